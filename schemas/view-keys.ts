@@ -1,0 +1,71 @@
+import { createHash, hash } from 'node:crypto';
+
+/**
+ * View keys. A view's name is `<kind>:<id>`; its tag is one of 64, by a hash of what it is about. How a store spells
+ * them is in schemas/README.md; in Redis: `<prefix>pub:{v17}:g1:day:portland/2015-06-13`.
+ */
+
+export const tagCount = 64;
+export const allTags: readonly number[] = Array.from({ length: tagCount }, (_, i) => i);
+
+/** View kinds of the public layer: API processes keep them in memory and hear of every change. */
+export const publicKinds = ['day', 'ride', 'night', 'metro', 'key', 'rider', 'complete'] as const;
+/** View kinds of the riders' own layer: always read from the store. `reader` is a hash, its fields are views. */
+export const riderKinds = ['reader'] as const;
+export type ViewKind = (typeof publicKinds)[number] | (typeof riderKinds)[number] | 'position';
+
+/** A write of one view: the whole value, or null to delete it. `field` for a view that is a field of a hash. */
+export interface ViewWrite {
+  key: string;
+  field?: string;
+  value: Buffer | null;
+}
+
+/** Tag of what a view is about, 0 to 63: FNV-1a over UTF-16 units, folded to six bits. Part of the stored format. */
+export function tagOf(subject: string): number {
+  let h = 0x811c9dc5;
+  for (let i = 0; i < subject.length; i++) h = Math.imul(h ^ subject.charCodeAt(i), 0x01000193);
+  h ^= h >>> 16;
+  return (h ^ (h >>> 6) ^ (h >>> 12)) & 63;
+}
+
+/** A view's name with its tag: `17|day:portland/2015-06-13`. What ports take as `key`; adapters turn it into theirs. */
+export function viewKey(kind: ViewKind, id: string): string {
+  return `${tagOf(id)}|${kind}:${id}`;
+}
+
+export const dayKey = (metro: string, day: string): string => viewKey('day', `${metro}/${day}`);
+export const rideKey = (ride: string): string => viewKey('ride', ride);
+export const nightKey = (ride: string, day: string): string => viewKey('night', `${ride}/${day}`);
+export const metroKey = (metro: string): string => viewKey('metro', metro);
+/** `hashHex`: SHA-256 of a developer key's text, 64 lower-case hex digits. */
+export const liveKeyKey = (hashHex: string): string => viewKey('key', hashHex);
+/** The rider's card; there while the rider exists. */
+export const riderKey = (rider: string): string => viewKey('rider', rider);
+/** Hash of the rider's own layer: fields `o<day>` own nights, `f<day>` friends going, `x<day>` flagged going. */
+export const readerKey = (rider: string): string => viewKey('reader', rider);
+/** There while the tag is complete: only then does the absence of one of its views mean anything. */
+export const completeKey = (tag: number): string => `${tag}|complete:`;
+/** The position the views stand for, as JSON: under tag 0. */
+export const positionKey = '0|position:';
+
+export function parseKey(key: string): { tag: number; kind: ViewKind; id: string } {
+  const bar = key.indexOf('|');
+  const colon = key.indexOf(':', bar);
+  return { tag: Number(key.slice(0, bar)), kind: key.slice(bar + 1, colon) as ViewKind, id: key.slice(colon + 1) };
+}
+
+/** Length of the digest at the start of every whole-key view: characters of base64url, ASCII. */
+export const digestLength = 16;
+
+/** The first 96 bits of SHA-256, as 16 characters of base64url. */
+export function digestOf(content: Buffer | string): string {
+  return hash('sha256', content, 'base64url').slice(0, digestLength);
+}
+
+/** The digest of several pieces, as if they were joined. */
+export function digestOfPieces(pieces: readonly (Buffer | string)[]): string {
+  const h = createHash('sha256');
+  for (const piece of pieces) h.update(piece);
+  return h.digest('base64url').slice(0, digestLength);
+}
