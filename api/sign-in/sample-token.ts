@@ -1,0 +1,39 @@
+import { randomUUID } from 'node:crypto';
+import { SignJWT } from 'jose';
+import { privateKeyOf, type SigningKeys } from './signing-keys.ts';
+import { readScope } from './token-checker.ts';
+
+export interface SampleTokenOptions {
+  /** Rider id. */
+  rider: string;
+  /** The first one signs. */
+  keys: SigningKeys;
+  /** Origin of BASE_URL. */
+  issuer: string;
+  /** BASE_URL without a trailing slash. */
+  audience: string;
+  /** As long as a token got by signing in, unless said otherwise. */
+  lifetimeSeconds?: number;
+  nowMs?: () => number;
+}
+
+/** Seconds that an access token lives. */
+export const accessTokenSeconds = 600;
+
+/**
+ * An access token for a rider, as the token endpoint would issue it (RFC 9068), without signing in: for the first
+ * request that `npm start` prints on its sample data, and for tests.
+ */
+export async function signSampleToken(options: SampleTokenOptions): Promise<string> {
+  const { rider, keys, issuer, audience, lifetimeSeconds = accessTokenSeconds, nowMs = Date.now } = options;
+  const now = Math.floor(nowMs() / 1000);
+  return await new SignJWT({ scope: readScope, client_id: 'sample' })
+    .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: keys[0].kid })
+    .setIssuer(issuer)
+    .setAudience(audience)
+    .setSubject(rider)
+    .setJti(randomUUID())
+    .setIssuedAt(now)
+    .setExpirationTime(now + lifetimeSeconds)
+    .sign(privateKeyOf(keys[0]));
+}

@@ -1,0 +1,92 @@
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { calculateJwkThumbprint } from 'jose';
+import { z } from 'zod';
+
+/**
+ * The keys that sign access tokens: ES256 only, each with a `kid`. The first one signs, all of them verify, so that a
+ * key is rotated by appending it everywhere, then moving it to the front, then removing the old one (docs/sign-in.md).
+ */
+export interface SigningKey {
+  kty: 'EC';
+  crv: 'P-256';
+  x: string;
+  y: string;
+  /** The private part; absent where a process only checks tokens. */
+  d?: string;
+  kid: string;
+  alg: 'ES256';
+  use: 'sig';
+}
+export type SigningKeys = readonly [SigningKey, ...SigningKey[]];
+
+const coordinate = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'is not 32 bytes in base64url');
+const keyShape = z.object({
+  kty: z.literal('EC', 'must be "EC"'),
+  crv: z.literal('P-256', 'must be "P-256"'),
+  x: coordinate,
+  y: coordinate,
+  d: coordinate.optional(),
+  kid: z.string().min(1).max(128).optional(),
+  alg: z.literal('ES256', 'must be "ES256"').optional(),
+  use: z.literal('sig', 'must be "sig"').optional(),
+});
+const setShape = z.object({ keys: z.array(z.unknown()).min(1, 'is empty: it needs at least one key') });
+
+/**
+ * Reads a JSON Web Key Set (RFC 7517). A key without `kid` gets its thumbprint (RFC 7638), which is the same on every
+ * instance. Throws an error that names `where` and the entry, and never shows key material.
+ */
+export async function parseSigningKeys(text: string, where: string): Promise<SigningKeys> {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    // The parser's own message quotes the text, which is a private key.
+    throw new Error(`Cannot read ${where}: it is not JSON; it must be a JSON Web Key Set, {"keys": [...]}`);
+  }
+  const set = setShape.safeParse(json);
+  if (!set.success) throw new Error(`Cannot read ${where}: ${problemOf(set.error, '"keys"')}`);
+  const keys: SigningKey[] = [];
+  for (const [i, entry] of set.data.keys.entries()) {
+    const parsed = keyShape.safeParse(entry);
+    if (!parsed.success) throw new Error(`Cannot read ${where}: key ${i + 1}: ${problemOf(parsed.error, 'it')}`);
+    const { d, kid, kty, crv, x, y } = parsed.data;
+    const key: SigningKey = {
+      kty,
+      crv,
+      x,
+      y,
+      ...(d !== undefined && { d }),
+      kid: kid ?? (await calculateJwkThumbprint({ kty, crv, x, y })),
+      alg: 'ES256',
+      use: 'sig',
+    };
+    if (keys.some((other) => other.kid === key.kid))
+      throw new Error(`Cannot read ${where}: key ${i + 1}: its kid is that of an earlier key; each needs its own`);
+    try {
+      publicKeyOf(key);
+      if (d !== undefined) privateKeyOf(key);
+    } catch {
+      throw new Error(`Cannot read ${where}: key ${i + 1}: x, y and d are not a key on P-256`);
+    }
+    keys.push(key);
+  }
+  return keys as unknown as SigningKeys;
+}
+
+/** As a key to verify with. */
+export function publicKeyOf({ kty, crv, x, y }: SigningKey): KeyObject {
+  return createPublicKey({ key: { kty, crv, x, y }, format: 'jwk' });
+}
+
+/** As a key to sign with. Throws where the private part is absent. */
+export function privateKeyOf({ kty, crv, x, y, d, kid }: SigningKey): KeyObject {
+  if (d === undefined) throw new Error(`Cannot sign with key ${kid}: it has no private part, "d"`);
+  return createPrivateKey({ key: { kty, crv, x, y, d }, format: 'jwk' });
+}
+
+function problemOf(error: z.ZodError, whole: string): string {
+  return error.issues
+    .map((issue) => `${issue.path.length > 0 ? `"${issue.path.join('.')}"` : whole} ${issue.message}`)
+    .join('; ');
+}

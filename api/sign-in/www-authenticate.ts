@@ -1,0 +1,14 @@
+/** Where the resource's metadata is: RFC 9728 puts the resource's path behind the well-known one. */
+export function resourceMetadataUrl(baseUrl: string): string {
+  const url = new URL(baseUrl);
+  return `${url.origin}/.well-known/oauth-protected-resource${url.pathname.replace(/\/+$/, '')}`;
+}
+
+/**
+ * The WWW-Authenticate header of every 401 (DESIGN §3, Errors; RFC 9728 §5.1, RFC 6750 §3). `error` is there only
+ * where a token was sent: a request that brought none has done nothing wrong.
+ */
+export function wwwAuthenticate(baseUrl: string, tokenSent: boolean): string {
+  const challenge = `Bearer resource_metadata="${resourceMetadataUrl(baseUrl)}", scope="read"`;
+  return tokenSent ? `${challenge}, error="invalid_token"` : challenge;
+}
