@@ -1,13 +1,35 @@
 import { defineConfig } from 'vitest/config';
 
-// Two tiers by suffix: `x.test.ts` needs nothing, `x.int.test.ts` and `x.e2e.test.ts` need Kafka or Redis,
-// which test/setup/backends.ts starts once for the whole run.
+// Tiers by suffix: `x.test.ts` needs nothing; `x.int.test.ts` and `x.e2e.test.ts` need Kafka or Redis, which
+// test/setup/backends.ts starts once for a run that has any of them.
+const needServers = ['test/**/*.int.test.ts', 'test/**/*.e2e.test.ts'];
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     // Both cores are busy with Kafka and Redis as well: more workers only make time-outs.
     maxWorkers: 2,
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: needServers,
+          testTimeout: 30_000,
+          // Files share a process and its modules: seven times as fast. So no test may leave a global changed.
+          isolate: false,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'servers',
+          include: needServers,
+          globalSetup: ['test/setup/backends.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
   },
 });

@@ -1,0 +1,88 @@
+import { request } from 'node:http';
+import { freePorts } from './free-port.ts';
+import { kafkaVersion } from './kafka-jars.ts';
+
+/** Something started in a container. */
+export interface ContainerServer {
+  address: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Whether a container engine answers `/_ping` within two seconds, at DOCKER_HOST or the usual sockets. Asked before
+ * testcontainers is loaded, since that waits for ever on a socket that never answers.
+ */
+export async function containerEngineAnswers(): Promise<boolean> {
+  const host = process.env.DOCKER_HOST;
+  const runtimeFolder = process.env.XDG_RUNTIME_DIR ?? `/run/user/${process.getuid?.() ?? 0}`;
+  const sockets = [
+    '/var/run/docker.sock',
+    `${runtimeFolder}/docker.sock`,
+    `${process.env.HOME}/.docker/run/docker.sock`,
+  ];
+  const candidates = host ? [host] : sockets.map((path) => `unix://${path}`);
+  return (await Promise.all(candidates.map(answersPing))).includes(true);
+}
+
+function answersPing(host: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const url = host.startsWith('unix://') ? null : new URL(host.replace(/^tcp:/, 'http:'));
+    const target = url ? { host: url.hostname, port: url.port || 2375 } : { socketPath: host.slice('unix://'.length) };
+    const ping = request({ ...target, path: '/_ping', signal: AbortSignal.timeout(2_000) }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    });
+    ping.once('error', () => resolve(false));
+    ping.end();
+  });
+}
+
+/** Redis in a container: address `redis://host:port`. */
+export async function startRedisContainer(): Promise<ContainerServer> {
+  const { GenericContainer } = await import('testcontainers');
+  const container = await new GenericContainer('redis:7')
+    .withCommand(['redis-server', '--save', '', '--maxmemory-policy', 'noeviction'])
+    .withExposedPorts(6379)
+    .start();
+  return {
+    address: `redis://${container.getHost()}:${container.getMappedPort(6379)}`,
+    stop: async () => {
+      await container.stop();
+    },
+  };
+}
+
+/** Kafka in a container: address `host:port`. The port is chosen before, since the broker must advertise it. */
+export async function startKafkaContainer(): Promise<ContainerServer> {
+  const { GenericContainer, Wait, getContainerRuntimeClient } = await import('testcontainers');
+  const { host } = (await getContainerRuntimeClient()).info.containerRuntime;
+  const port = (await freePorts(1))[0]!;
+  const container = await new GenericContainer(`apache/kafka:${kafkaVersion}`)
+    .withEnvironment({
+      KAFKA_NODE_ID: '1',
+      KAFKA_PROCESS_ROLES: 'broker,controller',
+      KAFKA_CONTROLLER_QUORUM_VOTERS: '1@localhost:9093',
+      KAFKA_CONTROLLER_LISTENER_NAMES: 'CONTROLLER',
+      KAFKA_LISTENERS: `PLAINTEXT://:${port},CONTROLLER://:9093`,
+      KAFKA_ADVERTISED_LISTENERS: `PLAINTEXT://${host}:${port}`,
+      KAFKA_LISTENER_SECURITY_PROTOCOL_MAP: 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
+      KAFKA_AUTO_CREATE_TOPICS_ENABLE: 'false',
+      KAFKA_OFFSETS_TOPIC_NUM_PARTITIONS: '1',
+      KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR: '1',
+      KAFKA_TRANSACTION_STATE_LOG_NUM_PARTITIONS: '1',
+      KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR: '1',
+      KAFKA_TRANSACTION_STATE_LOG_MIN_ISR: '1',
+      KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS: '0',
+      KAFKA_LOG_CLEANER_BACKOFF_MS: '200',
+      KAFKA_HEAP_OPTS: '-Xms128m -Xmx512m',
+    })
+    .withExposedPorts({ container: port, host: port })
+    .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))
+    .start();
+  return {
+    address: `${host}:${port}`,
+    stop: async () => {
+      await container.stop();
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import { execFile } from 'node:child_process';
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** Full path of a command on PATH, or null. */
+export async function findCommand(command: string): Promise<string | null> {
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    const path = join(folder, command);
+    if (
+      await access(path, constants.X_OK).then(
+        () => true,
+        () => false,
+      )
+    )
+      return path;
+  }
+  return null;
+}
+
+let installing: Promise<void> = Promise.resolve();
+
+/**
+ * Makes sure that `command` is on PATH: installs Debian's `debianPackage` where it is missing and the user may (root,
+ * or sudo without a password). Otherwise throws an error that says what to install.
+ */
+export async function needCommand(command: string, debianPackage: string): Promise<void> {
+  // One after the other: apt-get holds a lock.
+  const mine = installing.then(() => install(command, debianPackage));
+  installing = mine.catch(() => undefined);
+  await mine;
+}
+
+async function install(command: string, debianPackage: string): Promise<void> {
+  if (await findCommand(command)) return;
+  const advice = `install it (Debian's package is ${debianPackage}), start a container engine, or set KAFKA_BROKERS and REDIS_URL`;
+  const asRoot = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
+  const apt = [...asRoot, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-o', 'DPkg::Lock::Timeout=300'];
+  try {
+    if (!(await findCommand('apt-get'))) throw new Error('there is no apt-get');
+    for (const args of [['update'], ['install', '-y', '--no-install-recommends', debianPackage]]) {
+      await run(apt[0]!, [...apt.slice(1), '-qq', ...args], { timeout: 300_000, maxBuffer: 1 << 26 });
+    }
+  } catch (cause) {
+    throw new Error(`Cannot find ${command}: ${advice}`, { cause });
+  }
+  if (!(await findCommand(command)))
+    throw new Error(`Cannot find ${command} after installing ${debianPackage}: ${advice}`);
+}

@@ -1,0 +1,72 @@
+import { containerEngineAnswers, startKafkaContainer, startRedisContainer } from './containers.ts';
+import { startKafkaBroker } from './kafka-broker.ts';
+import { startRedisServer } from './redis-server.ts';
+
+/** Kafka and Redis to test and try things on. */
+export interface Backends {
+  /** As KAFKA_BROKERS takes it. */
+  kafkaBrokers: string;
+  redisUrl: string;
+  /** Where each came from, for a person: `KAFKA_BROKERS`, `a container`, `a local process`. */
+  kafkaFrom: string;
+  redisFrom: string;
+  /** Stops what was started here; what was there before goes on. */
+  stop(): Promise<void>;
+}
+
+interface Found {
+  address: string;
+  from: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Kafka and Redis, each from the first of: KAFKA_BROKERS or REDIS_URL; a container engine that answers; a process of
+ * our own (redis-server; Kafka's jars on a Java runtime), with Debian's packages installed where they are missing and
+ * the user may. Throws an error that says what to install.
+ */
+export async function findBackends(): Promise<Backends> {
+  const { KAFKA_BROKERS, REDIS_URL } = process.env;
+  const containers = !(KAFKA_BROKERS && REDIS_URL) && (await containerEngineAnswers());
+  const found = await Promise.allSettled([
+    KAFKA_BROKERS ? given(KAFKA_BROKERS, 'KAFKA_BROKERS') : containers ? kafkaContainer() : kafkaProcess(),
+    REDIS_URL ? given(REDIS_URL, 'REDIS_URL') : containers ? redisContainer() : redisProcess(),
+  ]);
+  const stop = async () => {
+    await Promise.all(found.map((one) => (one.status === 'fulfilled' ? one.value.stop() : undefined)));
+  };
+  const [kafka, redis] = found;
+  if (kafka.status === 'rejected' || redis.status === 'rejected') {
+    await stop();
+    throw kafka.status === 'rejected' ? kafka.reason : (redis as PromiseRejectedResult).reason;
+  }
+  return {
+    kafkaBrokers: kafka.value.address,
+    redisUrl: redis.value.address,
+    kafkaFrom: kafka.value.from,
+    redisFrom: redis.value.from,
+    stop,
+  };
+}
+
+async function given(address: string, from: string): Promise<Found> {
+  return { address, from, stop: async () => undefined };
+}
+
+async function kafkaContainer(): Promise<Found> {
+  return { ...(await startKafkaContainer()), from: 'a container' };
+}
+
+async function redisContainer(): Promise<Found> {
+  return { ...(await startRedisContainer()), from: 'a container' };
+}
+
+async function kafkaProcess(): Promise<Found> {
+  const broker = await startKafkaBroker();
+  return { address: broker.brokers, from: `a local process, pid ${broker.pid}`, stop: broker.stop };
+}
+
+async function redisProcess(): Promise<Found> {
+  const server = await startRedisServer();
+  return { address: server.url, from: `a local process, pid ${server.pid}`, stop: server.stop };
+}

@@ -1,0 +1,60 @@
+import { execFile } from 'node:child_process';
+import { access, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { needCommand } from './debian-packages.ts';
+
+const run = promisify(execFile);
+
+export const kafkaVersion = '4.1.1';
+const cacheFolder = join(import.meta.dirname, '..', '..', '.cache', 'kafka');
+
+/**
+ * Folder with the jars of a Kafka broker, resolved by Maven the first time (43 MB, some seconds). Two processes may do
+ * it at once: each fills a folder of its own, and the first to rename its folder wins.
+ */
+export async function kafkaJars(): Promise<string> {
+  const folder = join(cacheFolder, kafkaVersion);
+  if (await exists(folder)) return folder;
+  await needCommand('java', 'openjdk-17-jre-headless');
+  await needCommand('mvn', 'maven');
+  await mkdir(cacheFolder, { recursive: true });
+  const work = await mkdtemp(join(cacheFolder, 'resolving-'));
+  try {
+    await writeFile(join(work, 'pom.xml'), pom);
+    const goal = 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies';
+    const args = ['-q', '-B', '-f', join(work, 'pom.xml'), goal, `-DoutputDirectory=${join(work, 'jars')}`];
+    await run('mvn', args, { timeout: 300_000, maxBuffer: 1 << 24 }).catch((cause) => {
+      throw new Error(
+        'Cannot fetch the Kafka broker by Maven: is the Maven repository reachable? Or set KAFKA_BROKERS',
+        {
+          cause,
+        },
+      );
+    });
+    await rename(join(work, 'jars'), folder).catch(async (error) => {
+      if (!(await exists(folder))) throw error;
+    });
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+  return folder;
+}
+
+const exists = (path: string) =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>local</groupId>
+  <artifactId>kafka-broker</artifactId>
+  <version>1</version>
+  <dependencies>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>${kafkaVersion}</version></dependency>
+    <dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>
+  </dependencies>
+</project>
+`;

@@ -1,0 +1,43 @@
+import { execFile } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { freePorts } from './free-port.ts';
+import { type RedisServer, startRedisServer } from './redis-server.ts';
+
+const run = promisify(execFile);
+
+export interface RedisCluster {
+  /** Any node's URL: clients find the others. */
+  url: string;
+  /** Three masters without replicas. */
+  nodes: RedisServer[];
+  stop(): Promise<void>;
+}
+
+/** A Redis Cluster of three masters on this machine; resolves once every one answers `cluster_state:ok`. */
+export async function startRedisCluster(): Promise<RedisCluster> {
+  const args = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '2000'];
+  const ports = await freePorts(3);
+  const nodes = await Promise.all(ports.map((port) => startRedisServer({ port, args })));
+  const stop = async () => {
+    await Promise.all(nodes.map((node) => node.stop()));
+  };
+  try {
+    const addresses = ports.map((port) => `127.0.0.1:${port}`);
+    await run('redis-cli', ['--cluster', 'create', ...addresses, '--cluster-replicas', '0', '--cluster-yes']);
+    for (const port of ports) await untilClusterIsOk(port);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { url: nodes[0]!.url, nodes, stop };
+}
+
+async function untilClusterIsOk(port: number): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    const { stdout } = await run('redis-cli', ['-p', String(port), 'cluster', 'info']);
+    if (stdout.includes('cluster_state:ok')) return;
+    await sleep(50);
+  }
+  throw new Error(`Cannot form a Redis Cluster: the node at port ${port} never said cluster_state:ok`);
+}

@@ -1,0 +1,32 @@
+import { once } from 'node:events';
+import { findBackends } from '../infra/local/find-backends.ts';
+
+// `npm run backends`: Kafka and Redis for a person to try things on, until Ctrl-C.
+
+const signalled = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+console.log('Starting Kafka and Redis; the first time takes a minute …');
+try {
+  const backends = await Promise.race([findBackends(), signalled.then(() => null)]);
+  if (backends) {
+    console.log(`
+Kafka (${backends.kafkaFrom}) and Redis (${backends.redisFrom}) answer. In another terminal:
+
+  export KAFKA_BROKERS=${backends.kafkaBrokers}
+  export REDIS_URL=${backends.redisUrl}
+  npx ride-calendar topics      # create the topics
+  npx ride-calendar simulate    # publish changes
+  npm start                     # fold them and answer reads
+
+Ctrl-C stops both and removes their data.`);
+    // The servers don't keep this process alive: a timer does.
+    const alive = setInterval(() => undefined, 60_000);
+    await signalled;
+    clearInterval(alive);
+    console.log('\nStopping …');
+    await backends.stop();
+  }
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
+process.exit();
