@@ -1,0 +1,170 @@
+import { accessSync, constants } from 'node:fs';
+import { isIP } from 'node:net';
+import { z } from 'zod';
+
+/**
+ * One setting: how its text is read, what to ask for where that fails, and how its value may be shown. The name is the
+ * environment variable's.
+ */
+export interface SettingRule<T> {
+  read: z.ZodType<T, string>;
+  /** Completes "want …". */
+  want: string;
+  /** What of the value may appear in an error. Absent: all of it. */
+  show?: (text: string) => string;
+}
+
+const rule = <T>(read: z.ZodType<T, string>, want: string, show?: (text: string) => string): SettingRule<T> =>
+  show ? { read, want, show } : { read, want };
+
+const hidden = (): string => '(hidden)';
+
+/** A URL with its user, password and query hidden: all of it where it can't be taken apart. */
+export function maskUrl(text: string): string {
+  // By text and not by `new URL`: a wrong URL is just what errors show, and it may hold a password all the same.
+  if (!text.includes('@') && !text.includes('?')) return text;
+  const parts = /^([a-z+]+:\/\/)(?:.*@)?([^?#@]*)/i.exec(text);
+  return parts ? `${parts[1]}${text.includes('@') ? '***@' : ''}${parts[2]}` : '(hidden)';
+}
+
+const text = (pattern: RegExp) => z.string().regex(pattern);
+
+const flag = (on: string, off: string) =>
+  z
+    .string()
+    .toLowerCase()
+    .pipe(z.enum(['true', 'false', 'on', 'off']))
+    .transform((value) => value === on || value === off);
+
+const yes = flag('true', 'on');
+
+const wholeNumber = (min: number, max: number) =>
+  text(/^\d{1,15}$/)
+    .transform(Number)
+    .pipe(z.number().min(min).max(max));
+
+/** An absolute URL of one of the protocols, without a fragment. */
+const url = (protocols: readonly string[]) =>
+  z
+    .string()
+    .refine((value) => URL.canParse(value) && !/[\s#]/.test(value))
+    .transform((value) => new URL(value))
+    .refine((value) => protocols.includes(value.protocol) && value.hostname !== '');
+
+const redisUrl = url(['redis:', 'rediss:'])
+  // `redis://localhost:6379/2` is database 2; anything else in the path is a mistake.
+  .refine((value) => /^(\/\d{0,5})?$/.test(value.pathname) && value.search === '')
+  .transform((value) => value.href);
+
+const brokers = z
+  .string()
+  .transform((value) => value.split(',').map((broker) => broker.trim()))
+  .pipe(z.array(text(/^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}$/).refine((b) => portOf(b) <= 65_535)).min(1))
+  .refine((list) => new Set(list).size === list.length);
+
+const portOf = (broker: string): number => Number(broker.slice(broker.lastIndexOf(':') + 1));
+
+/** Paths of our own beside the interface: its base path can't lie over them. */
+const ownPaths = /^\/(docs|healthz|readyz|metrics|oauth|\.well-known)(\/|$)/;
+
+const baseUrl = url(['http:', 'https:'])
+  .refine((value) => value.search === '' && value.username === '' && value.password === '')
+  .transform((value) => ({ origin: value.origin, path: value.pathname.replace(/\/$/, '') }))
+  .refine(({ path }) => /^(\/[A-Za-z0-9._~-]+)*$/.test(path) && !ownPaths.test(path));
+
+const issuer = url(['http:', 'https:'])
+  .refine((value) => value.search === '' && value.username === '' && value.password === '')
+  .refine((value) => value.protocol === 'https:' || isLoopback(value.hostname))
+  .transform((value) => value.href.replace(/\/$/, ''));
+
+const shard = text(/^\d{1,2}\/\d{1,2}$/)
+  .transform((value) => value.split('/').map(Number) as [number, number])
+  .refine(([k, n]) => n >= 1 && n <= 64 && k < n)
+  .transform(([index, count]) => ({ index, count }));
+
+const instant = z.iso
+  .datetime({ offset: true })
+  .or(z.iso.datetime({ offset: true, precision: -1 }))
+  .refine((value) => !value.startsWith('0000'))
+  .transform((value) => Date.parse(value));
+
+const file = z.string().refine((path) => {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+});
+
+const cookieKeys = z.string().refine((value) => value.split(',').every((key) => key.trim().length >= 32));
+
+/** Whether a host name or address, also in a URL's brackets, is this machine alone. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host === '[::1]' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+const onOff = 'on or off';
+const trueFalse = 'true or false';
+
+/** Every setting (DESIGN §5), in the order in which errors name them. */
+export const settingRules = {
+  HOST: rule(
+    z.string().refine((host) => isIP(host) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(host)),
+    'a host name or an IP address to listen on, without brackets or port, such as 127.0.0.1',
+  ),
+  PORT: rule(wholeNumber(1, 65_535), 'a whole number from 1 to 65535'),
+  BASE_URL: rule(
+    baseUrl,
+    'an absolute http or https URL without user, query or fragment, whose path is not one of the service’s own (/docs, /oauth…), such as https://rides.example.org/api',
+    maskUrl,
+  ),
+  KAFKA_BROKERS: rule(brokers, 'host:port, several separated by commas, none twice, such as 127.0.0.1:9092'),
+  KAFKA_TOPIC_PREFIX: rule(text(/^[A-Za-z0-9._-]{1,200}$/), '1 to 200 of the characters A-Z a-z 0-9 . _ -'),
+  KAFKA_SSL: rule(yes, trueFalse),
+  KAFKA_SASL_MECHANISM: rule(
+    z
+      .string()
+      .toLowerCase()
+      .pipe(z.enum(['plain', 'scram-sha-256', 'scram-sha-512'])),
+    'plain, scram-sha-256 or scram-sha-512',
+  ),
+  KAFKA_SASL_USERNAME: rule(z.string(), 'a user name'),
+  KAFKA_SASL_PASSWORD: rule(z.string(), 'a password', hidden),
+  KAFKA_GROUP: rule(text(/^[A-Za-z0-9._-]{1,200}$/), '1 to 200 of the characters A-Z a-z 0-9 . _ -'),
+  SCHEMA_REGISTRY_URL: rule(
+    url(['http:', 'https:'])
+      .refine((value) => value.search === '')
+      .transform((value) => value.href.replace(/\/$/, '')),
+    'an absolute http or https URL without query, such as http://127.0.0.1:8081',
+    maskUrl,
+  ),
+  REDIS_URL: rule(redisUrl, 'a redis or rediss URL, such as redis://127.0.0.1:6379', maskUrl),
+  REDIS_CLUSTER: rule(yes, trueFalse),
+  REDIS_KEY_PREFIX: rule(text(/^[A-Za-z0-9._:-]{1,100}$/), '1 to 100 of the characters A-Z a-z 0-9 . _ : -'),
+  AUTH_REDIS_URL: rule(redisUrl, 'a redis or rediss URL, such as redis://127.0.0.1:6380', maskUrl),
+  ARCHIVE_DIR: rule(file, 'a folder that exists and can be read'),
+  DATA_DIR: rule(z.string(), 'a folder’s path'),
+  SIGN_IN_ISSUER: rule(
+    issuer,
+    'the https URL of an OpenID Connect provider (http on this machine alone), without user, query or fragment',
+    maskUrl,
+  ),
+  SIGN_IN_CLIENT_ID: rule(z.string(), 'a client id'),
+  SIGN_IN_CLIENT_SECRET: rule(z.string(), 'a client secret', hidden),
+  OAUTH_CLIENTS: rule(file, 'a file that exists and can be read, with a JSON array of client metadata (RFC 7591)'),
+  OAUTH_REGISTRATION: rule(yes, onOff),
+  OAUTH_CLIENT_METADATA: rule(yes, onOff),
+  OAUTH_KEYS: rule(file, 'a file that exists and can be read, with a JSON Web Key Set'),
+  OAUTH_COOKIE_KEYS: rule(cookieKeys, 'keys of 32 characters or more, separated by commas, the newest first', hidden),
+  CACHE_SECONDS: rule(wholeNumber(0, 31_536_000), 'a whole number of seconds from 0 to 31536000'),
+  SHARD: rule(shard, 'k/n with k from 0 to n - 1 and n up to 64, such as 0/2'),
+  NOW: rule(instant, 'an instant with its offset, such as 2015-06-13T19:00:00Z'),
+  LOG_LEVEL: rule(
+    z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
+    'fatal, error, warn, info, debug, trace or silent',
+  ),
+} satisfies Record<string, SettingRule<unknown>>;
+
+export type SettingName = keyof typeof settingRules;
+export type SettingValue<N extends SettingName> = z.output<(typeof settingRules)[N]['read']>;
