@@ -1,0 +1,53 @@
+/**
+ * From a request target's raw text to decoded text (DESIGN §3, Decoding). Node hands the target over as latin1: a
+ * character past 0x7f is a raw byte, which no percent-encoded UTF-8 has.
+ */
+
+const plainText = /^[\x00-\x24\x26-\x7f]*$/;
+const rawByte = /[^\x00-\x7f]/;
+
+/** Decodes percent-encoded UTF-8 once; null where the text is no such thing (lone %, %zz, %FF, overlong, surrogates). */
+export function decodeText(raw: string): string | null {
+  if (plainText.test(raw)) return raw;
+  if (rawByte.test(raw)) return null;
+  try {
+    return decodeURIComponent(raw);
+  } catch {
+    return null;
+  }
+}
+
+/** The same for text of a query, where a plus sign is a space, as forms send it. */
+export function decodeQueryText(raw: string): string | null {
+  return decodeText(raw.includes('+') ? raw.replaceAll('+', ' ') : raw);
+}
+
+/** A parameter's raw value by its place in the names asked for: undefined where it is missing, null where repeated. */
+export type RawParameter = string | null | undefined;
+
+/**
+ * Picks parameters out of a raw query, without its question mark. Others are passed over, those whose name can't be
+ * decoded too; a parameter without `=` is empty text.
+ */
+export function pickParameters(query: string, names: readonly string[]): RawParameter[] {
+  const picked: RawParameter[] = names.map(() => undefined);
+  if (query === '' || names.length === 0) return picked;
+  for (const piece of query.split('&')) {
+    const equals = piece.indexOf('=');
+    const name = decodeQueryText(equals === -1 ? piece : piece.slice(0, equals));
+    const place = name === null ? -1 : names.indexOf(name);
+    if (place === -1) continue;
+    picked[place] = picked[place] === undefined ? (equals === -1 ? '' : piece.slice(equals + 1)) : null;
+  }
+  return picked;
+}
+
+/**
+ * Parts a request target into raw path and raw query (without its question mark), of origin form (`/rides/x?…`) and
+ * of absolute form (`http://host/rides/x?…`, which RFC 9112 §3.2.2 has every server accept).
+ */
+export function splitTarget(target: string): { path: string; query: string } {
+  const local = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '');
+  const mark = local.indexOf('?');
+  return mark === -1 ? { path: local, query: '' } : { path: local.slice(0, mark), query: local.slice(mark + 1) };
+}

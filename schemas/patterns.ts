@@ -1,0 +1,17 @@
+/** Patterns and closed lists of INTERFACE.md that both answers and inputs are made of. All patterns are anchored. */
+
+export const metroSlugPattern = /^[a-z0-9-]{2,32}$/;
+export const rideIdPattern = /^[a-z0-9]{4,32}$/;
+export const districtSlugPattern = /^[a-z0-9-]{1,80}$/;
+export const meetTimePattern = /^[0-2][0-9]:[0-5][0-9]$/;
+
+export const nightStatuses = ['on', 'cancelled'] as const;
+/** The first that applies is a night's `why`. */
+export const reasonsWhy = ['led', 'going', 'ridden', 'saved'] as const;
+export const errorWords = ['invalid_request', 'not_found', 'invalid_key'] as const;
+
+export const distanceBands = ['under_5', '5_to_10', '10_to_20', '20_to_40', 'over_40'] as const;
+export const audiences = ['General', 'Family Friendly', '21+ Only'] as const;
+
+export type DistanceBand = (typeof distanceBands)[number];
+export type AudienceName = (typeof audiences)[number];
