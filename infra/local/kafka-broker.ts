@@ -30,7 +30,7 @@ const quiet = ['-Dorg.slf4j.simpleLogger.defaultLogLevel=warn'];
 
 /** One Kafka broker (KRaft) on this machine, from Apache's jars, with its data in a temporary folder. */
 export async function startKafkaBroker(): Promise<KafkaBroker> {
-  await needCommand('java', 'openjdk-17-jre-headless');
+  await needCommand('java', 'default-jre-headless');
   const jars = `${await kafkaJars()}/*`;
   const folder = await mkdtemp(join(tmpdir(), 'ride-calendar-kafka-'));
   const [port, controllerPort] = (await freePorts(2)) as [number, number];

@@ -16,7 +16,7 @@ const cacheFolder = join(import.meta.dirname, '..', '..', '.cache', 'kafka');
 export async function kafkaJars(): Promise<string> {
   const folder = join(cacheFolder, kafkaVersion);
   if (await exists(folder)) return folder;
-  await needCommand('java', 'openjdk-17-jre-headless');
+  await needCommand('java', 'default-jre-headless');
   await needCommand('mvn', 'maven');
   await mkdir(cacheFolder, { recursive: true });
   const work = await mkdtemp(join(cacheFolder, 'resolving-'));
