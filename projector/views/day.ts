@@ -1,0 +1,28 @@
+import { dayText } from '../../schemas/days.ts';
+import { type DayHeader, encodeView } from '../../schemas/view-values.ts';
+import type { Facts } from '../facts.ts';
+import { compareNights, nightFacets, type PublishedNight, publishedNight } from './night.ts';
+import { joinNights } from './night-list.ts';
+
+const tail = Buffer.from(']}');
+
+/** One day of a metro's calendar (INTERFACE, Day); null where it has no night: absence is the empty day. */
+export function renderDay(facts: Facts, slug: string, day: number): Buffer | null {
+  const nights = [...(facts.nightsOfDay.get(`${slug}/${day}`) ?? [])]
+    .map((number) => publishedNight(facts, number))
+    .filter((night): night is PublishedNight => night !== null)
+    .sort(compareNights);
+  if (nights.length === 0) return null;
+  const head = Buffer.from(`{"metro":${JSON.stringify(slug)},"day":"${dayText(day)}","nights":[`);
+  const { body, starts, ends, past } = joinNights(facts, nights, head, tail);
+  const header: DayHeader = {
+    zone: facts.metros.get(slug)!.time_zone,
+    day,
+    nights: starts.flatMap((start, i) => [start, ends[i]!, past[i]!]),
+  };
+  return encodeView(
+    header,
+    nights.map((night) => nightFacets(facts, night)),
+    body,
+  );
+}

@@ -1,0 +1,133 @@
+import { dayText } from '../../schemas/days.ts';
+import type { Audience, Distance, MeetingPlace, Metro, Night, Ride } from '../../schemas/records.ts';
+import { compareText, foldText } from '../../schemas/text.ts';
+import { encodeView, type Facets, type NightHeader } from '../../schemas/view-values.ts';
+import type { Facts } from '../facts.ts';
+
+/** A night that is published: its ride is posted in a known metro, and its own record is there. */
+export interface PublishedNight {
+  metro: Metro;
+  ride: Ride;
+  night: Night;
+  goingCount: number;
+}
+
+/** INTERFACE, Meeting. */
+interface Meeting {
+  withheld: boolean;
+  place_name: string | null;
+  neighbourhood: string | null;
+  neighbourhood_slug: string | null;
+}
+
+const bands: Record<Distance, string> = {
+  UNDER_5: 'under_5',
+  FROM_5_TO_10: '5_to_10',
+  FROM_10_TO_20: '10_to_20',
+  FROM_20_TO_40: '20_to_40',
+  OVER_40: 'over_40',
+};
+
+const audiences: Record<Audience, string> = {
+  GENERAL: 'General',
+  FAMILY_FRIENDLY: 'Family Friendly',
+  ADULTS_21_PLUS: '21+ Only',
+};
+
+/** The published night under a night's number, or null where nobody may see it. */
+export function publishedNight(facts: Facts, number: number): PublishedNight | null {
+  const ride = facts.rides[facts.nightRide[number]!]!;
+  const night = facts.nightRecords[number];
+  const metro = facts.postedIn(ride);
+  if (!metro || !night) return null;
+  return { metro, ride: ride.record!, night, goingCount: facts.nightGoing[number]! };
+}
+
+/** Text that is there: a zero-length one counts as null. */
+export const textOrNull = (text: string | null): string | null => (text === '' ? null : text);
+
+// Seconds are cut off, in the answer and in the order alike.
+const minuteOf = (night: Night): number | null =>
+  night.meet_time === null ? null : Math.floor(night.meet_time / 60_000);
+
+function meetTime(night: Night): string | null {
+  const minute = minuteOf(night);
+  if (minute === null) return null;
+  return `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`;
+}
+
+/** Where a night meets, as a signed-out visitor sees it: nothing of a secret place but, where its leader shows it, the neighbourhood. */
+function publishedMeeting(facts: Facts, place: MeetingPlace | null): Meeting {
+  const shown = place && (!place.secret || place.show_neighbourhood) && place.district !== null;
+  const district = shown ? facts.districts.get(place.district!) : undefined;
+  return {
+    withheld: place?.secret ?? false,
+    place_name: place && !place.secret ? textOrNull(place.place_name) : null,
+    neighbourhood: district?.name ?? null,
+    neighbourhood_slug: district?.kind === 'DISTRICT' ? district.district : null,
+  };
+}
+
+/** Order of nights: day, time (none last), title, ride id (DESIGN §3). */
+export function compareNights(a: PublishedNight, b: PublishedNight): number {
+  return (
+    a.night.day - b.night.day ||
+    (minuteOf(a.night) ?? Number.POSITIVE_INFINITY) - (minuteOf(b.night) ?? Number.POSITIVE_INFINITY) ||
+    compareText(a.ride.title, b.ride.title) ||
+    compareText(a.ride.ride, b.ride.ride)
+  );
+}
+
+/** INTERFACE, Night, as JSON bytes with `past` false, and the byte at which that `false` begins. */
+export function nightBytes(
+  facts: Facts,
+  { metro, ride, night, goingCount }: PublishedNight,
+): { bytes: Buffer; past: number } {
+  const cancelled = night.status === 'CANCELLED';
+  const head = JSON.stringify({
+    ride: ride.ride,
+    title: ride.title,
+    day: dayText(night.day),
+    meet_time: meetTime(night),
+    time_zone: metro.time_zone,
+    status: cancelled ? 'cancelled' : 'on',
+    cancellation_reason: cancelled ? textOrNull(night.cancellation_reason) : null,
+  });
+  const tail = JSON.stringify({
+    past: false,
+    going_count: goingCount,
+    meeting: publishedMeeting(facts, night.meeting),
+    url: night.url,
+  });
+  // `{…,"past":false,…}`: the head without its brace, a comma, the tail without its own.
+  const bytes = Buffer.from(`${head.slice(0, -1)},${tail.slice(1)}`);
+  return { bytes, past: Buffer.byteLength(head) - 1 + ',"past":'.length };
+}
+
+/** What the filters of a day need of a night. A withheld night is in no neighbourhood, even one it shows. */
+export function nightFacets(facts: Facts, { ride, night }: PublishedNight): Facets {
+  const meeting = publishedMeeting(facts, night.meeting);
+  return {
+    far: ride.distance && bands[ride.distance],
+    who: ride.audience && audiences[ride.audience],
+    where: meeting.withheld ? null : meeting.neighbourhood_slug,
+    text: foldText(ride.title) + (meeting.place_name === null ? '' : `\n${foldText(meeting.place_name)}`),
+  };
+}
+
+/** The night view: its bytes, metro, zone and sort key, for joining into riders' answers. */
+export function renderNight(facts: Facts, rideId: string, day: number): Buffer | null {
+  const ride = facts.rides[facts.rideIds.find(rideId)];
+  const number = ride?.nights.get(day);
+  const published = number === undefined ? null : publishedNight(facts, number);
+  if (!published) return null;
+  const { bytes, past } = nightBytes(facts, published);
+  const header: NightHeader = {
+    metro: published.metro.metro,
+    zone: published.metro.time_zone,
+    day,
+    past,
+    sort: [minuteOf(published.night), published.ride.title, published.ride.ride],
+  };
+  return encodeView(header, null, bytes);
+}

@@ -1,0 +1,27 @@
+import { encodeView, type RideHeader } from '../../schemas/view-values.ts';
+import type { Facts } from '../facts.ts';
+import { compareNights, type PublishedNight, publishedNight, textOrNull } from './night.ts';
+import { joinNights } from './night-list.ts';
+
+/** One ride and every date it meets (INTERFACE, Ride); null where it has no page. */
+export function renderRide(facts: Facts, id: string): Buffer | null {
+  const fact = facts.rides[facts.rideIds.find(id)];
+  const metro = fact && facts.postedIn(fact);
+  if (!metro) return null;
+  const ride = fact.record!;
+  const nights = [...fact.nights.values()]
+    .map((number) => publishedNight(facts, number))
+    .filter((night): night is PublishedNight => night !== null)
+    .sort(compareNights);
+  const fields = JSON.stringify({
+    ride: ride.ride,
+    title: ride.title,
+    description: textOrNull(ride.description),
+    type: ride.type,
+    metro: ride.metro,
+  });
+  const head = Buffer.from(`${fields.slice(0, -1)},"nights":[`);
+  const { body, past } = joinNights(facts, nights, head, Buffer.from(`],"url":${JSON.stringify(ride.url)}}`));
+  const header: RideHeader = { zone: metro.time_zone, days: nights.map(({ night }) => night.day), past };
+  return encodeView(header, null, body);
+}

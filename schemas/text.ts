@@ -1,0 +1,36 @@
+/**
+ * Compares two texts by Unicode code point (DESIGN §3, Order of nights). JavaScript's `<` compares UTF-16 units, which
+ * puts 🚲 (a surrogate pair) before ～ (U+FF5E).
+ */
+export function compareText(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    let x = a.charCodeAt(i);
+    let y = b.charCodeAt(i);
+    if (x === y) continue;
+    // Lift surrogates above the rest of the first plane: then units order as code points do.
+    if (x >= 0xd800 && y >= 0xd800) {
+      x = x >= 0xe000 ? x - 0x800 : x + 0x2000;
+      y = y >= 0xe000 ? y - 0x800 : y + 0x2000;
+    }
+    return x - y;
+  }
+  return a.length - b.length;
+}
+
+/** Fold of a text, for search and for the order of riders (DESIGN §3). */
+export function foldText(text: string): string {
+  return text.normalize('NFKD').replace(/\p{M}/gu, '').replaceAll('’', "'").toLowerCase().replaceAll('ς', 'σ');
+}
+
+/** The words of a search: its fold, split at everything but letters, numbers and `'` (DESIGN §3, q). */
+export function searchWords(q: string): string[] {
+  return foldText(q)
+    .split(/[^\p{L}\p{N}']+/u)
+    .filter((word) => word !== '');
+}
+
+/** Whether every word is in the folded title or the folded place name; `searchText` is the two, a line each. */
+export function matchesWords(searchText: string, words: readonly string[]): boolean {
+  return words.every((word) => searchText.includes(word));
+}

@@ -1,0 +1,154 @@
+import { digestLength, digestOf } from './view-keys.ts';
+
+/**
+ * The values of the views. A whole-key value is `<digest><header JSON>\n<facets JSON>\n<body>`: the digest covers all
+ * that follows it. Bodies hold `false` where `past` stands; the header says where, so that readers can put `true` there
+ * once local midnight has passed, with no event and without parsing.
+ */
+
+/** Header of a day view. */
+export interface DayHeader {
+  zone: string;
+  /** Days since 1970-01-01. */
+  day: number;
+  /** Three numbers a night, byte offsets in the body: its start, its end, and where its `false` begins. */
+  nights: number[];
+}
+
+/** What filters need of one night of a day. */
+export interface Facets {
+  /** Distance band as the `far` filter spells it; null: shown under every one. */
+  far: string | null;
+  /** Audience as the `who` filter spells it; null: shown under every one. */
+  who: string | null;
+  /** District slug the `where` filter may select; null where withheld or not shown. */
+  where: string | null;
+  /** Folded title, and on a second line the folded published place name where there is one. */
+  text: string;
+}
+
+/** Header of a ride view: nights are in order of their days, so the past ones come first. */
+export interface RideHeader {
+  zone: string;
+  /** Day of each night, ascending. */
+  days: number[];
+  /** Byte offset in the body of each night's `false`. */
+  past: number[];
+}
+
+/** Header of a night view. */
+export interface NightHeader {
+  metro: string;
+  zone: string;
+  day: number;
+  /** Byte offset of `false` in the body. */
+  past: number;
+  /** Sort key after the day: seconds since midnight, null last; title; ride id. */
+  sort: [number | null, string, string];
+}
+
+/** A rider's card. */
+export interface RiderCard {
+  handle: string;
+  name: string | null;
+  /** Folded name, or folded handle where there is none. */
+  sort: string;
+}
+
+export function encodeView(header: object, facets: readonly Facets[] | null, body: Buffer): Buffer {
+  const head = `${JSON.stringify(header)}\n${facets ? JSON.stringify(facets) : ''}\n`;
+  const headBytes = Buffer.byteLength(head);
+  const value = Buffer.allocUnsafe(digestLength + headBytes + body.length);
+  value.write(head, digestLength);
+  body.copy(value, digestLength + headBytes);
+  value.write(digestOf(value.subarray(digestLength)), 0, 'latin1');
+  return value;
+}
+
+export interface StoredParts<H> {
+  digest: string;
+  header: H;
+  /** Only parsed when a filter asks. */
+  facets(): Facets[];
+  body: Buffer;
+}
+
+export function decodeView<H>(value: Buffer): StoredParts<H> {
+  const headEnd = value.indexOf(10, digestLength);
+  const facetsEnd = value.indexOf(10, headEnd + 1);
+  return {
+    digest: value.toString('latin1', 0, digestLength),
+    header: JSON.parse(value.toString('utf8', digestLength, headEnd)) as H,
+    facets: () => JSON.parse(value.toString('utf8', headEnd + 1, facetsEnd)) as Facets[],
+    body: value.subarray(facetsEnd + 1),
+  };
+}
+
+/** One of a rider's own nights of a day. */
+export interface OwnNight {
+  ride: string;
+  response: 'NONE' | 'GOING' | 'CONFIRMED';
+  saved: boolean;
+  led: boolean;
+}
+
+/** Somebody of the reader's going to a night of a day. */
+export interface GoingRider {
+  ride: string;
+  rider: string;
+  follows: boolean;
+  close: boolean;
+  flagged: boolean;
+}
+
+// Fields of a reader's hash are many and small, so they are terse text: ids hold neither `:` nor `,` nor `=`.
+const responses = ['NONE', 'GOING', 'CONFIRMED'] as const;
+
+/** `ride=bits,…`: response in the low two bits, 4 saved, 8 led. */
+export function encodeOwn(nights: readonly OwnNight[]): Buffer {
+  const text = nights.map(
+    (n) => `${n.ride}=${(responses.indexOf(n.response) + (n.saved ? 4 : 0) + (n.led ? 8 : 0)).toString(16)}`,
+  );
+  return Buffer.from(text.join(','));
+}
+
+export function decodeOwn(value: Buffer): OwnNight[] {
+  return value
+    .toString()
+    .split(',')
+    .map((part) => {
+      const bits = Number.parseInt(part.at(-1)!, 16);
+      return { ride: part.slice(0, -2), response: responses[bits & 3]!, saved: (bits & 4) > 0, led: (bits & 8) > 0 };
+    });
+}
+
+/** `ride:rider=bits,rider=bits;ride:…`: 1 follows, 2 close, 4 flagged. */
+export function encodeGoing(riders: readonly GoingRider[]): Buffer {
+  let text = '';
+  let ride = '';
+  for (const r of riders) {
+    text += r.ride === ride ? ',' : `${text ? ';' : ''}${r.ride}:`;
+    ride = r.ride;
+    text += `${r.rider}=${(r.follows ? 1 : 0) + (r.close ? 2 : 0) + (r.flagged ? 4 : 0)}`;
+  }
+  return Buffer.from(text);
+}
+
+export function decodeGoing(value: Buffer): GoingRider[] {
+  const riders: GoingRider[] = [];
+  for (const group of value.toString().split(';')) {
+    const colon = group.indexOf(':');
+    const ride = group.slice(0, colon);
+    for (const part of group.slice(colon + 1).split(',')) {
+      const bits = Number(part.at(-1));
+      riders.push({
+        ride,
+        rider: part.slice(0, -2),
+        follows: (bits & 1) > 0,
+        close: (bits & 2) > 0,
+        flagged: (bits & 4) > 0,
+      });
+    }
+  }
+  return riders;
+}
