@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import type { ErrorAnswer } from '../schemas/answers.ts';
+import type { ErrorAnswer, Problem } from '../schemas/answers.ts';
 
 /** Bodies of refusals and failures, as they are sent (INTERFACE, Errors; RFC 9457 where the interface has no body). */
 
@@ -26,15 +26,11 @@ export const noSuchRideBody = errorBody('not_found', 'ride', 'no such posted rid
 
 /** Body of any other failure, RFC 9457. No `type`, so that the title is the status code's own phrase. */
 export function problemBody(status: number, title: string, detail: string): Buffer {
-  return Buffer.from(JSON.stringify({ title, status, detail }));
+  const problem: Problem = { title, status, detail };
+  return Buffer.from(JSON.stringify(problem));
 }
 
-export interface Problem {
-  status: number;
-  body: Buffer;
-}
-
-function problem(status: number, detail: string): Problem {
+function problem(status: number, detail: string): { status: number; body: Buffer } {
   return { status, body: problemBody(status, STATUS_CODES[status] ?? 'Error', detail) };
 }
 

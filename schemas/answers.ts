@@ -188,6 +188,15 @@ export const errorAnswer = z
   })
   .register(answerRegistry, { id: 'Error', description: 'Why a request was refused.' });
 
+/** RFC 9457: the body of failures that the interface gives no body of its own. */
+export const problem = z
+  .strictObject({
+    title: z.string().describe("The status code's own phrase."),
+    status: z.int().describe('The status code.'),
+    detail: z.string().describe('What went wrong, and what to do about it.'),
+  })
+  .register(answerRegistry, { id: 'Problem', description: 'A failure, as RFC 9457 tells one.' });
+
 export type Meeting = z.infer<typeof meeting>;
 export type Night = z.infer<typeof night>;
 export type Day = z.infer<typeof calendarDay>;
@@ -204,3 +213,4 @@ export type Friend = z.infer<typeof friend>;
 export type FriendNight = z.infer<typeof friendNight>;
 export type FriendNights = z.infer<typeof friendNights>;
 export type ErrorAnswer = z.infer<typeof errorAnswer>;
+export type Problem = z.infer<typeof problem>;

@@ -1,0 +1,149 @@
+/**
+ * INTERFACE.md's tables, written out by hand: what the OpenAPI document is compared with. Not derived from any schema
+ * of the code. Descriptions and examples are left out.
+ */
+
+const rideId = { type: 'string', pattern: '^[a-z0-9]{4,32}$' };
+const metroSlug = { type: 'string', pattern: '^[a-z0-9-]{2,32}$' };
+const date = { type: 'string', format: 'date' };
+const text = { type: 'string' };
+const textOrNull = { type: ['string', 'null'] };
+const flag = { type: 'boolean' };
+const count = { type: 'integer', minimum: 0 };
+const link = { type: 'string', format: 'uri' };
+const one = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const many = (name: string, bounds: object = {}) => ({ type: 'array', items: one(name), ...bounds });
+
+/** Fields of every object, in the interface's order. All are required. */
+export const fields: Record<string, Record<string, unknown>> = {
+  Meeting: {
+    withheld: flag,
+    place_name: textOrNull,
+    neighbourhood: textOrNull,
+    neighbourhood_slug: { type: ['string', 'null'], pattern: '^[a-z0-9-]{1,80}$' },
+  },
+  Night: {
+    ride: rideId,
+    title: text,
+    day: date,
+    meet_time: { type: ['string', 'null'], pattern: '^[0-2][0-9]:[0-5][0-9]$' },
+    time_zone: text,
+    status: { type: 'string', enum: ['on', 'cancelled'] },
+    cancellation_reason: textOrNull,
+    past: flag,
+    going_count: count,
+    meeting: one('Meeting'),
+    url: link,
+  },
+  Day: { metro: text, day: date, nights: many('Night') },
+  Ride: {
+    ride: rideId,
+    title: text,
+    description: textOrNull,
+    type: text,
+    metro: text,
+    nights: many('Night'),
+    url: link,
+  },
+  MyNight: { night: one('Night'), why: { type: 'string', enum: ['led', 'going', 'ridden', 'saved'] } },
+  MyNights: { nights: many('MyNight'), flagged: many('FlaggedNight') },
+  KnownName: { handle: text, name: textOrNull, flagged: flag },
+  Known: { ride: rideId, day: date, known: count, names: many('KnownName', { maxItems: 2 }) },
+  KnownNights: { nights: many('Known') },
+  FlaggedRider: { handle: text, name: textOrNull },
+  FlaggedNight: { ride: rideId, day: date, riders: many('FlaggedRider', { minItems: 1 }) },
+  FlaggedNights: { nights: many('FlaggedNight') },
+  Friend: { handle: text, name: textOrNull, close: flag, following: flag, flagged: flag },
+  FriendNight: { night: one('Night'), friends: many('Friend', { minItems: 1 }) },
+  FriendNights: { nights: many('FriendNight'), flagged: many('FlaggedNight') },
+  Error: {
+    error: { type: 'string', enum: ['invalid_request', 'not_found', 'invalid_key'] },
+    input: textOrNull,
+    detail: textOrNull,
+  },
+};
+
+const inPath = (name: string, schema: object) => ({ name, in: 'path', required: true, schema });
+const needed = (name: string, schema: object) => ({ name, in: 'query', required: true, schema });
+const optional = (name: string, schema: object) => ({ name, in: 'query', required: false, schema });
+const list = (name: string, items: object) => ({
+  name,
+  in: 'query',
+  required: false,
+  style: 'form',
+  explode: false,
+  schema: { type: 'array', items, uniqueItems: true, minItems: 1 },
+});
+const range = [needed('metro', metroSlug), needed('from', date), needed('to', date)];
+
+const either = [{ developerKey: [] }, { signIn: ['read'] }];
+const signInOnly = [{ signIn: ['read'] }];
+
+interface Endpoint {
+  name: string;
+  security: object[];
+  parameters: object[];
+  answer: object;
+  /** Statuses a GET of it may have; 414, 431, 500 and 503 are problem details. */
+  statuses: number[];
+}
+
+/** The endpoints, by path. */
+export const endpoints: Record<string, Endpoint> = {
+  '/openapi.json': {
+    name: 'getOpenApi',
+    security: [],
+    parameters: [],
+    answer: { type: 'object' },
+    statuses: [200, 304, 414, 431, 500],
+  },
+  '/metros/{metro}/days/{day}': {
+    name: 'getDay',
+    security: either,
+    parameters: [
+      inPath('metro', metroSlug),
+      inPath('day', date),
+      optional('q', { type: 'string', minLength: 2, maxLength: 200 }),
+      list('far', { type: 'string', enum: ['under_5', '5_to_10', '10_to_20', '20_to_40', 'over_40'] }),
+      list('who', { type: 'string', enum: ['General', 'Family Friendly', '21+ Only'] }),
+      list('where', { type: 'string', pattern: '^[a-z0-9-]{1,80}$' }),
+    ],
+    answer: one('Day'),
+    statuses: [200, 304, 400, 401, 404, 414, 431, 500, 503],
+  },
+  '/rides/{ride}': {
+    name: 'getRide',
+    security: either,
+    parameters: [inPath('ride', rideId)],
+    answer: one('Ride'),
+    statuses: [200, 304, 400, 401, 404, 414, 431, 500, 503],
+  },
+  '/me/nights': {
+    name: 'getMyNights',
+    security: signInOnly,
+    parameters: [],
+    answer: one('MyNights'),
+    statuses: [200, 304, 401, 414, 431, 500, 503],
+  },
+  '/me/known': {
+    name: 'getKnown',
+    security: signInOnly,
+    parameters: range,
+    answer: one('KnownNights'),
+    statuses: [200, 304, 400, 401, 404, 414, 431, 500, 503],
+  },
+  '/me/friends': {
+    name: 'getFriends',
+    security: signInOnly,
+    parameters: [...range, optional('close_friends_only', { type: 'boolean', default: false })],
+    answer: one('FriendNights'),
+    statuses: [200, 304, 400, 401, 404, 414, 431, 500, 503],
+  },
+  '/me/flagged': {
+    name: 'getFlagged',
+    security: signInOnly,
+    parameters: range,
+    answer: one('FlaggedNights'),
+    statuses: [200, 304, 400, 401, 404, 414, 431, 500, 503],
+  },
+};
