@@ -1,0 +1,197 @@
+import { hash } from 'node:crypto';
+import type { Audience, Distance } from '../../schemas/records.ts';
+import { metroSketches, slugOf } from './metros.ts';
+import { mix32, Random, toBase } from './random.ts';
+import { rideDescription, rideTitle, rideTypes, secretVenueName, venueName } from './ride-texts.ts';
+import { riderName } from './rider-names.ts';
+import { blocked, close, flagged, follows, type SimRide, type World } from './world.ts';
+
+/**
+ * The rider whose calendar is always worth looking at: leads a ride, has nights of every kind, friends and flags
+ * around today. And the riders this one knows, who are never erased; all live in the first metro.
+ */
+export const sampleRider = 0;
+export const sampleCircle = { friends: [1, 2, 3, 4, 5, 6], closeOnly: 7, flagged: [8, 9], blockedBy: 10 } as const;
+export const circleSize = 12;
+
+/** Nights a rider goes to in a week, on average. */
+const nightsPerWeek = 1.5;
+
+/** Makes metros, districts, riders, rides, relations and keys as they were when the calendar began. */
+export function foundWorld(world: World): void {
+  foundPlaces(world);
+  foundRiders(world);
+  foundRides(world);
+  expectRiders(world);
+  foundRelations(world);
+  for (let i = 0; i < 3; i++) addKey(world);
+}
+
+function foundPlaces(world: World): void {
+  for (const sketch of metroSketches.slice(0, world.options.metros)) {
+    const metro = world.metros.push({ sketch, name: sketch.name, districts: [], riders: [] }) - 1;
+    for (const [kind, names] of [
+      ['DISTRICT', sketch.districts],
+      ['CITY', sketch.cities],
+    ] as const) {
+      for (const name of names) {
+        const district = { slug: `${sketch.slug}-${slugOf(name)}`, metro, name, kind };
+        world.metros[metro]!.districts.push(world.districts.push(district) - 1);
+      }
+    }
+  }
+}
+
+function foundRiders(world: World): void {
+  const random = new Random(world.options.seed, 1);
+  for (let i = 0; i < world.options.riders; i++) addRider(world, random);
+}
+
+export function addRider(world: World, random: Random): number {
+  const index = world.riders.length;
+  const metro = index < circleSize ? 0 : random.rank(world.metros.length, 1.4);
+  const id = `u_${toBase(mix32(index ^ world.options.seed), 62, 6)}`;
+  world.riders.push({ id, ...riderName(random, index), metro, erased: false, relations: [] });
+  world.metros[metro]!.riders.push(index);
+  return index;
+}
+
+function foundRides(world: World): void {
+  const random = new Random(world.options.seed, 2);
+  for (let i = 0; i < world.options.rides; i++) addRide(world, random);
+}
+
+const distances: readonly Distance[] = ['UNDER_5', 'FROM_5_TO_10', 'FROM_10_TO_20', 'FROM_20_TO_40', 'OVER_40'];
+const audiences: readonly Audience[] = ['GENERAL', 'GENERAL', 'FAMILY_FRIENDLY', 'ADULTS_21_PLUS'];
+const minuteMs = 60_000;
+
+export function addRide(world: World, random: Random): number {
+  const index = world.rides.length;
+  // Every metro has rides, the first ones more.
+  const metro = index < 2 * world.metros.length ? index % world.metros.length : random.rank(world.metros.length, 1.4);
+  const { sketch, districts, riders } = world.metros[metro]!;
+  const district = world.districts[random.pick(districts)]!;
+  // The first ride is the sample rider's own, and an ordinary weekly one.
+  const plain = index === 0;
+  const periodDays = plain || random.chance(0.7) ? 7 : random.chance(0.25) ? 14 : null;
+  const ride: SimRide = {
+    id: toBase(mix32(index ^ world.options.seed ^ 0x52_49_44_45), 36, 7),
+    title: rideTitle(random, sketch.language, district.name),
+    description: rideDescription(random),
+    type: random.pick(rideTypes),
+    metro,
+    distance: random.chance(0.2) ? null : random.pick(distances),
+    audience: random.chance(0.25) ? null : random.pick(audiences),
+    leaders: leadersOf(random, plain ? [sampleRider] : riders),
+    posted: plain || index % 29 !== 17,
+    firstDay: world.firstDay + random.int(0, Math.max(0, (periodDays ?? world.options.days) - 1)),
+    periodDays,
+    meetTimeMs: index % 13 === 5 ? null : meetTimeOf(random),
+    meeting: meetingAt(random, district.name, district.slug, index),
+    expected: 0,
+    regulars: [],
+  };
+  return world.rides.push(ride) - 1;
+}
+
+function leadersOf(random: Random, riders: readonly number[]): number[] {
+  if (riders.length === 0) return [];
+  const count = random.chance(0.2) ? 2 : 1;
+  return [...new Set(Array.from({ length: count }, () => riders[random.rank(riders.length, 1.5)]!))];
+}
+
+/** Mostly evenings, weekend mornings, and a few at midnight or with stray seconds, as real calendars have them. */
+function meetTimeOf(random: Random): number {
+  if (random.chance(0.03)) return 0;
+  const minutes = random.chance(0.65) ? random.int(34, 42) * 30 : random.int(12, 28) * 30;
+  return minutes * minuteMs + (random.chance(0.04) ? 30_000 : 0);
+}
+
+export function meetingAt(random: Random, district: string, slug: string, index: number): SimRide['meeting'] {
+  const secret = index % 11 === 3 || index % 11 === 7;
+  return {
+    place_name: secret ? secretVenueName(random, district) : venueName(random, district),
+    district: slug,
+    secret,
+    show_neighbourhood: secret ? index % 11 === 7 : random.chance(0.9),
+  };
+}
+
+/** How many riders each ride expects, by a power law; all of a metro's rides share out the nights of its riders. */
+function expectRiders(world: World): void {
+  const random = new Random(world.options.seed, 3);
+  const weights = world.rides.map(() => random.pareto(1, 0.6));
+  const nightsOf = (ride: SimRide): number => (ride.periodDays ? world.options.days / ride.periodDays : 1);
+  for (let metro = 0; metro < world.metros.length; metro++) {
+    const riders = world.metros[metro]!.riders.length;
+    const places = (riders * nightsPerWeek * world.options.days) / 7;
+    let total = 0;
+    world.rides.forEach((ride, i) => {
+      if (ride.metro === metro) total += weights[i]! * nightsOf(ride);
+    });
+    world.rides.forEach((ride, i) => {
+      if (ride.metro !== metro) return;
+      ride.expected = Math.min((places * weights[i]!) / total, riders * 0.6);
+      chooseRegulars(world, random, ride);
+    });
+  }
+}
+
+export function chooseRegulars(world: World, random: Random, ride: SimRide): void {
+  const { riders } = world.metros[ride.metro]!;
+  const count = riders.length > 0 ? Math.ceil(ride.expected * 2) : 0;
+  ride.regulars = Array.from({ length: count }, () => riders[random.rank(riders.length, 1.3)]!);
+}
+
+function foundRelations(world: World): void {
+  const random = new Random(world.options.seed, 4);
+  const count = world.riders.length;
+  for (let rider = 0; rider < count; rider++) {
+    const known = new Set([rider]);
+    const add = (other: number, bits: number): void => {
+      if (known.has(other) || other >= count) return;
+      known.add(other);
+      world.riders[rider]!.relations.push(other * 16 + bits);
+    };
+    if (rider === sampleRider) addCircle(add);
+    if (rider === sampleCircle.blockedBy || rider === sampleCircle.flagged[1]) add(sampleRider, blocked);
+    const degree = Math.min(Math.floor(random.pareto(3, 0.55)), 400, count >> 1);
+    for (let i = 0; i < degree; i++) add(knownRider(world, random, rider), relationBits(random));
+  }
+}
+
+function addCircle(add: (other: number, bits: number) => void): void {
+  for (const friend of sampleCircle.friends) add(friend, friend % 3 === 0 ? follows | close : follows);
+  add(sampleCircle.closeOnly, close);
+  add(sampleCircle.flagged[0], flagged);
+  add(sampleCircle.flagged[1], flagged | follows);
+  add(sampleCircle.blockedBy, follows);
+}
+
+/** Somebody to follow: mostly of the same metro, and mostly somebody whom many follow. */
+export function knownRider(world: World, random: Random, rider: number): number {
+  const near = world.metros[world.riders[rider]!.metro]!.riders;
+  if (random.chance(0.85)) return near[random.rank(near.length, 2.2)]!;
+  return random.rank(world.riders.length, 2.2);
+}
+
+export function relationBits(random: Random): number {
+  const dice = random.unit();
+  if (dice < 0.02) return flagged;
+  if (dice < 0.035) return blocked;
+  if (dice < 0.045) return close;
+  if (dice < 0.055) return follows | flagged;
+  return random.chance(0.12) ? follows | close : follows;
+}
+
+export function addKey(world: World): number {
+  const index = world.keys.length;
+  const labels = ['Sample app', 'Window display', 'Old bot', null];
+  const id = `k-${toBase(mix32(index ^ world.options.seed ^ 0x4b_45_59), 36, 7)}`;
+  return world.keys.push({ id, text: keyText(world.options.seed, index), label: labels[index % 4]!, live: true }) - 1;
+}
+
+/** `rck_` and 43 characters of base64url. Made from the seed: whoever knows that knows the key. */
+export function keyText(seed: number, index: number): string {
+  return `rck_${hash('sha256', `ride-calendar simulated key ${seed}/${index}`, 'base64url')}`;
+}

@@ -1,0 +1,65 @@
+import { ongoingChanges } from './changes.ts';
+import { keyText, sampleRider } from './founding.ts';
+import { history } from './history.ts';
+import { metroSketches } from './metros.ts';
+import { dayStartMs, type SimulatedRecord, type SimulationOptions, World } from './world.ts';
+
+export const defaultSizes = { metros: 4, rides: 120, riders: 400, days: 60, seed: 1 } as const;
+
+/** What `--metros` and the others may be. Attendance grows with riders times days: about one in five riders a day. */
+export const sizeLimits = {
+  metros: [1, metroSketches.length],
+  rides: [1, 1_000_000],
+  riders: [1, 5_000_000],
+  days: [1, 3650],
+  seed: [0, 2_147_483_647],
+} as const;
+
+export interface Simulation {
+  /** The records that make the calendar as it is when `today` begins. To be taken to the end, once, before `changes`. */
+  initial(progress?: (done: number) => void): Iterable<SimulatedRecord>;
+  /** What happens from then on, without an end. `clock`: milliseconds since the epoch, asked once for each record. */
+  changes(clock: () => number): Iterable<SimulatedRecord>;
+  /** The text of a developer key that stays live; the log holds its hash alone. Whoever knows the seed can work it out. */
+  developerKey: string;
+  /** Id of a rider with nights, friends and flags around today. */
+  rider: string;
+}
+
+/** A made-up calendar: the same options give the same records, byte for byte. */
+export function simulation(options: SimulationOptions): Simulation {
+  const world = new World(options);
+  const records = history(world, (done) => report(done));
+  let report: (done: number) => void = () => {};
+  // The first rider is there once the world is founded, which the first record asks for.
+  const first = records.next();
+  return {
+    *initial(progress = () => {}) {
+      report = progress;
+      if (!first.done) yield first.value;
+      yield* records;
+    },
+    changes(clock) {
+      let last = dayStartMs(options.today) - lastHourMs;
+      world.clock = () => {
+        last = Math.max(last, Math.floor(clock()));
+        return last;
+      };
+      return ongoingChanges(world, () => Math.floor(last / dayMs));
+    },
+    developerKey: keyText(options.seed, 0),
+    rider: world.riders[sampleRider]!.id,
+  };
+}
+
+const dayMs = 86_400_000;
+const lastHourMs = 3_600_000;
+
+/**
+ * The clock of changes that have to come out the same every time: they share the hour before `today` began, `stepMs`
+ * apart, and never pass its end.
+ */
+export function steppingClock(today: number, stepMs: number): () => number {
+  let count = 0;
+  return () => dayStartMs(today) - lastHourMs + Math.min(lastHourMs, Math.floor(count++ * stepMs));
+}

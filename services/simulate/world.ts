@@ -1,0 +1,252 @@
+import { hash } from 'node:crypto';
+import { dayText } from '../../schemas/days.ts';
+import type { Attendance, MeetingPlace, Night, Ride, TopicName, TopicRecords } from '../../schemas/records.ts';
+import type { MetroSketch } from './metros.ts';
+
+export interface SimulationOptions {
+  metros: number;
+  rides: number;
+  riders: number;
+  /** Days of nights, a third of them before `today`. */
+  days: number;
+  seed: number;
+  /** Day that the calendar is made around, in days since 1970-01-01; everything happened before its start in UTC. */
+  today: number;
+}
+
+/** One record to publish. Timestamps never go back from one to the next, and are the value's `changed_at`. */
+export type SimulatedRecord = {
+  [T in TopicName]: { topic: T; key: string; value: TopicRecords[T] | null; timestampMs: number };
+}[TopicName];
+
+export interface SimMetro {
+  sketch: MetroSketch;
+  name: string;
+  /** Indices into `districts`. */
+  districts: number[];
+  /** Indices into `riders`: who lives here, the busiest first. */
+  riders: number[];
+}
+
+export interface SimDistrict {
+  slug: string;
+  metro: number;
+  name: string;
+  kind: 'DISTRICT' | 'CITY';
+}
+
+export interface SimRider {
+  id: string;
+  handle: string;
+  name: string | null;
+  metro: number;
+  erased: boolean;
+  /** Relations to others, packed: `other * 16 + bits`. */
+  relations: number[];
+}
+
+export interface SimRide extends Pick<Ride, 'title' | 'description' | 'type' | 'distance' | 'audience' | 'posted'> {
+  id: string;
+  metro: number;
+  /** Indices into `riders`. */
+  leaders: number[];
+  /** Any day it meets on. */
+  firstDay: number;
+  /** Days between two nights; null: it meets once. */
+  periodDays: number | null;
+  meetTimeMs: number | null;
+  meeting: MeetingPlace | null;
+  /** Riders to expect at a night. */
+  expected: number;
+  /** Indices into `riders`: who comes again and again. */
+  regulars: number[];
+}
+
+export interface SimNight extends Pick<Night, 'day' | 'status' | 'cancellation_reason' | 'meeting'> {
+  ride: number;
+  meetTimeMs: number | null;
+  removed: boolean;
+  /** Answers, packed: `rider * 8 + response * 2 + saved`. */
+  attendance: number[];
+}
+
+export interface SimKey {
+  id: string;
+  text: string;
+  label: string | null;
+  live: boolean;
+}
+
+export const follows = 1;
+export const close = 2;
+export const flagged = 4;
+export const blocked = 8;
+
+export const responses: readonly Attendance['response'][] = ['NONE', 'GOING', 'CONFIRMED'];
+export const noneResponse = 0;
+export const goingResponse = 1;
+export const confirmedResponse = 2;
+
+const site = 'https://rides.example.org';
+const dayMs = 86_400_000;
+
+/**
+ * What the simulated upstream knows, and how it says so: each method gives the record of an entity's present state.
+ * Revisions count all records, so that they rise for every key without one being kept per key.
+ */
+export class World {
+  readonly options: SimulationOptions;
+  /** First day of the calendar, and the number of days that nights are announced ahead. */
+  readonly firstDay: number;
+  readonly aheadDays: number;
+  readonly metros: SimMetro[] = [];
+  readonly districts: SimDistrict[] = [];
+  readonly riders: SimRider[] = [];
+  readonly rides: SimRide[] = [];
+  readonly nights: SimNight[] = [];
+  readonly nightsByDay = new Map<number, number[]>();
+  readonly keys: SimKey[] = [];
+  /** Tombstones that upstream owes: of riders erased before their relations and answers were. */
+  readonly owed: { topic: 'attendance' | 'relations'; key: string }[] = [];
+  /** Milliseconds since the epoch, asked once for each record; it must not go back. */
+  clock: () => number = () => 0;
+  #revision = 0;
+
+  constructor(options: SimulationOptions) {
+    this.options = options;
+    const back = Math.floor(options.days / 3);
+    this.firstDay = options.today - back;
+    this.aheadDays = options.days - back;
+  }
+
+  metro(index: number): SimulatedRecord {
+    const { sketch, name } = this.metros[index]!;
+    return this.#record('metros', sketch.slug, { metro: sketch.slug, name, time_zone: sketch.zone });
+  }
+
+  district(index: number): SimulatedRecord {
+    const { slug, metro, name, kind } = this.districts[index]!;
+    return this.#record('districts', slug, { district: slug, metro: this.metros[metro]!.sketch.slug, name, kind });
+  }
+
+  rider(index: number): SimulatedRecord {
+    const { id, handle, name } = this.riders[index]!;
+    return this.#record('riders', id, { rider: id, handle, name });
+  }
+
+  ride(index: number): SimulatedRecord {
+    const { id, title, description, type, metro, distance, audience, leaders, posted } = this.rides[index]!;
+    return this.#record('rides', id, {
+      ride: id,
+      title,
+      description,
+      type,
+      metro: this.metros[metro]!.sketch.slug,
+      distance,
+      audience,
+      leaders: leaders.map((leader) => this.riders[leader]!.id),
+      posted,
+      url: `${site}/rides/${id}`,
+    });
+  }
+
+  night(index: number): SimulatedRecord {
+    const { ride, day, meetTimeMs, status, cancellation_reason, meeting } = this.nights[index]!;
+    const id = this.rides[ride]!.id;
+    return this.#record('nights', this.nightKey(index), {
+      ride: id,
+      day,
+      meet_time: meetTimeMs,
+      status,
+      cancellation_reason,
+      meeting,
+      url: `${site}/rides/${id}/${dayText(day)}`,
+    });
+  }
+
+  /** Where a rider's answer stands in a night's list: at its end where there is none yet. */
+  answerAt(index: number, rider: number): number {
+    const { attendance } = this.nights[index]!;
+    const at = attendance.findIndex((answer) => answer >> 3 === rider);
+    return at < 0 ? attendance.length : at;
+  }
+
+  /** Sets and gives a rider's answer to a night. `at`: its place in the list, where that is known. */
+  attendance(
+    index: number,
+    rider: number,
+    response: number,
+    saved: boolean,
+    at = this.answerAt(index, rider),
+  ): SimulatedRecord {
+    const { ride, day, attendance } = this.nights[index]!;
+    attendance[at] = rider * 8 + response * 2 + (saved ? 1 : 0);
+    return this.#record('attendance', this.attendanceKey(index, rider), {
+      ride: this.rides[ride]!.id,
+      day,
+      rider: this.riders[rider]!.id,
+      response: responses[response]!,
+      saved,
+    });
+  }
+
+  /** Sets and gives what a rider marked another as: bits of `follows`, `close`, `flagged`, `blocked`. */
+  relation(rider: number, other: number, bits: number): SimulatedRecord {
+    const { relations } = this.riders[rider]!;
+    const at = relations.findIndex((packed) => packed >> 4 === other);
+    if (at < 0) relations.push(other * 16 + bits);
+    else relations[at] = other * 16 + bits;
+    return this.#record('relations', this.relationKey(rider, other), {
+      rider: this.riders[rider]!.id,
+      other: this.riders[other]!.id,
+      follows: (bits & follows) > 0,
+      close: (bits & close) > 0,
+      flagged: (bits & flagged) > 0,
+      blocked: (bits & blocked) > 0,
+    });
+  }
+
+  key(index: number): SimulatedRecord {
+    const { id, text, label } = this.keys[index]!;
+    return this.#record('developer-keys', id, { key_id: id, key_hash: hash('sha256', text, 'buffer'), label });
+  }
+
+  tombstone(topic: TopicName, key: string): SimulatedRecord {
+    return { topic, key, value: null, timestampMs: this.clock() };
+  }
+
+  nightKey(index: number): string {
+    const { ride, day } = this.nights[index]!;
+    return `${this.rides[ride]!.id}/${dayText(day)}`;
+  }
+
+  attendanceKey(index: number, rider: number): string {
+    return `${this.nightKey(index)}/${this.riders[rider]!.id}`;
+  }
+
+  relationKey(rider: number, other: number): string {
+    return `${this.riders[rider]!.id}/${this.riders[other]!.id}`;
+  }
+
+  addNight(night: SimNight): number {
+    const index = this.nights.push(night) - 1;
+    const sameDay = this.nightsByDay.get(night.day);
+    if (sameDay) sameDay.push(index);
+    else this.nightsByDay.set(night.day, [index]);
+    return index;
+  }
+
+  #record<T extends TopicName>(
+    topic: T,
+    key: string,
+    fields: Omit<TopicRecords[T], 'revision' | 'changed_at'>,
+  ): SimulatedRecord {
+    const timestampMs = this.clock();
+    this.#revision++;
+    const value = { ...fields, revision: this.#revision, changed_at: timestampMs };
+    return { topic, key, value, timestampMs } as unknown as SimulatedRecord;
+  }
+}
+
+/** The start of a day in UTC, in milliseconds since the epoch. */
+export const dayStartMs = (day: number): number => day * dayMs;
