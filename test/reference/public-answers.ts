@@ -1,0 +1,68 @@
+import type { Audience, Distance } from '../../schemas/records.ts';
+import { dayOf } from './dates.ts';
+import type { Facts } from './facts.ts';
+import { type PostedNight, postedNights } from './nights.ts';
+import { type DayFilters, plusRestored } from './requests.ts';
+import { fold, searchWords } from './text.ts';
+
+/** INTERFACE's Day, or null where there is no such metro. The inputs must be right. */
+export function dayAnswer(facts: Facts, clockMs: number, metro: string, day: string, filters: DayFilters) {
+  if (!facts.metros.has(metro)) return null;
+  const nights = postedNights(facts, clockMs, (night, ride) => ride.metro === metro && night.day === dayOf(day))
+    .filter((posted) => matchesSearch(posted, filters.q))
+    .filter((posted) => matchesDistance(posted, filters.far))
+    .filter((posted) => matchesAudience(posted, filters.who))
+    .filter((posted) => matchesNeighbourhood(posted, filters.where));
+  return { metro, day, nights: nights.map((posted) => posted.answer) };
+}
+
+/** INTERFACE's Ride, or null where there is no such posted ride. */
+export function rideAnswer(facts: Facts, clockMs: number, id: string) {
+  const ride = facts.rides.get(id);
+  if (!ride?.posted || !facts.metros.has(ride.metro)) return null;
+  return {
+    ride: ride.ride,
+    title: ride.title,
+    description: ride.description,
+    type: ride.type,
+    metro: ride.metro,
+    nights: postedNights(facts, clockMs, (night) => night.ride === id).map((posted) => posted.answer),
+    url: ride.url,
+  };
+}
+
+function matchesSearch({ answer }: PostedNight, q: string | undefined): boolean {
+  const title = fold(answer.title);
+  const place = fold(answer.meeting.place_name ?? '');
+  return searchWords(q ?? '').every((word) => title.includes(word) || place.includes(word));
+}
+
+const bandNames: Record<Distance, string> = {
+  UNDER_5: 'under_5',
+  FROM_5_TO_10: '5_to_10',
+  FROM_10_TO_20: '10_to_20',
+  FROM_20_TO_40: '20_to_40',
+  OVER_40: 'over_40',
+};
+
+function matchesDistance({ ride }: PostedNight, far: string | undefined): boolean {
+  if (far === undefined || ride.distance === null) return true;
+  return far.split(',').includes(bandNames[ride.distance]);
+}
+
+const audienceNames: Record<Audience, string> = {
+  GENERAL: 'General',
+  FAMILY_FRIENDLY: 'Family Friendly',
+  ADULTS_21_PLUS: '21+ Only',
+};
+
+function matchesAudience({ ride }: PostedNight, who: string | undefined): boolean {
+  if (who === undefined || ride.audience === null) return true;
+  return plusRestored(who).split(',').includes(audienceNames[ride.audience]);
+}
+
+function matchesNeighbourhood({ answer }: PostedNight, where: string | undefined): boolean {
+  if (where === undefined) return true;
+  const { withheld, neighbourhood_slug } = answer.meeting;
+  return !withheld && neighbourhood_slug !== null && where.split(',').includes(neighbourhood_slug);
+}

@@ -1,0 +1,121 @@
+import { dayOf } from './dates.ts';
+
+/**
+ * A request to one of the six calendar operations. Every parameter is the decoded text as it was sent (a list is its
+ * one comma-separated text), or undefined where it was not sent; `rider` is who the token speaks for.
+ */
+export type CalendarRequest =
+  | ({ operation: 'getDay'; metro: string; day: string } & DayFilters)
+  | { operation: 'getRide'; ride: string }
+  | { operation: 'getMyNights'; rider: string }
+  | ({ operation: 'getKnown'; rider: string } & MetroRange)
+  | ({ operation: 'getFriends'; rider: string; closeFriendsOnly?: string | undefined } & MetroRange)
+  | ({ operation: 'getFlagged'; rider: string } & MetroRange);
+
+export interface DayFilters {
+  q?: string | undefined;
+  far?: string | undefined;
+  who?: string | undefined;
+  where?: string | undefined;
+}
+
+export interface MetroRange {
+  metro?: string | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
+/** The path and query to send, relative to the base URL, percent-encoded. */
+export function pathOf(request: CalendarRequest): string {
+  const segment = encodeURIComponent;
+  switch (request.operation) {
+    case 'getDay': {
+      const { q, far, who, where } = request;
+      return `/metros/${segment(request.metro)}/days/${segment(request.day)}${query({ q, far, who, where })}`;
+    }
+    case 'getRide':
+      return `/rides/${segment(request.ride)}`;
+    case 'getMyNights':
+      return '/me/nights';
+    case 'getKnown':
+      return `/me/known${query(rangeOf(request))}`;
+    case 'getFriends':
+      return `/me/friends${query({ ...rangeOf(request), close_friends_only: request.closeFriendsOnly })}`;
+    case 'getFlagged':
+      return `/me/flagged${query(rangeOf(request))}`;
+  }
+}
+
+const rangeOf = ({ metro, from, to }: MetroRange) => ({ metro, from, to });
+
+function query(parameters: Record<string, string | undefined>): string {
+  const pairs = Object.entries(parameters).filter(([, value]) => value !== undefined);
+  if (pairs.length === 0) return '';
+  return `?${pairs.map(([name, value]) => `${name}=${encodeURIComponent(value!)}`).join('&')}`;
+}
+
+/** The first input that its schema refuses, by name, or null: path first, then INTERFACE's order, a range last. */
+export function wrongInput(request: CalendarRequest): string | null {
+  switch (request.operation) {
+    case 'getDay':
+      if (!isMetro(request.metro)) return 'metro';
+      if (dayOf(request.day) === null) return 'day';
+      if (request.q !== undefined && !isSearch(request.q)) return 'q';
+      if (request.far !== undefined && !isList(request.far, (item) => distanceBands.includes(item))) return 'far';
+      if (request.who !== undefined && !isList(plusRestored(request.who), (item) => audiences.includes(item)))
+        return 'who';
+      if (request.where !== undefined && !isList(request.where, (item) => /^[a-z0-9-]{1,80}$/.test(item)))
+        return 'where';
+      return null;
+    case 'getRide':
+      return /^[a-z0-9]{4,32}$/.test(request.ride) ? null : 'ride';
+    case 'getMyNights':
+      return null;
+    case 'getFriends': {
+      const parameters = wrongParameterOfRange(request);
+      if (parameters) return parameters;
+      if (![undefined, 'true', 'false'].includes(request.closeFriendsOnly)) return 'close_friends_only';
+      return wrongRange(request);
+    }
+    default:
+      return wrongParameterOfRange(request) ?? wrongRange(request);
+  }
+}
+
+const distanceBands = ['under_5', '5_to_10', '10_to_20', '20_to_40', 'over_40'];
+const audiences = ['General', 'Family Friendly', '21+ Only'];
+const daysApartMax = 31;
+
+function isMetro(text: string): boolean {
+  return /^[a-z0-9-]{2,32}$/.test(text);
+}
+
+function isSearch(text: string): boolean {
+  const length = [...text].length;
+  return length >= 2 && length <= 200;
+}
+
+function isList(text: string, isItem: (item: string) => boolean): boolean {
+  const items = text.split(',');
+  return items.every(isItem) && new Set(items).size === items.length;
+}
+
+/** A plus sign sent as it is arrives as a space: `21  Only` can only mean `21+ Only`. */
+export function plusRestored(who: string): string {
+  return who
+    .split(',')
+    .map((item) => (item === '21  Only' ? '21+ Only' : item))
+    .join(',');
+}
+
+function wrongParameterOfRange({ metro, from, to }: MetroRange): string | null {
+  if (metro === undefined || !isMetro(metro)) return 'metro';
+  if (from === undefined || dayOf(from) === null) return 'from';
+  if (to === undefined || dayOf(to) === null) return 'to';
+  return null;
+}
+
+function wrongRange({ from, to }: MetroRange): string | null {
+  const daysApart = dayOf(to!)! - dayOf(from!)!;
+  return daysApart < 0 || daysApart > daysApartMax ? 'to' : null;
+}
