@@ -1,0 +1,254 @@
+import type { Type, types } from 'avsc';
+import type { Cursor } from './avro-cursor.ts';
+import { undecodable } from './undecodable.ts';
+
+/** Reads one value where the cursor stands. Throws UndecodableError. */
+export type Read<T = unknown> = (cursor: Cursor) => T;
+
+export interface ReaderOptions {
+  /** Records match whatever their names: for files of tools that name records by themselves. */
+  anyRecordName?: boolean;
+}
+
+/** A writer's schema that can't be resolved to the reader's by any of its values. */
+export class IncompatibleSchemaError extends Error {
+  override name = 'IncompatibleSchemaError';
+}
+
+/**
+ * Compiles a reader of values that were written by one schema and are wanted by another (Avro specification 1.12,
+ * "Schema Resolution"): writer's fields that the reader lacks are stepped over, the reader's defaults fill in,
+ * numbers and texts are promoted, the reader's aliases count. What only some values can't be (a union's branch, an
+ * enum's symbol) fails with those values alone. Throws IncompatibleSchemaError.
+ *
+ * avsc's own resolvers refuse such schemas altogether, and its readers take wrong booleans, wide ints and broken UTF-8
+ * as they come and let an array's count fill the memory: of avsc only the parsed types are used here.
+ */
+export function compileReader<T>(writer: Type, reader: Type, options: ReaderOptions = {}): Read<T> {
+  return new ReaderCode(options).compile((code) => code.read(writer, reader)) as Read<T>;
+}
+
+/** Compiles a function that steps over a value of a schema. Throws UndecodableError when called on a wrong one. */
+export function compileSkip(writer: Type): (cursor: Cursor) => void {
+  return new ReaderCode({}).compile((code) => code.skip(writer)) as (cursor: Cursor) => void;
+}
+
+const incompatible = undecodable('incompatible writer schema');
+const badIndex = undecodable('undecodable value');
+
+/** What a reader of the first name can be given by writers of the others, and how it is read. */
+const promotions: Record<string, Record<string, string>> = {
+  null: { null: 'null' },
+  boolean: { boolean: 'c.boolean()' },
+  int: { int: 'c.int()' },
+  long: { int: 'c.int()', long: 'c.long()' },
+  float: { int: 'Math.fround(c.int())', long: 'Math.fround(c.long())', float: 'c.float()' },
+  double: { int: 'c.int()', long: 'c.long()', float: 'c.float()', double: 'c.double()' },
+  string: { string: 'c.string()', bytes: 'c.string()' },
+  bytes: { bytes: 'c.bytes()', string: 'c.bytes()' },
+};
+
+const primitiveSkips: Record<string, string> = {
+  null: '',
+  boolean: 'c.skip(1)',
+  int: 'c.skipNumber()',
+  long: 'c.skipNumber()',
+  float: 'c.skip(4)',
+  double: 'c.skip(8)',
+  string: 'c.skip(c.long())',
+  bytes: 'c.skip(c.long())',
+};
+
+/** JavaScript for one reader: expressions over a cursor `c`, constants `k`, and a function per record, array or union. */
+class ReaderCode {
+  readonly #options: ReaderOptions;
+  readonly #constants: unknown[] = [];
+  #functions: string[] = [];
+  /** Functions by what they read, so that a type that holds itself ends. */
+  #names = new Map<Type, Map<Type | null, string>>();
+  #count = 0;
+
+  constructor(options: ReaderOptions) {
+    this.#options = options;
+  }
+
+  compile(emit: (code: this) => string): unknown {
+    const expression = emit(this);
+    // Only our own field names and numbers are in the text: nothing of a writer's schema is run.
+    const text = `'use strict';\n${this.#functions.join('\n')}\nreturn (c) => ${expression || 'undefined'};`;
+    return new Function('k', text)(this.#constants);
+  }
+
+  read(writer: Type, reader: Type): string {
+    if (isUnion(writer)) return this.#readUnion(writer, reader);
+    if (isUnion(reader)) {
+      for (const branch of reader.types) {
+        const expression = this.#attempt(() => this.read(writer, branch));
+        if (expression !== null) return expression;
+      }
+      throw new IncompatibleSchemaError(`no branch of the union takes ${nameOf(writer)}`);
+    }
+    const promotion = promotions[reader.typeName]?.[writer.typeName];
+    if (promotion !== undefined) return promotion;
+    if (isRecord(writer) && isRecord(reader)) {
+      if (!this.#options.anyRecordName) needSameName(writer, reader);
+      return this.#function(writer, reader, () => this.#recordBody(writer, reader));
+    }
+    if (isEnum(writer) && isEnum(reader)) return this.#readEnum(writer, reader);
+    if (isFixed(writer) && isFixed(reader)) {
+      needSameName(writer, reader);
+      if (writer.size === reader.size) return `c.fixed(${reader.size})`;
+    }
+    if (isArray(writer) && isArray(reader)) {
+      return this.#function(writer, reader, () => {
+        const item = this.read(writer.itemsType, reader.itemsType);
+        const loop = `for (let n; (n = c.blockCount(${bytesMin(writer.itemsType)})) !== 0; )`;
+        return `const items = []; ${loop} while (n-- > 0) items.push(${item}); return items;`;
+      });
+    }
+    if (isMap(writer) && isMap(reader)) {
+      return this.#function(writer, reader, () => {
+        const value = this.read(writer.valuesType, reader.valuesType);
+        const loop = `for (let n; (n = c.blockCount(${1 + bytesMin(writer.valuesType)})) !== 0; )`;
+        // A key may be called __proto__.
+        return `const map = Object.create(null); ${loop} while (n-- > 0) map[c.string()] = ${value}; return { ...map };`;
+      });
+    }
+    throw new IncompatibleSchemaError(`${nameOf(writer)} is no ${nameOf(reader)}`);
+  }
+
+  /** A statement that moves the cursor over a value. */
+  skip(writer: Type): string {
+    const primitive = primitiveSkips[writer.typeName];
+    if (primitive !== undefined) return primitive;
+    if (isEnum(writer)) return 'c.skipNumber()';
+    if (isFixed(writer)) return `c.skip(${writer.size})`;
+    return this.#function(writer, null, () => {
+      if (isUnion(writer)) return this.#branches(writer.types.map((branch) => `${this.skip(branch)}; return;`));
+      if (isRecord(writer)) return writer.fields.map((field) => `${this.skip(field.type)};`).join(' ');
+      const items = isArray(writer) ? writer.itemsType : (writer as types.MapType).valuesType;
+      const key = isArray(writer) ? '' : 'c.skip(c.long()); ';
+      const loop = `for (let n; (n = c.blockCountToSkip(${bytesMin(items) + (key ? 1 : 0)})) !== 0; )`;
+      return `${loop} while (n-- > 0) { ${key}${this.skip(items)}; }`;
+    });
+  }
+
+  #readUnion(writer: Union, reader: Type): string {
+    return this.#function(writer, reader, () => {
+      const expressions = writer.types.map((branch) => this.#attempt(() => this.read(branch, reader)));
+      if (expressions.every((expression) => expression === null)) {
+        throw new IncompatibleSchemaError(`no branch of the writer's union is ${nameOf(reader)}`);
+      }
+      const refusal = `throw ${this.#constant(incompatible)};`;
+      return this.#branches(expressions.map((expression) => (expression ? `return ${expression};` : refusal)));
+    });
+  }
+
+  #branches(statements: string[]): string {
+    const cases = statements.map((statement, index) => `case ${index}: ${statement}`);
+    return `switch (c.int()) { ${cases.join(' ')} default: throw ${this.#constant(badIndex)}; }`;
+  }
+
+  #readEnum(writer: types.EnumType, reader: types.EnumType): string {
+    needSameName(writer, reader);
+    const fallback = (reader as { default?: string }).default ?? null;
+    const symbols = writer.symbols.map((symbol) => (reader.symbols.includes(symbol) ? symbol : fallback));
+    return `c.symbol(${this.#constant(symbols)})`;
+  }
+
+  /** Reads the writer's fields in its order, then makes an object with the reader's in the reader's order. */
+  #recordBody(writer: types.RecordType, reader: types.RecordType): string {
+    const statements: string[] = [];
+    const sources = reader.fields.map((field) => writerField(field, writer));
+    for (const field of writer.fields) {
+      const wantedBy = sources.indexOf(field);
+      if (wantedBy < 0) statements.push(`${this.skip(field.type)};`);
+      else statements.push(`const f${wantedBy} = ${this.read(field.type, reader.fields[wantedBy]!.type)};`);
+    }
+    const members = reader.fields.map((field, index) => {
+      const source = sources[index];
+      const value = source ? `f${sources.indexOf(source)}` : this.#defaultOf(field, reader);
+      return `${JSON.stringify(field.name)}: ${value}`;
+    });
+    return `${statements.join(' ')} return { ${members.join(', ')} };`;
+  }
+
+  #defaultOf(field: types.Field, reader: types.RecordType): string {
+    const value: unknown = field.defaultValue();
+    if (value === undefined) throw new IncompatibleSchemaError(`the writer's ${reader.name} has no "${field.name}"`);
+    if (value === null) return 'null';
+    // A fresh one each time: what reads the record may change it.
+    return `${this.#constant(() => field.defaultValue())}()`;
+  }
+
+  #constant(value: unknown): string {
+    return `k[${this.#constants.push(value) - 1}]`;
+  }
+
+  #function(writer: Type, reader: Type | null, body: () => string): string {
+    const names = this.#names.get(writer) ?? new Map<Type | null, string>();
+    this.#names.set(writer, names);
+    let name = names.get(reader);
+    if (name === undefined) {
+      name = `f_${this.#count++}`;
+      names.set(reader, name);
+      // The body first: an attempt inside it may put the list back to what it was.
+      const text = `function ${name}(c) { ${body()} }`;
+      this.#functions.push(text);
+    }
+    return `${name}(c)`;
+  }
+
+  /** null where the schemas don't match; what was emitted so far is then forgotten. */
+  #attempt(emit: () => string): string | null {
+    const functions = this.#functions.slice();
+    const names = new Map([...this.#names].map(([writer, byReader]) => [writer, new Map(byReader)]));
+    try {
+      return emit();
+    } catch (error) {
+      if (!(error instanceof IncompatibleSchemaError)) throw error;
+      this.#functions = functions;
+      this.#names = names;
+      return null;
+    }
+  }
+}
+
+type Union = types.WrappedUnionType | types.UnwrappedUnionType;
+
+const isUnion = (type: Type): type is Union => type.typeName.startsWith('union:');
+const isRecord = (type: Type): type is types.RecordType => type.typeName === 'record' || type.typeName === 'error';
+const isEnum = (type: Type): type is types.EnumType => type.typeName === 'enum';
+const isFixed = (type: Type): type is types.FixedType => type.typeName === 'fixed';
+const isArray = (type: Type): type is types.ArrayType => type.typeName === 'array';
+const isMap = (type: Type): type is types.MapType => type.typeName === 'map';
+const nameOf = (type: Type): string => type.name ?? type.typeName;
+const unqualified = (name: string): string => name.slice(name.lastIndexOf('.') + 1);
+
+/** Named types match by their unqualified name, or by an alias of the reader's. */
+function needSameName(writer: Type, reader: Type): void {
+  const name = writer.name ?? '';
+  if (unqualified(name) === unqualified(reader.name ?? '')) return;
+  if (reader.aliases?.some((alias) => alias === name || unqualified(alias) === unqualified(name))) return;
+  throw new IncompatibleSchemaError(`${nameOf(writer)} is no ${nameOf(reader)}`);
+}
+
+/** The writer's field for one of the reader's: of its name, else of one of its aliases. */
+function writerField(field: types.Field, writer: types.RecordType): types.Field | undefined {
+  for (const name of [field.name, ...field.aliases]) {
+    const found = writer.fields.find((candidate) => candidate.name === name);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** The fewest bytes that a value can take: bounds the items that a block can hold. */
+function bytesMin(type: Type, within: ReadonlySet<Type> = new Set()): number {
+  if (type.typeName === 'null' || within.has(type)) return 0;
+  if (isFixed(type)) return type.size;
+  if (type.typeName === 'float') return 4;
+  if (type.typeName === 'double') return 8;
+  if (!isRecord(type)) return 1;
+  const inside = new Set(within).add(type);
+  return type.fields.reduce((sum, field) => sum + bytesMin(field.type, inside), 0);
+}

@@ -1,0 +1,39 @@
+import type { Type } from 'avsc';
+
+/**
+ * Avro's single-object encoding: `C3 01`, the CRC-64-AVRO fingerprint of the writer's schema as 8 bytes little-endian,
+ * the value (specification 1.12, "Single-object encoding").
+ */
+export const singleObjectHeaderBytes = 10;
+
+const emptyFingerprint = 0xc15d213aa4d7a795n;
+
+const crcTable: readonly bigint[] = Array.from({ length: 256 }, (_, byte) => {
+  let crc = BigInt(byte);
+  for (let bit = 0; bit < 8; bit++) crc = (crc >> 1n) ^ (crc & 1n ? emptyFingerprint : 0n);
+  return crc;
+});
+
+/** CRC-64-AVRO (specification 1.12, "Schema fingerprints"). */
+export function crc64Avro(bytes: Uint8Array): bigint {
+  let crc = emptyFingerprint;
+  for (const byte of bytes) crc = (crc >> 8n) ^ crcTable[Number((crc ^ BigInt(byte)) & 0xffn)]!;
+  return crc;
+}
+
+/** A schema's Parsing Canonical Form: full names, no docs, defaults, aliases, logical types or spaces. */
+export function canonicalForm(type: Type): string {
+  return JSON.stringify(type.schema());
+}
+
+/** The ten bytes before a value of this schema. */
+export function singleObjectHeader(type: Type): Buffer {
+  const header = Buffer.from([0xc3, 0x01, 0, 0, 0, 0, 0, 0, 0, 0]);
+  header.writeBigUInt64LE(crc64Avro(Buffer.from(canonicalForm(type))), 2);
+  return header;
+}
+
+/** The fingerprint as a key of a Map: as text, since 64 bits are more than a number holds. */
+export function fingerprintKey(bytes: Buffer): string {
+  return bytes.toString('latin1', 2, singleObjectHeaderBytes);
+}

@@ -1,0 +1,43 @@
+/**
+ * Why a record can't be decoded: a few fixed words, which are also the reasons of `rejected` and labels of a metric.
+ * Never any of the record's content.
+ */
+export const undecodableReasons = [
+  'no key',
+  'key is not UTF-8',
+  'not Avro',
+  'unknown fingerprint',
+  'unknown schema id',
+  'unusable writer schema',
+  'incompatible writer schema',
+  'unknown enum symbol',
+  'number out of range',
+  'text is not UTF-8',
+  'undecodable value',
+  'trailing bytes',
+] as const;
+
+export type UndecodableReason = (typeof undecodableReasons)[number];
+
+/** Thrown while a value is read. One frozen instance per reason: a flood of bad records costs no stack traces. */
+export class UndecodableError extends Error {
+  override name = 'UndecodableError';
+  readonly reason: UndecodableReason;
+
+  constructor(reason: UndecodableReason) {
+    super(reason);
+    this.reason = reason;
+  }
+}
+
+const instances = new Map(undecodableReasons.map((reason) => [reason, Object.freeze(new UndecodableError(reason))]));
+
+/** The error of a reason. Its stack says nothing about the place it is thrown from. */
+export function undecodable(reason: UndecodableReason): UndecodableError {
+  return instances.get(reason)!;
+}
+
+/** The reason behind whatever reading threw: a stack that overflowed on endless nesting is a bad value too. */
+export function reasonOf(error: unknown): UndecodableReason {
+  return error instanceof UndecodableError ? error.reason : 'undecodable value';
+}
