@@ -1,0 +1,106 @@
+import type { TopicName, TopicRecords } from '../../schemas/records.ts';
+import { answer, type ReferenceAnswer } from './answers.ts';
+import { dayOf } from './dates.ts';
+import { type LoggedRecord, latestRecords } from './facts.ts';
+import type { NightAnswer } from './nights.ts';
+import type { CalendarRequest, DayFilters } from './requests.ts';
+
+/** Records for hand-written examples: each takes its id and what matters, the rest is plain. */
+
+type Some<T> = Partial<T>;
+const stamp = { revision: 1, changed_at: 0 };
+
+/** A date's day number; throws for a text that is none. */
+export function on(date: string): number {
+  const day = dayOf(date);
+  if (day === null) throw new Error(`Cannot use ${date} in an example: it is not a date, YYYY-MM-DD.`);
+  return day;
+}
+
+export const gone = (topic: TopicName, key: string): LoggedRecord => ({ topic, key, value: null });
+
+export function metro(id: string, some: Some<TopicRecords['metros']> = {}): LoggedRecord {
+  const value = { metro: id, name: 'A town', time_zone: 'America/Los_Angeles', ...stamp, ...some };
+  return { topic: 'metros', key: id, value };
+}
+
+export function district(id: string, some: Some<TopicRecords['districts']> = {}): LoggedRecord {
+  const value: TopicRecords['districts'] = { district: id, metro: 'pdx', name: 'Alameda', kind: 'DISTRICT', ...stamp };
+  return { topic: 'districts', key: id, value: { ...value, ...some } };
+}
+
+export function rider(id: string, some: Some<TopicRecords['riders']> = {}): LoggedRecord {
+  return { topic: 'riders', key: id, value: { rider: id, handle: `h-${id}`, name: id, ...stamp, ...some } };
+}
+
+export function ride(id: string, some: Some<TopicRecords['rides']> = {}): LoggedRecord {
+  const value: TopicRecords['rides'] = {
+    ride: id,
+    title: 'A ride',
+    description: null,
+    type: 'loop',
+    metro: 'pdx',
+    distance: null,
+    audience: null,
+    leaders: [],
+    posted: true,
+    url: `https://x.example/${id}`,
+    ...stamp,
+  };
+  return { topic: 'rides', key: id, value: { ...value, ...some } };
+}
+
+export function night(id: string, date: string, some: Some<TopicRecords['nights']> = {}): LoggedRecord {
+  const value: TopicRecords['nights'] = {
+    ride: id,
+    day: on(date),
+    meet_time: null,
+    status: 'ON',
+    cancellation_reason: null,
+    meeting: null,
+    url: `https://x.example/${id}/${date}`,
+    ...stamp,
+  };
+  return { topic: 'nights', key: `${id}/${date}`, value: { ...value, ...some } };
+}
+
+export function place(some: Some<NonNullable<TopicRecords['nights']['meeting']>>): Some<TopicRecords['nights']> {
+  return { meeting: { place_name: null, district: null, secret: false, show_neighbourhood: false, ...some } };
+}
+
+type Response = TopicRecords['attendance']['response'];
+
+/** A rider's answer to a night: `says('r1', 'GOING', 'loop', '2015-06-13')`. */
+export function says(who: string, response: Response, id: string, date: string, saved = false): LoggedRecord {
+  const value = { ride: id, day: on(date), rider: who, response, saved, ...stamp };
+  return { topic: 'attendance', key: `${id}/${date}/${who}`, value };
+}
+
+type Mark = 'follows' | 'close' | 'flagged' | 'blocked';
+
+/** How a rider relates to another: `marks('r1', 'r2', 'follows', 'flagged')`. */
+export function marks(who: string, other: string, ...given: Mark[]): LoggedRecord {
+  const has = (mark: Mark): boolean => given.includes(mark);
+  const bits = { follows: has('follows'), close: has('close'), flagged: has('flagged'), blocked: has('blocked') };
+  return { topic: 'relations', key: `${who}/${other}`, value: { rider: who, other, ...bits, ...stamp } };
+}
+
+/** An evening of 2015-06-13 in Portland, in UTC. */
+export const evening = '2015-06-14T02:00:00Z';
+
+export function asked(log: LoggedRecord[], request: CalendarRequest, now = evening): ReferenceAnswer {
+  return answer(latestRecords(log), Date.parse(now), request);
+}
+
+/** The answer's body; the request must succeed. */
+// biome-ignore lint/suspicious/noExplicitAny: examples reach into answers of every shape.
+export function told(log: LoggedRecord[], request: CalendarRequest, now = evening): any {
+  const found = asked(log, request, now);
+  if (found.status !== 200) throw new Error(`Cannot read the answer to ${request.operation}: it is ${found.status}.`);
+  return JSON.parse(found.body);
+}
+
+/** The nights of metro `pdx` on a day. */
+export function nightsOn(log: LoggedRecord[], date: string, filters: DayFilters = {}, now = evening): NightAnswer[] {
+  return told(log, { operation: 'getDay', metro: 'pdx', day: date, ...filters }, now).nights;
+}

@@ -1,0 +1,230 @@
+import { describe, expect, it } from 'vitest';
+import { asked, evening, gone, marks, metro, night, ride, rider, says, told } from './example-log.ts';
+import type { LoggedRecord } from './facts.ts';
+
+/** One small example for each rule of DESIGN §3 about a rider's own answers. The reader is `me`. */
+
+const day = '2015-06-13';
+const base = [metro('pdx'), ride('loop1'), night('loop1', day), ...['me', 'r1', 'r2', 'r3'].map((id) => rider(id))];
+const range = { rider: 'me', metro: 'pdx', from: day, to: day };
+const goingTo = (id: string, date: string, ...riders: string[]): LoggedRecord[] =>
+  riders.map((who) => says(who, 'GOING', id, date));
+
+const known = (...log: LoggedRecord[]) => told([...base, ...log], { operation: 'getKnown', ...range }).nights;
+const friends = (...log: LoggedRecord[]) => told([...base, ...log], { operation: 'getFriends', ...range });
+const flagged = (...log: LoggedRecord[]) => told([...base, ...log], { operation: 'getFlagged', ...range }).nights;
+const handles = (riders: { handle: string }[]): string[] => riders.map(({ handle }) => handle);
+
+describe('why a night is mine', () => {
+  const why = (now: string, ...log: LoggedRecord[]): string | undefined =>
+    told([...base, ...log], { operation: 'getMyNights', rider: 'me' }, now).nights[0]?.why;
+  const after = '2015-06-20T00:00:00Z';
+
+  it('is led for a leader, whatever they answered', () => {
+    expect(why(after, ride('loop1', { leaders: ['r1', 'me'] }), says('me', 'CONFIRMED', 'loop1', day))).toBe('led');
+  });
+
+  it('is ridden once a night that was confirmed is past', () => {
+    expect(why(after, says('me', 'CONFIRMED', 'loop1', day))).toBe('ridden');
+    expect(why(evening, says('me', 'CONFIRMED', 'loop1', day))).toBe('going');
+  });
+
+  it('is going before and after the night', () => {
+    expect(why(evening, says('me', 'GOING', 'loop1', day, true))).toBe('going');
+    expect(why(after, says('me', 'GOING', 'loop1', day))).toBe('going');
+  });
+
+  it('is saved where that is all', () => {
+    expect(why(evening, says('me', 'NONE', 'loop1', day, true))).toBe('saved');
+    expect(why(evening, says('me', 'NONE', 'loop1', day))).toBeUndefined();
+  });
+
+  it('is nothing where the ride is not posted', () => {
+    expect(why(evening, ride('loop1', { leaders: ['me'], posted: false }))).toBeUndefined();
+  });
+});
+
+describe('my nights', () => {
+  const mine = (now: string, ...log: LoggedRecord[]) =>
+    told([...base, ...log], { operation: 'getMyNights', rider: 'me' }, now);
+
+  it('are from 30 days back to 90 days ahead of the metro’s own today', () => {
+    const dates = ['2015-05-13', '2015-05-14', '2015-09-11', '2015-09-12'];
+    const log = [ride('loop1', { leaders: ['me'] }), ...dates.map((date) => night('loop1', date))];
+    const days = (now: string): string[] =>
+      mine(now, ...log).nights.map((found: { night: { day: string } }) => found.night.day);
+    expect(days('2015-06-14T06:59:59Z')).toEqual(['2015-05-14', day, '2015-09-11']);
+    expect(days('2015-06-14T07:00:00Z')).toEqual([day, '2015-09-11', '2015-09-12']);
+  });
+
+  it('have the riders I flagged on them, blocked or not, and on no other', () => {
+    const other = [ride('loop2'), night('loop2', day), ...goingTo('loop2', day, 'r1')];
+    const log = [marks('me', 'r1', 'flagged'), marks('r1', 'me', 'blocked'), ...goingTo('loop1', day, 'r1', 'r2')];
+    expect(mine(evening, ...other, ...log, says('me', 'NONE', 'loop1', day, true)).flagged).toEqual([
+      { ride: 'loop1', day, riders: [{ handle: 'h-r1', name: 'r1' }] },
+    ]);
+  });
+});
+
+describe('a block', () => {
+  const going = [...goingTo('loop1', day, 'r1')];
+  it.each([
+    ['mine', marks('me', 'r1', 'follows', 'flagged', 'blocked'), marks('r1', 'me')],
+    ['theirs', marks('me', 'r1', 'follows', 'flagged'), marks('r1', 'me', 'blocked')],
+  ])('%s hides a friend and not a flag', (_whose, one, other) => {
+    expect(known(...going, one, other)).toEqual([]);
+    expect(friends(...going, one, other)).toEqual({ nights: [], flagged: [] });
+    expect(flagged(...going, one, other)).toHaveLength(1);
+  });
+});
+
+describe('known', () => {
+  it('counts whom I follow among those going, with close ones named first', () => {
+    const log = [
+      ...goingTo('loop1', day, 'r1', 'r3'),
+      says('r2', 'CONFIRMED', 'loop1', day),
+      marks('me', 'r1', 'follows'),
+      marks('me', 'r2', 'follows', 'flagged'),
+      marks('me', 'r3', 'follows', 'close'),
+    ];
+    expect(known(...log)).toEqual([
+      {
+        ride: 'loop1',
+        day,
+        known: 3,
+        names: [
+          { handle: 'h-r3', name: 'r3', flagged: false },
+          { handle: 'h-r1', name: 'r1', flagged: false },
+        ],
+      },
+    ]);
+  });
+
+  it('leaves out whom I only marked close, and nights without anybody', () => {
+    expect(known(...goingTo('loop1', day, 'r1'), marks('me', 'r1', 'close'))).toEqual([]);
+  });
+
+  it('leaves out whoever was erased', () => {
+    expect(known(...goingTo('loop1', day, 'r1'), marks('me', 'r1', 'follows'), gone('riders', 'r1'))).toEqual([]);
+  });
+});
+
+describe('the order of riders', () => {
+  it('is by folded name, or folded handle where there is none, then handle, then id', () => {
+    const log = [
+      rider('r1', { name: 'Zoë', handle: 'a' }),
+      rider('r2', { name: '', handle: 'zoe' }),
+      rider('r3', { name: 'ÁNA', handle: 'x' }),
+      rider('r4', { name: 'zoe', handle: 'a' }),
+      rider('r5', { name: '🚲', handle: 'bike' }),
+      rider('r6', { name: '～', handle: 'wave' }),
+    ];
+    const ids = ['r1', 'r2', 'r3', 'r4', 'r5', 'r6'];
+    const all = [...log, ...goingTo('loop1', day, ...ids), ...ids.map((id) => marks('me', id, 'follows', 'flagged'))];
+    const expected = ['x', 'a', 'a', 'zoe', 'wave', 'bike'];
+    expect(handles(friends(...all).nights[0].friends)).toEqual(expected);
+    expect(handles(flagged(...all)[0].riders)).toEqual(expected);
+    expect(friends(...all).nights[0].friends[1].name).toBe('Zoë');
+  });
+});
+
+describe('friends', () => {
+  const close = [marks('me', 'r1', 'follows'), marks('me', 'r2', 'close'), marks('me', 'r3', 'flagged')];
+  const twoNights = [
+    ride('loop2'),
+    night('loop2', day),
+    ...goingTo('loop1', day, 'r1', 'r3'),
+    ...goingTo('loop2', day, 'r1', 'r2', 'r3'),
+  ];
+
+  it('are those I follow or marked close, close ones first, in nights with a close one first', () => {
+    const found = friends(...close, ...twoNights);
+    expect(found.nights.map((one: { night: { ride: string } }) => one.night.ride)).toEqual(['loop2', 'loop1']);
+    expect(found.nights[0].friends).toEqual([
+      { handle: 'h-r2', name: 'r2', close: true, following: false, flagged: false },
+      { handle: 'h-r1', name: 'r1', close: false, following: true, flagged: false },
+    ]);
+  });
+
+  it('have the riders I flagged on those nights, in the order of nights', () => {
+    const found = friends(...close, ...twoNights);
+    expect(found.flagged.map((one: { ride: string }) => one.ride)).toEqual(['loop1', 'loop2']);
+    expect(handles(found.flagged[0].riders)).toEqual(['h-r3']);
+  });
+
+  it('are asked for nights with a close one alone', () => {
+    const request = { operation: 'getFriends', ...range, closeFriendsOnly: 'true' } as const;
+    const found = told([...base, ...close, ...twoNights], request);
+    expect(found.nights).toHaveLength(1);
+    expect(handles(found.nights[0].friends)).toEqual(['h-r2', 'h-r1']);
+    expect(found.flagged.map((one: { ride: string }) => one.ride)).toEqual(['loop2']);
+  });
+
+  it('never include whom I only flagged', () => {
+    expect(friends(marks('me', 'r3', 'flagged'), ...goingTo('loop1', day, 'r3'))).toEqual({ nights: [], flagged: [] });
+  });
+});
+
+describe('from and to', () => {
+  const refused = (from?: string, to?: string, id = 'pdx', closeFriendsOnly?: string): unknown => {
+    const request = { operation: 'getFriends', rider: 'me', metro: id, from, to, closeFriendsOnly } as const;
+    const found = asked(base, request);
+    return 'input' in found ? [found.status, found.input] : found.status;
+  };
+
+  it.each([
+    [['2015-06-13', '2015-06-13'], 200],
+    [['2015-06-13', '2015-07-14'], 200],
+    [
+      ['2015-06-13', '2015-07-15'],
+      [400, 'to'],
+    ],
+    [
+      ['2015-06-13', '2015-06-12'],
+      [400, 'to'],
+    ],
+    [
+      [undefined, undefined],
+      [400, 'from'],
+    ],
+    [
+      ['2015-06-13', 'x', 'sfo'],
+      [400, 'to'],
+    ],
+    [
+      ['2015-06-13', '2015-06-12', 'pdx', 'True'],
+      [400, 'close_friends_only'],
+    ],
+    [
+      ['2015-06-13', '2015-06-12', 'sfo'],
+      [400, 'to'],
+    ],
+    [
+      ['2015-06-13', '2015-06-13', 'sfo'],
+      [404, 'metro'],
+    ],
+  ] as [[string?, string?, string?, string?], unknown][])('%j', (given, expected) => {
+    expect(refused(...given)).toEqual(expected);
+  });
+
+  it('are both included, and only in the metro asked for', () => {
+    const log = [
+      ...['2015-06-12', '2015-06-14', '2015-06-15'].map((date) => night('loop1', date)),
+      ...['2015-06-12', '2015-06-13', '2015-06-14', '2015-06-15'].map((date) => says('r1', 'GOING', 'loop1', date)),
+      metro('sfo'),
+      ride('else1', { metro: 'sfo' }),
+      night('else1', day),
+      says('r1', 'GOING', 'else1', day),
+      marks('me', 'r1', 'flagged'),
+    ];
+    const request = { operation: 'getFlagged', rider: 'me', metro: 'pdx', from: day, to: '2015-06-14' } as const;
+    const found: { ride: string; day: string }[] = told([...base, ...log], request).nights;
+    expect(found.map((one) => `${one.ride} ${one.day}`)).toEqual(['loop1 2015-06-13', 'loop1 2015-06-14']);
+  });
+});
+
+describe('a token', () => {
+  it('of a rider who no longer exists is no live token, before any input is looked at', () => {
+    expect(asked([...base, gone('riders', 'me')], { operation: 'getKnown', rider: 'me' })).toEqual({ status: 401 });
+  });
+});
