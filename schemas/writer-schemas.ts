@@ -11,7 +11,9 @@ export type WriterReader = Read<AnyRecord> | UndecodableReason;
 /** What a registry knows of a schema id. */
 export type RegisteredSchema =
   /** `references`: texts of the schemas that it names, each after those it needs itself. */
-  { schema: string; references: readonly string[] } | { bad: UndecodableReason };
+  | { schema: string; references: readonly string[] }
+  /** `untilMs`: when to ask again, in milliseconds since the epoch; never where it is missing. */
+  | { bad: UndecodableReason; untilMs?: number };
 
 /**
  * The writers' schemas known so far: by fingerprint, ours and those beside them; by registry id, what was looked up.
@@ -20,10 +22,14 @@ export type RegisteredSchema =
 export class WriterSchemas {
   readonly #byFingerprint = new Map<string, Type>();
   readonly #byId = new Map<number, Type | UndecodableReason>();
+  /** When to ask again for ids that the registry did not know. */
+  readonly #badUntilMs = new Map<number, number>();
+  readonly #nowMs: () => number;
   readonly #fingerprintReaders = emptyReaders<string>();
   readonly #idReaders = emptyReaders<number>();
 
-  constructor() {
+  constructor(nowMs: () => number = Date.now) {
+    this.#nowMs = nowMs;
     for (const topic of topicNames) this.#addType(topicTypes[topic]);
     for (const text of furtherSchemaTexts) this.addKnown(text);
   }
@@ -37,21 +43,19 @@ export class WriterSchemas {
     this.#byFingerprint.set(fingerprintKey(singleObjectHeader(type)), type);
   }
 
-  /** Keeps what the registry answered for an id, for ever. */
+  /** Keeps what the registry answered for an id. */
   addRegistered(id: number, registered: RegisteredSchema): void {
-    this.#byId.set(id, 'bad' in registered ? registered.bad : parseRegistered(registered));
-    // The id may have been bad before.
-    for (const topic of topicNames) this.#idReaders[topic].delete(id);
+    this.#forget(id);
+    if ('bad' in registered) {
+      this.#byId.set(id, registered.bad);
+      if (registered.untilMs !== undefined) this.#badUntilMs.set(id, registered.untilMs);
+    } else this.#byId.set(id, parseRegistered(registered));
   }
 
-  /** Takes back an id whose answer is only good for a while. */
-  forget(id: number): void {
+  #forget(id: number): void {
     this.#byId.delete(id);
+    this.#badUntilMs.delete(id);
     for (const topic of topicNames) this.#idReaders[topic].delete(id);
-  }
-
-  has(id: number): boolean {
-    return this.#byId.has(id);
   }
 
   byFingerprint(topic: TopicName, key: string): WriterReader {
@@ -71,7 +75,13 @@ export class WriterSchemas {
     if (known !== undefined) return known;
     const type = this.#byId.get(id);
     if (type === undefined) return undefined;
-    const reader = typeof type === 'string' ? type : readerOf(type, topic);
+    if (typeof type === 'string') {
+      const untilMs = this.#badUntilMs.get(id);
+      if (untilMs === undefined || this.#nowMs() < untilMs) return type;
+      this.#forget(id);
+      return undefined;
+    }
+    const reader = readerOf(type, topic);
     this.#idReaders[topic].set(id, reader);
     return reader;
   }

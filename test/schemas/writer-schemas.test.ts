@@ -206,12 +206,18 @@ describe('what is known', () => {
     const writers = new WriterSchemas();
     const bytes = Buffer.from([0, 0, 0, 1, 2, 0]);
     expect(decodeValue('rides', bytes, writers)).toEqual({ needs: 258 });
-    writers.addRegistered(258, { bad: 'unknown schema id' });
-    expect(decodeValue('rides', bytes, writers)).toEqual({ bad: 'unknown schema id' });
-    writers.forget(258);
-    expect(decodeValue('rides', bytes, writers)).toEqual({ needs: 258 });
     writers.addRegistered(258, { schema: JSON.stringify(topicSchemas.rides), references: [] });
     expect(decodeValue('rides', bytes, writers)).toEqual({ bad: 'undecodable value' });
+  });
+
+  test('an id that the registry did not know is bad until it is time to ask again', () => {
+    let nowMs = 1000;
+    const writers = new WriterSchemas(() => nowMs);
+    const bytes = Buffer.from([0, 0, 0, 1, 2, 0]);
+    writers.addRegistered(258, { bad: 'unknown schema id', untilMs: 5000 });
+    expect(decodeValue('rides', bytes, writers)).toEqual({ bad: 'unknown schema id' });
+    nowMs = 5000;
+    expect(decodeValue('rides', bytes, writers)).toEqual({ needs: 258 });
   });
 
   test('an id below 1 is never asked for', () => {

@@ -1,0 +1,60 @@
+/** What a registry answered to one request. */
+export type RegistryAnswer =
+  | { schema: string; isAvro: boolean; references: { subject: string; version: number }[] }
+  /** It says that there is no such schema. */
+  | { missing: true }
+  /** It gave no answer of a registry: why, without credentials. A later attempt may go better. */
+  | { away: string };
+
+/**
+ * One GET to a schema registry (Confluent's API). Only a registry that answers can make a record bad: whatever else
+ * comes back (network errors, time-outs, 401, 403, 429, 5xx, a proxy's page) counts as away.
+ */
+export async function readRegistry(registryUrl: string, path: string, signal: AbortSignal): Promise<RegistryAnswer> {
+  const url = new URL(registryUrl);
+  const headers: Record<string, string> = {
+    accept: 'application/vnd.schemaregistry.v1+json, application/json',
+  };
+  if (url.username || url.password) {
+    const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+    headers.authorization = `Basic ${Buffer.from(credentials).toString('base64')}`;
+    // fetch refuses credentials in a URL, and errors would print them.
+    url.username = url.password = '';
+  }
+  const base = url.href.replace(/\/$/, '');
+  const away = (what: string) => ({ away: `the schema registry at ${url.origin} ${what}` });
+  try {
+    const response = await fetch(base + path, { headers, signal });
+    if (response.status !== 200 && response.status !== 404) {
+      await response.body?.cancel();
+      return away(`answered ${response.status}`);
+    }
+    const text = await response.text();
+    // A page instead of JSON: something else listens there, or the path is wrong.
+    const isPage = response.headers.get('content-type')?.startsWith('text/html') ?? false;
+    if (response.status === 404) return isPage ? away('answered 404 with a web page') : { missing: true };
+    return readSchema(text) ?? away('answered 200 with something else than a schema');
+  } catch (error) {
+    if (signal.aborted) return away('did not answer in time');
+    const cause = (error as { cause?: { code?: string } }).cause;
+    return away(`can't be reached${cause?.code ? ` (${cause.code})` : ''}`);
+  }
+}
+
+function readSchema(text: string): RegistryAnswer | null {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (typeof body !== 'object' || body === null) return null;
+  const { schema, schemaType, references } = body as Record<string, unknown>;
+  if (typeof schema !== 'string') return null;
+  return {
+    schema,
+    // Registries leave the type out where it is Avro.
+    isAvro: schemaType === undefined || schemaType === null || schemaType === 'AVRO',
+    references: Array.isArray(references) ? references : [],
+  };
+}
