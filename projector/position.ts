@@ -16,6 +16,8 @@ export function copyPosition(position: Position): Position {
 /** Partitions, as `topic/partition`, that are still before a position. */
 export function behind(position: Position, target: Position): string[] {
   return topicNames.flatMap((topic: TopicName) =>
-    target[topic].flatMap((end, partition) => ((position[topic][partition] ?? 0) < end ? [`${topic}/${partition}`] : [])),
+    target[topic].flatMap((end, partition) =>
+      (position[topic][partition] ?? 0) < end ? [`${topic}/${partition}`] : [],
+    ),
   );
 }

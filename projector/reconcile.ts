@@ -1,7 +1,7 @@
 import { dayText, parseDay } from '../schemas/days.ts';
 import {
-  digestLength,
   dayKey,
+  digestLength,
   liveKeyKey,
   metroKey,
   nightKey,

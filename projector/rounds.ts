@@ -2,6 +2,7 @@ import { dayText } from '../schemas/days.ts';
 import { parseKey, positionKey, readerKey, type ViewWrite } from '../schemas/view-keys.ts';
 import type { Position } from './event-log.ts';
 import type { Fold } from './fold.ts';
+import type { Hold, Holds } from './holds.ts';
 import { dayOf, type ReaderDay, readerDay, readerOf } from './marks.ts';
 import { copyPosition } from './position.ts';
 import { renderView } from './render.ts';
@@ -17,10 +18,10 @@ interface FanOut {
   mark: ReaderDay;
   /** Readers are listed in order of their numbers; those up to this one are done. */
   after: number;
-  /** Marked again while under way: runs once more from the start. */
-  again: boolean;
-  /** What was folded when the fan-out began, less its own change. */
-  since: Position;
+  /** Holds the position back until every reader is written. */
+  hold: Hold;
+  /** Marked again while under way: runs once more from the start, for this hold. */
+  again: Hold | null;
 }
 
 const yieldTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -34,35 +35,26 @@ export class Rounds {
   readonly #fold: Fold;
   readonly #lanes: TagLanes;
   readonly #owned: ReadonlySet<number>;
+  readonly #holds: Holds;
   readonly #fanOuts = new Map<ReaderDay, FanOut>();
-  /** Where the views stand for sure. */
-  #settled: Position;
 
-  constructor(fold: Fold, lanes: TagLanes, owned: ReadonlySet<number>, position: Position) {
+  constructor(fold: Fold, lanes: TagLanes, owned: ReadonlySet<number>, holds: Holds) {
     this.#fold = fold;
     this.#lanes = lanes;
     this.#owned = owned;
-    this.#settled = copyPosition(position);
-  }
-
-  get settled(): Position {
-    return this.#settled;
+    this.#holds = holds;
   }
 
   get idle(): boolean {
     return this.#fold.marks.size === 0 && this.#fold.marks.fanOuts.size === 0 && this.#fanOuts.size === 0;
   }
 
-  /** Readers still to be marked in fan-outs under way. */
-  get fanOutBacklog(): number {
-    return this.#fanOuts.size;
-  }
-
   /** Writes everything marked so far. `position`: what is folded now. */
   async run(position: Position): Promise<void> {
     const at = copyPosition(position);
     this.#takeFanOuts();
-    this.#slice();
+    const finished = this.#slice();
+    this.#holds.begin(at);
     const { marks } = this.#fold;
     const views = marks.views;
     const own = marks.own;
@@ -71,13 +63,8 @@ export class Rounds {
     marks.own = new Set();
     marks.circle = new Set();
     await this.#write(views, own, circle);
-    let settled = at;
-    for (const fanOut of this.#fanOuts.values()) {
-      settled = fanOut.since;
-      break;
-    }
-    this.#settled = settled;
-    await this.#put({ key: positionKey, value: Buffer.from(JSON.stringify(settled)) });
+    if (finished) this.#holds.close(finished);
+    await this.#put({ key: positionKey, value: Buffer.from(JSON.stringify(this.#holds.settled(at))) });
     await this.#lanes.drain();
   }
 
@@ -95,7 +82,11 @@ export class Rounds {
     for (const mark of own) {
       const reader = readerOf(mark);
       const day = dayOf(mark);
-      await this.#put({ key: this.#readerKey(reader), field: `o${dayText(day)}`, value: renderOwn(facts, reader, day) });
+      await this.#put({
+        key: this.#readerKey(reader),
+        field: `o${dayText(day)}`,
+        value: renderOwn(facts, reader, day),
+      });
       await turn();
     }
     for (const mark of circle) {
@@ -121,17 +112,16 @@ export class Rounds {
     const { marks } = this.#fold;
     for (const mark of marks.fanOuts) {
       const running = this.#fanOuts.get(mark);
-      if (running) running.again = true;
-      // The position before this round began does not contain the change.
-      else this.#fanOuts.set(mark, { mark, after: -1, again: false, since: this.#settled });
+      if (!running) this.#fanOuts.set(mark, { mark, after: -1, hold: this.#holds.open(), again: null });
+      else running.again ??= this.#holds.open();
     }
     marks.fanOuts = new Set();
   }
 
-  /** Marks the next readers of the oldest fan-out. */
-  #slice(): void {
+  /** Marks the next readers of the fan-out whose turn it is; returns its hold where these are the last. */
+  #slice(): Hold | null {
     const next = this.#fanOuts.values().next().value;
-    if (!next) return;
+    if (!next) return null;
     const rider = readerOf(next.mark);
     const day = dayOf(next.mark);
     const { readers } = this.#fold.facts;
@@ -143,9 +133,10 @@ export class Rounds {
       next.after = readers.id(rider, i);
       this.#fold.marks.circle.add(readerDay(next.after, day));
     }
-    if (to < length) return;
-    // Deleting and setting puts it last: the next in turn gets its slices.
     this.#fanOuts.delete(next.mark);
-    if (next.again) this.#fanOuts.set(next.mark, { ...next, after: -1, again: false });
+    // Set again, it is last in turn: fan-outs share the rounds.
+    if (to < length) this.#fanOuts.set(next.mark, next);
+    else if (next.again) this.#fanOuts.set(next.mark, { mark: next.mark, after: -1, hold: next.again, again: null });
+    return to < length ? null : next.hold;
   }
 }

@@ -134,4 +134,5 @@ export class TagLanes {
   }
 }
 
-const fencedMessage = 'Cannot write views: another projector has taken over. Run one projector per store, or divide the tags with SHARD';
+const fencedMessage =
+  'Cannot write views: another projector has taken over. Run one projector per store, or divide the tags with SHARD';

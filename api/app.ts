@@ -1,0 +1,110 @@
+import { METHODS, type ServerResponse } from 'node:http';
+import Fastify, { type FastifyInstance } from 'fastify';
+import type { Answer } from './answer.ts';
+import { corsHeaders } from './answer.ts';
+import { type CalendarDeps, calendar } from './calendar.ts';
+import { noSuchRouteBody, problemContentType, problems } from './errors.ts';
+import { refusals } from './refusals.ts';
+
+// A header block of 32 kB: a URL of 8,000 bytes, and tokens, fit well.
+const headerBytesMax = 32 * 1024;
+const calendarRoute = '/~calendar';
+
+export interface AppDeps extends CalendarDeps {
+  /** Called for every answer of the interface, with how long it took. */
+  onAnswer?(operation: string, status: number, seconds: number): void;
+}
+
+/**
+ * The HTTP application: the interface's paths below the base path, and whatever else is registered on it (docs, health,
+ * sign-in). Fastify would decode paths, parse bodies and refuse methods before any of our code saw a request; the
+ * interface has rules of its own for all of that, so its targets are rewritten to one plain route.
+ */
+export function createApp(deps: AppDeps): FastifyInstance {
+  const { handle, route } = calendar(deps);
+  const refuse = refusals(deps.baseUrl);
+  const app = Fastify({
+    logger: false,
+    http: { maxHeaderSize: headerBytesMax },
+    requestTimeout: 30_000,
+    routerOptions: { ignoreTrailingSlash: false },
+    rewriteUrl: (request) => {
+      const target = request.url ?? '/';
+      return target.length > 8_000 || route(target) ? calendarRoute : target;
+    },
+    // A target that can't be decoded, or a parameter too long, is no path of ours.
+    frameworkErrors: (_error, _request, reply) => {
+      reply.hijack();
+      send(reply.raw, refuse.notFound(noSuchRouteBody));
+    },
+    clientErrorHandler(error, socket) {
+      if (!socket.writable) return socket.destroy();
+      const problem =
+        error.code === 'HPE_HEADER_OVERFLOW'
+          ? problems.headersTooLarge
+          : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+            ? problems.requestTimeout
+            : problems.malformed;
+      socket.end(rawProblem(problem));
+    },
+  });
+  for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
+
+  app.route({
+    method: app.supportedMethods,
+    url: calendarRoute,
+    // Before any body is parsed: bodies are ignored.
+    onRequest(request, reply) {
+      const started = performance.now();
+      const target = request.originalUrl;
+      const { operation, answer } = handle({ method: request.method, target, headers: request.headers });
+      reply.hijack();
+      const finish = (done: Answer): void => {
+        send(reply.raw, done);
+        deps.onAnswer?.(operation, done.status, (performance.now() - started) / 1000);
+      };
+      if (answer instanceof Promise) void answer.then(finish);
+      else finish(answer);
+    },
+    handler: () => {},
+  });
+
+  app.setNotFoundHandler((_request, reply) => {
+    reply.hijack();
+    send(reply.raw, refuse.notFound(noSuchRouteBody));
+  });
+  app.setErrorHandler((error: { statusCode?: number }, _request, reply) => {
+    reply.hijack();
+    if (reply.raw.headersSent) return;
+    const status = error.statusCode ?? 500;
+    if (status >= 500) {
+      deps.onFault(error);
+      send(reply.raw, refuse.internal());
+    } else {
+      const headers = { ...corsHeaders, 'Content-Type': problemContentType, 'Cache-Control': 'no-store' };
+      send(reply.raw, { status, headers, body: problems.malformed.body });
+    }
+  });
+  return app;
+}
+
+/** Sends an answer. A HEAD's body is left out by node:http, its length is not. */
+export function send(response: ServerResponse, { status, headers, body }: Answer): void {
+  if (body) headers['Content-Length'] = String(body.length);
+  else if (status !== 204 && status !== 304) headers['Content-Length'] = '0';
+  response.writeHead(status, headers);
+  response.end(body ?? undefined);
+}
+
+function rawProblem({ status, body }: { status: number; body: Buffer }): Buffer {
+  const { title } = JSON.parse(body.toString()) as { title: string };
+  const lines = [
+    `HTTP/1.1 ${status} ${title}`,
+    `Content-Type: ${problemContentType}`,
+    `Content-Length: ${body.length}`,
+    'Cache-Control: no-store',
+    'Connection: close',
+    ...Object.entries(corsHeaders).map(([name, value]) => `${name}: ${value}`),
+  ];
+  return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), body]);
+}

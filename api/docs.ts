@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { FastifyInstance } from 'fastify';
+import { type DocsOptions, docsPage, redirectPage } from './docs-page.ts';
+
+/** The reference to read and try, at /docs: Swagger UI from our own origin, which asks no other host for anything. */
+
+const types: Record<string, string> = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  png: 'image/png',
+};
+
+const library = createRequire(import.meta.url);
+const ofLibrary = (name: string): Buffer => readFileSync(library.resolve(`swagger-ui-dist/${name}`));
+const ofOurs = (name: string): Buffer => readFileSync(new URL(`./docs/${name}`, import.meta.url));
+
+function readAssets(): Map<string, Buffer> {
+  const fromLibrary = ['swagger-ui.css', 'swagger-ui-bundle.js', 'oauth2-redirect.js', 'favicon-32x32.png'];
+  const ours = ['reference.css', 'reference.js'];
+  return new Map([
+    ...fromLibrary.map((name) => [name, ofLibrary(name)] as const),
+    ...ours.map((name) => [name, ofOurs(name)] as const),
+  ]);
+}
+
+/**
+ * Adds /docs and what it loads. The files' addresses hold a digest of their contents, so that they may be kept for
+ * ever; the page itself is asked for anew each time.
+ */
+export function registerDocs(app: FastifyInstance, options: DocsOptions): void {
+  const assets = readAssets();
+  const hash = createHash('sha256');
+  for (const content of assets.values()) hash.update(content);
+  const version = hash.digest('hex').slice(0, 12);
+  const headers = pageHeaders(options.openapiUrl);
+
+  const page = docsPage(options, `docs/${version}`);
+  app.get('/docs', (_request, reply) => reply.headers(headers).send(page));
+  // Relative, so that it holds behind a proxy that adds a path of its own.
+  app.get('/docs/', (_request, reply) => reply.redirect('../docs', 308));
+  const redirected = redirectPage(version);
+  app.get('/docs/oauth2-redirect.html', (_request, reply) => reply.headers(headers).send(redirected));
+
+  for (const [name, content] of assets) {
+    const type = types[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream';
+    app.get(`/docs/${version}/${name}`, (_request, reply) =>
+      reply
+        .headers({
+          'content-type': type,
+          'cache-control': 'public, max-age=31536000, immutable',
+          'x-content-type-options': 'nosniff',
+        })
+        .send(content),
+    );
+  }
+}
+
+function pageHeaders(openapiUrl: string): Record<string, string> {
+  // The interface may be read under another name of this host, such as localhost for 127.0.0.1.
+  const api = URL.canParse(openapiUrl) ? ` ${new URL(openapiUrl).origin}` : '';
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    // Swagger UI sets styles on its elements, and draws its arrows from data URLs.
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data:",
+    `connect-src 'self'${api}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ];
+  return {
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-cache',
+    'content-security-policy': policy.join('; '),
+    'x-content-type-options': 'nosniff',
+    // The code that signing in comes back with stands in an address.
+    'referrer-policy': 'no-referrer',
+  };
+}

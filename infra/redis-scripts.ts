@@ -1,0 +1,47 @@
+/**
+ * The scripts that write views. Each runs on one tag, so all its keys share a slot. A fence is `<epoch>:<sequence>`; a
+ * script answers 1 where it did its work, else the fence it found (empty text: none).
+ */
+
+/**
+ * KEYS: the fence, then one key a write. ARGV: the fence as this leader left it, the fence to leave, then per write
+ * `s` value, `d` (delete), `h` field value, or `r` field (remove).
+ */
+export const commitScript = `
+local found = redis.call('GET', KEYS[1]) or ''
+-- A retry of a batch whose reply was lost: it is written already.
+if found == ARGV[2] then return 1 end
+if found ~= ARGV[1] then return found end
+local a = 3
+for k = 2, #KEYS do
+  local op = ARGV[a]
+  if op == 's' then redis.call('SET', KEYS[k], ARGV[a + 1]); a = a + 2
+  elseif op == 'd' then redis.call('DEL', KEYS[k]); a = a + 1
+  elseif op == 'h' then redis.call('HSET', KEYS[k], ARGV[a + 1], ARGV[a + 2]); a = a + 3
+  else redis.call('HDEL', KEYS[k], ARGV[a + 1]); a = a + 2 end
+end
+redis.call('SET', KEYS[1], ARGV[2])
+return 1
+`;
+
+/** KEYS: the fence. ARGV: the new epoch. Raises the fence unless a newer leader holds it. */
+export const raiseScript = `
+local found = redis.call('GET', KEYS[1]) or ''
+local epoch = tonumber(string.match(found, '^%d+')) or 0
+if epoch >= tonumber(ARGV[1]) then return found end
+redis.call('SET', KEYS[1], ARGV[1] .. ':0')
+return 1
+`;
+
+/**
+ * KEYS: the fence, the tag's completeness. ARGV: own epoch, the sequence to leave. Puts the fence back after a loss, and
+ * takes back the word that the tag is complete, unless a newer leader holds it.
+ */
+export const refenceScript = `
+local found = redis.call('GET', KEYS[1]) or ''
+local epoch = tonumber(string.match(found, '^%d+')) or 0
+if epoch > tonumber(ARGV[1]) then return found end
+redis.call('SET', KEYS[1], ARGV[1] .. ':' .. ARGV[2])
+redis.call('DEL', KEYS[2])
+return 1
+`;

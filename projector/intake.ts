@@ -1,0 +1,97 @@
+import type { TopicName } from '../schemas/records.ts';
+import { badRecord } from './bad-record.ts';
+import type { Clock } from './clock.ts';
+import type { LogBatch, Reject, RejectSink } from './event-log.ts';
+import type { Fold } from './fold.ts';
+import type { Holds } from './holds.ts';
+import type { Log } from './log.ts';
+import type { ProjectorMetrics } from './metrics.ts';
+import { RevisionWatch } from './revision-watch.ts';
+
+// Rejects waiting for their acknowledgement; above this the log waits, so that memory stays bounded.
+const pendingMax = 1_000;
+const retryDelayMaxMs = 5_000;
+
+/** Takes batches in: good records are folded, bad ones set aside, once, without stopping the flow. */
+export class Intake {
+  readonly #fold: Fold;
+  readonly #sink: RejectSink | null;
+  readonly #holds: Holds;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #metrics: ProjectorMetrics;
+  readonly #signal: AbortSignal;
+  readonly #watches = new Map<TopicName, RevisionWatch>();
+  #queue: Promise<void> = Promise.resolve();
+  #pending = 0;
+
+  /** `sink` null: another shard sets bad records aside. */
+  constructor(deps: {
+    fold: Fold;
+    sink: RejectSink | null;
+    holds: Holds;
+    clock: Clock;
+    log: Log;
+    metrics: ProjectorMetrics;
+    signal: AbortSignal;
+  }) {
+    this.#fold = deps.fold;
+    this.#sink = deps.sink;
+    this.#holds = deps.holds;
+    this.#clock = deps.clock;
+    this.#log = deps.log;
+    this.#metrics = deps.metrics;
+    this.#signal = deps.signal;
+  }
+
+  async take(batch: LogBatch): Promise<void> {
+    const rejects: Reject[] = [];
+    const watch = this.#watchOf(batch.topic);
+    for (const record of batch.records) {
+      const reason = 'undecodable' in record ? record.undecodable : badRecord(record.topic, record.key, record.value);
+      if (reason !== null) {
+        const { topic, partition, offset, timestampMs } = record;
+        this.#metrics.rejected(topic, reason);
+        if (this.#sink) rejects.push({ topic, partition, offset, timestampMs, reason, raw: record.raw() });
+      } else if (!('undecodable' in record)) {
+        if (record.value && watch.fell(record.key, record.value.revision)) this.#metrics.revisionFell(record.topic);
+        this.#fold.apply(record.topic, record.key, record.value);
+      }
+    }
+    this.#metrics.folded(batch.topic, batch.records.length);
+    if (rejects.length > 0) this.#setAside(rejects);
+    if (this.#pending > pendingMax) await this.#queue;
+  }
+
+  /** Resolves once every reject is acknowledged. */
+  drain(): Promise<void> {
+    return this.#queue;
+  }
+
+  #watchOf(topic: TopicName): RevisionWatch {
+    let watch = this.#watches.get(topic);
+    if (!watch) {
+      watch = new RevisionWatch();
+      this.#watches.set(topic, watch);
+    }
+    return watch;
+  }
+
+  #setAside(rejects: Reject[]): void {
+    const hold = this.#holds.open();
+    this.#pending += rejects.length;
+    this.#queue = this.#queue.then(async () => {
+      for (let delayMs = 100; !this.#signal.aborted; delayMs = Math.min(delayMs * 2, retryDelayMaxMs)) {
+        try {
+          await this.#sink!.publish(rejects);
+          this.#holds.close(hold);
+          break;
+        } catch (cause) {
+          this.#log.warn(`Cannot set bad records aside, trying again: ${(cause as Error).message}`);
+          await this.#clock.sleep(delayMs, this.#signal);
+        }
+      }
+      this.#pending -= rejects.length;
+    });
+  }
+}

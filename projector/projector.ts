@@ -1,0 +1,249 @@
+import { allTags, completeKey } from '../schemas/view-keys.ts';
+import { type Clock, realClock } from './clock.ts';
+import type { EventLog, LogBatch, Position, RejectSink } from './event-log.ts';
+import { Fold } from './fold.ts';
+import { Holds } from './holds.ts';
+import { Intake } from './intake.ts';
+import type { Log } from './log.ts';
+import { noMetrics, type ProjectorMetrics } from './metrics.ts';
+import { behind, copyPosition, positionOf } from './position.ts';
+import { Reconcile } from './reconcile.ts';
+import { Rounds } from './rounds.ts';
+import { TagLanes } from './tag-lanes.ts';
+import type { ViewWriter } from './view-writer.ts';
+
+const beatMs = 1_000;
+// A day of a hundred nights is 40 kB: rewriting it for every answer of a busy evening would be most of the traffic.
+const heavyRoundBytes = 100_000;
+const heavyRoundPauseMs = 20;
+
+export interface ProjectorDeps {
+  eventLog: EventLog;
+  writer: ViewWriter;
+  /** Null where another shard sets bad records aside. */
+  rejects: RejectSink | null;
+  log: Log;
+  metrics?: ProjectorMetrics;
+  clock?: Clock;
+  /** Tags this projector owns; all by default. */
+  tags?: readonly number[];
+}
+
+/**
+ * Folds the log, and keeps the views at what it says. At start: raise the fences, sample the log's ends, fold up to
+ * them, compare and mend every view; then follow. Run it once; abort the signal to stop it: it finishes the round in
+ * hand. Rejects with FencedError where a newer projector has taken over, and with the log's own faults.
+ */
+export class Projector {
+  readonly #deps: ProjectorDeps;
+  readonly #log: Log;
+  readonly #clock: Clock;
+  readonly #metrics: ProjectorMetrics;
+  readonly #tags: readonly number[];
+  readonly #fold = new Fold();
+  readonly #lost = new Set<number>();
+  readonly #waiting = new Set<string>();
+  #position!: Position;
+  #ready = false;
+  #roundBytes = 0;
+  #oldestMarkMs: number | null = null;
+  #wake: () => void = () => {};
+
+  constructor(deps: ProjectorDeps) {
+    this.#deps = deps;
+    this.#log = deps.log;
+    this.#clock = deps.clock ?? realClock;
+    this.#metrics = deps.metrics ?? noMetrics;
+    this.#tags = deps.tags ?? allTags;
+  }
+
+  /** Whether the views stand at the ends sampled at the start. */
+  get ready(): boolean {
+    return this.#ready;
+  }
+
+  /** What is folded so far. */
+  get position(): Position {
+    return copyPosition(this.#position);
+  }
+
+  /** The facts and marks, for measurements and replay. */
+  get fold(): Fold {
+    return this.#fold;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const stop = new AbortController();
+    const bothStop = AbortSignal.any([signal, stop.signal]);
+    bothStop.addEventListener('abort', () => this.#wake());
+    const bounds = await this.#deps.eventLog.bounds();
+    if (signal.aborted) return;
+    this.#position = positionOf(bounds, 'low');
+    const holds = new Holds(this.#position);
+    const intake = new Intake({
+      fold: this.#fold,
+      sink: this.#deps.rejects,
+      holds,
+      clock: this.#clock,
+      log: this.#log,
+      metrics: this.#metrics,
+      signal: bothStop,
+    });
+    const lanes = new TagLanes({
+      writer: this.#deps.writer,
+      clock: this.#clock,
+      log: this.#log,
+      signal: bothStop,
+      onLost: (tag) => this.#lost.add(tag),
+      onWritten: (writes, bytes) => this.#wrote(writes, bytes),
+    });
+    const rounds = new Rounds(this.#fold, lanes, new Set(this.#tags), holds);
+
+    this.#fold.marking = false;
+    const following = this.#deps.eventLog.follow(
+      this.#position,
+      {
+        onBatch: (batch) => this.#take(intake, batch),
+        onWaiting: (topic, partition, waiting) => this.#setWaiting(`${topic}/${partition}`, waiting),
+      },
+      bothStop,
+    );
+    const writing = this.#write(rounds, lanes, positionOf(bounds, 'end'), bothStop);
+    try {
+      // Either ends the other: the log's fault, or being fenced.
+      await Promise.race([following, writing]);
+    } finally {
+      stop.abort();
+      this.#ready = false;
+      const ends = await Promise.allSettled([following, writing]);
+      await intake.drain();
+      for (const end of ends) if (end.status === 'rejected') this.#log.error((end.reason as Error).message);
+    }
+  }
+
+  async #take(intake: Intake, batch: LogBatch): Promise<void> {
+    await intake.take(batch);
+    this.#position[batch.topic][batch.partition] = batch.nextOffset;
+    if (this.#fold.marks.size > 0) this.#oldestMarkMs ??= this.#clock.nowMs();
+    this.#wake();
+  }
+
+  #setWaiting(partition: string, waiting: boolean): void {
+    if (waiting) this.#waiting.add(partition);
+    else this.#waiting.delete(partition);
+    this.#wake();
+  }
+
+  #wrote(writes: number, bytes: number): void {
+    this.#roundBytes += bytes;
+    this.#metrics.written(writes, bytes);
+  }
+
+  async #write(rounds: Rounds, lanes: TagLanes, ends: Position, signal: AbortSignal): Promise<void> {
+    await this.#foldUpTo(ends, signal);
+    if (signal.aborted) return;
+    this.#log.info(`Folded up to the log's ends: ${describeFolded(this.#fold)}`);
+    this.#fold.marking = true;
+    await this.#lead(signal);
+    if (signal.aborted) return;
+    await this.#repair(rounds, lanes, this.#tags);
+    while (this.#lost.size > 0 && !signal.aborted) await this.#repairLost(rounds, lanes);
+    this.#ready = true;
+    this.#log.info('Ready: the views stand at the ends sampled at the start');
+    let lastBeatMs = this.#clock.nowMs();
+    while (!signal.aborted) {
+      if (this.#lost.size > 0) await this.#repairLost(rounds, lanes);
+      if (rounds.idle) await this.#sleepUntilWoken(lastBeatMs + beatMs - this.#clock.nowMs(), signal);
+      if (signal.aborted) return;
+      if (!rounds.idle) await this.#round(rounds, signal);
+      if (this.#clock.nowMs() - lastBeatMs >= beatMs) {
+        lastBeatMs = this.#clock.nowMs();
+        if (rounds.idle) await rounds.run(this.#position);
+        await lanes.beat(this.#tags, beatMs / 2);
+      }
+    }
+  }
+
+  async #lead(signal: AbortSignal): Promise<void> {
+    for (let delayMs = 100; !signal.aborted; delayMs = Math.min(delayMs * 2, 5_000)) {
+      try {
+        await this.#deps.writer.lead(this.#tags);
+        return;
+      } catch (cause) {
+        if ((cause as { retry?: boolean }).retry === false) throw cause;
+        this.#log.warn(`Cannot lead, trying again: ${(cause as Error).message}`);
+        await this.#clock.sleep(delayMs, signal);
+      }
+    }
+  }
+
+  async #round(rounds: Rounds, signal: AbortSignal): Promise<void> {
+    const oldest = this.#oldestMarkMs;
+    this.#oldestMarkMs = null;
+    this.#roundBytes = 0;
+    await rounds.run(this.#position);
+    if (oldest !== null) this.#metrics.freshness((this.#clock.nowMs() - oldest) / 1000);
+    if (this.#roundBytes > heavyRoundBytes) await this.#clock.sleep(heavyRoundPauseMs, signal);
+  }
+
+  async #repairLost(rounds: Rounds, lanes: TagLanes): Promise<void> {
+    const tags = [...this.#lost];
+    this.#lost.clear();
+    this.#log.warn(
+      `The view store lost or changed ${tags.length} of ${this.#tags.length} tags: comparing and mending them`,
+    );
+    for (const tag of tags) await lanes.refence(tag);
+    await this.#repair(rounds, lanes, tags);
+  }
+
+  /** Compares and mends some tags, and says that they are complete. */
+  async #repair(rounds: Rounds, lanes: TagLanes, tags: readonly number[]): Promise<void> {
+    const reconcile = new Reconcile(this.#fold, () => rounds.run(this.#position));
+    let differing = 0;
+    for (let delayMs = 100; ; delayMs = Math.min(delayMs * 2, 5_000)) {
+      try {
+        differing = await reconcile.run(this.#deps.writer, tags);
+        break;
+      } catch (cause) {
+        this.#log.warn(`Cannot compare views, trying again: ${(cause as Error).message}`);
+        await this.#clock.sleep(delayMs);
+      }
+    }
+    await rounds.run(this.#position);
+    // A tag lost meanwhile is repaired again before anything is said of it.
+    for (const tag of tags) {
+      if (!this.#lost.has(tag)) await lanes.add({ key: completeKey(tag), value: Buffer.from('1') });
+    }
+    await lanes.drain();
+    this.#metrics.reconciled(tags.length, differing);
+    this.#log.info(`Compared ${tags.length} tags with the facts: ${differing} views differed and are mended`);
+  }
+
+  async #foldUpTo(ends: Position, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && behind(this.#position, ends).some((partition) => !this.#waiting.has(partition))) {
+      await this.#sleepUntilWoken(beatMs, signal);
+    }
+  }
+
+  async #sleepUntilWoken(ms: number, signal: AbortSignal): Promise<void> {
+    if (ms <= 0 || signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#wake = () => {};
+  }
+}
+
+function describeFolded({ facts }: Fold): string {
+  const counts = [
+    [facts.metros.size, 'metros'],
+    [facts.rides.length, 'rides'],
+    [facts.nightRide.length, 'nights'],
+    [facts.riders.length, 'riders'],
+  ];
+  return counts.map(([count, name]) => `${count} ${name}`).join(', ');
+}

@@ -1,0 +1,194 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { ChangeListener, ViewReader } from '../../api/view-reader.ts';
+import type { StoredView, ViewWriter } from '../../projector/view-writer.ts';
+import { allTags, completeKey, digestLength, parseKey, readerKey, rideKey } from '../../schemas/view-keys.ts';
+import { encodeView } from '../../schemas/view-values.ts';
+
+/** A store of its own for one test file: empty at first. */
+export interface ViewStoreFixture {
+  writer(): Promise<ViewWriter>;
+  reader(): ViewReader;
+  /** Loses everything at once, as FLUSHALL does. */
+  empty(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const ride = rideKey('ride1');
+const { tag } = parseKey(ride);
+const view = (text: string): Buffer => encodeView({}, null, Buffer.from(text));
+
+class Heard implements ChangeListener {
+  keys: string[] = [];
+  all = 0;
+  hears = false;
+  changed(key: string): void {
+    this.keys.push(key);
+  }
+  allChanged(): void {
+    this.all += 1;
+  }
+  hearing(hears: boolean): void {
+    this.hears = hears;
+  }
+}
+
+async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  for (let i = 0; i < 400; i++) {
+    if (await condition()) return;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  throw new Error(`timed out waiting until ${what}`);
+}
+
+async function listed(writer: ViewWriter, tags: readonly number[]): Promise<Map<string, StoredView>> {
+  const found = new Map<string, StoredView>();
+  for await (const stored of writer.list(tags)) found.set(stored.key, stored);
+  return found;
+}
+
+/** The promises of projector/view-writer.ts and api/view-reader.ts, which every adapter keeps. */
+export function viewStoreContract(name: string, makeFixture: () => Promise<ViewStoreFixture>): void {
+  describe(`${name} as a view store`, () => {
+    let store: ViewStoreFixture;
+    const open: { close(): Promise<void> }[] = [];
+    const writer = async (): Promise<ViewWriter> => {
+      const made = await store.writer();
+      open.push(made);
+      return made;
+    };
+    const reader = (): ViewReader => {
+      const made = store.reader();
+      open.push(made);
+      return made;
+    };
+    beforeAll(async () => {
+      store = await makeFixture();
+    });
+    afterEach(async () => {
+      for (const each of open.splice(0)) await each.close();
+      await store.empty();
+    });
+    afterAll(() => store.close());
+
+    it('gives back the bytes that were committed, and null for what is absent', async () => {
+      const w = await writer();
+      await w.lead(allTags);
+      const bytes = Buffer.concat([view('x'), Buffer.from([0, 255, 10, 13])]);
+      expect(await w.commit(tag, [{ key: ride, value: bytes }])).toEqual({ committed: true });
+      const r = reader();
+      await until(async () => (await r.ready().catch(() => null)) !== null, 'the store answers');
+      await until(async () => (await r.get([ride]).catch(() => [null]))[0] !== null, 'the view is read');
+      expect(await r.get([ride, rideKey('other')])).toEqual([bytes, null]);
+    });
+
+    it('writes a batch whole: sets, deletes, fields and removed fields', async () => {
+      const w = await writer();
+      await w.lead(allTags);
+      const reader1 = readerKey('rider1');
+      const readerTag = parseKey(reader1).tag;
+      await w.commit(readerTag, [
+        { key: reader1, field: 'o2026-01-01', value: Buffer.from('a=1') },
+        { key: reader1, field: 'o2026-01-02', value: Buffer.from('b=1') },
+      ]);
+      await w.commit(readerTag, [
+        { key: reader1, field: 'o2026-01-01', value: null },
+        { key: reader1, field: 'f2026-01-01', value: Buffer.from('ä:r=1') },
+      ]);
+      const r = reader();
+      await until(async () => (await r.get([ride]).catch(() => null)) !== null, 'the store answers');
+      expect(await r.fields(reader1, ['o2026-01-01', 'o2026-01-02', 'f2026-01-01'])).toEqual([
+        null,
+        Buffer.from('b=1'),
+        Buffer.from('ä:r=1'),
+      ]);
+      await w.commit(tag, [{ key: ride, value: view('1') }]);
+      await w.commit(tag, [{ key: ride, value: null }]);
+      expect(await r.get([ride])).toEqual([null]);
+    });
+
+    it('lists keys with digests and hashes with fields, only of the tags asked for', async () => {
+      const w = await writer();
+      await w.lead(allTags);
+      const value = view('listed');
+      const hash = readerKey('rider1');
+      await w.commit(tag, [{ key: ride, value }]);
+      await w.commit(parseKey(hash).tag, [{ key: hash, field: 'o2026-01-01', value: Buffer.from('a=1') }]);
+      const all = await listed(w, allTags);
+      expect([...all.keys()].sort()).toEqual([hash, ride].sort());
+      expect(all.get(ride)).toEqual({ key: ride, digest: value.toString('latin1', 0, digestLength) });
+      expect(all.get(hash)).toEqual({ key: hash, fields: new Map([['o2026-01-01', Buffer.from('a=1')]]) });
+      expect([...(await listed(w, [tag])).keys()]).toEqual([ride]);
+    });
+
+    it('fences an older leader once a newer one leads, and not a byte of it is written', async () => {
+      const older = await writer();
+      const newer = await writer();
+      await older.lead(allTags);
+      await older.commit(tag, [{ key: ride, value: view('old') }]);
+      await newer.lead(allTags);
+      expect(await older.commit(tag, [{ key: ride, value: view('zombie') }])).toEqual({
+        committed: false,
+        reason: 'fenced',
+      });
+      expect(await older.refence(tag)).toEqual({ committed: false, reason: 'fenced' });
+      await newer.commit(tag, [{ key: ride, value: view('new') }]);
+      const r = reader();
+      await until(async () => (await r.get([ride]).catch(() => null)) !== null, 'the store answers');
+      expect(await r.get([ride])).toEqual([view('new')]);
+    });
+
+    it('refuses a batch as lost once the store was emptied, until the tag is fenced again', async () => {
+      const w = await writer();
+      await w.lead(allTags);
+      await w.commit(tag, [{ key: completeKey(tag), value: Buffer.from('1') }]);
+      await store.empty();
+      expect(await w.commit(tag, [{ key: ride, value: view('1') }])).toEqual({ committed: false, reason: 'lost' });
+      expect(await w.refence(tag)).toEqual({ committed: true });
+      expect(await w.commit(tag, [{ key: ride, value: view('2') }])).toEqual({ committed: true });
+      expect([...(await listed(w, allTags)).keys()]).toEqual([ride]);
+    });
+
+    it('takes back the word that a tag is complete when it is fenced again', async () => {
+      const w = await writer();
+      await w.lead(allTags);
+      await w.commit(tag, [{ key: completeKey(tag), value: Buffer.from('1') }]);
+      expect(await w.refence(tag)).toEqual({ committed: true });
+      const r = reader();
+      await until(async () => (await r.get([ride]).catch(() => null)) !== null, 'the store answers');
+      expect(await r.get([completeKey(tag)])).toEqual([null]);
+    });
+
+    it('is ready once every tag is complete', async () => {
+      const w = await writer();
+      await w.lead(allTags);
+      const r = reader();
+      expect(await r.ready()).toMatchObject({ ready: false });
+      for (const each of allTags) await w.commit(each, [{ key: completeKey(each), value: Buffer.from('1') }]);
+      await until(async () => (await r.ready()).ready, 'the store is ready');
+    });
+
+    it('lets readers hear of every change to the public layer and of an emptied store, and of nothing of riders', async () => {
+      const w = await writer();
+      await w.lead(allTags);
+      const r = reader();
+      const heard = new Heard();
+      r.watch(heard);
+      const beat = async (): Promise<boolean> => {
+        for (const each of allTags) await w.commit(each, []);
+        return heard.hears;
+      };
+      await until(beat, 'changes are heard');
+      heard.keys = [];
+      await w.commit(tag, [{ key: ride, value: view('1') }]);
+      await until(() => heard.keys.includes(ride), 'the view is heard of');
+      const hash = readerKey('rider1');
+      await w.commit(parseKey(hash).tag, [{ key: hash, field: 'o2026-01-01', value: Buffer.from('a=1') }]);
+      await w.commit(tag, [{ key: ride, value: null }]);
+      await until(() => heard.keys.filter((key) => key === ride).length === 2, 'the deletion is heard of');
+      expect(heard.keys.filter((key) => key !== ride)).toEqual([]);
+      const before = heard.all;
+      await store.empty();
+      await until(() => heard.all > before, 'the emptied store is heard of');
+    });
+  });
+}
