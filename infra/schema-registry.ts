@@ -1,94 +1,75 @@
-import { setTimeout as sleepFor } from 'node:timers/promises';
 import type { RegisteredSchema } from '../schemas/writer-schemas.ts';
 import { type RegistryAnswer, readRegistry } from './schema-registry-request.ts';
 
 /** Schemas of the Confluent wire format, by id, from a registry that speaks Confluent's API. */
 export interface SchemaRegistry {
-  /** One attempt. Schemas once seen are kept; `away` says why the registry gave no answer, without credentials. */
-  lookUp(id: number, signal?: AbortSignal): Promise<RegisteredSchema | { away: string }>;
   /**
-   * Asks with growing pauses until the registry answers. `onAway` hears of each failure. Rejects only when `signal`
-   * aborts, with its reason.
+   * One attempt: what the registry knows of an id. Schemas once seen are kept. Throws SchemaRegistryAwayError where it
+   * gave no answer: retry with growing pauses, since no record is bad for that.
    */
-  waitFor(id: number, signal: AbortSignal, onAway?: (reason: string) => void): Promise<RegisteredSchema>;
+  lookUp(id: number, signal?: AbortSignal): Promise<RegisteredSchema>;
+}
+
+/** The registry gave no answer. The message says why, without credentials. */
+export class SchemaRegistryAwayError extends Error {
+  override name = 'SchemaRegistryAwayError';
+  readonly retriable = true;
 }
 
 export interface SchemaRegistryOptions {
   /** SCHEMA_REGISTRY_URL; `user:password@` in it becomes basic authentication. */
   url: string;
   timeoutMs?: number;
-  /** The first pause between attempts; each is twice the last, up to retryDelayMaxMs, less a random part. */
-  retryDelayMs?: number;
-  retryDelayMaxMs?: number;
   /** How long an id that the registry does not know stays unknown. */
   unknownForMs?: number;
-  sleep?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }
 
 /** Schemas may name others, which name others: more than this is no schema of a record of ours. */
 const referencesMax = 100;
 
 export function schemaRegistry(options: SchemaRegistryOptions): SchemaRegistry {
-  const { timeoutMs = 10_000, retryDelayMs = 250, retryDelayMaxMs = 30_000, unknownForMs = 30_000 } = options;
-  const sleep = options.sleep ?? ((ms, signal) => sleepFor(ms, undefined, { signal }));
+  const { timeoutMs = 10_000, unknownForMs = 30_000 } = options;
   const found = new Map<number, RegisteredSchema>();
 
-  const read = (path: string, signal: AbortSignal | undefined) => {
-    const timeout = AbortSignal.timeout(timeoutMs);
-    return readRegistry(options.url, path, signal ? AbortSignal.any([signal, timeout]) : timeout);
-  };
-
-  async function lookUp(id: number, signal?: AbortSignal): Promise<RegisteredSchema | { away: string }> {
+  async function lookUp(id: number, signal?: AbortSignal): Promise<RegisteredSchema> {
     const known = found.get(id);
     if (known) return known;
-    const answer = await read(`/schemas/ids/${id}`, signal);
-    if ('away' in answer) return answer;
+    const read = async (path: string) => {
+      const timeout = AbortSignal.timeout(timeoutMs);
+      const answer = await readRegistry(options.url, path, signal ? AbortSignal.any([signal, timeout]) : timeout);
+      signal?.throwIfAborted();
+      if ('away' in answer) throw new SchemaRegistryAwayError(answer.away);
+      return answer;
+    };
+    const answer = await read(`/schemas/ids/${id}`);
     if ('missing' in answer) return { bad: 'unknown schema id', untilMs: Date.now() + unknownForMs };
-    const registered = await withReferences(answer, (path) => read(path, signal));
-    if (!('away' in registered)) found.set(id, registered);
+    const registered = await withReferences(answer, read);
+    found.set(id, registered);
     return registered;
   }
 
-  async function waitFor(id: number, signal: AbortSignal, onAway?: (reason: string) => void) {
-    for (let delayMs = retryDelayMs; ; delayMs = Math.min(2 * delayMs, retryDelayMaxMs)) {
-      const answer = await lookUp(id, signal);
-      signal.throwIfAborted();
-      if (!('away' in answer)) return answer;
-      onAway?.(answer.away);
-      // Many projectors that lost the same registry must not come back to it all at once.
-      await sleep(delayMs * (0.5 + Math.random() / 2), signal);
-    }
-  }
-
-  return { lookUp, waitFor };
+  return { lookUp };
 }
 
-type Found = Extract<RegistryAnswer, { schema: string }>;
+type Answer = Exclude<RegistryAnswer, { away: string }>;
+type Found = Extract<Answer, { schema: string }>;
 
 /** Collects the texts of what a schema refers to, each after those that it refers to itself. */
-async function withReferences(
-  top: Found,
-  read: (path: string) => Promise<RegistryAnswer>,
-): Promise<RegisteredSchema | { away: string }> {
-  // Protobuf or JSON Schema: a registry holds those as well.
-  if (!top.isAvro) return { bad: 'unusable writer schema' };
-  const texts = new Map<string, string>();
+async function withReferences(top: Found, read: (path: string) => Promise<Answer>): Promise<RegisteredSchema> {
+  const texts: string[] = [];
   const seen = new Set<string>();
-  const collect = async (schema: Found): Promise<{ away: string } | { bad: true } | null> => {
+  const collect = async (schema: Found): Promise<boolean> => {
+    // Protobuf or JSON Schema: a registry holds those as well.
+    if (!schema.isAvro) return false;
     for (const { subject, version } of schema.references) {
       const path = `/subjects/${encodeURIComponent(subject)}/versions/${version}?deleted=true`;
       if (seen.has(path)) continue;
-      if (seen.add(path).size > referencesMax) return { bad: true };
+      if (seen.add(path).size > referencesMax) return false;
       const answer = await read(path);
-      if ('away' in answer) return answer;
-      if ('missing' in answer || !answer.isAvro) return { bad: true };
-      const failure = await collect(answer);
-      if (failure) return failure;
-      texts.set(path, answer.schema);
+      if ('missing' in answer || !(await collect(answer))) return false;
+      texts.push(answer.schema);
     }
-    return null;
+    return true;
   };
-  const failure = await collect(top);
-  if (failure) return 'away' in failure ? failure : { bad: 'unusable writer schema' };
-  return { schema: top.schema, references: [...texts.values()] };
+  return (await collect(top)) ? { schema: top.schema, references: texts } : { bad: 'unusable writer schema' };
 }

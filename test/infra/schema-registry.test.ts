@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type SchemaRegistryOptions, schemaRegistry } from '../../infra/schema-registry.ts';
+import { SchemaRegistryAwayError, type SchemaRegistryOptions, schemaRegistry } from '../../infra/schema-registry.ts';
 
 const closers: (() => void)[] = [];
 afterEach(() => {
@@ -33,6 +33,8 @@ async function registryOf(
   const { url, paths } = await serve(answer);
   return { registry: schemaRegistry({ url, ...options }), paths, url };
 }
+
+const away = (url: string, what: string) => new SchemaRegistryAwayError(`the schema registry at ${url} ${what}`);
 
 describe('a schema id', () => {
   test('is looked up once and kept', async () => {
@@ -103,41 +105,39 @@ describe('credentials', () => {
       json(response, 401, {});
     });
     const registry = schemaRegistry({ url: url.replace('http://', 'http://us%40er:se%3Acret@') });
-    const answer = await registry.lookUp(1);
+    const answer = registry.lookUp(1);
+    await expect(answer).rejects.toThrow(away(url, 'answered 401'));
     expect(authorization).toBe(`Basic ${Buffer.from('us@er:se:cret').toString('base64')}`);
-    expect(answer).toEqual({ away: `the schema registry at ${url} answered 401` });
   });
 });
 
 describe('a registry is away, and no record is bad, when', () => {
   test.each([401, 403, 429, 500, 503])('it answers %i', async (status) => {
     const { registry, url } = await registryOf((_, response) => json(response, status, { error_code: status }));
-    expect(await registry.lookUp(1)).toEqual({ away: `the schema registry at ${url} answered ${status}` });
+    await expect(registry.lookUp(1)).rejects.toThrow(away(url, `answered ${status}`));
   });
 
   test.each([200, 404])('a web page comes back with %i', async (status) => {
     const { registry } = await registryOf((_, response) =>
       response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' }).end('<h1>Sign in</h1>'),
     );
-    expect(await registry.lookUp(1)).toHaveProperty('away');
+    await expect(registry.lookUp(1)).rejects.toThrow(SchemaRegistryAwayError);
   });
 
   test('JSON without a schema comes back', async () => {
     const { registry } = await registryOf((_, response) => json(response, 200, {}));
-    expect(await registry.lookUp(1)).toHaveProperty('away');
+    await expect(registry.lookUp(1)).rejects.toThrow(SchemaRegistryAwayError);
   });
 
   test('nothing listens there', async () => {
     const { url } = await serve(() => undefined);
     for (const close of closers.splice(0)) close();
-    expect(await schemaRegistry({ url }).lookUp(1)).toEqual({
-      away: `the schema registry at ${url} can't be reached (ECONNREFUSED)`,
-    });
+    await expect(schemaRegistry({ url }).lookUp(1)).rejects.toThrow(away(url, "can't be reached (ECONNREFUSED)"));
   });
 
   test('it does not answer in time', async () => {
     const { registry, url } = await registryOf(() => undefined, { timeoutMs: 50 });
-    expect(await registry.lookUp(1)).toEqual({ away: `the schema registry at ${url} did not answer in time` });
+    await expect(registry.lookUp(1)).rejects.toThrow(away(url, 'did not answer in time'));
   });
 
   test('what the schema refers to can not be had: it is not kept without', async () => {
@@ -148,33 +148,14 @@ describe('a registry is away, and no record is bad, when', () => {
       } else if (fails) json(response, 500, {});
       else json(response, 200, { schema: 'b' });
     });
-    expect(await registry.lookUp(5)).toHaveProperty('away');
+    await expect(registry.lookUp(5)).rejects.toThrow(SchemaRegistryAwayError);
     fails = false;
     expect(await registry.lookUp(5)).toEqual({ schema: 'top', references: ['b'] });
   });
 });
 
-describe('waiting for a registry', () => {
-  test('goes on with growing pauses until it answers', async () => {
-    let failures = 4;
-    const pauses: number[] = [];
-    const heard: string[] = [];
-    const { registry } = await registryOf(
-      (_, response) => (failures-- > 0 ? json(response, 503, {}) : json(response, 200, { schema: '"int"' })),
-      { retryDelayMs: 100, retryDelayMaxMs: 400, sleep: async (ms) => void pauses.push(ms) },
-    );
-    const answer = await registry.waitFor(1, new AbortController().signal, (reason) => heard.push(reason));
-    expect(answer).toEqual({ schema: '"int"', references: [] });
-    expect(heard).toHaveLength(4);
-    [100, 200, 400, 400].forEach((longest, index) => {
-      expect(pauses[index]).toBeGreaterThanOrEqual(longest / 2);
-      expect(pauses[index]).toBeLessThanOrEqual(longest);
-    });
-  });
-
-  test('ends when it is aborted, also in the middle of a request', async () => {
-    const abort = new AbortController();
-    const { registry } = await registryOf(() => abort.abort(new Error('stopping')));
-    await expect(registry.waitFor(1, abort.signal)).rejects.toThrow('stopping');
-  });
+test('a look-up that is aborted ends with the reason', async () => {
+  const abort = new AbortController();
+  const { registry } = await registryOf(() => abort.abort(new Error('stopping')));
+  await expect(registry.lookUp(1, abort.signal)).rejects.toThrow('stopping');
 });
