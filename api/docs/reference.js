@@ -1,0 +1,83 @@
+/* Starts Swagger UI in the page. What differs from service to service comes as data- attributes of #reference. */
+
+const root = document.querySelector('#reference');
+const { openapi, key, clientId, ...given } = root.dataset;
+
+followColourScheme();
+copyButtons();
+start().catch(() => {
+  root.innerHTML = '<p class="note">The description of the interface could not be read. Reload to try again.</p>';
+});
+
+async function start() {
+  const response = await fetch(openapi);
+  if (!response.ok) throw new Error(`openapi.json: ${response.status}`);
+  const spec = await response.json();
+  document.querySelector('.version').textContent = spec.info.version;
+  prefill(spec);
+  shorten(spec);
+  const ui = window.SwaggerUIBundle({
+    spec,
+    domNode: root,
+    deepLinking: true,
+    defaultModelsExpandDepth: 0,
+    displayRequestDuration: true,
+    tryItOutEnabled: true,
+    oauth2RedirectUrl: new URL('docs/oauth2-redirect.html', location.href).href,
+    // The badge would show the description to a validator on another host.
+    validatorUrl: null,
+    onComplete() {
+      if (key) ui.preauthorizeApiKey('developerKey', key);
+    },
+  });
+  if (clientId) ui.initOAuth({ clientId, scopes: ['read'], usePkceWithAuthorizationCodeGrant: true });
+}
+
+/**
+ * Swagger UI fills its forms with the examples. Ours should find something, and filters are for the reader to choose:
+ * required parameters get what the service gave, else dates from today on; the others start empty.
+ */
+function prefill(spec) {
+  const values = { day: date(0), from: date(0), to: date(7), ...given };
+  for (const { get } of Object.values(spec.paths)) {
+    for (const parameter of get.parameters ?? []) {
+      if (parameter.required) parameter.example = values[parameter.name] ?? parameter.example;
+      else delete parameter.example;
+    }
+  }
+}
+
+/** Headers that every answer has would bury those that tell something. */
+function shorten({ paths, components }) {
+  const answers = Object.values(paths).flatMap(({ get }) => Object.values(get.responses));
+  for (const { headers } of [...answers, ...Object.values(components.responses)]) {
+    for (const name of Object.keys(headers ?? {})) if (name.startsWith('Access-Control-')) delete headers[name];
+    if (headers?.['Cache-Control']?.$ref.endsWith('/NoStore')) delete headers['Cache-Control'];
+  }
+}
+
+function date(daysAhead) {
+  const day = new Date();
+  day.setDate(day.getDate() + daysAhead);
+  const two = (number) => String(number).padStart(2, '0');
+  return `${day.getFullYear()}-${two(day.getMonth() + 1)}-${two(day.getDate())}`;
+}
+
+function followColourScheme() {
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+  dark.addEventListener('change', follow);
+  follow();
+}
+
+function copyButtons() {
+  for (const button of document.querySelectorAll('.copy button')) {
+    button.addEventListener('click', async () => {
+      await navigator.clipboard.writeText(button.previousElementSibling.textContent);
+      button.textContent = 'Copied';
+      setTimeout(() => {
+        button.textContent = 'Copy';
+      }, 1500);
+    });
+  }
+}
