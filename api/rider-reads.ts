@@ -1,0 +1,168 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { dayMax, dayMin, dayText, parseDay } from '../schemas/days.ts';
+import type { Inputs } from '../schemas/inputs.ts';
+import { completeKey, digestOf, metroKey, nightKey, readerKey, riderKey, tagOf } from '../schemas/view-keys.ts';
+import { decodeGoing, decodeOwn, decodeView, type RiderCard } from '../schemas/view-values.ts';
+import { type Answer, corsHeaders, UnavailableError } from './answer.ts';
+import type { RiderOperation } from './calendar.ts';
+import type { Circle } from './circle.ts';
+import { noSuchMetroBody } from './errors.ts';
+import { matchesEtag } from './etag.ts';
+import { readInputs } from './inputs.ts';
+import type { LocalDays } from './local-days.ts';
+import { NightView } from './night-view.ts';
+import type { refusals } from './refusals.ts';
+import { daysAhead, daysBack, flaggedNightsOf, friendNights, knownNights, myNights } from './rider-answers.ts';
+import type { Route } from './route-table.ts';
+import type { Entry, ViewCache } from './view-cache.ts';
+import type { ViewReader } from './view-reader.ts';
+
+export interface RiderReadDeps {
+  cache: ViewCache;
+  reader: ViewReader;
+  localDays: LocalDays;
+  calendarNowMs(): number;
+  refuse: ReturnType<typeof refusals>;
+}
+
+/** Which of the reader's fields an operation needs, `o`wn nights, `f`riends, flagged (`x`), and the days. */
+interface Wanted {
+  kinds: ('o' | 'f' | 'x')[];
+  from: number;
+  to: number;
+  metro: string | null;
+  body(circle: Circle): Buffer;
+}
+
+/**
+ * The riders' own operations, in at most two round trips: the reader's fields and what the checks need; then the nights
+ * and cards that those name.
+ */
+export function riderReads({ cache, reader, localDays, calendarNowMs, refuse }: RiderReadDeps) {
+  return async (
+    operation: RiderOperation,
+    route: Route,
+    query: string,
+    rider: string,
+    headers: IncomingHttpHeaders,
+  ): Promise<Answer> => {
+    const nowMs = calendarNowMs();
+    const read = readInputs(operation, route.segments, query);
+    const wanted = read.ok ? whatIsWanted(operation, read.inputs, nowMs) : null;
+    const checks = [riderKey(rider), completeKey(tagOf(rider))];
+    if (wanted?.metro) checks.push(metroKey(wanted.metro), completeKey(tagOf(wanted.metro)));
+    const days = wanted ? range(wanted.from, wanted.to) : [];
+    const fields = wanted ? wanted.kinds.flatMap((kind) => days.map((day) => `${kind}${dayText(day)}`)) : [];
+
+    const [checked, values] = await Promise.all([
+      cache.load(checks),
+      fields.length > 0 ? reader.fields(readerKey(rider), fields) : [],
+    ]);
+    const [card, complete, metro, metroComplete] = checked.map((entry) => entry.value !== null);
+    if (!card) {
+      if (!complete) throw new UnavailableError('riders are not known to be complete');
+      // A token of a rider who no longer exists is no live token.
+      return refuse.noLiveToken(true);
+    }
+    if (!read.ok) return refuse.invalid(read.input, read.detail);
+    if (!wanted) throw new Error(`Cannot answer ${operation}: nothing is known of what it needs`);
+    if (wanted.metro && !metro) {
+      if (!metroComplete) throw new UnavailableError('metros are not known to be complete');
+      return refuse.notFound(noSuchMetroBody);
+    }
+    if (!complete) throw new UnavailableError("the rider's views are not known to be complete");
+
+    const body = wanted.body(await stitch(wanted, days, values, nowMs));
+    return answer(body, headers['if-none-match']);
+  };
+
+  /** Reads the nights and cards that a reader's fields name. */
+  async function stitch(wanted: Wanted, days: number[], values: (Buffer | null)[], nowMs: number): Promise<Circle> {
+    const part = (kind: 'o' | 'f' | 'x') => {
+      const at = wanted.kinds.indexOf(kind);
+      if (at === -1) return [];
+      return days.flatMap((day, i) => {
+        const value = values[at * days.length + i];
+        return value ? [{ day, value }] : [];
+      });
+    };
+    const own = part('o').map(({ day, value }) => ({ day, nights: decodeOwn(value) }));
+    const friends = part('f').map(({ day, value }) => ({ day, riders: decodeGoing(value) }));
+    const flagged = part('x').map(({ day, value }) => ({ day, riders: decodeGoing(value) }));
+
+    const subjects = new Map<string, number>();
+    const name = (key: string): void => {
+      subjects.set(key, Number(key.slice(0, key.indexOf('|'))));
+    };
+    for (const { day, nights } of own) for (const { ride } of nights) name(nightKey(ride, dayText(day)));
+    for (const { day, riders } of [...friends, ...flagged]) {
+      for (const { ride, rider } of riders) {
+        name(nightKey(ride, dayText(day)));
+        name(riderKey(rider));
+      }
+    }
+    const keys = [...subjects.keys()];
+    const tags = [...new Set(subjects.values())].map(completeKey);
+    const entries = keys.length > 0 ? await cache.load([...keys, ...tags]) : [];
+    const byKey = new Map<string, Entry>(keys.map((key, i) => [key, entries[i]!]));
+    const completeTags = new Set(tags.filter((_, i) => entries[keys.length + i]!.value !== null));
+    for (const [key, tag] of subjects) {
+      // A shorter list counts only where what is missing is surely gone.
+      if (byKey.get(key)!.value === null && !completeTags.has(completeKey(tag))) {
+        throw new UnavailableError('nights and riders are not known to be complete');
+      }
+    }
+    const get = <T>(key: string, make: (value: Buffer) => T): T | null => {
+      const entry = byKey.get(key);
+      return entry?.value ? entry.as(make) : null;
+    };
+    return {
+      own,
+      friends,
+      flagged,
+      night: (ride, day) => get(nightKey(ride, dayText(day)), (value) => new NightView(value)),
+      card: (rider) => get(riderKey(rider), (value) => decodeView<RiderCard>(value).header),
+      localDays,
+      nowMs,
+    };
+  }
+}
+
+function whatIsWanted(operation: RiderOperation, inputs: Inputs<RiderOperation>, nowMs: number): Wanted {
+  if (operation === 'getMyNights') {
+    // Today is not the same date everywhere: a day more on either side covers every zone.
+    const today = Math.floor(nowMs / 86_400_000);
+    return {
+      kinds: ['o', 'x'],
+      from: today - daysBack - 1,
+      to: today + daysAhead + 1,
+      metro: null,
+      body: myNights,
+    };
+  }
+  const ranged = inputs as Inputs<'getFriends'>;
+  const { metro } = ranged;
+  const days = { from: parseDay(ranged.from)!, to: parseDay(ranged.to)!, metro };
+  switch (operation) {
+    case 'getKnown':
+      return { ...days, kinds: ['f'], body: (circle) => knownNights(circle, ranged) };
+    case 'getFriends':
+      return { ...days, kinds: ['f', 'x'], body: (circle) => friendNights(circle, ranged) };
+    case 'getFlagged':
+      return { ...days, kinds: ['x'], body: (circle) => flaggedNightsOf(circle, ranged) };
+  }
+}
+
+function range(from: number, to: number): number[] {
+  const days: number[] = [];
+  for (let day = Math.max(from, dayMin); day <= Math.min(to, dayMax); day++) days.push(day);
+  return days;
+}
+
+function answer(body: Buffer, ifNoneMatch: string | undefined): Answer {
+  const etag = `"${digestOf(body)}"`;
+  const headers: Record<string, string> = { ...corsHeaders, ETag: etag, 'Cache-Control': 'private, no-store' };
+  if (matchesEtag(ifNoneMatch, etag)) return { status: 304, headers, body: null };
+  headers['Content-Type'] = 'application/json';
+  return { status: 200, headers, body };
+}

@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto';
+import { type CalendarDeps, calendar } from '../../api/calendar.ts';
+import { LocalDays } from '../../api/local-days.ts';
+import { refusals } from '../../api/refusals.ts';
+import { riderReads } from '../../api/rider-reads.ts';
+import { ViewCache } from '../../api/view-cache.ts';
+import type { ViewReader } from '../../api/view-reader.ts';
+import { realClock } from '../../projector/clock.ts';
+import type { LogBatch, Position } from '../../projector/event-log.ts';
+import { Fold } from '../../projector/fold.ts';
+import { Holds } from '../../projector/holds.ts';
+import { Intake } from '../../projector/intake.ts';
+import { silentLog } from '../../projector/log.ts';
+import { noMetrics } from '../../projector/metrics.ts';
+import { Rounds } from '../../projector/rounds.ts';
+import { TagLanes } from '../../projector/tag-lanes.ts';
+import type { ViewWriter } from '../../projector/view-writer.ts';
+import { topicNames } from '../../schemas/records.ts';
+import { allTags, completeKey, tagCount } from '../../schemas/view-keys.ts';
+import type { CalendarRequest } from '../reference/requests.ts';
+import { pathOf } from '../reference/requests.ts';
+
+export const baseUrl = 'http://127.0.0.1:8080/api';
+
+/** The projector's parts without its loop: the test says when a round is run. */
+export async function projecting(writer: ViewWriter) {
+  const position = Object.fromEntries(topicNames.map((topic) => [topic, [0, 0, 0, 0]])) as Position;
+  const fold = new Fold();
+  const holds = new Holds(position);
+  const { signal } = new AbortController();
+  const shared = { clock: realClock, log: silentLog, signal };
+  const intake = new Intake({ fold, sink: null, holds, metrics: noMetrics, ...shared });
+  const lost = new Set<number>();
+  const lanes = new TagLanes({ writer, onLost: (tag) => lost.add(tag), onWritten() {}, ...shared });
+  const rounds = new Rounds(fold, lanes, new Set(allTags), holds);
+  await writer.lead(allTags);
+  return {
+    fold,
+    lanes,
+    rounds,
+    lost,
+    position,
+    async take(batch: LogBatch): Promise<void> {
+      await intake.take(batch);
+      position[batch.topic][batch.partition] = batch.nextOffset;
+    },
+    /** Writes all that is marked, slow fan-outs to their end. */
+    async settle(): Promise<void> {
+      do await rounds.run(position);
+      while (!rounds.idle);
+    },
+    async complete(): Promise<void> {
+      for (let tag = 0; tag < tagCount; tag++) await lanes.add({ key: completeKey(tag), value: Buffer.from('1') });
+      await lanes.drain();
+    },
+  };
+}
+
+/** What a request got: the same shape as the reference's answers. */
+export interface Got {
+  status: number;
+  body: string;
+  headers: Record<string, string>;
+}
+
+/** The interface over a view store, without HTTP. A bearer token is its rider's id; the developer key is always live. */
+export function answering(reader: ViewReader, clockMs: () => number, cacheSeconds = 0) {
+  const cache = new ViewCache(reader);
+  const localDays = new LocalDays();
+  const refuse = refusals(baseUrl);
+  const faults: unknown[] = [];
+  const deps: CalendarDeps = {
+    baseUrl,
+    cache,
+    localDays,
+    calendarNowMs: clockMs,
+    cacheSeconds,
+    checker: { check: (token) => ({ rider: token }) },
+    openApi: { body: Buffer.from('{}'), etag: '"openapi"' },
+    answerMine: riderReads({ cache, reader, localDays, calendarNowMs: clockMs, refuse }),
+    onFault: (cause) => faults.push(cause),
+  };
+  const { handle } = calendar(deps);
+  const get = async (path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Got> => {
+    const answer = await handle({ method, target: `/api${path}`, headers }).answer;
+    if (faults.length > 0) throw faults[0];
+    return { status: answer.status, body: answer.body?.toString() ?? '', headers: answer.headers };
+  };
+  return {
+    get,
+    cache,
+    ask: (request: CalendarRequest, key: string): Promise<Got> =>
+      get(pathOf(request), 'rider' in request ? { authorization: `Bearer ${request.rider}` } : { 'x-api-key': key }),
+  };
+}
+
+/** A developer key whose hash a history can publish. */
+export const hashOfKey = (text: string): Buffer => createHash('sha256').update(text).digest();
