@@ -54,6 +54,11 @@ describe('past', () => {
     expect(pastAt('2010-11-07T03:30:00Z')).toBe(true);
   });
 
+  it('is told in years before the first', () => {
+    const log = oneNight(night('loop1', '0001-01-01'));
+    expect(nightsOn(log, '0001-01-01', {}, '-000004-06-13T20:00:00Z')[0]?.past).toBe(false);
+  });
+
   it('is told in years of three digits', () => {
     const log = oneNight(night('loop1', '0987-06-13'));
     expect(nightsOn(log, '0987-06-13', {}, '0987-06-13T20:00:00Z')[0]?.past).toBe(false);

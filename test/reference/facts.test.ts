@@ -65,6 +65,7 @@ describe('a bad record', () => {
     ['a day of year 0', under(night('loop1', day, { day: on('0001-01-01') - 1 }), 'loop1/0000-12-31')],
     ['a day of year 10000', under(night('loop1', day, { day: on('9999-12-31') + 1 }), 'loop1/10000-01-01')],
     ['a day that no calendar reaches', night('loop1', day, { day: 2_147_483_647 })],
+    ['a day before every calendar', night('loop1', day, { day: -2_147_483_648 })],
     ['a time before midnight', night('loop1', day, { meet_time: -1 })],
     ['a time at the next midnight', night('loop1', day, { meet_time: 86_400_000 })],
   ];

@@ -119,7 +119,7 @@ describe('the order of riders', () => {
       rider('r5', { name: '🚲', handle: 'bike' }),
       rider('r6', { name: '～', handle: 'wave' }),
     ];
-    const ids = ['r1', 'r2', 'r3', 'r4', 'r5', 'r6'];
+    const ids = ['r6', 'r5', 'r4', 'r3', 'r2', 'r1'];
     const all = [...log, ...goingTo('loop1', day, ...ids), ...ids.map((id) => marks('me', id, 'follows', 'flagged'))];
     const expected = ['x', 'a', 'a', 'zoe', 'wave', 'bike'];
     expect(handles(friends(...all).nights[0].friends)).toEqual(expected);

@@ -1,0 +1,42 @@
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import avsc from 'avsc';
+import { type AnyRecord, defaultTopicPrefix, topicNames } from '../../schemas/records.ts';
+import type { HistoryRecord } from './histories.ts';
+
+/** The sample archive of real rides in Portland, read with avsc alone: not with the service's own archive reader. */
+
+export const portlandDirectory = fileURLToPath(new URL('../data/portland', import.meta.url));
+
+/** A developer key of the archive that is live, and one that was deleted (from the archive's own notes). */
+export const portlandKeys = {
+  live: 'rck_5ml2FsrikLQfqE0_i3yDlj77lIOxvBkcZf6c9OELtxM',
+  deleted: 'rck_Y_fgeQsbLZAJr--XejvVAA2EjT8n9t0hb8u1daBvVJM',
+};
+
+interface Archived {
+  partition: number;
+  offset: number;
+  timestamp: number;
+  key: string;
+  value: AnyRecord | null;
+}
+
+/** Every record, topic by topic, each partition in offset order. */
+export async function readPortland(directory = portlandDirectory): Promise<HistoryRecord[]> {
+  const records: HistoryRecord[] = [];
+  for (const topic of topicNames) {
+    const folder = join(directory, `${defaultTopicPrefix}${topic}`);
+    // The names begin with partition and first offset, the offset in twenty digits: their order is the log's.
+    for (const file of readdirSync(folder).toSorted()) {
+      const decoder = avsc.createFileDecoder(join(folder, file));
+      decoder.on('data', ({ partition, offset, timestamp, key, value }: Archived) => {
+        records.push({ topic, partition, offset, timestampMs: timestamp, key, value });
+      });
+      await once(decoder, 'end');
+    }
+  }
+  return records;
+}
