@@ -1,0 +1,44 @@
+import { type ConnectionOptions, ConnectionPool } from '@platformatic/kafka';
+
+/** How to reach Kafka: KAFKA_BROKERS, KAFKA_SSL, KAFKA_SASL_*. */
+export interface KafkaConnection {
+  /** `host:port` each; at least one. */
+  brokers: string[];
+  ssl: boolean;
+  sasl: { mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'; username: string; password: string } | null;
+}
+
+const mechanisms = { plain: 'PLAIN', 'scram-sha-256': 'SCRAM-SHA-256', 'scram-sha-512': 'SCRAM-SHA-512' } as const;
+
+const clientId = 'ride-calendar';
+
+/** Options of a client of @platformatic/kafka (Admin, Producer) for this cluster. */
+export function clientOptions(kafka: KafkaConnection): ConnectionOptions & {
+  clientId: string;
+  bootstrapBrokers: string[];
+} {
+  return { clientId, bootstrapBrokers: kafka.brokers, ...connectionOptions(kafka) };
+}
+
+/** Connections to this cluster, one per broker, made when asked for. */
+export function connectionPool(kafka: KafkaConnection): ConnectionPool {
+  return new ConnectionPool(clientId, connectionOptions(kafka));
+}
+
+function connectionOptions({ ssl, sasl }: KafkaConnection): ConnectionOptions {
+  return {
+    connectTimeout: 5_000,
+    requestTimeout: 30_000,
+    // The server's name in TLS is the broker's host, so that several brokers can share an address.
+    ...(ssl ? { tls: {}, tlsServerName: true } : {}),
+    ...(sasl ? { sasl: { ...sasl, mechanism: mechanisms[sasl.mechanism] } } : {}),
+  };
+}
+
+/** `host:port` in parts; the port is 9092 where none is given. IPv6 addresses stand in brackets. */
+export function brokerAddress(text: string): { host: string; port: number } {
+  const [, bracketed, plain, port] = /^(?:\[(.+)\]|([^:]+))(?::(\d+))?$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  if (!host) throw new Error(`Cannot read the broker address ${text}: give host:port`);
+  return { host, port: port ? Number(port) : 9092 };
+}

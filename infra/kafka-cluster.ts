@@ -1,0 +1,178 @@
+import { type Connection, fetchV13, listOffsetsV7, metadataV12, ResponseError } from '@platformatic/kafka';
+import { brokerAddress, connectionPool, type KafkaConnection } from './kafka-client.ts';
+import { type AbortedTransaction, committedRecords, type FetchedRecord } from './kafka-record-batches.ts';
+
+/** A topic's id, new when it is deleted and made again, and the leader of each partition (-1: none just now). */
+export interface KafkaTopic {
+  name: string;
+  id: string;
+  leaders: number[];
+}
+
+/** One partition to fetch from. */
+export interface FetchPartition {
+  topicId: string;
+  partition: number;
+  offset: number;
+}
+
+/** What a fetch found in one partition. */
+export interface FetchedPartition {
+  topicId: string;
+  partition: number;
+  /** The offset that was asked for. */
+  offset: number;
+  /** Kafka's error code, 0 for none. */
+  errorCode: number;
+  records: FetchedRecord[];
+  nextOffset: number;
+  /** After the last record, open transactions included. */
+  highWatermark: number;
+  /** Where the first open transaction begins, else the high watermark: a `read_committed` reader gets no further. */
+  lastStableOffset: number;
+}
+
+type FetchResponse = fetchV13.FetchResponse;
+type MetadataResponse = metadataV12.MetadataResponse;
+
+export const kafkaErrors = { offsetOutOfRange: 1, unknownTopic: 3, unknownTopicId: 100 } as const;
+
+const readCommitted = 1;
+const earliest = -2n;
+const latest = -1n;
+const partitionBytesMax = 1 << 20;
+const responseBytesMax = 10 << 20;
+
+/**
+ * The few requests of a reader without a consumer group, in the versions that brokers since Kafka 3.1 know: those that
+ * name a topic by its id, so that a topic made again is not taken for the one before. Every request may throw; nothing
+ * is tried twice here.
+ */
+export class KafkaCluster {
+  readonly #pool;
+  readonly #bootstrap: { host: string; port: number }[];
+  #brokers = new Map<number, { host: string; port: number }>();
+
+  constructor(kafka: KafkaConnection) {
+    this.#pool = connectionPool(kafka);
+    this.#bootstrap = kafka.brokers.map(brokerAddress);
+  }
+
+  /** The topics among `names` that exist, in their order. */
+  async topics(names: readonly string[]): Promise<KafkaTopic[]> {
+    const connection = await this.#pool.getFirstAvailable([...this.#bootstrap, ...this.#brokers.values()]);
+    const response: MetadataResponse = await metadataV12.api
+      .async(connection, [...names], false, false)
+      .catch(responseOf<MetadataResponse>);
+    this.#brokers = new Map(response.brokers.map(({ nodeId, host, port }) => [nodeId, { host, port }]));
+    const found = response.topics.filter(({ errorCode, partitions }) => errorCode === 0 && partitions.length > 0);
+    const unsure = response.topics.find(({ errorCode }) => errorCode !== 0 && errorCode !== kafkaErrors.unknownTopic);
+    if (unsure) throw new Error(`Cannot look up topic ${unsure.name}: Kafka's error code ${unsure.errorCode}`);
+    const byName = new Map(
+      found.map(({ name, topicId, partitions }) => [name, { id: topicId, leaders: leadersOf(partitions) }]),
+    );
+    return names.flatMap((name) => (byName.has(name) ? [{ name, ...byName.get(name)! }] : []));
+  }
+
+  /** First offset and end (high watermark) of every partition, sampled now. */
+  async bounds(topics: readonly KafkaTopic[]): Promise<Map<string, { low: number; end: number }[]>> {
+    const lows = await this.#listOffsets(topics, earliest);
+    const ends = await this.#listOffsets(topics, latest);
+    return new Map(
+      topics.map(({ name, leaders }) => [
+        name,
+        leaders.map((_, partition) => ({
+          low: lows.get(`${name}/${partition}`)!,
+          end: ends.get(`${name}/${partition}`)!,
+        })),
+      ]),
+    );
+  }
+
+  async #listOffsets(topics: readonly KafkaTopic[], timestamp: bigint): Promise<Map<string, number>> {
+    const found = new Map<string, number>();
+    const nodes = new Set(topics.flatMap(({ leaders }) => leaders));
+    for (const node of nodes) {
+      const connection = await this.#connection(node);
+      const asked = topics.map(({ name, leaders }) => ({
+        name,
+        partitions: leaders.flatMap((leader, partitionIndex) =>
+          leader === node ? [{ partitionIndex, currentLeaderEpoch: -1, timestamp }] : [],
+        ),
+      }));
+      // Isolation 0: the end is the high watermark, so that what an open transaction hides counts as not yet read.
+      const response = await listOffsetsV7.api.async(
+        connection,
+        -1,
+        0,
+        asked.filter(({ partitions }) => partitions.length),
+      );
+      for (const { name, partitions } of response.topics) {
+        for (const { partitionIndex, offset } of partitions) found.set(`${name}/${partitionIndex}`, Number(offset));
+      }
+    }
+    return found;
+  }
+
+  /** Records after the given offsets, at most 10 MB; waits up to `waitMs` where there are none. */
+  async fetch(node: number, partitions: readonly FetchPartition[], waitMs: number): Promise<FetchedPartition[]> {
+    const connection = await this.#connection(node);
+    const from = new Map(partitions.map(({ topicId, partition, offset }) => [`${topicId}/${partition}`, offset]));
+    const byTopic = Map.groupBy(partitions, ({ topicId }) => topicId);
+    const asked = [...byTopic].map(([topicId, list]) => ({ topicId, partitions: list.map(fetchRequest) }));
+    // Session 0, epoch -1: no session, every request names everything it wants.
+    const response: FetchResponse = await fetchV13.api
+      .async(connection, waitMs, 1, responseBytesMax, readCommitted, 0, -1, asked, [], '')
+      .catch(responseOf<FetchResponse>);
+    if (response.errorCode !== 0) throw new Error(`Cannot fetch: Kafka's error code ${response.errorCode}`);
+    return response.responses.flatMap(({ topicId, partitions }) =>
+      partitions.flatMap((found) => {
+        const offset = from.get(`${topicId}/${found.partitionIndex}`);
+        return offset === undefined ? [] : [fetchedPartition(topicId, found, offset)];
+      }),
+    );
+  }
+
+  async #connection(node: number): Promise<Connection> {
+    const broker = this.#brokers.get(node);
+    if (!broker)
+      throw new Error(node < 0 ? 'a partition has no leader just now' : `broker ${node} is not in the cluster`);
+    return this.#pool.get(broker);
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.close();
+  }
+}
+
+const leadersOf = (partitions: MetadataResponse['topics'][number]['partitions']): number[] =>
+  [...partitions].sort((a, b) => a.partitionIndex - b.partitionIndex).map(({ leaderId }) => leaderId);
+
+const fetchRequest = ({ partition, offset }: FetchPartition) => ({
+  partition,
+  currentLeaderEpoch: -1,
+  fetchOffset: BigInt(offset),
+  lastFetchedEpoch: -1,
+  partitionMaxBytes: partitionBytesMax,
+});
+
+type FetchResponsePartition = FetchResponse['responses'][number]['partitions'][number];
+
+function fetchedPartition(topicId: string, found: FetchResponsePartition, offset: number): FetchedPartition {
+  const aborted: readonly AbortedTransaction[] = found.abortedTransactions ?? [];
+  return {
+    topicId,
+    partition: found.partitionIndex,
+    offset,
+    errorCode: found.errorCode,
+    ...committedRecords(found.records ?? [], aborted, offset),
+    highWatermark: Number(found.highWatermark),
+    lastStableOffset: Number(found.lastStableOffset),
+  };
+}
+
+/** An error in one part of a response is no error of the rest. */
+function responseOf<Response>(error: unknown): Response {
+  if (error instanceof ResponseError) return error.response as Response;
+  throw error;
+}

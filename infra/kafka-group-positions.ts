@@ -1,0 +1,63 @@
+import { Admin } from '@platformatic/kafka';
+import { clientOptions, type KafkaConnection } from './kafka-client.ts';
+import { describe, type KafkaLog } from './kafka-retry.ts';
+
+const commitEveryMs = 5_000;
+
+/**
+ * Commits positions to a consumer group that has no members, so that Kafka's own tools show the service's lag. Nobody
+ * reads them back: a projector folds the log from its start. A failure is told once and otherwise ignored.
+ */
+export class GroupPositions {
+  readonly #admin: Admin | null;
+  readonly #group: string;
+  readonly #log: KafkaLog;
+  readonly #timer: NodeJS.Timeout | null;
+  #reached = new Map<string, Map<number, number>>();
+  #committing: Promise<void> = Promise.resolve();
+  #complained = false;
+
+  /** `group` null: does nothing. */
+  constructor(kafka: KafkaConnection, group: string | null, log: KafkaLog) {
+    this.#admin = group === null ? null : new Admin({ ...clientOptions(kafka), retries: 0 });
+    this.#group = group ?? '';
+    this.#log = log;
+    this.#timer = this.#admin && setInterval(() => void this.#commit(), commitEveryMs).unref();
+  }
+
+  /** `nextOffset`: what is before it is folded. */
+  reached(topic: string, partition: number, nextOffset: number): void {
+    if (!this.#admin) return;
+    const partitions = this.#reached.get(topic) ?? new Map<number, number>();
+    this.#reached.set(topic, partitions.set(partition, nextOffset));
+  }
+
+  #commit(): Promise<void> {
+    this.#committing = this.#committing.then(() => this.#commitNow());
+    return this.#committing;
+  }
+
+  async #commitNow(): Promise<void> {
+    if (this.#reached.size === 0) return;
+    const topics = [...this.#reached].map(([name, partitions]) => ({
+      name,
+      partitionOffsets: [...partitions].map(([partition, offset]) => ({ partition, offset: BigInt(offset) })),
+    }));
+    this.#reached = new Map();
+    try {
+      await this.#admin!.alterConsumerGroupOffsets({ groupId: this.#group, topics });
+    } catch (error) {
+      if (!this.#complained) {
+        this.#log.warn(`Cannot commit positions to group ${this.#group}, for lag tools only: ${describe(error)}`);
+      }
+      this.#complained = true;
+    }
+  }
+
+  async close(): Promise<void> {
+    if (!this.#admin) return;
+    clearInterval(this.#timer!);
+    await this.#commit();
+    await this.#admin.close();
+  }
+}

@@ -1,0 +1,70 @@
+import kafkajs, { type Message, type Producer } from 'kafkajs';
+import type { KafkaConnection } from './kafka-client.ts';
+import { kafkaJs } from './kafka-js.ts';
+import { describe, type KafkaLog } from './kafka-retry.ts';
+
+const recordsMax = 5_000;
+/** kafkajs puts a send's records of one partition into one batch, and brokers take batches of 1 MiB by default. */
+const bytesMax = 900_000;
+/** Of a record's own fields in a batch. */
+const recordOverheadBytes = 32;
+
+/**
+ * Sends records durably (acks from all replicas) and in order, each once even when an acknowledgement is lost
+ * (idempotent). Waits for brokers that are away.
+ */
+export class KafkaProducer {
+  readonly #producer: Producer;
+  #connected: Promise<void> | null = null;
+
+  constructor(kafka: KafkaConnection, log: KafkaLog) {
+    this.#producer = kafkaJs(kafka, log).producer({
+      idempotent: true,
+      // Order: with several requests on their way one may overtake another that is tried again.
+      maxInFlightRequests: 1,
+      // The same as the Java client's: murmur2 of the key.
+      createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
+      allowAutoTopicCreation: false,
+    });
+  }
+
+  /** Throws what no waiting mends, such as a missing topic or a record that is too large. */
+  async send(topic: string, messages: readonly Message[], compression: 'none' | 'zstd' = 'zstd'): Promise<void> {
+    this.#connected ??= this.#producer.connect();
+    await this.#connected;
+    const type = compression === 'zstd' ? kafkajs.CompressionTypes.ZSTD : kafkajs.CompressionTypes.None;
+    for (const batch of batches(messages)) {
+      try {
+        await this.#producer.send({ topic, messages: batch, acks: -1, compression: type });
+      } catch (cause) {
+        throw new Error(`Cannot publish ${batch.length} records to ${topic}: ${describe(cause)}`, { cause });
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#producer.disconnect();
+  }
+}
+
+/** In order, each of at most `recordsMax` records and `bytesMax` bytes; a larger record travels alone. */
+function* batches(messages: readonly Message[]): Generator<Message[]> {
+  let batch: Message[] = [];
+  let bytes = 0;
+  for (const message of messages) {
+    const size = bytesOf(message);
+    if (batch.length > 0 && (batch.length >= recordsMax || bytes + size > bytesMax)) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(message);
+    bytes += size;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+function bytesOf({ key, value, headers }: Message): number {
+  const headerBytes = Object.entries(headers ?? {}).map(([name, content]) => name.length + (content?.length ?? 0));
+  return recordOverheadBytes + (key?.length ?? 0) + (value?.length ?? 0) + headerBytes.reduce((a, b) => a + b, 0);
+}

@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { findErrorBy } from '@platformatic/kafka';
+
+/** The part of a logger that is used here; a pino logger is one. */
+export interface KafkaLog {
+  info(message: string): void;
+  warn(message: string): void;
+  error(message: string): void;
+}
+
+const delayMinMs = 250;
+const delayMaxMs = 5_000;
+/** Said at the first failure and then about once a minute. */
+const reportEvery = 12;
+
+/** Waits longer after each failure in a row, and says through the log when they begin, go on and are over. */
+export class Backoff {
+  readonly #what: string;
+  readonly #who: string;
+  readonly #log: KafkaLog;
+  readonly #signal: AbortSignal;
+  #failures = 0;
+
+  /** `what`: the action, as an error message begins: `Cannot read from Kafka`. `who` answers again in the end. */
+  constructor(what: string, log: KafkaLog, signal: AbortSignal, who = 'Kafka') {
+    this.#what = what;
+    this.#who = who;
+    this.#log = log;
+    this.#signal = signal;
+  }
+
+  /** Resolves when it is time to try again. Throws where that makes no sense: aborted, or wrong credentials. */
+  async failed(error: unknown): Promise<void> {
+    this.#signal.throwIfAborted();
+    if (isWrongCredentials(error)) {
+      const settings = 'KAFKA_SASL_MECHANISM, KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD';
+      throw new Error(`${this.#what}: it refuses the credentials; check ${settings}`, { cause: error });
+    }
+    if (this.#failures % reportEvery === 0) this.#log.warn(`${this.#what}: ${describe(error)}; trying again`);
+    const delayMs = Math.min(delayMinMs * 2 ** this.#failures++, delayMaxMs);
+    await sleep(delayMs, undefined, { signal: this.#signal });
+  }
+
+  succeeded(): void {
+    if (this.#failures > 0) this.#log.info(`${this.#what}: over, ${this.#who} answers again`);
+    this.#failures = 0;
+  }
+}
+
+/**
+ * Tries until it succeeds: Kafka comes back, and nothing is better than waiting for it. Throws what `isFatal` says is
+ * no matter of waiting, wrong credentials, and the signal's reason.
+ */
+export async function retry<T>(
+  what: string,
+  attempt: () => Promise<T>,
+  { log, signal, isFatal = () => false }: { log: KafkaLog; signal: AbortSignal; isFatal?: (error: unknown) => boolean },
+): Promise<T> {
+  const backoff = new Backoff(what, log, signal);
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      const result = await attempt();
+      backoff.succeeded();
+      return result;
+    } catch (error) {
+      if (isFatal(error)) throw error;
+      await backoff.failed(error);
+    }
+  }
+}
+
+const isWrongCredentials = (error: unknown) =>
+  error instanceof Error && findErrorBy(error, 'code', 'PLT_KFK_AUTHENTICATION') !== null;
+
+/** The innermost messages of an error, in one line. */
+export function describe(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length) {
+    return [...new Set(error.errors.map(describe))].join('; ');
+  }
+  if (!(error instanceof Error)) return String(error);
+  return error.cause ? describe(error.cause) : error.message || error.name;
+}

@@ -1,0 +1,158 @@
+import type { Admin } from 'kafkajs';
+import { type TopicName, topicNames } from '../schemas/records.ts';
+import type { KafkaConnection } from './kafka-client.ts';
+import { KafkaCluster } from './kafka-cluster.ts';
+import { kafkaJs } from './kafka-js.ts';
+import { describe, type KafkaLog, retry } from './kafka-retry.ts';
+import { topicSettings } from './kafka-topic-settings.ts';
+
+const weekMs = 7 * 86_400_000;
+const rejectedBytesMin = 4 << 20;
+/** Room in a rejected record for the headers that say where it came from. */
+const rejectedHeaderBytes = 64 << 10;
+
+const defaultPartitions: Record<TopicName, number> = {
+  metros: 1,
+  districts: 1,
+  'developer-keys': 1,
+  riders: 4,
+  rides: 4,
+  nights: 4,
+  attendance: 8,
+  relations: 8,
+};
+
+/** One setting of a topic: what it must be, and how a value is judged. */
+interface WantedSetting {
+  name: string;
+  value: string;
+  /** `least`: a larger number (or -1, no limit) is as good. */
+  rule: 'equal' | 'least';
+}
+
+export interface TopicPlan {
+  topic: string;
+  partitions: number;
+  settings: WantedSetting[];
+}
+
+export interface TopicDifference {
+  /** `partitions` or the name of a setting. */
+  setting: string;
+  value: string;
+  wanted: string;
+  /** False for what works all the same: another number of partitions, which must not be changed any more. */
+  harmful: boolean;
+}
+
+export interface TopicReport {
+  topic: string;
+  /** What was found, or done. */
+  state: 'created' | 'missing' | 'as planned' | 'different';
+  partitions: number;
+  differences: TopicDifference[];
+}
+
+export interface TopicsOptions {
+  kafka: KafkaConnection;
+  topicPrefix: string;
+  log: KafkaLog;
+  /** Of riders, rides, nights, attendance and relations alike. Default 4, 4, 4, 8 and 8. */
+  partitions?: number;
+  /** Default: the broker's. */
+  replicationFactor?: number;
+  /** Default true. False: only says what is there. */
+  create?: boolean;
+}
+
+const compacted: WantedSetting[] = [
+  { name: 'cleanup.policy', value: 'compact', rule: 'equal' },
+  // A key's last good record, and a tombstone, stay for a week: time to mend what a bad record broke.
+  { name: 'min.compaction.lag.ms', value: String(weekMs), rule: 'least' },
+  { name: 'delete.retention.ms', value: String(weekMs), rule: 'least' },
+  // `replay --as-of` and archives go by the writer's times.
+  { name: 'message.timestamp.type', value: 'CreateTime', rule: 'equal' },
+];
+
+/** The nine topics with what they need. `rejectedBytesMax`: the largest record that `rejected` must take. */
+export function topicsPlan(topicPrefix: string, partitions?: number, rejectedBytesMax = rejectedBytesMin): TopicPlan[] {
+  const facts = topicNames.map((name) => ({
+    topic: topicPrefix + name,
+    partitions: defaultPartitions[name] === 1 ? 1 : (partitions ?? defaultPartitions[name]),
+    settings: compacted,
+  }));
+  const rejected: WantedSetting[] = [
+    { name: 'cleanup.policy', value: 'delete', rule: 'equal' },
+    { name: 'retention.ms', value: '-1', rule: 'equal' },
+    { name: 'retention.bytes', value: '-1', rule: 'equal' },
+    { name: 'max.message.bytes', value: String(rejectedBytesMax), rule: 'least' },
+  ];
+  return [...facts, { topic: `${topicPrefix}rejected`, partitions: 1, settings: rejected }];
+}
+
+/**
+ * Creates the topics that are missing, and says of every one how it differs from the plan; never changes one that is
+ * there. Throws where Kafka does not answer or refuses.
+ */
+export async function ensureTopics(options: TopicsOptions): Promise<TopicReport[]> {
+  const { kafka, topicPrefix, partitions, create = true, log } = options;
+  const cluster = new KafkaCluster(kafka);
+  const admin = kafkaJs(kafka, log).admin();
+  const signal = new AbortController().signal;
+  try {
+    const names = topicsPlan(topicPrefix).map(({ topic }) => topic);
+    const found = await retry('Cannot look up the topics', () => cluster.topics(names), { log, signal });
+    const there = new Map(found.map((topic) => [topic.name, topic]));
+    await admin.connect();
+    const settings = await topicSettings(admin, [...there.keys()]);
+    const plans = topicsPlan(topicPrefix, partitions, rejectedBytesMax(settings));
+    const missing = plans.filter(({ topic }) => !there.has(topic));
+    if (create && missing.length > 0) await createTopics(admin, missing, options.replicationFactor ?? -1);
+    return plans.map((plan) => {
+      const topic = there.get(plan.topic);
+      if (topic) return report(plan, topic.leaders.length, settings.get(plan.topic)!);
+      const state = create ? 'created' : 'missing';
+      return { topic: plan.topic, state, partitions: plan.partitions, differences: [] };
+    });
+  } finally {
+    await Promise.all([admin.disconnect(), cluster.close()]);
+  }
+}
+
+async function createTopics(admin: Admin, plans: readonly TopicPlan[], replicationFactor: number): Promise<void> {
+  const topics = plans.map(({ topic, partitions, settings }) => ({
+    topic,
+    numPartitions: partitions,
+    replicationFactor,
+    configEntries: settings.map(({ name, value }) => ({ name, value })),
+  }));
+  try {
+    await admin.createTopics({ topics, waitForLeaders: true });
+  } catch (cause) {
+    const names = plans.map(({ topic }) => topic).join(', ');
+    throw new Error(`Cannot create the topics ${names}: ${describe(cause)}`, { cause });
+  }
+}
+
+/** A record is set aside as it came, with more headers: `rejected` takes larger ones than any other topic. */
+function rejectedBytesMax(settings: ReadonlyMap<string, ReadonlyMap<string, string>>): number {
+  const largest = [...settings]
+    .filter(([topic]) => !topic.endsWith('rejected'))
+    .map(([, values]) => Number(values.get('max.message.bytes') ?? 0));
+  return Math.max(rejectedBytesMin, ...largest.map((bytes) => bytes + rejectedHeaderBytes));
+}
+
+function report(plan: TopicPlan, partitions: number, values: ReadonlyMap<string, string>): TopicReport {
+  const differences: TopicDifference[] = [];
+  if (partitions !== plan.partitions) {
+    const [value, wanted] = [String(partitions), String(plan.partitions)];
+    differences.push({ setting: 'partitions', value, wanted, harmful: false });
+  }
+  for (const { name, value: wanted, rule } of plan.settings) {
+    const value = values.get(name) ?? '';
+    const enough = rule === 'least' && (Number(value) >= Number(wanted) || value === '-1');
+    if (value !== wanted && !enough) differences.push({ setting: name, value, wanted, harmful: true });
+  }
+  const state = differences.length === 0 ? 'as planned' : 'different';
+  return { topic: plan.topic, state, partitions, differences };
+}
