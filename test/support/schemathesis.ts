@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+/**
+ * Runs Schemathesis (a fuzzer of APIs, from PyPI) over a running service: requests made from its OpenAPI document,
+ * legal ones and others, whose answers must never be a 5xx and must be as the document says.
+ */
+
+const version = '4.32.5';
+const cache = path.resolve(import.meta.dirname, '../../.cache');
+const venv = path.join(cache, `schemathesis-${version}`);
+
+const run = promisify(execFile);
+
+/**
+ * The range's rule (`to` at most 31 days after `from`) is beyond JSON Schema: there, inputs that fit it may be
+ * refused. (Unknown parameters are ignored, which is no concern of the checks.)
+ */
+const config = ['/me/known', '/me/friends', '/me/flagged']
+  .map(
+    (operation) => `[[operations]]
+include-path = "${operation}"
+[operations.checks.positive_data_acceptance]
+enabled = false
+`,
+  )
+  .join('\n');
+
+export interface SchemathesisOptions {
+  /** The interface's base address, without a slash at its end. */
+  baseUrl: string;
+  developerKey: string;
+  /** An access token; without one the /me operations are only tried as a stranger. */
+  accessToken?: string;
+  /** Requests made up per operation and phase. */
+  examplesMax?: number;
+  seed?: number;
+}
+
+/** Resolves with whether every check passed, and what was printed. Installs Schemathesis into .cache/ the first time. */
+export async function runSchemathesis(options: SchemathesisOptions): Promise<{ passed: boolean; output: string }> {
+  const { baseUrl, developerKey, accessToken, examplesMax = 100, seed = 1 } = options;
+  await install();
+  const folder = await mkdtemp(path.join(cache, 'schemathesis-run-'));
+  const configFile = path.join(folder, 'schemathesis.toml');
+  await writeFile(configFile, config);
+  const args = ['--config-file', configFile, 'run', `${baseUrl}/openapi.json`, '--no-color'];
+  args.push('--header', `X-Api-Key: ${developerKey}`, '--max-examples', String(examplesMax), '--seed', String(seed));
+  if (accessToken !== undefined) args.push('--header', `Authorization: Bearer ${accessToken}`);
+  try {
+    const { stdout } = await run(path.join(venv, 'bin/schemathesis'), args, { cwd: folder, maxBuffer: 64 << 20 });
+    return { passed: true, output: stdout };
+  } catch (error) {
+    // The error's own message holds the command line, and so the credentials.
+    const { stdout, stderr, code } = error as { stdout?: string; stderr?: string; code?: unknown };
+    return { passed: false, output: `${stdout ?? ''}${stderr ?? ''}Schemathesis ended with ${code}` };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function install(): Promise<void> {
+  if (existsSync(path.join(venv, 'installed'))) return;
+  await mkdir(cache, { recursive: true });
+  try {
+    await run('python3', ['-m', 'venv', '--clear', venv]);
+    await run(path.join(venv, 'bin/pip'), ['install', '--quiet', `schemathesis==${version}`], { maxBuffer: 16 << 20 });
+    await writeFile(path.join(venv, 'installed'), '');
+  } catch (cause) {
+    throw new Error(
+      'Cannot install Schemathesis: it needs Python 3.10 or newer with venv on the path (Debian: apt install python3-venv), and PyPI',
+      { cause },
+    );
+  }
+}
+
+// By hand: node test/support/schemathesis.ts <base URL> <developer key> [access token]
+if (import.meta.main) {
+  const [baseUrl = 'http://127.0.0.1:8080/api', developerKey = '', accessToken] = process.argv.slice(2);
+  const options = { baseUrl, developerKey, ...(accessToken === undefined ? {} : { accessToken }) };
+  const { passed, output } = await runSchemathesis(options);
+  console.log(output);
+  process.exitCode = passed ? 0 : 1;
+}
