@@ -50,7 +50,7 @@ function foundRiders(world: World): void {
 export function addRider(world: World, random: Random): number {
   const index = world.riders.length;
   const metro = index < circleSize ? 0 : random.rank(world.metros.length, 1.4);
-  const id = `u_${toBase(mix32(index ^ world.options.seed), 62, 6)}`;
+  const id = `u_${toBase(mix32(index ^ world.options.seed ^ 0x52_49_44_52), 62, 6)}`;
   world.riders.push({ id, ...riderName(random, index), metro, erased: false, relations: [] });
   world.metros[metro]!.riders.push(index);
   return index;
@@ -84,7 +84,7 @@ export function addRide(world: World, random: Random): number {
     audience: random.chance(0.25) ? null : random.pick(audiences),
     leaders: leadersOf(random, plain ? [sampleRider] : riders),
     posted: plain || index % 29 !== 17,
-    firstDay: world.firstDay + random.int(0, Math.max(0, (periodDays ?? world.options.days) - 1)),
+    firstDay: firstDayOf(world, random, periodDays, plain),
     periodDays,
     meetTimeMs: index % 13 === 5 ? null : meetTimeOf(random),
     meeting: meetingAt(random, district.name, district.slug, index),
@@ -92,6 +92,14 @@ export function addRide(world: World, random: Random): number {
     regulars: [],
   };
   return world.rides.push(ride) - 1;
+}
+
+/** Any day, but today's day of the week oftener: that is the day people look at first. */
+function firstDayOf(world: World, random: Random, periodDays: number | null, isToday: boolean): number {
+  const { firstDay, options } = world;
+  const days = Math.max(1, periodDays ?? options.days);
+  const offset = random.int(0, days - 1);
+  return firstDay + (isToday || random.chance(0.2) ? (options.today - firstDay) % days : offset);
 }
 
 function leadersOf(random: Random, riders: readonly number[]): number[] {

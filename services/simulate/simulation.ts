@@ -1,19 +1,10 @@
 import { ongoingChanges } from './changes.ts';
 import { keyText, sampleRider } from './founding.ts';
 import { history } from './history.ts';
-import { metroSketches } from './metros.ts';
 import { dayStartMs, type SimulatedRecord, type SimulationOptions, World } from './world.ts';
 
-export const defaultSizes = { metros: 4, rides: 120, riders: 400, days: 60, seed: 1 } as const;
-
-/** What `--metros` and the others may be. Attendance grows with riders times days: about one in five riders a day. */
-export const sizeLimits = {
-  metros: [1, metroSketches.length],
-  rides: [1, 1_000_000],
-  riders: [1, 5_000_000],
-  days: [1, 3650],
-  seed: [0, 2_147_483_647],
-} as const;
+/** To be raised with every change to the records that the same options make: kept samples are then made again. */
+export const generatorVersion = 1;
 
 export interface Simulation {
   /** The records that make the calendar as it is when `today` begins. To be taken to the end, once, before `changes`. */

@@ -1,0 +1,20 @@
+import type { Io } from './io.ts';
+
+export interface Progress {
+  update(value: number): void;
+  stop(): void;
+}
+
+/** A bar on standard error while somebody watches; nothing otherwise. `total` null: a count without an end. */
+export async function showProgress(io: Io, title: string, total: number | null): Promise<Progress> {
+  if (!io.watched) return { update: () => {}, stop: () => {} };
+  const { default: cliProgress } = await import('cli-progress');
+  const format =
+    total === null ? `${title} {value} · {duration_formatted}` : `${title} {bar} {percentage} % · {duration_formatted}`;
+  const bar = new cliProgress.SingleBar(
+    { format, stream: process.stderr, hideCursor: true, clearOnComplete: true, gracefulExit: false },
+    cliProgress.Presets.shades_grey,
+  );
+  bar.start(total ?? 0, 0);
+  return { update: (value) => bar.update(value), stop: () => bar.stop() };
+}

@@ -1,0 +1,80 @@
+import type { LogPublisher, PublishedRecord } from '../../projector/log-publisher.ts';
+import { encodeValue } from '../../schemas/codec.ts';
+import { type TopicName, topicNames } from '../../schemas/records.ts';
+import { tagOf } from '../../schemas/view-keys.ts';
+import type { SimulatedRecord } from './world.ts';
+
+/** Where simulated records go. */
+export interface RecordSink {
+  /** Takes a record; a promise where the caller should wait before the next. */
+  add(record: SimulatedRecord): Promise<void> | undefined;
+  /** Resolves once everything taken is there to be read. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The part of an archive's writer that is needed here (infra/archive-writer.ts). */
+export interface ArchiveAppender {
+  append(
+    topic: TopicName,
+    record: Pick<SimulatedRecord, 'key' | 'value' | 'timestampMs'> & { partition: number; offset: number },
+  ): Promise<void> | undefined;
+  close(): Promise<void>;
+}
+
+const archivePartitions: Record<TopicName, number> = {
+  metros: 1,
+  districts: 1,
+  'developer-keys': 1,
+  riders: 1,
+  rides: 1,
+  nights: 2,
+  attendance: 4,
+  relations: 2,
+};
+
+/** To an archive, with offsets from 0. */
+export function archiveSink(writer: ArchiveAppender): RecordSink {
+  const nextOffsets = new Map(topicNames.map((topic) => [topic, Array<number>(archivePartitions[topic]).fill(0)]));
+  return {
+    add({ topic, key, value, timestampMs }) {
+      const offsets = nextOffsets.get(topic)!;
+      const partition = offsets.length === 1 ? 0 : tagOf(key) % offsets.length;
+      return writer.append(topic, { partition, offset: offsets[partition]!++, timestampMs, key, value });
+    },
+    flush: async () => {},
+    close: () => writer.close(),
+  };
+}
+
+const batchRecordsMax = 5_000;
+
+/** To Kafka, some thousands of records at a time. */
+export function kafkaSink(publisher: LogPublisher): RecordSink {
+  let batches = new Map<TopicName, PublishedRecord[]>();
+  let count = 0;
+  const flush = async (): Promise<void> => {
+    const full = batches;
+    batches = new Map();
+    count = 0;
+    await Promise.all([...full].map(([topic, records]) => publisher.publish(topic, records)));
+  };
+  return {
+    add(record) {
+      const { topic, key, timestampMs } = record;
+      const batch = batches.get(topic) ?? [];
+      if (batch.push({ key, timestampMs, value: encoded(record) }) === 1) batches.set(topic, batch);
+      return ++count >= batchRecordsMax ? flush() : undefined;
+    },
+    flush,
+    async close() {
+      await flush();
+      await publisher.close();
+    },
+  };
+}
+
+/** The compiler can't see that topic and value of one record belong together. */
+function encoded({ topic, value }: SimulatedRecord): Buffer | null {
+  return value === null ? null : encodeValue(topic as 'metros', value as never);
+}
