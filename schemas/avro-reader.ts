@@ -6,8 +6,8 @@ import { undecodable } from './undecodable.ts';
 export type Read<T = unknown> = (cursor: Cursor) => T;
 
 export interface ReaderOptions {
-  /** Records match whatever their names: for files of tools that name records by themselves. */
-  anyRecordName?: boolean;
+  /** Named types match whatever their names: for files of tools that name types by themselves. */
+  anyName?: boolean;
 }
 
 /** A writer's schema that can't be resolved to the reader's by any of its values. */
@@ -91,12 +91,12 @@ class ReaderCode {
     const promotion = promotions[reader.typeName]?.[writer.typeName];
     if (promotion !== undefined) return promotion;
     if (isRecord(writer) && isRecord(reader)) {
-      if (!this.#options.anyRecordName) needSameName(writer, reader);
+      this.#needSameName(writer, reader);
       return this.#function(writer, reader, () => this.#recordBody(writer, reader));
     }
     if (isEnum(writer) && isEnum(reader)) return this.#readEnum(writer, reader);
     if (isFixed(writer) && isFixed(reader)) {
-      needSameName(writer, reader);
+      this.#needSameName(writer, reader);
       if (writer.size === reader.size) return `c.fixed(${reader.size})`;
     }
     if (isArray(writer) && isArray(reader)) {
@@ -150,7 +150,7 @@ class ReaderCode {
   }
 
   #readEnum(writer: types.EnumType, reader: types.EnumType): string {
-    needSameName(writer, reader);
+    this.#needSameName(writer, reader);
     const fallback = (reader as { default?: string }).default ?? null;
     const symbols = writer.symbols.map((symbol) => (reader.symbols.includes(symbol) ? symbol : fallback));
     return `c.symbol(${this.#constant(symbols)})`;
@@ -179,6 +179,14 @@ class ReaderCode {
     if (value === null) return 'null';
     // A fresh one each time: what reads the record may change it.
     return `${this.#constant(() => field.defaultValue())}()`;
+  }
+
+  /** Named types match by their unqualified name, or by an alias of the reader's. */
+  #needSameName(writer: Type, reader: Type): void {
+    const name = writer.name ?? '';
+    if (this.#options.anyName || unqualified(name) === unqualified(reader.name ?? '')) return;
+    if (reader.aliases?.some((alias) => alias === name || unqualified(alias) === unqualified(name))) return;
+    throw new IncompatibleSchemaError(`${nameOf(writer)} is no ${nameOf(reader)}`);
   }
 
   #constant(value: unknown): string {
@@ -224,14 +232,6 @@ const isArray = (type: Type): type is types.ArrayType => type.typeName === 'arra
 const isMap = (type: Type): type is types.MapType => type.typeName === 'map';
 const nameOf = (type: Type): string => type.name ?? type.typeName;
 const unqualified = (name: string): string => name.slice(name.lastIndexOf('.') + 1);
-
-/** Named types match by their unqualified name, or by an alias of the reader's. */
-function needSameName(writer: Type, reader: Type): void {
-  const name = writer.name ?? '';
-  if (unqualified(name) === unqualified(reader.name ?? '')) return;
-  if (reader.aliases?.some((alias) => alias === name || unqualified(alias) === unqualified(name))) return;
-  throw new IncompatibleSchemaError(`${nameOf(writer)} is no ${nameOf(reader)}`);
-}
 
 /** The writer's field for one of the reader's: of its name, else of one of its aliases. */
 function writerField(field: types.Field, writer: types.RecordType): types.Field | undefined {

@@ -97,6 +97,10 @@ export const archivedSchemas = Object.fromEntries(
   ]),
 ) as Record<TopicName, Schema>;
 
+export const archivedTypes = Object.fromEntries(
+  topicNames.map((topic) => [topic, parseOurs(archivedSchemas[topic])]),
+) as Record<TopicName, Type>;
+
 /** Further `.avsc` files of the folder: earlier versions of ours, known by their fingerprint. See its README. */
 export const furtherSchemaTexts: readonly string[] = readdirSync(folder)
   .filter((file) => file.endsWith('.avsc') && file !== 'Rejected.avsc')
