@@ -55,6 +55,7 @@ describe('a base path', () => {
 
   it.each([
     '/apirides/abcd',
+    '/api-rides/abcd',
     '/ap/rides/abcd',
     '/rides/abcd',
     '/api',
