@@ -1,0 +1,65 @@
+import { isLoopbackHost } from './service-url.ts';
+
+/** Client metadata as RFC 7591 has it: what a file, a registration or a client's own document says. */
+export type ClientMetadata = Record<string, unknown>;
+
+const redirectUrisMax = 10;
+const redirectUriLengthMax = 2000;
+const nameLengthMax = 80;
+
+// Schemes that a browser acts on by itself, or that carry the code to somebody else.
+const refusedSchemes = new Set(
+  'about blob chrome data file filesystem ftp intent javascript mailto sms tel vbscript view-source ws wss'.split(' '),
+);
+
+// Would let the service fetch addresses of others' choosing; nothing here needs them.
+const refusedMembers = ['jwks_uri', 'sector_identifier_uri', 'request_uris', 'backchannel_logout_uri'];
+
+/**
+ * What this service refuses of a client beyond the library's own checks, whoever brings it: the problem as
+ * `member problem`, or null. Redirects go to https, to this machine (RFC 8252) or to an app's own scheme; names can't
+ * pose as something else on the consent page.
+ */
+export function clientProblem(metadata: ClientMetadata): string | null {
+  for (const member of refusedMembers) if (metadata[member] !== undefined) return `${member} is not accepted here`;
+  return (
+    nameProblem(metadata.client_name) ??
+    urisProblem(metadata, 'redirect_uris') ??
+    urisProblem(metadata, 'post_logout_redirect_uris')
+  );
+}
+
+function nameProblem(name: unknown): string | null {
+  if (name === undefined) return null;
+  if (typeof name !== 'string' || name.trim() === '') return 'client_name must be a text';
+  if ([...name].length > nameLengthMax) return `client_name must have at most ${nameLengthMax} characters`;
+  // Controls and marks that turn the direction of text around.
+  if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name)) return 'client_name must not have control characters';
+  return null;
+}
+
+function urisProblem(metadata: ClientMetadata, member: string): string | null {
+  const uris = metadata[member];
+  if (!Array.isArray(uris)) return null;
+  if (uris.length > redirectUrisMax) return `${member} must have at most ${redirectUrisMax} members`;
+  for (const uri of uris) {
+    const problem = typeof uri === 'string' ? redirectProblem(uri) : 'must be a text';
+    if (problem !== null) return `${member} ${problem}`;
+  }
+  return null;
+}
+
+/** Why an address can't be redirected to, or null. */
+export function redirectProblem(uri: string): string | null {
+  if (uri.length > redirectUriLengthMax) return `must have at most ${redirectUriLengthMax} characters each`;
+  if (!/^[!-~]+$/.test(uri)) return 'must be of printable ASCII';
+  const url = URL.parse(uri);
+  if (!url) return 'must be absolute URIs';
+  if (uri.includes('#')) return 'must not have a fragment';
+  if (url.username !== '' || url.password !== '') return 'must not have a user or password';
+  const scheme = url.protocol.slice(0, -1);
+  if (scheme === 'https') return null;
+  if (scheme === 'http')
+    return isLoopbackHost(url.hostname) ? null : 'must be https, but for http on this machine’s own addresses';
+  return refusedSchemes.has(scheme) ? `must not use the scheme ${scheme}` : null;
+}

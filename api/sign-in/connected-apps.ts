@@ -1,0 +1,93 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Provider } from 'oidc-provider';
+import { connectedAppsClientId } from './clients.ts';
+import { connectedAppsPage } from './connected-apps-page.ts';
+import type { Csrf } from './csrf.ts';
+import { refuseOthers } from './endpoints.ts';
+import type { Grants } from './grants.ts';
+import type { LibraryMount } from './library-mount.ts';
+import { paths } from './metadata.ts';
+import type { PageSender } from './page-sender.ts';
+import { readForm } from './request-body.ts';
+import type { RiderCard, RiderDirectory } from './rider-directory.ts';
+import type { ServiceUrl } from './service-url.ts';
+
+export interface ConnectedAppsOptions {
+  service: ServiceUrl;
+  provider: Provider;
+  mount: LibraryMount;
+  riders: RiderDirectory;
+  grants: Grants;
+  csrf: Csrf;
+  pages: PageSender;
+}
+
+interface SignedIn {
+  rider: string;
+  card: RiderCard;
+  /** What the page's forms are bound to. */
+  session: string;
+}
+
+/** The page on which a rider sees which apps may read, and disconnects them. */
+export function addConnectedApps(app: FastifyInstance, options: ConnectedAppsOptions): void {
+  const { service, grants, csrf, pages } = options;
+
+  const show = async ({ rider, card, session }: SignedIn, reply: FastifyReply, disconnected?: string) =>
+    pages.page(
+      reply,
+      connectedAppsPage({
+        action: paths.connectedApps,
+        csrf: csrf.token(session),
+        signOut: paths.signOut,
+        rider: card,
+        apps: await grants.apps(rider),
+        disconnected,
+      }),
+    );
+
+  app.get(paths.connectedApps, { exposeHeadRoute: false }, async (request, reply) => {
+    const query = request.raw.url!.split('?')[1];
+    const who = await signedIn(options, request, reply);
+    if (who && query === undefined) return await show(who, reply);
+    // Back from signing in, with a code that nobody needs; or with the rider's no, after which asking again is no help.
+    if (query !== undefined && new URLSearchParams(query).has('error')) return pages.trouble(reply, 'expired');
+    return reply.redirect(service.origin + (who ? paths.connectedApps : signInFirst(service)), 303);
+  });
+
+  app.post(paths.connectedApps, async (request, reply) => {
+    const who = await signedIn(options, request, reply);
+    if (!who) return pages.trouble(reply, 'expired');
+    const form = await readForm(request.raw);
+    if (!csrf.accepts(request.headers, form.get('csrf'), who.session)) return pages.trouble(reply, 'forged');
+    const name = await grants.disconnect(who.rider, form.get('disconnect') ?? '');
+    return await show(who, reply, name ?? undefined);
+  });
+
+  refuseOthers(app, paths.connectedApps, 'GET, POST', false);
+}
+
+/** Whose session the browser has; null where it has none, or its rider is gone. */
+async function signedIn(options: ConnectedAppsOptions, request: FastifyRequest, reply: FastifyReply) {
+  const { provider, mount, riders } = options;
+  const session = await provider.Session.get(provider.createContext(mount.raw(request), reply.raw));
+  const rider = session.accountId;
+  const card = rider === undefined ? null : await riders.card(rider);
+  return rider !== undefined && card ? ({ rider, card, session: session.uid } satisfies SignedIn) : null;
+}
+
+/**
+ * The page signs its reader in the way an app does, since only that makes a session. The code's verifier is thrown
+ * away at once: nobody can redeem the code.
+ */
+function signInFirst({ origin }: ServiceUrl): string {
+  const query = new URLSearchParams({
+    client_id: connectedAppsClientId,
+    response_type: 'code',
+    redirect_uri: origin + paths.connectedApps,
+    code_challenge: createHash('sha256').update(randomBytes(32)).digest('base64url'),
+    code_challenge_method: 'S256',
+  });
+  return `${paths.authorize}?${query}`;
+}

@@ -1,0 +1,104 @@
+import { html } from './html.ts';
+import type { Page } from './page.ts';
+
+/** What went wrong, for the rider, and the code that its app's makers will ask for. */
+export interface Trouble {
+  status: number;
+  title: string;
+  text: string;
+  /** Never anything that came with the request. */
+  code?: string;
+}
+
+export const troubles = {
+  expired: {
+    status: 400,
+    title: 'This sign-in is over',
+    text: 'It took too long, was finished already, or was begun in another browser. Go back to your app and start again.',
+    code: 'interaction_expired',
+  },
+  forged: {
+    status: 403,
+    title: 'That did not come from this page',
+    text: 'The form was not sent from a page of this service, so nothing was done. Go back to your app and start again.',
+    code: 'csrf',
+  },
+  busy: {
+    status: 429,
+    title: 'Too many attempts',
+    text: 'Wait a minute, then try again.',
+    code: 'rate_limited',
+  },
+  away: {
+    status: 503,
+    title: 'Sign-in is not available right now',
+    text: 'Nothing is lost. Try again in a minute.',
+    code: 'temporarily_unavailable',
+  },
+  upstreamAway: {
+    status: 502,
+    title: 'The ride account’s sign-in can’t be reached',
+    text: 'The system that knows riders’ passwords does not answer, or not as it should. Try again in a minute.',
+    code: 'upstream_unavailable',
+  },
+  upstreamRefused: {
+    status: 403,
+    title: 'The sign-in was not finished',
+    text: 'The ride account’s own sign-in was cancelled or refused. Go back to your app and start again.',
+    code: 'upstream_refused',
+  },
+  wrongHost: {
+    status: 421,
+    title: 'This page is elsewhere',
+    text: 'It answers only at this machine’s own address. Start again from your app.',
+    code: 'misdirected',
+  },
+} satisfies Record<string, Trouble>;
+
+/** Errors of the library, in words for a rider. */
+const libraryWords: Record<string, { title: string; text: string }> = {
+  invalid_client: {
+    title: 'This app is not known here',
+    text: 'The app that sent you is not registered with this service, or its registration has ended. Tell its makers.',
+  },
+  invalid_redirect_uri: {
+    title: 'This app asked for a wrong address',
+    text: 'The address to which the app wants its answer is not one that it registered. To protect you, nothing was sent. Tell its makers.',
+  },
+  invalid_client_metadata: {
+    title: 'This app introduced itself wrongly',
+    text: 'What the app says about itself can’t be accepted here. Tell its makers.',
+  },
+  temporarily_unavailable: { title: troubles.away.title, text: troubles.away.text },
+  server_error: {
+    title: 'Something went wrong here',
+    text: 'It is not your fault, and has been noted. Try again in a minute.',
+  },
+};
+
+export function libraryTrouble(code: string, status: number, expired: boolean): Trouble {
+  if (expired) return troubles.expired;
+  const words = libraryWords[code] ?? {
+    title: 'This app’s request can’t be understood',
+    text: 'The app that sent you made a mistake in its request. Tell its makers.',
+  };
+  return { status, ...words, code };
+}
+
+export function errorPage({ title, text, code }: Trouble): Page {
+  return {
+    title,
+    body: html`<p>${text}</p>
+${code === undefined ? null : html`<p class="soft">Error code: <code>${code}</code></p>`}`,
+  };
+}
+
+/** A rider of the ride-management system whom the event log does not know. */
+export function noRiderPage(retry: string, providerHost: string): Page {
+  return {
+    title: 'There is no rider for this account',
+    body: html`<p>You signed in at ${providerHost}, but that account has no rider in the ride calendar. A rider who was made only minutes ago may still be on the way.</p>
+<p class="actions"><a class="button" href="${retry}">Use another account</a></p>
+<p class="soft">Error code: <code>no_such_rider</code></p>`,
+  };
+}

@@ -1,0 +1,179 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Interaction, Provider } from 'oidc-provider';
+import { clientName, redirectSource, redirectWords } from './client-words.ts';
+import { connectedAppsClientId } from './clients.ts';
+import { consentPage } from './consent-page.ts';
+import type { Csrf } from './csrf.ts';
+import { refuseOthers } from './endpoints.ts';
+import type { Grants } from './grants.ts';
+import { riderExists } from './library-adapter.ts';
+import type { LibraryMount } from './library-mount.ts';
+import type { Lifetimes } from './lifetimes.ts';
+import { paths } from './metadata.ts';
+import type { PageSender } from './page-sender.ts';
+import { readForm } from './request-body.ts';
+import type { RiderDirectory } from './rider-directory.ts';
+import { isLoopbackHost, type ServiceUrl } from './service-url.ts';
+import { closedPage, pickerPage, type SignInForm, upstreamPage } from './sign-in-page.ts';
+import type { UpstreamSignIn } from './upstream-sign-in.ts';
+
+/** How riders show who they are: at their own provider, by picking one of the sample, or not at all. */
+export type WhoSignsIn = { upstream: UpstreamSignIn } | 'picker' | 'nobody';
+
+export interface InteractionOptions {
+  service: ServiceUrl;
+  provider: Provider;
+  mount: LibraryMount;
+  riders: RiderDirectory;
+  grants: Grants;
+  who: WhoSignsIn;
+  csrf: Csrf;
+  pages: PageSender;
+  lifetimes: Lifetimes;
+  /** Ids of clients that the operator named. */
+  knownClients: ReadonlySet<string>;
+}
+
+const sampleSize = 12;
+const riderId = /^[A-Za-z0-9_-]{1,64}$/;
+
+type Asked = FastifyRequest<{ Params: { uid: string } }>;
+
+/**
+ * The pages between an authorization request and its answer: who are you, and may this app read? Each belongs to one
+ * interaction, which only the browser with its cookie can see.
+ */
+export function addInteractions(app: FastifyInstance, options: InteractionOptions): void {
+  const { pages, csrf, mount, who } = options;
+  const path = `${paths.signIn}/:uid`;
+
+  const interactionOf = async (request: Asked, reply: FastifyReply): Promise<Interaction | null> => {
+    const interaction = await options.provider
+      .interactionDetails(mount.raw(request), reply.raw)
+      .catch((error: Error) => {
+        if (error.name === 'SessionNotFound') return null;
+        throw error;
+      });
+    // A page of another interaction than the cookie's is one of another time or another browser.
+    return interaction?.uid === request.params.uid ? interaction : null;
+  };
+
+  // Another name for this machine's address, put there by somebody's DNS, must not get at the picker.
+  const misdirected = (request: Asked): boolean =>
+    who === 'picker' && !isLoopbackHost((request.headers.host ?? '').replace(/:\d+$/, ''));
+
+  app.get(path, { exposeHeadRoute: false }, async (request: Asked, reply) => {
+    if (misdirected(request)) return pages.trouble(reply, 'wrongHost');
+    const interaction = await interactionOf(request, reply);
+    if (!interaction) return pages.trouble(reply, 'expired');
+    return interaction.prompt.name === 'consent'
+      ? await askConsent(options, interaction, reply)
+      : await askWho(options, interaction, reply);
+  });
+
+  app.post(path, async (request: Asked, reply) => {
+    if (misdirected(request)) return pages.trouble(reply, 'wrongHost');
+    const interaction = await interactionOf(request, reply);
+    if (!interaction) return pages.trouble(reply, 'expired');
+    const form = await readForm(request.raw);
+    if (!csrf.accepts(request.headers, form.get('csrf'), interaction.uid)) return pages.trouble(reply, 'forged');
+    const finish = async (result: object): Promise<FastifyReply> => {
+      interaction.result = result as Interaction['result'];
+      await interaction.persist();
+      return reply.redirect(interaction.returnTo, 303);
+    };
+    switch (`${interaction.prompt.name} ${form.get('do')}`) {
+      case 'login pick':
+        return await pick(options, interaction, form.get('rider') ?? '', reply);
+      case 'login cancel':
+      case 'consent deny':
+        return await finish({ error: 'access_denied', error_description: 'the rider said no' });
+      case 'consent switch':
+        return reply.redirect(againAsSomebodyElse(interaction), 303);
+      case 'consent allow':
+        return await finish({ consent: { grantId: await options.grants.make(interaction) } });
+      default:
+        return pages.trouble(reply, 'expired');
+    }
+  });
+
+  refuseOthers(app, path, 'GET, POST', false);
+}
+
+async function askWho(options: InteractionOptions, interaction: Interaction, reply: FastifyReply, alert?: string) {
+  const { who, pages, riders } = options;
+  const form: SignInForm = {
+    action: `${paths.signIn}/${interaction.uid}`,
+    csrf: options.csrf.token(interaction.uid),
+    app: await askingApp(options, interaction),
+    alert,
+  };
+  const targets = formTargets(interaction);
+  if (who === 'nobody') return pages.page(reply, closedPage, 503);
+  if (who === 'picker')
+    return pages.page(reply, pickerPage(form, await riders.sample(sampleSize)), alert ? 422 : 200, targets);
+  return pages.page(reply, upstreamPage(form, `${form.action}/start`, who.upstream.providerHost), 200, targets);
+}
+
+async function pick(options: InteractionOptions, interaction: Interaction, rider: string, reply: FastifyReply) {
+  if (options.who !== 'picker') return options.pages.trouble(reply, 'forged');
+  if (!riderId.test(rider) || !(await riderExists(options.riders, rider)))
+    return await askWho(options, interaction, reply, 'There is no such rider. Pick one, or check the id.');
+  return reply.redirect(await finishLogin(options.provider, interaction, rider), 303);
+}
+
+/**
+ * Records who signed in, and says where the browser goes on. Where its session was another rider's, that one ends
+ * first: the library would do so by way of a page that needs script.
+ */
+export async function finishLogin(provider: Provider, interaction: Interaction, rider: string): Promise<string> {
+  const before = interaction.session;
+  if (before !== undefined && before.accountId !== rider) {
+    await (await provider.Session.find(before.cookie))?.destroy();
+    delete (interaction as { session?: unknown }).session;
+  }
+  interaction.result = { login: { accountId: rider } };
+  await interaction.persist();
+  return interaction.returnTo;
+}
+
+async function askConsent(options: InteractionOptions, interaction: Interaction, reply: FastifyReply) {
+  const { provider, pages, riders, csrf, lifetimes, knownClients } = options;
+  const rider = interaction.session?.accountId;
+  const client = await provider.Client.find(String(interaction.params.client_id));
+  const card = rider === undefined ? null : await riders.card(rider);
+  if (!client || !card) return pages.trouble(reply, 'expired');
+  const page = consentPage({
+    action: `${paths.signIn}/${interaction.uid}`,
+    csrf: csrf.token(interaction.uid),
+    app: clientName(client),
+    goesTo: redirectWords(String(interaction.params.redirect_uri)),
+    known: knownClients.has(client.clientId),
+    rider: card,
+    grantDays: Math.floor(lifetimes.grant / 86_400),
+    connectedApps: paths.connectedApps,
+  });
+  return pages.page(reply, page, 200, formTargets(interaction));
+}
+
+/** Browsers hold a form's policy against every redirect that follows it, up to the app's own address. */
+function formTargets(interaction: Interaction): string[] {
+  const target = redirectSource(String(interaction.params.redirect_uri));
+  return target === null ? [] : [target];
+}
+
+async function askingApp({ provider }: InteractionOptions, interaction: Interaction): Promise<string | null> {
+  const id = String(interaction.params.client_id);
+  if (id === connectedAppsClientId) return null;
+  const client = await provider.Client.find(id);
+  return client ? clientName(client) : id;
+}
+
+/** The same request from its beginning, with a new sign-in. */
+function againAsSomebodyElse(interaction: Interaction): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(interaction.params))
+    for (const each of Array.isArray(value) ? value : [value]) query.append(name, String(each));
+  query.set('prompt', 'login');
+  return `${new URL(interaction.returnTo).origin}${paths.authorize}?${query}`;
+}

@@ -1,0 +1,28 @@
+import type { FastifyReply } from 'fastify';
+import { errorPage, type Trouble, troubles } from './error-page.ts';
+import { type Page, pageHeaders, pagePolicy, renderPage } from './page.ts';
+import type { ServiceUrl } from './service-url.ts';
+
+/** Sends pages with their headers. */
+export interface PageSender {
+  /** `formTargets`: origins that the page's forms may end at. */
+  page(reply: FastifyReply, page: Page, status?: number, formTargets?: readonly string[]): FastifyReply;
+  trouble(reply: FastifyReply, trouble: keyof typeof troubles | Trouble): FastifyReply;
+}
+
+export function pageSender(service: ServiceUrl): PageSender {
+  const page: PageSender['page'] = (reply, content, status = 200, formTargets = []) =>
+    reply
+      .code(status)
+      .headers(pageHeaders(pagePolicy(formTargets), service.https))
+      .type('text/html; charset=utf-8')
+      .send(renderPage(content));
+  return {
+    page,
+    trouble(reply, given) {
+      const trouble: Trouble = typeof given === 'string' ? troubles[given] : given;
+      if (trouble.status === 429 || trouble.status === 503) reply.header('Retry-After', '60');
+      return page(reply, errorPage(trouble), trouble.status);
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { hash } from 'node:crypto';
+import { type Html, html } from './html.ts';
+import { pageStyle } from './page-style.ts';
+
+export interface Page {
+  title: string;
+  /** Of the main part, below its heading. */
+  body: Html;
+  /** What the rider has to hear first. */
+  alert?: string | undefined;
+}
+
+const icon =
+  'data:image/svg+xml,' +
+  encodeURIComponent(
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0b5f56"/><g fill="none" stroke="#fff" stroke-width="2.4"><circle cx="9" cy="20" r="5"/><circle cx="23" cy="20" r="5"/><path d="M9 20l5-9h6l3 9M12.500 14h8.500"/></g></svg>',
+  );
+
+/** A whole page: no script, one style sheet within it, which its content security policy names by hash. */
+export function renderPage({ title, body, alert }: Page): string {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>${title} · Ride Calendar</title>
+<link rel="icon" href="${icon}">
+<style>${pageStyle}</style>
+</head>
+<body>
+<header><p class="brand">Ride Calendar</p></header>
+<main>
+<h1>${title}</h1>
+${alert === undefined ? null : html`<p class="alert" role="alert">${alert}</p>`}
+${body}
+</main>
+</body>
+</html>
+`.text;
+}
+
+const styleHash = hash('sha256', pageStyle.text, 'base64');
+
+/** A page's content security policy. `formTargets`: origins that its forms may end at, by way of redirects. */
+export function pagePolicy(formTargets: readonly string[] = []): string {
+  return [
+    "default-src 'none'",
+    `style-src 'sha256-${styleHash}'`,
+    'img-src data:',
+    `form-action ${["'self'", ...formTargets].join(' ')}`,
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join('; ');
+}
+
+/** Headers of everything that a browser shows or follows; `policy` is its content security policy. */
+export function pageHeaders(policy: string, https: boolean): Record<string, string> {
+  return {
+    'Content-Security-Policy': policy,
+    'X-Frame-Options': 'DENY',
+    'X-Content-Type-Options': 'nosniff',
+    // Not no-referrer: browsers would then hide the origin of our own forms too.
+    'Referrer-Policy': 'same-origin',
+    'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
+    'Cache-Control': 'no-store',
+    ...(https && { 'Strict-Transport-Security': 'max-age=31536000' }),
+  };
+}

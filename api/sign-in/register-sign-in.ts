@@ -1,0 +1,222 @@
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import { type errors, type KoaContextWithOIDC, Provider } from 'oidc-provider';
+import type { TokenChecker } from '../access-token.ts';
+import type { ClientMetadata } from './client-policy.ts';
+import { ownClients } from './clients.ts';
+import { addConnectedApps } from './connected-apps.ts';
+import { createCsrf } from './csrf.ts';
+import { documentFetch } from './document-fetch.ts';
+import { addEndpoints } from './endpoints.ts';
+import { errorPage, libraryTrouble } from './error-page.ts';
+import { grantsOf } from './grants.ts';
+import { addInteractions, type WhoSignsIn } from './interactions.ts';
+import { listenToLibrary } from './library-events.ts';
+import { libraryMount } from './library-mount.ts';
+import { defaultLifetimes, type Lifetimes } from './lifetimes.ts';
+import { paths } from './metadata.ts';
+import { type Page, pageHeaders, pagePolicy, renderPage } from './page.ts';
+import { pageSender } from './page-sender.ts';
+import { providerSettings } from './provider-settings.ts';
+import { rateLimits } from './rate-limit.ts';
+import { BodyError } from './request-body.ts';
+import type { RiderDirectory } from './rider-directory.ts';
+import { isLoopbackHost, serviceUrl } from './service-url.ts';
+import { signedOutPage, signOutPage, stillSignedInPage } from './sign-out-pages.ts';
+import type { SigningKeys } from './signing-keys.ts';
+import { type StateStore, StateStoreAwayError } from './state-store.ts';
+import { sweepErased } from './sweep-erased.ts';
+import { createTokenChecker } from './token-checker.ts';
+import { addUpstreamRoutes, upstreamTrouble } from './upstream-routes.ts';
+import { type UpstreamSettings, upstreamSignIn } from './upstream-sign-in.ts';
+
+export interface SignInDeps {
+  /** BASE_URL, such as `http://127.0.0.1:8080/api`. */
+  baseUrl: string;
+  /** Closed with the rest. */
+  store: StateStore;
+  riders: RiderDirectory;
+  keys: SigningKeys;
+  /** Newest first, 32 characters or more each; shared by all instances. */
+  cookieKeys: readonly string[];
+  /** Those of OAUTH_CLIENTS (`parseClients`). */
+  clients: readonly ClientMetadata[];
+  /** OAUTH_REGISTRATION. */
+  registration: boolean;
+  /** OAUTH_CLIENT_METADATA: the fetch of client ID metadata documents (infra/metadata-fetch.ts), or null for off. */
+  metadataFetch: typeof fetch | null;
+  /** SIGN_IN_ISSUER…; or, in the embedded default, picking a sample rider at the address listened on; or nobody. */
+  who: { upstream: UpstreamSettings } | { pickerAt: string } | null;
+  logger: FastifyBaseLogger;
+  /** Others than the default are for tests. */
+  lifetimes?: Partial<Lifetimes>;
+  nowMs?: () => number;
+}
+
+export interface SignIn {
+  checker: TokenChecker;
+  /** Destroys a rider's grants and sessions. Repeating it does no harm. */
+  eraseRider(riderId: string): Promise<void>;
+  /** Does so for every rider who is gone: at the start, for erasures that nobody heard. */
+  sweep(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Mounts the authorization server on the service's own origin: /oauth/… with its pages, and /.well-known/….
+ * Throws where a client of the file is refused, or where riders could be picked from another machine.
+ */
+export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Promise<SignIn> {
+  const { store, riders, keys, logger, nowMs = Date.now } = deps;
+  const lifetimes = { ...defaultLifetimes, ...deps.lifetimes };
+  const service = serviceUrl(deps.baseUrl);
+  checkPicker(deps);
+  const limits = rateLimits(store);
+  const pages = pageSender(service);
+  const who: WhoSignsIn =
+    deps.who === null
+      ? 'nobody'
+      : 'upstream' in deps.who
+        ? { upstream: upstreamSignIn(deps.who.upstream, service.origin + paths.callback, nowMs) }
+        : 'picker';
+  const libraryPage = (ctx: KoaContextWithOIDC, page: Page, status: number): void => {
+    ctx.status = status;
+    ctx.type = 'text/html; charset=utf-8';
+    ctx.set(pageHeaders(pagePolicy(signOutTargets(ctx)), service.https));
+    ctx.body = renderPage(page);
+  };
+
+  const provider = new Provider(
+    service.origin,
+    providerSettings({
+      service,
+      store,
+      riders,
+      keys,
+      cookieKeys: deps.cookieKeys,
+      clients: [...ownClients(service.origin), ...deps.clients],
+      registration: deps.registration,
+      metadataFetch: deps.metadataFetch && documentFetch(deps.metadataFetch),
+      mayFetchMetadata: async (ctx) => (await limits.documents.hit(ctx.req.socket.remoteAddress ?? '')) === null,
+      lifetimes,
+      nowMs,
+      renderError: (ctx, error) => libraryPage(ctx, ...errorPageOf(error)),
+      renderSignOut: (ctx, secret) => libraryPage(ctx, signOutPage(`${paths.signOut}/confirm`, secret), 200),
+      renderSignedOut: (ctx) => {
+        const host = typeof who === 'object' ? who.upstream.providerHost : null;
+        const stayed = ctx.oidc.session?.accountId !== undefined;
+        libraryPage(
+          ctx,
+          stayed ? stillSignedInPage(paths.connectedApps) : signedOutPage(paths.connectedApps, host),
+          200,
+        );
+      },
+    }),
+  );
+  listenToLibrary(provider, store, lifetimes, logger);
+  await checkClients(provider, deps.clients);
+
+  const mount = libraryMount(provider, service);
+  const grants = grantsOf(provider, store, service);
+  const csrf = createCsrf(deps.cookieKeys, service.origin);
+  const offers = { registration: deps.registration, clientMetadata: deps.metadataFetch !== null };
+
+  await app.register(async (scope) => {
+    // The library, and forms of our own, read requests' bodies themselves.
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
+    scope.setErrorHandler((error, request, reply) => {
+      if (error instanceof BodyError)
+        return pages.trouble(reply.header('Connection', 'close'), {
+          status: error.status,
+          title: 'That form can’t be read',
+          text: 'Go back to your app and start again.',
+          code: 'invalid_request',
+        });
+      const trouble = upstreamTrouble(error, pages, reply, logger);
+      if (trouble) return trouble;
+      const status = (error as { statusCode?: number }).statusCode ?? 500;
+      const away = error instanceof StateStoreAwayError || status === 503 || (error as Error).name === 'StoreAwayError';
+      // The path alone: queries hold codes.
+      logger.error({ err: error, path: request.raw.url?.split('?')[0] }, 'sign-in failed');
+      return away
+        ? pages.trouble(reply, 'away')
+        : pages.trouble(reply, libraryTrouble(status < 500 ? 'invalid_request' : 'server_error', status, false));
+    });
+    addEndpoints(scope, { service, offers, mount, limits, pages, picker: who === 'picker' });
+    addInteractions(scope, {
+      service,
+      provider,
+      mount,
+      riders,
+      grants,
+      who,
+      csrf,
+      pages,
+      lifetimes,
+      knownClients: new Set([...ownClients(service.origin), ...deps.clients].map((client) => String(client.client_id))),
+    });
+    if (typeof who === 'object')
+      addUpstreamRoutes(scope, {
+        service,
+        provider,
+        mount,
+        riders,
+        store,
+        upstream: who.upstream,
+        pages,
+        lifetimes,
+        log: logger,
+      });
+    addConnectedApps(scope, { service, provider, mount, riders, grants, csrf, pages });
+  });
+
+  const risk = await store.risk();
+  if (risk !== null) logger.warn(risk);
+  return {
+    checker: createTokenChecker({ issuer: service.origin, audience: service.resource, keys, nowMs }),
+    eraseRider: (rider) => grants.eraseRider(rider),
+    sweep: () => sweepErased(store, riders, grants, logger),
+    close: () => store.close(),
+  };
+}
+
+/** Riders are picked, not proven: only whoever sits at the machine may, and only where it can't be reached from others. */
+function checkPicker({ who, baseUrl }: SignInDeps): void {
+  if (who === null || !('pickerAt' in who)) return;
+  for (const [name, host] of [
+    ['HOST', who.pickerAt],
+    ['BASE_URL', new URL(baseUrl).hostname],
+  ] as const)
+    if (!isLoopbackHost(host))
+      throw new Error(
+        `Cannot let riders be picked at ${name} ${host}: want a loopback address such as 127.0.0.1, or SIGN_IN_ISSUER for riders to prove who they are`,
+      );
+}
+
+/** The library looks at its clients at their first use only; the operator wants to know now. */
+async function checkClients(provider: Provider, clients: readonly ClientMetadata[]): Promise<void> {
+  for (const [i, { client_id: id }] of clients.entries()) {
+    try {
+      await provider.Client.find(String(id));
+    } catch (cause) {
+      const { message, error_description: why } = cause as errors.OIDCProviderError;
+      throw new Error(`Cannot use OAUTH_CLIENTS: client ${i + 1} (${JSON.stringify(id)}): ${why ?? message}`, {
+        cause,
+      });
+    }
+  }
+}
+
+function errorPageOf(error: errors.OIDCProviderError): [Page, number] {
+  const status = error.expose ? error.statusCode : 500;
+  const code = error.expose ? error.error : 'server_error';
+  const trouble = libraryTrouble(code, status, error.name === 'SessionNotFound');
+  return [errorPage(trouble), trouble.status];
+}
+
+/** Signing out may end at an address that a client registered for it. */
+function signOutTargets(ctx: KoaContextWithOIDC): string[] {
+  const uri = (ctx.oidc.session?.state as { postLogoutRedirectUri?: string } | undefined)?.postLogoutRedirectUri;
+  const target = uri === undefined ? null : URL.parse(uri);
+  return target ? [target.protocol === 'https:' || target.protocol === 'http:' ? target.origin : target.protocol] : [];
+}

@@ -1,0 +1,54 @@
+import type { IncomingMessage } from 'node:http';
+
+/** Why a body could not be read, as a status and words for whoever sent it. */
+export class BodyError extends Error {
+  override name = 'BodyError';
+  readonly status: 400 | 413 | 415;
+  constructor(status: 400 | 413 | 415, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** The largest honest one, a registration with ten redirect URIs, has some 4 kB. */
+export const bodyBytesMax = 16 * 1024;
+
+/** Reads a body of a media type. Throws BodyError where it is too long, of another type, or no UTF-8. */
+export async function readBody(request: IncomingMessage, mediaType: string): Promise<string> {
+  const type = (request.headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase();
+  if (type !== mediaType) throw new BodyError(415, `the body must be ${mediaType}`);
+  if (request.headers['content-encoding'] !== undefined) throw new BodyError(415, 'the body must not be encoded');
+  const tooLong = (): BodyError => new BodyError(413, `the body is longer than ${bodyBytesMax} bytes`);
+  if (Number(request.headers['content-length'] ?? 0) > bodyBytesMax) throw tooLong();
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > bodyBytesMax) throw tooLong();
+      chunks.push(chunk);
+    }
+  } catch (cause) {
+    if (cause instanceof BodyError) throw cause;
+    throw new BodyError(400, 'the body ended early');
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+  } catch {
+    throw new BodyError(400, 'the body is not UTF-8');
+  }
+}
+
+/** Reads a form. A malformed escape or more than a hundred fields is a BodyError: no client of ours sends them. */
+export async function readForm(request: IncomingMessage): Promise<URLSearchParams> {
+  const text = await readBody(request, 'application/x-www-form-urlencoded');
+  try {
+    // URLSearchParams itself takes any malformed escape as it stands.
+    decodeURIComponent(text);
+  } catch {
+    throw new BodyError(400, 'the form is not percent-encoded UTF-8');
+  }
+  const form = new URLSearchParams(text);
+  if (form.size > 100) throw new BodyError(400, 'the form has more than 100 fields');
+  return form;
+}

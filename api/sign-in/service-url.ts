@@ -1,0 +1,34 @@
+/** Everything that depends on where the service is. It comes from BASE_URL alone, never from a request. */
+export interface ServiceUrl {
+  /** Origin of BASE_URL: the issuer of tokens. */
+  origin: string;
+  /** Host and port, as a Host header has them. */
+  host: string;
+  https: boolean;
+  /** `resource` and `aud`: BASE_URL without a trailing slash. */
+  resource: string;
+  /** Path of BASE_URL without a trailing slash. */
+  basePath: string;
+}
+
+export function serviceUrl(baseUrl: string): ServiceUrl {
+  const url = new URL(baseUrl);
+  const basePath = url.pathname.replace(/\/+$/, '');
+  return {
+    origin: url.origin,
+    host: url.host,
+    https: url.protocol === 'https:',
+    resource: url.origin + basePath,
+    basePath,
+  };
+}
+
+/** The resource as tokens have it: one sent with a trailing slash is accepted (DESIGN §3, Sign-in). */
+export function canonicalResource(resource: string, service: ServiceUrl): string {
+  return resource === `${service.resource}/` ? service.resource : resource;
+}
+
+/** Whether a host name or address, also in a URL's brackets, is this machine alone. */
+export function isLoopbackHost(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
+}

@@ -1,0 +1,57 @@
+/**
+ * What sign-in has to remember (sessions, grants, codes, refresh tokens, registered clients): Redis or memory (infra/),
+ * held to one contract suite (test/contracts/auth-state.ts). It is the one thing that the event log can't rebuild.
+ * Nothing is kept without an end: every entry is put with its lifetime, and is gone when that is over.
+ */
+export interface StateStore {
+  /** Puts an entry in place of any earlier one of its kind and id; its marks are gone. */
+  put(kind: string, id: string, payload: StatePayload, options: PutOptions): Promise<void>;
+  find(kind: string, id: string): Promise<StateEntry | null>;
+  /** Finds an entry and removes it, as one step: of several callers one gets it. */
+  take(kind: string, id: string): Promise<StateEntry | null>;
+  /**
+   * Sets marks on an entry if all the expected ones are as expected, as one step: of several callers with the same
+   * expectation one succeeds. false: they are not, or there is no such entry. null means absent, or removes a mark.
+   */
+  mark(kind: string, id: string, marks: Marks, expected: Marks): Promise<boolean>;
+  /** Gives an entry this much longer to live from now on; nothing where it is gone. */
+  extend(kind: string, id: string, lifeSeconds: number): Promise<void>;
+  remove(kind: string, id: string): Promise<void>;
+  /** Removes every entry put under a grant. */
+  removeGrant(grant: string): Promise<void>;
+  /** Every entry put under an account, in no order. */
+  ofAccount(account: string): Promise<OwnedEntry[]>;
+  /** Every account that may have entries; may name one twice. */
+  accounts(): AsyncIterable<string>;
+  /** Adds to a counter that begins again with each window of time, and says what it then stands at. Adding 0 reads it. */
+  count(name: string, windowSeconds: number, add: number): Promise<number>;
+  /** What a restart of the store itself would lose; a reason to tell the operator, or null where all is well. */
+  risk(): Promise<string | null>;
+  close(): Promise<void>;
+}
+
+export type StatePayload = Record<string, unknown>;
+export type Marks = Record<string, string | null>;
+
+export interface PutOptions {
+  lifeSeconds: number;
+  /** Removed with this grant. */
+  grant?: string | undefined;
+  /** Found under this account (rider id). */
+  account?: string | undefined;
+}
+
+export interface StateEntry {
+  payload: StatePayload;
+  marks: Record<string, string>;
+}
+
+export interface OwnedEntry extends StateEntry {
+  kind: string;
+  id: string;
+}
+
+/** The store can't be reached or does not answer in time: try again later. */
+export class StateStoreAwayError extends Error {
+  override name = 'StateStoreAwayError';
+}

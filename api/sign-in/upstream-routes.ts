@@ -1,0 +1,118 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Provider } from 'oidc-provider';
+import { refuseOthers } from './endpoints.ts';
+import { noRiderPage } from './error-page.ts';
+import { finishLogin } from './interactions.ts';
+import { riderExists } from './library-adapter.ts';
+import type { LibraryMount } from './library-mount.ts';
+import type { Lifetimes } from './lifetimes.ts';
+import { paths } from './metadata.ts';
+import type { PageSender } from './page-sender.ts';
+import type { RiderDirectory } from './rider-directory.ts';
+import type { ServiceUrl } from './service-url.ts';
+import type { StateStore } from './state-store.ts';
+import {
+  newAttempt,
+  type UpstreamAttempt,
+  UpstreamAwayError,
+  UpstreamRefusedError,
+  type UpstreamSignIn,
+} from './upstream-sign-in.ts';
+
+export interface UpstreamRouteOptions {
+  service: ServiceUrl;
+  provider: Provider;
+  mount: LibraryMount;
+  riders: RiderDirectory;
+  store: StateStore;
+  upstream: UpstreamSignIn;
+  pages: PageSender;
+  lifetimes: Lifetimes;
+  log: FastifyBaseLogger;
+}
+
+const kind = 'UpstreamAttempt';
+const riderId = /^[A-Za-z0-9_-]{1,64}$/;
+
+interface KeptAttempt extends UpstreamAttempt {
+  interaction: string;
+  /** Hash of the cookie of the browser that began. */
+  browser: string;
+  [more: string]: unknown;
+}
+
+/**
+ * To the riders' own provider and back. The cookie of an interaction does not reach the one fixed callback address, so
+ * what belongs together is kept in the store by `state`, once, and bound to the browser by a cookie of our own.
+ */
+export function addUpstreamRoutes(app: FastifyInstance, options: UpstreamRouteOptions): void {
+  const { service, provider, mount, riders, store, upstream, pages, lifetimes } = options;
+  const cookie = `${service.https ? '__Host-' : ''}ride_calendar_${new URL(service.origin).port}_browser`;
+
+  app.get<{ Params: { uid: string }; Querystring: { other?: string } }>(
+    `${paths.signIn}/:uid/start`,
+    { exposeHeadRoute: false },
+    async (request, reply) => {
+      const interaction = await provider
+        .interactionDetails(mount.raw(request), reply.raw)
+        .catch((error: Error) => (error.name === 'SessionNotFound' ? null : Promise.reject(error)));
+      if (interaction?.uid !== request.params.uid || interaction.prompt.name !== 'login')
+        return pages.trouble(reply, 'expired');
+      const attempt = newAttempt();
+      const browser = browserOf(request, cookie) ?? randomBytes(32).toString('base64url');
+      const newSignIn = request.query.other !== undefined || interaction.prompt.reasons.includes('login_prompt');
+      const url = await upstream.begin(attempt, { newSignIn });
+      const kept: KeptAttempt = { ...attempt, interaction: interaction.uid, browser: hash('sha256', browser) };
+      await store.put(kind, attempt.state, kept, { lifeSeconds: lifetimes.interaction });
+      const attributes = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${lifetimes.interaction}${service.https ? '; Secure' : ''}`;
+      reply.header('Set-Cookie', `${cookie}=${browser}; ${attributes}`);
+      return reply.header('Cache-Control', 'no-store').redirect(url.href, 303);
+    },
+  );
+
+  app.get(paths.callback, { exposeHeadRoute: false }, async (request, reply) => {
+    const callback = new URL(service.origin + paths.callback);
+    callback.search = request.raw.url!.split('?').slice(1).join('?');
+    const state = callback.searchParams.get('state') ?? '';
+    const kept = (await store.take(kind, state))?.payload as KeptAttempt | undefined;
+    if (!kept || !sameBrowser(browserOf(request, cookie), kept.browser)) return pages.trouble(reply, 'expired');
+    const interaction = await provider.Interaction.find(kept.interaction);
+    if (!interaction) return pages.trouble(reply, 'expired');
+    const rider = await upstream.finish(callback, kept);
+    if (!riderId.test(rider) || !(await riderExists(riders, rider))) {
+      const again = `${paths.signIn}/${interaction.uid}/start?other=1`;
+      return pages.page(reply, noRiderPage(again, upstream.providerHost), 403);
+    }
+    return reply.redirect(await finishLogin(provider, interaction, rider), 303);
+  });
+
+  refuseOthers(app, `${paths.signIn}/:uid/start`, 'GET', false);
+  refuseOthers(app, paths.callback, 'GET', false);
+}
+
+/** What a fault of the riders' provider is answered with; null for any other fault. */
+export function upstreamTrouble(error: unknown, pages: PageSender, reply: FastifyReply, log: FastifyBaseLogger) {
+  if (error instanceof UpstreamAwayError) {
+    log.error({ err: error }, 'the riders’ sign-in can’t be reached');
+    return pages.trouble(reply, 'upstreamAway');
+  }
+  if (error instanceof UpstreamRefusedError) {
+    const cause = error.cause as { code?: string; error?: string };
+    log.warn({ reason: cause.error ?? cause.code ?? 'unknown' }, error.message);
+    return pages.trouble(reply, 'upstreamRefused');
+  }
+  return null;
+}
+
+function browserOf(request: FastifyRequest, cookie: string): string | undefined {
+  for (const pair of (request.headers.cookie ?? '').split(';')) {
+    const [name, value] = pair.trim().split('=', 2);
+    if (name === cookie && value !== undefined && /^[A-Za-z0-9_-]{43}$/.test(value)) return value;
+  }
+  return undefined;
+}
+
+function sameBrowser(browser: string | undefined, hashed: string): boolean {
+  return browser !== undefined && timingSafeEqual(Buffer.from(hash('sha256', browser)), Buffer.from(hashed));
+}

@@ -1,0 +1,129 @@
+import * as oidc from 'openid-client';
+import { isLoopbackHost } from './service-url.ts';
+
+/** The ride-management system's OpenID Connect provider. */
+export interface UpstreamSettings {
+  issuer: string;
+  clientId: string;
+  clientSecret: string;
+}
+
+/** What has to be known again when the browser comes back. */
+export interface UpstreamAttempt {
+  state: string;
+  nonce: string;
+  codeVerifier: string;
+}
+
+export interface UpstreamSignIn {
+  /** For pages: where riders sign in. */
+  providerHost: string;
+  /** Where the browser is sent. Throws UpstreamAwayError. */
+  begin(attempt: UpstreamAttempt, options: { newSignIn: boolean }): Promise<URL>;
+  /** The `sub` of whoever came back, all checks done. Throws UpstreamAwayError or UpstreamRefusedError. */
+  finish(callback: URL, attempt: UpstreamAttempt): Promise<string>;
+}
+
+export class UpstreamAwayError extends Error {
+  override name = 'UpstreamAwayError';
+}
+export class UpstreamRefusedError extends Error {
+  override name = 'UpstreamRefusedError';
+}
+
+export const newAttempt = (): UpstreamAttempt => ({
+  state: oidc.randomState(),
+  nonce: oidc.randomNonce(),
+  codeVerifier: oidc.randomPKCECodeVerifier(),
+});
+
+const timeoutSeconds = 10;
+// The provider's metadata is read again this often, so that it can move its endpoints.
+const freshMs = 3_600_000;
+
+/**
+ * Riders' sign-in by OpenID Connect's code flow, with state, nonce and PKCE, and the id token's signature checked too.
+ * The provider is asked for its metadata at the first sign-in, so that it need not be there when the service starts.
+ */
+export function upstreamSignIn(
+  { issuer, clientId, clientSecret }: UpstreamSettings,
+  redirectUri: string,
+  nowMs: () => number,
+): UpstreamSignIn {
+  const server = new URL(issuer);
+  let known: { config: Promise<oidc.Configuration>; untilMs: number } | undefined;
+
+  const configuration = async (): Promise<oidc.Configuration> => {
+    if (!known || known.untilMs <= nowMs()) {
+      const config = discover(server, clientId, clientSecret);
+      known = { config, untilMs: nowMs() + freshMs };
+      config.catch(() => {
+        known = undefined;
+      });
+    }
+    try {
+      return await known.config;
+    } catch (cause) {
+      throw new UpstreamAwayError(`Cannot read the metadata of SIGN_IN_ISSUER ${server.host}`, { cause });
+    }
+  };
+
+  return {
+    providerHost: server.host,
+    async begin({ state, nonce, codeVerifier }, { newSignIn }) {
+      return oidc.buildAuthorizationUrl(await configuration(), {
+        redirect_uri: redirectUri,
+        scope: 'openid',
+        state,
+        nonce,
+        code_challenge: await oidc.calculatePKCECodeChallenge(codeVerifier),
+        code_challenge_method: 'S256',
+        ...(newSignIn && { prompt: 'login' }),
+      });
+    },
+    async finish(callback, { state, nonce, codeVerifier }) {
+      const config = await configuration();
+      try {
+        const tokens = await oidc.authorizationCodeGrant(config, callback, {
+          expectedState: state,
+          expectedNonce: nonce,
+          pkceCodeVerifier: codeVerifier,
+          idTokenExpected: true,
+        });
+        return tokens.claims()!.sub;
+      } catch (cause) {
+        throw isAway(cause)
+          ? new UpstreamAwayError(`Cannot redeem the code of SIGN_IN_ISSUER ${server.host}`, { cause })
+          : new UpstreamRefusedError(`Sign-in refused by or for SIGN_IN_ISSUER ${server.host}`, { cause });
+      }
+    },
+  };
+}
+
+async function discover(server: URL, clientId: string, secret: string): Promise<oidc.Configuration> {
+  // Settings allow http on this machine alone.
+  const insecure = server.protocol === 'http:' && isLoopbackHost(server.hostname);
+  const found = await oidc.discovery(server, clientId, secret, undefined, {
+    timeout: timeoutSeconds,
+    ...(insecure && { execute: [oidc.allowInsecureRequests] }),
+  });
+  const metadata = found.serverMetadata();
+  const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+  const authentication = methods.includes('client_secret_basic')
+    ? oidc.ClientSecretBasic(secret)
+    : oidc.ClientSecretPost(secret);
+  const config = new oidc.Configuration(metadata, clientId, { client_secret: secret }, authentication);
+  config.timeout = timeoutSeconds;
+  if (insecure) oidc.allowInsecureRequests(config);
+  oidc.enableNonRepudiationChecks(config);
+  return config;
+}
+
+/** Whether the provider is to blame rather than the rider or the request: then trying again may help. */
+function isAway(error: unknown): boolean {
+  if (error instanceof oidc.AuthorizationResponseError) return error.error === 'temporarily_unavailable';
+  if (error instanceof oidc.ResponseBodyError) return error.status >= 500;
+  if (error instanceof oidc.ClientError) return error.code === 'OAUTH_TIMEOUT';
+  // What fetch throws where nobody answers.
+  return error instanceof TypeError;
+}

@@ -1,0 +1,60 @@
+// Redis runs each of these as one step. Times are Redis's own clock, in milliseconds.
+
+const now = `local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)`;
+
+/** KEYS entry, grant index, account index, accounts. ARGV payload, life, grant, account, member. */
+export const putScript = `${now}
+local ends = now + ARGV[2]
+redis.call('DEL', KEYS[1])
+redis.call('HSET', KEYS[1], 'p', ARGV[1], 'g', ARGV[3], 'a', ARGV[4])
+redis.call('PEXPIREAT', KEYS[1], ends)
+local function index(key, member)
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
+  redis.call('ZADD', key, 'GT', ends, member)
+  local last = redis.call('ZRANGE', key, -1, -1, 'WITHSCORES')
+  redis.call('PEXPIREAT', key, last[2])
+end
+if ARGV[3] ~= '' then index(KEYS[2], ARGV[5]) end
+if ARGV[4] ~= '' then
+  index(KEYS[3], ARGV[5])
+  index(KEYS[4], ARGV[4])
+end
+return 1`;
+
+/** KEYS entry. */
+export const takeScript = `local fields = redis.call('HGETALL', KEYS[1])
+redis.call('DEL', KEYS[1])
+return fields`;
+
+/** KEYS entry. ARGV how many of the next are to set; then names and values to set, names and values expected: '-' absent, '=x' x. */
+export const markScript = `if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+local first = 2 + ARGV[1]
+for i = first, #ARGV, 2 do
+  local is = redis.call('HGET', KEYS[1], ARGV[i])
+  if ARGV[i + 1] == '-' then
+    if is then return 0 end
+  elseif not is or ('=' .. is) ~= ARGV[i + 1] then
+    return 0
+  end
+end
+for i = 2, first - 1, 2 do
+  if ARGV[i + 1] == '-' then redis.call('HDEL', KEYS[1], ARGV[i])
+  else redis.call('HSET', KEYS[1], ARGV[i], string.sub(ARGV[i + 1], 2)) end
+end
+return 1`;
+
+/** KEYS entry. ARGV life. Only entries without grant and account are extended, so no index has to follow. */
+export const extendScript = `return redis.call('PEXPIRE', KEYS[1], ARGV[1])`;
+
+/** KEYS grant index. ARGV prefix of entries' keys, which share the index's hash tag. */
+export const removeGrantScript = `for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+  redis.call('DEL', ARGV[1] .. member)
+end
+return redis.call('DEL', KEYS[1])`;
+
+/** KEYS counter. ARGV what to add, seconds it lasts. */
+export const countScript = `if ARGV[1] == '0' then return tonumber(redis.call('GET', KEYS[1]) or '0') end
+local value = redis.call('INCRBY', KEYS[1], ARGV[1])
+redis.call('EXPIRE', KEYS[1], ARGV[2])
+return value`;

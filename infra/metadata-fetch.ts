@@ -1,0 +1,129 @@
+import { lookup as dnsLookup, type LookupAddress, type LookupOptions } from 'node:dns';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+import { isIP } from 'node:net';
+import { isPublicAddress } from './public-address.ts';
+
+export interface MetadataFetchOptions {
+  /** The largest document taken. */
+  bytesMax?: number;
+  /** For all of it: names, connection, document. */
+  timeoutMs?: number;
+  /** Documents fetched at a time. */
+  concurrencyMax?: number;
+  /** For tests: name resolution, which addresses may be reached, and certificates to trust. */
+  lookup?: (host: string, options: LookupOptions) => Promise<LookupAddress[]>;
+  isAllowed?: (address: string) => boolean;
+  ca?: string;
+}
+
+/** Why something was not fetched. Says nothing of what was found at an address. */
+export class FetchRefusedError extends Error {
+  override name = 'FetchRefusedError';
+}
+
+/**
+ * A fetch for addresses that strangers choose: https only, only to addresses of the public internet, without redirects,
+ * within limits of size, time and number. A name is resolved once, and the connection goes to the very address that
+ * was checked, so that a second answer of its DNS changes nothing.
+ */
+export function metadataFetch(options: MetadataFetchOptions = {}): typeof fetch {
+  const { bytesMax = 16 * 1024, timeoutMs = 4000, concurrencyMax = 8, isAllowed = isPublicAddress, ca } = options;
+  const lookup = options.lookup ?? lookupAll;
+  let running = 0;
+
+  const checkedAddresses = async (host: string): Promise<LookupAddress[]> => {
+    const literal = host.replace(/^\[|\]$/g, '');
+    const found = isIP(literal)
+      ? [{ address: literal, family: isIP(literal) }]
+      : await lookup(host, { all: true }).catch(() => []);
+    if (found.length === 0) throw new FetchRefusedError('the host has no address');
+    // One reserved address among public ones is somebody's trick, not a mistake.
+    if (!found.every(({ address }) => isAllowed(address)))
+      throw new FetchRefusedError('the host is not on the public internet');
+    return found;
+  };
+
+  const get = async (url: URL, signal: AbortSignal): Promise<Response> => {
+    if (url.protocol !== 'https:') throw new FetchRefusedError('only https is fetched');
+    if (url.username !== '' || url.password !== '') throw new FetchRefusedError('the URL has a user or password');
+    const addresses = await untilAborted(checkedAddresses(url.hostname), signal);
+    const response = await respond(url, addresses, signal, ca);
+    const status = response.statusCode ?? 0;
+    if (status !== 200) {
+      response.destroy();
+      if (status >= 300 && status < 400) throw new FetchRefusedError('redirects are not followed');
+      return new Response(null, { status: status >= 200 && status <= 599 ? status : 502 });
+    }
+    const body = await readLimited(response, bytesMax);
+    const headers = new Headers();
+    for (const name of ['content-type', 'cache-control', 'expires']) {
+      const value = response.headers[name];
+      if (typeof value === 'string') headers.set(name, value);
+    }
+    return new Response(new Uint8Array(body), { status, headers });
+  };
+
+  return async (input) => {
+    const url = new URL(typeof input === 'object' && 'url' in input ? input.url : String(input));
+    if (running >= concurrencyMax) throw new FetchRefusedError('too many documents are being fetched');
+    running++;
+    try {
+      return await get(url, AbortSignal.timeout(timeoutMs));
+    } finally {
+      running--;
+    }
+  };
+}
+
+function respond(url: URL, addresses: LookupAddress[], signal: AbortSignal, ca: string | undefined) {
+  return new Promise<IncomingMessage>((resolve, reject) => {
+    const asked = request(
+      url,
+      {
+        // Connections aren't kept: one that is kept could be used for another name.
+        agent: false,
+        signal,
+        method: 'GET',
+        headers: { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'ride-calendar' },
+        maxHeaderSize: 8192,
+        ...(ca !== undefined && { ca }),
+        lookup: (_host, { all }, done) => {
+          if (all) done(null, addresses);
+          else done(null, addresses[0]!.address, addresses[0]!.family);
+        },
+      },
+      resolve,
+    );
+    asked.on('error', (cause) => reject(new FetchRefusedError('the document can’t be fetched', { cause })));
+    asked.end();
+  });
+}
+
+async function readLimited(response: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > bytesMax) {
+      response.destroy();
+      throw new FetchRefusedError(`the document is longer than ${bytesMax} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function lookupAll(host: string, options: LookupOptions): Promise<LookupAddress[]> {
+  return new Promise((resolve, reject) => {
+    dnsLookup(host, { ...options, all: true }, (error, addresses) => (error ? reject(error) : resolve(addresses)));
+  });
+}
+
+/** Name resolution can't be aborted; it can be left behind. */
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(new FetchRefusedError('the document took too long')), { once: true });
+    work.then(resolve, reject);
+  });
+}

@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { StateStore } from '../../api/sign-in/state-store.ts';
+
+/** What every store of sign-in's state promises (api/sign-in/state-store.ts). */
+export function authStateContract(name: string, make: () => StateStore | Promise<StateStore>): void {
+  describe(`sign-in's state in ${name}`, () => {
+    let store: StateStore;
+    beforeAll(async () => {
+      store = await make();
+    });
+    afterAll(async () => {
+      await store.close();
+    });
+    const life = { lifeSeconds: 60 };
+
+    test('an entry is found as it was put, and only under its kind', async () => {
+      const id = randomUUID();
+      const payload = { text: 'ü🚲"', list: [1, null, { a: true }], 'm:x': 'no mark' };
+      await store.put('A', id, payload, life);
+      expect(await store.find('A', id)).toEqual({ payload, marks: {} });
+      expect(await store.find('B', id)).toBeNull();
+      expect(await store.find('A', `${id}x`)).toBeNull();
+    });
+
+    test('what is found is a copy', async () => {
+      const id = randomUUID();
+      const payload = { list: [1] };
+      await store.put('A', id, payload, life);
+      payload.list.push(2);
+      ((await store.find('A', id))!.payload.list as number[]).push(3);
+      expect((await store.find('A', id))!.payload).toEqual({ list: [1] });
+    });
+
+    test('an entry is gone when its life is over', async () => {
+      const id = randomUUID();
+      await store.put('A', id, {}, { lifeSeconds: 0.2, account: id });
+      expect(await store.find('A', id)).not.toBeNull();
+      await sleep(300);
+      expect(await store.find('A', id)).toBeNull();
+      expect(await store.take('A', id)).toBeNull();
+      expect(await store.mark('A', id, { x: '1' }, {})).toBe(false);
+      expect(await store.find('A', id)).toBeNull();
+      expect(await store.ofAccount(id)).toEqual([]);
+    });
+
+    test('an entry that is extended lives on, and one that is gone does not come back', async () => {
+      const id = randomUUID();
+      await store.put('A', id, { n: 1 }, { lifeSeconds: 0.3 });
+      await store.extend('A', id, 60);
+      await store.extend('A', `${id}x`, 60);
+      await sleep(400);
+      expect((await store.find('A', id))?.payload).toEqual({ n: 1 });
+      expect(await store.find('A', `${id}x`)).toBeNull();
+    });
+
+    test('an entry put again is the new one, without marks', async () => {
+      const id = randomUUID();
+      await store.put('A', id, { n: 1 }, life);
+      await store.mark('A', id, { x: '1' }, {});
+      await store.put('A', id, { n: 2 }, life);
+      expect(await store.find('A', id)).toEqual({ payload: { n: 2 }, marks: {} });
+    });
+
+    test('of many who take an entry one gets it', async () => {
+      const id = randomUUID();
+      await store.put('A', id, { n: 1 }, life);
+      const taken = await Promise.all(Array.from({ length: 8 }, () => store.take('A', id)));
+      expect(taken.filter((entry) => entry !== null)).toEqual([{ payload: { n: 1 }, marks: {} }]);
+      expect(await store.find('A', id)).toBeNull();
+    });
+
+    test('of many who mark an entry with the same expectation one succeeds', async () => {
+      const id = randomUUID();
+      await store.put('A', id, {}, life);
+      const first = await Promise.all(
+        Array.from({ length: 8 }, (_, i) => store.mark('A', id, { by: `${i}` }, { by: null })),
+      );
+      expect(first.filter(Boolean)).toHaveLength(1);
+      const by = (await store.find('A', id))!.marks.by!;
+      const second = await Promise.all(
+        Array.from({ length: 8 }, (_, i) => store.mark('A', id, { by: `again ${i}` }, { by })),
+      );
+      expect(second.filter(Boolean)).toHaveLength(1);
+    });
+
+    test('marks are set and removed together, or not at all', async () => {
+      const id = randomUUID();
+      await store.put('A', id, { p: 'x' }, life);
+      expect(await store.mark('A', id, { a: '', b: '-', c: '=' }, { a: null })).toBe(true);
+      expect(await store.mark('A', id, { a: '2', b: null }, { a: '', c: 'other' })).toBe(false);
+      expect(await store.mark('A', id, { a: '2', b: null }, { b: '-', d: null })).toBe(true);
+      expect(await store.find('A', id)).toEqual({ payload: { p: 'x' }, marks: { a: '2', c: '=' } });
+      expect(await store.mark('A', randomUUID(), { a: '1' }, {})).toBe(false);
+    });
+
+    test('removing a grant removes what was put under it, and nothing else', async () => {
+      const [grant, other] = [randomUUID(), randomUUID()];
+      await store.put('Code', `${grant}1`, {}, { ...life, grant });
+      await store.put('Token', `${grant}2`, {}, { ...life, grant });
+      await store.put('Token', other, {}, { ...life, grant: other });
+      await store.put('Token', `${other}2`, {}, life);
+      await store.removeGrant(grant);
+      await store.removeGrant(randomUUID());
+      expect(await store.find('Code', `${grant}1`)).toBeNull();
+      expect(await store.find('Token', `${grant}2`)).toBeNull();
+      expect(await store.find('Token', other)).not.toBeNull();
+      expect(await store.find('Token', `${other}2`)).not.toBeNull();
+    });
+
+    test('an account finds its own entries, and no longer those put for another since, or removed', async () => {
+      const [account, other] = [randomUUID(), randomUUID()];
+      await store.put('Session', `${account}:1`, { n: 1 }, { ...life, account });
+      await store.put('Grant', `${account}:2`, { n: 2 }, { ...life, account });
+      await store.put('Session', `${account}:3`, { n: 3 }, { ...life, account });
+      await store.put('Session', `${account}:4`, { n: 4 }, { ...life, account });
+      await store.put('Session', `${account}:3`, { n: 3 }, { ...life, account: other });
+      await store.remove('Session', `${account}:4`);
+      const found = await store.ofAccount(account);
+      expect(found.sort((a, b) => a.id.localeCompare(b.id))).toEqual([
+        { kind: 'Session', id: `${account}:1`, payload: { n: 1 }, marks: {} },
+        { kind: 'Grant', id: `${account}:2`, payload: { n: 2 }, marks: {} },
+      ]);
+      const accounts = new Set<string>();
+      for await (const each of store.accounts()) accounts.add(each);
+      expect(accounts).toContain(account);
+      expect(accounts).toContain(other);
+    });
+
+    test('a counter adds up within its window, and a reading adds nothing', async () => {
+      const name = randomUUID();
+      expect(await store.count(name, 1000, 0)).toBe(0);
+      expect(await store.count(name, 1000, 1)).toBe(1);
+      expect(await store.count(name, 1000, 2)).toBe(3);
+      expect(await store.count(name, 1000, 0)).toBe(3);
+      const short = randomUUID();
+      await store.count(short, 1, 5);
+      await sleep(1100);
+      expect(await store.count(short, 1, 1)).toBe(1);
+    });
+  });
+}

@@ -1,0 +1,116 @@
+import { csrfOf, newPkce, type Pkce, TestBrowser } from './test-browser.ts';
+
+export const callback = 'http://127.0.0.1:9/callback';
+
+export interface Client {
+  client_id: string;
+  client_secret?: string;
+}
+
+export async function register(origin: string, metadata: object = {}): Promise<Client> {
+  const response = await fetch(`${origin}/oauth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      client_name: 'Test app',
+      redirect_uris: [callback],
+      token_endpoint_auth_method: 'none',
+      ...metadata,
+    }),
+  });
+  if (response.status !== 201) throw new Error(`registration: ${response.status} ${await response.text()}`);
+  return (await response.json()) as Client;
+}
+
+export function authorizeUrl(origin: string, client: Client, pkce: Pkce, more: Record<string, string> = {}): string {
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: client.client_id,
+    redirect_uri: callback,
+    code_challenge: pkce.challenge,
+    code_challenge_method: 'S256',
+    state: 'the-state',
+    ...more,
+  });
+  for (const [name, value] of Object.entries(more)) if (value === '') query.delete(name);
+  return `${origin}/oauth/authorize?${query}`;
+}
+
+/** Signs in and consents where asked; the address that the browser is sent to at the end. */
+export async function approve(browser: TestBrowser, url: string, rider = 'rider-ada'): Promise<URL> {
+  let at = await browser.open(url);
+  for (let pages = 0; pages < 5; pages++) {
+    if (at.page === '') return new URL(at.url);
+    const form: Record<string, string> = at.page.includes('value="pick"')
+      ? { csrf: csrfOf(at.page), do: 'pick', rider }
+      : { csrf: csrfOf(at.page), do: 'allow' };
+    const next = await browser.follow(await browser.post(at.url, form));
+    const page = next.response.headers.has('location') ? '' : await next.response.text();
+    if (page !== '' && next.url === at.url) throw new Error(`no way on: ${next.response.status} ${page}`);
+    at = { ...next, page };
+  }
+  throw new Error('pages without end');
+}
+
+export async function tokenRequest(origin: string, form: Record<string, string>, headers: Record<string, string> = {}) {
+  const response = await fetch(`${origin}/oauth/token`, { method: 'POST', body: new URLSearchParams(form), headers });
+  return { status: response.status, headers: response.headers, body: (await response.json()) as TokenAnswer };
+}
+
+export interface TokenAnswer {
+  access_token: string;
+  refresh_token: string;
+  token_type: string;
+  expires_in: number;
+  scope: string;
+  error?: string;
+  error_description?: string;
+}
+
+export interface SignedIn {
+  client: Client;
+  code: string;
+  pkce: Pkce;
+  tokens: TokenAnswer;
+}
+
+export async function codeFor(origin: string, client: Client, more: Record<string, string> = {}, rider?: string) {
+  const pkce = newPkce();
+  const end = await approve(new TestBrowser(origin), authorizeUrl(origin, client, pkce, more), rider);
+  const code = end.searchParams.get('code');
+  if (code === null) throw new Error(`no code: ${end.href}`);
+  return { code, pkce };
+}
+
+export const redeem = (
+  origin: string,
+  client: Client,
+  code: string,
+  verifier: string,
+  more: Record<string, string> = {},
+) =>
+  tokenRequest(origin, {
+    grant_type: 'authorization_code',
+    client_id: client.client_id,
+    code,
+    code_verifier: verifier,
+    redirect_uri: callback,
+    ...more,
+  });
+
+export const refresh = (origin: string, client: Client, token: string, more: Record<string, string> = {}) =>
+  tokenRequest(origin, { grant_type: 'refresh_token', client_id: client.client_id, refresh_token: token, ...more });
+
+/** The whole flow with a registered public client. */
+export async function signedIn(origin: string, rider?: string): Promise<SignedIn> {
+  const client = await register(origin);
+  const { code, pkce } = await codeFor(origin, client, {}, rider);
+  const { status, body } = await redeem(origin, client, code, pkce.verifier);
+  if (status !== 200) throw new Error(`token endpoint: ${status} ${JSON.stringify(body)}`);
+  return { client, code, pkce, tokens: body };
+}
+
+export async function nights(baseUrl: string, token: string): Promise<{ status: number; rider?: string }> {
+  const response = await fetch(`${baseUrl}/me/nights`, { headers: { authorization: `Bearer ${token}` } });
+  return { status: response.status, ...(response.ok && ((await response.json()) as { rider: string })) };
+}

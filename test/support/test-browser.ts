@@ -1,0 +1,92 @@
+import { createHash, randomBytes } from 'node:crypto';
+
+interface Cookie {
+  value: string;
+  path: string;
+}
+
+/** What a browser without script does, on one origin: cookies by path, redirects by hand, forms. */
+export class TestBrowser {
+  readonly #cookies = new Map<string, Cookie>();
+  readonly #origin: string;
+  /** Sent with every request. */
+  readonly headers: Record<string, string>;
+  constructor(origin: string, headers: Record<string, string> = {}) {
+    this.#origin = origin;
+    this.headers = headers;
+  }
+
+  cookieNames(): string[] {
+    return [...this.#cookies.keys()].map((key) => key.split(' ')[0]!);
+  }
+
+  dropCookies(): void {
+    this.#cookies.clear();
+  }
+
+  /** Follows no redirect. */
+  async get(url: string, headers: Record<string, string> = {}): Promise<Response> {
+    return await this.#send(url, { headers });
+  }
+
+  async post(url: string, form: Record<string, string>, headers: Record<string, string> = {}): Promise<Response> {
+    const body = new URLSearchParams(form);
+    return await this.#send(url, { method: 'POST', body, headers: { 'sec-fetch-site': 'same-origin', ...headers } });
+  }
+
+  /** Follows redirects within the origin, to the first page or the first redirect elsewhere. */
+  async follow(response: Response): Promise<{ url: string; response: Response }> {
+    let [at, seen] = [response.url, response];
+    for (let hops = 0; hops < 20; hops++) {
+      const location = seen.headers.get('location');
+      if (location === null) return { url: at, response: seen };
+      at = new URL(location, at).href;
+      if (new URL(at).origin !== this.#origin || URL.parse(at)?.pathname === '/callback')
+        return { url: at, response: seen };
+      seen = await this.get(at);
+    }
+    throw new Error('redirects without end');
+  }
+
+  async open(url: string): Promise<{ url: string; response: Response; page: string }> {
+    const found = await this.follow(await this.get(url));
+    return { ...found, page: found.response.headers.has('location') ? '' : await found.response.text() };
+  }
+
+  async #send(url: string, init: RequestInit): Promise<Response> {
+    const target = new URL(url, this.#origin);
+    const cookies = [...this.#cookies]
+      .filter(([, { path }]) => path === '/' || target.pathname === path || target.pathname.startsWith(`${path}/`))
+      .map(([key, { value }]) => `${key.split(' ')[0]}=${value}`);
+    const headers = { ...this.headers, ...(cookies.length > 0 && { cookie: cookies.join('; ') }), ...init.headers };
+    const response = await fetch(target, { ...init, headers, redirect: 'manual' });
+    for (const line of response.headers.getSetCookie()) this.#keep(line);
+    return response;
+  }
+
+  #keep(line: string): void {
+    const [pair, ...attributes] = line.split(';').map((part) => part.trim());
+    const [name, value] = [pair!.slice(0, pair!.indexOf('=')), pair!.slice(pair!.indexOf('=') + 1)];
+    const attribute = (wanted: string): string | undefined =>
+      attributes.find((each) => each.toLowerCase().startsWith(`${wanted}=`))?.slice(wanted.length + 1);
+    const path = attribute('path') ?? '/';
+    const expires = attribute('expires');
+    if (value === '' || (expires !== undefined && Date.parse(expires) < Date.now()))
+      this.#cookies.delete(`${name} ${path}`);
+    else this.#cookies.set(`${name} ${path}`, { value, path });
+  }
+}
+
+/** The hidden CSRF token of a page of ours. */
+export function csrfOf(page: string): string {
+  return /name="(?:csrf|xsrf)" value="([^"]+)"/.exec(page)?.[1] ?? '';
+}
+
+export interface Pkce {
+  verifier: string;
+  challenge: string;
+}
+export function newPkce(): Pkce {
+  const verifier = randomBytes(32).toString('base64url');
+  return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
+}
