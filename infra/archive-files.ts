@@ -38,6 +38,11 @@ export async function listTopicFiles(folder: string): Promise<ArchiveFile[][] | 
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw new ArchiveError(`Cannot read the archive's folder ${folder}: ${(error as Error).message}`, { cause: error });
   }
+  return filesByPartition(folder, names);
+}
+
+/** A folder's archive files by partition, in the order of their offsets. Throws ArchiveError for a file misnamed. */
+export function filesByPartition(folder: string, names: readonly string[]): ArchiveFile[][] {
   const partitions: ArchiveFile[][] = [];
   for (const name of names) {
     // Other tools leave checksums and notes beside their files.
