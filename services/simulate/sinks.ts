@@ -1,3 +1,4 @@
+import type { ArchiveWriter } from '../../infra/archive-writer.ts';
 import type { LogPublisher, PublishedRecord } from '../../projector/log-publisher.ts';
 import { encodeValue } from '../../schemas/codec.ts';
 import { type TopicName, topicNames } from '../../schemas/records.ts';
@@ -13,15 +14,6 @@ export interface RecordSink {
   close(): Promise<void>;
 }
 
-/** The part of an archive's writer that is needed here (infra/archive-writer.ts). */
-export interface ArchiveAppender {
-  append(
-    topic: TopicName,
-    record: Pick<SimulatedRecord, 'key' | 'value' | 'timestampMs'> & { partition: number; offset: number },
-  ): Promise<void> | undefined;
-  close(): Promise<void>;
-}
-
 const archivePartitions: Record<TopicName, number> = {
   metros: 1,
   districts: 1,
@@ -34,42 +26,54 @@ const archivePartitions: Record<TopicName, number> = {
 };
 
 /** To an archive, with offsets from 0. */
-export function archiveSink(writer: ArchiveAppender): RecordSink {
+export function archiveSink(writer: ArchiveWriter): RecordSink {
   const nextOffsets = new Map(topicNames.map((topic) => [topic, Array<number>(archivePartitions[topic]).fill(0)]));
+  // Those that stay empty are there too: a reader learns the number of partitions from the files.
+  for (const [topic, offsets] of nextOffsets) for (const p of offsets.keys()) writer.addPartition(topic, p, 0);
   return {
     add({ topic, key, value, timestampMs }) {
       const offsets = nextOffsets.get(topic)!;
       const partition = offsets.length === 1 ? 0 : tagOf(key) % offsets.length;
       return writer.append(topic, { partition, offset: offsets[partition]!++, timestampMs, key, value });
     },
-    flush: async () => {},
+    flush: async () => writer.flush(),
     close: () => writer.close(),
   };
 }
 
 const batchRecordsMax = 5_000;
 
-/** To Kafka, some thousands of records at a time. */
+/** To Kafka, some thousands of records at a time; the next are made while those are on their way. */
 export function kafkaSink(publisher: LogPublisher): RecordSink {
   let batches = new Map<TopicName, PublishedRecord[]>();
   let count = 0;
-  const flush = async (): Promise<void> => {
+  /** One batch after the other: records of a partition keep their order. */
+  let onItsWay: Promise<unknown> = Promise.resolve();
+  const send = (): void => {
     const full = batches;
     batches = new Map();
     count = 0;
-    await Promise.all([...full].map(([topic, records]) => publisher.publish(topic, records)));
+    onItsWay = onItsWay.then(() => Promise.all([...full].map(([topic, records]) => publisher.publish(topic, records))));
+    // Whoever waits next hears of a failure.
+    onItsWay.catch(() => {});
   };
   return {
     add(record) {
       const { topic, key, timestampMs } = record;
       const batch = batches.get(topic) ?? [];
       if (batch.push({ key, timestampMs, value: encoded(record) }) === 1) batches.set(topic, batch);
-      return ++count >= batchRecordsMax ? flush() : undefined;
+      if (++count < batchRecordsMax) return undefined;
+      const before = onItsWay;
+      send();
+      return before.then(() => {});
     },
-    flush,
+    async flush() {
+      send();
+      await onItsWay;
+    },
     async close() {
-      await flush();
-      await publisher.close();
+      send();
+      await onItsWay.finally(() => publisher.close());
     },
   };
 }

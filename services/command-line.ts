@@ -1,0 +1,168 @@
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { type ExitCode, type Io, UsageError } from './io.ts';
+import { loadSettings, type Settings, SettingsError } from './settings.ts';
+import { defaultSizes, sizeLimits } from './simulate/sizes.ts';
+import type { SimulateCommandOptions } from './simulate.ts';
+
+const exitCodes = `
+Exit codes:
+  0  done
+  1  it failed, or found what it was asked to look for
+  2  wrong usage or settings: each is named on a line of its own
+
+Settings are environment variables: see the README.`;
+
+/** The command line. Actions are loaded when they run, so that --help stays quick. */
+export function commandLine(io: Io, env: Readonly<Record<string, string | undefined>>): Command {
+  const program = new Command('ride-calendar');
+  program
+    .description('Which group bike rides meet tonight: an event log folded into ready-made answers.')
+    .usage('<command> [options]')
+    .addHelpText('after', exitCodes)
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => io.out(text.trimEnd()), writeErr: (text) => io.err(text.trimEnd()) });
+
+  /** A command with --json, its example, and an action that gets the settings. Subcommands inherit the overrides. */
+  const command = <Options extends object>(
+    parent: Command,
+    usage: string,
+    description: string,
+    examples: readonly string[],
+    run: (options: Options, settings: Settings, args: string[]) => Promise<ExitCode>,
+  ): Command =>
+    parent
+      .command(usage)
+      .description(description)
+      .option('--json', 'one line of JSON for scripts')
+      .addHelpText('after', `\nExample${examples.length > 1 ? 's' : ''}:\n${examples.map((e) => `  ${e}`).join('\n')}`)
+      .addHelpText('after', exitCodes)
+      .action(async (...received: unknown[]) => {
+        const self = received.pop() as Command;
+        received.pop();
+        lastExit = await run(self.opts<Options>(), loadSettings(env), received as string[]);
+      });
+
+  command(
+    program,
+    'start',
+    'Runs projector, API and authorization server in one process. On its own: a sample archive, views in memory.',
+    ['ride-calendar start', 'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 ride-calendar start'],
+    async (_, settings) => server('./start.ts', 'runStart', settings),
+  );
+  command(
+    program,
+    'api',
+    'Runs the read API and the authorization server. Needs REDIS_URL.',
+    ['REDIS_URL=redis://127.0.0.1:6379 ride-calendar api'],
+    async (_, settings) => server('./api.ts', 'runApi', settings),
+  );
+  command(
+    program,
+    'projector',
+    'Folds the event log into views. Needs REDIS_URL, and KAFKA_BROKERS or ARCHIVE_DIR.',
+    ['KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 ride-calendar projector'],
+    async (_, settings) => server('./projector.ts', 'runProjector', settings),
+  );
+  command(
+    program,
+    'topics',
+    'Creates the event log’s topics, or says how they differ from what they should be. Needs KAFKA_BROKERS.',
+    ['KAFKA_BROKERS=127.0.0.1:9092 ride-calendar topics', 'KAFKA_BROKERS=… ride-calendar topics --check --json'],
+    async (options, settings) => (await import('./topics.ts')).runTopics(options, settings, io),
+  )
+    .option('--check', 'only look: create nothing')
+    .addOption(wholeOption('--partitions <n>', 'of riders, rides, nights, attendance and relations alike', 1, 1000))
+    .addOption(wholeOption('--replication-factor <n>', 'of topics to create (default: the broker’s)', 1, 9));
+  simulateOptions(
+    command(
+      program,
+      'simulate',
+      'Publishes a made-up calendar, and then a believable stream of changes, to Kafka or to an archive. Never use it on ' +
+        'a log that serves real riders: its developer keys can be worked out from the seed.',
+      [
+        'KAFKA_BROKERS=127.0.0.1:9092 ride-calendar simulate --rate 20',
+        'ride-calendar simulate --archive ./sample --seed 7 --count 1000',
+        'ride-calendar simulate --archive ./big --riders 130000 --rides 2000',
+      ],
+      async (options: SimulateCommandOptions, settings) =>
+        (await import('./simulate.ts')).runSimulate(options, settings, io),
+    ),
+  );
+  return program;
+}
+
+let lastExit: ExitCode = 0;
+
+/** Runs one of the long-running commands, until it has been told to end. */
+async function server(file: string, name: string, settings: Settings): Promise<ExitCode> {
+  const module = (await import(file)) as Record<string, (settings: Settings) => Promise<void>>;
+  await module[name]!(settings);
+  return process.exitCode === 1 || process.exitCode === 2 ? process.exitCode : 0;
+}
+
+function simulateOptions(command: Command): void {
+  const size = (name: keyof typeof defaultSizes, placeholder: string, what: string): void => {
+    const [min, max] = sizeLimits[name];
+    command.addOption(wholeOption(`--${name} <${placeholder}>`, what, min, max).default(defaultSizes[name]));
+  };
+  size('metros', 'n', 'metros, each with its time zone and districts');
+  size('rides', 'n', 'rides, weekly and one-off');
+  size('riders', 'n', 'riders; about one in five answers to a night each day');
+  size('days', 'n', 'days of nights, a third of them past');
+  size('seed', 'n', 'the same seed, sizes and day make the same records');
+  command
+    .addOption(
+      new Option('--rate <n>', 'changes a second once the calendar is there; 0: as fast as possible')
+        .default(5)
+        .argParser(rateOf),
+    )
+    .addOption(wholeOption('--count <n>', 'changes to make (default: until Ctrl-C; to an archive: 0)', 0, 1e12))
+    .option('--archive <dir>', 'write to a new or empty folder instead of Kafka');
+}
+
+function wholeOption(flags: string, description: string, min: number, max: number): Option {
+  return new Option(flags, description).argParser((text) => {
+    const value = Number(text);
+    if (/^\d{1,15}$/.test(text) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`Want a whole number from ${min} to ${max}.`);
+  });
+}
+
+function rateOf(text: string): number {
+  const value = Number(text);
+  if (/^\d{1,7}(\.\d{1,3})?$/.test(text)) return value;
+  throw new InvalidArgumentError('Want a number of changes a second, such as 20 or 0.5, or 0.');
+}
+
+/** Runs one command line; resolves to its exit code. Never throws. */
+export async function runCli(args: readonly string[], io: Io, env: typeof process.env): Promise<number> {
+  lastExit = 0;
+  try {
+    const program = commandLine(io, env);
+    if (args.length === 0) program.help({ error: true });
+    await program.parseAsync(args, { from: 'user' });
+    return lastExit;
+  } catch (error) {
+    // Commander has said what is wrong by now; help that was asked for is no failure.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (error instanceof SettingsError) {
+      for (const line of error.lines) io.err(line);
+      return 2;
+    }
+    if (error instanceof UsageError) {
+      io.err(error.message);
+      return 2;
+    }
+    io.err(env.LOG_LEVEL === 'debug' && error instanceof Error ? (error.stack ?? error.message) : messageOf(error));
+    return 1;
+  }
+}
+
+/** An error and what caused it, in one line. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const message = error.message || error.name;
+  return error.cause instanceof Error && !message.includes(error.cause.message)
+    ? `${message}: ${messageOf(error.cause)}`
+    : message;
+}

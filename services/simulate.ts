@@ -1,0 +1,169 @@
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import { dayText } from '../schemas/days.ts';
+import { defaultTopicPrefix, type TopicName, topicNames } from '../schemas/records.ts';
+import { needEmptyFolder } from './empty-folder.ts';
+import { type ExitCode, type Io, needKafka, UsageError } from './io.ts';
+import { makeLogger } from './logger.ts';
+import { showProgress } from './progress.ts';
+import type { Settings } from './settings.ts';
+import { type Simulation, simulation, steppingClock } from './simulate/simulation.ts';
+import { archiveSink, kafkaSink, type RecordSink } from './simulate/sinks.ts';
+import type { SimulatedRecord } from './simulate/world.ts';
+
+export interface SimulateCommandOptions {
+  metros: number;
+  rides: number;
+  riders: number;
+  days: number;
+  seed: number;
+  /** Changes a second; 0: as fast as possible. */
+  rate: number;
+  /** Changes after the initial calendar. Absent: none to an archive, without an end to Kafka. */
+  count?: number;
+  /** A new or empty folder. Absent: to Kafka. */
+  archive?: string;
+  json?: boolean;
+}
+
+const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+/** Records after which the process looks at its signals. */
+const breath = 2_000;
+
+/**
+ * Publishes a made-up calendar around today (or NOW) and then a stream of changes. To an archive, and to Kafka where
+ * NOW is given, the same options on the same day make the same records; else changes carry the time they are made at.
+ */
+export async function runSimulate(options: SimulateCommandOptions, settings: Settings, io: Io): Promise<ExitCode> {
+  const today = Math.floor((settings.nowMs ?? Date.now()) / dayMs);
+  const made = simulation({ ...options, today });
+  const sink = await openSink(options, settings);
+  const tally = new Tally(sink);
+  const sample = { developerKey: made.developerKey, rider: made.rider, today: dayText(today) };
+  try {
+    await publishInitial(made, tally, io);
+    if (!options.json && !io.signal.aborted) {
+      io.out(`A calendar around ${sample.today}: ${tally.text()}`);
+      io.out(`Developer key: ${sample.developerKey}`);
+      io.out(`Rider with nights, friends and flags: ${sample.rider}`);
+    }
+    const initial = tally.total;
+    const limit = options.count ?? (options.archive === undefined ? Number.POSITIVE_INFINITY : 0);
+    const live = options.archive === undefined && settings.nowMs === null;
+    const stepMs = Number.isFinite(limit) ? hourMs / Math.max(1, limit) : 1_000 / (options.rate || 1_000);
+    const clock = live ? Date.now : steppingClock(today, stepMs);
+    // An archive is read when it is there: its changes need no pace.
+    const rate = options.archive === undefined ? options.rate : 0;
+    await publishChanges(made, tally, { clock, limit, rate }, io);
+    const changes = tally.total - initial;
+    if (options.json) io.out(JSON.stringify({ ...sample, records: tally.total, changes, topics: tally.topics() }));
+    else if (limit > 0) io.out(`${changes} changes`);
+  } finally {
+    await sink.close();
+  }
+  return 0;
+}
+
+async function openSink(options: SimulateCommandOptions, settings: Settings): Promise<RecordSink> {
+  if (options.archive !== undefined) {
+    await needEmptyFolder(options.archive, 'simulate --archive');
+    const { archiveWriter } = await import('../infra/archive-writer.ts');
+    return archiveSink(archiveWriter({ dir: options.archive, prefix: defaultTopicPrefix, codec: 'deflate' }));
+  }
+  const kafka = needKafka(settings, 'simulate without --archive');
+  const [{ ensureTopics }, { kafkaPublisher }] = await Promise.all([
+    import('../infra/kafka-topics.ts'),
+    import('../infra/kafka-publisher.ts'),
+  ]);
+  const { topicPrefix } = kafka;
+  const log = makeLogger(settings);
+  // A broker may make topics that are written to, but not with the settings that they need.
+  const reports = await ensureTopics({ kafka, topicPrefix, create: false, log });
+  const missing = reports.filter(({ state }) => state === 'missing').map(({ topic }) => topic);
+  if (missing.length > 0) {
+    throw new UsageError(
+      `Cannot run simulate: no topic ${missing.join(', ')}; run "ride-calendar topics" to make them`,
+    );
+  }
+  return kafkaSink(kafkaPublisher({ kafka, topicPrefix, log }));
+}
+
+/** Counts what goes through. */
+class Tally {
+  total = 0;
+  readonly #sink: RecordSink;
+  readonly #counts = new Map<TopicName, number>();
+
+  constructor(sink: RecordSink) {
+    this.#sink = sink;
+  }
+
+  add(record: SimulatedRecord): Promise<void> | undefined {
+    this.total++;
+    this.#counts.set(record.topic, (this.#counts.get(record.topic) ?? 0) + 1);
+    return this.#sink.add(record);
+  }
+
+  flush(): Promise<void> {
+    return this.#sink.flush();
+  }
+
+  topics(): Record<string, number> {
+    return Object.fromEntries(topicNames.map((topic) => [topic, this.#counts.get(topic) ?? 0]));
+  }
+
+  text(): string {
+    return Object.entries(this.topics())
+      .map(([topic, count]) => `${topic} ${count}`)
+      .join(', ');
+  }
+}
+
+async function publishInitial(made: Simulation, tally: Tally, io: Io): Promise<void> {
+  const progress = await showProgress(io, 'Calendar', 100);
+  try {
+    for (const record of made.initial((done) => progress.update(Math.floor(done * 100)))) {
+      if (io.signal.aborted) return;
+      await tally.add(record);
+      if (tally.total % breath === 0) await setImmediate();
+    }
+    await tally.flush();
+  } finally {
+    progress.stop();
+  }
+}
+
+interface Pace {
+  clock: () => number;
+  limit: number;
+  /** A second; 0: as fast as possible. */
+  rate: number;
+}
+
+async function publishChanges(made: Simulation, tally: Tally, { clock, limit, rate }: Pace, io: Io): Promise<void> {
+  if (limit === 0 || io.signal.aborted) return;
+  const progress = await showProgress(io, 'Changes', Number.isFinite(limit) ? limit : null);
+  const changes = made.changes(clock)[Symbol.iterator]();
+  const startMs = performance.now();
+  try {
+    for (let count = 0; count < limit && !io.signal.aborted; count++) {
+      // The wait comes first: a change is made, and stamped, when it is due.
+      const waitMs = rate === 0 ? 0 : startMs + (count * 1_000) / rate - performance.now();
+      if (waitMs > 0) {
+        await tally.flush();
+        await pause(waitMs, io.signal);
+        if (io.signal.aborted) break;
+      } else if (count % breath === 0) await setImmediate();
+      await tally.add(changes.next().value!);
+      progress.update(count + 1);
+    }
+    await tally.flush();
+  } finally {
+    progress.stop();
+  }
+}
+
+/** Resolves after a time, or as soon as the command shall end. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await setTimeout(ms, undefined, { signal }).catch(() => {});
+}
