@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Admin } from '@platformatic/kafka';
 import { clientOptions, type KafkaConnection } from './kafka-client.ts';
 import { describe, type KafkaLog } from './kafka-retry.ts';
 
 const commitEveryMs = 5_000;
+const closeWaitMs = 2_000;
 
 /**
  * Commits positions to a consumer group that has no members, so that Kafka's own tools show the service's lag. Nobody
@@ -19,7 +21,7 @@ export class GroupPositions {
 
   /** `group` null: does nothing. */
   constructor(kafka: KafkaConnection, group: string | null, log: KafkaLog) {
-    this.#admin = group === null ? null : new Admin({ ...clientOptions(kafka), retries: 0 });
+    this.#admin = group === null ? null : new Admin({ ...clientOptions(kafka), retries: 5, retryDelay: 200 });
     this.#group = group ?? '';
     this.#log = log;
     this.#timer = this.#admin && setInterval(() => void this.#commit(), commitEveryMs).unref();
@@ -57,7 +59,8 @@ export class GroupPositions {
   async close(): Promise<void> {
     if (!this.#admin) return;
     clearInterval(this.#timer!);
-    await this.#commit();
+    // Not worth waiting for a broker that is away.
+    await Promise.race([this.#commit(), sleep(closeWaitMs, undefined, { ref: false })]);
     await this.#admin.close();
   }
 }

@@ -1,7 +1,9 @@
 import kafkajs, { type Message, type Producer } from 'kafkajs';
+import { MissingTopicsError } from '../projector/event-log.ts';
 import type { KafkaConnection } from './kafka-client.ts';
+import { KafkaCluster } from './kafka-cluster.ts';
 import { kafkaJs } from './kafka-js.ts';
-import { describe, type KafkaLog } from './kafka-retry.ts';
+import { describe, type KafkaLog, retry } from './kafka-retry.ts';
 
 const recordsMax = 5_000;
 /** kafkajs puts a send's records of one partition into one batch, and brokers take batches of 1 MiB by default. */
@@ -15,9 +17,15 @@ const recordOverheadBytes = 32;
  */
 export class KafkaProducer {
   readonly #producer: Producer;
+  readonly #cluster: KafkaCluster;
+  readonly #log: KafkaLog;
+  readonly #closed = new AbortController();
+  readonly #known = new Set<string>();
   #connected: Promise<void> | null = null;
 
   constructor(kafka: KafkaConnection, log: KafkaLog) {
+    this.#cluster = new KafkaCluster(kafka);
+    this.#log = log;
     this.#producer = kafkaJs(kafka, log).producer({
       idempotent: true,
       // Order: with several requests on their way one may overtake another that is tried again.
@@ -28,8 +36,9 @@ export class KafkaProducer {
     });
   }
 
-  /** Throws what no waiting mends, such as a missing topic or a record that is too large. */
+  /** Throws what no waiting mends: MissingTopicsError, or for example a record that is too large. */
   async send(topic: string, messages: readonly Message[], compression: 'none' | 'zstd' = 'zstd'): Promise<void> {
+    await this.#assertExists(topic);
     this.#connected ??= this.#producer.connect();
     await this.#connected;
     const type = compression === 'zstd' ? kafkajs.CompressionTypes.ZSTD : kafkajs.CompressionTypes.None;
@@ -42,8 +51,20 @@ export class KafkaProducer {
     }
   }
 
+  /** Asked once: kafkajs would wait for a topic for ever. */
+  async #assertExists(topic: string): Promise<void> {
+    if (this.#known.has(topic)) return;
+    const find = () => this.#cluster.topics([topic]);
+    const found = await retry(`Cannot publish to ${topic}`, find, { log: this.#log, signal: this.#closed.signal });
+    if (found.length === 0) {
+      throw new MissingTopicsError(`Cannot publish to ${topic}: no such topic; make it with: npx ride-calendar topics`);
+    }
+    this.#known.add(topic);
+  }
+
   async close(): Promise<void> {
-    await this.#producer.disconnect();
+    this.#closed.abort();
+    await Promise.all([this.#producer.disconnect(), this.#cluster.close()]);
   }
 }
 

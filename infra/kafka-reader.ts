@@ -65,6 +65,7 @@ export class KafkaReader {
   readonly #fetching = new Map<number, Promise<void>>();
   readonly #stop = new AbortController();
   #partitions: ReaderPartition[];
+  #finding: Promise<void> | null = null;
   #fault: { error: unknown } | null = null;
 
   constructor(
@@ -110,7 +111,15 @@ export class KafkaReader {
     }
   }
 
-  async #findLeaders(): Promise<void> {
+  /** However many ask at once, Kafka is asked once. */
+  #findLeaders(): Promise<void> {
+    this.#finding ??= this.#findLeadersNow().finally(() => {
+      this.#finding = null;
+    });
+    return this.#finding;
+  }
+
+  async #findLeadersNow(): Promise<void> {
     const leaders = await this.#handler.leaders();
     for (const partition of this.#partitions) {
       partition.leader = leaders.get(`${partition.topic}/${partition.partition}`) ?? -1;

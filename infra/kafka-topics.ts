@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
 import { type TopicName, topicNames } from '../schemas/records.ts';
 import type { KafkaConnection } from './kafka-client.ts';
@@ -107,7 +108,13 @@ export async function ensureTopics(options: TopicsOptions): Promise<TopicReport[
     const settings = await topicSettings(admin, [...there.keys()]);
     const plans = topicsPlan(topicPrefix, partitions, rejectedBytesMax(settings));
     const missing = plans.filter(({ topic }) => !there.has(topic));
-    if (create && missing.length > 0) await createTopics(admin, missing, options.replicationFactor ?? -1);
+    if (create && missing.length > 0) {
+      await createTopics(admin, missing, options.replicationFactor ?? -1);
+      await untilTopicsExist(
+        cluster,
+        missing.map(({ topic }) => topic),
+      );
+    }
     return plans.map((plan) => {
       const topic = there.get(plan.topic);
       if (topic) return report(plan, topic.leaders.length, settings.get(plan.topic)!);
@@ -127,10 +134,22 @@ async function createTopics(admin: Admin, plans: readonly TopicPlan[], replicati
     configEntries: settings.map(({ name, value }) => ({ name, value })),
   }));
   try {
-    await admin.createTopics({ topics, waitForLeaders: true });
+    await admin.createTopics({ topics, waitForLeaders: false });
   } catch (cause) {
     const names = plans.map(({ topic }) => topic).join(', ');
     throw new Error(`Cannot create the topics ${names}: ${describe(cause)}`, { cause });
+  }
+}
+
+/** A broker knows new topics, and their leaders, only after a moment. Throws when that takes more than 30 s. */
+export async function untilTopicsExist(cluster: KafkaCluster, names: readonly string[]): Promise<void> {
+  const deadlineMs = Date.now() + 30_000;
+  for (;;) {
+    const topics = await cluster.topics(names).catch(() => []);
+    if (topics.length === names.length && topics.every(({ leaders }) => !leaders.includes(-1))) return;
+    if (Date.now() > deadlineMs)
+      throw new Error(`Cannot create ${names.join(', ')}: Kafka does not know them after 30 s`);
+    await sleep(50);
   }
 }
 

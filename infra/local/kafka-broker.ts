@@ -89,6 +89,9 @@ share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
 log.cleaner.backoff.ms=200
 log.cleaner.dedupe.buffer.size=8388608
+# After a crash a broker waits for its own old session to end.
+broker.session.timeout.ms=2000
+broker.heartbeat.interval.ms=500
 num.io.threads=2
 num.network.threads=2
 background.threads=2

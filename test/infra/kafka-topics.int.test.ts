@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { ensureTopics } from '../../infra/kafka-topics.ts';
+import { TestKafka } from '../support/kafka.ts';
+
+test('topics that are missing are created as planned, and then differ in nothing', async () => {
+  await using kafka = new TestKafka();
+  const missing = await ensureTopics({ ...kafka.options, create: false });
+  expect(new Set(missing.map(({ state }) => state))).toEqual(new Set(['missing']));
+  const created = await ensureTopics(kafka.options);
+  expect(
+    created.map(({ topic, state, partitions }) => [topic.slice(kafka.topicPrefix.length), state, partitions]),
+  ).toEqual([
+    ['metros', 'created', 1],
+    ['districts', 'created', 1],
+    ['developer-keys', 'created', 1],
+    ['riders', 'created', 4],
+    ['rides', 'created', 4],
+    ['nights', 'created', 4],
+    ['attendance', 'created', 8],
+    ['relations', 'created', 8],
+    ['rejected', 'created', 1],
+  ]);
+  for (const { state, differences } of await ensureTopics(kafka.options)) {
+    expect({ state, differences }).toEqual({ state: 'as planned', differences: [] });
+  }
+});
+
+test('topics that are there are left as they are, and each setting that harms is named', async () => {
+  await using kafka = new TestKafka();
+  await kafka.createTopics({
+    partitions: 2,
+    settings: { 'cleanup.policy': 'delete', 'delete.retention.ms': '1000000000' },
+  });
+  const reports = await ensureTopics({ ...kafka.options, partitions: 2 });
+  expect(reports.find(({ topic }) => topic.endsWith('.metros'))).toEqual({
+    topic: `${kafka.topicPrefix}metros`,
+    state: 'different',
+    partitions: 2,
+    differences: [
+      { setting: 'partitions', value: '2', wanted: '1', harmful: false },
+      { setting: 'cleanup.policy', value: 'delete', wanted: 'compact', harmful: true },
+      { setting: 'min.compaction.lag.ms', value: '0', wanted: '604800000', harmful: true },
+    ],
+  });
+  expect(reports.find(({ topic }) => topic.endsWith('.rejected'))!.differences).toEqual([
+    { setting: 'retention.ms', value: '604800000', wanted: '-1', harmful: true },
+    { setting: 'max.message.bytes', value: '1048588', wanted: '4194304', harmful: true },
+  ]);
+  expect(reports.find(({ topic }) => topic.endsWith('.nights'))!.differences.map(({ setting }) => setting)).toEqual([
+    'cleanup.policy',
+    'min.compaction.lag.ms',
+  ]);
+});

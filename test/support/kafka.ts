@@ -1,0 +1,160 @@
+import kafkajs, { type Admin, type Kafka } from 'kafkajs';
+import type { KafkaConnection } from '../../infra/kafka-client.ts';
+import { KafkaCluster } from '../../infra/kafka-cluster.ts';
+import { kafkaEventLog } from '../../infra/kafka-event-log.ts';
+import { kafkaJs } from '../../infra/kafka-js.ts';
+import type { KafkaLog } from '../../infra/kafka-retry.ts';
+import { untilTopicsExist } from '../../infra/kafka-topics.ts';
+import type { SchemaRegistry } from '../../infra/schema-registry.ts';
+import type { EventLog, LogBatch, LogRecord, Position, UndecodableRecord } from '../../projector/event-log.ts';
+import { encodeValue } from '../../schemas/codec.ts';
+import { type Metro, type TopicName, topicNames } from '../../schemas/records.ts';
+import { WriterSchemas } from '../../schemas/writer-schemas.ts';
+import { freshTopicPrefix, kafkaBrokers } from './backends.ts';
+
+/** What a log said, to look at afterwards. */
+export class HeardLog implements KafkaLog {
+  readonly lines: string[] = [];
+  info = (message: string) => void this.lines.push(message);
+  warn = (message: string) => void this.lines.push(message);
+  error = (message: string) => void this.lines.push(message);
+}
+
+export interface SendOptions {
+  partition?: number;
+  compression?: kafkajs.CompressionTypes;
+  timestampMs?: number;
+}
+
+/** Kafka for one test: topics of its own, and what tests do to them. Closes itself with `await using`. */
+export class TestKafka implements AsyncDisposable {
+  readonly connection: KafkaConnection;
+  readonly topicPrefix = freshTopicPrefix();
+  readonly log = new HeardLog();
+  readonly client: Kafka;
+  readonly #opened: { close(): Promise<void> }[] = [];
+  readonly #admin: Admin;
+
+  constructor(brokers = kafkaBrokers()) {
+    this.connection = { brokers: brokers.split(','), ssl: false, sasl: null };
+    this.client = kafkaJs(this.connection, this.log);
+    this.#admin = this.client.admin();
+  }
+
+  /** What factories of infra/ take. */
+  get options() {
+    return { kafka: this.connection, topicPrefix: this.topicPrefix, log: this.log };
+  }
+
+  /** Connected once. */
+  async admin(): Promise<Admin> {
+    await this.#admin.connect();
+    return this.#admin;
+  }
+
+  /** The nine topics, `partitions` each; `settings` beside Kafka's defaults. */
+  async createTopics({ partitions = 1, settings = {} as Record<string, string> } = {}): Promise<void> {
+    const configEntries = Object.entries({ 'cleanup.policy': 'compact', ...settings });
+    const names = [...topicNames, 'rejected'].map((name) => this.topicPrefix + name);
+    await (await this.admin()).createTopics({
+      waitForLeaders: false,
+      topics: names.map((topic) => ({
+        topic,
+        numPartitions: topic.endsWith('rejected') ? 1 : partitions,
+        configEntries: configEntries.map(([setting, value]) => ({ name: setting, value })),
+      })),
+    });
+    const cluster = new KafkaCluster(this.connection);
+    await untilTopicsExist(cluster, names);
+    await cluster.close();
+  }
+
+  /** Sends some records of `metros` with the given keys, as one batch. */
+  async sendMetros(keys: readonly string[], options: SendOptions = {}) {
+    const messages = keys.map((key) => ({ key, value: metroValue(key) }));
+    await this.sendRaw('metros', messages, options);
+  }
+
+  async sendRaw(
+    topic: TopicName | 'rejected',
+    messages: { key: string | Buffer | null; value: Buffer | null }[],
+    { partition = 0, compression = kafkajs.CompressionTypes.None, timestampMs = 1_700_000_000_000 }: SendOptions = {},
+  ) {
+    const producer = this.client.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
+    await producer.connect();
+    await producer.send({
+      topic: this.topicPrefix + topic,
+      compression,
+      messages: messages.map((message) => ({ ...message, partition, timestamp: String(timestampMs) })),
+    });
+    await producer.disconnect();
+  }
+
+  eventLog(options: { registry?: SchemaRegistry | null; group?: string; checkEveryMs?: number } = {}): EventLog {
+    const { registry = null, ...rest } = options;
+    const eventLog = kafkaEventLog({
+      ...this.options,
+      writers: new WriterSchemas(),
+      registry,
+      ...rest,
+    });
+    this.#opened.push(eventLog);
+    return eventLog;
+  }
+
+  /** Follows until aborted; what came is in `records`, by offset order of each partition. */
+  follow(eventLog: EventLog, from: Position): Following {
+    const following = new Following(eventLog, from);
+    this.#opened.push({ close: () => following.stop().catch(() => undefined) });
+    return following;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const one of this.#opened.reverse()) await one.close();
+    await this.#admin.disconnect();
+  }
+}
+
+/** A follower that keeps everything. */
+export class Following {
+  readonly batches: LogBatch[] = [];
+  readonly waits: [partition: string, waiting: boolean][] = [];
+  readonly position: Position;
+  readonly done: Promise<void>;
+  readonly #stop = new AbortController();
+
+  constructor(eventLog: EventLog, from: Position) {
+    this.position = structuredClone(from);
+    const onBatch = async (batch: LogBatch) => {
+      this.batches.push(batch);
+      this.position[batch.topic][batch.partition] = batch.nextOffset;
+    };
+    const onWaiting = (topic: TopicName, partition: number, waiting: boolean) => {
+      this.waits.push([`${topic}/${partition}`, waiting]);
+    };
+    this.done = eventLog.follow(from, { onBatch, onWaiting }, this.#stop.signal);
+    this.done.catch(() => undefined);
+  }
+
+  get records(): (LogRecord | UndecodableRecord)[] {
+    return this.batches.flatMap(({ records }) => records);
+  }
+
+  /** Keys of the decodable records of `metros`, or what is wrong with the others. */
+  get metros(): string[] {
+    return this.records
+      .filter(({ topic }) => topic === 'metros')
+      .map((record) => ('key' in record ? record.key : record.undecodable));
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.done;
+  }
+}
+
+export const metroValue = (metro: string): Buffer =>
+  encodeValue('metros', { metro, name: metro, time_zone: 'Europe/Berlin', revision: 1, changed_at: 0 } satisfies Metro);
+
+export const positionAt = (partitions: number, offset = 0): Position =>
+  Object.fromEntries(topicNames.map((topic) => [topic, Array(partitions).fill(offset)])) as Position;
