@@ -1,0 +1,110 @@
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import type { Reject, RejectSink } from '../projector/event-log.ts';
+import { rejectedSchema, rejectedType } from '../schemas/avro-types.ts';
+import { defaultTopicPrefix } from '../schemas/records.ts';
+import { archiveFilePath, archiveFolder } from './archive-files.ts';
+import { readRejectedFile, rejectedFiles } from './archive-rejected.ts';
+import { readContainer } from './container-content.ts';
+import { ContainerWriter } from './container-writer.ts';
+import { OffsetSet } from './offset-set.ts';
+
+export interface ArchiveRejectSinkOptions {
+  /** The archive: bad records go to `<dir>/<prefix>rejected`. */
+  dir: string;
+  prefix?: string;
+  /** Where they go if the archive can't be written to, as one on a read-only disk. Of this archive alone. */
+  fallbackDir?: string;
+  log?: { warn(message: string): void };
+}
+
+/** An archive that was put there to be read only. */
+const unwritable = new Set(['EACCES', 'EPERM', 'EROFS']);
+
+/**
+ * Sets bad records aside in the archive, durable before `publish` resolves. What is there already, whoever wrote it, is
+ * read first: a restart publishes nothing twice.
+ */
+export function archiveRejectSink(options: ArchiveRejectSinkOptions): RejectSink {
+  const { prefix = defaultTopicPrefix } = options;
+  const folders = [options.dir, options.fallbackDir]
+    .filter((dir) => dir !== undefined)
+    .map((dir) => archiveFolder(dir, prefix, 'rejected'));
+  const published = new Map<string, OffsetSet>();
+  /** How many are there; null until they were read. */
+  let known: number | null = null;
+  let writer: ContainerWriter | null = null;
+
+  function offsetsOf({ topic, partition }: Reject): OffsetSet {
+    const place = `${topic}/${partition}`;
+    const offsets = published.get(place) ?? new OffsetSet();
+    published.set(place, offsets);
+    return offsets;
+  }
+
+  function readKnown(): number {
+    let count = 0;
+    for (const path of folders.flatMap(rejectedFiles)) {
+      for (const reject of readRejectedFile(path, prefix)) {
+        offsetsOf(reject).add(reject.offset);
+        count++;
+      }
+    }
+    return count;
+  }
+
+  return {
+    async publish(rejects) {
+      if (rejects.length === 0) return;
+      known ??= readKnown();
+      const byPlace = new Map(
+        rejects.map((reject) => [`${reject.topic}/${reject.partition}@${reject.offset}`, reject]),
+      );
+      const fresh = [...byPlace.values()].filter((reject) => !offsetsOf(reject).has(reject.offset));
+      if (fresh.length === 0) return;
+      writer ??= openWriter(folders, known, options.log);
+      writer.appendBlock(fresh.length, Buffer.concat(fresh.map(encode)));
+      writer.sync();
+      // Only now: a full disk must leave them to be published again.
+      for (const reject of fresh) offsetsOf(reject).add(reject.offset);
+    },
+    async close() {
+      writer?.close();
+      writer = null;
+    },
+  };
+}
+
+function encode({ topic, partition, offset, timestampMs, reason, raw }: Reject): Buffer {
+  const { key, value, headers } = raw;
+  return rejectedType.toBuffer({ topic, partition, offset, timestamp: timestampMs, key, value, headers, reason });
+}
+
+/** Goes on with the last file where it is like ours, else begins one; in the first folder that can be written to. */
+function openWriter(folders: string[], count: number, log: ArchiveRejectSinkOptions['log']): ContainerWriter {
+  const [folder, fallback] = folders;
+  try {
+    return openIn(folder!, count);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (fallback === undefined || !unwritable.has(code)) throw error;
+    log?.warn(`Cannot write to ${folder} (${code}): bad records go to ${fallback}`);
+    return openIn(fallback, count);
+  }
+}
+
+/** `known`: how many bad records there are, by which a new file is named. */
+function openIn(folder: string, known: number): ContainerWriter {
+  let count = known;
+  mkdirSync(folder, { recursive: true });
+  const schemaText = JSON.stringify(rejectedSchema);
+  const last = rejectedFiles(folder).at(-1);
+  const content = last === undefined ? null : readContainer(last);
+  if (last !== undefined && content && content.header.schemaText === schemaText) {
+    return ContainerWriter.resume(last, content.header, content.end);
+  }
+  // A crash came between making the file and writing its header.
+  if (last !== undefined && !content) rmSync(last);
+  let path = archiveFilePath(folder, 0, count);
+  while (existsSync(path)) path = archiveFilePath(folder, 0, ++count);
+  return ContainerWriter.create(path, schemaText, 'deflate');
+}

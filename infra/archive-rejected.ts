@@ -1,0 +1,72 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Reject } from '../projector/event-log.ts';
+import { Cursor } from '../schemas/avro-cursor.ts';
+import { compileReader } from '../schemas/avro-reader.ts';
+import { parseWriter, rejectedType } from '../schemas/avro-types.ts';
+import { defaultTopicPrefix, type TopicName } from '../schemas/records.ts';
+import { reasonOf } from '../schemas/undecodable.ts';
+import { ArchiveError, archiveFolder } from './archive-files.ts';
+import { readContainer } from './container-content.ts';
+
+/** A record of the archive's `rejected` (schemas/events/Rejected.avsc). */
+export interface RejectedRecord {
+  /** Without the prefix, as in the headers of the topic `rejected`. */
+  topic: string;
+  partition: number;
+  offset: number;
+  timestamp: number;
+  key: Buffer | null;
+  value: Buffer | null;
+  headers: Record<string, Buffer>;
+  reason: string;
+}
+
+/** The container files of an archive's folder of bad records, in the order of their names; none without a folder. */
+export function rejectedFiles(folder: string): string[] {
+  try {
+    const names = readdirSync(folder).filter((name) => name.endsWith('.avro') && !name.startsWith('.'));
+    return names.sort().map((name) => join(folder, name));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** All of an archive's bad records. Throws ArchiveError. */
+export function* archiveRejected(dir: string, prefix = defaultTopicPrefix): Generator<Reject> {
+  for (const path of rejectedFiles(archiveFolder(dir, prefix, 'rejected'))) yield* readRejectedFile(path, prefix);
+}
+
+/** The bad records of one file, whoever wrote it. Throws ArchiveError. */
+export function* readRejectedFile(path: string, prefix: string): Generator<Reject> {
+  try {
+    const content = readContainer(path);
+    if (!content) return;
+    const read = compileReader<RejectedRecord>(parseWriter(content.header.schemaText), rejectedType, { anyName: true });
+    const cursor = new Cursor();
+    for (const { count, data } of content.blocks) {
+      cursor.set(data(), 0);
+      for (let i = 0; i < count; i++) yield rejectOf(read(cursor), prefix);
+    }
+  } catch (error) {
+    if (error instanceof ArchiveError) throw error;
+    const what = error instanceof Error && error.message !== '' ? error.message : reasonOf(error);
+    throw new ArchiveError(`Cannot read the bad records in ${path}: ${what}; move the file out of the archive`, {
+      cause: error,
+    });
+  }
+}
+
+function rejectOf(record: RejectedRecord, prefix: string): Reject {
+  const { partition, offset, timestamp, key, value, headers, reason } = record;
+  const topic = record.topic.startsWith(prefix) ? record.topic.slice(prefix.length) : record.topic;
+  return {
+    topic: topic as TopicName,
+    partition,
+    offset,
+    timestampMs: timestamp,
+    reason,
+    raw: { key, value, headers },
+  };
+}
