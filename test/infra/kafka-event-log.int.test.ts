@@ -243,7 +243,7 @@ describe('faults', () => {
 
   test('records deleted before they were read stop the follower', async () => {
     await using kafka = new TestKafka();
-    await kafka.createTopics({ settings: { 'cleanup.policy': 'compact,delete' } });
+    await kafka.createTopics({ settings: { 'cleanup.policy': 'compact,delete', 'retention.ms': '-1' } });
     await kafka.sendMetros(['aa', 'bb', 'cc']);
     const topic = `${kafka.topicPrefix}metros`;
     const admin = await kafka.admin();
