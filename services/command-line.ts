@@ -88,6 +88,23 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
         (await import('./simulate.ts')).runSimulate(options, settings, io),
     ),
   );
+  const archive = program.command('archive').description('Copies the event log to an archive on disk, or back.');
+  command(
+    archive,
+    'save <dir>',
+    'Saves the log, up to its present ends, to a folder; an archive of it saved there before is gone on with. Needs KAFKA_BROKERS.',
+    ['KAFKA_BROKERS=127.0.0.1:9092 ride-calendar archive save ./backup'],
+    async (options, settings, [dir]) =>
+      (await import('./archive.ts')).runArchiveSave({ ...options, dir: dir! }, settings, io),
+  );
+  command(
+    archive,
+    'load <dir>',
+    'Publishes an archive’s records to the log’s topics, partition by partition. Needs KAFKA_BROKERS.',
+    ['KAFKA_BROKERS=127.0.0.1:9092 ride-calendar archive load ./backup'],
+    async (options, settings, [dir]) =>
+      (await import('./archive.ts')).runArchiveLoad({ ...options, dir: dir! }, settings, io),
+  ).option('--append', 'also to topics that hold records already');
   return program;
 }
 
@@ -152,6 +169,10 @@ export async function runCli(args: readonly string[], io: Io, env: typeof proces
     if (error instanceof UsageError) {
       io.err(error.message);
       return 2;
+    }
+    if (error instanceof Error && error.name === 'AbortError') {
+      io.err('Stopped before the end');
+      return 1;
     }
     io.err(env.LOG_LEVEL === 'debug' && error instanceof Error ? (error.stack ?? error.message) : messageOf(error));
     return 1;

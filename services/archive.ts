@@ -1,0 +1,97 @@
+import { KafkaCluster } from '../infra/kafka-cluster.ts';
+import { kafkaPublisher } from '../infra/kafka-publisher.ts';
+import { RejectedTopic } from '../infra/kafka-rejected-topic.ts';
+import { MissingTopicsError, type Reject } from '../projector/event-log.ts';
+import { ArchiveCopyError, archiveLoad, archiveSave, type CopyOptions, type CopyResult } from './archive-copy.ts';
+import { type ExitCode, type Io, needKafka, UsageError } from './io.ts';
+import { makeLogger } from './logger.ts';
+import { openKafkaLog } from './open-kafka-log.ts';
+import { type Progress, showProgress } from './progress.ts';
+import type { KafkaSettings, Settings } from './settings.ts';
+
+export interface ArchiveCommandOptions {
+  dir: string;
+  json?: boolean;
+}
+
+/** Saves the log in Kafka, up to its ends as they are now, to an archive; one begun before is gone on with. */
+export async function runArchiveSave(options: ArchiveCommandOptions, settings: Settings, io: Io): Promise<ExitCode> {
+  const kafka = needKafka(settings, 'archive save');
+  const log = openKafkaLog(kafka, makeLogger(settings), null);
+  try {
+    const rejected = await readRejected(kafka, settings, io);
+    await copy('Saved', options, io, (copyOptions) => archiveSave(log, rejected, options.dir, copyOptions), settings);
+  } finally {
+    await log.close();
+  }
+  return 0;
+}
+
+/** Bad records are few: they fit in memory. */
+async function readRejected(kafka: KafkaSettings, settings: Settings, io: Io): Promise<Reject[]> {
+  const rejects: Reject[] = [];
+  const cluster = new KafkaCluster(kafka);
+  try {
+    const topic = new RejectedTopic(cluster, kafka.topicPrefix, makeLogger(settings));
+    await asUsage(topic.readOn((reject) => rejects.push(reject), io.signal));
+  } finally {
+    await cluster.close();
+  }
+  return rejects;
+}
+
+/** Publishes an archive's records to the log in Kafka; `append`: also to topics that hold records. */
+export async function runArchiveLoad(
+  options: ArchiveCommandOptions & { append?: boolean },
+  settings: Settings,
+  io: Io,
+): Promise<ExitCode> {
+  const kafka = needKafka(settings, 'archive load');
+  const { topicPrefix } = kafka;
+  const logger = makeLogger(settings);
+  const log = openKafkaLog(kafka, logger, null);
+  const publisher = kafkaPublisher({ kafka, topicPrefix, log: logger });
+  try {
+    const target = { publisher, bounds: await asUsage(log.bounds()), append: options.append === true };
+    await copy('Loaded', options, io, (copyOptions) => archiveLoad(options.dir, target, copyOptions), settings);
+  } finally {
+    await Promise.all([log.close(), publisher.close()]);
+  }
+  return 0;
+}
+
+async function copy(
+  done: string,
+  { dir, json }: ArchiveCommandOptions,
+  io: Io,
+  run: (options: CopyOptions) => Promise<CopyResult>,
+  settings: Settings,
+): Promise<void> {
+  const progress = await showProgress(io, 'Records', 100);
+  try {
+    const result = await asUsage(run(copyOptions(progress, settings, io)));
+    progress.stop();
+    if (json) io.out(JSON.stringify({ dir, ...result }));
+    else io.out(`${done} ${result.records} records and ${result.rejected} bad ones: ${dir}`);
+  } finally {
+    progress.stop();
+  }
+}
+
+function copyOptions(progress: Progress, settings: Settings, io: Io): CopyOptions {
+  return {
+    signal: io.signal,
+    log: makeLogger(settings),
+    onProgress: ({ done, total }) => progress.update(total === 0 ? 100 : Math.floor((done * 100) / total)),
+  };
+}
+
+/** What the user can put right by calling the command otherwise exits 2. */
+async function asUsage<T>(attempt: Promise<T>): Promise<T> {
+  try {
+    return await attempt;
+  } catch (error) {
+    const isUsage = error instanceof ArchiveCopyError || error instanceof MissingTopicsError;
+    throw isUsage ? new UsageError(error.message, { cause: error }) : error;
+  }
+}

@@ -1,0 +1,162 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const bin = fileURLToPath(new URL('../../services/ride-calendar.js', import.meta.url));
+let dir: string;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'ride-calendar-cli-'));
+});
+afterAll(() => rm(dir, { recursive: true, force: true }));
+
+interface Ended {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  out: string;
+  err: string;
+}
+
+interface RunOptions {
+  env?: Record<string, string>;
+  node?: string;
+  /** Sent once something has been written to standard output. */
+  signal?: NodeJS.Signals;
+}
+
+/** Runs the command with nothing of this process's environment but the path. */
+function run(args: string[], { env = {}, node = process.execPath, signal }: RunOptions = {}): Promise<Ended> {
+  const child = spawn(node, [bin, ...args], { cwd: dir, env: { PATH: process.env.PATH, ...env } });
+  let out = '';
+  let err = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    if (out === '' && signal) child.kill(signal);
+    out += chunk;
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    err += chunk;
+  });
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, signal) => resolve({ code, signal, out, err }));
+  });
+}
+
+const commands = ['start', 'api', 'projector', 'topics', 'simulate', 'archive save', 'archive load'];
+
+describe('the command line', () => {
+  it('--help lists every command', async () => {
+    const { code, out } = await run(['--help']);
+    expect(code).toBe(0);
+    for (const command of commands) expect(out).toContain(`\n  ${command.split(' ')[0]} `);
+  });
+
+  it.each(commands)('%s --help has an example, --json and the exit codes', async (command) => {
+    const { code, out } = await run([...command.split(' '), '--help']);
+    expect(code).toBe(0);
+    expect(out).toMatch(new RegExp(`Examples?:\\n +.*ride-calendar ${command}`));
+    expect(out).toContain('--json');
+    expect(out).toContain('Exit codes:');
+  });
+
+  it.each([
+    [['simualte'], '(Did you mean simulate?)'],
+    [['archive', 'sav', 'x'], '(Did you mean save?)'],
+    [['simulate', '--metro', '3'], '(Did you mean --metros?)'],
+    [['simulate', '--rides', '0'], 'from 1 to 1000000'],
+    [['simulate', '--rate', '-1'], 'a number of changes a second'],
+    [['simulate', '--seed', '1.5'], 'a whole number'],
+    [['topics', 'extra'], 'too many arguments'],
+    [['archive', 'save'], 'missing required argument'],
+    [[], 'Usage:'],
+  ])('%j exits 2 and says what would be right', async (args, words) => {
+    const { code, out, err } = await run(args);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain(words);
+  });
+
+  it.each(commands)('%s with wrong settings exits 2 naming each', async (command) => {
+    const args = command.startsWith('archive') ? [...command.split(' '), 'x'] : [command];
+    const env = { PORT: 'http', SHARD: '3/2', REDIS_URL: 'tcp://:hunter2@h', KAFKA_SASL_PASSWORD: 'hunter2' };
+    const { code, out, err } = await run(args, { env });
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    for (const name of ['PORT', 'SHARD', 'REDIS_URL', 'KAFKA_SASL_PASSWORD']) {
+      expect(err).toMatch(new RegExp(`^Cannot use setting ${name}: `, 'm'));
+    }
+    expect(err).not.toContain('hunter2');
+    expect(err).not.toContain('    at ');
+  });
+
+  it.each([['topics'], ['simulate'], ['archive save x'], ['archive load x']])(
+    '%s without Kafka exits 2 naming KAFKA_BROKERS',
+    async (command) => {
+      const { code, out, err } = await run(command.split(' '));
+      expect({ code, out }).toEqual({ code: 2, out: '' });
+      expect(err).toContain('KAFKA_BROKERS is missing');
+      expect(err.trim().split('\n')).toHaveLength(1);
+    },
+  );
+});
+
+describe('simulate', () => {
+  it('writes an archive, the same one twice', async () => {
+    const args = ['--riders', '30', '--rides', '10', '--count', '50', '--seed', '7', '--json'];
+    const env = { NOW: '2026-11-21T12:00:00Z' };
+    const [one, two] = await Promise.all(
+      ['one', 'two'].map((name) => run(['simulate', '--archive', name, ...args], { env })),
+    );
+    expect(one).toEqual({ code: 0, signal: null, out: two!.out, err: '' });
+    const result = JSON.parse(one!.out) as { changes: number; records: number; topics: Record<string, number> };
+    expect(result).toMatchObject({ changes: 50, today: '2026-11-21', topics: { metros: expect.any(Number) } });
+    expect((await readdir(join(dir, 'one'))).sort()).toEqual((await readdir(join(dir, 'two'))).sort());
+    expect(await readdir(join(dir, 'one'))).toContain('ride-calendar.nights');
+  });
+
+  it('refuses a folder that has something in it', async () => {
+    await writeFile(join(dir, 'note'), '');
+    const { code, err } = await run(['simulate', '--archive', '.']);
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: 'Cannot run simulate --archive: . is not empty, want a new or empty folder\n',
+    });
+  });
+
+  it('ends well on SIGINT', async () => {
+    // The first line is written once the calendar is there; a billion changes would take hours.
+    const { code, out } = await run(['simulate', '--archive', 'endless', '--count', '1000000000'], {
+      signal: 'SIGINT',
+    });
+    expect(code).toBe(0);
+    expect(out).toMatch(/\n\d+ changes\n$/);
+  });
+});
+
+// A Node that runs no TypeScript, where this machine has one.
+const oldNode = ['/usr/bin/node', '/usr/local/bin/node'].find((path) => existsSync(path) && path !== process.execPath);
+
+describe.skipIf(!oldNode)('under another Node', () => {
+  const node = oldNode ?? '';
+
+  it('the command runs all the same, and its exit code is kept', async () => {
+    expect(await run(['--help'], { node })).toMatchObject({ code: 0, out: expect.stringContaining('simulate') });
+    expect(await run(['nonsense'], { node })).toMatchObject({ code: 2 });
+  });
+
+  it('a signal reaches the command', async () => {
+    const args = ['simulate', '--archive', 'older', '--count', '1000000000'];
+    expect(await run(args, { node, signal: 'SIGTERM' })).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/changes\n$/),
+    });
+  });
+
+  it('the command dies with its launcher', async () => {
+    // `close` comes when nobody holds the pipes any more: the command, which inherited them, included.
+    const args = ['simulate', '--archive', 'killed', '--count', '1000000000'];
+    expect(await run(args, { node, signal: 'SIGKILL' })).toMatchObject({ signal: 'SIGKILL' });
+  });
+});
