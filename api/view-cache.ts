@@ -1,4 +1,4 @@
-import type { ViewReader } from './view-reader.ts';
+import type { ChangeListener, ViewReader } from './view-reader.ts';
 
 /** A view as it was read, and what a reader made of it. */
 export class Entry {
@@ -34,13 +34,20 @@ export class ViewCache {
   readonly #entries = new Map<string, Entry | Placeholder>();
   #bytes = 0;
   #hearing = false;
+  #also: Pick<ChangeListener, 'changed' | 'allChanged'> | null = null;
 
   constructor(reader: ViewReader, bytesMax = 256 * 1024 * 1024) {
     this.#reader = reader;
     this.#bytesMax = bytesMax;
     reader.watch({
-      changed: (key) => this.#forget(key),
-      allChanged: () => this.#forgetAll(),
+      changed: (key) => {
+        this.#forget(key);
+        this.#also?.changed(key);
+      },
+      allChanged: () => {
+        this.#forgetAll();
+        this.#also?.allChanged();
+      },
       hearing: (hears) => {
         this.#hearing = hears;
         if (!hears) this.#forgetAll();
@@ -51,6 +58,11 @@ export class ViewCache {
   /** Bytes kept, roughly. */
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** Lets somebody else hear of changes too, once they are forgotten here. */
+  onChange(listener: Pick<ChangeListener, 'changed' | 'allChanged'>): void {
+    this.#also = listener;
   }
 
   /** The view if it is kept here; undefined otherwise, which says nothing about the store. */

@@ -1,0 +1,25 @@
+import { needRedis } from './io.ts';
+import { aborted, listen, stopSignal } from './listen.ts';
+import { makeLogger } from './logger.ts';
+import { serviceMetrics } from './metrics.ts';
+import { registerOperatorRoutes } from './operator-routes.ts';
+import { serve } from './serve.ts';
+import type { Settings } from './settings.ts';
+import { openViewStore } from './view-store.ts';
+
+/** `ride-calendar api`: the read API and the authorization server, over another process's views. */
+export async function runApi(settings: Settings): Promise<void> {
+  needRedis(settings, 'api');
+  const log = makeLogger(settings);
+  const metrics = serviceMetrics();
+  const signal = stopSignal();
+  const reader = openViewStore(settings).reader();
+  const served = await serve({ settings, reader, metrics, log });
+  registerOperatorRoutes(served.app, metrics.register, () => reader.ready());
+  await listen(served.app, settings);
+  log.info(`Serving ${settings.baseUrl}`);
+  const state = await reader.ready();
+  if (!state.ready) log.warn(`Not ready: ${state.reason}. Reads get 503 until then`);
+  await aborted(signal);
+  await served.close();
+}

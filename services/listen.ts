@@ -1,0 +1,34 @@
+import type { FastifyInstance } from 'fastify';
+import type { Settings } from './settings.ts';
+
+/** Listens where the settings say. Throws with what to do where the port is taken or the address is not this machine's. */
+export async function listen(app: FastifyInstance, { host, port }: Settings): Promise<void> {
+  try {
+    await app.listen({ host, port });
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    const fix =
+      code === 'EADDRINUSE'
+        ? 'the port is in use; stop what runs there, or set PORT to another'
+        : code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND'
+          ? "the address is not this machine's; set HOST"
+          : code === 'EACCES'
+            ? 'this user may not; set PORT to 1024 or above'
+            : (cause as Error).message;
+    throw new Error(`Cannot listen on ${host}:${port}: ${fix}`, { cause });
+  }
+}
+
+/** Resolves on SIGINT or SIGTERM. */
+export function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
+  return stop.signal;
+}
+
+/** Resolves when the signal aborts. */
+export const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });

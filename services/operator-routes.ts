@@ -1,0 +1,17 @@
+import type { FastifyInstance } from 'fastify';
+import type { Registry } from 'prom-client';
+
+export type Readiness = () => Promise<{ ready: true } | { ready: false; reason: string }>;
+
+/** /healthz (the process runs), /readyz (it can do its work) and /metrics, for those who run the service. */
+export function registerOperatorRoutes(app: FastifyInstance, register: Registry, readiness: Readiness): void {
+  app.get('/healthz', (_request, reply) => reply.header('Cache-Control', 'no-store').send({ status: 'ok' }));
+  app.get('/readyz', async (_request, reply) => {
+    const state = await readiness();
+    reply.header('Cache-Control', 'no-store');
+    return state.ready ? { status: 'ready' } : reply.code(503).send({ status: 'not ready', reason: state.reason });
+  });
+  app.get('/metrics', async (_request, reply) =>
+    reply.header('Content-Type', register.contentType).send(await register.metrics()),
+  );
+}

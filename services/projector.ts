@@ -1,0 +1,38 @@
+import Fastify from 'fastify';
+import { openEventLog } from './event-log.ts';
+import { needRedis, UsageError } from './io.ts';
+import { listen, stopSignal } from './listen.ts';
+import { makeLogger } from './logger.ts';
+import { serviceMetrics } from './metrics.ts';
+import { registerOperatorRoutes } from './operator-routes.ts';
+import { plain, project } from './project.ts';
+import type { Settings } from './settings.ts';
+import { openViewStore } from './view-store.ts';
+
+/** `ride-calendar projector`: folds the log into views in Redis. Its port serves /healthz, /readyz and /metrics. */
+export async function runProjector(settings: Settings): Promise<void> {
+  needRedis(settings, 'projector');
+  if (!settings.kafka && !settings.archiveDir) {
+    throw new UsageError('Cannot run projector: KAFKA_BROKERS is missing, and ARCHIVE_DIR too; give one event log');
+  }
+  const log = makeLogger(settings);
+  const metrics = serviceMetrics();
+  const signal = stopSignal();
+  const opened = await openEventLog(settings, plain(log));
+  const store = openViewStore(settings);
+  const projecting = await project(settings, opened, store, metrics.projector, log, signal);
+  metrics.watchProjector(() => projecting.current().ready);
+  const app = Fastify({ logger: false });
+  registerOperatorRoutes(app, metrics.register, async () =>
+    projecting.current().ready
+      ? { ready: true }
+      : { ready: false, reason: 'the views are not yet at the ends of the log sampled at the start' },
+  );
+  await listen(app, settings);
+  log.info(`Projecting ${opened.where} into ${store.where}`);
+  try {
+    await projecting.done;
+  } finally {
+    await app.close();
+  }
+}

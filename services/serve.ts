@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import { createApp } from '../api/app.ts';
+import { registerDocs } from '../api/docs.ts';
+import { LocalDays } from '../api/local-days.ts';
+import { openApiDocument } from '../api/openapi.ts';
+import { refusals } from '../api/refusals.ts';
+import { riderReads } from '../api/rider-reads.ts';
+import { registerSignIn, type SignIn } from '../api/sign-in/register-sign-in.ts';
+import type { SampleRider } from '../api/sign-in/rider-directory.ts';
+import { createTokenChecker } from '../api/sign-in/token-checker.ts';
+import { ViewCache } from '../api/view-cache.ts';
+import type { ViewReader } from '../api/view-reader.ts';
+import { memoryAuthState } from '../infra/auth-state-memory.ts';
+import { redisAuthState } from '../infra/auth-state-redis.ts';
+import { metadataFetch } from '../infra/metadata-fetch.ts';
+import { parseKey } from '../schemas/view-keys.ts';
+import type { ServiceMetrics } from './metrics.ts';
+import { loadOAuthClients } from './oauth-clients.ts';
+import { riderDirectory } from './rider-directory.ts';
+import type { Settings } from './settings.ts';
+import { loadCookieKeys, loadSigningKeys } from './signing-keys.ts';
+
+// How long after anything may have changed unheard erased riders are looked for.
+const sweepDelayMs = 5_000;
+
+export interface ServeOptions {
+  settings: Settings;
+  reader: ViewReader;
+  metrics: ServiceMetrics;
+  log: Logger;
+  /** Riders to pick from, in the embedded default. */
+  sampleRiders?(count: number): SampleRider[];
+  /** Shown and prefilled at /docs. */
+  sampleKey?: string;
+  /** Inputs for /docs's forms that find something. */
+  sample?: { metro?: string; ride?: string; day?: string };
+}
+
+export interface Served {
+  app: FastifyInstance;
+  close(): Promise<void>;
+}
+
+/** The API and the authorization server as one HTTP application, not listening yet. */
+export async function serve(options: ServeOptions): Promise<Served> {
+  const { settings, reader, metrics, log } = options;
+  const keys = await loadSigningKeys({ file: settings.oauth.keysFile ?? undefined, dataDir: settings.dataDir });
+  const cookieKeys = await loadCookieKeys(settings.oauth.cookieKeys ?? undefined, settings.dataDir);
+  const clients = await loadOAuthClients(settings.oauth.clientsFile);
+  const { baseUrl, origin } = settings;
+
+  const cache = new ViewCache(reader);
+  metrics.watchCache(cache);
+  const localDays = new LocalDays();
+  const calendarNowMs = (): number => settings.nowMs ?? Date.now();
+  const openApi = Buffer.from(JSON.stringify(openApiDocument(baseUrl)));
+  const app = createApp({
+    baseUrl,
+    cache,
+    localDays,
+    calendarNowMs,
+    cacheSeconds: settings.cacheSeconds,
+    checker: createTokenChecker({ issuer: origin, audience: baseUrl, keys }),
+    openApi: { body: openApi, etag: `"${createHash('sha256').update(openApi).digest('base64url').slice(0, 16)}"` },
+    answerMine: riderReads({ cache, reader, localDays, calendarNowMs, refuse: refusals(baseUrl) }),
+    onFault: (cause) => log.error({ err: cause }, 'Cannot answer a request'),
+    onAnswer: metrics.answered,
+  });
+  registerDocs(app, {
+    openapiUrl: `${baseUrl}/openapi.json`,
+    oauthClientId: 'docs',
+    ...(options.sampleKey !== undefined && { sampleKey: options.sampleKey }),
+    ...(options.sample && { sample: options.sample }),
+  });
+  const authRedis = settings.authRedis;
+  const store = authRedis
+    ? redisAuthState({ ...authRedis, onError: (error) => log.warn(`Sign-in's Redis: ${error.message}`) })
+    : memoryAuthState();
+  const signIn = await registerSignIn(app, {
+    baseUrl,
+    store,
+    riders: riderDirectory(cache, options.sampleRiders ?? (() => [])),
+    keys,
+    cookieKeys,
+    clients,
+    registration: settings.oauth.registration,
+    metadataFetch: settings.oauth.clientMetadata ? metadataFetch() : null,
+    who: settings.signIn ? { upstream: settings.signIn } : settings.embedded ? { pickerAt: settings.host } : null,
+    logger: log,
+  });
+  const stopErasing = eraseGoneRiders(cache, signIn, log);
+  return {
+    app,
+    async close() {
+      stopErasing();
+      await app.close();
+      await signIn.close();
+      await reader.close();
+    },
+  };
+}
+
+/** Destroys the grants and sessions of riders as their erasure shows in the views; sweeps where one may go unheard. */
+function eraseGoneRiders(cache: ViewCache, signIn: SignIn, log: Logger): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  const sweep = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      signIn.sweep().catch((cause: Error) => {
+        log.warn(`Cannot look for the grants of erased riders, trying again: ${cause.message}`);
+        sweep();
+      });
+    }, sweepDelayMs);
+    timer.unref();
+  };
+  const eraseIfGone = async (key: string, rider: string): Promise<void> => {
+    const [card] = await cache.load([key]);
+    if (card!.value === null) await signIn.eraseRider(rider);
+  };
+  cache.onChange({
+    changed(key) {
+      const { kind, id } = parseKey(key);
+      // The sweep repeats what fails here.
+      if (kind === 'rider') eraseIfGone(key, id).catch(sweep);
+    },
+    allChanged: sweep,
+  });
+  sweep();
+  return () => clearTimeout(timer);
+}
