@@ -129,14 +129,20 @@ export async function archiveLoad(dir: string, target: LoadTarget, options: Copy
       );
       result.records += wanted.length;
     });
-    for (const reject of archiveRejected(dir)) {
-      await target.publisher.publishRejected([reject]);
-      result.rejected++;
+    for (const rejects of chunks(archiveRejected(dir))) {
+      await target.publisher.publishRejected(rejects);
+      result.rejected += rejects.length;
     }
   } finally {
     await log.close();
   }
   return result;
+}
+
+function* chunks<T>(items: Iterable<T>): Generator<T[]> {
+  const chunk: T[] = [];
+  for (const item of items) if (chunk.push(item) === 500) yield chunk.splice(0);
+  if (chunk.length > 0) yield chunk;
 }
 
 function checkTarget(archive: LogBounds, { bounds, append }: LoadTarget): void {

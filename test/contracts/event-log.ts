@@ -1,0 +1,306 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import {
+  type EventLog,
+  type LogBatch,
+  type LogRecord,
+  LogTruncatedError,
+  MissingTopicsError,
+  PartitionsChangedError,
+  type Position,
+  type UndecodableRecord,
+} from '../../projector/event-log.ts';
+import { decodeValue } from '../../schemas/codec.ts';
+import { type AnyRecord, type TopicName, topicNames } from '../../schemas/records.ts';
+import { WriterSchemas } from '../../schemas/writer-schemas.ts';
+import { sampleRecords } from '../support/records.ts';
+
+export interface FixtureRecord {
+  key: string;
+  value: AnyRecord | null;
+  timestampMs: number;
+}
+
+/** A log of its own for one test. */
+export interface EventLogFixture {
+  /** Makes the eight topics, with so many partitions each. */
+  createTopics(partitions: number): Promise<void>;
+  append(topic: TopicName, partition: number, records: FixtureRecord[]): Promise<void>;
+  /** A record with a key and a value that can't be decoded. */
+  appendUndecodable(topic: TopicName, partition: number, key: string): Promise<void>;
+  /** Uses up some offsets without a record, as compaction and transactions do. */
+  skipOffsets(topic: TopicName, partition: number, count: number): Promise<void>;
+  addPartition(topic: TopicName): Promise<void>;
+  /** Takes the records below an offset away; there are some above. */
+  deleteBefore(topic: TopicName, partition: number, offset: number): Promise<void>;
+  open(): EventLog;
+  close(): Promise<void>;
+}
+
+const soon = { timeout: 20_000, interval: 20 };
+
+/** A follower that keeps what it is given. */
+class Following {
+  readonly records: (LogRecord | UndecodableRecord)[] = [];
+  readonly position: Position;
+  readonly done: Promise<void>;
+  readonly #abort = new AbortController();
+
+  constructor(log: EventLog, from: Position, onBatch?: (batch: LogBatch) => Promise<void>) {
+    this.position = structuredClone(from);
+    const follower = {
+      onBatch: async (batch: LogBatch) => {
+        await onBatch?.(batch);
+        this.records.push(...batch.records);
+        this.position[batch.topic][batch.partition] = batch.nextOffset;
+      },
+    };
+    this.done = log.follow(from, follower, this.#abort.signal);
+    // Looked at by stop, or by the test.
+    this.done.catch(() => undefined);
+  }
+
+  /** `key@offset`, or `!@offset` for one that could not be decoded. */
+  get texts(): string[] {
+    return this.records.map((record) => `${'key' in record ? record.key : '!'}@${record.offset}`);
+  }
+
+  abort(): void {
+    this.#abort.abort();
+  }
+
+  async stop(): Promise<void> {
+    this.abort();
+    await this.done;
+  }
+}
+
+const from = (partitions: number, changed: Partial<Position> = {}): Position => ({
+  ...(Object.fromEntries(topicNames.map((topic) => [topic, Array<number>(partitions).fill(0)])) as Position),
+  ...changed,
+});
+
+const rider = (key: string): FixtureRecord => ({
+  key,
+  value: { ...sampleRecords.riders, rider: key },
+  timestampMs: 1_700_000_000_123,
+});
+const riders = (count: number, name = 'r') => Array.from({ length: count }, (_, i) => rider(`${name}${i}`));
+
+/** The promises of projector/event-log.ts, which every adapter keeps. */
+export function eventLogContract(name: string, makeFixture: () => Promise<EventLogFixture>): void {
+  describe(`${name} as an event log`, () => {
+    let fixture: EventLogFixture;
+    const followings: Following[] = [];
+    const logs: EventLog[] = [];
+
+    beforeEach(async () => {
+      fixture = await makeFixture();
+    });
+    afterEach(async () => {
+      for (const following of followings.splice(0)) await following.stop().catch(() => undefined);
+      for (const log of logs.splice(0)) await log.close();
+      await fixture.close();
+    });
+
+    const open = () => {
+      const log = fixture.open();
+      logs.push(log);
+      return log;
+    };
+    const follow = (position: Position, onBatch?: (batch: LogBatch) => Promise<void>, log = open()) => {
+      const following = new Following(log, position, onBatch);
+      followings.push(following);
+      return following;
+    };
+
+    test('without topics its bounds can not be had', async () => {
+      await expect(open().bounds()).rejects.toThrow(MissingTopicsError);
+    });
+
+    test('an empty partition begins where it ends', async () => {
+      await fixture.createTopics(2);
+      const bounds = await open().bounds();
+      expect(Object.keys(bounds).sort()).toEqual([...topicNames].sort());
+      for (const topic of topicNames) {
+        expect(bounds[topic]).toEqual([
+          { low: 0, end: 0 },
+          { low: 0, end: 0 },
+        ]);
+      }
+    });
+
+    test('the end is one more than the last offset, also after ones without a record', async () => {
+      await fixture.createTopics(2);
+      await fixture.append('riders', 1, riders(3));
+      await fixture.skipOffsets('riders', 1, 4);
+      await fixture.append('riders', 1, riders(1));
+      const log = open();
+      expect((await log.bounds()).riders).toEqual([
+        { low: 0, end: 0 },
+        { low: 0, end: 8 },
+      ]);
+      await fixture.append('riders', 1, riders(2));
+      expect((await log.bounds()).riders[1]).toEqual({ low: 0, end: 10 });
+    });
+
+    test('every record comes with its place, time, key and value, in order', async () => {
+      await fixture.createTopics(1);
+      for (const topic of topicNames) {
+        const value = sampleRecords[topic];
+        await fixture.append(topic, 0, [
+          { key: 'käy/1', value, timestampMs: 1_700_000_000_123 },
+          { key: 'käy/1', value: null, timestampMs: 1_700_000_000_124 },
+        ]);
+      }
+      const following = follow(from(1));
+      await vi.waitFor(() => expect(following.records).toHaveLength(16), soon);
+      for (const topic of topicNames) {
+        const [record, tombstone] = following.records.filter((one) => one.topic === topic) as LogRecord[];
+        const place = { topic, partition: 0, key: 'käy/1' };
+        expect(record).toMatchObject({ ...place, offset: 0, timestampMs: 1_700_000_000_123 });
+        expect(record!.value).toEqual(sampleRecords[topic]);
+        expect(tombstone).toMatchObject({ ...place, offset: 1, timestampMs: 1_700_000_000_124, value: null });
+      }
+    });
+
+    test('a record can be had as it came', async () => {
+      await fixture.createTopics(1);
+      await fixture.append('riders', 0, [rider('r1'), { key: 'r1', value: null, timestampMs: 1 }]);
+      const following = follow(from(1));
+      await vi.waitFor(() => expect(following.records).toHaveLength(2), soon);
+      const [raw, tombstone] = following.records.map((record) => record.raw());
+      expect(raw!.key).toEqual(Buffer.from('r1'));
+      expect(decodeValue('riders', raw!.value!, new WriterSchemas())).toEqual({ value: rider('r1').value });
+      expect(tombstone).toEqual({ key: Buffer.from('r1'), value: null, headers: {} });
+    });
+
+    test('a record that can not be decoded stands in its place, and the rest goes on', async () => {
+      await fixture.createTopics(1);
+      await fixture.append('rides', 0, [{ key: 'a', value: sampleRecords.rides, timestampMs: 1 }]);
+      await fixture.appendUndecodable('rides', 0, 'b');
+      await fixture.append('rides', 0, [{ key: 'c', value: sampleRecords.rides, timestampMs: 1 }]);
+      const following = follow(from(1));
+      await vi.waitFor(() => expect(following.texts).toEqual(['a@0', '!@1', 'c@2']), soon);
+      const bad = following.records[1] as UndecodableRecord;
+      expect(bad.undecodable).toMatch(/^[a-zA-Z0-9 -]{3,40}$/);
+      expect(bad.raw().key).toEqual(Buffer.from('b'));
+      expect(bad.raw().value).toBeInstanceOf(Buffer);
+    });
+
+    test('it begins at the position given, and at an offset without a record with the one after', async () => {
+      await fixture.createTopics(2);
+      await fixture.append('riders', 0, riders(3, 'a'));
+      await fixture.append('riders', 1, riders(2, 'b'));
+      await fixture.skipOffsets('riders', 1, 3);
+      await fixture.append('riders', 1, riders(1, 'c'));
+      const following = follow(from(2, { riders: [2, 3] }));
+      await vi.waitFor(() => expect(following.position.riders).toEqual([3, 6]), soon);
+      expect(following.texts.sort()).toEqual(['a2@2', 'c0@5']);
+    });
+
+    test('a follower at the sampled ends has all that they stand for', async () => {
+      await fixture.createTopics(2);
+      await fixture.append('riders', 0, riders(1_234));
+      await fixture.skipOffsets('riders', 0, 10);
+      await fixture.append('riders', 0, riders(5));
+      const log = open();
+      const end = (await log.bounds()).riders[0]!.end;
+      const following = follow(from(2), undefined, log);
+      await vi.waitFor(() => expect(following.position.riders[0]).toBe(end), soon);
+      expect(following.records).toHaveLength(1_239);
+      expect(following.records.map(({ offset }) => offset)).toEqual([
+        ...Array.from({ length: 1_234 }, (_, i) => i),
+        ...Array.from({ length: 5 }, (_, i) => 1_244 + i),
+      ]);
+    });
+
+    test('it goes on as the log grows', async () => {
+      await fixture.createTopics(1);
+      await fixture.append('riders', 0, riders(2));
+      const following = follow(from(1));
+      await vi.waitFor(() => expect(following.texts).toEqual(['r0@0', 'r1@1']), soon);
+      for (let i = 0; i < 3; i++) {
+        await fixture.append('riders', 0, [rider(`more${i}`)]);
+        await vi.waitFor(() => expect(following.texts.at(-1)).toBe(`more${i}@${i + 2}`), soon);
+      }
+      await fixture.append('nights', 0, [{ key: 'n', value: sampleRecords.nights, timestampMs: 1 }]);
+      await vi.waitFor(() => expect(following.texts).toHaveLength(6), soon);
+      expect(following.position).toEqual(from(1, { riders: [5], nights: [1] }));
+    });
+
+    test('one batch is handed over at a time, over all partitions', async () => {
+      await fixture.createTopics(3);
+      for (const partition of [0, 1, 2]) await fixture.append('riders', partition, riders(20));
+      let inHand = 0;
+      let most = 0;
+      const following = follow(from(3), async () => {
+        most = Math.max(most, ++inHand);
+        await sleep(20);
+        inHand--;
+      });
+      await vi.waitFor(() => expect(following.records).toHaveLength(60), soon);
+      expect(most).toBe(1);
+    });
+
+    test('an abort waits for the batch in hand, and nothing comes after it', async () => {
+      await fixture.createTopics(1);
+      await fixture.append('riders', 0, riders(3));
+      let finished = false;
+      const following = follow(from(1), async () => {
+        following.abort();
+        await sleep(50);
+        finished = true;
+      });
+      await following.done;
+      expect(finished).toBe(true);
+      const count = following.records.length;
+      await fixture.append('riders', 0, riders(3));
+      await sleep(100);
+      expect(following.records).toHaveLength(count);
+    });
+
+    test('what the follower throws ends the following', async () => {
+      await fixture.createTopics(1);
+      await fixture.append('riders', 0, riders(1));
+      const following = follow(from(1), () => Promise.reject(new Error('the store is gone')));
+      await expect(following.done).rejects.toThrow('the store is gone');
+    });
+
+    test('it can be followed again from the start', async () => {
+      await fixture.createTopics(1);
+      await fixture.append('riders', 0, riders(2));
+      const log = open();
+      for (let i = 0; i < 2; i++) {
+        const following = follow(from(1), undefined, log);
+        await vi.waitFor(() => expect(following.texts).toEqual(['r0@0', 'r1@1']), soon);
+        await following.stop();
+      }
+    });
+
+    test('another partition than the position has ends the following', async () => {
+      await fixture.createTopics(2);
+      await expect(follow(from(1)).done).rejects.toThrow(PartitionsChangedError);
+    });
+
+    test('a partition that is added ends the following', async () => {
+      await fixture.createTopics(1);
+      await fixture.append('riders', 0, riders(1));
+      const following = follow(from(1));
+      await vi.waitFor(() => expect(following.records).toHaveLength(1), soon);
+      await fixture.addPartition('riders');
+      await expect(following.done).rejects.toThrow(PartitionsChangedError);
+    });
+
+    test('a position below what is left ends the following', async () => {
+      await fixture.createTopics(1);
+      await fixture.append('riders', 0, riders(4));
+      await fixture.deleteBefore('riders', 0, 3);
+      const log = open();
+      expect((await log.bounds()).riders).toEqual([{ low: 3, end: 4 }]);
+      await expect(follow(from(1, { riders: [1] }), undefined, log).done).rejects.toThrow(LogTruncatedError);
+      const following = follow(from(1, { riders: [3] }), undefined, log);
+      await vi.waitFor(() => expect(following.texts).toEqual(['r3@3']), soon);
+    });
+  });
+}
