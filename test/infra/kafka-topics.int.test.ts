@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { topicSettings } from '../../infra/kafka-topic-settings.ts';
 import { ensureTopics } from '../../infra/kafka-topics.ts';
 import { TestKafka } from '../support/kafka.ts';
 
@@ -20,6 +21,22 @@ test('topics that are missing are created as planned, and then differ in nothing
     ['relations', 'created', 8],
     ['rejected', 'created', 1],
   ]);
+  const weekMs = '604800000';
+  const admin = await kafka.admin();
+  const settings = await topicSettings(
+    admin,
+    ['nights', 'rejected'].map((name) => kafka.topicPrefix + name),
+  );
+  expect(Object.fromEntries(settings.get(`${kafka.topicPrefix}nights`)!)).toMatchObject({
+    'cleanup.policy': 'compact',
+    'min.compaction.lag.ms': weekMs,
+    'delete.retention.ms': weekMs,
+  });
+  expect(Object.fromEntries(settings.get(`${kafka.topicPrefix}rejected`)!)).toMatchObject({
+    'cleanup.policy': 'delete',
+    'retention.ms': '-1',
+    'max.message.bytes': '4194304',
+  });
   for (const { state, differences } of await ensureTopics(kafka.options)) {
     expect({ state, differences }).toEqual({ state: 'as planned', differences: [] });
   }
@@ -29,7 +46,7 @@ test('topics that are there are left as they are, and each setting that harms is
   await using kafka = new TestKafka();
   await kafka.createTopics({
     partitions: 2,
-    settings: { 'cleanup.policy': 'delete', 'delete.retention.ms': '1000000000' },
+    settings: { 'cleanup.policy': 'delete', 'min.compaction.lag.ms': '1000000000' },
   });
   const reports = await ensureTopics({ ...kafka.options, partitions: 2 });
   expect(reports.find(({ topic }) => topic.endsWith('.metros'))).toEqual({
@@ -39,7 +56,7 @@ test('topics that are there are left as they are, and each setting that harms is
     differences: [
       { setting: 'partitions', value: '2', wanted: '1', harmful: false },
       { setting: 'cleanup.policy', value: 'delete', wanted: 'compact', harmful: true },
-      { setting: 'min.compaction.lag.ms', value: '0', wanted: '604800000', harmful: true },
+      { setting: 'delete.retention.ms', value: '86400000', wanted: '604800000', harmful: true },
     ],
   });
   expect(reports.find(({ topic }) => topic.endsWith('.rejected'))!.differences).toEqual([
@@ -48,6 +65,6 @@ test('topics that are there are left as they are, and each setting that harms is
   ]);
   expect(reports.find(({ topic }) => topic.endsWith('.nights'))!.differences.map(({ setting }) => setting)).toEqual([
     'cleanup.policy',
-    'min.compaction.lag.ms',
+    'delete.retention.ms',
   ]);
 });
