@@ -47,21 +47,21 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
     'start',
     'Runs projector, API and authorization server in one process. On its own: a sample archive, views in memory.',
     ['ride-calendar start', 'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 ride-calendar start'],
-    async (_, settings) => server('./start.ts', 'runStart', settings),
+    async (_, settings) => ended((await import('./start.ts')).runStart(settings)),
   );
   command(
     program,
     'api',
     'Runs the read API and the authorization server. Needs REDIS_URL.',
     ['REDIS_URL=redis://127.0.0.1:6379 ride-calendar api'],
-    async (_, settings) => server('./api.ts', 'runApi', settings),
+    async (_, settings) => ended((await import('./api.ts')).runApi(settings)),
   );
   command(
     program,
     'projector',
     'Folds the event log into views. Needs REDIS_URL, and KAFKA_BROKERS or ARCHIVE_DIR.',
     ['KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 ride-calendar projector'],
-    async (_, settings) => server('./projector.ts', 'runProjector', settings),
+    async (_, settings) => ended((await import('./projector.ts')).runProjector(settings)),
   );
   command(
     program,
@@ -110,10 +110,9 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
 
 let lastExit: ExitCode = 0;
 
-/** Runs one of the long-running commands, until it has been told to end. */
-async function server(file: string, name: string, settings: Settings): Promise<ExitCode> {
-  const module = (await import(file)) as Record<string, (settings: Settings) => Promise<void>>;
-  await module[name]!(settings);
+/** One of the servers, which runs until it is told to end; it says by process.exitCode if something went wrong. */
+async function ended(run: Promise<void>): Promise<ExitCode> {
+  await run;
   return process.exitCode === 1 || process.exitCode === 2 ? process.exitCode : 0;
 }
 

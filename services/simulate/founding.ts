@@ -139,7 +139,8 @@ function expectRiders(world: World): void {
     });
     world.rides.forEach((ride, i) => {
       if (ride.metro !== metro) return;
-      ride.expected = Math.min((places * weights[i]!) / total, riders * 0.6);
+      // Nobody rides alone: a few come even to the least of them.
+      ride.expected = Math.min(Math.max(2.5, (places * weights[i]!) / total), riders * 0.6);
       chooseRegulars(world, random, ride);
     });
   }
