@@ -7,7 +7,9 @@ import type { IncomingHttpHeaders } from 'node:http';
  */
 export interface Csrf {
   token(boundTo: string): string;
-  /** Whether a posted form comes from our own page. */
+  /** Whether a browser says that it posts a form of our own page. */
+  fromOwnPage(headers: IncomingHttpHeaders): boolean;
+  /** Whether it does, and the form has the token of what it is bound to. */
   accepts(headers: IncomingHttpHeaders, token: string | null, boundTo: string): boolean;
 }
 
@@ -17,6 +19,7 @@ export function createCsrf(keys: readonly string[], origin: string): Csrf {
     createHmac('sha256', key).update(`form\0${boundTo}`).digest('base64url');
   return {
     token: (boundTo) => tokenBy(keys[0]!, boundTo),
+    fromOwnPage: (headers) => fromOwnPage(headers, origin),
     accepts: (headers, token, boundTo) =>
       fromOwnPage(headers, origin) && token !== null && keys.some((key) => same(tokenBy(key, boundTo), token)),
   };

@@ -49,7 +49,7 @@ function addMetadata(app: FastifyInstance, { service, offers, mount }: EndpointO
   app.get(paths.jwks, async (request, reply) => {
     await mount.answer(request, reply, {
       url: paths.jwks,
-      json: true,
+      accept: 'application/json',
       headers: { ...openCors, 'Cache-Control': 'public, max-age=300' },
     });
   });
@@ -97,7 +97,7 @@ function addTokenEndpoints(app: FastifyInstance, { service, mount, limits }: End
       if ('refuse' in canonical) return reply.code(400).headers(noStore).send(canonical.refuse);
       await mount.answer(request, reply, {
         url: path,
-        json: true,
+        accept: 'application/json',
         body: { text: canonical.form, type: formType },
         headers: openCors,
       });
@@ -121,7 +121,7 @@ function addRegistration(app: FastifyInstance, { mount, limits }: EndpointOption
     if ('refuse' in wanted) return reply.code(400).headers(noStore).send(wanted.refuse);
     await mount.answer(request, reply, {
       url: paths.register,
-      json: true,
+      accept: 'application/json',
       body: { text: JSON.stringify(wanted.metadata), type: 'application/json' },
       headers: openCors,
     });

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { hash, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import type { Lifetimes } from './lifetimes.ts';
 import type { RiderDirectory } from './rider-directory.ts';
@@ -32,6 +33,7 @@ export const storeId = (kind: string, id: string): string =>
 
 // An instance that redeems a refresh token and dies leaves it unsettled; nobody waits longer than this for a reply.
 const settleMs = 2000;
+const parallelMs = 50;
 
 export interface AdapterOptions {
   store: StateStore;
@@ -90,6 +92,8 @@ export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
       : await store.mark(kind, key, { consumed: now, by: redemption.by, takenAt: now }, { consumed: null });
     if (!taken) throw new errors.InvalidGrant('redeemed by another request at the same time');
     redemption.redeemed = { kind, key };
+    // Whoever redeems it at the same time has come by then, and is told from one who comes after the reply.
+    await sleep(parallelMs);
     if (redemption.retryAfter && before?.marks.successor) await store.remove(kind, before.marks.successor);
   };
 

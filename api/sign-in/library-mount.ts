@@ -10,8 +10,8 @@ export interface LibraryRequest {
   url: string;
   /** In place of the request's own body, which has been read. */
   body?: { text: string; type: string };
-  /** Answers of endpoints for programs are JSON, whatever they say they accept. */
-  json?: boolean;
+  /** What errors come as, whatever the request says that it accepts: endpoints for programs answer JSON, pages HTML. */
+  accept?: 'application/json' | 'text/html';
   /** Headers of the answer. */
   headers: Record<string, string>;
 }
@@ -33,12 +33,12 @@ export function libraryMount(provider: Provider, service: ServiceUrl): LibraryMo
   provider.proxy = true;
   const callback = provider.callback();
 
-  const as = (raw: IncomingMessage, { url, body, json }: Partial<LibraryRequest>): IncomingMessage => {
+  const as = (raw: IncomingMessage, { url, body, accept }: Partial<LibraryRequest>): IncomingMessage => {
     const headers: IncomingMessage['headers'] = {};
     for (const [name, value] of Object.entries(raw.headers)) if (!forwarding.test(name)) headers[name] = value;
     headers.host = service.host;
     headers['x-forwarded-proto'] = service.https ? 'https' : 'http';
-    if (json) headers.accept = 'application/json';
+    if (accept) headers.accept = accept;
     const own: Record<string, unknown> = { headers, url: url ?? raw.url };
     if (body !== undefined) {
       const bytes = Buffer.from(body.text);

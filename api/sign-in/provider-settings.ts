@@ -27,7 +27,7 @@ export interface ProviderOptions {
   nowMs: () => number;
   renderError: (ctx: KoaContextWithOIDC, error: errors.OIDCProviderError) => void;
   renderSignOut: (ctx: KoaContextWithOIDC, secret: string) => void;
-  renderSignedOut: (ctx: KoaContextWithOIDC) => void;
+  renderSignedOut: (ctx: KoaContextWithOIDC) => Promise<void>;
 }
 
 /**
@@ -105,7 +105,11 @@ export function providerSettings(options: ProviderOptions): Configuration {
         },
         postLogoutSuccessSource: async (ctx) => options.renderSignedOut(ctx),
       },
-      revocation: { enabled: true },
+      revocation: {
+        enabled: true,
+        // Silence for the tokens of others, as for unknown ones: RFC 7009 lets nobody learn whose a token is.
+        allowedPolicy: async (_ctx, client, token) => token.clientId === client.clientId,
+      },
       registration: { enabled: options.registration, issueRegistrationAccessToken: false },
       clientIdMetadataDocument: {
         enabled: options.metadataFetch !== null,

@@ -21,6 +21,7 @@ import { rateLimits } from './rate-limit.ts';
 import { BodyError } from './request-body.ts';
 import type { RiderDirectory } from './rider-directory.ts';
 import { isLoopbackHost, serviceUrl } from './service-url.ts';
+import { addSignOut, isSignedIn } from './sign-out.ts';
 import { signedOutPage, signOutPage, stillSignedInPage } from './sign-out-pages.ts';
 import type { SigningKeys } from './signing-keys.ts';
 import { type StateStore, StateStoreAwayError } from './state-store.ts';
@@ -78,6 +79,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
       : 'upstream' in deps.who
         ? { upstream: upstreamSignIn(deps.who.upstream, service.origin + paths.callback, nowMs) }
         : 'picker';
+  const providerHost = typeof who === 'object' ? who.upstream.providerHost : null;
   const libraryPage = (ctx: KoaContextWithOIDC, page: Page, status: number): void => {
     ctx.status = status;
     ctx.type = 'text/html; charset=utf-8';
@@ -101,14 +103,11 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
       nowMs,
       renderError: (ctx, error) => libraryPage(ctx, ...errorPageOf(error)),
       renderSignOut: (ctx, secret) => libraryPage(ctx, signOutPage(`${paths.signOut}/confirm`, secret), 200),
-      renderSignedOut: (ctx) => {
-        const host = typeof who === 'object' ? who.upstream.providerHost : null;
-        const stayed = ctx.oidc.session?.accountId !== undefined;
-        libraryPage(
-          ctx,
-          stayed ? stillSignedInPage(paths.connectedApps) : signedOutPage(paths.connectedApps, host),
-          200,
-        );
+      renderSignedOut: async (ctx) => {
+        const page = (await isSignedIn(ctx))
+          ? stillSignedInPage(paths.connectedApps)
+          : signedOutPage(paths.connectedApps, providerHost);
+        libraryPage(ctx, page, 200);
       },
     }),
   );
@@ -167,6 +166,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
         lifetimes,
         log: logger,
       });
+    addSignOut(scope, { service, provider, mount, csrf, pages, providerHost });
     addConnectedApps(scope, { service, provider, mount, riders, grants, csrf, pages });
   });
 

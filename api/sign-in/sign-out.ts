@@ -1,0 +1,77 @@
+import type { FastifyInstance } from 'fastify';
+import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
+import type { Csrf } from './csrf.ts';
+import { refuseOthers } from './endpoints.ts';
+import type { LibraryMount } from './library-mount.ts';
+import { paths } from './metadata.ts';
+import { pageHeaders, pagePolicy } from './page.ts';
+import type { PageSender } from './page-sender.ts';
+import { readForm } from './request-body.ts';
+import type { ServiceUrl } from './service-url.ts';
+import { signedOutPage } from './sign-out-pages.ts';
+
+export interface SignOutOptions {
+  service: ServiceUrl;
+  provider: Provider;
+  mount: LibraryMount;
+  csrf: Csrf;
+  pages: PageSender;
+  /** Where riders may still be signed in. */
+  providerHost: string | null;
+}
+
+const confirm = `${paths.signOut}/confirm`;
+
+/** Signing out: the library's end of a session, which a client may send a rider to and be returned to. */
+export function addSignOut(app: FastifyInstance, options: SignOutOptions): void {
+  const { service, provider, mount, csrf, pages, providerHost } = options;
+  const headers = pageHeaders(pagePolicy(), service.https);
+
+  app.get(paths.signOut, { exposeHeadRoute: false }, async (request, reply) => {
+    const query = new URLSearchParams(request.raw.url!.split('?')[1]);
+    const session = await provider.Session.get(provider.createContext(mount.raw(request), reply.raw));
+    if (session.accountId === undefined) {
+      // The library would go on by a page that needs script.
+      const back = await returnAddress(provider, query);
+      return back === null
+        ? pages.page(reply, signedOutPage(paths.connectedApps, providerHost))
+        : reply.redirect(back, 303);
+    }
+    await mount.answer(request, reply, { url: `${paths.signOut}?${query}`, accept: 'text/html', headers });
+  });
+
+  app.post(confirm, async (request, reply) => {
+    const form = await readForm(request.raw);
+    if (!csrf.fromOwnPage(request.headers)) return pages.trouble(reply, 'forged');
+    await mount.answer(request, reply, {
+      url: confirm,
+      accept: 'text/html',
+      body: { text: form.toString(), type: 'application/x-www-form-urlencoded' },
+      headers,
+    });
+  });
+
+  app.get(paths.signedOut, { exposeHeadRoute: false }, async (request, reply) => {
+    await mount.answer(request, reply, { url: paths.signedOut, accept: 'text/html', headers });
+  });
+
+  refuseOthers(app, paths.signOut, 'GET', false);
+  refuseOthers(app, confirm, 'POST', false);
+  refuseOthers(app, paths.signedOut, 'GET', false);
+}
+
+/** Where a client wants a rider back who is signed out already: only an address that it registered for that. */
+async function returnAddress(provider: Provider, query: URLSearchParams): Promise<string | null> {
+  const uri = query.get('post_logout_redirect_uri');
+  const client = await provider.Client.find(query.get('client_id') ?? '').catch(() => undefined);
+  if (uri === null || !client?.postLogoutRedirectUriAllowed(uri)) return null;
+  const url = new URL(uri);
+  const state = query.get('state');
+  if (state !== null) url.searchParams.set('state', state);
+  return url.href;
+}
+
+/** Whether the browser of a request of the library is signed in. */
+export async function isSignedIn(ctx: KoaContextWithOIDC): Promise<boolean> {
+  return (await ctx.oidc.provider.Session.get(ctx)).accountId !== undefined;
+}
