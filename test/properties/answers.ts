@@ -1,0 +1,125 @@
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ViewReader } from '../../api/view-reader.ts';
+import type { ViewWriter } from '../../projector/view-writer.ts';
+import { answer, isLive } from '../reference/answers.ts';
+import { type Facts, latestRecords } from '../reference/facts.ts';
+import { maxAge } from '../reference/max-age.ts';
+import type { CalendarRequest } from '../reference/requests.ts';
+import { type History, historyArb } from '../support/histories.ts';
+import { compactions, deliveries } from '../support/log-orders.ts';
+import { clockArb, requestArb } from '../support/request-arbs.ts';
+import { answering, type Got, projecting } from '../support/service.ts';
+import { keyTexts } from '../support/universe.ts';
+
+/** A view store of its own for each history. */
+export type FreshStore = () => Promise<{
+  writer: ViewWriter;
+  reader: ViewReader;
+  /** How long after a commit readers may still get what was there before: a change message under way. */
+  lateMs: number;
+  close(): Promise<void>;
+}>;
+
+/** A history, what a reader of a compaction of it is delivered, when rounds are written, and questions with clocks. */
+const scenarioArb = historyArb().chain((whole) =>
+  compactions(whole).chain((history: History) =>
+    fc.record({
+      history: fc.constant(history),
+      batches: deliveries(history),
+      roundEvery: fc.integer({ min: 1, max: 9 }),
+      clocks: fc.array(clockArb(history), { minLength: 1, maxLength: 3 }),
+      requests: fc.array(requestArb(history), { minLength: 5, maxLength: 25, size: 'max' }),
+    }),
+  ),
+);
+
+function shape({ status, body }: Got): object {
+  if (status === 200) return { status, body };
+  const { error, input } = body === '' ? {} : JSON.parse(body);
+  return { status, error, input };
+}
+
+function wantedAnswer(facts: Facts, clockMs: number, request: CalendarRequest, key: string): object {
+  if (!('rider' in request) && !isLive(facts, key)) return { status: 401, error: 'invalid_key', input: null };
+  const wanted = answer(facts, clockMs, request);
+  if (wanted.status === 200) return { status: 200, body: wanted.body };
+  const { error, input } = wanted as { error?: string; input?: string };
+  return { status: wanted.status, error, input };
+}
+
+/** What is got at last: asks again while it is not what is wanted, and not too late. */
+async function soon(ask: () => Promise<object>, wanted: object, lateMs: number): Promise<object> {
+  const until = performance.now() + lateMs;
+  for (;;) {
+    const got = await ask();
+    if (isDeepStrictEqual(got, wanted) || performance.now() > until) return got;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** Holds every answer to the reference, over views in a store; `numRuns` histories. */
+export function answersProperty(name: string, freshStore: FreshStore, numRuns: number): void {
+  describe(`every answer from ${name}`, () => {
+    it('is what the facts say, after any history, compaction, interleaving, batching and repeats, at any clock', async () => {
+      await fc.assert(
+        fc.asyncProperty(scenarioArb, async ({ history, batches, roundEvery, clocks, requests }) => {
+          const store = await freshStore();
+          const projector = await projecting(store.writer);
+          let clockMs = clocks[0]!;
+          const api = answering(store.reader, () => clockMs);
+          await projector.complete();
+          for (const [i, batch] of batches.entries()) {
+            await projector.take(batch);
+            // Readers ask all the while: what they made the API keep must go when it changes.
+            if (i % roundEvery === 0) {
+              await projector.settle();
+              for (const request of requests.slice(0, 3)) await api.ask(request, keyTexts[0]!);
+            }
+          }
+          await projector.settle();
+          const facts = latestRecords(history.records);
+          for (clockMs of clocks) {
+            for (const request of requests) {
+              const key = keyTexts[requests.indexOf(request) % keyTexts.length]!;
+              const wanted = wantedAnswer(facts, clockMs, request, key);
+              const got = await soon(async () => shape(await api.ask(request, key)), wanted, store.lateMs);
+              expect(got).toEqual(wanted);
+            }
+          }
+          await store.close();
+        }),
+        { numRuns },
+      );
+    });
+
+    it('of the public layer may be kept until the local midnight that changes it', async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          scenarioArb,
+          fc.integer({ min: 1, max: 90_000 }),
+          async ({ history, batches, clocks, requests }, seconds) => {
+            const store = await freshStore();
+            const projector = await projecting(store.writer);
+            const api = answering(store.reader, () => clocks[0]!, seconds);
+            await projector.complete();
+            for (const batch of batches) await projector.take(batch);
+            await projector.settle();
+            const facts = latestRecords(history.records);
+            for (const request of requests) {
+              if ('rider' in request || !isLive(facts, keyTexts[0]!)) continue;
+              const got = await api.ask(request, keyTexts[0]!);
+              if (got.status !== 200) continue;
+              expect(got.headers['Cache-Control']).toBe(
+                `private, max-age=${maxAge(facts, clocks[0]!, request, seconds)}`,
+              );
+            }
+            await store.close();
+          },
+        ),
+        { numRuns: Math.ceil(numRuns / 3) },
+      );
+    });
+  });
+}
