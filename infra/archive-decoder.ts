@@ -2,7 +2,7 @@ import type { Type, types } from 'avsc';
 import type { LogRecord, RawRecord, UndecodableRecord } from '../projector/event-log.ts';
 import { Cursor } from '../schemas/avro-cursor.ts';
 import { compileReader, compileSkip, IncompatibleSchemaError, type Read } from '../schemas/avro-reader.ts';
-import { archivedTypes, parseOurs, parseWriter } from '../schemas/avro-types.ts';
+import { archivedTypes, parseOurs, parseWriter, topicTypes } from '../schemas/avro-types.ts';
 import { decodeKey, encodeValue } from '../schemas/codec.ts';
 import type { AnyRecord, TopicName } from '../schemas/records.ts';
 import { singleObjectHeader } from '../schemas/single-object.ts';
@@ -74,6 +74,7 @@ export class ArchiveDecoder {
       this.#read = compileReader<Archived>(writer, archivedTypes[topic], options);
       this.#readHead = compileReader<ArchivedHead>(writer, headType, options);
       this.#readValueBytes = valueBytesReader(writer as types.RecordType);
+      checkValueType(topic, writer as types.RecordType);
     } catch (error) {
       const what = error instanceof IncompatibleSchemaError ? `: ${error.message}` : '';
       const fix = `write it with record Archived {partition, offset, timestamp, key, value} of ${topic}`;
@@ -135,6 +136,23 @@ export class ArchiveDecoder {
       throw new ContainerFormatError(`record ${index + 1} of its block can not be read (${reasonOf(error)})`);
     }
   }
+}
+
+/** By Avro's rules a union that shares null alone with ours is good for tombstones: of a file it says that it is not ours. */
+function checkValueType(topic: TopicName, writer: types.RecordType): void {
+  const type = writer.fields.find((field) => field.name === 'value')!.type;
+  const branches = ((type as { types?: readonly Type[] }).types ?? [type]).filter(
+    ({ typeName }) => typeName !== 'null',
+  );
+  const failures = branches.flatMap((branch) => {
+    try {
+      compileReader(branch, topicTypes[topic], { anyName: true });
+      return [];
+    } catch (error) {
+      return [error];
+    }
+  });
+  if (failures.length > 0 && failures.length === branches.length) throw failures[0];
 }
 
 /**

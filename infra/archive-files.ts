@@ -35,7 +35,8 @@ export async function listTopicFiles(folder: string): Promise<ArchiveFile[][] | 
   try {
     names = await readdir(folder);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
     throw new ArchiveError(`Cannot read the archive's folder ${folder}: ${(error as Error).message}`, { cause: error });
   }
   return filesByPartition(folder, names);

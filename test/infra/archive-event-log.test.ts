@@ -1,4 +1,454 @@
+import { copyFile, mkdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Schema } from 'avsc';
+import { describe, expect, test, vi } from 'vitest';
+import { ArchiveError } from '../../infra/archive-files.ts';
+import { archiveWriter } from '../../infra/archive-writer.ts';
+import {
+  type LogBatch,
+  LogTruncatedError,
+  MissingTopicsError,
+  type UndecodableRecord,
+} from '../../projector/event-log.ts';
+import { archivedSchemas } from '../../schemas/avro-types.ts';
+import { topicNames } from '../../schemas/records.ts';
 import { eventLogContract } from '../contracts/event-log.ts';
-import { TestArchive } from '../support/archive.ts';
+import { portlandDir, readArchive, startOf, TestArchive, writeContainer } from '../support/archive.ts';
+import { sampleRecords } from '../support/records.ts';
 
 eventLogContract('an archive', () => TestArchive.make());
+
+const soon = { timeout: 20_000, interval: 20 };
+const rider = (offset: number, partition = 0) => ({
+  partition,
+  offset,
+  timestamp: 1_700_000_000_123,
+  key: `r${offset}`,
+  value: { ...sampleRecords.riders, rider: `r${offset}` },
+});
+const offsetsOf = (records: { offset: number }[]) => records.map(({ offset }) => offset);
+
+/** Follows an archive until the test ends. */
+function follow(archive: TestArchive, options: { warnAfterMs?: number } = {}) {
+  const log = archive.open(options);
+  const abort = new AbortController();
+  const batches: LogBatch[] = [];
+  const done = log
+    .bounds()
+    .then((bounds) =>
+      log.follow(startOf(bounds), { onBatch: async (batch) => void batches.push(batch) }, abort.signal),
+    );
+  done.catch(() => undefined);
+  return {
+    done,
+    offsets: () => offsetsOf(batches.flatMap(({ records }) => records)),
+    async [Symbol.asyncDispose]() {
+      abort.abort();
+      await done.catch(() => undefined);
+      await log.close();
+    },
+  };
+}
+
+describe('an archive that another library wrote', () => {
+  test('is read to the last record: partitions, offsets, codecs, several files', async () => {
+    const { bounds, records } = await readArchive(portlandDir);
+    const ends = Object.fromEntries(topicNames.map((topic) => [topic, bounds[topic].map(({ end }) => end)]));
+    expect(ends).toEqual({
+      metros: [3],
+      districts: [68],
+      'developer-keys': [3],
+      riders: [609],
+      rides: [257],
+      nights: [117, 137, 124],
+      attendance: [2630, 2860, 2734, 2719],
+      relations: [3180, 3164],
+    });
+    // Counted with that library.
+    expect(records).toHaveLength(18_418);
+    expect(records.filter((record) => 'undecodable' in record)).toEqual([]);
+    const night = records.find(({ topic, partition, offset }) => topic === 'nights' && partition === 1 && offset === 3);
+    expect(night).toMatchObject({ value: { day: expect.any(Number), meeting: expect.anything() } });
+  });
+
+  test.each(['null', 'deflate'])('with codec %s, its own names and more fields, is read', async (codec) => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    for (const file of await archive.files('riders')) await rm(file);
+    const schema: Schema = {
+      type: 'record',
+      name: 'topLevelRecord',
+      fields: [
+        { name: 'key', type: 'string' },
+        { name: 'headers', type: { type: 'map', values: 'bytes' } },
+        {
+          name: 'value',
+          type: [
+            {
+              type: 'record',
+              name: 'value',
+              namespace: 'topLevelRecord',
+              fields: [
+                { name: 'handle', type: 'string' },
+                { name: 'rider', type: 'string' },
+                { name: 'shoe_size', type: 'double' },
+                { name: 'revision', type: 'int' },
+                { name: 'changed_at', type: 'long' },
+              ],
+            },
+            'null',
+          ],
+        } as never,
+        { name: 'timestamp', type: 'long' },
+        { name: 'offset', type: 'long' },
+        { name: 'partition', type: 'int' },
+      ],
+    };
+    const value = { handle: 'ada', rider: 'r0001', shoe_size: 38.5, revision: 1, changed_at: 0 };
+    const path = join(archive.folder('riders'), '0-00000000000000000000.avro');
+    const common = { partition: 0, timestamp: 7, key: 'r0001', headers: { a: Buffer.from('x') } };
+    await writeContainer(
+      path,
+      schema,
+      [
+        { ...common, offset: 0, value },
+        { ...common, offset: 1, value: null },
+      ],
+      codec,
+    );
+    const { records } = await archive.read();
+    expect(records).toMatchObject([
+      { offset: 0, timestampMs: 7, key: 'r0001', value: { ...sampleRecords.riders, name: null } },
+      { offset: 1, timestampMs: 7, key: 'r0001', value: null },
+    ]);
+  });
+});
+
+describe('a value that can not be decoded', () => {
+  test('is one bad record in the middle of its block', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    for (const file of await archive.files('attendance')) await rm(file);
+    const text = JSON.stringify(archivedSchemas.attendance).replace('"CONFIRMED"', '"CONFIRMED","MAYBE"');
+    const record = (offset: number, response: string) => ({
+      partition: 0,
+      offset,
+      timestamp: 9,
+      key: `k${offset}`,
+      value: { ...sampleRecords.attendance, response },
+    });
+    const responses = ['GOING', 'MAYBE', 'NONE', 'MAYBE'];
+    await archive.writeFile(
+      'attendance',
+      0,
+      0,
+      JSON.parse(text),
+      responses.map((one, i) => record(i, one)),
+    );
+    const { records, bounds } = await archive.read();
+    expect(bounds.attendance).toEqual([{ low: 0, end: 4 }]);
+    expect(records.map((one) => ('undecodable' in one ? one.undecodable : one.key))).toEqual([
+      'k0',
+      'unknown enum symbol',
+      'k2',
+      'unknown enum symbol',
+    ]);
+    const bad = records[1] as UndecodableRecord;
+    expect(bad).toMatchObject({ topic: 'attendance', partition: 0, offset: 1, timestampMs: 9 });
+    // Behind the fingerprint of its writer's schema.
+    const raw = bad.raw();
+    expect(raw.key).toEqual(Buffer.from('k1'));
+    expect(raw.value!.subarray(0, 2)).toEqual(Buffer.from([0xc3, 1]));
+    expect(raw.value!.subarray(10)).toEqual(Buffer.from('107269646530303031ae83020a723030303106000200', 'hex'));
+  });
+
+  test('for its texts alone: a key or a field that is not UTF-8', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    for (const file of await archive.files('riders')) await rm(file);
+    const text = JSON.stringify(archivedSchemas.riders)
+      .replace('"name":"key","type":"string"', '"name":"key","type":"bytes"')
+      .replace('"name":"handle","type":"string"', '"name":"handle","type":"bytes"');
+    const record = (offset: number, key: string, handle: string) => {
+      const value = { ...sampleRecords.riders, handle: Buffer.from(handle, 'hex') };
+      return { partition: 0, offset, timestamp: 9, key: Buffer.from(key, 'hex'), value };
+    };
+    await archive.writeFile('riders', 0, 0, JSON.parse(text), [
+      record(0, 'ff', '61'),
+      record(1, '61', 'ff'),
+      record(2, '62', '61'),
+    ]);
+    const { records } = await archive.read();
+    expect(records.map((one) => ('undecodable' in one ? one.undecodable : one.key))).toEqual([
+      'key is not UTF-8',
+      'text is not UTF-8',
+      'b',
+    ]);
+    expect(records[0]!.raw().key).toEqual(Buffer.from([0xff]));
+  });
+});
+
+describe('an archive that grows', () => {
+  test('goes on where a block came in pieces, and says nothing meanwhile', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    await archive.append(
+      'riders',
+      0,
+      [0, 1].map((i) => ({ ...rider(i), timestampMs: 1 })),
+    );
+    const [file] = (await archive.files('riders')) as [string];
+    const whole = await readFile(file);
+    await archive.append('riders', 0, [{ ...rider(2), timestampMs: 1 }]);
+    const longer = await readFile(file);
+    await truncate(file, whole.length);
+    await using following = follow(archive);
+    await vi.waitFor(() => expect(following.offsets()).toEqual([0, 1]), soon);
+    for (const length of [whole.length + 1, whole.length + 30, longer.length - 1]) {
+      await writeFile(file, longer.subarray(0, length));
+      await new Promise((resolve) => setTimeout(resolve, 120));
+      expect(following.offsets()).toEqual([0, 1]);
+    }
+    await writeFile(file, longer);
+    await vi.waitFor(() => expect(following.offsets()).toEqual([0, 1, 2]), soon);
+    expect(archive.warnings).toEqual([]);
+  });
+
+  test('goes on in a writer’s next file, and after a crash cut half a block off', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    await archive.append('riders', 0, [{ ...rider(0), timestampMs: 1 }]);
+    const [file] = (await archive.files('riders')) as [string];
+    const crashed = Buffer.concat([await readFile(file), Buffer.from([4, 0x80])]);
+    await writeFile(file, crashed);
+    await using following = follow(archive, { warnAfterMs: 50 });
+    await vi.waitFor(() => expect(following.offsets()).toEqual([0]), soon);
+    await vi.waitFor(() => expect(archive.warnings.filter((text) => text.includes('waiting'))).toHaveLength(1), soon);
+    // The writer that takes over cuts it off; its blocks are small, so that files follow each other.
+    await archive.append(
+      'riders',
+      0,
+      Array.from({ length: 3_000 }, (_, i) => ({ ...rider(i + 1), timestampMs: 1 })),
+    );
+    await vi.waitFor(() => expect(following.offsets()).toHaveLength(3_001), soon);
+    expect(following.offsets()).toEqual(Array.from({ length: 3_001 }, (_, i) => i));
+    expect((await archive.files('riders')).length).toBeGreaterThan(1);
+  });
+
+  test('is read from a topic whose folder comes later', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    await rm(archive.folder('nights'), { recursive: true });
+    await using following = follow(archive);
+    await archive.append('riders', 0, [{ ...rider(0), timestampMs: 1 }]);
+    await vi.waitFor(() => expect(following.offsets()).toEqual([0]), soon);
+    await archive.append('nights', 0, [{ key: 'n', value: sampleRecords.nights, timestampMs: 1 }]);
+    await vi.waitFor(() => expect(following.offsets()).toEqual([0, 0]), soon);
+  });
+
+  test('waits for a file whose header is not whole yet', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    const [file] = (await archive.files('riders')) as [string];
+    await archive.append('riders', 0, [{ ...rider(0), timestampMs: 1 }]);
+    const whole = await readFile(file);
+    for (const length of [0, 2, 100]) {
+      await writeFile(file, whole.subarray(0, length));
+      expect((await archive.open().bounds()).riders).toEqual([{ low: 0, end: 0 }]);
+    }
+    await using following = follow(archive);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await writeFile(file, whole);
+    await vi.waitFor(() => expect(following.offsets()).toEqual([0]), soon);
+  });
+});
+
+describe('an archive that is not whole', () => {
+  test('ends, for its bounds, with the last whole block, and that is said once', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    await archive.append('riders', 0, [{ ...rider(0), timestampMs: 1 }]);
+    const [file] = (await archive.files('riders')) as [string];
+    const { length } = await readFile(file);
+    await archive.append('riders', 0, [{ ...rider(1), timestampMs: 1 }]);
+    await truncate(file, (await readFile(file)).length - 1);
+    const log = archive.open();
+    for (let i = 0; i < 2; i++) expect((await log.bounds()).riders).toEqual([{ low: 0, end: 1 }]);
+    expect(archive.warnings).toEqual([
+      `${file} ends within a block that begins at byte ${length}: what is there of it does not count yet`,
+    ]);
+    await log.close();
+  });
+
+  test('is refused where another file follows the half block, with file and byte', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    for (const file of await archive.files('riders')) await rm(file);
+    const first = await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [rider(0)]);
+    await archive.writeFile('riders', 0, 1, archivedSchemas.riders, [rider(1)]);
+    const bytes = await readFile(first);
+    await truncate(first, bytes.length - 1);
+    await using following = follow(archive);
+    const blockStart = bytes.lastIndexOf(bytes.subarray(-16), -17) + 16;
+    await expect(following.done).rejects.toThrow(
+      `Cannot read ${first} at byte ${blockStart}: it ends within a block, and another file follows`,
+    );
+  });
+
+  test('is refused where a sync marker is wrong', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    await archive.append('riders', 0, [{ ...rider(0), timestampMs: 1 }]);
+    const [file] = (await archive.files('riders')) as [string];
+    await archive.edit(file, (bytes) => Buffer.concat([bytes.subarray(0, -1), Buffer.from([bytes.at(-1)! ^ 1])]));
+    await expect(archive.open().bounds()).rejects.toThrow(
+      /Cannot read .* at byte \d+: the sync marker after its block/,
+    );
+  });
+
+  test('is refused where a deflated block is spoilt', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    await archive.append('riders', 0, [{ ...rider(0), timestampMs: 1 }]);
+    const [file] = (await archive.files('riders')) as [string];
+    await archive.edit(file, (bytes) => {
+      bytes.fill(0xff, bytes.length - 30, bytes.length - 16);
+      return bytes;
+    });
+    await expect(archive.open().bounds()).rejects.toThrow(/Cannot read .* at byte \d+: its block can not be inflated/);
+  });
+});
+
+describe('refusals name what is wrong and the fix', () => {
+  const refused = async (archive: TestArchive, message: string | RegExp) => {
+    const log = archive.open();
+    const failure = await log.bounds().then(
+      () => new Error('not refused'),
+      (error) => error,
+    );
+    expect(failure.message).toMatch(message);
+    await log.close();
+    return failure;
+  };
+
+  test('a folder that is not there, one without topics, and a file', async () => {
+    await using archive = await TestArchive.make();
+    expect(
+      await refused(archive, 'it holds no folder of a topic (ride-calendar.<topic>). ARCHIVE_DIR: name a folder'),
+    ).toBeInstanceOf(MissingTopicsError);
+    await rm(archive.dir, { recursive: true });
+    await refused(archive, `Cannot read the archive ${archive.dir}: there is no such folder. ARCHIVE_DIR:`);
+    await writeFile(archive.dir, '');
+    await refused(archive, `Cannot read the archive ${archive.dir}: it is no folder that can be read (ENOTDIR)`);
+  });
+
+  test('a file that is no container file', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    const [file] = (await archive.files('riders')) as [string];
+    await writeFile(file, '{"rider":"r0001"}');
+    const error = await refused(
+      archive,
+      `Cannot read ${file} at byte 0: it does not begin as an Avro Object Container File`,
+    );
+    expect(error).toBeInstanceOf(ArchiveError);
+  });
+
+  test('a misnamed file, but not what is no Avro file or hidden', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    await writeFile(join(archive.folder('riders'), '_SUCCESS'), '');
+    await writeFile(join(archive.folder('riders'), '.0-0.avro.crc'), '');
+    await writeFile(join(archive.folder('riders'), 'README.md'), '');
+    expect((await archive.open().bounds()).riders).toHaveLength(1);
+    const [file] = (await archive.files('riders')).filter((path) => path.includes('0000')) as [string];
+    await rename(file, join(archive.folder('riders'), '0-0.avro'));
+    await refused(archive, /Cannot read .*0-0\.avro: rename it to <partition>-<first offset, 20 digits>\.avro/);
+  });
+
+  test("another topic's schema", async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    const [file] = (await archive.files('riders')) as [string];
+    const [metros] = (await archive.files('metros')) as [string];
+    await copyFile(metros, file);
+    await refused(archive, `Cannot read ${file}: its schema is not that of an archive of riders`);
+  });
+
+  test('an unknown codec', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    const [file] = (await archive.files('riders')) as [string];
+    await archive.edit(file, (bytes) => Buffer.from(bytes.toString('latin1').replace('deflate', 'xz-fast'), 'latin1'));
+    await refused(
+      archive,
+      `Cannot read ${file} at byte 0: its codec is "xz-fast": write it again with null or deflate`,
+    );
+  });
+
+  test('records of another partition, and offsets that go back', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    for (const file of await archive.files('riders')) await rm(file);
+    const path = await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [rider(0, 1)]);
+    await using wrongPartition = follow(archive);
+    await expect(wrongPartition.done).rejects.toThrow('partition 1 in a file of partition 0');
+    await rm(path);
+    await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [rider(3), rider(2)]);
+    await using goingBack = follow(archive);
+    await expect(goingBack.done).rejects.toThrow('offset 2 where more than 3 is due');
+  });
+
+  test('files that repeat each other', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    for (const file of await archive.files('riders')) await rm(file);
+    const first = await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [rider(0), rider(1)]);
+    const second = await archive.writeFile('riders', 0, 1, archivedSchemas.riders, [rider(1), rider(2)]);
+    await using following = follow(archive);
+    await expect(following.done).rejects.toThrow(
+      `Cannot read ${second}: it begins at offset 1, but ${first} goes on to 1`,
+    );
+  });
+
+  test('a position beyond the end: another archive stands where one was', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    await archive.append('riders', 0, [{ ...rider(0), timestampMs: 1 }]);
+    const log = archive.open();
+    const from = { ...startOf(await log.bounds()), riders: [2] };
+    const following = log.follow(from, { onBatch: async () => undefined }, new AbortController().signal);
+    await expect(following).rejects.toThrow(LogTruncatedError);
+    await log.close();
+  });
+});
+
+test('a large block comes in batches, and offsets before the position are left out', async () => {
+  await using archive = await TestArchive.make();
+  const writer = archiveWriter({ dir: archive.dir, codec: 'null', blockBytes: 10_000_000 });
+  for (let i = 0; i < 12_000; i++) writer.append('riders', { ...rider(i * 2), timestampMs: 1 });
+  await writer.close();
+  const log = archive.open();
+  const bounds = await log.bounds();
+  const abort = new AbortController();
+  const batches: LogBatch[] = [];
+  const onBatch = async (batch: LogBatch) => {
+    batches.push(batch);
+    if (batch.nextOffset === bounds.riders[0]!.end) abort.abort();
+  };
+  await log.follow({ ...startOf(bounds), riders: [1_001] }, { onBatch }, abort.signal);
+  expect(batches.map(({ records }) => records.length)).toEqual([5_000, 5_000, 1_499]);
+  expect(batches.map(({ nextOffset }) => nextOffset)).toEqual([11_001, 21_001, 23_999]);
+  expect(batches[0]!.records[0]!.offset).toBe(1_002);
+  await log.close();
+});
+
+test('an archive in a folder of another prefix is read by that prefix', async () => {
+  await using archive = await TestArchive.make();
+  await mkdir(archive.dir, { recursive: true });
+  const writer = archiveWriter({ dir: archive.dir, prefix: 'other.' });
+  writer.append('riders', { ...rider(0), timestampMs: 1 });
+  await writer.close();
+  expect((await readArchive(archive.dir, { prefix: 'other.' })).records).toHaveLength(1);
+  await expect(readArchive(archive.dir)).rejects.toThrow(MissingTopicsError);
+});

@@ -37,7 +37,7 @@ export class TestArchive implements EventLogFixture, AsyncDisposable {
   }
 
   async append(topic: TopicName, partition: number, records: FixtureRecord[]): Promise<void> {
-    const writer = archiveWriter({ dir: this.dir, blockBytes: 2_000, fileBytes: 20_000 });
+    const writer = archiveWriter({ dir: this.dir, blockBytes: 2_000, fileBytes: 5_000 });
     for (const record of records) writer.append(topic, { partition, offset: this.#take(topic, partition), ...record });
     await writer.close();
   }
