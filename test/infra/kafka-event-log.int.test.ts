@@ -5,7 +5,11 @@ import { startKafkaBroker } from '../../infra/local/kafka-broker.ts';
 import { SchemaRegistryAwayError } from '../../infra/schema-registry.ts';
 import { LogTruncatedError, MissingTopicsError, PartitionsChangedError } from '../../projector/event-log.ts';
 import { topicTypes } from '../../schemas/avro-types.ts';
+import { eventLogContract } from '../contracts/event-log.ts';
 import { metroValue, positionAt, TestKafka } from '../support/kafka.ts';
+import { KafkaFixture } from '../support/kafka-fixture.ts';
+
+eventLogContract('Kafka', async () => new KafkaFixture());
 
 const soon = { timeout: 20_000, interval: 50 };
 
@@ -245,11 +249,7 @@ describe('faults', () => {
     await using kafka = new TestKafka();
     await kafka.createTopics({ settings: { 'cleanup.policy': 'compact,delete', 'retention.ms': '-1' } });
     await kafka.sendMetros(['aa', 'bb', 'cc']);
-    const topic = `${kafka.topicPrefix}metros`;
-    const admin = await kafka.admin();
-    // kafkajs finds the leader of a topic only after it has asked for something else of it.
-    await admin.fetchTopicOffsets(topic);
-    await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '2' }] });
+    await kafka.deleteBefore('metros', 0, 2);
     const eventLog = kafka.eventLog();
     expect((await eventLog.bounds()).metros).toEqual([{ low: 2, end: 3 }]);
     await expect(kafka.follow(eventLog, positionAt(1)).done).rejects.toThrow(LogTruncatedError);

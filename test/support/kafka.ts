@@ -77,7 +77,7 @@ export class TestKafka implements AsyncDisposable {
 
   async sendRaw(
     topic: TopicName | 'rejected',
-    messages: { key: string | Buffer | null; value: Buffer | null }[],
+    messages: { key: string | Buffer | null; value: Buffer | null; timestampMs?: number }[],
     { partition = 0, compression = kafkajs.CompressionTypes.None, timestampMs = 1_700_000_000_000 }: SendOptions = {},
   ) {
     const producer = this.client.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
@@ -85,9 +85,22 @@ export class TestKafka implements AsyncDisposable {
     await producer.send({
       topic: this.topicPrefix + topic,
       compression,
-      messages: messages.map((message) => ({ ...message, partition, timestamp: String(timestampMs) })),
+      messages: messages.map((message) => ({
+        key: message.key,
+        value: message.value,
+        partition,
+        timestamp: String(message.timestampMs ?? timestampMs),
+      })),
     });
     await producer.disconnect();
+  }
+
+  async deleteBefore(topic: TopicName, partition: number, offset: number): Promise<void> {
+    const name = this.topicPrefix + topic;
+    const admin = await this.admin();
+    // kafkajs finds the leader of a topic only after it has asked for something else of it.
+    await admin.fetchTopicOffsets(name);
+    await admin.deleteTopicRecords({ topic: name, partitions: [{ partition, offset: String(offset) }] });
   }
 
   eventLog(options: { registry?: SchemaRegistry | null; group?: string; checkEveryMs?: number } = {}): EventLog {

@@ -1,0 +1,66 @@
+import { encodeValue } from '../../schemas/codec.ts';
+import type { AnyRecord, TopicName } from '../../schemas/records.ts';
+import type { EventLogFixture, FixtureRecord } from '../contracts/event-log.ts';
+import { TestKafka } from './kafka.ts';
+
+const value = (topic: TopicName, record: AnyRecord | null) => record && encodeValue(topic, record as never);
+
+/** Kafka for the contract suite of event logs. */
+export class KafkaFixture implements EventLogFixture {
+  readonly #kafka = new TestKafka();
+
+  async createTopics(partitions: number): Promise<void> {
+    // `delete`, for deleteBefore alone: nothing is old enough.
+    await this.#kafka.createTopics({
+      partitions,
+      settings: { 'cleanup.policy': 'compact,delete', 'retention.ms': '-1' },
+    });
+  }
+
+  async append(topic: TopicName, partition: number, records: FixtureRecord[]): Promise<void> {
+    const messages = records.map(({ key, value: record, timestampMs }) => ({
+      key,
+      value: value(topic, record),
+      timestampMs,
+    }));
+    await this.#kafka.sendRaw(topic, messages, { partition });
+  }
+
+  async appendUndecodable(topic: TopicName, partition: number, key: string): Promise<void> {
+    await this.#kafka.sendRaw(topic, [{ key, value: Buffer.from('no Avro') }], { partition });
+  }
+
+  /** An aborted transaction: its records and one control record. */
+  async skipOffsets(topic: TopicName, partition: number, count: number): Promise<void> {
+    const producer = this.#kafka.client.producer({
+      transactionalId: `${this.#kafka.topicPrefix}${topic}`,
+      maxInFlightRequests: 1,
+      idempotent: true,
+    });
+    await producer.connect();
+    const transaction = await producer.transaction();
+    const messages = Array.from({ length: count - 1 }, () => ({ key: 'aborted', value: 'aborted', partition }));
+    await transaction.send({ topic: this.#kafka.topicPrefix + topic, messages });
+    await transaction.abort();
+    await producer.disconnect();
+  }
+
+  async addPartition(topic: TopicName): Promise<void> {
+    const name = this.#kafka.topicPrefix + topic;
+    const admin = await this.#kafka.admin();
+    const { topics } = await admin.fetchTopicMetadata({ topics: [name] });
+    await admin.createPartitions({ topicPartitions: [{ topic: name, count: topics[0]!.partitions.length + 1 }] });
+  }
+
+  async deleteBefore(topic: TopicName, partition: number, offset: number): Promise<void> {
+    await this.#kafka.deleteBefore(topic, partition, offset);
+  }
+
+  open() {
+    return this.#kafka.eventLog({ checkEveryMs: 200 });
+  }
+
+  async close(): Promise<void> {
+    await this.#kafka[Symbol.asyncDispose]();
+  }
+}
