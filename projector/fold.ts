@@ -15,8 +15,8 @@ import { dayKey, liveKeyKey, metroKey, nightKey, rideKey, riderKey } from '../sc
 import { blocked, close, confirmed, Facts, flagged, follows, going, link, saved, unlink } from './facts.ts';
 import { Marks, readerDay } from './marks.ts';
 
-// Who has more readers than this is fanned out to in slices, so that other changes keep flowing.
-const fanOutInline = 64;
+/** Who has more readers than this is fanned out to in slices, so that other changes keep flowing. */
+const fanOutInlineMax = 64;
 
 /**
  * Folds good records into facts, and marks the views that each touches. Marking too much costs a write of the same
@@ -27,10 +27,12 @@ export class Fold {
   readonly marks: Marks;
   /** Off while a log is folded from its start: everything is compared, and written, afterwards. */
   marking = true;
+  readonly #fanOutInlineMax: number;
 
-  constructor(facts = new Facts(), marks = new Marks()) {
-    this.facts = facts;
-    this.marks = marks;
+  constructor(options: { fanOutInlineMax?: number } = {}) {
+    this.facts = new Facts();
+    this.marks = new Marks();
+    this.#fanOutInlineMax = options.fanOutInlineMax ?? fanOutInlineMax;
   }
 
   /** Applies one record that `badRecord` let pass; `value` null is a tombstone. */
@@ -289,7 +291,7 @@ export class Fold {
     if (!this.marking) return;
     const { readers } = this.facts;
     const length = readers.length(rider);
-    if (length > fanOutInline) {
+    if (length > this.#fanOutInlineMax) {
       this.marks.fanOuts.add(readerDay(rider, day));
       return;
     }

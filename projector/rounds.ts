@@ -36,9 +36,11 @@ export class Rounds {
   readonly #lanes: TagLanes;
   readonly #owned: ReadonlySet<number>;
   readonly #holds: Holds;
+  readonly #sliceMax: number;
   readonly #fanOuts = new Map<ReaderDay, FanOut>();
 
-  constructor(fold: Fold, lanes: TagLanes, owned: ReadonlySet<number>, holds: Holds) {
+  constructor(fold: Fold, lanes: TagLanes, owned: ReadonlySet<number>, holds: Holds, slice = fanOutSlice) {
+    this.#sliceMax = slice;
     this.#fold = fold;
     this.#lanes = lanes;
     this.#owned = owned;
@@ -128,7 +130,7 @@ export class Rounds {
     const length = readers.length(rider);
     // By number, not by index: readers may have come or gone since the last slice.
     const from = readers.lowerBound(rider, next.after + 1);
-    const to = Math.min(from + fanOutSlice, length);
+    const to = Math.min(from + this.#sliceMax, length);
     for (let i = from; i < to; i++) {
       next.after = readers.id(rider, i);
       this.#fold.marks.circle.add(readerDay(next.after, day));

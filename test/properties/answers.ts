@@ -29,6 +29,8 @@ const scenarioArb = historyArb().chain((whole) =>
       history: fc.constant(history),
       batches: deliveries(history),
       roundEvery: fc.integer({ min: 1, max: 9 }),
+      // Anybody may be fanned out to in slices, as a rider with very many readers is.
+      fanOut: fc.record({ inlineMax: fc.constantFrom(0, 2, 64), slice: fc.integer({ min: 1, max: 3 }) }),
       clocks: fc.array(clockArb(history), { minLength: 1, maxLength: 3 }),
       requests: fc.array(requestArb(history), { minLength: 5, maxLength: 25, size: 'max' }),
     }),
@@ -64,9 +66,9 @@ export function answersProperty(name: string, freshStore: FreshStore, numRuns: n
   describe(`every answer from ${name}`, () => {
     it('is what the facts say, after any history, compaction, interleaving, batching and repeats, at any clock', async () => {
       await fc.assert(
-        fc.asyncProperty(scenarioArb, async ({ history, batches, roundEvery, clocks, requests }) => {
+        fc.asyncProperty(scenarioArb, async ({ history, batches, roundEvery, fanOut, clocks, requests }) => {
           const store = await freshStore();
-          const projector = await projecting(store.writer);
+          const projector = await projecting(store.writer, fanOut);
           let clockMs = clocks[0]!;
           const api = answering(store.reader, () => clockMs);
           await projector.complete();

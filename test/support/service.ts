@@ -23,16 +23,16 @@ import { pathOf } from '../reference/requests.ts';
 export const baseUrl = 'http://127.0.0.1:8080/api';
 
 /** The projector's parts without its loop: the test says when a round is run. */
-export async function projecting(writer: ViewWriter) {
+export async function projecting(writer: ViewWriter, fanOut: { inlineMax?: number; slice?: number } = {}) {
   const position = Object.fromEntries(topicNames.map((topic) => [topic, [0, 0, 0, 0]])) as Position;
-  const fold = new Fold();
+  const fold = new Fold(fanOut.inlineMax === undefined ? {} : { fanOutInlineMax: fanOut.inlineMax });
   const holds = new Holds(position);
   const { signal } = new AbortController();
   const shared = { clock: realClock, log: silentLog, signal };
   const intake = new Intake({ fold, sink: null, holds, metrics: noMetrics, ...shared });
   const lost = new Set<number>();
   const lanes = new TagLanes({ writer, onLost: (tag) => lost.add(tag), onWritten() {}, ...shared });
-  const rounds = new Rounds(fold, lanes, new Set(allTags), holds);
+  const rounds = new Rounds(fold, lanes, new Set(allTags), holds, fanOut.slice);
   await writer.lead(allTags);
   return {
     fold,
