@@ -25,7 +25,7 @@ export function listenToLibrary(
 
   provider.on('grant.error', (ctx: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
     logger.debug({ error: error.error, detail: error.error_detail }, 'token request refused');
-    doing('cannot burn a code', burnGuessedCode(ctx, store));
+    if (error.error === 'invalid_grant') doing('cannot burn a code', burnGuessedCode(ctx, store));
   });
 
   provider.on('server_error', (ctx: KoaContextWithOIDC, error: Error) => {
@@ -35,12 +35,13 @@ export function listenToLibrary(
   (provider as EventEmitter).on('error', (error: Error) => logger.error({ err: error }, 'sign-in failed'));
 }
 
-/** A code that its own client redeems with a wrong verifier or address is somebody's guess: there is no second one. */
+/**
+ * A code that its own client, which has shown who it is, redeems with a wrong verifier or address is somebody's guess:
+ * there is no second one.
+ */
 async function burnGuessedCode(ctx: KoaContextWithOIDC, store: StateStore): Promise<void> {
   const { code, grant_type: grantType } = ctx.oidc.params ?? {};
   if (grantType !== 'authorization_code' || typeof code !== 'string' || !ctx.oidc.client) return;
-  // Only for the request's own faults; when riders can't be told, the same code may come again.
-  if (ctx.status >= 500) return;
   const id = storeId('AuthorizationCode', code);
   const entry = await store.find('AuthorizationCode', id);
   if (entry?.payload.clientId === ctx.oidc.client.clientId && entry.marks.consumed === undefined)
