@@ -76,6 +76,9 @@ export class Projector {
     const stop = new AbortController();
     const bothStop = AbortSignal.any([signal, stop.signal]);
     bothStop.addEventListener('abort', () => this.#wake());
+    // Fenced first: whatever an older leader still had in hand can't change a byte that is newer than these ends.
+    await this.#lead(bothStop);
+    if (signal.aborted) return;
     const bounds = await this.#deps.eventLog.bounds();
     if (signal.aborted) return;
     this.#position = positionOf(bounds, 'low');
@@ -115,9 +118,8 @@ export class Projector {
     } finally {
       stop.abort();
       this.#ready = false;
-      const ends = await Promise.allSettled([following, writing]);
+      await Promise.allSettled([following, writing]);
       await intake.drain();
-      for (const end of ends) if (end.status === 'rejected') this.#log.error((end.reason as Error).message);
     }
   }
 
@@ -144,15 +146,13 @@ export class Projector {
     if (signal.aborted) return;
     this.#log.info(`Folded up to the log's ends: ${describeFolded(this.#fold)}`);
     this.#fold.marking = true;
-    await this.#lead(signal);
-    if (signal.aborted) return;
-    await this.#repair(rounds, lanes, this.#tags);
-    while (this.#lost.size > 0 && !signal.aborted) await this.#repairLost(rounds, lanes);
+    await this.#repair(rounds, lanes, this.#tags, signal);
+    while (this.#lost.size > 0 && !signal.aborted) await this.#repairLost(rounds, lanes, signal);
     this.#ready = true;
     this.#log.info('Ready: the views stand at the ends sampled at the start');
     let lastBeatMs = this.#clock.nowMs();
     while (!signal.aborted) {
-      if (this.#lost.size > 0) await this.#repairLost(rounds, lanes);
+      if (this.#lost.size > 0) await this.#repairLost(rounds, lanes, signal);
       if (rounds.idle) await this.#sleepUntilWoken(lastBeatMs + beatMs - this.#clock.nowMs(), signal);
       if (signal.aborted) return;
       if (!rounds.idle) await this.#round(rounds, signal);
@@ -186,18 +186,18 @@ export class Projector {
     if (this.#roundBytes > heavyRoundBytes) await this.#clock.sleep(heavyRoundPauseMs, signal);
   }
 
-  async #repairLost(rounds: Rounds, lanes: TagLanes): Promise<void> {
+  async #repairLost(rounds: Rounds, lanes: TagLanes, signal: AbortSignal): Promise<void> {
     const tags = [...this.#lost];
     this.#lost.clear();
     this.#log.warn(
       `The view store lost or changed ${tags.length} of ${this.#tags.length} tags: comparing and mending them`,
     );
     for (const tag of tags) await lanes.refence(tag);
-    await this.#repair(rounds, lanes, tags);
+    await this.#repair(rounds, lanes, tags, signal);
   }
 
   /** Compares and mends some tags, and says that they are complete. */
-  async #repair(rounds: Rounds, lanes: TagLanes, tags: readonly number[]): Promise<void> {
+  async #repair(rounds: Rounds, lanes: TagLanes, tags: readonly number[], signal: AbortSignal): Promise<void> {
     const reconcile = new Reconcile(this.#fold, () => rounds.run(this.#position));
     let differing = 0;
     for (let delayMs = 100; ; delayMs = Math.min(delayMs * 2, 5_000)) {
@@ -206,7 +206,8 @@ export class Projector {
         break;
       } catch (cause) {
         this.#log.warn(`Cannot compare views, trying again: ${(cause as Error).message}`);
-        await this.#clock.sleep(delayMs);
+        await this.#clock.sleep(delayMs, signal);
+        if (signal.aborted) return;
       }
     }
     await rounds.run(this.#position);

@@ -121,7 +121,7 @@ function* viewKeys(facts: Facts): Generator<string> {
     for (const [day, night] of ride.nights) if (facts.nightRecords[night]) yield nightKey(ride.id, dayText(day));
   }
   for (const metroDay of facts.nightsOfDay.keys()) {
-    const slash = metroDay.indexOf('/');
+    const slash = metroDay.lastIndexOf('/');
     yield dayKey(metroDay.slice(0, slash), dayText(Number(metroDay.slice(slash + 1))));
   }
 }

@@ -7,7 +7,7 @@ import { renderRide } from './views/ride.ts';
 import { renderLiveKey, renderMetro, renderRider } from './views/small.ts';
 
 function splitDay(id: string): [string, number] {
-  const slash = id.indexOf('/');
+  const slash = id.lastIndexOf('/');
   return [id.slice(0, slash), parseDay(id.slice(slash + 1))!];
 }
 

@@ -7,7 +7,7 @@ export function firstDay(facts: Facts, nowMs: number): { metro: string; day: str
   const today = Math.floor(nowMs / 86_400_000);
   let best: { metro: string; day: number; ride: string; score: number } | null = null;
   for (const [metroDay, numbers] of facts.nightsOfDay) {
-    const slash = metroDay.indexOf('/');
+    const slash = metroDay.lastIndexOf('/');
     const day = Number(metroDay.slice(slash + 1));
     const nights = [...numbers].map((number) => publishedNight(facts, number)).filter((night) => night !== null);
     if (nights.length === 0) continue;
