@@ -1,19 +1,13 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import type { Reject, RejectSink } from '../projector/event-log.ts';
 import { rejectedSchema, rejectedType } from '../schemas/avro-types.ts';
-import { defaultTopicPrefix } from '../schemas/records.ts';
-import { archiveFilePath, archiveFolder } from './archive-files.ts';
-import { readRejectedFile, rejectedFiles } from './archive-rejected.ts';
+import { archiveFilePath } from './archive-files.ts';
+import { archiveRejected, type RejectedPlace, rejectedFiles, rejectedFolders } from './archive-rejected.ts';
 import { readContainer } from './container-content.ts';
 import { ContainerWriter } from './container-writer.ts';
 import { OffsetSet } from './offset-set.ts';
 
-export interface ArchiveRejectSinkOptions {
-  /** The archive: bad records go to `<dir>/<prefix>rejected`. */
-  dir: string;
-  prefix?: string;
-  /** Where they go if the archive can't be written to, as one on a read-only disk. Of this archive alone. */
-  fallbackDir?: string;
+export interface ArchiveRejectSinkOptions extends RejectedPlace {
   log?: { warn(message: string): void };
 }
 
@@ -25,10 +19,6 @@ const unwritable = new Set(['EACCES', 'EPERM', 'EROFS']);
  * read first: a restart publishes nothing twice.
  */
 export function archiveRejectSink(options: ArchiveRejectSinkOptions): RejectSink {
-  const { prefix = defaultTopicPrefix } = options;
-  const folders = [options.dir, options.fallbackDir]
-    .filter((dir) => dir !== undefined)
-    .map((dir) => archiveFolder(dir, prefix, 'rejected'));
   const published = new Map<string, OffsetSet>();
   /** How many are there; null until they were read. */
   let known: number | null = null;
@@ -43,11 +33,9 @@ export function archiveRejectSink(options: ArchiveRejectSinkOptions): RejectSink
 
   function readKnown(): number {
     let count = 0;
-    for (const path of folders.flatMap(rejectedFiles)) {
-      for (const reject of readRejectedFile(path, prefix)) {
-        offsetsOf(reject).add(reject.offset);
-        count++;
-      }
+    for (const reject of archiveRejected(options)) {
+      offsetsOf(reject).add(reject.offset);
+      count++;
     }
     return count;
   }
@@ -61,7 +49,7 @@ export function archiveRejectSink(options: ArchiveRejectSinkOptions): RejectSink
       );
       const fresh = [...byPlace.values()].filter((reject) => !offsetsOf(reject).has(reject.offset));
       if (fresh.length === 0) return;
-      writer ??= openWriter(folders, known, options.log);
+      writer ??= openWriter(rejectedFolders(options), known, options.log);
       writer.appendBlock(fresh.length, Buffer.concat(fresh.map(encode)));
       writer.sync();
       // Only now: a full disk must leave them to be published again.

@@ -1,5 +1,6 @@
+import { hash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Reject } from '../projector/event-log.ts';
 import { Cursor } from '../schemas/avro-cursor.ts';
 import { compileReader } from '../schemas/avro-reader.ts';
@@ -33,13 +34,31 @@ export function rejectedFiles(folder: string): string[] {
   }
 }
 
+export interface RejectedPlace {
+  /** The archive: bad records go to `<dir>/<prefix>rejected`. */
+  dir: string;
+  prefix?: string;
+  /** Holds a folder for each archive that could not be written to, as one on a read-only disk. */
+  fallbackDir?: string;
+}
+
+/** Where an archive's bad records may be: in it, and in the fallback folder. */
+export function rejectedFolders({ dir, prefix = defaultTopicPrefix, fallbackDir }: RejectedPlace): string[] {
+  const folder = archiveFolder(dir, prefix, 'rejected');
+  if (fallbackDir === undefined) return [folder];
+  // Another archive has other records at the same offsets.
+  const own = hash('sha256', resolve(dir), 'hex').slice(0, 12);
+  return [folder, archiveFolder(join(fallbackDir, own), prefix, 'rejected')];
+}
+
 /** All of an archive's bad records. Throws ArchiveError. */
-export function* archiveRejected(dir: string, prefix = defaultTopicPrefix): Generator<Reject> {
-  for (const path of rejectedFiles(archiveFolder(dir, prefix, 'rejected'))) yield* readRejectedFile(path, prefix);
+export function* archiveRejected(place: RejectedPlace): Generator<Reject> {
+  const { prefix = defaultTopicPrefix } = place;
+  for (const path of rejectedFolders(place).flatMap(rejectedFiles)) yield* readRejectedFile(path, prefix);
 }
 
 /** The bad records of one file, whoever wrote it. Throws ArchiveError. */
-export function* readRejectedFile(path: string, prefix: string): Generator<Reject> {
+function* readRejectedFile(path: string, prefix: string): Generator<Reject> {
   try {
     const content = readContainer(path);
     if (!content) return;

@@ -129,7 +129,7 @@ export async function archiveLoad(dir: string, target: LoadTarget, options: Copy
       );
       result.records += wanted.length;
     });
-    for (const rejects of chunks(archiveRejected(dir))) {
+    for (const rejects of chunks(archiveRejected({ dir }))) {
       await target.publisher.publishRejected(rejects);
       result.rejected += rejects.length;
     }

@@ -83,7 +83,9 @@ describe('archive save', () => {
     const known: Reject = { ...reject(1), topic: 'rides' };
     const result = await archiveSave(log, [reject(4), known], archive.dir, { signal });
     expect(result.records).toBe(2);
-    const places = [...archiveRejected(archive.dir)].map(({ topic, offset, reason }) => `${topic}@${offset} ${reason}`);
+    const places = [...archiveRejected({ dir: archive.dir })].map(
+      ({ topic, offset, reason }) => `${topic}@${offset} ${reason}`,
+    );
     expect(places).toEqual(['rides@1 unknown enum symbol', 'riders@4 no key']);
     expect((await archive.read()).records).toHaveLength(1);
   });
