@@ -57,14 +57,29 @@ class ArchivedRecord implements LogRecord {
   }
 }
 
-/** Decodes the blocks of one container file: its records are `Archived`, as whoever wrote it spelled that. */
-export class ArchiveDecoder {
+/** Files have few schemas between them: each is compiled once. */
+const decoders = new Map<string, ArchiveDecoder>();
+const decodersMax = 200;
+
+/** The decoder of a topic's files with this schema. Throws ContainerFormatError where it is not that of the topic. */
+export function archiveDecoder(topic: TopicName, schemaText: string): ArchiveDecoder {
+  const key = `${topic} ${schemaText}`;
+  let decoder = decoders.get(key);
+  if (!decoder) {
+    decoder = new ArchiveDecoder(topic, schemaText);
+    if (decoders.size >= decodersMax) decoders.clear();
+    decoders.set(key, decoder);
+  }
+  return decoder;
+}
+
+/** Decodes the blocks of container files: their records are `Archived`, as whoever wrote them spelled that. */
+class ArchiveDecoder {
   readonly #topic: TopicName;
   readonly #read: Read<Archived>;
   readonly #readHead: Read<ArchivedHead>;
   readonly #readValueBytes: Read<Buffer | null>;
 
-  /** Throws ContainerFormatError where the file's schema is no Avro schema, or not that of the topic's archive. */
   constructor(topic: TopicName, schemaText: string) {
     this.#topic = topic;
     try {
@@ -175,3 +190,5 @@ function valueBytesReader(writer: types.RecordType): Read<Buffer | null> {
     return Buffer.concat([singleObjectHeader(type), c.buf.subarray(start, c.pos)]);
   };
 }
+
+export type { ArchiveDecoder };

@@ -1,6 +1,6 @@
 import type { LogRecord, UndecodableRecord } from '../projector/event-log.ts';
 import type { TopicName } from '../schemas/records.ts';
-import { ArchiveDecoder } from './archive-decoder.ts';
+import { type ArchiveDecoder, archiveDecoder } from './archive-decoder.ts';
 import { ArchiveError, type ArchiveFile } from './archive-files.ts';
 import { type ContainerBlock, ContainerFile } from './container-file.ts';
 
@@ -21,7 +21,7 @@ export class OpenArchiveFile {
     const container = await translated(() => ContainerFile.open(file.path));
     if (!container) return null;
     try {
-      return new OpenArchiveFile(file, container, new ArchiveDecoder(topic, container.header.schemaText));
+      return new OpenArchiveFile(file, container, archiveDecoder(topic, container.header.schemaText));
     } catch (error) {
       await container.close();
       throw new ArchiveError(`Cannot read ${file.path}: ${(error as Error).message}`, { cause: error });

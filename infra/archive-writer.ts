@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import type { Type } from 'avsc';
 import { archivedSchemas, archivedTypes } from '../schemas/avro-types.ts';
 import { type AnyRecord, defaultTopicPrefix, type TopicName } from '../schemas/records.ts';
-import { ArchiveDecoder } from './archive-decoder.ts';
+import { archiveDecoder } from './archive-decoder.ts';
 import { ArchiveError, type ArchiveFile, archiveFilePath, archiveFolder, filesByPartition } from './archive-files.ts';
 import type { ContainerCodec } from './avro-container.ts';
 import { type ContainerContent, readContainer } from './container-content.ts';
@@ -204,7 +204,7 @@ function lastOffset(
   { data, count }: ContainerContent['blocks'][number],
 ): number {
   try {
-    return new ArchiveDecoder(topic, header.schemaText).lastOffset(data(), count);
+    return archiveDecoder(topic, header.schemaText).lastOffset(data(), count);
   } catch (error) {
     throw new ArchiveError(`Cannot append to ${path}: ${(error as Error).message}`, { cause: error });
   }

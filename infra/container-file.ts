@@ -101,6 +101,8 @@ export class ContainerFile {
 
   /** The frame of the block at `pos`, in bytes from there. */
   async #nextFrame(): Promise<BlockFrame | null> {
+    // At the end of a file that is being followed there is mostly nothing to read.
+    if (!this.#chunk && (await this.restBytes()) <= 0) return null;
     const head = await this.#load(this.#pos, blockHeadBytes);
     return located(this.path, this.#pos, () => parseBlockFrame(head, 0)) ?? this.#notWhole();
   }
