@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { type ConnectionOptions, ConnectionPool } from '@platformatic/kafka';
 
 /** How to reach Kafka: KAFKA_BROKERS, KAFKA_SSL, KAFKA_SASL_*. */
@@ -25,12 +26,13 @@ export function connectionPool(kafka: KafkaConnection): ConnectionPool {
   return new ConnectionPool(clientId, connectionOptions(kafka));
 }
 
-function connectionOptions({ ssl, sasl }: KafkaConnection): ConnectionOptions {
+function connectionOptions({ brokers, ssl, sasl }: KafkaConnection): ConnectionOptions {
+  // TLS names the server by its host, so that several can share an address; an address is no name.
+  const tlsServerName = !brokers.some((broker) => isIP(brokerAddress(broker).host));
   return {
     connectTimeout: 5_000,
     requestTimeout: 30_000,
-    // The server's name in TLS is the broker's host, so that several brokers can share an address.
-    ...(ssl ? { tls: {}, tlsServerName: true } : {}),
+    ...(ssl ? { tls: {}, tlsServerName } : {}),
     ...(sasl ? { sasl: { ...sasl, mechanism: mechanisms[sasl.mechanism] } } : {}),
   };
 }

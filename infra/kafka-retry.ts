@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findErrorBy } from '@platformatic/kafka';
 
 /** The part of a logger that is used here; a pino logger is one. */
 export interface KafkaLog {
@@ -34,7 +33,7 @@ export class Backoff {
     this.#signal.throwIfAborted();
     if (isWrongCredentials(error)) {
       const settings = 'KAFKA_SASL_MECHANISM, KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD';
-      throw new Error(`${this.#what}: it refuses the credentials; check ${settings}`, { cause: error });
+      throw new Error(`${this.#what}: ${this.#who} refuses the credentials; check ${settings}`, { cause: error });
     }
     if (this.#failures % reportEvery === 0) this.#log.warn(`${this.#what}: ${describe(error)}; trying again`);
     const delayMs = Math.min(delayMinMs * 2 ** this.#failures++, delayMaxMs);
@@ -70,8 +69,15 @@ export async function retry<T>(
   }
 }
 
-const isWrongCredentials = (error: unknown) =>
-  error instanceof Error && findErrorBy(error, 'code', 'PLT_KFK_AUTHENTICATION') !== null;
+const refusals = new Set(['SASL_AUTHENTICATION_FAILED', 'UNSUPPORTED_SASL_MECHANISM']);
+
+/** Asked of everything behind an error: the client wraps it, and wraps a connection lost while signing in alike. */
+function isWrongCredentials(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (refusals.has((error as { apiId?: string }).apiId ?? '')) return true;
+  const behind = error instanceof AggregateError ? [...error.errors, error.cause] : [error.cause];
+  return behind.some(isWrongCredentials);
+}
 
 /** The innermost messages of an error, in one line. */
 export function describe(error: unknown): string {

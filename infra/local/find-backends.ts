@@ -1,6 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { containerEngineAnswers, startKafkaContainer, startRedisContainer } from './containers.ts';
 import { startKafkaBroker } from './kafka-broker.ts';
 import { startRedisServer } from './redis-server.ts';
+
+const containerStartMsMax = 180_000;
 
 /** Kafka and Redis to test and try things on. */
 export interface Backends {
@@ -29,8 +32,12 @@ export async function findBackends(): Promise<Backends> {
   const { KAFKA_BROKERS, REDIS_URL } = process.env;
   const containers = !(KAFKA_BROKERS && REDIS_URL) && (await containerEngineAnswers());
   const found = await Promise.allSettled([
-    KAFKA_BROKERS ? given(KAFKA_BROKERS, 'KAFKA_BROKERS') : containers ? kafkaContainer() : kafkaProcess(),
-    REDIS_URL ? given(REDIS_URL, 'REDIS_URL') : containers ? redisContainer() : redisProcess(),
+    KAFKA_BROKERS
+      ? given(KAFKA_BROKERS, 'KAFKA_BROKERS')
+      : containers
+        ? startedBy(kafkaContainer, kafkaProcess)
+        : kafkaProcess(),
+    REDIS_URL ? given(REDIS_URL, 'REDIS_URL') : containers ? startedBy(redisContainer, redisProcess) : redisProcess(),
   ]);
   const stop = async () => {
     await Promise.all(found.map((one) => (one.status === 'fulfilled' ? one.value.stop() : undefined)));
@@ -47,6 +54,24 @@ export async function findBackends(): Promise<Backends> {
     redisFrom: redis.value.from,
     stop,
   };
+}
+
+/** An engine may answer and yet have no image and no way to one. */
+async function startedBy(container: () => Promise<Found>, process: () => Promise<Found>): Promise<Found> {
+  const started = container();
+  const gaveUp = new AbortController();
+  const tooLong = sleep(containerStartMsMax, null, { signal: gaveUp.signal, ref: false });
+  try {
+    const found = await Promise.race([started, tooLong]);
+    if (found) return found;
+    void started.then((late) => late.stop()).catch(() => undefined);
+    return await process();
+  } catch {
+    return process();
+  } finally {
+    gaveUp.abort();
+    tooLong.catch(() => undefined);
+  }
 }
 
 async function given(address: string, from: string): Promise<Found> {

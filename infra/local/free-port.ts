@@ -1,9 +1,9 @@
 import { createServer } from 'node:net';
 
 /**
- * `count` different TCP ports that nothing listens on at 127.0.0.1, below 55,000: a Redis Cluster node also takes
- * its port + 10,000. Between this and the server's start another process may take one, so whoever starts a server
- * tries again with a new port.
+ * `count` different TCP ports that nothing listens on at 127.0.0.1, nor on the port 10,000 higher, which a node of a
+ * Redis Cluster takes too. Random ones below the range that connections out get theirs from, so that two processes
+ * that ask at once hardly get the same.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();

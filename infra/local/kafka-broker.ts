@@ -24,12 +24,20 @@ export interface KafkaBroker {
   stop(): Promise<void>;
 }
 
+export interface KafkaUser {
+  username: string;
+  password: string;
+}
+
 // A small heap and the fast compiler alone: it starts in half the time, and tests need no more.
 const javaOptions = ['-Xms128m', '-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-XX:-UsePerfData'];
 const quiet = ['-Dorg.slf4j.simpleLogger.defaultLogLevel=warn'];
 
-/** One Kafka broker (KRaft) on this machine, from Apache's jars, with its data in a temporary folder. */
-export async function startKafkaBroker(): Promise<KafkaBroker> {
+/**
+ * One Kafka broker (KRaft) on this machine, from Apache's jars, with its data in a temporary folder. With `user` its
+ * clients have to sign in by SASL PLAIN.
+ */
+export async function startKafkaBroker({ user }: { user?: KafkaUser } = {}): Promise<KafkaBroker> {
   await needCommand('java', 'default-jre-headless');
   const jars = `${await kafkaJars()}/*`;
   const folder = await mkdtemp(join(tmpdir(), 'ride-calendar-kafka-'));
@@ -42,8 +50,9 @@ export async function startKafkaBroker(): Promise<KafkaBroker> {
     await untilAnswers('the Kafka broker', port, server, 60_000);
   };
   try {
-    await writeFile(settings, properties(port, controllerPort, join(folder, 'data')));
-    const clusterId = randomBytes(16).toString('base64url');
+    await writeFile(settings, properties(port, controllerPort, join(folder, 'data')) + (user ? signIn(user) : ''));
+    // 16 bytes; the first is 0, so that the text does not begin with a dash, which is taken for an option.
+    const clusterId = Buffer.concat([Buffer.alloc(1), randomBytes(15)]).toString('base64url');
     const format = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', settings];
     await run('java', [...javaOptions, ...quiet, '-cp', jars, ...format]);
     await start();
@@ -96,4 +105,13 @@ num.io.threads=2
 num.network.threads=2
 background.threads=2
 num.recovery.threads.per.data.dir=1
+`;
+
+// Of a setting given twice the last counts.
+const signIn = ({ username, password }: KafkaUser) => `
+listener.security.protocol.map=PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
+sasl.enabled.mechanisms=PLAIN
+sasl.mechanism.inter.broker.protocol=PLAIN
+listener.name.plaintext.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required \\
+  username="${username}" password="${password}" user_${username}="${password}";
 `;

@@ -35,8 +35,8 @@ export class TestKafka implements AsyncDisposable {
   readonly #opened: { close(): Promise<void> }[] = [];
   readonly #admin: Admin;
 
-  constructor(brokers = kafkaBrokers()) {
-    this.connection = { brokers: brokers.split(','), ssl: false, sasl: null };
+  constructor(brokers = kafkaBrokers(), sasl: KafkaConnection['sasl'] = null) {
+    this.connection = { brokers: brokers.split(','), ssl: false, sasl };
     this.client = kafkaJs(this.connection, this.log);
     this.#admin = this.client.admin();
   }

@@ -1,0 +1,45 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type RequestListener } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { containerEngineAnswers } from '../../../infra/local/containers.ts';
+
+/** Something at a socket that DOCKER_HOST names. */
+async function engine(answer: RequestListener) {
+  const folder = await mkdtemp(join(tmpdir(), 'ride-calendar-engine-'));
+  const server = createServer(answer).listen(join(folder, 'engine.sock'));
+  await once(server, 'listening');
+  vi.stubEnv('DOCKER_HOST', `unix://${join(folder, 'engine.sock')}`);
+  return {
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+describe('a container engine', () => {
+  afterEach(() => {
+    vi.unstubAllEnvs();
+  });
+
+  test('that answers its ping is there', async () => {
+    await using _engine = await engine((request, response) => {
+      response.writeHead(request.url === '/_ping' ? 200 : 404).end();
+    });
+    expect(await containerEngineAnswers()).toBe(true);
+  });
+
+  test('whose socket never answers is not', async () => {
+    await using _engine = await engine(() => undefined);
+    expect(await containerEngineAnswers()).toBe(false);
+  });
+
+  test('that is not running is not', async () => {
+    vi.stubEnv('DOCKER_HOST', 'unix:///nowhere/engine.sock');
+    expect(await containerEngineAnswers()).toBe(false);
+  });
+});
