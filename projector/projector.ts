@@ -112,13 +112,14 @@ export class Projector {
       bothStop,
     );
     const writing = this.#write(rounds, lanes, positionOf(bounds, 'end'), bothStop);
+    const beating = this.#beat(lanes, bothStop);
     try {
-      // Either ends the other: the log's fault, or being fenced.
-      await Promise.race([following, writing]);
+      // Either ends the others: the log's fault, or being fenced.
+      await Promise.race([following, writing, beating]);
     } finally {
       stop.abort();
       this.#ready = false;
-      await Promise.allSettled([following, writing]);
+      await Promise.allSettled([following, writing, beating]);
       await intake.drain();
     }
   }
@@ -150,17 +151,20 @@ export class Projector {
     while (this.#lost.size > 0 && !signal.aborted) await this.#repairLost(rounds, lanes, signal);
     this.#ready = true;
     this.#log.info('Ready: the views stand at the ends sampled at the start');
-    let lastBeatMs = this.#clock.nowMs();
     while (!signal.aborted) {
       if (this.#lost.size > 0) await this.#repairLost(rounds, lanes, signal);
-      if (rounds.idle) await this.#sleepUntilWoken(lastBeatMs + beatMs - this.#clock.nowMs(), signal);
-      if (signal.aborted) return;
-      if (!rounds.idle) await this.#round(rounds, signal);
-      if (this.#clock.nowMs() - lastBeatMs >= beatMs) {
-        lastBeatMs = this.#clock.nowMs();
-        if (rounds.idle) await rounds.run(this.#position);
-        await lanes.beat(this.#tags, beatMs / 2);
-      }
+      if (rounds.idle) await this.#sleepUntilWoken(beatMs, signal);
+      // A round without marks too: the position moves on over records that touch no view.
+      if (!signal.aborted) await this.#round(rounds, signal);
+    }
+  }
+
+  /** Each tag gets a batch every second, also while a long round is under way: readers take it as a sign of life. */
+  async #beat(lanes: TagLanes, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await lanes.beat(this.#tags, beatMs / 2);
+      if (this.#lost.size > 0) this.#wake();
+      await this.#clock.sleep(beatMs, signal);
     }
   }
 

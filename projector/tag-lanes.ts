@@ -81,16 +81,20 @@ export class TagLanes {
   }
 
   #enqueue(tag: number, writes: ViewWrite[], bytes: number): void {
+    this.#queue(tag, () => this.#commit(tag, writes, bytes));
+  }
+
+  /** One step after another in a lane: a fence has one batch in flight at a time. */
+  #queue(tag: number, step: () => Promise<void>): Promise<void> {
     this.#inFlight += 1;
-    const lane = (this.#lanes.get(tag) ?? Promise.resolve())
-      .then(() => this.#commit(tag, writes, bytes))
-      .finally(() => {
-        this.#inFlight -= 1;
-        if (this.#lanes.get(tag) === lane) this.#lanes.delete(tag);
-      });
+    const lane = (this.#lanes.get(tag) ?? Promise.resolve()).then(step).finally(() => {
+      this.#inFlight -= 1;
+      if (this.#lanes.get(tag) === lane) this.#lanes.delete(tag);
+    });
     // Whoever drains hears of the fault; a lane nobody awaits must not end the process.
     lane.catch(() => {});
     this.#lanes.set(tag, lane);
+    return lane;
   }
 
   async #commit(tag: number, writes: ViewWrite[], bytes: number): Promise<void> {
@@ -106,9 +110,11 @@ export class TagLanes {
   }
 
   /** Puts our fence back on a tag that was lost. */
-  async refence(tag: number): Promise<void> {
-    const result = await this.#insist(() => this.#writer.refence(tag));
-    if (result && !result.committed) throw new FencedError(fencedMessage);
+  refence(tag: number): Promise<void> {
+    return this.#queue(tag, async () => {
+      const result = await this.#insist(() => this.#writer.refence(tag));
+      if (result && !result.committed) throw new FencedError(fencedMessage);
+    });
   }
 
   /** Tries until the store answers; null when told to stop. */

@@ -63,7 +63,8 @@ async function soon(ask: () => Promise<object>, wanted: object, lateMs: number):
 
 /** Holds every answer to the reference, over views in a store; `numRuns` histories. */
 export function answersProperty(name: string, freshStore: FreshStore, numRuns: number): void {
-  describe(`every answer from ${name}`, () => {
+  // A busy machine may take minutes over a thousand histories.
+  describe(`every answer from ${name}`, { timeout: 600_000 }, () => {
     it('is what the facts say, after any history, compaction, interleaving, batching and repeats, at any clock', async () => {
       await fc.assert(
         fc.asyncProperty(scenarioArb, async ({ history, batches, roundEvery, fanOut, clocks, requests }) => {
