@@ -5,6 +5,11 @@ const mapEntriesMax = 16_000_000;
 export class Interner {
   readonly #maps: Map<string, number>[] = [new Map()];
   readonly #texts: string[] = [];
+  readonly #entriesMax: number;
+
+  constructor(entriesMax = mapEntriesMax) {
+    this.#entriesMax = entriesMax;
+  }
 
   get size(): number {
     return this.#texts.length;
@@ -24,7 +29,7 @@ export class Interner {
     const found = this.find(text);
     if (found >= 0) return found;
     let map = this.#maps.at(-1)!;
-    if (map.size >= mapEntriesMax) {
+    if (map.size >= this.#entriesMax) {
       map = new Map();
       this.#maps.push(map);
     }

@@ -1,0 +1,73 @@
+import type { EventLog, Follower, LogBounds, LogRecord, Position } from '../../projector/event-log.ts';
+import { type TopicName, topicNames } from '../../schemas/records.ts';
+import { type History, type HistoryRecord, toLogRecord } from './histories.ts';
+
+/**
+ * An event log in an array, for tests of the projector alone: it delivers in the order given (each partition's own order
+ * must be that of its offsets), a few records at a time, and goes on as records are appended.
+ */
+export class MemoryEventLog implements EventLog {
+  readonly #partitions: Record<TopicName, number>;
+  readonly #records: LogRecord[] = [];
+  readonly #batchMax: number;
+  readonly #followers = new Set<Follower>();
+  #grown: (() => void)[] = [];
+
+  constructor(history: Pick<History, 'partitions' | 'records'>, batchMax = 7) {
+    this.#partitions = history.partitions;
+    this.#records.push(...history.records.map(toLogRecord));
+    this.#batchMax = batchMax;
+  }
+
+  append(...records: HistoryRecord[]): void {
+    this.#records.push(...records.map(toLogRecord));
+    for (const grown of this.#grown.splice(0)) grown();
+  }
+
+  /** Says to whoever follows that a partition waits for something outside the log, or no longer does. */
+  setWaiting(topic: TopicName, partition: number, waiting: boolean): void {
+    for (const follower of this.#followers) follower.onWaiting?.(topic, partition, waiting);
+  }
+
+  async bounds(): Promise<LogBounds> {
+    const bounds = {} as LogBounds;
+    for (const topic of topicNames) {
+      bounds[topic] = Array.from({ length: this.#partitions[topic] }, () => ({ low: 0, end: 0 }));
+    }
+    for (const { topic, partition, offset } of this.#records) bounds[topic][partition]!.end = offset + 1;
+    return bounds;
+  }
+
+  async follow(from: Position, follower: Follower, signal: AbortSignal): Promise<void> {
+    this.#followers.add(follower);
+    try {
+      for (let next = 0; !signal.aborted; ) {
+        const first = this.#records[next];
+        if (!first) {
+          await this.#untilGrown(signal);
+          continue;
+        }
+        const { topic, partition } = first;
+        const records: LogRecord[] = [];
+        for (; records.length < this.#batchMax; next++) {
+          const record = this.#records[next];
+          if (record?.topic !== topic || record.partition !== partition) break;
+          records.push(record);
+        }
+        const wanted = records.filter(({ offset }) => offset >= from[topic][partition]!);
+        await follower.onBatch({ topic, partition, records: wanted, nextOffset: records.at(-1)!.offset + 1 });
+      }
+    } finally {
+      this.#followers.delete(follower);
+    }
+  }
+
+  async close(): Promise<void> {}
+
+  #untilGrown(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      this.#grown.push(resolve);
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+}

@@ -1,0 +1,25 @@
+import type { MemoryViewStore } from '../../infra/memory-view-store.ts';
+import { allTags, parseKey } from '../../schemas/view-keys.ts';
+
+/**
+ * Every view that a store holds, as text that can be compared: `key` or `key field` → its bytes in latin1. Without the
+ * position and the word that a tag is complete: they say what was done, not what the facts are.
+ */
+export async function dumpViews(
+  store: MemoryViewStore,
+  tags: readonly number[] = allTags,
+): Promise<Map<string, string>> {
+  const dump = new Map<string, string>();
+  const reader = store.reader();
+  for await (const stored of store.writer().list(tags)) {
+    const { kind } = parseKey(stored.key);
+    if (kind === 'position' || kind === 'complete') continue;
+    if ('fields' in stored) {
+      for (const [field, value] of stored.fields) dump.set(`${stored.key} ${field}`, value.toString('latin1'));
+    } else {
+      const [value] = await reader.get([stored.key]);
+      dump.set(stored.key, value!.toString('latin1'));
+    }
+  }
+  return new Map([...dump].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
