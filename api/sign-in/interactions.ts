@@ -6,7 +6,6 @@ import { consentPage } from './consent-page.ts';
 import type { Csrf } from './csrf.ts';
 import { refuseOthers } from './endpoints.ts';
 import type { Grants } from './grants.ts';
-import { riderExists } from './library-adapter.ts';
 import type { LibraryMount } from './library-mount.ts';
 import type { Lifetimes } from './lifetimes.ts';
 import { paths } from './metadata.ts';
@@ -117,7 +116,7 @@ async function askWho(options: InteractionOptions, interaction: Interaction, rep
 
 async function pick(options: InteractionOptions, interaction: Interaction, rider: string, reply: FastifyReply) {
   if (options.who !== 'picker') return options.pages.trouble(reply, 'forged');
-  if (!riderId.test(rider) || !(await riderExists(options.riders, rider)))
+  if (!riderId.test(rider) || !(await options.riders.exists(rider)))
     return await askWho(options, interaction, reply, 'There is no such rider. Pick one, or check the id.');
   return reply.redirect(await finishLogin(options.provider, interaction, rider), 303);
 }

@@ -5,6 +5,7 @@ import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import type { Lifetimes } from './lifetimes.ts';
 import type { RiderDirectory } from './rider-directory.ts';
 import { type StateEntry, type StatePayload, type StateStore, StateStoreAwayError } from './state-store.ts';
+import { temporarilyUnavailable } from './temporarily-unavailable.ts';
 
 /** What one request has done with codes and refresh tokens, kept beside the library's calls to its adapter. */
 export interface Redemption {
@@ -80,7 +81,8 @@ export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
     const key = storeId(kind, id);
     const before = await store.find(kind, key);
     // Before the code is used up: a store of riders that is away must not cost the rider a new sign-in.
-    if (kind === 'AuthorizationCode') await mustBeRider(riders, before?.payload.accountId);
+    if (kind === 'AuthorizationCode' && !(await riders.exists(String(before?.payload.accountId))))
+      throw new errors.InvalidGrant('the rider is gone');
     const now = `${nowMs()}`;
     const taken = redemption.retryAfter
       ? await store.mark(
@@ -146,27 +148,6 @@ const owned = new Set(['Grant', 'Session', 'AuthorizationCode', 'RefreshToken'])
 export async function settleRedemption(store: StateStore): Promise<void> {
   const { by, redeemed } = redemptions.getStore() ?? {};
   if (by !== undefined && redeemed) await store.mark(redeemed.kind, redeemed.key, { settled: '1' }, { by });
-}
-
-/** Throws TemporarilyUnavailable where riders can't be told, InvalidGrant where there is no such rider. */
-async function mustBeRider(riders: RiderDirectory, rider: unknown): Promise<void> {
-  if (typeof rider !== 'string' || !(await riderExists(riders, rider)))
-    throw new errors.InvalidGrant('the rider is gone');
-}
-
-/** Whether there is such a rider, with the fault as the library's own: it is then answered as RFC 6749 has it. */
-export async function riderExists(riders: RiderDirectory, rider: string): Promise<boolean> {
-  try {
-    return await riders.exists(rider);
-  } catch (cause) {
-    throw temporarilyUnavailable(cause);
-  }
-}
-
-/** `temporarily_unavailable` with status 503; the library's own class has 400. */
-export function temporarilyUnavailable(cause: unknown): errors.OIDCProviderError {
-  const error = new errors.TemporarilyUnavailable('try again in a few seconds');
-  return Object.assign(error, { status: 503, statusCode: 503, expose: true, cause });
 }
 
 function translated<A extends unknown[], R>(call: (...args: A) => Promise<R>): (...args: A) => Promise<R> {

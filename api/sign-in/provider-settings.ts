@@ -2,7 +2,7 @@ import { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC 
 import { type ClientMetadata, clientProblem } from './client-policy.ts';
 import { connectedAppsClientId } from './clients.ts';
 import { allowRead } from './grants.ts';
-import { libraryAdapter, riderExists } from './library-adapter.ts';
+import { libraryAdapter } from './library-adapter.ts';
 import type { Lifetimes } from './lifetimes.ts';
 import { clientAuthMethods, paths } from './metadata.ts';
 import type { RiderDirectory } from './rider-directory.ts';
@@ -62,7 +62,7 @@ export function providerSettings(options: ProviderOptions): Configuration {
     expiresWithSession: async () => false,
     loadExistingGrant: async (ctx) => await existingGrant(ctx, service, lifetimes, nowMs),
     findAccount: async (_ctx, sub) =>
-      (await riderExists(riders, sub)) ? { accountId: sub, claims: async () => ({ sub }) } : undefined,
+      (await riders.exists(sub)) ? { accountId: sub, claims: async () => ({ sub }) } : undefined,
     interactions: {
       policy: policy(),
       url: (_ctx, interaction) => `${paths.signIn}/${interaction.uid}`,

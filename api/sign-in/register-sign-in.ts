@@ -26,6 +26,7 @@ import { signedOutPage, signOutPage, stillSignedInPage } from './sign-out-pages.
 import type { SigningKeys } from './signing-keys.ts';
 import { type StateStore, StateStoreAwayError } from './state-store.ts';
 import { sweepErased } from './sweep-erased.ts';
+import { askedRiders } from './temporarily-unavailable.ts';
 import { createTokenChecker } from './token-checker.ts';
 import { addUpstreamRoutes, upstreamTrouble } from './upstream-routes.ts';
 import { type UpstreamSettings, upstreamSignIn } from './upstream-sign-in.ts';
@@ -57,7 +58,10 @@ export interface SignIn {
   checker: TokenChecker;
   /** Destroys a rider's grants and sessions. Repeating it does no harm. */
   eraseRider(riderId: string): Promise<void>;
-  /** Does so for every rider who is gone: at the start, for erasures that nobody heard. */
+  /**
+   * Does so for every rider who is gone: at the start, for erasures that nobody heard. Throws where it isn't known who
+   * exists, and is then to be begun again later.
+   */
   sweep(): Promise<void>;
   close(): Promise<void>;
 }
@@ -67,7 +71,8 @@ export interface SignIn {
  * Throws where a client of the file is refused, or where riders could be picked from another machine.
  */
 export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Promise<SignIn> {
-  const { store, riders, keys, logger, nowMs = Date.now } = deps;
+  const { store, keys, logger, nowMs = Date.now } = deps;
+  const riders = askedRiders(deps.riders);
   const lifetimes = { ...defaultLifetimes, ...deps.lifetimes };
   const service = serviceUrl(deps.baseUrl);
   checkPicker(deps);
@@ -170,12 +175,15 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
     addConnectedApps(scope, { service, provider, mount, riders, grants, csrf, pages });
   });
 
-  const risk = await store.risk();
-  if (risk !== null) logger.warn(risk);
+  // Not waited for: a store of sign-ins that is away must not keep the reads from starting.
+  void store.risk().then(
+    (risk) => risk !== null && logger.warn(risk),
+    (error: unknown) => logger.warn({ err: error }, 'cannot tell whether the store of sign-ins outlives a restart'),
+  );
   return {
     checker: createTokenChecker({ issuer: service.origin, audience: service.resource, keys, nowMs }),
     eraseRider: (rider) => grants.eraseRider(rider),
-    sweep: () => sweepErased(store, riders, grants, logger),
+    sweep: () => sweepErased(store, deps.riders, grants, logger),
     close: () => store.close(),
   };
 }

@@ -4,7 +4,6 @@ import type { Provider } from 'oidc-provider';
 import { refuseOthers } from './endpoints.ts';
 import { noRiderPage } from './error-page.ts';
 import { finishLogin } from './interactions.ts';
-import { riderExists } from './library-adapter.ts';
 import type { LibraryMount } from './library-mount.ts';
 import type { Lifetimes } from './lifetimes.ts';
 import { paths } from './metadata.ts';
@@ -80,7 +79,7 @@ export function addUpstreamRoutes(app: FastifyInstance, options: UpstreamRouteOp
     const interaction = await provider.Interaction.find(kept.interaction);
     if (!interaction) return pages.trouble(reply, 'expired');
     const rider = await upstream.finish(callback, kept);
-    if (!riderId.test(rider) || !(await riderExists(riders, rider))) {
+    if (!riderId.test(rider) || !(await riders.exists(rider))) {
       const again = `${paths.signIn}/${interaction.uid}/start?other=1`;
       return pages.page(reply, noRiderPage(again, upstream.providerHost), 403);
     }
