@@ -1,0 +1,20 @@
+import { machine } from './machine.ts';
+
+/** `npm run bench` and `npm run bench -- <name> …`: prints figures; it is no test, and asserts nothing. */
+const benches: Record<string, () => Promise<void>> = {
+  reads: async () => (await import('./reads.ts')).benchReads(),
+};
+const defaults = ['reads'];
+
+const names = process.argv.slice(2);
+const unknown = names.filter((name) => !(name in benches));
+if (unknown.length > 0) {
+  console.error(`Cannot measure ${unknown.join(', ')}: want any of ${Object.keys(benches).join(', ')}`);
+  process.exitCode = 2;
+} else {
+  console.log(`${machine()}\n`);
+  for (const name of names.length > 0 ? names : defaults) {
+    await benches[name]!();
+    console.log();
+  }
+}

@@ -1,0 +1,59 @@
+import { type ChildProcess, fork, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+
+const canPin = process.platform === 'linux' && availableParallelism() > 1 && spawnSync('taskset', ['-V']).status === 0;
+
+/** The core that is measured, and the one for all that is not: clients, Redis, this process. */
+export const measuredCore = 0;
+export const otherCore = 1;
+
+/** Keeps a running process to one core, where the system can. */
+export function pin(pid: number, core: number): void {
+  if (canPin) spawnSync('taskset', ['-a', '-p', '-c', String(core), String(pid)]);
+}
+
+export interface PinnedProcess {
+  pid: number;
+  /** Sends a message and waits for what it answers. */
+  ask<Answer>(message: object): Promise<Answer>;
+  send(message: object): void;
+  end(): Promise<void>;
+}
+
+/** Runs a file of this folder as a process of its own on one core. It answers each `ask` with one message. */
+export async function startPinned(
+  file: string,
+  args: readonly string[],
+  core: number,
+  execArgv: readonly string[] = [],
+): Promise<PinnedProcess> {
+  const child: ChildProcess = fork(join(import.meta.dirname, file), [...args], {
+    execArgv: ['--disable-warning=ExperimentalWarning', ...execArgv],
+    serialization: 'advanced',
+  });
+  await once(child, 'spawn');
+  pin(child.pid!, core);
+  return {
+    pid: child.pid!,
+    ask: <Answer>(message: object) =>
+      new Promise<Answer>((resolve, reject) => {
+        const onExit = (code: number | null): void =>
+          reject(new Error(`Cannot measure: ${file} ${args.join(' ')} ended with code ${code}`));
+        child.once('exit', onExit);
+        child.once('message', (answer) => {
+          child.off('exit', onExit);
+          resolve(answer as Answer);
+        });
+        child.send(message);
+      }),
+    send: (message) => void child.send(message),
+    async end() {
+      if (child.exitCode !== null) return;
+      const exited = once(child, 'exit');
+      child.kill('SIGTERM');
+      await exited;
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import type { AddressInfo } from 'node:net';
+import Fastify, { type FastifyInstance } from 'fastify';
+import type { ViewReader } from '../../api/view-reader.ts';
+import { MemoryViewStore } from '../../infra/memory-view-store.ts';
+import { redisViewReader } from '../../infra/redis-view-reader.ts';
+import { redisViewWriter } from '../../infra/redis-view-writer.ts';
+import { silentLog } from '../../projector/log.ts';
+import { Projector } from '../../projector/projector.ts';
+import type { ViewWriter } from '../../projector/view-writer.ts';
+import { makeLogger } from '../../services/logger.ts';
+import { serviceMetrics } from '../../services/metrics.ts';
+import { registerOperatorRoutes } from '../../services/operator-routes.ts';
+import { serve } from '../../services/serve.ts';
+import { loadSettings } from '../../services/settings.ts';
+import { benchCalendar } from './bench-calendar.ts';
+import { memoryEventLog } from './memory-event-log.ts';
+
+/**
+ * One server of the reads benchmark, in a process of its own: `constant`, `memory`, `redis URL`; or the projector that
+ * fills Redis and keeps its fences moving, `projector URL`. It tells its port, then answers messages.
+ */
+const [role, redisUrl = ''] = process.argv.slice(2);
+const redis = { url: redisUrl, cluster: false, keyPrefix: 'bench:' };
+
+async function project(writer: ViewWriter): Promise<void> {
+  const projector = new Projector({
+    eventLog: memoryEventLog(benchCalendar()),
+    writer,
+    rejects: null,
+    log: silentLog,
+  });
+  void projector.run(new AbortController().signal);
+  while (!projector.ready) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+/** The service as `start` and `api` run it, its sign-in, docs and metrics included. */
+async function service(reader: ViewReader): Promise<FastifyInstance> {
+  const settings = loadSettings({ LOG_LEVEL: 'silent', DATA_DIR: '.cache/bench' });
+  const metrics = serviceMetrics();
+  const { app } = await serve({ settings, reader, metrics, log: makeLogger(settings) });
+  registerOperatorRoutes(app, metrics.register, () => reader.ready());
+  return app;
+}
+
+/** The plainest Fastify route there is for each size: a constant Buffer, and nothing of ours. */
+function constants(sizes: readonly number[]): FastifyInstance {
+  const app = Fastify({ logger: false });
+  for (const size of new Set(sizes)) {
+    const body = Buffer.alloc(size, '{"constant":"buffer"}');
+    app.get(`/${size}`, (_request, reply) => reply.header('Content-Type', 'application/json').send(body));
+  }
+  app.get('/304', (_request, reply) => reply.code(304).header('ETag', '"constant"').send());
+  return app;
+}
+
+async function start(sizes: readonly number[]): Promise<FastifyInstance | null> {
+  switch (role) {
+    case 'constant':
+      return constants(sizes);
+    case 'memory': {
+      const store = new MemoryViewStore();
+      await project(store.writer());
+      return service(store.reader());
+    }
+    case 'redis':
+      return service(redisViewReader(redis));
+    default:
+      await project(await redisViewWriter(redis));
+      return null;
+  }
+}
+
+process.on('message', async (message: { start?: number[]; cpu?: true }) => {
+  if (message.start) {
+    const app = await start(message.start);
+    await app?.listen({ host: '127.0.0.1', port: 0 });
+    process.send!({ port: (app?.server.address() as AddressInfo | undefined)?.port ?? 0 });
+  } else {
+    const { user, system } = process.cpuUsage();
+    process.send!({ cpuSeconds: (user + system) / 1e6 });
+  }
+});
+process.on('SIGTERM', () => process.exit());
