@@ -1,3 +1,4 @@
+import { expect, vi } from 'vitest';
 import { encodeValue } from '../../schemas/codec.ts';
 import type { AnyRecord, TopicName } from '../../schemas/records.ts';
 import type { EventLogFixture, FixtureRecord } from '../contracts/event-log.ts';
@@ -38,11 +39,19 @@ export class KafkaFixture implements EventLogFixture {
       idempotent: true,
     });
     await producer.connect();
+    const before = await this.#end(topic, partition);
     const transaction = await producer.transaction();
     const messages = Array.from({ length: count - 1 }, () => ({ key: 'aborted', value: 'aborted', partition }));
     await transaction.send({ topic: this.#kafka.topicPrefix + topic, messages });
     await transaction.abort();
     await producer.disconnect();
+    // The control record is written some time after the answer.
+    await vi.waitFor(async () => expect(await this.#end(topic, partition)).toBe(before + count), { timeout: 10_000 });
+  }
+
+  async #end(topic: TopicName, partition: number): Promise<number> {
+    const offsets = await (await this.#kafka.admin()).fetchTopicOffsets(this.#kafka.topicPrefix + topic);
+    return Number(offsets.find((one) => one.partition === partition)!.high);
   }
 
   async addPartition(topic: TopicName): Promise<void> {
