@@ -45,7 +45,7 @@ export function parseContainerHeader(bytes: Buffer): ContainerHeader | null {
   try {
     cursor.set(bytes, containerMagic.length);
     const metadata = new Map<string, Buffer>();
-    for (let n = cursor.blockCount(2); n !== 0; n = cursor.blockCount(2)) {
+    for (let n = cursor.blockCount(true); n !== 0; n = cursor.blockCount(true)) {
       while (n-- > 0) metadata.set(cursor.string(), cursor.bytes());
     }
     const sync = cursor.fixed(syncBytes);

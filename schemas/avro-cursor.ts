@@ -15,7 +15,7 @@ interface SliceableBuffer extends Buffer {
   utf8Slice(start: number, end: number): string;
 }
 
-/** Items of no bytes (null, empty records) that an array may hold: a count alone must not fill the memory. */
+/** Items of no bytes (null, empty records) that a block may hold: its count alone must not fill the memory. */
 const emptyItemsMax = 1 << 20;
 
 /**
@@ -145,28 +145,23 @@ export class Cursor {
     return symbol;
   }
 
-  /** The number of items in the next block of an array or map, 0 at its end. `itemBytesMin` bounds it by what is left. */
-  blockCount(itemBytesMin: number): number {
+  /** The number of items in the next block of an array or map, 0 at its end. Items of no bytes are bounded. */
+  blockCount(itemsTakeBytes: boolean): number {
     let count = this.long();
     if (count < 0) {
       count = -count;
       if (this.long() < 0) throw truncated;
     }
-    if (itemBytesMin === 0 ? count > emptyItemsMax : count * itemBytesMin > this.end - this.pos) throw truncated;
+    if (!itemsTakeBytes && count > emptyItemsMax) throw truncated;
     return count;
   }
 
   /** As blockCount, but steps over blocks that state their size. */
-  blockCountToSkip(itemBytesMin: number): number {
+  blockCountToSkip(itemsTakeBytes: boolean): number {
     for (;;) {
       const count = this.long();
-      if (count < 0) {
-        this.skip(this.long());
-        continue;
-      }
-      if (itemBytesMin === 0) return count === 0 ? 0 : Math.min(count, 1);
-      if (count * itemBytesMin > this.end - this.pos) throw truncated;
-      return count;
+      if (count >= 0) return itemsTakeBytes ? count : Math.min(count, 1);
+      this.skip(this.long());
     }
   }
 

@@ -102,14 +102,14 @@ class ReaderCode {
     if (isArray(writer) && isArray(reader)) {
       return this.#function(writer, reader, () => {
         const item = this.read(writer.itemsType, reader.itemsType);
-        const loop = `for (let n; (n = c.blockCount(${bytesMin(writer.itemsType)})) !== 0; )`;
+        const loop = `for (let n; (n = c.blockCount(${takesBytes(writer.itemsType)})) !== 0; )`;
         return `const items = []; ${loop} while (n-- > 0) items.push(${item}); return items;`;
       });
     }
     if (isMap(writer) && isMap(reader)) {
       return this.#function(writer, reader, () => {
         const value = this.read(writer.valuesType, reader.valuesType);
-        const loop = `for (let n; (n = c.blockCount(${1 + bytesMin(writer.valuesType)})) !== 0; )`;
+        const loop = `for (let n; (n = c.blockCount(true)) !== 0; )`;
         // A key may be called __proto__.
         return `const map = Object.create(null); ${loop} while (n-- > 0) map[c.string()] = ${value}; return { ...map };`;
       });
@@ -128,7 +128,7 @@ class ReaderCode {
       if (isRecord(writer)) return writer.fields.map((field) => `${this.skip(field.type)};`).join(' ');
       const items = isArray(writer) ? writer.itemsType : (writer as types.MapType).valuesType;
       const key = isArray(writer) ? '' : 'c.skip(c.long()); ';
-      const loop = `for (let n; (n = c.blockCountToSkip(${bytesMin(items) + (key ? 1 : 0)})) !== 0; )`;
+      const loop = `for (let n; (n = c.blockCountToSkip(${key !== '' || takesBytes(items)})) !== 0; )`;
       return `${loop} while (n-- > 0) { ${key}${this.skip(items)}; }`;
     });
   }
@@ -242,13 +242,11 @@ function writerField(field: types.Field, writer: types.RecordType): types.Field 
   return undefined;
 }
 
-/** The fewest bytes that a value can take: bounds the items that a block can hold. */
-function bytesMin(type: Type, within: ReadonlySet<Type> = new Set()): number {
-  if (type.typeName === 'null' || within.has(type)) return 0;
-  if (isFixed(type)) return type.size;
-  if (type.typeName === 'float') return 4;
-  if (type.typeName === 'double') return 8;
-  if (!isRecord(type)) return 1;
+/** Whether a value takes any bytes at all: then what is left of them bounds how many values there can be. */
+function takesBytes(type: Type, within: ReadonlySet<Type> = new Set()): boolean {
+  if (type.typeName === 'null' || within.has(type)) return false;
+  if (isFixed(type)) return type.size > 0;
+  if (!isRecord(type)) return true;
   const inside = new Set(within).add(type);
-  return type.fields.reduce((sum, field) => sum + bytesMin(field.type, inside), 0);
+  return type.fields.some((field) => takesBytes(field.type, inside));
 }

@@ -45,17 +45,10 @@ export class WriterSchemas {
 
   /** Keeps what the registry answered for an id. */
   addRegistered(id: number, registered: RegisteredSchema): void {
-    this.#forget(id);
     if ('bad' in registered) {
       this.#byId.set(id, registered.bad);
-      if (registered.untilMs !== undefined) this.#badUntilMs.set(id, registered.untilMs);
+      this.#badUntilMs.set(id, registered.untilMs ?? Number.POSITIVE_INFINITY);
     } else this.#byId.set(id, parseRegistered(registered));
-  }
-
-  #forget(id: number): void {
-    this.#byId.delete(id);
-    this.#badUntilMs.delete(id);
-    for (const topic of topicNames) this.#idReaders[topic].delete(id);
   }
 
   byFingerprint(topic: TopicName, key: string): WriterReader {
@@ -77,9 +70,7 @@ export class WriterSchemas {
     if (type === undefined) return undefined;
     if (typeof type === 'string') {
       const untilMs = this.#badUntilMs.get(id);
-      if (untilMs === undefined || this.#nowMs() < untilMs) return type;
-      this.#forget(id);
-      return undefined;
+      return untilMs === undefined || this.#nowMs() < untilMs ? type : undefined;
     }
     const reader = readerOf(type, topic);
     this.#idReaders[topic].set(id, reader);

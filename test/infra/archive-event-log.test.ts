@@ -8,6 +8,7 @@ import {
   type LogBatch,
   LogTruncatedError,
   MissingTopicsError,
+  type Position,
   type UndecodableRecord,
 } from '../../projector/event-log.ts';
 import { archivedSchemas } from '../../schemas/avro-types.ts';
@@ -162,6 +163,28 @@ describe('a value that can not be decoded', () => {
     expect(raw.value!.subarray(10)).toEqual(Buffer.from('107269646530303031ae83020a723030303106000200', 'hex'));
   });
 
+  test('is one bad record also where fields follow the value', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    for (const file of await archive.files('attendance')) await rm(file);
+    const text = JSON.stringify(archivedSchemas.attendance).replace('"CONFIRMED"', '"CONFIRMED","MAYBE"');
+    const schema = JSON.parse(text) as { fields: object[] };
+    schema.fields.reverse();
+    const record = (offset: number, response: string) => ({
+      partition: 0,
+      offset,
+      timestamp: 9,
+      key: `k${offset}`,
+      value: { ...sampleRecords.attendance, response },
+    });
+    await archive.writeFile('attendance', 0, 0, schema as never, [record(0, 'MAYBE'), record(1, 'GOING')]);
+    const { records } = await archive.read();
+    expect(records.map((one) => ('undecodable' in one ? one.undecodable : one.key))).toEqual([
+      'unknown enum symbol',
+      'k1',
+    ]);
+  });
+
   test('for its texts alone: a key or a field that is not UTF-8', async () => {
     await using archive = await TestArchive.make();
     await archive.createTopics(1);
@@ -219,11 +242,14 @@ describe('an archive that grows', () => {
     await archive.createTopics(1);
     await archive.append('riders', 0, [{ ...rider(0), timestampMs: 1 }]);
     const [file] = (await archive.files('riders')) as [string];
-    const crashed = Buffer.concat([await readFile(file), Buffer.from([4, 0x80])]);
-    await writeFile(file, crashed);
+    // Two records in 400 bytes, of which the crash left a hundred.
+    const half = Buffer.concat([Buffer.from([4, 0x90, 0x03]), Buffer.alloc(100, 7)]);
+    await writeFile(file, Buffer.concat([await readFile(file), half]));
     await using following = follow(archive, { warnAfterMs: 50 });
     await vi.waitFor(() => expect(following.offsets()).toEqual([0]), soon);
     await vi.waitFor(() => expect(archive.warnings.filter((text) => text.includes('waiting'))).toHaveLength(1), soon);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(archive.warnings.filter((text) => text.includes('waiting'))).toHaveLength(1);
     // The writer that takes over cuts it off; its blocks are small, so that files follow each other.
     await archive.append(
       'riders',
@@ -304,6 +330,29 @@ describe('an archive that is not whole', () => {
     await expect(archive.open().bounds()).rejects.toThrow(
       /Cannot read .* at byte \d+: the sync marker after its block/,
     );
+  });
+
+  test('is refused where a block holds more or fewer records than it says', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    for (const path of await archive.files('riders')) await rm(path);
+    const file = await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [rider(0), rider(1)]);
+    const bytes = await readFile(file);
+    const blockStart = bytes.indexOf(bytes.subarray(-16)) + 16;
+    for (const [count, message] of [
+      [1, 'its block goes on after its 1 records'],
+      [3, 'record 3 of its block can not be read (undecodable value)'],
+    ] as const) {
+      await archive.edit(file, (whole) => {
+        whole[blockStart] = 2 * count;
+        return whole;
+      });
+      const log = archive.open();
+      const from = Object.fromEntries(topicNames.map((topic) => [topic, [0]])) as Position;
+      const followed = log.follow(from, { onBatch: async () => undefined }, new AbortController().signal);
+      await expect(followed).rejects.toThrow(`Cannot read ${file} at byte ${blockStart}: ${message}`);
+      await log.close();
+    }
   });
 
   test('is refused where a deflated block is spoilt', async () => {
@@ -403,11 +452,11 @@ describe('refusals name what is wrong and the fix', () => {
     await using archive = await TestArchive.make();
     await archive.createTopics(1);
     for (const file of await archive.files('riders')) await rm(file);
-    const first = await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [rider(0), rider(1)]);
-    const second = await archive.writeFile('riders', 0, 1, archivedSchemas.riders, [rider(1), rider(2)]);
+    const first = await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [rider(0), rider(5)]);
+    const second = await archive.writeFile('riders', 0, 4, archivedSchemas.riders, [rider(4), rider(6)]);
     await using following = follow(archive);
     await expect(following.done).rejects.toThrow(
-      `Cannot read ${second}: it begins at offset 1, but ${first} goes on to 1`,
+      `Cannot read ${second}: it begins at offset 4, but ${first} goes on to 5`,
     );
   });
 
@@ -440,6 +489,24 @@ test('a large block comes in batches, and offsets before the position are left o
   expect(batches.map(({ records }) => records.length)).toEqual([5_000, 5_000, 1_499]);
   expect(batches.map(({ nextOffset }) => nextOffset)).toEqual([11_001, 21_001, 23_999]);
   expect(batches[0]!.records[0]!.offset).toBe(1_002);
+  await log.close();
+});
+
+test('offsets before the position are left out, block for block', async () => {
+  await using archive = await TestArchive.make();
+  const writer = archiveWriter({ dir: archive.dir, blockBytes: 300 });
+  for (let i = 0; i < 100; i++) writer.append('riders', { ...rider(i), timestampMs: 1 });
+  await writer.close();
+  const log = archive.open();
+  const bounds = await log.bounds();
+  const abort = new AbortController();
+  const offsets: number[] = [];
+  const onBatch = async ({ records, nextOffset }: LogBatch) => {
+    offsets.push(...offsetsOf(records));
+    if (nextOffset === 100) abort.abort();
+  };
+  await log.follow({ ...startOf(bounds), riders: [77] }, { onBatch }, abort.signal);
+  expect(offsets).toEqual(Array.from({ length: 23 }, (_, i) => 77 + i));
   await log.close();
 });
 

@@ -171,6 +171,18 @@ describe('an archive that is there already is gone on with', () => {
   });
 });
 
+test('a file without records that another library left makes way for one of its name', async () => {
+  await using archive = await TestArchive.make();
+  await mkdir(archive.folder('riders'));
+  const schema = { ...(archivedSchemas.riders as object), doc: 'Not ours' } as never;
+  await archive.writeFile('riders', 0, 3, schema, []);
+  const writer = archiveWriter({ dir: archive.dir });
+  writer.append('riders', rider(3));
+  await writer.close();
+  expect(await archive.files('riders')).toHaveLength(1);
+  expect(await offsets(archive)).toEqual([3]);
+});
+
 test('a value that does not fit is refused without showing it, and what was there stays', async () => {
   await using archive = await TestArchive.make();
   const writer = archiveWriter({ dir: archive.dir });

@@ -206,6 +206,7 @@ describe('bad values', () => {
     expect(revision('feffffffffffff1f')).toMatchObject({ value: { revision: 2 ** 53 - 1 } });
     expect(revision('fdffffffffffff1f')).toMatchObject({ value: { revision: -(2 ** 53 - 1) } });
     expect(revision('80808080808080 20'.replace(' ', ''))).toEqual({ bad: 'number out of range' });
+    expect(revision('80808080808080808001')).toEqual({ bad: 'number out of range' });
     expect(revision('ffffffffffffffffff01')).toEqual({ bad: 'number out of range' });
     expect(revision('feffffffffffffffff01')).toEqual({ bad: 'number out of range' });
   });

@@ -1,7 +1,7 @@
 import avro, { type Schema } from 'avsc';
 import { describe, expect, test } from 'vitest';
 import { Cursor } from '../../schemas/avro-cursor.ts';
-import { compileReader } from '../../schemas/avro-reader.ts';
+import { compileReader, compileSkip } from '../../schemas/avro-reader.ts';
 import { parseOurs, parseWriter, topicSchemas } from '../../schemas/avro-types.ts';
 import { decodeValue } from '../../schemas/codec.ts';
 import type { TopicName } from '../../schemas/records.ts';
@@ -287,6 +287,27 @@ describe("a reader's own defaults and aliases", () => {
     const readOne = compileReader<{ list: number[] }>(parseWriter(JSON.stringify(writer)), parseOurs(reader as Schema));
     readOne(new Cursor().set(bytes, 0)).list.push(2);
     expect(readOne(new Cursor().set(bytes, 0))).toEqual({ list: [1] });
+  });
+
+  test('a type that does not match where it first occurs does not match where it occurs again', () => {
+    const field = (name: string, type: unknown) => ({ name, type: ['null', type], default: null });
+    const inner = (name: string) => record('Inner', { name, type: 'int' });
+    const writer = record('Outer', { name: 'a', type: ['null', inner('x')] }, { name: 'b', type: ['null', 'Inner'] });
+    const reader = record('Outer', field('a', inner('y')), field('b', 'Inner'));
+    expect(read(writer, reader, { a: null, b: null })).toEqual({ a: null, b: null });
+    expect(() => read(writer, reader, { a: null, b: { Inner: { x: 1 } } })).toThrow('incompatible writer schema');
+  });
+
+  test('items of no bytes can not fill the memory', () => {
+    const nulls = { type: 'array', items: 'null' };
+    const bytes = Buffer.from('feffffffff1f00', 'hex');
+    const writer = parseWriter(JSON.stringify(nulls));
+    expect(() => compileReader(writer, parseOurs(nulls as Schema))(new Cursor().set(bytes, 0))).toThrow(
+      'undecodable value',
+    );
+    const cursor = new Cursor().set(bytes, 0);
+    compileSkip(writer)(cursor);
+    expect(cursor.pos).toBe(bytes.length);
   });
 
   test('maps come back with any key', () => {
