@@ -1,0 +1,128 @@
+import { execFile } from 'node:child_process';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { latestRecords } from '../reference/facts.ts';
+import { askAll, differences, questionsOf } from '../support/calendar-answers.ts';
+import { portlandDirectory, portlandKeys, readPortland } from '../support/portland.ts';
+import { Processes, type RunningService } from '../support/process.ts';
+import { riderTokens } from '../support/rider-tokens.ts';
+
+const processes = new Processes();
+afterAll(() => processes.close());
+
+/** Runs a line of shell as it was printed; the answer's status and body. */
+async function shell(line: string): Promise<{ status: number; body: string }> {
+  const { stdout } = await promisify(execFile)('sh', ['-c', `${line} -sS -w '\\n%{http_code}'`], { timeout: 20_000 });
+  const end = stdout.lastIndexOf('\n');
+  return { status: Number(stdout.slice(end + 1)), body: stdout.slice(0, end) };
+}
+
+const curls = (service: RunningService): string[] => service.out().match(/^ *curl .*$/gm) ?? [];
+
+describe('start with nothing set', () => {
+  let dataDir: string;
+  let first: RunningService;
+  beforeAll(async () => {
+    dataDir = join(await processes.folder(), 'made', 'by', 'start');
+    first = await processes.start('start', { DATA_DIR: dataDir });
+    await first.printed('Ctrl-C stops it.');
+  });
+
+  it('prints base URL, docs URL and a developer key', () => {
+    expect(first.out()).toContain(`Base URL       ${first.api}\n`);
+    expect(first.out()).toContain(`Docs           ${first.origin}/docs\n`);
+    expect(first.out()).toMatch(/Developer key {2}rck_[A-Za-z0-9_-]{43}\n/);
+  });
+
+  it('prints requests that work: a day with rides, and a rider’s own nights', async () => {
+    expect(curls(first)).toHaveLength(2);
+    const [day, mine] = await Promise.all(curls(first).map(shell));
+    expect([day!.status, mine!.status]).toEqual([200, 200]);
+    expect(JSON.parse(day!.body).nights.length).toBeGreaterThan(0);
+    expect(JSON.parse(mine!.body).nights.length).toBeGreaterThan(0);
+  });
+
+  it.each([
+    ['/healthz', 'application/json', '"ok"'],
+    ['/readyz', 'application/json', '"ready"'],
+    ['/metrics', 'text/plain', 'ride_calendar_folded_records_total{topic="nights"}'],
+    ['/docs', 'text/html', '<html'],
+    ['/api/openapi.json', 'application/json', '"openapi":"3.1.0"'],
+    ['/.well-known/oauth-protected-resource/api', 'application/json', '"scopes_supported"'],
+  ])('serves %s', async (path, type, words) => {
+    const response = await fetch(first.origin + path);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toContain(type);
+    expect(await response.text()).toContain(words);
+  });
+
+  it('takes the same sample again, and makes a fresh one once its dates are far away', async () => {
+    const samples = async (): Promise<string[]> =>
+      (await readdir(dataDir)).filter((name) => name.startsWith('sample-')).sort();
+    const [sample] = await samples();
+    const made = (await stat(join(dataDir, sample!))).ino;
+    const dayCurl = async (env: Record<string, string>): Promise<string> => {
+      const service = await processes.start('start', { DATA_DIR: dataDir, ...env });
+      await service.printed('Ctrl-C stops it.');
+      const line = curls(service)[0]!;
+      expect((await shell(line)).status).toBe(200);
+      expect(await service.stop()).toMatchObject({ code: 0, signal: null });
+      return line;
+    };
+    const again = await dayCurl({});
+    expect(await samples()).toEqual([sample]);
+    expect((await stat(join(dataDir, sample!))).ino).toBe(made);
+    expect(again.split('/days/')[1]).toBe(curls(first)[0]!.split('/days/')[1]);
+    const later = await dayCurl({ NOW: '2031-03-01T12:00:00Z' });
+    expect(later).toMatch(/\/days\/2031-0[23]-\d\d$/);
+    expect(await samples()).toHaveLength(2);
+  });
+
+  it('ends on Ctrl-C at once, with exit code 0 and without a word', async () => {
+    process.kill(first.pid, 'SIGINT');
+    expect(await first.ended).toMatchObject({ code: 0, signal: null });
+    expect(first.err()).not.toMatch(/error|warn/i);
+  });
+});
+
+describe('start with Portland’s archive', () => {
+  const now = '2015-06-13T19:00:00Z';
+  let service: RunningService;
+  beforeAll(async () => {
+    const tokens = await riderTokens(await processes.folder());
+    service = await processes.start('start', { ARCHIVE_DIR: portlandDirectory, NOW: now, ...tokens.env });
+    await service.ready();
+    facts = latestRecords(await readPortland());
+    riders = await tokens.of('r0020', 'r0007', 'r0100');
+  });
+  let facts: ReturnType<typeof latestRecords>;
+  let riders: Map<string, string>;
+
+  it('serves the 17 nights of 2015-06-13 to the live key, and 401 to the deleted one', async () => {
+    const path = `${service.api}/metros/portland/days/2015-06-13`;
+    const live = await fetch(path, { headers: { 'X-Api-Key': portlandKeys.live } });
+    expect(live.status).toBe(200);
+    expect(((await live.json()) as { nights: object[] }).nights).toHaveLength(17);
+    const deleted = await fetch(path, { headers: { 'X-Api-Key': portlandKeys.deleted } });
+    expect(deleted.status).toBe(401);
+    expect(await deleted.json()).toMatchObject({ error: 'invalid_key', input: null });
+  });
+
+  it('answers every day, ride and rider as the reference does', async () => {
+    const deadKeys = [portlandKeys.deleted, 'nonsense'];
+    const questions = questionsOf(facts, Date.parse(now), { key: portlandKeys.live, deadKeys, tokens: riders });
+    expect(questions.length).toBeGreaterThan(400);
+    expect(differences(questions, await askAll(service.api, questions))).toEqual([]);
+  });
+
+  it('says nothing of a secret place, in what it prints and measures', async () => {
+    const metrics = await (await fetch(`${service.origin}/metrics`)).text();
+    expect(service.out() + service.err() + metrics).not.toContain('Lantern Yard');
+  });
+
+  it('prints a first request around NOW, with no key of somebody else’s log', () => {
+    expect(service.out()).toMatch(/X-Api-Key: <developer key>' .*\/days\/2015-06-1\d/);
+  });
+});
