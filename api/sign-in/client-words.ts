@@ -16,12 +16,17 @@ export function redirectWords(redirectUri: string): string {
     : `an app on this device (${url.protocol}//)`;
 }
 
-/** The source expression by which a content security policy lets a form end at a redirect URI. */
-export function redirectSource(redirectUri: string): string | null {
+/**
+ * Where a form may end that leads to a redirect URI, as source expressions of a content security policy. Chromium holds
+ * the policy against the client's own redirects too, which often go on to another host of theirs (seen with 156): so
+ * not the one origin, but all that such a client may be sent to.
+ */
+export function redirectSources(redirectUri: string): string[] {
   const url = URL.parse(redirectUri);
-  if (!url) return null;
-  if (url.protocol === 'https:') return url.origin;
+  if (!url) return [];
+  if (url.protocol === 'https:') return [url.origin, 'https:'];
+  if (url.protocol !== 'http:') return [url.protocol];
   // A source expression can't hold an IPv6 address.
-  if (url.protocol === 'http:') return url.hostname.startsWith('[') ? 'http:' : url.origin;
-  return url.protocol;
+  if (url.hostname.startsWith('[')) return ['http:', 'https:'];
+  return [url.origin, 'http://127.0.0.1:*', 'http://localhost:*', 'https:'];
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Interaction, Provider } from 'oidc-provider';
-import { clientName, redirectSource, redirectWords } from './client-words.ts';
+import { clientName, redirectSources, redirectWords } from './client-words.ts';
 import { connectedAppsClientId } from './clients.ts';
 import { consentPage } from './consent-page.ts';
 import type { Csrf } from './csrf.ts';
@@ -107,7 +107,7 @@ async function askWho(options: InteractionOptions, interaction: Interaction, rep
     app: await askingApp(options, interaction),
     alert,
   };
-  const targets = formTargets(interaction);
+  const targets = redirectSources(String(interaction.params.redirect_uri));
   if (who === 'nobody') return pages.page(reply, closedPage, 503);
   if (who === 'picker')
     return pages.page(reply, pickerPage(form, await riders.sample(sampleSize)), alert ? 422 : 200, targets);
@@ -152,13 +152,7 @@ async function askConsent(options: InteractionOptions, interaction: Interaction,
     grantDays: Math.floor(lifetimes.grant / 86_400),
     connectedApps: paths.connectedApps,
   });
-  return pages.page(reply, page, 200, formTargets(interaction));
-}
-
-/** Browsers hold a form's policy against every redirect that follows it, up to the app's own address. */
-function formTargets(interaction: Interaction): string[] {
-  const target = redirectSource(String(interaction.params.redirect_uri));
-  return target === null ? [] : [target];
+  return pages.page(reply, page, 200, redirectSources(String(interaction.params.redirect_uri)));
 }
 
 async function askingApp({ provider }: InteractionOptions, interaction: Interaction): Promise<string | null> {

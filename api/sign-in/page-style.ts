@@ -18,8 +18,8 @@ body { margin: 0; background: var(--back); color: var(--text); }
 header, main { max-width: 34rem; margin: 0 auto; }
 header { padding: 1.25rem 1.25rem 0.5rem; }
 .brand { margin: 0; font-weight: 700; color: var(--main); }
-main { background: var(--card); padding: 1.25rem 1.25rem 1.5rem; border: 1px solid var(--line); }
-@media (min-width: 36rem) { main { border-radius: 0.75rem; padding: 1.75rem 2rem 2rem; margin-bottom: 3rem; } header { padding-top: 3rem; } }
+main { background: var(--card); padding: 1.25rem 1.25rem 1.5rem; border: 1px solid var(--line); border-width: 1px 0; }
+@media (min-width: 36rem) { main { border-width: 1px; border-radius: 0.75rem; padding: 1.75rem 2rem 2rem; margin-bottom: 3rem; } header { padding-top: 3rem; } }
 h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 1rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.05rem; margin: 1.5rem 0 0.5rem; overflow-wrap: anywhere; }
 p, ul, dl { margin: 0 0 1rem; }
@@ -33,26 +33,27 @@ button, .button, input[type=text] {
   font: inherit; min-height: 2.75rem; border-radius: 0.5rem; border: 1px solid var(--main); padding: 0.5rem 1rem;
 }
 button, .button {
-  display: inline-block; background: var(--main); color: var(--on-main); font-weight: 600; cursor: pointer; text-decoration: none; text-align: center;
+  display: inline-flex; align-items: center; justify-content: center; background: var(--main); color: var(--on-main); font-weight: 600; cursor: pointer; text-decoration: none; text-align: center;
 }
 button:hover, .button:hover { background: var(--main-over); border-color: var(--main-over); }
 button.plain, .button.plain { background: transparent; color: var(--main); }
 button.plain:hover, .button.plain:hover { text-decoration: underline; }
 button.danger { background: transparent; color: var(--danger); border-color: var(--danger); }
 button.danger:hover { text-decoration: underline; }
-button.link { background: none; border: none; padding: 0; min-height: 0; color: var(--main); font-weight: inherit; text-decoration: underline; }
+button.link { display: inline; background: none; border: none; padding: 0.25rem 0; min-height: 0; color: var(--main); font-weight: inherit; text-decoration: underline; }
 :focus-visible { outline: 3px solid var(--text); outline-offset: 2px; }
 input[type=text] { width: 100%; background: var(--card); color: var(--text); border-color: var(--soft); }
 label { display: block; font-weight: 600; margin-bottom: 0.35rem; }
 .actions { display: flex; flex-wrap: wrap; gap: 0.75rem; margin: 1.5rem 0 0; }
 .actions > button, .actions > .button { flex: 1 1 9rem; }
+.actions + p { margin-top: 1rem; }
+main > :last-child, form > :last-child { margin-bottom: 0; }
 .riders { list-style: none; padding: 0; display: grid; gap: 0.5rem; }
 .riders li { margin: 0; }
-.riders button { width: 100%; text-align: left; background: transparent; color: var(--text); border-color: var(--line); font-weight: 400; }
+.riders button { display: block; width: 100%; text-align: left; background: transparent; color: var(--text); border-color: var(--line); font-weight: 400; }
 .riders button:hover { border-color: var(--main); background: transparent; text-decoration: none; }
 .riders strong { display: block; }
 .apps { list-style: none; padding: 0; }
 .apps > li { border-top: 1px solid var(--line); padding: 1rem 0; margin: 0; }
 .apps h2 { margin-top: 0; }
-fieldset { border: 0; padding: 0; margin: 0 0 1rem; }
 `);

@@ -2,6 +2,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { type errors, type KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { TokenChecker } from '../access-token.ts';
 import type { ClientMetadata } from './client-policy.ts';
+import { redirectSources } from './client-words.ts';
 import { ownClients } from './clients.ts';
 import { addConnectedApps } from './connected-apps.ts';
 import { createCsrf } from './csrf.ts';
@@ -225,6 +226,5 @@ function errorPageOf(error: errors.OIDCProviderError): [Page, number] {
 /** Signing out may end at an address that a client registered for it. */
 function signOutTargets(ctx: KoaContextWithOIDC): string[] {
   const uri = (ctx.oidc.session?.state as { postLogoutRedirectUri?: string } | undefined)?.postLogoutRedirectUri;
-  const target = uri === undefined ? null : URL.parse(uri);
-  return target ? [target.protocol === 'https:' || target.protocol === 'http:' ? target.origin : target.protocol] : [];
+  return uri === undefined ? [] : redirectSources(uri);
 }
