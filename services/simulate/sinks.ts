@@ -43,37 +43,26 @@ export function archiveSink(writer: ArchiveWriter): RecordSink {
 
 const batchRecordsMax = 5_000;
 
-/** To Kafka, some thousands of records at a time; the next are made while those are on their way. */
+/** To Kafka, some thousands of records at a time. */
 export function kafkaSink(publisher: LogPublisher): RecordSink {
   let batches = new Map<TopicName, PublishedRecord[]>();
   let count = 0;
-  /** One batch after the other: records of a partition keep their order. */
-  let onItsWay: Promise<unknown> = Promise.resolve();
-  const send = (): void => {
+  const flush = async (): Promise<void> => {
     const full = batches;
     batches = new Map();
     count = 0;
-    onItsWay = onItsWay.then(() => Promise.all([...full].map(([topic, records]) => publisher.publish(topic, records))));
-    // Whoever waits next hears of a failure.
-    onItsWay.catch(() => {});
+    await Promise.all([...full].map(([topic, records]) => publisher.publish(topic, records)));
   };
   return {
     add(record) {
       const { topic, key, timestampMs } = record;
       const batch = batches.get(topic) ?? [];
       if (batch.push({ key, timestampMs, value: encoded(record) }) === 1) batches.set(topic, batch);
-      if (++count < batchRecordsMax) return undefined;
-      const before = onItsWay;
-      send();
-      return before.then(() => {});
+      return ++count >= batchRecordsMax ? flush() : undefined;
     },
-    async flush() {
-      send();
-      await onItsWay;
-    },
+    flush,
     async close() {
-      send();
-      await onItsWay.finally(() => publisher.close());
+      await flush().finally(() => publisher.close());
     },
   };
 }
