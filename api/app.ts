@@ -21,7 +21,7 @@ export interface AppDeps extends CalendarDeps {
  * interface has rules of its own for all of that, so its targets are rewritten to one plain route.
  */
 export function createApp(deps: AppDeps): FastifyInstance {
-  const { handle, route } = calendar(deps);
+  const { handle, owns } = calendar(deps);
   const refuse = refusals(deps.baseUrl);
   const app = Fastify({
     logger: false,
@@ -30,7 +30,7 @@ export function createApp(deps: AppDeps): FastifyInstance {
     routerOptions: { ignoreTrailingSlash: false },
     rewriteUrl: (request) => {
       const target = request.url ?? '/';
-      return target.length > 8_000 || route(target) ? calendarRoute : target;
+      return owns(target) ? calendarRoute : target;
     },
     // A target that can't be decoded, or a parameter too long, is no path of ours.
     frameworkErrors: (_error, _request, reply) => {

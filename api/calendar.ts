@@ -9,6 +9,7 @@ import { matchesEtag } from './etag.ts';
 import { readInputs } from './inputs.ts';
 import { answerDay, answerRide, dayKeys, type PublicReadContext, rideKeys, type Views } from './public-reads.ts';
 import { allow, refusals } from './refusals.ts';
+import { remembered } from './remembered.ts';
 import { type Route, routePath } from './route-table.ts';
 import type { ViewCache } from './view-cache.ts';
 import { StoreAwayError } from './view-reader.ts';
@@ -50,26 +51,67 @@ export interface Handled {
   answer: Answer | Promise<Answer>;
 }
 
+/** What a raw target asks for. */
+interface Asked {
+  route: Route;
+  query: string;
+  /** Of the public operations: all that the target alone decides on. */
+  read: PublicRead | null;
+}
+
+interface PublicRead {
+  /** Keys of the views that the answer needs; none where an input is wrong. */
+  keys: string[];
+  answer(views: Views, ifNoneMatch: string | undefined): Answer;
+}
+
 /** Answers the interface's seven paths, in the order of checks of DESIGN §3: route, method, credentials, inputs, existence, preconditions. */
 export function calendar(deps: CalendarDeps) {
   const { cache, checker, baseUrl } = deps;
   const basePath = new URL(baseUrl).pathname.replace(/\/$/, '');
   const refuse = refusals(baseUrl);
 
-  /** The operation a raw target is for; null where it is none of the interface's. */
-  function route(target: string): { route: Route; query: string } | null {
+  /** What a raw target asks for; null where it is none of the interface's. */
+  const asked = remembered((target): Asked | null => {
     const { path, query } = splitTarget(target);
-    const found = routePath(basePath, path);
-    return found && { route: found, query };
+    const route = routePath(basePath, path);
+    return route && { route, query, read: publicRead(route, query) };
+  });
+
+  function publicRead(route: Route, query: string): PublicRead | null {
+    switch (route.operation) {
+      case 'getDay':
+        return checked('getDay', route, query, dayKeys, answerDay);
+      case 'getRide':
+        return checked('getRide', route, query, rideKeys, answerRide);
+      default:
+        return null;
+    }
   }
+
+  function checked<O extends 'getDay' | 'getRide'>(
+    operation: O,
+    route: Route,
+    query: string,
+    keysOf: (inputs: Inputs<O>) => string[],
+    answer: (inputs: Inputs<O>, views: Views, ifNoneMatch: string | undefined, context: PublicReadContext) => Answer,
+  ): PublicRead {
+    const read = readInputs(operation, route.segments, query);
+    if (!read.ok) return { keys: [], answer: () => refuse.invalid(read.input, read.detail) };
+    const { inputs } = read;
+    return { keys: keysOf(inputs), answer: (views, ifNoneMatch) => answer(inputs, views, ifNoneMatch, deps) };
+  }
+
+  /** Whether a raw target is one of the interface's. */
+  const owns = (target: string): boolean => target.length > targetBytesMax || asked(target) !== null;
 
   function handle(request: CalendarRequest): Handled {
     if (request.target.length > targetBytesMax) return { operation: 'none', answer: refuse.targetTooLong() };
-    const found = route(request.target);
+    const found = asked(request.target);
     if (!found) return { operation: 'none', answer: refuse.notFound(noSuchRouteBody) };
     const { operation } = found.route;
     try {
-      const answer = dispatch(request, found.route, found.query);
+      const answer = dispatch(request, found);
       return { operation, answer: answer instanceof Promise ? answer.catch(fault) : answer };
     } catch (cause) {
       return { operation, answer: fault(cause) };
@@ -82,19 +124,13 @@ export function calendar(deps: CalendarDeps) {
     return refuse.internal();
   }
 
-  function dispatch({ method, headers }: CalendarRequest, found: Route, query: string): Answer | Promise<Answer> {
+  function dispatch({ method, headers }: CalendarRequest, found: Asked): Answer | Promise<Answer> {
     if (method === 'OPTIONS') return options(headers);
     if (method !== 'GET' && method !== 'HEAD') return refuse.methodNotAllowed();
-    switch (found.operation) {
-      case 'getOpenApi':
-        return openApi(headers['if-none-match']);
-      case 'getDay':
-        return publicRead('getDay', found, query, headers, dayKeys, answerDay);
-      case 'getRide':
-        return publicRead('getRide', found, query, headers, rideKeys, answerRide);
-      default:
-        return riderRead(found.operation, found, query, headers);
-    }
+    if (found.read) return answerPublic(found.read, headers);
+    const { operation } = found.route;
+    if (operation === 'getOpenApi') return openApi(headers['if-none-match']);
+    return riderRead(operation as RiderOperation, found.route, found.query, headers);
   }
 
   function openApi(ifNoneMatch: string | undefined): Answer {
@@ -107,32 +143,23 @@ export function calendar(deps: CalendarDeps) {
     return { status: 200, headers: { ...headers, 'Content-Type': 'application/json' }, body: deps.openApi.body };
   }
 
-  function publicRead<O extends 'getDay' | 'getRide'>(
-    operation: O,
-    found: Route,
-    query: string,
-    headers: IncomingHttpHeaders,
-    keysOf: (inputs: Inputs<O>) => string[],
-    answer: (inputs: Inputs<O>, views: Views, ifNoneMatch: string | undefined, context: PublicReadContext) => Answer,
-  ): Answer | Promise<Answer> {
+  function answerPublic(read: PublicRead, headers: IncomingHttpHeaders): Answer | Promise<Answer> {
     const carried = presented(headers, checker);
     if (carried instanceof Promise) return carried.then(decide);
     return decide(carried);
 
     function decide(who: Presented): Answer | Promise<Answer> {
       if (who.key === null && who.rider === null) return refuse.noLiveKey(who.tokenSent);
-      const read = readInputs(operation, found.segments, query);
-      const keys = read.ok ? keysOf(read.inputs) : [];
+      const { keys } = read;
       // Everything at hand: no tick, no round trip.
-      if (read.ok && liveHere(cache, who) && cache.peek(keys[0]!)) {
-        return answer(read.inputs, (key) => cache.peek(key), headers['if-none-match'], deps);
+      if (keys.length > 0 && liveHere(cache, who) && cache.peek(keys[0]!)) {
+        return read.answer((key) => cache.peek(key), headers['if-none-match']);
       }
       const wanted = [...keysToDecide(who), ...keys];
       return cache.load(wanted).then((entries) => {
         const views: Views = (key) => entries[wanted.indexOf(key)];
         if (!isLive(who, (key) => views(key)?.value != null)) return refuse.noLiveKey(who.tokenSent);
-        if (!read.ok) return refuse.invalid(read.input, read.detail);
-        return answer(read.inputs, views, headers['if-none-match'], deps);
+        return read.answer(views, headers['if-none-match']);
       });
     }
   }
@@ -161,5 +188,5 @@ export function calendar(deps: CalendarDeps) {
     return { status: 204, headers: { ...corsHeaders, Allow: allow, ...preflight }, body: null };
   }
 
-  return { route, handle };
+  return { owns, handle };
 }

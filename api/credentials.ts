@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { completeKey, liveKeyKey, riderKey, tagOf } from '../schemas/view-keys.ts';
 import type { TokenChecker } from './access-token.ts';
 import { UnavailableError } from './answer.ts';
+import { remembered } from './remembered.ts';
 import type { ViewCache } from './view-cache.ts';
 
 const bearer = /^bearer +([^ ].*?) *$/i;
@@ -15,7 +16,7 @@ export function bearerToken(headers: IncomingHttpHeaders): string | null {
 }
 
 /** The view that says whether a developer key's text is live. Header text is latin1: its bytes are hashed as they came. */
-export const keyViewOf = (keyText: string): string => liveKeyKey(hash('sha256', Buffer.from(keyText, 'latin1'), 'hex'));
+export const keyViewOf = remembered((keyText) => liveKeyKey(hash('sha256', Buffer.from(keyText, 'latin1'), 'hex')));
 
 /** Keys of the views that decide on what a request carries: a developer key, a token's rider. */
 export interface Presented {
