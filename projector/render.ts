@@ -31,6 +31,7 @@ export function renderView(facts: Facts, key: string): Buffer | null {
     case 'rider':
       return renderRider(facts, id);
     default:
-      throw new Error(`Cannot render ${kind}: not a whole-key view`);
+      // No view of ours: a listing found it, and it should not be there.
+      return null;
   }
 }

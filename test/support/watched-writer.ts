@@ -1,0 +1,22 @@
+import type { ViewWriter } from '../../projector/view-writer.ts';
+import type { ViewWrite } from '../../schemas/view-keys.ts';
+
+export interface WriterHooks {
+  /** Before a batch is written; what it throws, the writer throws, and nothing is written. */
+  before?(tag: number, writes: readonly ViewWrite[]): void | Promise<void>;
+  /** After a batch was written; what it throws is a reply that was lost. */
+  after?(tag: number, writes: readonly ViewWrite[]): void | Promise<void>;
+}
+
+/** A store's own writer, with a test looking on. */
+export function watchedWriter(writer: ViewWriter, { before, after }: WriterHooks): ViewWriter {
+  return {
+    ...writer,
+    async commit(tag, writes) {
+      await before?.(tag, writes);
+      const result = await writer.commit(tag, writes);
+      if (result.committed) await after?.(tag, writes);
+      return result;
+    },
+  };
+}
