@@ -1,5 +1,18 @@
 import type { Type, types } from 'avsc';
 import type { Cursor } from './avro-cursor.ts';
+import {
+  isArray,
+  isEnum,
+  isFixed,
+  isMap,
+  isRecord,
+  isUnion,
+  nameOf,
+  takesBytes,
+  type Union,
+  unqualified,
+  writerField,
+} from './avro-type-kinds.ts';
 import { undecodable } from './undecodable.ts';
 
 /** Reads one value where the cursor stands. Throws UndecodableError. */
@@ -220,33 +233,4 @@ class ReaderCode {
       return null;
     }
   }
-}
-
-type Union = types.WrappedUnionType | types.UnwrappedUnionType;
-
-const isUnion = (type: Type): type is Union => type.typeName.startsWith('union:');
-const isRecord = (type: Type): type is types.RecordType => type.typeName === 'record' || type.typeName === 'error';
-const isEnum = (type: Type): type is types.EnumType => type.typeName === 'enum';
-const isFixed = (type: Type): type is types.FixedType => type.typeName === 'fixed';
-const isArray = (type: Type): type is types.ArrayType => type.typeName === 'array';
-const isMap = (type: Type): type is types.MapType => type.typeName === 'map';
-const nameOf = (type: Type): string => type.name ?? type.typeName;
-const unqualified = (name: string): string => name.slice(name.lastIndexOf('.') + 1);
-
-/** The writer's field for one of the reader's: of its name, else of one of its aliases. */
-function writerField(field: types.Field, writer: types.RecordType): types.Field | undefined {
-  for (const name of [field.name, ...field.aliases]) {
-    const found = writer.fields.find((candidate) => candidate.name === name);
-    if (found) return found;
-  }
-  return undefined;
-}
-
-/** Whether a value takes any bytes at all: then what is left of them bounds how many values there can be. */
-function takesBytes(type: Type, within: ReadonlySet<Type> = new Set()): boolean {
-  if (type.typeName === 'null' || within.has(type)) return false;
-  if (isFixed(type)) return type.size > 0;
-  if (!isRecord(type)) return true;
-  const inside = new Set(within).add(type);
-  return type.fields.some((field) => takesBytes(field.type, inside));
 }

@@ -1,55 +1,27 @@
-import { copyFile, mkdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Schema } from 'avsc';
 import { describe, expect, test, vi } from 'vitest';
-import { ArchiveError } from '../../infra/archive-files.ts';
 import { archiveWriter } from '../../infra/archive-writer.ts';
-import {
-  type LogBatch,
-  LogTruncatedError,
-  MissingTopicsError,
-  type Position,
-  type UndecodableRecord,
-} from '../../projector/event-log.ts';
+import { type LogBatch, MissingTopicsError, type UndecodableRecord } from '../../projector/event-log.ts';
 import { archivedSchemas } from '../../schemas/avro-types.ts';
 import { topicNames } from '../../schemas/records.ts';
 import { eventLogContract } from '../contracts/event-log.ts';
-import { portlandDir, readArchive, startOf, TestArchive, writeContainer } from '../support/archive.ts';
+import {
+  archivedRider,
+  followArchive,
+  portlandDir,
+  readArchive,
+  startOf,
+  TestArchive,
+  writeContainer,
+} from '../support/archive.ts';
 import { sampleRecords } from '../support/records.ts';
 
 eventLogContract('an archive', () => TestArchive.make());
 
 const soon = { timeout: 20_000, interval: 20 };
-const rider = (offset: number, partition = 0) => ({
-  partition,
-  offset,
-  timestamp: 1_700_000_000_123,
-  key: `r${offset}`,
-  value: { ...sampleRecords.riders, rider: `r${offset}` },
-});
 const offsetsOf = (records: { offset: number }[]) => records.map(({ offset }) => offset);
-
-/** Follows an archive until the test ends. */
-function follow(archive: TestArchive, options: { warnAfterMs?: number } = {}) {
-  const log = archive.open(options);
-  const abort = new AbortController();
-  const batches: LogBatch[] = [];
-  const done = log
-    .bounds()
-    .then((bounds) =>
-      log.follow(startOf(bounds), { onBatch: async (batch) => void batches.push(batch) }, abort.signal),
-    );
-  done.catch(() => undefined);
-  return {
-    done,
-    offsets: () => offsetsOf(batches.flatMap(({ records }) => records)),
-    async [Symbol.asyncDispose]() {
-      abort.abort();
-      await done.catch(() => undefined);
-      await log.close();
-    },
-  };
-}
 
 describe('an archive that another library wrote', () => {
   test('is read to the last record: partitions, offsets, codecs, several files', async () => {
@@ -218,14 +190,14 @@ describe('an archive that grows', () => {
     await archive.append(
       'riders',
       0,
-      [0, 1].map((i) => ({ ...rider(i), timestampMs: 1 })),
+      [0, 1].map((i) => ({ ...archivedRider(i), timestampMs: 1 })),
     );
     const [file] = (await archive.files('riders')) as [string];
     const whole = await readFile(file);
-    await archive.append('riders', 0, [{ ...rider(2), timestampMs: 1 }]);
+    await archive.append('riders', 0, [{ ...archivedRider(2), timestampMs: 1 }]);
     const longer = await readFile(file);
     await truncate(file, whole.length);
-    await using following = follow(archive);
+    await using following = followArchive(archive);
     await vi.waitFor(() => expect(following.offsets()).toEqual([0, 1]), soon);
     for (const length of [whole.length + 1, whole.length + 30, longer.length - 1]) {
       await writeFile(file, longer.subarray(0, length));
@@ -240,12 +212,12 @@ describe('an archive that grows', () => {
   test('goes on in a writer’s next file, and after a crash cut half a block off', async () => {
     await using archive = await TestArchive.make();
     await archive.createTopics(1);
-    await archive.append('riders', 0, [{ ...rider(0), timestampMs: 1 }]);
+    await archive.append('riders', 0, [{ ...archivedRider(0), timestampMs: 1 }]);
     const [file] = (await archive.files('riders')) as [string];
     // Two records in 400 bytes, of which the crash left a hundred.
     const half = Buffer.concat([Buffer.from([4, 0x90, 0x03]), Buffer.alloc(100, 7)]);
     await writeFile(file, Buffer.concat([await readFile(file), half]));
-    await using following = follow(archive, { warnAfterMs: 50 });
+    await using following = followArchive(archive, { warnAfterMs: 50 });
     await vi.waitFor(() => expect(following.offsets()).toEqual([0]), soon);
     await vi.waitFor(() => expect(archive.warnings.filter((text) => text.includes('waiting'))).toHaveLength(1), soon);
     await new Promise((resolve) => setTimeout(resolve, 200));
@@ -254,7 +226,7 @@ describe('an archive that grows', () => {
     await archive.append(
       'riders',
       0,
-      Array.from({ length: 3_000 }, (_, i) => ({ ...rider(i + 1), timestampMs: 1 })),
+      Array.from({ length: 3_000 }, (_, i) => ({ ...archivedRider(i + 1), timestampMs: 1 })),
     );
     await vi.waitFor(() => expect(following.offsets()).toHaveLength(3_001), soon);
     expect(following.offsets()).toEqual(Array.from({ length: 3_001 }, (_, i) => i));
@@ -265,8 +237,8 @@ describe('an archive that grows', () => {
     await using archive = await TestArchive.make();
     await archive.createTopics(1);
     await rm(archive.folder('nights'), { recursive: true });
-    await using following = follow(archive);
-    await archive.append('riders', 0, [{ ...rider(0), timestampMs: 1 }]);
+    await using following = followArchive(archive);
+    await archive.append('riders', 0, [{ ...archivedRider(0), timestampMs: 1 }]);
     await vi.waitFor(() => expect(following.offsets()).toEqual([0]), soon);
     await archive.append('nights', 0, [{ key: 'n', value: sampleRecords.nights, timestampMs: 1 }]);
     await vi.waitFor(() => expect(following.offsets()).toEqual([0, 0]), soon);
@@ -276,206 +248,23 @@ describe('an archive that grows', () => {
     await using archive = await TestArchive.make();
     await archive.createTopics(1);
     const [file] = (await archive.files('riders')) as [string];
-    await archive.append('riders', 0, [{ ...rider(0), timestampMs: 1 }]);
+    await archive.append('riders', 0, [{ ...archivedRider(0), timestampMs: 1 }]);
     const whole = await readFile(file);
     for (const length of [0, 2, 100]) {
       await writeFile(file, whole.subarray(0, length));
       expect((await archive.open().bounds()).riders).toEqual([{ low: 0, end: 0 }]);
     }
-    await using following = follow(archive);
+    await using following = followArchive(archive);
     await new Promise((resolve) => setTimeout(resolve, 100));
     await writeFile(file, whole);
     await vi.waitFor(() => expect(following.offsets()).toEqual([0]), soon);
   });
 });
 
-describe('an archive that is not whole', () => {
-  test('ends, for its bounds, with the last whole block, and that is said once', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
-    await archive.append('riders', 0, [{ ...rider(0), timestampMs: 1 }]);
-    const [file] = (await archive.files('riders')) as [string];
-    const { length } = await readFile(file);
-    await archive.append('riders', 0, [{ ...rider(1), timestampMs: 1 }]);
-    await truncate(file, (await readFile(file)).length - 1);
-    const log = archive.open();
-    for (let i = 0; i < 2; i++) expect((await log.bounds()).riders).toEqual([{ low: 0, end: 1 }]);
-    expect(archive.warnings).toEqual([
-      `${file} ends within a block that begins at byte ${length}: what is there of it does not count yet`,
-    ]);
-    await log.close();
-  });
-
-  test('is refused where another file follows the half block, with file and byte', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
-    for (const file of await archive.files('riders')) await rm(file);
-    const first = await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [rider(0)]);
-    await archive.writeFile('riders', 0, 1, archivedSchemas.riders, [rider(1)]);
-    const bytes = await readFile(first);
-    await truncate(first, bytes.length - 1);
-    await using following = follow(archive);
-    const blockStart = bytes.lastIndexOf(bytes.subarray(-16), -17) + 16;
-    await expect(following.done).rejects.toThrow(
-      `Cannot read ${first} at byte ${blockStart}: it ends within a block, and another file follows`,
-    );
-  });
-
-  test('is refused where a sync marker is wrong', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
-    await archive.append('riders', 0, [{ ...rider(0), timestampMs: 1 }]);
-    const [file] = (await archive.files('riders')) as [string];
-    await archive.edit(file, (bytes) => Buffer.concat([bytes.subarray(0, -1), Buffer.from([bytes.at(-1)! ^ 1])]));
-    await expect(archive.open().bounds()).rejects.toThrow(
-      /Cannot read .* at byte \d+: the sync marker after its block/,
-    );
-  });
-
-  test('is refused where a block holds more or fewer records than it says', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
-    for (const path of await archive.files('riders')) await rm(path);
-    const file = await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [rider(0), rider(1)]);
-    const bytes = await readFile(file);
-    const blockStart = bytes.indexOf(bytes.subarray(-16)) + 16;
-    for (const [count, message] of [
-      [1, 'its block goes on after its 1 records'],
-      [3, 'record 3 of its block can not be read (undecodable value)'],
-    ] as const) {
-      await archive.edit(file, (whole) => {
-        whole[blockStart] = 2 * count;
-        return whole;
-      });
-      const log = archive.open();
-      const from = Object.fromEntries(topicNames.map((topic) => [topic, [0]])) as Position;
-      const followed = log.follow(from, { onBatch: async () => undefined }, new AbortController().signal);
-      await expect(followed).rejects.toThrow(`Cannot read ${file} at byte ${blockStart}: ${message}`);
-      await log.close();
-    }
-  });
-
-  test('is refused where a deflated block is spoilt', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
-    await archive.append('riders', 0, [{ ...rider(0), timestampMs: 1 }]);
-    const [file] = (await archive.files('riders')) as [string];
-    await archive.edit(file, (bytes) => {
-      bytes.fill(0xff, bytes.length - 30, bytes.length - 16);
-      return bytes;
-    });
-    await expect(archive.open().bounds()).rejects.toThrow(/Cannot read .* at byte \d+: its block can not be inflated/);
-  });
-});
-
-describe('refusals name what is wrong and the fix', () => {
-  const refused = async (archive: TestArchive, message: string | RegExp) => {
-    const log = archive.open();
-    const failure = await log.bounds().then(
-      () => new Error('not refused'),
-      (error) => error,
-    );
-    expect(failure.message).toMatch(message);
-    await log.close();
-    return failure;
-  };
-
-  test('a folder that is not there, one without topics, and a file', async () => {
-    await using archive = await TestArchive.make();
-    expect(
-      await refused(archive, 'it holds no folder of a topic (ride-calendar.<topic>). ARCHIVE_DIR: name a folder'),
-    ).toBeInstanceOf(MissingTopicsError);
-    await rm(archive.dir, { recursive: true });
-    await refused(archive, `Cannot read the archive ${archive.dir}: there is no such folder. ARCHIVE_DIR:`);
-    await writeFile(archive.dir, '');
-    await refused(archive, `Cannot read the archive ${archive.dir}: it is no folder that can be read (ENOTDIR)`);
-  });
-
-  test('a file that is no container file', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
-    const [file] = (await archive.files('riders')) as [string];
-    await writeFile(file, '{"rider":"r0001"}');
-    const error = await refused(
-      archive,
-      `Cannot read ${file} at byte 0: it does not begin as an Avro Object Container File`,
-    );
-    expect(error).toBeInstanceOf(ArchiveError);
-  });
-
-  test('a misnamed file, but not what is no Avro file or hidden', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
-    await writeFile(join(archive.folder('riders'), '_SUCCESS'), '');
-    await writeFile(join(archive.folder('riders'), '.0-0.avro.crc'), '');
-    await writeFile(join(archive.folder('riders'), 'README.md'), '');
-    expect((await archive.open().bounds()).riders).toHaveLength(1);
-    const [file] = (await archive.files('riders')).filter((path) => path.includes('0000')) as [string];
-    await rename(file, join(archive.folder('riders'), '0-0.avro'));
-    await refused(archive, /Cannot read .*0-0\.avro: rename it to <partition>-<first offset, 20 digits>\.avro/);
-  });
-
-  test("another topic's schema", async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
-    const [file] = (await archive.files('riders')) as [string];
-    const [metros] = (await archive.files('metros')) as [string];
-    await copyFile(metros, file);
-    await refused(archive, `Cannot read ${file}: its schema is not that of an archive of riders`);
-  });
-
-  test('an unknown codec', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
-    const [file] = (await archive.files('riders')) as [string];
-    await archive.edit(file, (bytes) => Buffer.from(bytes.toString('latin1').replace('deflate', 'xz-fast'), 'latin1'));
-    await refused(
-      archive,
-      `Cannot read ${file} at byte 0: its codec is "xz-fast": write it again with null or deflate`,
-    );
-  });
-
-  test('records of another partition, and offsets that go back', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
-    for (const file of await archive.files('riders')) await rm(file);
-    const path = await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [rider(0, 1)]);
-    await using wrongPartition = follow(archive);
-    await expect(wrongPartition.done).rejects.toThrow('partition 1 in a file of partition 0');
-    await rm(path);
-    await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [rider(3), rider(2)]);
-    await using goingBack = follow(archive);
-    await expect(goingBack.done).rejects.toThrow('offset 2 where more than 3 is due');
-  });
-
-  test('files that repeat each other', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
-    for (const file of await archive.files('riders')) await rm(file);
-    const first = await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [rider(0), rider(5)]);
-    const second = await archive.writeFile('riders', 0, 4, archivedSchemas.riders, [rider(4), rider(6)]);
-    await using following = follow(archive);
-    await expect(following.done).rejects.toThrow(
-      `Cannot read ${second}: it begins at offset 4, but ${first} goes on to 5`,
-    );
-  });
-
-  test('a position beyond the end: another archive stands where one was', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
-    await archive.append('riders', 0, [{ ...rider(0), timestampMs: 1 }]);
-    const log = archive.open();
-    const from = { ...startOf(await log.bounds()), riders: [2] };
-    const following = log.follow(from, { onBatch: async () => undefined }, new AbortController().signal);
-    await expect(following).rejects.toThrow(LogTruncatedError);
-    await log.close();
-  });
-});
-
 test('a large block comes in batches, and offsets before the position are left out', async () => {
   await using archive = await TestArchive.make();
   const writer = archiveWriter({ dir: archive.dir, codec: 'null', blockBytes: 10_000_000 });
-  for (let i = 0; i < 12_000; i++) writer.append('riders', { ...rider(i * 2), timestampMs: 1 });
+  for (let i = 0; i < 12_000; i++) writer.append('riders', { ...archivedRider(i * 2), timestampMs: 1 });
   await writer.close();
   const log = archive.open();
   const bounds = await log.bounds();
@@ -495,7 +284,7 @@ test('a large block comes in batches, and offsets before the position are left o
 test('offsets before the position are left out, block for block', async () => {
   await using archive = await TestArchive.make();
   const writer = archiveWriter({ dir: archive.dir, blockBytes: 300 });
-  for (let i = 0; i < 100; i++) writer.append('riders', { ...rider(i), timestampMs: 1 });
+  for (let i = 0; i < 100; i++) writer.append('riders', { ...archivedRider(i), timestampMs: 1 });
   await writer.close();
   const log = archive.open();
   const bounds = await log.bounds();
@@ -514,7 +303,7 @@ test('an archive in a folder of another prefix is read by that prefix', async ()
   await using archive = await TestArchive.make();
   await mkdir(archive.dir, { recursive: true });
   const writer = archiveWriter({ dir: archive.dir, prefix: 'other.' });
-  writer.append('riders', { ...rider(0), timestampMs: 1 });
+  writer.append('riders', { ...archivedRider(0), timestampMs: 1 });
   await writer.close();
   expect((await readArchive(archive.dir, { prefix: 'other.' })).records).toHaveLength(1);
   await expect(readArchive(archive.dir)).rejects.toThrow(MissingTopicsError);

@@ -10,6 +10,7 @@ import type { LogBatch, LogBounds, LogRecord, Position, UndecodableRecord } from
 import { archivedSchemas } from '../../schemas/avro-types.ts';
 import { type TopicName, topicNames } from '../../schemas/records.ts';
 import type { EventLogFixture, FixtureRecord } from '../contracts/event-log.ts';
+import { sampleRecords } from './records.ts';
 
 /** Where the copy of the Portland archive is (test/data/README.md). */
 export const portlandDir = join(import.meta.dirname, '../data/portland');
@@ -161,4 +162,35 @@ export async function readArchive(dir: string, options: Partial<ArchiveEventLogO
   }
   await log.close();
   return { bounds, records };
+}
+
+/** A rider's record as an archive holds it. */
+export const archivedRider = (offset: number, partition = 0) => ({
+  partition,
+  offset,
+  timestamp: 1_700_000_000_123,
+  key: `r${offset}`,
+  value: { ...sampleRecords.riders, rider: `r${offset}` },
+});
+
+/** Follows an archive until the test ends. */
+export function followArchive(archive: TestArchive, options: { warnAfterMs?: number } = {}) {
+  const log = archive.open(options);
+  const abort = new AbortController();
+  const batches: LogBatch[] = [];
+  const done = log
+    .bounds()
+    .then((bounds) =>
+      log.follow(startOf(bounds), { onBatch: async (batch) => void batches.push(batch) }, abort.signal),
+    );
+  done.catch(() => undefined);
+  return {
+    done,
+    offsets: () => batches.flatMap(({ records }) => records.map(({ offset }) => offset)),
+    async [Symbol.asyncDispose]() {
+      abort.abort();
+      await done.catch(() => undefined);
+      await log.close();
+    },
+  };
 }
