@@ -8,7 +8,7 @@ export interface Hold {
 }
 
 /**
- * What holds the position back: slow fan-outs, rejects not yet acknowledged. A hold begins at the start of the last
+ * What holds the position back: slow fan-outs, rejects not yet acknowledged, repairs. A hold begins at the start of the last
  * round, which no later change precedes.
  */
 export class Holds {

@@ -111,7 +111,7 @@ export class Projector {
       },
       bothStop,
     );
-    const writing = this.#write(rounds, lanes, positionOf(bounds, 'end'), bothStop);
+    const writing = this.#write({ rounds, lanes, holds }, positionOf(bounds, 'end'), bothStop);
     const beating = this.#beat(lanes, bothStop);
     try {
       // Either ends the others: the log's fault, or being fenced.
@@ -142,17 +142,18 @@ export class Projector {
     this.#metrics.written(writes, bytes);
   }
 
-  async #write(rounds: Rounds, lanes: TagLanes, ends: Position, signal: AbortSignal): Promise<void> {
+  async #write(parts: Parts, ends: Position, signal: AbortSignal): Promise<void> {
     await this.#foldUpTo(ends, signal);
     if (signal.aborted) return;
     this.#log.info(`Folded up to the log's ends: ${describeFolded(this.#fold)}`);
     this.#fold.marking = true;
-    await this.#repair(rounds, lanes, this.#tags, signal);
-    while (this.#lost.size > 0 && !signal.aborted) await this.#repairLost(rounds, lanes, signal);
+    await this.#repair(parts, this.#tags, signal);
+    while (this.#lost.size > 0 && !signal.aborted) await this.#repairLost(parts, signal);
     this.#ready = true;
     this.#log.info('Ready: the views stand at the ends sampled at the start');
+    const { rounds } = parts;
     while (!signal.aborted) {
-      if (this.#lost.size > 0) await this.#repairLost(rounds, lanes, signal);
+      if (this.#lost.size > 0) await this.#repairLost(parts, signal);
       if (rounds.idle) await this.#sleepUntilWoken(beatMs, signal);
       // A round without marks too: the position moves on over records that touch no view.
       if (!signal.aborted) await this.#round(rounds, signal);
@@ -190,18 +191,20 @@ export class Projector {
     if (this.#roundBytes > heavyRoundBytes) await this.#clock.sleep(heavyRoundPauseMs, signal);
   }
 
-  async #repairLost(rounds: Rounds, lanes: TagLanes, signal: AbortSignal): Promise<void> {
+  async #repairLost(parts: Parts, signal: AbortSignal): Promise<void> {
     const tags = [...this.#lost];
     this.#lost.clear();
     this.#log.warn(
       `The view store lost or changed ${tags.length} of ${this.#tags.length} tags: comparing and mending them`,
     );
-    for (const tag of tags) await lanes.refence(tag);
-    await this.#repair(rounds, lanes, tags, signal);
+    for (const tag of tags) await parts.lanes.refence(tag);
+    await this.#repair(parts, tags, signal);
   }
 
   /** Compares and mends some tags, and says that they are complete. */
-  async #repair(rounds: Rounds, lanes: TagLanes, tags: readonly number[], signal: AbortSignal): Promise<void> {
+  async #repair({ rounds, lanes, holds }: Parts, tags: readonly number[], signal: AbortSignal): Promise<void> {
+    // Rounds run meanwhile, over views that are not all compared yet: the position may not tell of them.
+    const hold = holds.open();
     const reconcile = new Reconcile(this.#fold, () => rounds.run(this.#position));
     let differing = 0;
     for (let delayMs = 100; ; delayMs = Math.min(delayMs * 2, 5_000)) {
@@ -220,6 +223,7 @@ export class Projector {
       if (!this.#lost.has(tag)) await lanes.add({ key: completeKey(tag), value: Buffer.from('1') });
     }
     await lanes.drain();
+    holds.close(hold);
     this.#metrics.reconciled(tags.length, differing);
     this.#log.info(`Compared ${tags.length} tags with the facts: ${differing} views differed and are mended`);
   }
@@ -241,6 +245,13 @@ export class Projector {
     });
     this.#wake = () => {};
   }
+}
+
+/** What one run is made of. */
+interface Parts {
+  rounds: Rounds;
+  lanes: TagLanes;
+  holds: Holds;
 }
 
 function describeFolded({ facts }: Fold): string {

@@ -10,6 +10,8 @@ export class MemoryEventLog implements EventLog {
   readonly #partitions: Record<TopicName, number>;
   readonly #records: LogRecord[] = [];
   readonly #batchMax: number;
+  /** How many records are delivered for now; the bounds tell of all. */
+  #revealed = Number.POSITIVE_INFINITY;
   readonly #followers = new Set<Follower>();
   #grown: (() => void)[] = [];
 
@@ -21,7 +23,13 @@ export class MemoryEventLog implements EventLog {
 
   append(...records: HistoryRecord[]): void {
     this.#records.push(...records.map(toLogRecord));
-    for (const grown of this.#grown.splice(0)) grown();
+    this.#grow();
+  }
+
+  /** Delivers no more than the first records, though the log's ends are beyond them. */
+  reveal(count: number): void {
+    this.#revealed = count;
+    this.#grow();
   }
 
   /** Says to whoever follows that a partition waits for something outside the log, or no longer does. */
@@ -43,13 +51,13 @@ export class MemoryEventLog implements EventLog {
     try {
       for (let next = 0; !signal.aborted; ) {
         const first = this.#records[next];
-        if (!first) {
+        if (!first || next >= this.#revealed) {
           await this.#untilGrown(signal);
           continue;
         }
         const { topic, partition } = first;
         const records: LogRecord[] = [];
-        for (; records.length < this.#batchMax; next++) {
+        for (; records.length < this.#batchMax && next < this.#revealed; next++) {
           const record = this.#records[next];
           if (record?.topic !== topic || record.partition !== partition) break;
           records.push(record);
@@ -63,6 +71,10 @@ export class MemoryEventLog implements EventLog {
   }
 
   async close(): Promise<void> {}
+
+  #grow(): void {
+    for (const grown of this.#grown.splice(0)) grown();
+  }
 
   #untilGrown(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {

@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest';
+import type { LogBatch, Position, Reject, UndecodableRecord } from '../../projector/event-log.ts';
+import { Fold } from '../../projector/fold.ts';
+import { Holds } from '../../projector/holds.ts';
+import { Intake } from '../../projector/intake.ts';
+import { silentLog } from '../../projector/log.ts';
+import { noMetrics } from '../../projector/metrics.ts';
+import type { AnyRecord } from '../../schemas/records.ts';
+import { topicNames } from '../../schemas/records.ts';
+import { toLogRecord } from '../support/histories.ts';
+import { sampleRecords } from '../support/records.ts';
+import { SteppingClock } from '../support/stepping-clock.ts';
+
+const start = Object.fromEntries(topicNames.map((topic) => [topic, [0]])) as Position;
+const at = (offset: number): Position => ({ ...start, riders: [offset] });
+
+/** An intake whose bad records go to a list, once `accepts` says so. */
+function intakeWith(accepts: (rejects: Reject[]) => void | Promise<void>, withSink = true) {
+  const fold = new Fold();
+  const holds = new Holds(start);
+  const clock = new SteppingClock();
+  const published: Reject[] = [];
+  const counted: string[] = [];
+  const intake = new Intake({
+    fold,
+    holds,
+    clock,
+    log: silentLog,
+    metrics: { ...noMetrics, rejected: (topic, reason) => counted.push(`${topic}: ${reason}`) },
+    signal: new AbortController().signal,
+    sink: withSink
+      ? {
+          async publish(rejects) {
+            await accepts(rejects);
+            published.push(...rejects);
+          },
+          async close() {},
+        }
+      : null,
+  });
+  return { intake, fold, holds, clock, published, counted };
+}
+
+const rider = (offset: number, id: string, value: AnyRecord | null = { ...sampleRecords.riders, rider: id }) =>
+  toLogRecord({ topic: 'riders', partition: 0, offset, timestampMs: 7, key: id, value });
+const undecodable = (offset: number): UndecodableRecord => ({
+  topic: 'riders',
+  partition: 0,
+  offset,
+  timestampMs: 7,
+  undecodable: 'unknown schema id',
+  raw: () => ({ key: Buffer.from([255]), value: Buffer.from('?'), headers: { h: Buffer.from('x') } }),
+});
+const batch = (...records: LogBatch['records']): LogBatch => ({
+  topic: 'riders',
+  partition: 0,
+  records,
+  nextOffset: records.at(-1)!.offset + 1,
+});
+
+describe('a bad record', () => {
+  it('is set aside as it came, with its place and its reason, and the flow goes on', async () => {
+    const { intake, fold, published, counted } = intakeWith(() => {});
+    await intake.take(batch(rider(0, 'good1'), undecodable(1), rider(4, 'not an id'), rider(5, 'good2')));
+    await intake.drain();
+    expect(fold.facts.riderIds.find('good1')).toBeGreaterThanOrEqual(0);
+    expect(fold.facts.riderIds.find('good2')).toBeGreaterThanOrEqual(0);
+    expect(published).toEqual([
+      {
+        topic: 'riders',
+        partition: 0,
+        offset: 1,
+        timestampMs: 7,
+        reason: 'unknown schema id',
+        raw: { key: Buffer.from([255]), value: Buffer.from('?'), headers: { h: Buffer.from('x') } },
+      },
+      expect.objectContaining({ offset: 4, reason: 'key does not match its pattern' }),
+    ]);
+    expect(counted).toEqual(['riders: unknown schema id', 'riders: key does not match its pattern']);
+  });
+
+  it('leaves its key’s last good record in force', async () => {
+    const { intake, fold } = intakeWith(() => {});
+    await intake.take(batch(rider(0, 'r1'), rider(1, 'r1', { ...sampleRecords.riders, rider: 'r2' })));
+    await intake.drain();
+    expect(fold.facts.riderExists(fold.facts.riderIds.find('r1'))).toBe(true);
+    expect(fold.facts.riderIds.find('r2')).toBe(-1);
+  });
+
+  it('holds the position back until it is acknowledged, while good records are folded', async () => {
+    let accept: () => void = () => {};
+    const accepted = new Promise<void>((resolve) => {
+      accept = resolve;
+    });
+    const { intake, fold, holds } = intakeWith(() => accepted);
+    await intake.take(batch(undecodable(0)));
+    await intake.take(batch(rider(1, 'good1')));
+    holds.begin(at(2));
+    expect(fold.facts.riderIds.find('good1')).toBe(0);
+    expect(holds.settled(at(2))).toEqual(start);
+    accept();
+    await intake.drain();
+    expect(holds.settled(at(2))).toEqual(at(2));
+  });
+
+  it('is tried again until it is acknowledged, longer each time up to five seconds, and published once', async () => {
+    let failures = 8;
+    const { intake, clock, published, holds } = intakeWith(() => {
+      if (failures-- > 0) throw new Error('no connection');
+    });
+    await intake.take(batch(undecodable(0)));
+    await intake.drain();
+    expect(clock.slept).toEqual([100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000]);
+    expect(published.map(({ offset }) => offset)).toEqual([0]);
+    expect(holds.settled(at(1))).toEqual(at(1));
+  });
+
+  it('is only counted by a shard that leaves them to another', async () => {
+    const { intake, published, counted, holds } = intakeWith(() => {}, false);
+    await intake.take(batch(undecodable(0)));
+    await intake.drain();
+    expect([published, counted]).toEqual([[], ['riders: unknown schema id']]);
+    expect(holds.settled(at(1))).toEqual(at(1));
+  });
+
+  it('makes the log wait where a thousand are not acknowledged', async () => {
+    let accept: () => void = () => {};
+    const accepted = new Promise<void>((resolve) => {
+      accept = resolve;
+    });
+    const { intake } = intakeWith(() => accepted);
+    await intake.take(batch(...Array.from({ length: 1_000 }, (_, i) => undecodable(i))));
+    let taken = false;
+    const taking = intake.take(batch(undecodable(1_000))).then(() => {
+      taken = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(taken).toBe(false);
+    accept();
+    await taking;
+  });
+});

@@ -1,0 +1,222 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { MemoryViewStore } from '../../infra/memory-view-store.ts';
+import type { Position } from '../../projector/event-log.ts';
+import { FencedError } from '../../projector/tag-lanes.ts';
+import type { AnyRecord, TopicName } from '../../schemas/records.ts';
+import { topicNames } from '../../schemas/records.ts';
+import { allTags, parseKey, positionKey, rideKey, riderKey, type ViewWrite } from '../../schemas/view-keys.ts';
+import type { HistoryRecord } from '../support/histories.ts';
+import { MemoryEventLog } from '../support/memory-event-log.ts';
+import { type Running, startProjector } from '../support/projector-run.ts';
+import { sampleRecords } from '../support/records.ts';
+import { dumpViews } from '../support/view-dump.ts';
+import { watchedWriter } from '../support/watched-writer.ts';
+
+const partitions = Object.fromEntries(topicNames.map((topic) => [topic, 1])) as Record<TopicName, number>;
+
+/** Records with their offsets, one partition a topic. */
+class Publishing {
+  readonly #offsets = new Map<TopicName, number>();
+
+  next(topic: TopicName, key: string, value: AnyRecord | null): HistoryRecord {
+    const offset = this.#offsets.get(topic) ?? 0;
+    this.#offsets.set(topic, offset + 1);
+    return { topic, partition: 0, offset, timestampMs: 0, key, value };
+  }
+
+  rider(id: string): HistoryRecord {
+    return this.next('riders', id, { ...sampleRecords.riders, rider: id, handle: id });
+  }
+
+  ride(id: string): HistoryRecord {
+    return this.next('rides', id, { ...sampleRecords.rides, ride: id, metro: 'portland', posted: true });
+  }
+
+  metro(): HistoryRecord {
+    return this.next('metros', 'portland', { ...sampleRecords.metros, metro: 'portland', time_zone: 'UTC' });
+  }
+}
+
+const running: Running[] = [];
+afterEach(async () => {
+  for (const each of running.splice(0)) await each.stop().catch(() => {});
+});
+function start(...args: Parameters<typeof startProjector>): Running {
+  const started = startProjector(...args);
+  running.push(started);
+  return started;
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  for (let i = 0; !(await condition()); i++) {
+    if (i > 2_000) throw new Error('waited in vain');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+const there = async (store: MemoryViewStore, key: string): Promise<boolean> =>
+  (await store.reader().get([key]))[0] !== null;
+
+const isComplete = ({ key }: ViewWrite): boolean => parseKey(key).kind === 'complete';
+
+describe('a projector', () => {
+  it('is ready once its views stand at the ends sampled at its start, and writes none before', async () => {
+    const log = new Publishing();
+    const eventLog = new MemoryEventLog({ partitions, records: [log.metro(), log.rider('r1'), log.ride('ride1')] });
+    eventLog.reveal(2);
+    const store = new MemoryViewStore();
+    const { projector, ready } = start(eventLog, store.writer());
+    await until(() => projector.fold.facts.riders.length === 1);
+    expect(projector.ready).toBe(false);
+    expect(await dumpViews(store)).toEqual(new Map());
+    eventLog.reveal(3);
+    await ready();
+    expect([...(await dumpViews(store)).keys()].map((key) => parseKey(key).kind).sort()).toEqual([
+      'metro',
+      'ride',
+      'rider',
+    ]);
+    expect((await store.reader().ready()).ready).toBe(true);
+  });
+
+  it('does not wait at its start for a partition that itself waits for a schema registry', async () => {
+    const log = new Publishing();
+    const eventLog = new MemoryEventLog({ partitions, records: [log.metro(), log.rider('r1'), log.ride('ride1')] });
+    eventLog.reveal(2);
+    const store = new MemoryViewStore();
+    const { projector, ready } = start(eventLog, store.writer());
+    await until(() => projector.fold.facts.riders.length === 1);
+    eventLog.setWaiting('rides', 0, true);
+    await ready();
+    expect(await there(store, riderKey('r1'))).toBe(true);
+    eventLog.setWaiting('rides', 0, false);
+    eventLog.reveal(3);
+    await until(() => there(store, rideKey('ride1')));
+  });
+
+  it('mends an emptied store, and says that a tag is complete only when its views are there again', async () => {
+    const log = new Publishing();
+    const records = [log.metro()];
+    for (let i = 0; i < 300; i++) records.push(log.rider(`r${i}`), log.ride(`ride${i}`));
+    const store = new MemoryViewStore();
+    let wanted: Map<string, string> | null = null;
+    const short: number[] = [];
+    const writer = watchedWriter(store.writer(), {
+      async before(tag, writes) {
+        if (!wanted || !writes.some(isComplete)) return;
+        const held = await dumpViews(store, [tag]);
+        if ([...wanted].some(([key, value]) => parseKey(key).tag === tag && held.get(key) !== value)) short.push(tag);
+      },
+    });
+    const { ready } = start(new MemoryEventLog({ partitions, records }), writer);
+    await ready();
+    wanted = await dumpViews(store);
+    store.empty();
+    expect((await store.reader().ready()).ready).toBe(false);
+    await until(async () => (await store.reader().ready()).ready);
+    expect(await dumpViews(store)).toEqual(wanted);
+    expect(short).toEqual([]);
+  });
+
+  it('ends with FencedError when another takes over, and changes no byte from then on', async () => {
+    const log = new Publishing();
+    const eventLog = new MemoryEventLog({ partitions, records: [log.metro(), log.ride('ride1')] });
+    const store = new MemoryViewStore();
+    let takenOver = false;
+    const written: (readonly ViewWrite[])[] = [];
+    const older = watchedWriter(store.writer(), {
+      after: (_tag, writes) => {
+        if (takenOver) written.push(writes);
+      },
+    });
+    const first = start(eventLog, older);
+    await first.ready();
+    const second = start(eventLog, {
+      ...store.writer(),
+      ...leading(store, () => {
+        takenOver = true;
+      }),
+    });
+    await second.ready();
+    eventLog.append(log.ride('ride2'));
+    await expect(first.ended).rejects.toBeInstanceOf(FencedError);
+    await until(() => there(store, rideKey('ride2')));
+    expect(written).toEqual([]);
+  });
+
+  it('never stores a position that is past a view not yet written, at its start either', async () => {
+    const log = new Publishing();
+    const records = Array.from({ length: 12_000 }, (_, i) => log.rider(`r${i}`));
+    const store = new MemoryViewStore();
+    const missing: number[] = [];
+    const writer = watchedWriter(store.writer(), {
+      async after(_tag, writes) {
+        const write = writes.find(({ key }) => key === positionKey);
+        if (!write) return;
+        const position = JSON.parse(write.value!.toString()) as Position;
+        const before = records.slice(0, position.riders[0]).map(({ key }) => riderKey(key));
+        const values = await store.reader().get(before);
+        missing.push(values.filter((value) => value === null).length);
+      },
+    });
+    const { ready } = start(new MemoryEventLog({ partitions, records }, 1_000), writer);
+    await ready();
+    await until(async () => {
+      const [stored] = await store.reader().get([positionKey]);
+      return stored !== null && (JSON.parse(stored!.toString()) as Position).riders[0] === 12_000;
+    });
+    expect(missing.length).toBeGreaterThan(1);
+    expect(missing.filter((count) => count > 0)).toEqual([]);
+  });
+
+  it('tries again until it may lead, where the store is away at its start', async () => {
+    const log = new Publishing();
+    const store = new MemoryViewStore();
+    const writer = store.writer();
+    let failures = 2;
+    const { ready } = start(new MemoryEventLog({ partitions, records: [log.metro(), log.ride('ride1')] }), {
+      ...writer,
+      async lead(tags) {
+        if (failures-- > 0) throw new Error('no connection');
+        await writer.lead(tags);
+      },
+    });
+    await ready();
+    expect(await there(store, rideKey('ride1'))).toBe(true);
+    expect(failures).toBe(-1);
+  });
+
+  it('ends with the fault where the store would lose views', async () => {
+    const unfit = Object.assign(new Error('evicts'), { retry: false });
+    const writer = {
+      ...new MemoryViewStore().writer(),
+      lead: () => Promise.reject(unfit),
+    };
+    const { ended } = start(new MemoryEventLog({ partitions, records: [] }), writer);
+    await expect(ended).rejects.toBe(unfit);
+  });
+
+  it('owns no tag but its own', async () => {
+    const log = new Publishing();
+    const records = [log.metro(), ...Array.from({ length: 100 }, (_, i) => log.ride(`ride${i}`))];
+    const store = new MemoryViewStore();
+    const tags = allTags.filter((tag) => tag % 4 === 1);
+    const { ready } = start(new MemoryEventLog({ partitions, records }), store.writer(), null, { tags });
+    await ready();
+    const held = [...(await dumpViews(store)).keys()].map((key) => parseKey(key).tag);
+    expect(held.length).toBeGreaterThan(0);
+    expect(held.filter((tag) => !tags.includes(tag))).toEqual([]);
+  });
+});
+
+/** A writer's functions, with word of its lead. */
+function leading(store: MemoryViewStore, led: () => void) {
+  const writer = store.writer();
+  return {
+    ...writer,
+    async lead(tags: readonly number[]) {
+      await writer.lead(tags);
+      led();
+    },
+  };
+}
