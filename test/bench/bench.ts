@@ -3,8 +3,9 @@ import { machine } from './machine.ts';
 /** `npm run bench` and `npm run bench -- <name> …`: prints figures; it is no test, and asserts nothing. */
 const benches: Record<string, () => Promise<void>> = {
   reads: async () => (await import('./reads.ts')).benchReads(),
+  fold: async () => (await import('./fold.ts')).benchFold(),
 };
-const defaults = ['reads'];
+const defaults = ['reads', 'fold'];
 
 const names = process.argv.slice(2);
 const unknown = names.filter((name) => !(name in benches));

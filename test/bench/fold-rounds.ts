@@ -1,0 +1,165 @@
+import avro, { type Schema } from 'avsc';
+import { realClock } from '../../projector/clock.ts';
+import type { LogRecord, RawRecord } from '../../projector/event-log.ts';
+import { Fold } from '../../projector/fold.ts';
+import { Holds } from '../../projector/holds.ts';
+import { Intake } from '../../projector/intake.ts';
+import { silentLog } from '../../projector/log.ts';
+import { noMetrics } from '../../projector/metrics.ts';
+import { topicSchemas } from '../../schemas/avro-types.ts';
+import { decodeKey, decodeValue, encodeValue } from '../../schemas/codec.ts';
+import { type AnyRecord, type TopicName, topicNames } from '../../schemas/records.ts';
+import { singleObjectHeaderBytes } from '../../schemas/single-object.ts';
+import { WriterSchemas } from '../../schemas/writer-schemas.ts';
+import { simulation } from '../../services/simulate/simulation.ts';
+import type { SimulatedRecord } from '../../services/simulate/world.ts';
+
+/**
+ * The fold's rounds, in a process of its own. Bare decoding is avsc with the plain schema, from the same bytes in
+ * memory, each value dropped at once. Folding is all that happens to a record once its bytes are in memory: strict
+ * decoding of key and value, the checks, the facts.
+ */
+const batchRecords = 1_000;
+const sizes = { metros: 4, rides: 2_000, riders: 20_000, days: 60, seed: 1 };
+
+export interface FoldRound {
+  /** Records a second. */
+  bare: number;
+  fold: number;
+}
+
+interface Encoded {
+  topic: TopicName;
+  key: Buffer;
+  value: Buffer | null;
+  timestampMs: number;
+}
+
+interface Batch<Content> {
+  topic: TopicName;
+  count: number;
+  content: Content;
+}
+
+const plain = (schema: Schema): avro.Type => avro.Type.forSchema(structuredClone(schema), { wrapUnions: false });
+const plainTypes = Object.fromEntries(topicNames.map((topic) => [topic, plain(topicSchemas[topic])])) as Record<
+  TopicName,
+  avro.Type
+>;
+function simulated(): SimulatedRecord[] {
+  const made = simulation({ ...sizes, today: Math.floor(Date.now() / 86_400_000) });
+  return [...made.initial()];
+}
+
+/** Batches of one topic each, in the order in which their last records were published. */
+function batches(records: readonly SimulatedRecord[]): Batch<SimulatedRecord[]>[] {
+  const open = new Map<TopicName, SimulatedRecord[]>();
+  const done: Batch<SimulatedRecord[]>[] = [];
+  const close = (topic: TopicName): void => {
+    const content = open.get(topic)!;
+    done.push({ topic, count: content.length, content });
+    open.delete(topic);
+  };
+  for (const record of records) {
+    const batch = open.get(record.topic) ?? [];
+    open.set(record.topic, batch);
+    if (batch.push(record) === batchRecords) close(record.topic);
+  }
+  for (const topic of [...open.keys()]) close(topic);
+  return done;
+}
+
+function encoded({ topic, key, value, timestampMs }: SimulatedRecord): Encoded {
+  return { topic, key: Buffer.from(key), value: value && encodeValue(topic as 'metros', value as never), timestampMs };
+}
+
+function freshIntake(): { intake: Intake; fold: Fold } {
+  const fold = new Fold();
+  fold.marking = false;
+  const position = Object.fromEntries(topicNames.map((topic) => [topic, [0]])) as Record<TopicName, number[]>;
+  const { signal } = new AbortController();
+  const holds = new Holds(position);
+  return {
+    fold,
+    intake: new Intake({ fold, sink: null, holds, clock: realClock, log: silentLog, metrics: noMetrics, signal }),
+  };
+}
+
+const writers = new WriterSchemas();
+
+/** As the Kafka adapter makes them. */
+class Message implements LogRecord {
+  readonly topic: TopicName;
+  readonly partition = 0;
+  readonly offset: number;
+  readonly timestampMs: number;
+  readonly key: string;
+  readonly value: AnyRecord | null;
+  readonly #encoded: Encoded;
+
+  constructor(encoded: Encoded, offset: number, key: string, value: AnyRecord | null) {
+    this.topic = encoded.topic;
+    this.offset = offset;
+    this.timestampMs = encoded.timestampMs;
+    this.key = key;
+    this.value = value;
+    this.#encoded = encoded;
+  }
+
+  raw(): RawRecord {
+    return { key: this.#encoded.key, value: this.#encoded.value, headers: {} };
+  }
+}
+
+function decoded(encoded: Encoded, offset: number): LogRecord {
+  const key = decodeKey(encoded.key);
+  const value = encoded.value === null ? { value: null } : decodeValue(encoded.topic, encoded.value, writers);
+  if (!('value' in value) || 'bad' in key) throw new Error('Cannot measure the fold: a record is undecodable');
+  return new Message(encoded, offset, key.key, value.value);
+}
+
+const logs: Record<string, () => { records: number; bare(): void; fold(): Promise<void> }> = {
+  mixed: () => messageLog(batches(simulated())),
+  attendance: () => messageLog(batches(simulated().filter(({ topic }) => topic === 'attendance'))),
+};
+
+function messageLog(all: Batch<SimulatedRecord[]>[]) {
+  const encodedBatches = all.map(({ topic, count, content }) => ({ topic, count, content: content.map(encoded) }));
+  return {
+    records: encodedBatches.reduce((sum, { count }) => sum + count, 0),
+    bare() {
+      for (const { topic, content } of encodedBatches) {
+        const type = plainTypes[topic];
+        for (const { value } of content) if (value) type.decode(value, singleObjectHeaderBytes);
+      }
+    },
+    async fold() {
+      const { intake } = freshIntake();
+      for (const { topic, content } of encodedBatches) {
+        await intake.take({ topic, partition: 0, records: content.map(decoded), nextOffset: 0 });
+      }
+    },
+  };
+}
+
+let log: ReturnType<(typeof logs)[string]> | null = null;
+
+process.on('message', async (message: { log?: string; rounds?: number }) => {
+  if (message.log !== undefined) {
+    log = logs[message.log]!();
+    process.send!({ records: log.records });
+    return;
+  }
+  const rounds: FoldRound[] = [];
+  const { records, bare, fold } = log!;
+  const rate = async (work: () => unknown): Promise<number> => {
+    globalThis.gc?.();
+    const before = process.cpuUsage();
+    await work();
+    const { user, system } = process.cpuUsage(before);
+    return records / ((user + system) / 1e6);
+  };
+  for (let i = 0; i < message.rounds!; i++) rounds.push({ bare: await rate(bare), fold: await rate(fold) });
+  process.send!(rounds);
+});
+process.on('SIGTERM', () => process.exit());
