@@ -8,7 +8,7 @@ import type { Settings } from './settings.ts';
 import { openViewStore } from './view-store.ts';
 
 /** `ride-calendar api`: the read API and the authorization server, over another process's views. */
-export async function runApi(settings: Settings): Promise<void> {
+export async function runApi(settings: Settings, { json = false } = {}): Promise<void> {
   needRedis(settings, 'api');
   const log = makeLogger(settings);
   const metrics = serviceMetrics();
@@ -17,7 +17,8 @@ export async function runApi(settings: Settings): Promise<void> {
   const served = await serve({ settings, reader, metrics, log });
   registerOperatorRoutes(served.app, metrics.register, () => reader.ready());
   await listen(served.app, settings);
-  log.info(`Serving ${settings.baseUrl}`);
+  if (json) process.stdout.write(`${JSON.stringify({ baseUrl: settings.baseUrl })}\n`);
+  else log.info(`Serving ${settings.baseUrl}`);
   const state = await reader.ready();
   if (!state.ready) log.warn(`Not ready: ${state.reason}. Reads get 503 until then`);
   await aborted(signal);

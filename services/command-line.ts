@@ -47,21 +47,22 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
     'start',
     'Runs projector, API and authorization server in one process. On its own: a sample archive, views in memory.',
     ['ride-calendar start', 'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 ride-calendar start'],
-    async (_, settings) => ended((await import('./start.ts')).runStart(settings)),
+    async (options: { json?: boolean }, settings) => ended((await import('./start.ts')).runStart(settings, options)),
   );
   command(
     program,
     'api',
     'Runs the read API and the authorization server. Needs REDIS_URL.',
     ['REDIS_URL=redis://127.0.0.1:6379 ride-calendar api'],
-    async (_, settings) => ended((await import('./api.ts')).runApi(settings)),
+    async (options: { json?: boolean }, settings) => ended((await import('./api.ts')).runApi(settings, options)),
   );
   command(
     program,
     'projector',
     'Folds the event log into views. Needs REDIS_URL, and KAFKA_BROKERS or ARCHIVE_DIR.',
     ['KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 ride-calendar projector'],
-    async (_, settings) => ended((await import('./projector.ts')).runProjector(settings)),
+    async (options: { json?: boolean }, settings) =>
+      ended((await import('./projector.ts')).runProjector(settings, options)),
   );
   command(
     program,

@@ -10,7 +10,7 @@ import type { Settings } from './settings.ts';
 import { openViewStore } from './view-store.ts';
 
 /** `ride-calendar projector`: folds the log into views in Redis. Its port serves /healthz, /readyz and /metrics. */
-export async function runProjector(settings: Settings): Promise<void> {
+export async function runProjector(settings: Settings, { json = false } = {}): Promise<void> {
   needRedis(settings, 'projector');
   if (!settings.kafka && !settings.archiveDir) {
     throw new UsageError('Cannot run projector: KAFKA_BROKERS is missing, and ARCHIVE_DIR too; give one event log');
@@ -29,7 +29,8 @@ export async function runProjector(settings: Settings): Promise<void> {
       : { ready: false, reason: 'the views are not yet at the ends of the log sampled at the start' },
   );
   await listen(app, settings);
-  log.info(`Projecting ${opened.where} into ${store.where}`);
+  if (json) process.stdout.write(`${JSON.stringify({ log: opened.where, store: store.where })}\n`);
+  else log.info(`Projecting ${opened.where} into ${store.where}`);
   try {
     await projecting.done;
   } finally {

@@ -1,6 +1,6 @@
-import { signSampleToken } from '../api/sign-in/sample-token.ts';
+import type { ViewReader } from '../api/view-reader.ts';
 import { openEventLog } from './event-log.ts';
-import { firstDay } from './first-steps.ts';
+import { firstDay, firstSteps, firstStepsText } from './first-steps.ts';
 import { aborted, listen, stopSignal } from './listen.ts';
 import { makeLogger } from './logger.ts';
 import { serviceMetrics } from './metrics.ts';
@@ -9,14 +9,10 @@ import { type Projecting, plain, project } from './project.ts';
 import { liveliestRiders } from './rider-directory.ts';
 import { serve } from './serve.ts';
 import type { Settings } from './settings.ts';
-import { loadSigningKeys } from './signing-keys.ts';
 import { openViewStore } from './view-store.ts';
 
-// The printed token is for trying the service out: longer than one got by signing in.
-const sampleTokenSeconds = 8 * 3600;
-
 /** `ride-calendar start`: projector, API and authorization server in one process. */
-export async function runStart(settings: Settings): Promise<void> {
+export async function runStart(settings: Settings, { json = false } = {}): Promise<void> {
   const log = makeLogger(settings);
   const metrics = serviceMetrics();
   const signal = stopSignal();
@@ -38,8 +34,7 @@ export async function runStart(settings: Settings): Promise<void> {
   const facts = () => projecting.current().fold.facts;
   try {
     await readyOrEnded(projecting, signal, settings);
-    const nowMs = settings.nowMs ?? Date.now();
-    const first = firstDay(facts(), nowMs);
+    const first = firstDay(facts(), settings.nowMs ?? Date.now());
     const served = await serve({
       settings,
       reader,
@@ -51,8 +46,9 @@ export async function runStart(settings: Settings): Promise<void> {
     });
     registerOperatorRoutes(served.app, metrics.register, () => reader.ready());
     await listen(served.app, settings);
-    await printFirstSteps(settings, opened.where, opened.sample, first, liveliestRiders(facts(), 1)[0]?.rider);
-    await endOf(projecting, settings, signal, (message) => log.error(message));
+    const steps = await firstSteps(settings, opened.where, facts(), opened.sample);
+    process.stdout.write(`${json ? JSON.stringify(steps) : firstStepsText(steps)}\n`);
+    await endOf(projecting, reader, signal, (message) => log.error(message));
     await served.close();
   } finally {
     stop.abort();
@@ -73,58 +69,19 @@ async function readyOrEnded(projecting: Projecting, signal: AbortSignal, setting
   if (ended) await done;
 }
 
-/** Ends with the process. Views in Redis are served on when the projector ends; those in memory end with it. */
+/** Ends with the process. Complete views are served on when the projector ends; else the process ends with it. */
 async function endOf(
   projecting: Projecting,
-  settings: Settings,
+  reader: ViewReader,
   signal: AbortSignal,
   say: (message: string) => void,
 ): Promise<void> {
   try {
     await projecting.done;
   } catch (cause) {
-    if (!settings.redis) throw cause;
+    if (!(await reader.ready()).ready) throw cause;
     say(`The projector has ended, reads go on from the views as they are: ${(cause as Error).message}`);
     process.exitCode = 1;
     await aborted(signal);
   }
-}
-
-async function printFirstSteps(
-  settings: Settings,
-  where: string,
-  sample: { developerKey: string; rider: string } | null,
-  first: { metro: string; day: string } | null,
-  liveliest: string | undefined,
-): Promise<void> {
-  const { baseUrl, origin } = settings;
-  const say = (line = ''): boolean => process.stdout.write(`${line}\n`);
-  say(`Ride Calendar serves ${where}.`);
-  say();
-  say(`  Base URL       ${baseUrl}`);
-  say(`  Docs           ${origin}/docs`);
-  if (sample) say(`  Developer key  ${sample.developerKey}`);
-  if (first) {
-    say();
-    say('First request:');
-    say(
-      `  curl -H 'X-Api-Key: ${sample?.developerKey ?? '<developer key>'}' ${baseUrl}/metros/${first.metro}/days/${first.day}`,
-    );
-  }
-  const rider = sample?.rider ?? liveliest;
-  if (settings.embedded && rider !== undefined) {
-    const keys = await loadSigningKeys({ file: settings.oauth.keysFile ?? undefined, dataDir: settings.dataDir });
-    const token = await signSampleToken({
-      rider,
-      keys,
-      issuer: origin,
-      audience: baseUrl,
-      lifetimeSeconds: sampleTokenSeconds,
-    });
-    say();
-    say(`A rider's own nights (a token for ${rider}, good for ${sampleTokenSeconds / 3600} hours on this machine):`);
-    say(`  curl -H 'Authorization: Bearer ${token}' ${baseUrl}/me/nights`);
-  }
-  say();
-  say('Ctrl-C stops it.');
 }
