@@ -4,11 +4,13 @@ import type { Answer } from './answer.ts';
 import { corsHeaders } from './answer.ts';
 import { type CalendarDeps, calendar } from './calendar.ts';
 import { noSuchRouteBody, problemContentType, problems } from './errors.ts';
+import { lacksHost, listenAtTheEdge, malformed, onClientError } from './http-edge.ts';
 import { refusals } from './refusals.ts';
 
 // A header block of 32 kB: a URL of 8,000 bytes, and tokens, fit well.
 const headerBytesMax = 32 * 1024;
 const calendarRoute = '/~calendar';
+const malformedRoute = '/~malformed';
 
 export interface AppDeps extends CalendarDeps {
   /** Called for every answer of the interface, with how long it took. */
@@ -25,10 +27,11 @@ export function createApp(deps: AppDeps): FastifyInstance {
   const refuse = refusals(deps.baseUrl);
   const app = Fastify({
     logger: false,
-    http: { maxHeaderSize: headerBytesMax },
+    http: { maxHeaderSize: headerBytesMax, requireHostHeader: false },
     requestTimeout: 30_000,
     routerOptions: { ignoreTrailingSlash: false },
     rewriteUrl: (request) => {
+      if (lacksHost(request)) return malformedRoute;
       const target = request.url ?? '/';
       return owns(target) ? calendarRoute : target;
     },
@@ -37,17 +40,11 @@ export function createApp(deps: AppDeps): FastifyInstance {
       reply.hijack();
       send(reply.raw, refuse.notFound(noSuchRouteBody));
     },
-    clientErrorHandler(error, socket) {
-      if (!socket.writable) return socket.destroy();
-      const problem =
-        error.code === 'HPE_HEADER_OVERFLOW'
-          ? problems.headersTooLarge
-          : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-            ? problems.requestTimeout
-            : problems.malformed;
-      socket.end(rawProblem(problem));
-    },
+    clientErrorHandler: onClientError(owns),
+    // What comes on open connections while it closes is answered, and told to close.
+    return503OnClosing: false,
   });
+  listenAtTheEdge(app.server);
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
 
   app.route({
@@ -69,6 +66,20 @@ export function createApp(deps: AppDeps): FastifyInstance {
     handler: () => {},
   });
 
+  // Before any body is parsed here too: a body that is wrong says nothing of a path that is not there.
+  const answerAtOnce = (url: string, answer: () => Answer): void => {
+    app.route({
+      method: app.supportedMethods,
+      url,
+      onRequest(_request, reply) {
+        reply.hijack();
+        send(reply.raw, answer());
+      },
+      handler: () => {},
+    });
+  };
+  answerAtOnce(malformedRoute, malformed);
+  answerAtOnce('*', () => refuse.notFound(noSuchRouteBody));
   app.setNotFoundHandler((_request, reply) => {
     reply.hijack();
     send(reply.raw, refuse.notFound(noSuchRouteBody));
@@ -94,17 +105,4 @@ export function send(response: ServerResponse, { status, headers, body }: Answer
   else if (status !== 204 && status !== 304) headers['Content-Length'] = '0';
   response.writeHead(status, headers);
   response.end(body ?? undefined);
-}
-
-function rawProblem({ status, body }: { status: number; body: Buffer }): Buffer {
-  const { title } = JSON.parse(body.toString()) as { title: string };
-  const lines = [
-    `HTTP/1.1 ${status} ${title}`,
-    `Content-Type: ${problemContentType}`,
-    `Content-Length: ${body.length}`,
-    'Cache-Control: no-store',
-    'Connection: close',
-    ...Object.entries(corsHeaders).map(([name, value]) => `${name}: ${value}`),
-  ];
-  return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), body]);
 }

@@ -136,6 +136,19 @@ function refuseBody(reply: FastifyReply, error: unknown): FastifyReply {
   return reply.code(error.status).headers(noStore).send({ error: 'invalid_request', error_description: error.message });
 }
 
+/** Whether errors at a path are for programs, as JSON. */
+export function isForPrograms(path: string): boolean {
+  return path === paths.token || path === paths.revoke || path === paths.register || path === paths.jwks;
+}
+
+/** A fault, as RFC 6749 has it for programs. */
+export function sendFault(reply: FastifyReply, away: boolean): FastifyReply {
+  return reply
+    .code(away ? 503 : 500)
+    .headers({ ...noStore, ...(away && { 'Retry-After': '5' }) })
+    .send({ error: away ? 'temporarily_unavailable' : 'server_error' });
+}
+
 function tooMany(reply: FastifyReply, seconds: number, why: string): FastifyReply {
   return reply
     .code(429)
@@ -150,7 +163,8 @@ export function refuseOthers(app: FastifyInstance, path: string, allow: string, 
   app.route({
     method: others.filter((method) => method !== 'HEAD' || !has.includes('GET')),
     url: path,
-    handler: async (request: FastifyRequest, reply: FastifyReply) => {
+    // Before Fastify looks at a body: it would refuse a QUERY without one.
+    onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
       if (cors && request.method === 'OPTIONS') return answerOptions(request, reply, allow);
       return reply
         .code(405)
@@ -158,5 +172,6 @@ export function refuseOthers(app: FastifyInstance, path: string, allow: string, 
         .type('application/problem+json')
         .send(JSON.stringify({ type: 'about:blank', title: 'Method Not Allowed', status: 405 }));
     },
+    handler: () => {},
   });
 }
