@@ -53,6 +53,12 @@ export function kafkaEventLog(options: KafkaEventLogOptions): EventLog {
         signal: closed.signal,
         isFatal: isFault,
       }),
+    identity: () =>
+      retry('Cannot look up the topics', () => topics.identity(), {
+        log: options.log,
+        signal: closed.signal,
+        isFatal: isFault,
+      }),
     follow: async (from, follower, signal) => {
       const following = new Following(options, topics, from, follower, AbortSignal.any([signal, closed.signal]));
       await following.run(cluster);

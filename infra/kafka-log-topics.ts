@@ -48,6 +48,12 @@ export class KafkaLogTopics {
     return Object.fromEntries(topicNames.map((name) => [name, bounds.get(this.prefix + name)!])) as LogBounds;
   }
 
+  /** The topics' own ids, in the order of our names: a topic made again has another. */
+  async identity(): Promise<string> {
+    const ids = new Map((await this.find()).map(({ name, id }) => [name, id]));
+    return topicNames.map((name) => ids.get(this.prefix + name)).join(' ');
+  }
+
   /** Throws PartitionsChangedError where a position has not as many partitions as the topic. */
   assertFits(topics: readonly KafkaTopic[], position: Position): void {
     for (const { name, leaders } of topics) {

@@ -1,6 +1,14 @@
 import type { ChangeListener, ViewReader } from '../api/view-reader.ts';
 import type { CommitResult, StoredView, ViewWriter } from '../projector/view-writer.ts';
-import { allTags, completeKey, digestLength, parseKey, publicKinds, type ViewWrite } from '../schemas/view-keys.ts';
+import {
+  allTags,
+  completeKey,
+  digestLength,
+  parseKey,
+  positionKey,
+  publicKinds,
+  type ViewWrite,
+} from '../schemas/view-keys.ts';
 
 const publicKindSet = new Set<string>(publicKinds);
 
@@ -48,6 +56,7 @@ export class MemoryViewStore {
         for (const write of writes) this.#write(write);
         return result;
       },
+      position: async () => this.#values.get(positionKey)?.toString() ?? null,
       list: (tags) => this.#list(new Set(tags)),
       close: async () => {},
     };

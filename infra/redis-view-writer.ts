@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createClient, createCluster, RESP_TYPES } from 'redis';
 import type { CommitResult, StoredView, ViewWriter } from '../projector/view-writer.ts';
-import { completeKey, digestLength, parseKey, type ViewWrite } from '../schemas/view-keys.ts';
+import { completeKey, digestLength, parseKey, positionKey, type ViewWrite } from '../schemas/view-keys.ts';
 import { type RedisKeys, redisKeys } from './redis-keys.ts';
 import { commitScript, raiseScript, refenceScript } from './redis-scripts.ts';
 
@@ -77,6 +77,11 @@ export async function redisViewWriter(settings: RedisSettings): Promise<ViewWrit
       for (const write of writes) args.push(...operation(write));
       const names = [keys.fence(tag), ...writes.map((write) => keys.toRedis(write.key))];
       return judge(tag, await script(commitScript, names, args), sequence + 1);
+    },
+    async position() {
+      const name = keys.toRedis(positionKey);
+      const value = (await connection.command(name, ['GET', name])) as Buffer | null;
+      return value?.toString() ?? null;
     },
     list: (tags) => list(connection, keys, new Set(tags)),
     close: () => connection.close(),

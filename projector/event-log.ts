@@ -80,6 +80,11 @@ export interface EventLog {
    */
   bounds(): Promise<LogBounds>;
   /**
+   * Says which log this is, where its number of partitions must not change between two starts either: another text once
+   * a topic was deleted and made again. Absent: nothing is compared.
+   */
+  identity?(): Promise<string>;
+  /**
    * Delivers every record from `from` on, each partition in order and without gaps, and goes on for ever as the log
    * grows. Resolves once `signal` aborts and the batch in hand is done. Rejects with a fault that can't be recovered
    * from: PartitionsChangedError, LogTruncatedError.

@@ -1,5 +1,8 @@
 import { type TopicName, topicNames } from '../schemas/records.ts';
-import type { LogBounds, Position } from './event-log.ts';
+import { type LogBounds, PartitionsChangedError, type Position } from './event-log.ts';
+
+/** A position as it is stored beside the views, with the log it is of. */
+export type StoredPosition = Position & { log?: string };
 
 export function positionOf(bounds: LogBounds, edge: 'low' | 'end'): Position {
   const position = {} as Position;
@@ -11,6 +14,21 @@ export function copyPosition(position: Position): Position {
   const copy = {} as Position;
   for (const topic of topicNames) copy[topic] = [...position[topic]];
   return copy;
+}
+
+/**
+ * Throws PartitionsChangedError where a topic has another number of partitions than when the stored position was
+ * written: keys would live in two places. A position of another log says nothing.
+ */
+export function assertSamePartitions(stored: string | null, log: string, bounds: LogBounds): void {
+  const before = stored === null ? null : (JSON.parse(stored) as StoredPosition);
+  if (before?.log !== log) return;
+  for (const topic of topicNames) {
+    if (before[topic].length === bounds[topic].length) continue;
+    throw new PartitionsChangedError(
+      `Cannot go on with topic ${topic}: it had ${before[topic].length} partitions when the views were written, and has ${bounds[topic].length}. Keys now live in two places and their order is gone: create topics under a new KAFKA_TOPIC_PREFIX, publish every entity there again, then point the service and its upstream at them`,
+    );
+  }
 }
 
 /** Partitions, as `topic/partition`, that are still before a position. */

@@ -6,7 +6,7 @@ import { Holds } from './holds.ts';
 import { Intake } from './intake.ts';
 import type { Log } from './log.ts';
 import { noMetrics, type ProjectorMetrics } from './metrics.ts';
-import { behind, copyPosition, positionOf } from './position.ts';
+import { assertSamePartitions, behind, copyPosition, positionOf } from './position.ts';
 import { Reconcile } from './reconcile.ts';
 import { Rounds } from './rounds.ts';
 import { TagLanes } from './tag-lanes.ts';
@@ -77,9 +77,16 @@ export class Projector {
     const bothStop = AbortSignal.any([signal, stop.signal]);
     bothStop.addEventListener('abort', () => this.#wake());
     // Fenced first: whatever an older leader still had in hand can't change a byte that is newer than these ends.
-    await this.#lead(bothStop);
+    const { writer } = this.#deps;
+    await this.#insist('lead', () => writer.lead(this.#tags), bothStop);
     if (signal.aborted) return;
     const bounds = await this.#deps.eventLog.bounds();
+    if (signal.aborted) return;
+    const log = (await this.#deps.eventLog.identity?.()) ?? null;
+    if (log !== null) {
+      const stored = await this.#insist('read the stored position', () => writer.position(), bothStop);
+      assertSamePartitions(stored, log, bounds);
+    }
     if (signal.aborted) return;
     this.#position = positionOf(bounds, 'low');
     const holds = new Holds(this.#position);
@@ -100,7 +107,7 @@ export class Projector {
       onLost: (tag) => this.#lost.add(tag),
       onWritten: (writes, bytes) => this.#wrote(writes, bytes),
     });
-    const rounds = new Rounds(this.#fold, lanes, new Set(this.#tags), holds);
+    const rounds = new Rounds(this.#fold, lanes, new Set(this.#tags), holds, { log });
 
     this.#fold.marking = false;
     const following = this.#deps.eventLog.follow(
@@ -169,17 +176,18 @@ export class Projector {
     }
   }
 
-  async #lead(signal: AbortSignal): Promise<void> {
+  /** Tries until the store answers; null when told to stop first. Throws what is not worth trying again. */
+  async #insist<T>(what: string, attempt: () => Promise<T>, signal: AbortSignal): Promise<T | null> {
     for (let delayMs = 100; !signal.aborted; delayMs = Math.min(delayMs * 2, 5_000)) {
       try {
-        await this.#deps.writer.lead(this.#tags);
-        return;
+        return await attempt();
       } catch (cause) {
         if ((cause as { retry?: boolean }).retry === false) throw cause;
-        this.#log.warn(`Cannot lead, trying again: ${(cause as Error).message}`);
+        this.#log.warn(`Cannot ${what}, trying again: ${(cause as Error).message}`);
         await this.#clock.sleep(delayMs, signal);
       }
     }
+    return null;
   }
 
   async #round(rounds: Rounds, signal: AbortSignal): Promise<void> {
@@ -206,17 +214,8 @@ export class Projector {
     // Rounds run meanwhile, over views that are not all compared yet: the position may not tell of them.
     const hold = holds.open();
     const reconcile = new Reconcile(this.#fold, () => rounds.run(this.#position));
-    let differing = 0;
-    for (let delayMs = 100; ; delayMs = Math.min(delayMs * 2, 5_000)) {
-      try {
-        differing = await reconcile.run(this.#deps.writer, tags);
-        break;
-      } catch (cause) {
-        this.#log.warn(`Cannot compare views, trying again: ${(cause as Error).message}`);
-        await this.#clock.sleep(delayMs, signal);
-        if (signal.aborted) return;
-      }
-    }
+    const differing = await this.#insist('compare views', () => reconcile.run(this.#deps.writer, tags), signal);
+    if (differing === null) return;
     await rounds.run(this.#position);
     // A tag lost meanwhile is repaired again before anything is said of it.
     for (const tag of tags) {

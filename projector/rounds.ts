@@ -4,7 +4,7 @@ import type { Position } from './event-log.ts';
 import type { Fold } from './fold.ts';
 import type { Hold, Holds } from './holds.ts';
 import { dayOf, type ReaderDay, readerDay, readerOf } from './marks.ts';
-import { copyPosition } from './position.ts';
+import { copyPosition, type StoredPosition } from './position.ts';
 import { renderView } from './render.ts';
 import type { TagLanes } from './tag-lanes.ts';
 import { renderFlagged, renderFriends, renderOwn } from './views/reader.ts';
@@ -37,9 +37,18 @@ export class Rounds {
   readonly #owned: ReadonlySet<number>;
   readonly #holds: Holds;
   readonly #sliceMax: number;
+  /** Which log the position is of. */
+  readonly #log: string | null;
   readonly #fanOuts = new Map<ReaderDay, FanOut>();
 
-  constructor(fold: Fold, lanes: TagLanes, owned: ReadonlySet<number>, holds: Holds, slice = fanOutSlice) {
+  constructor(
+    fold: Fold,
+    lanes: TagLanes,
+    owned: ReadonlySet<number>,
+    holds: Holds,
+    { slice = fanOutSlice, log = null }: { slice?: number | undefined; log?: string | null } = {},
+  ) {
+    this.#log = log;
     this.#sliceMax = slice;
     this.#fold = fold;
     this.#lanes = lanes;
@@ -66,7 +75,8 @@ export class Rounds {
     marks.circle = new Set();
     await this.#write(views, own, circle);
     if (finished) this.#holds.close(finished);
-    await this.#put({ key: positionKey, value: Buffer.from(JSON.stringify(this.#holds.settled(at))) });
+    const stored: StoredPosition = { ...this.#holds.settled(at), ...(this.#log !== null && { log: this.#log }) };
+    await this.#put({ key: positionKey, value: Buffer.from(JSON.stringify(stored)) });
     await this.#lanes.drain();
   }
 

@@ -24,6 +24,8 @@ export interface ViewWriter {
   refence(tag: number): Promise<CommitResult>;
   /** Writes all of a batch or nothing. One batch per tag in flight at a time. An empty batch only checks and moves the fence. */
   commit(tag: number, writes: readonly ViewWrite[]): Promise<CommitResult>;
+  /** The position last written, as it was written; null where there is none. */
+  position(): Promise<string | null>;
   /** Every view stored under the given tags, in no order; may repeat one; one written meanwhile may be missing. */
   list(tags: readonly number[]): AsyncIterable<StoredView>;
   close(): Promise<void>;

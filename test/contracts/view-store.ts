@@ -1,7 +1,15 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ChangeListener, ViewReader } from '../../api/view-reader.ts';
 import type { StoredView, ViewWriter } from '../../projector/view-writer.ts';
-import { allTags, completeKey, digestLength, parseKey, readerKey, rideKey } from '../../schemas/view-keys.ts';
+import {
+  allTags,
+  completeKey,
+  digestLength,
+  parseKey,
+  positionKey,
+  readerKey,
+  rideKey,
+} from '../../schemas/view-keys.ts';
 import { encodeView } from '../../schemas/view-values.ts';
 
 /** A store of its own for one test file: empty at first. */
@@ -146,6 +154,14 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
       expect(await w.refence(tag)).toEqual({ committed: true });
       expect(await w.commit(tag, [{ key: ride, value: view('2') }])).toEqual({ committed: true });
       expect([...(await listed(w, allTags)).keys()]).toEqual([ride]);
+    });
+
+    it('gives back the position last written', async () => {
+      const w = await writer();
+      await w.lead(allTags);
+      expect(await w.position()).toBeNull();
+      await w.commit(0, [{ key: positionKey, value: Buffer.from('{"nights":[3]}') }]);
+      expect(await w.position()).toBe('{"nights":[3]}');
     });
 
     it('takes back the word that a tag is complete when it is fenced again', async () => {

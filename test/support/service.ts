@@ -32,7 +32,7 @@ export async function projecting(writer: ViewWriter, fanOut: { inlineMax?: numbe
   const intake = new Intake({ fold, sink: null, holds, metrics: noMetrics, ...shared });
   const lost = new Set<number>();
   const lanes = new TagLanes({ writer, onLost: (tag) => lost.add(tag), onWritten() {}, ...shared });
-  const rounds = new Rounds(fold, lanes, new Set(allTags), holds, fanOut.slice);
+  const rounds = new Rounds(fold, lanes, new Set(allTags), holds, { slice: fanOut.slice });
   await writer.lead(allTags);
   return {
     fold,
