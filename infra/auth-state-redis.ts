@@ -46,27 +46,24 @@ type Client = (Redis | Cluster) & Scripts;
  * Throws StateStoreAwayError where Redis can't be reached in time.
  */
 export function redisAuthState(options: RedisAuthStateOptions): StateStore {
-  const redis = connect(options);
+  const { commandTimeoutMs = 3000 } = options;
+  const redis = connect(options, commandTimeoutMs);
   const prefix = `${options.keyPrefix ?? 'ride-calendar:'}{auth}:`;
   const entryKey = (kind: string, id: string): string => `${prefix}e:${kind}:${id}`;
   const grantKey = (grant: string): string => `${prefix}g:${grant}`;
   const accountKey = (account: string): string => `${prefix}a:${account}`;
   const accountsKey = `${prefix}accounts`;
 
-  let away = false;
+  const connection = watchConnection(redis, options.onError);
   const ask = async <T>(command: () => Promise<T>): Promise<T> => {
+    // Long lost: nobody waits once more for what others have waited for in vain.
+    if (connection.lostForMs() > commandTimeoutMs) throw awayError();
     try {
-      const answer = await command();
-      away = false;
-      return answer;
+      return await command();
     } catch (cause) {
-      throw new StateStoreAwayError('Cannot reach the Redis of sign-in (AUTH_REDIS_URL)', { cause });
+      throw awayError(cause);
     }
   };
-  redis.on('error', (error: Error) => {
-    if (!away) options.onError?.(error);
-    away = true;
-  });
 
   return {
     put: (kind: string, id: string, payload: StatePayload, { lifeSeconds, grant, account }: PutOptions) =>
@@ -134,7 +131,7 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
   };
 }
 
-function connect({ url, cluster = false, commandTimeoutMs = 4000 }: RedisAuthStateOptions): Client {
+function connect({ url, cluster = false }: RedisAuthStateOptions, commandTimeoutMs: number): Client {
   const common = {
     commandTimeout: commandTimeoutMs,
     // Commands wait out a restart of Redis, for as long as their own time-out lets them.
@@ -152,6 +149,27 @@ function connect({ url, cluster = false, commandTimeoutMs = 4000 }: RedisAuthSta
   client.defineCommand('authRemoveGrant', { numberOfKeys: 1, lua: removeGrantScript });
   client.defineCommand('authCount', { numberOfKeys: 1, lua: countScript });
   return client as Client;
+}
+
+const awayError = (cause?: unknown): StateStoreAwayError =>
+  new StateStoreAwayError('Cannot reach the Redis of sign-in (AUTH_REDIS_URL)', { cause });
+
+/** Says how long a connection has been lost, and tells of each loss once. */
+function watchConnection(redis: Client, onError?: (error: Error) => void): { lostForMs(): number } {
+  let lostAt: number | undefined;
+  let told = false;
+  redis.on('close', () => {
+    lostAt ??= performance.now();
+  });
+  redis.on('ready', () => {
+    lostAt = undefined;
+    told = false;
+  });
+  redis.on('error', (error: Error) => {
+    if (!told) onError?.(error);
+    told = true;
+  });
+  return { lostForMs: () => (lostAt === undefined ? 0 : performance.now() - lostAt) };
 }
 
 function entryOf(fields: Record<string, string>): StateEntry | null {

@@ -16,6 +16,11 @@ export function listenToLibrary(
     work.catch((error: unknown) => logger.warn({ err: error }, what));
   };
 
+  provider.use(async (ctx, next) => {
+    await next();
+    if (ctx.status === 503) ctx.set('Retry-After', '5');
+  });
+
   provider.on('grant.success', (ctx: KoaContextWithOIDC) => {
     doing('cannot settle a redemption', settleRedemption(store));
     // A client that is in use stays registered.

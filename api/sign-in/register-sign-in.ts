@@ -7,7 +7,7 @@ import { ownClients } from './clients.ts';
 import { addConnectedApps } from './connected-apps.ts';
 import { createCsrf } from './csrf.ts';
 import { documentFetch } from './document-fetch.ts';
-import { addEndpoints } from './endpoints.ts';
+import { addEndpoints, isForPrograms, sendFault } from './endpoints.ts';
 import { errorPage, libraryTrouble } from './error-page.ts';
 import { grantsOf } from './grants.ts';
 import { addInteractions, type WhoSignsIn } from './interactions.ts';
@@ -142,7 +142,9 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
       const status = (error as { statusCode?: number }).statusCode ?? 500;
       const away = error instanceof StateStoreAwayError || status === 503 || (error as Error).name === 'StoreAwayError';
       // The path alone: queries hold codes.
-      logger.error({ err: error, path: request.raw.url?.split('?')[0] }, 'sign-in failed');
+      const path = request.raw.url!.split('?')[0]!;
+      logger.error({ err: error, path }, 'sign-in failed');
+      if (isForPrograms(path)) return sendFault(reply, away);
       return away
         ? pages.trouble(reply, 'away')
         : pages.trouble(reply, libraryTrouble(status < 500 ? 'invalid_request' : 'server_error', status, false));
