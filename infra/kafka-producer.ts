@@ -46,7 +46,9 @@ export class KafkaProducer {
       try {
         await this.#producer.send({ topic, messages: batch, acks: -1, compression: type });
       } catch (cause) {
-        throw new Error(`Cannot publish ${batch.length} records to ${topic}: ${describe(cause)}`, { cause });
+        throw new Error(`Cannot publish ${batch.length} records to ${topic}: ${describe(cause)}${fixOf(cause)}`, {
+          cause,
+        });
       }
     }
   }
@@ -67,6 +69,11 @@ export class KafkaProducer {
     await Promise.all([this.#producer.disconnect(), this.#cluster.close()]);
   }
 }
+
+const fixOf = (cause: unknown): string =>
+  (cause as { type?: string }).type === 'INVALID_TIMESTAMP'
+    ? "; raise the topic's message.timestamp.after.max.ms, or delete the empty topic and make it with: npx ride-calendar topics"
+    : '';
 
 /** In order, each of at most `recordsMax` records and `bytesMax` bytes; a larger record travels alone. */
 function* batches(messages: readonly Message[]): Generator<Message[]> {

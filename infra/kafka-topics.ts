@@ -7,6 +7,7 @@ import { kafkaJs } from './kafka-js.ts';
 import { describe, type KafkaLog, retry } from './kafka-retry.ts';
 import { topicSettings } from './kafka-topic-settings.ts';
 
+const longMax = String(2n ** 63n - 1n);
 const weekMs = 7 * 86_400_000;
 const rejectedBytesMin = 4 << 20;
 /** Room in a rejected record for the headers that say where it came from. */
@@ -29,6 +30,8 @@ interface WantedSetting {
   value: string;
   /** `least`: a larger number (or -1, no limit) is as good. */
   rule: 'equal' | 'least';
+  /** Topics work without it, and some brokers don't know it. */
+  optional?: boolean;
 }
 
 export interface TopicPlan {
@@ -73,6 +76,12 @@ const compacted: WantedSetting[] = [
   { name: 'delete.retention.ms', value: String(weekMs), rule: 'least' },
   // `replay --as-of` and archives go by the writer's times.
   { name: 'message.timestamp.type', value: 'CreateTime', rule: 'equal' },
+  // The week counts from a record's own time: of an archive that is loaded it was over long ago. So nothing but size ends
+  // a segment, and with it the time in which a bad record's predecessor stays.
+  { name: 'segment.ms', value: longMax, rule: 'least', optional: true },
+  { name: 'segment.bytes', value: String(64 << 20), rule: 'equal', optional: true },
+  // Kafka 4 refuses records of more than an hour ahead: an archive's own times are loaded as they are.
+  { name: 'message.timestamp.after.max.ms', value: longMax, rule: 'least', optional: true },
 ];
 
 /** The nine topics with what they need. `rejectedBytesMax`: the largest record that `rejected` must take. */
@@ -109,7 +118,7 @@ export async function ensureTopics(options: TopicsOptions): Promise<TopicReport[
     const plans = topicsPlan(topicPrefix, partitions, rejectedBytesMax(settings));
     const missing = plans.filter(({ topic }) => !there.has(topic));
     if (create && missing.length > 0) {
-      await createTopics(admin, missing, options.replicationFactor ?? -1);
+      await createTopics(admin, missing, options.replicationFactor ?? -1, true);
       await untilTopicsExist(
         cluster,
         missing.map(({ topic }) => topic),
@@ -126,20 +135,33 @@ export async function ensureTopics(options: TopicsOptions): Promise<TopicReport[
   }
 }
 
-async function createTopics(admin: Admin, plans: readonly TopicPlan[], replicationFactor: number): Promise<void> {
+async function createTopics(
+  admin: Admin,
+  plans: readonly TopicPlan[],
+  replicationFactor: number,
+  withOptional: boolean,
+): Promise<void> {
   const topics = plans.map(({ topic, partitions, settings }) => ({
     topic,
     numPartitions: partitions,
     replicationFactor,
-    configEntries: settings.map(({ name, value }) => ({ name, value })),
+    configEntries: settings
+      .filter(({ optional }) => withOptional || !optional)
+      .map(({ name, value }) => ({ name, value })),
   }));
   try {
     await admin.createTopics({ topics, waitForLeaders: false });
   } catch (cause) {
+    if (withOptional && refusesSettings(cause)) return createTopics(admin, plans, replicationFactor, false);
     const names = plans.map(({ topic }) => topic).join(', ');
     throw new Error(`Cannot create the topics ${names}: ${describe(cause)}`, { cause });
   }
 }
+
+const refusesSettings = (error: unknown): boolean =>
+  [error, ...((error as { errors?: unknown[] }).errors ?? [])].some(
+    (one) => (one as { type?: string }).type === 'INVALID_CONFIG',
+  );
 
 /** A broker knows new topics, and their leaders, only after a moment. Throws when that takes more than 30 s. */
 export async function untilTopicsExist(cluster: KafkaCluster, names: readonly string[]): Promise<void> {
@@ -167,10 +189,11 @@ function report(plan: TopicPlan, partitions: number, values: ReadonlyMap<string,
     const [value, wanted] = [String(partitions), String(plan.partitions)];
     differences.push({ setting: 'partitions', value, wanted, harmful: false });
   }
-  for (const { name, value: wanted, rule } of plan.settings) {
+  for (const { name, value: wanted, rule, optional = false } of plan.settings) {
     const value = values.get(name) ?? '';
+    if (optional && value === '') continue;
     const enough = rule === 'least' && (Number(value) >= Number(wanted) || value === '-1');
-    if (value !== wanted && !enough) differences.push({ setting: name, value, wanted, harmful: true });
+    if (value !== wanted && !enough) differences.push({ setting: name, value, wanted, harmful: !optional });
   }
   const state = differences.length === 0 ? 'as planned' : 'different';
   return { topic: plan.topic, state, partitions, differences };

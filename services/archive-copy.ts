@@ -4,7 +4,7 @@ import { archiveRejected } from '../infra/archive-rejected.ts';
 import { type ArchiveWriter, archiveWriter } from '../infra/archive-writer.ts';
 import type { EventLog, LogBatch, LogBounds, Position, Reject, RejectSink } from '../projector/event-log.ts';
 import type { LogPublisher, PublishedRecord } from '../projector/log-publisher.ts';
-import { topicNames } from '../schemas/records.ts';
+import { type TopicName, topicNames } from '../schemas/records.ts';
 
 /** How far a copy is, in offsets: some numbers may have no record. */
 export interface CopyProgress {
@@ -44,13 +44,15 @@ export async function archiveSave(
   const writer = archiveWriter({ dir, codec: 'deflate' });
   const rejects = archiveRejectSink({ dir, ...(options.log && { log: options.log }) });
   const result: CopyResult = { records: 0, rejected: 0 };
+  const bad = new RejectPlaces();
   try {
     const from = beginPartitions(writer, bounds);
-    await followToEnds(log, from, bounds, options, (batch) => saveBatch(batch, bounds, writer, rejects, result));
+    await followToEnds(log, from, bounds, options, (batch) => saveBatch(batch, bounds, writer, rejects, result, bad));
     for await (const reject of rejected) {
       await rejects.publish([reject]);
-      result.rejected++;
+      bad.add(reject);
     }
+    result.rejected = bad.size;
   } finally {
     await writer.close();
     await rejects.close();
@@ -81,6 +83,7 @@ async function saveBatch(
   writer: ArchiveWriter,
   rejects: RejectSink,
   result: CopyResult,
+  places: RejectPlaces,
 ): Promise<void> {
   const { topic, partition, records } = batch;
   const { end } = bounds[topic][partition]!;
@@ -93,8 +96,32 @@ async function saveBatch(
       bad.push({ topic, partition, offset, timestampMs, reason: undecodable, raw: record.raw() });
     } else writer.append(topic, record);
   }
-  result.rejected += bad.length;
+  for (const reject of bad) places.add(reject);
   await rejects.publish(bad);
+}
+
+/** Bad records by where they stood, each once. */
+class RejectPlaces {
+  readonly #byPartition = new Map<string, Map<number, Reject>>();
+
+  add(reject: Reject): void {
+    const place = `${reject.topic}/${reject.partition}`;
+    const offsets = this.#byPartition.get(place) ?? new Map<number, Reject>();
+    this.#byPartition.set(place, offsets.set(reject.offset, reject));
+  }
+
+  /** Those of a partition, by offset. */
+  of(topic: TopicName, partition: number): Map<number, Reject> | undefined {
+    return this.#byPartition.get(`${topic}/${partition}`);
+  }
+
+  get size(): number {
+    return [...this.#byPartition.values()].reduce((sum, { size }) => sum + size, 0);
+  }
+
+  *all(): Generator<Reject> {
+    for (const offsets of this.#byPartition.values()) yield* offsets.values();
+  }
 }
 
 /** What a log must be able to do for an archive to be loaded into it. */
@@ -108,7 +135,8 @@ export interface LoadTarget {
 
 /**
  * Publishes an archive's records, up to its ends as they are now: partitions, order and timestamps are kept, offsets are
- * the log's own. Bad records go to the log's bad records. Throws ArchiveCopyError before anything is published where a
+ * the log's own. Bad records go to the log's bad records, but for those that its topics hold too: the projector that
+ * folds them sets them aside, at their new offsets. Throws ArchiveCopyError before anything is published where a
  * topic has fewer partitions, or holds records.
  */
 export async function archiveLoad(dir: string, target: LoadTarget, options: CopyOptions): Promise<CopyResult> {
@@ -120,6 +148,8 @@ export async function archiveLoad(dir: string, target: LoadTarget, options: Copy
     const from = Object.fromEntries(
       topicNames.map((topic) => [topic, bounds[topic].map(({ low }) => low)]),
     ) as Position;
+    const bad = new RejectPlaces();
+    for (const reject of archiveRejected({ dir })) bad.add(reject);
     await followToEnds(log, from, bounds, options, async ({ topic, partition, records }) => {
       const { end } = bounds[topic][partition]!;
       const wanted = records.filter(({ offset }) => offset < end);
@@ -128,8 +158,10 @@ export async function archiveLoad(dir: string, target: LoadTarget, options: Copy
         wanted.map((record): PublishedRecord => ({ partition, timestampMs: record.timestampMs, ...record.raw() })),
       );
       result.records += wanted.length;
+      const here = bad.of(topic, partition);
+      if (here) for (const { offset } of wanted) here.delete(offset);
     });
-    for (const rejects of chunks(archiveRejected({ dir }))) {
+    for (const rejects of chunks(bad.all())) {
       await target.publisher.publishRejected(rejects);
       result.rejected += rejects.length;
     }

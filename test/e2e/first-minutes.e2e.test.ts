@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { latestRecords } from '../reference/facts.ts';
 import { askAll, differences, questionsOf } from '../support/calendar-answers.ts';
-import { portlandDirectory, portlandKeys, readPortland } from '../support/portland.ts';
+import { copyPortland, portlandKeys, readPortland } from '../support/portland.ts';
 import { Processes, type RunningService } from '../support/process.ts';
 import { riderTokens } from '../support/rider-tokens.ts';
 
@@ -92,7 +92,8 @@ describe('start with Portland’s archive', () => {
   let service: RunningService;
   beforeAll(async () => {
     const tokens = await riderTokens(await processes.folder());
-    service = await processes.start('start', { ARCHIVE_DIR: portlandDirectory, NOW: now, ...tokens.env });
+    const archive = await copyPortland(join(await processes.folder(), 'portland'));
+    service = await processes.start('start', { ARCHIVE_DIR: archive, NOW: now, ...tokens.env });
     await service.ready();
     facts = latestRecords(await readPortland());
     riders = await tokens.of('r0020', 'r0007', 'r0100');
@@ -114,7 +115,7 @@ describe('start with Portland’s archive', () => {
     const deadKeys = [portlandKeys.deleted, 'nonsense'];
     const questions = questionsOf(facts, Date.parse(now), { key: portlandKeys.live, deadKeys, tokens: riders });
     expect(questions.length).toBeGreaterThan(400);
-    expect(differences(questions, await askAll(service.api, questions))).toEqual([]);
+    expect(differences(questions, await askAll(service.api, questions)).slice(0, 5)).toEqual([]);
   });
 
   it('says nothing of a secret place, in what it prints and measures', async () => {

@@ -3,6 +3,8 @@ import { topicSettings } from '../../infra/kafka-topic-settings.ts';
 import { ensureTopics } from '../../infra/kafka-topics.ts';
 import { TestKafka } from '../support/kafka.ts';
 
+const longMax = '9223372036854775807';
+
 test('topics that are missing are created as planned, and then differ in nothing', async () => {
   await using kafka = new TestKafka();
   const missing = await ensureTopics({ ...kafka.options, create: false });
@@ -31,6 +33,8 @@ test('topics that are missing are created as planned, and then differ in nothing
     'cleanup.policy': 'compact',
     'min.compaction.lag.ms': weekMs,
     'delete.retention.ms': weekMs,
+    'segment.ms': longMax,
+    'message.timestamp.after.max.ms': longMax,
   });
   expect(Object.fromEntries(settings.get(`${kafka.topicPrefix}rejected`)!)).toMatchObject({
     'cleanup.policy': 'delete',
@@ -57,6 +61,9 @@ test('topics that are there are left as they are, and each setting that harms is
       { setting: 'partitions', value: '2', wanted: '1', harmful: false },
       { setting: 'cleanup.policy', value: 'delete', wanted: 'compact', harmful: true },
       { setting: 'delete.retention.ms', value: '86400000', wanted: '604800000', harmful: true },
+      { setting: 'segment.ms', value: '604800000', wanted: longMax, harmful: false },
+      { setting: 'segment.bytes', value: '1073741824', wanted: '67108864', harmful: false },
+      { setting: 'message.timestamp.after.max.ms', value: '3600000', wanted: longMax, harmful: false },
     ],
   });
   expect(reports.find(({ topic }) => topic.endsWith('.rejected'))!.differences).toEqual([
@@ -66,5 +73,8 @@ test('topics that are there are left as they are, and each setting that harms is
   expect(reports.find(({ topic }) => topic.endsWith('.nights'))!.differences.map(({ setting }) => setting)).toEqual([
     'cleanup.policy',
     'delete.retention.ms',
+    'segment.ms',
+    'segment.bytes',
+    'message.timestamp.after.max.ms',
   ]);
 });

@@ -165,6 +165,19 @@ describe('archive load', () => {
     expect(publisher.rejects).toEqual(rejects);
   });
 
+  test('leaves a bad record that the topics hold too to the projector, which sets it aside at its new offset', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    await archive.append('riders', 0, [rider('a'), rider('b')]);
+    const sink = archiveRejectSink({ dir: archive.dir });
+    await sink.publish([reject(1), reject(2)]);
+    await sink.close();
+    const publisher = new Kept();
+    const result = await archiveLoad(archive.dir, { publisher, bounds: boundsOf(1), append: false }, { signal });
+    expect(result).toEqual({ records: 2, rejected: 1 });
+    expect(publisher.rejects).toEqual([reject(2)]);
+  });
+
   test('stops at the ends as they were when it began', async () => {
     await using archive = await TestArchive.make();
     await archive.createTopics(2);

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import avsc from 'avsc';
@@ -15,6 +16,12 @@ export const portlandKeys = {
   live: 'rck_5ml2FsrikLQfqE0_i3yDlj77lIOxvBkcZf6c9OELtxM',
   deleted: 'rck_Y_fgeQsbLZAJr--XejvVAA2EjT8n9t0hb8u1daBvVJM',
 };
+
+/** A copy of the archive in a new folder: the service puts bad records into the archive that it serves. */
+export async function copyPortland(directory: string): Promise<string> {
+  await cp(portlandDirectory, directory, { recursive: true, filter: (path) => !path.endsWith('.rejected') });
+  return directory;
+}
 
 interface Archived {
   partition: number;

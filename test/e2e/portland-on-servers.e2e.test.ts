@@ -1,0 +1,193 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RedisCluster, startRedisCluster } from '../../infra/local/redis-cluster.ts';
+import { latestRecords } from '../reference/facts.ts';
+import { freshGroup, freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
+import { askAll, differences, type GotAnswer, type Question, questionsOf } from '../support/calendar-answers.ts';
+import { readTopic, type TopicRecord } from '../support/kafka-topic.ts';
+import { copyPortland, portlandKeys, readPortland } from '../support/portland.ts';
+import { type Ended, type Env, Processes, type RunningService } from '../support/process.ts';
+import { riderTokens } from '../support/rider-tokens.ts';
+import { secretMark } from '../support/universe.ts';
+
+// Portland by every way: the embedded default, Kafka and Redis, a Redis Cluster, and archives of that Kafka. Each gives
+// the same bytes, with the same ETags.
+
+const now = '2015-06-13T19:00:00Z';
+const processes = new Processes();
+let cluster: RedisCluster | undefined;
+afterAll(async () => {
+  await processes.close();
+  await cluster?.stop();
+});
+
+let tokens: Awaited<ReturnType<typeof riderTokens>>;
+let portland: string;
+let questions: Question[];
+/** What the embedded default answers. */
+let embedded: Map<string, GotAnswer>;
+let kafka: Env;
+let redis: Env;
+/** Everything that any process printed. */
+const printed: string[] = [];
+
+const startOn = async (command: string, env: Env): Promise<RunningService> =>
+  (await processes.start(command, { NOW: now, ...tokens.env, ...env })).ready();
+
+async function run(args: string[], env: Env = kafka): Promise<Ended> {
+  const ended = await processes.run(args, env);
+  printed.push(ended.out, ended.err);
+  return ended;
+}
+
+async function stop(...services: RunningService[]): Promise<void> {
+  for (const service of services) {
+    const { code, signal, out, err } = await service.stop();
+    printed.push(out, err);
+    expect({ code, signal }).toEqual({ code: 0, signal: null });
+  }
+}
+
+async function expectSameAnswers(service: RunningService): Promise<void> {
+  const got = await askAll(service.api, questions);
+  expect(differences(questions, got).slice(0, 5)).toEqual([]);
+  expect(got).toEqual(embedded);
+}
+
+const freshTopics = (): Env => ({
+  KAFKA_BROKERS: kafkaBrokers(),
+  KAFKA_TOPIC_PREFIX: freshTopicPrefix(),
+  KAFKA_GROUP: freshGroup(),
+});
+
+beforeAll(async () => {
+  tokens = await riderTokens(await processes.folder());
+  kafka = freshTopics();
+  redis = { REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshKeyPrefix() };
+  const facts = latestRecords(await readPortland());
+  const riders = await tokens.of('r0020', 'r0007', 'r0133');
+  const deadKeys = [portlandKeys.deleted, 'nonsense'];
+  questions = questionsOf(facts, Date.parse(now), { key: portlandKeys.live, deadKeys, tokens: riders });
+  portland = await copyPortland(join(await processes.folder(), 'portland'));
+  const service = await startOn('start', { ARCHIVE_DIR: portland });
+  embedded = await askAll(service.api, questions);
+  await stop(service);
+});
+
+describe('Portland in Kafka and Redis', () => {
+  let projector: RunningService;
+  let api: RunningService;
+
+  it('is loaded by topics and archive load', async () => {
+    expect(await run(['topics', '--partitions', '4', '--json'])).toMatchObject({ code: 0 });
+    const loaded = await run(['archive', 'load', portland, '--json']);
+    expect(loaded).toMatchObject({ code: 0, err: '' });
+    expect(JSON.parse(loaded.out)).toMatchObject({ rejected: 0, records: (await readPortland()).length });
+  });
+
+  it('gives the same bytes as the embedded default', async () => {
+    projector = await startOn('projector', { ...kafka, ...redis });
+    api = await startOn('api', redis);
+    await expectSameAnswers(api);
+  });
+
+  it('sets the four bad records aside once, as they came, with where they lay and why', async () => {
+    const sent = await badRecords(kafka);
+    const header = (record: TopicRecord, name: string): string => record.headers[`ride-calendar.${name}`]!;
+    expect(sent.map((record) => header(record, 'reason')).sort()).toEqual([
+      'key disagrees with value',
+      'key does not match its pattern',
+      'rider related to themself',
+      'time zone is not in the IANA database',
+    ]);
+    for (const record of sent) {
+      const [partition, offset] = [Number(header(record, 'partition')), Number(header(record, 'offset'))];
+      const topic = await readTopic(kafkaBrokers(), `${kafka.KAFKA_TOPIC_PREFIX}${header(record, 'topic')}`);
+      const original = topic.find((one) => one.partition === partition && one.offset === offset)!;
+      expect({ key: record.key, value: record.value }).toEqual({ key: original.key, value: original.value });
+    }
+  });
+
+  it('has four bad records still after the projector was killed and started again, and after a graceful restart', async () => {
+    await projector.kill();
+    for (let again = 0; again < 2; again++) {
+      projector = await startOn('projector', { ...kafka, ...redis });
+      expect(projector.err()).toContain(': 0 views differed');
+      expect(await badRecords(kafka)).toHaveLength(4);
+      await stop(projector);
+    }
+  });
+
+  it('is read on with the projector down, and right away by an API that starts meanwhile', async () => {
+    await expectSameAnswers(api);
+    const second = await startOn('api', redis);
+    await expectSameAnswers(second);
+    await stop(api, second);
+  });
+
+  it('names no secret place in Redis, in a log line or in a metric', async () => {
+    const client = new Redis(redisUrl());
+    let looked = 0;
+    for await (const names of client.scanStream({ match: `${redis.REDIS_KEY_PREFIX}*`, count: 1000 })) {
+      for (const name of names as string[]) {
+        const isHash = (await client.type(name)) === 'hash';
+        const text = isHash ? JSON.stringify(await client.hgetall(name)) : await client.get(name);
+        expect(name + text).not.toContain(secretMark);
+        looked++;
+      }
+    }
+    client.disconnect();
+    expect(looked).toBeGreaterThan(1_000);
+    expect(printed.join('\n')).not.toContain(secretMark);
+  });
+});
+
+describe('Portland in a Redis Cluster', () => {
+  it('gives the same bytes, from views on every node', async () => {
+    cluster = await startRedisCluster();
+    const env = { REDIS_URL: cluster.url, REDIS_CLUSTER: 'true', REDIS_KEY_PREFIX: freshKeyPrefix() };
+    const projector = await startOn('projector', { ...kafka, ...env });
+    const api = await startOn('api', env);
+    await expectSameAnswers(api);
+    for (const { url } of cluster.nodes) {
+      const client = new Redis(url);
+      expect(await client.dbsize()).toBeGreaterThan(100);
+      client.disconnect();
+    }
+    await stop(projector);
+    await expectSameAnswers(api);
+    await stop(api);
+  });
+});
+
+describe('an archive of that Kafka', () => {
+  let saved: string;
+
+  it('serves the same bytes', async () => {
+    saved = join(await processes.folder(), 'saved');
+    const result = await run(['archive', 'save', saved, '--json']);
+    expect(result).toMatchObject({ code: 0 });
+    expect(JSON.parse(result.out)).toMatchObject({ records: (await readPortland()).length, rejected: 4 });
+    const service = await startOn('start', { ARCHIVE_DIR: saved });
+    await expectSameAnswers(service);
+    // The bad records came with it, and are not set aside again.
+    expect(await readdir(join(saved, 'ride-calendar.rejected'))).toHaveLength(1);
+    await stop(service);
+  });
+
+  it('is loaded into other topics, and read from there into memory', async () => {
+    const other = freshTopics();
+    expect(await run(['topics', '--partitions', '4'], other)).toMatchObject({ code: 0 });
+    const loaded = await run(['archive', 'load', saved, '--json'], other);
+    // The projector finds the bad records again, where they lie now.
+    expect(JSON.parse(loaded.out)).toMatchObject({ records: (await readPortland()).length, rejected: 0 });
+    const service = await startOn('start', other);
+    await expectSameAnswers(service);
+    await stop(service);
+    expect(await badRecords(other)).toHaveLength(4);
+  });
+});
+
+const badRecords = ({ KAFKA_TOPIC_PREFIX }: Env) => readTopic(kafkaBrokers(), `${KAFKA_TOPIC_PREFIX}rejected`);

@@ -1,0 +1,43 @@
+import kafkajs from 'kafkajs';
+import { registerKafkaCodecs } from '../../infra/kafka-codecs.ts';
+import { freshGroup } from './backends.ts';
+
+/** A record as it lies in a topic. */
+export interface TopicRecord {
+  partition: number;
+  offset: number;
+  key: Buffer | null;
+  value: Buffer | null;
+  headers: Record<string, string>;
+}
+
+/** Everything a topic holds now, read with kafkajs: not with the service's own reader. */
+export async function readTopic(brokers: string, topic: string): Promise<TopicRecord[]> {
+  registerKafkaCodecs();
+  const client = new kafkajs.Kafka({ brokers: brokers.split(','), logLevel: kafkajs.logLevel.NOTHING });
+  const admin = client.admin();
+  await admin.connect();
+  const bounds = await admin.fetchTopicOffsets(topic);
+  await admin.disconnect();
+  const left = new Map(bounds.filter(({ low, high }) => low !== high).map((p) => [p.partition, Number(p.high)]));
+  const records: TopicRecord[] = [];
+  if (left.size === 0) return records;
+  const consumer = client.consumer({ groupId: freshGroup(), readUncommitted: false });
+  await consumer.connect();
+  await consumer.subscribe({ topic, fromBeginning: true });
+  await new Promise<void>((resolve, reject) => {
+    consumer.on('consumer.crash', ({ payload }) => reject(payload.error));
+    const eachBatch = async ({ batch }: kafkajs.EachBatchPayload) => {
+      const { partition } = batch;
+      for (const { offset, key, value, headers = {} } of batch.messages) {
+        const texts = Object.entries(headers).map(([name, content]) => [name, String(content)]);
+        records.push({ partition, offset: Number(offset), key, value, headers: Object.fromEntries(texts) });
+      }
+      if (Number(batch.lastOffset()) + 1 >= (left.get(partition) ?? 0)) left.delete(partition);
+      if (left.size === 0) resolve();
+    };
+    consumer.run({ eachBatch }).catch(reject);
+  });
+  await consumer.disconnect();
+  return records.sort((a, b) => a.partition - b.partition || a.offset - b.offset);
+}
