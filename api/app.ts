@@ -40,7 +40,7 @@ export function createApp(deps: AppDeps): FastifyInstance {
       reply.hijack();
       send(reply.raw, refuse.notFound(noSuchRouteBody));
     },
-    clientErrorHandler: onClientError(owns),
+    clientErrorHandler: onClientError({ owns, handle }),
     // What comes on open connections while it closes is answered, and told to close.
     return503OnClosing: false,
   });

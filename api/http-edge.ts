@@ -1,6 +1,7 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Answer, corsHeaders } from './answer.ts';
+import type { CalendarRequest } from './calendar.ts';
 import { problemContentType, problems } from './errors.ts';
 import { allow } from './refusals.ts';
 
@@ -21,8 +22,15 @@ const targetBytesMax = 8_000;
 
 const refused = new WeakSet<Socket>();
 
-/** Handles what the parser refuses. `owns` says whether a raw target is one of the interface's. */
-export function onClientError(owns: (target: string) => boolean) {
+/** The interface, as far as it is needed for what the parser refuses. */
+export interface EdgeDeps {
+  /** Whether a raw target is one of the interface's. */
+  owns(target: string): boolean;
+  handle(request: CalendarRequest): { answer: Answer | Promise<Answer> };
+}
+
+/** Handles what the parser refuses. */
+export function onClientError({ owns, handle }: EdgeDeps) {
   return (cause: Error & { code: string }, socket: Socket): void => {
     const error = cause as ParseError;
     // A parser that has failed fails again on all that follows.
@@ -32,14 +40,20 @@ export function onClientError(owns: (target: string) => boolean) {
       socket.destroy();
       return;
     }
-    refuseAfterAnswers(socket, rawProblem(problemOf(error, owns)));
+    const request = requestWithRawBytes(error);
+    if (request && owns(request.target)) {
+      const send = (answer: Answer): void => refuseAfterAnswers(socket, rawAnswer(answer, request.method));
+      const { answer } = handle(request);
+      if (answer instanceof Promise) void answer.then(send);
+      else send(answer);
+    } else refuseAfterAnswers(socket, rawAnswer(problemOf(error, owns)));
   };
 }
 
 /** Handles requests for tunnels and for what we do not know how to expect. */
 export function listenAtTheEdge(server: Server): void {
   server.on('connect', (_request: IncomingMessage, socket: Socket) =>
-    refuseAfterAnswers(socket, rawProblem({ ...problems.methodNotAllowed, headers: { Allow: allow } })),
+    refuseAfterAnswers(socket, rawAnswer(problem(problems.methodNotAllowed, { Allow: allow }))),
   );
   // A server need not know them all (RFC 9110 §10.1.1).
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
@@ -52,38 +66,29 @@ export const lacksHost = (request: IncomingMessage): boolean =>
   request.headers.host === undefined && request.httpVersion !== '1.0';
 
 /** The answer to a request that is not well-formed, though it was parsed. */
-export const malformed = (): Answer => ({
-  status: problems.malformed.status,
-  headers: {
-    ...corsHeaders,
-    'Content-Type': problemContentType,
-    'Cache-Control': 'no-store',
-    Connection: 'close',
-  },
-  body: problems.malformed.body,
+export const malformed = (): Answer => problem(problems.malformed, { Connection: 'close' });
+
+const problem = ({ status, body }: { status: number; body: Buffer }, headers: Record<string, string> = {}): Answer => ({
+  status,
+  headers: { ...corsHeaders, 'Content-Type': problemContentType, 'Cache-Control': 'no-store', ...headers },
+  body,
 });
 
-interface RawProblem {
-  status: number;
-  body: Buffer;
-  headers?: Record<string, string>;
-}
-
-function problemOf(error: ParseError, owns: (target: string) => boolean): RawProblem {
+function problemOf(error: ParseError, owns: EdgeDeps['owns']): Answer {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
-      return hasLongTarget(error) ? problems.targetTooLong : problems.headersTooLarge;
+      return problem(hasLongTarget(error) ? problems.targetTooLong : problems.headersTooLarge);
     case 'HPE_INVALID_METHOD': {
       // Of a method that the parser never heard of all that it says is that it is wrong.
-      const target = targetOfUnknownMethod(error);
-      return target !== null && owns(target)
-        ? { ...problems.methodNotAllowed, headers: { Allow: allow } }
-        : problems.malformed;
+      const target = /^[\w!#$%&'*+.^`|~-]+ (\S+) HTTP\/1\.[01]\r\n/.exec(restOf(error))?.[1];
+      return target !== undefined && owns(target)
+        ? problem(problems.methodNotAllowed, { Allow: allow })
+        : problem(problems.malformed);
     }
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return problems.requestTimeout;
+      return problem(problems.requestTimeout);
     default:
-      return problems.malformed;
+      return problem(problems.malformed);
   }
 }
 
@@ -91,11 +96,29 @@ function problemOf(error: ParseError, owns: (target: string) => boolean): RawPro
 const hasLongTarget = ({ rawPacket }: ParseError): boolean =>
   rawPacket !== undefined && new RegExp(`^[A-Z]+ [^ ]{${targetBytesMax + 1}}`).test(rawPacket.toString('latin1'));
 
-function targetOfUnknownMethod({ rawPacket, bytesParsed = 0 }: ParseError): string | null {
+/** The bytes at hand from the line on that the parser stopped in. */
+function restOf({ rawPacket, bytesParsed = 0 }: ParseError): string {
   const text = rawPacket?.toString('latin1') ?? '';
-  const start = bytesParsed === 0 ? 0 : text.lastIndexOf('\n', bytesParsed - 1) + 1;
-  const [line = ''] = text.slice(start).split('\r\n', 1);
-  return /^[\w!#$%&'*+.^`|~-]+ (\S+) HTTP\/1\.[01]$/.exec(line)?.[1] ?? null;
+  return text.slice(bytesParsed === 0 ? 0 : text.lastIndexOf('\n', bytesParsed - 1) + 1);
+}
+
+/**
+ * The parser refuses targets with bytes past 0x7f. In a parameter they are a wrong input, like all that is no
+ * percent-encoded UTF-8 (DESIGN §3, Decoding): so such a request's head is read here. Null for any other.
+ */
+function requestWithRawBytes(error: ParseError): CalendarRequest | null {
+  if (error.code !== 'HPE_INVALID_URL') return null;
+  const [head, more] = restOf(error).split('\r\n\r\n', 2);
+  const [line = '', ...fields] = head!.split('\r\n');
+  const [, method, target] = /^([A-Z]+) (\/[!-~\x80-\xff]+) HTTP\/1\.[01]$/.exec(line) ?? [];
+  if (more === undefined || method === undefined || target === undefined) return null;
+  const headers: Record<string, string> = {};
+  for (const field of fields) {
+    const [, name, value] = /^([\w!#$%&'*+.^`|~-]+):([\t\x20-\x7e\x80-\xff]*)$/.exec(field) ?? [];
+    if (name === undefined || value === undefined) return null;
+    headers[name.toLowerCase()] = value.trim();
+  }
+  return { method, target, headers };
 }
 
 /** Answers to the requests before it go out first, in their order. */
@@ -113,16 +136,15 @@ function refuseAfterAnswers(socket: Socket, bytes: Buffer): void {
   setTimeout(() => socket.destroy(), lingerMs).unref();
 }
 
-function rawProblem({ status, body, headers = {} }: RawProblem): Buffer {
-  const { title } = JSON.parse(body.toString()) as { title: string };
-  const all = {
-    'Content-Type': problemContentType,
-    'Content-Length': String(body.length),
-    'Cache-Control': 'no-store',
-    ...corsHeaders,
-    ...headers,
-    Connection: 'close',
-  };
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.concat([Buffer.from(`HTTP/1.1 ${status} ${title}\r\n${lines.join('')}\r\n`), body]);
+function rawAnswer({ status, headers, body }: Answer, method = 'GET'): Buffer {
+  const length = body
+    ? { 'Content-Length': String(body.length) }
+    : status === 304 || status === 204
+      ? {}
+      : { 'Content-Length': '0' };
+  const lines = Object.entries({ ...headers, ...length, Connection: 'close' }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
+  const head = Buffer.from(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n`, 'latin1');
+  return body && method !== 'HEAD' ? Buffer.concat([head, body]) : head;
 }
