@@ -109,7 +109,7 @@ describe('a form', () => {
     const post = async (from: string) => {
       const old: RequestInit = { method: 'POST', body: new URLSearchParams({ do: 'allow', csrf: csrfOf(page) }) };
       // Without Sec-Fetch-Site, which the test browser would send.
-      const cookie = await cookiesAt(browser, url);
+      const cookie = browser.cookieHeader(url);
       return (await fetch(url, { ...old, headers: { origin: from, cookie }, redirect: 'manual' })).status;
     };
     expect(await post('https://evil.example')).toBe(403);
@@ -143,7 +143,7 @@ describe('a form', () => {
     ['is a file', '--x\r\n', 'multipart/form-data; boundary=x', 415],
   ])('that %s is refused', async (_, body, type, status) => {
     const { browser, url } = await consent();
-    const cookie = await cookiesAt(browser, url);
+    const cookie = browser.cookieHeader(url);
     const posted = await fetch(url, { method: 'POST', body, headers: { cookie, 'content-type': type } });
     expect(posted.status).toBe(status);
     await posted.text();
@@ -166,22 +166,6 @@ describe('a form', () => {
     }
   });
 });
-
-/** The cookie header that a browser would send to a page. */
-async function cookiesAt(browser: TestBrowser, url: string): Promise<string> {
-  let seen = '';
-  const real = globalThis.fetch;
-  globalThis.fetch = async (input, init) => {
-    seen = (init?.headers as Record<string, string> | undefined)?.cookie ?? '';
-    return await real(input, init);
-  };
-  try {
-    await browser.get(url);
-  } finally {
-    globalThis.fetch = real;
-  }
-  return seen;
-}
 
 describe('a rider', () => {
   test('who says no sends the app away with access_denied', async () => {

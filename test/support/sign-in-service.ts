@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { registerSignIn, type SignIn, type SignInDeps } from '../../api/sign-in/register-sign-in.ts';
@@ -107,6 +108,8 @@ export async function startSignInService(options: TestServiceOptions = {}): Prom
     async close() {
       await app.close();
       await signIn.close();
+      // Until fetch has noticed that its kept connections are closed, for the next service on this port.
+      await sleep(20);
     },
   };
 }

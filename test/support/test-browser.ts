@@ -16,14 +16,6 @@ export class TestBrowser {
     this.headers = headers;
   }
 
-  cookieNames(): string[] {
-    return [...this.#cookies.keys()].map((key) => key.split(' ')[0]!);
-  }
-
-  dropCookies(): void {
-    this.#cookies.clear();
-  }
-
   /** Follows no redirect. */
   async get(url: string, headers: Record<string, string> = {}): Promise<Response> {
     return await this.#send(url, { headers });
@@ -53,12 +45,19 @@ export class TestBrowser {
     return { ...found, page: found.response.headers.has('location') ? '' : await found.response.text() };
   }
 
+  /** What it would send as its Cookie header. */
+  cookieHeader(url: string): string {
+    const { pathname } = new URL(url, this.#origin);
+    return [...this.#cookies]
+      .filter(([, { path }]) => path === '/' || pathname === path || pathname.startsWith(`${path}/`))
+      .map(([key, { value }]) => `${key.split(' ')[0]}=${value}`)
+      .join('; ');
+  }
+
   async #send(url: string, init: RequestInit): Promise<Response> {
     const target = new URL(url, this.#origin);
-    const cookies = [...this.#cookies]
-      .filter(([, { path }]) => path === '/' || target.pathname === path || target.pathname.startsWith(`${path}/`))
-      .map(([key, { value }]) => `${key.split(' ')[0]}=${value}`);
-    const headers = { ...this.headers, ...(cookies.length > 0 && { cookie: cookies.join('; ') }), ...init.headers };
+    const cookie = this.cookieHeader(url);
+    const headers = { ...this.headers, ...(cookie !== '' && { cookie }), ...init.headers };
     const response = await fetch(target, { ...init, headers, redirect: 'manual' });
     for (const line of response.headers.getSetCookie()) this.#keep(line);
     return response;
