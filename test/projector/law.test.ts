@@ -14,110 +14,89 @@ import { watchedWriter } from '../support/watched-writer.ts';
 
 // The law: views = f(last good record per key that the log holds), to the byte. More runs: RUNS=5000 npx vitest run …
 const numRuns = Number(process.env.RUNS ?? 80);
-const timeoutMs = 120_000;
 
 const replayed = (history: Pick<History, 'partitions' | 'records'>): Promise<Map<string, string>> =>
   projected(new MemoryViewStore(), history);
 
-describe('the views', () => {
-  it(
-    'are those of a fresh replay after any batches, repeats and moments of writing',
-    async () => {
-      const scenario = historyArb().chain((history) =>
-        fc.record({
-          history: fc.constant(history),
-          batches: deliveries(history),
-          roundEvery: fc.integer({ min: 1, max: 9 }),
-        }),
-      );
-      await fc.assert(
-        fc.asyncProperty(scenario, async ({ history, batches, roundEvery }) => {
-          const store = new MemoryViewStore();
-          // Small slices, so that fan-outs take many rounds here too.
-          const projector = await projecting(store.writer(), { inlineMax: 1, slice: 2 });
-          for (const [i, batch] of batches.entries()) {
-            await projector.take(batch);
-            if (i % roundEvery === 0) await projector.rounds.run(projector.position);
-          }
-          await projector.settle();
-          expect(await dumpViews(store)).toEqual(await replayed(history));
-        }),
-        { numRuns },
-      );
-    },
-    timeoutMs,
-  );
+describe('the views', { timeout: 120_000 }, () => {
+  it('are those of a fresh replay after any batches, repeats and moments of writing', async () => {
+    const scenario = historyArb().chain((history) =>
+      fc.record({
+        history: fc.constant(history),
+        batches: deliveries(history),
+        roundEvery: fc.integer({ min: 1, max: 9 }),
+      }),
+    );
+    await fc.assert(
+      fc.asyncProperty(scenario, async ({ history, batches, roundEvery }) => {
+        const store = new MemoryViewStore();
+        // Small slices, so that fan-outs take many rounds here too.
+        const projector = await projecting(store.writer(), { inlineMax: 1, slice: 2 });
+        for (const [i, batch] of batches.entries()) {
+          await projector.take(batch);
+          if (i % roundEvery === 0) await projector.rounds.run(projector.position);
+        }
+        await projector.settle();
+        expect(await dumpViews(store)).toEqual(await replayed(history));
+      }),
+      { numRuns },
+    );
+  });
 
-  it(
-    'are the same for any interleaving of keys, partitions and topics',
-    async () => {
-      const scenario = historyArb().chain((history) => fc.tuple(fc.constant(history), interleavings(history)));
-      await fc.assert(
-        fc.asyncProperty(scenario, async ([history, records]) => {
-          expect(await replayed({ ...history, records })).toEqual(await replayed(history));
-        }),
-        { numRuns },
-      );
-    },
-    timeoutMs,
-  );
+  it('are the same for any interleaving of keys, partitions and topics', async () => {
+    const scenario = historyArb().chain((history) => fc.tuple(fc.constant(history), interleavings(history)));
+    await fc.assert(
+      fc.asyncProperty(scenario, async ([history, records]) => {
+        expect(await replayed({ ...history, records })).toEqual(await replayed(history));
+      }),
+      { numRuns },
+    );
+  });
 
-  it(
-    'are the same for any compaction that leaves the last good record of each key',
-    async () => {
-      const scenario = historyArb().chain((history) => fc.tuple(fc.constant(history), compactions(history)));
-      await fc.assert(
-        fc.asyncProperty(scenario, async ([history, compacted]) => {
-          // Compaction knows nothing of good and bad: it may leave a bad record as a key's last, and so other facts.
-          fc.pre(isDeepStrictEqual(latestRecords(compacted.records), latestRecords(history.records)));
-          expect(await replayed(compacted)).toEqual(await replayed(history));
-        }),
-        { numRuns },
-      );
-    },
-    timeoutMs,
-  );
+  it('are the same for any compaction that leaves the last good record of each key', async () => {
+    const scenario = historyArb().chain((history) => fc.tuple(fc.constant(history), compactions(history)));
+    await fc.assert(
+      fc.asyncProperty(scenario, async ([history, compacted]) => {
+        // Compaction knows nothing of good and bad: it may leave a bad record as a key's last, and so other facts.
+        fc.pre(isDeepStrictEqual(latestRecords(compacted.records), latestRecords(history.records)));
+        expect(await replayed(compacted)).toEqual(await replayed(history));
+      }),
+      { numRuns },
+    );
+  });
 
-  it(
-    'are those of a fresh replay after kills at any moment, while the log grows and is compacted',
-    async () => {
-      const scenario = historyArb().chain((history) =>
-        fc.record({
-          history: fc.constant(history),
-          compacted: compactions(history),
-          // How many records there are at each start, in thousandths, and how many batches are written before the kill.
-          lives: fc.array(fc.record({ upTo: fc.nat(1000), commits: fc.nat(150) }), { minLength: 1, maxLength: 4 }),
-        }),
-      );
-      await fc.assert(
-        fc.asyncProperty(scenario, async ({ history, compacted, lives }) => {
-          const store = new MemoryViewStore();
-          for (const { upTo, commits } of lives.toSorted((a, b) => a.upTo - b.upTo)) {
-            const count = Math.ceil((history.records.length * upTo) / 1000);
-            await killedAfter(store, { ...history, records: history.records.slice(0, count) }, commits);
-          }
-          expect(await projected(store, compacted)).toEqual(await replayed(compacted));
-        }),
-        { numRuns },
-      );
-    },
-    timeoutMs,
-  );
+  it('are those of a fresh replay after kills at any moment, while the log grows and is compacted', async () => {
+    const scenario = historyArb().chain((history) =>
+      fc.record({
+        history: fc.constant(history),
+        compacted: compactions(history),
+        // How many records there are at each start, in thousandths, and how many batches are written before the kill.
+        lives: fc.array(fc.record({ upTo: fc.nat(1000), commits: fc.nat(150) }), { minLength: 1, maxLength: 4 }),
+      }),
+    );
+    await fc.assert(
+      fc.asyncProperty(scenario, async ({ history, compacted, lives }) => {
+        const store = new MemoryViewStore();
+        for (const { upTo, commits } of lives.toSorted((a, b) => a.upTo - b.upTo)) {
+          const count = Math.ceil((history.records.length * upTo) / 1000);
+          await killedAfter(store, { ...history, records: history.records.slice(0, count) }, commits);
+        }
+        expect(await projected(store, compacted)).toEqual(await replayed(compacted));
+      }),
+      { numRuns },
+    );
+  });
 
-  it(
-    'and their names hold nothing of a secret meeting point',
-    async () => {
-      await fc.assert(
-        fc.asyncProperty(historyArb(), async (history) => {
-          const dump = await replayed(history);
-          const mark = secretMark.toLowerCase();
-          for (const [key, value] of dump) expect(`${key} ${value}`.toLowerCase()).not.toContain(mark);
-        }),
-        { numRuns },
-      );
-    },
-    timeoutMs,
-  );
+  it('and their names hold nothing of a secret meeting point', async () => {
+    await fc.assert(
+      fc.asyncProperty(historyArb(), async (history) => {
+        const dump = await replayed(history);
+        const mark = secretMark.toLowerCase();
+        for (const [key, value] of dump) expect(`${key} ${value}`.toLowerCase()).not.toContain(mark);
+      }),
+      { numRuns },
+    );
+  });
 });
 
 /** Projects into a store, and is gone after some batches: nothing is written any more, not even what is under way. */
