@@ -54,9 +54,10 @@ export function riderReads({ cache, reader, localDays, calendarNowMs, refuse }: 
     const days = wanted ? range(wanted.from, wanted.to) : [];
     const fields = wanted ? wanted.kinds.flatMap((kind) => days.map((day) => `${kind}${dayText(day)}`)) : [];
 
-    const [checked, values] = await Promise.all([
-      cache.load(checks),
+    // The fields go first: the word that their tag is complete must not be older than they are.
+    const [values, checked] = await Promise.all([
       fields.length > 0 ? reader.fields(readerKey(rider), fields) : [],
+      cache.load(checks),
     ]);
     const [card, complete, metro, metroComplete] = checked.map((entry) => entry.value !== null);
     if (!card) {

@@ -1,3 +1,4 @@
+import { isCompleteKey } from '../schemas/view-keys.ts';
 import type { ChangeListener, ViewReader } from './view-reader.ts';
 
 /** A view as it was read, and what a reader made of it. */
@@ -26,7 +27,8 @@ const entryBytes = 400;
  * Views of the public layer kept in this process, emptied key by key by the store's change messages. What is read right
  * after a commit is at most as old as such a message under way.
  *
- * Only what is there is kept, never an absence: keys that somebody makes up would push out what others read.
+ * Only what is there is kept, never an absence: keys that somebody makes up would push out what others read. Nor is the
+ * word that a tag is complete: together with an absence read later, from a store emptied meanwhile, it would be a lie.
  */
 export class ViewCache {
   readonly #reader: ViewReader;
@@ -91,9 +93,12 @@ export class ViewCache {
     return found.map((entry) => entry ?? loaded[next++]!);
   }
 
-  /** Null where this read's value is not to be kept: nothing is surely heard, or another read is under way. */
+  /**
+   * Null where this read's value is not to be kept: nothing is surely heard, or another read is under way. That a tag is
+   * complete is never kept: of a store emptied a moment ago it would make what is missing count as gone.
+   */
   #place(key: string): Placeholder | null {
-    if (!this.#hearing || this.#entries.has(key)) return null;
+    if (!this.#hearing || this.#entries.has(key) || isCompleteKey(key)) return null;
     const placeholder = new Placeholder();
     this.#entries.set(key, placeholder);
     return placeholder;

@@ -6,6 +6,8 @@ import type { RedisKeys } from './redis-keys.ts';
 // The projector moves every tag's fence each second. A tag unheard of for longer: a connection may be half open.
 const silenceMaxMs = 2_000;
 const checkMs = 250;
+// So that a half-open connection owes a reply, is given up (the reader's socketTimeout) and made anew.
+const pingMs = 1_000;
 
 /**
  * Hears of every change to the public layer through Redis's invalidation messages (CLIENT TRACKING, broadcast by
@@ -86,8 +88,15 @@ export function trackChanges(client: Redis | Cluster, keys: RedisKeys, listener:
   };
 
   refresh();
+  let pingedMs = performance.now();
+  const ping = (): void => {
+    if (performance.now() - pingedMs < pingMs) return;
+    pingedMs = performance.now();
+    for (const tracker of trackers.values()) if (tracker.status === 'ready') void tracker.ping().catch(() => {});
+  };
   const timer = setInterval(() => {
     if (client instanceof Cluster) refresh();
+    ping();
     const since = performance.now() - silenceMaxMs;
     const silent = heardMs.some((ms) => ms < since);
     if (silent && hearing) {

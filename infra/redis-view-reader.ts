@@ -1,11 +1,14 @@
 import { Cluster, Redis } from 'ioredis';
 import { type ChangeListener, StoreAwayError, type ViewReader } from '../api/view-reader.ts';
-import { allTags, completeKey } from '../schemas/view-keys.ts';
+import { allTags, completeKey, parseKey } from '../schemas/view-keys.ts';
 import { redisKeys } from './redis-keys.ts';
 import { trackChanges } from './redis-tracking.ts';
+import { RedisTrust } from './redis-trust.ts';
 import type { RedisSettings } from './redis-view-writer.ts';
 
 const commandTimeoutMs = 2_000;
+// A connection that owes a reply for longer may be half open: it is given up, and a new one made.
+const socketTimeoutMs = 3_000;
 
 /** Views in Redis, or in a Redis Cluster, read through ioredis: what is asked for in one tick shares a round trip. */
 export function redisViewReader(settings: RedisSettings): ViewReader {
@@ -13,17 +16,35 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
   const client = settings.cluster ? clusterClient(settings.url) : singleClient(settings.url);
   // A lost connection shows as a fault of each command; the event itself needs a listener.
   client.on('error', () => {});
+  const trust = new RedisTrust(client, keys);
   let stopTracking = (): void => {};
 
   const away = (cause: unknown): never => {
     throw new StoreAwayError(`Cannot read views: ${(cause as Error).message}`, { cause });
   };
-  const get = (names: readonly string[]): Promise<(Buffer | null)[]> =>
-    Promise.all(names.map((key) => client.getBuffer(keys.toRedis(key)))).catch(away);
+  const needTrust = (tags: Iterable<number>): void => {
+    if (!trust.covers(tags)) throw new StoreAwayError('Cannot read views: Redis has come back and may have lost some');
+  };
+  const get = async (names: readonly string[]): Promise<(Buffer | null)[]> => {
+    const byTag = Map.groupBy(new Set(names), (name) => parseKey(name).tag);
+    needTrust(byTag.keys());
+    const found = new Map<string, Buffer | null>();
+    // One command a tag: what is absent, and the word that the tag is complete, are of the same moment.
+    const reads = [...byTag.values()].map(async (group) => {
+      const values = await client.mgetBuffer(group.map((name) => keys.toRedis(name)));
+      for (const [i, name] of group.entries()) found.set(name, values[i]!);
+    });
+    await Promise.all(reads).catch(away);
+    needTrust(byTag.keys());
+    return names.map((name) => found.get(name)!);
+  };
 
   return {
     get,
-    fields: (key, fields) => client.hmgetBuffer(keys.toRedis(key), ...fields).catch(away),
+    async fields(key, fields) {
+      needTrust([parseKey(key).tag]);
+      return client.hmgetBuffer(keys.toRedis(key), ...fields).catch(away);
+    },
     watch(listener: ChangeListener) {
       stopTracking = trackChanges(client, keys, listener);
     },
@@ -32,10 +53,11 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
         const complete = await get(allTags.map(completeKey));
         return complete.every(Boolean) ? { ready: true } : { ready: false, reason: 'the views are not complete yet' };
       } catch {
-        return { ready: false, reason: 'Redis cannot be reached' };
+        return { ready: false, reason: 'Redis cannot be reached, or has just come back' };
       }
     },
     async close() {
+      trust.close();
       stopTracking();
       client.disconnect();
     },
@@ -51,6 +73,7 @@ function singleClient(url: string): Redis {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: commandTimeoutMs,
+    socketTimeout: socketTimeoutMs,
     connectTimeout: 5_000,
     keepAlive: 1_000,
     retryStrategy,
@@ -67,6 +90,7 @@ function clusterClient(url: string): Cluster {
     redisOptions: {
       maxRetriesPerRequest: 0,
       commandTimeout: commandTimeoutMs,
+      socketTimeout: socketTimeoutMs,
       ...(username && { username: decodeURIComponent(username) }),
       ...(password && { password: decodeURIComponent(password) }),
       ...(protocol === 'rediss:' && { tls: {} }),

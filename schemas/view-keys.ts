@@ -46,6 +46,7 @@ export const riderKey = (rider: string): string => viewKey('rider', rider);
 export const readerKey = (rider: string): string => viewKey('reader', rider);
 /** There while the tag is complete: only then does the absence of one of its views mean anything. */
 export const completeKey = (tag: number): string => `${tag}|complete:`;
+export const isCompleteKey = (key: string): boolean => key.endsWith('|complete:');
 /** The position the views stand for, as JSON: under tag 0. */
 export const positionKey = '0|position:';
 

@@ -1,0 +1,77 @@
+import { connect, createServer, type Socket } from 'node:net';
+
+/** What a connection through the proxy is for: told by the first command that only one of them sends. */
+export type ConnectionKind = 'tracker' | 'data';
+
+interface Piped {
+  kind: ConnectionKind;
+  client: Socket;
+  server: Socket;
+  /** Bytes from the server that are held back. */
+  held: Buffer[];
+  isHeld: boolean;
+  isStalled: boolean;
+}
+
+/**
+ * A TCP proxy before a Redis, which can hold replies back, or stop forwarding without closing: what a half-open
+ * connection looks like from both ends.
+ */
+export async function stallingProxy(redisUrl: string) {
+  const { hostname, port } = new URL(redisUrl);
+  const all = new Set<Piped>();
+  const listener = createServer((client) => {
+    const server = connect(Number(port || 6379), hostname);
+    const piped: Piped = { kind: 'data', client, server, held: [], isHeld: false, isStalled: false };
+    all.add(piped);
+    client.on('data', (bytes) => {
+      if (bytes.includes('TRACKING')) piped.kind = 'tracker';
+      if (!piped.isStalled) server.write(bytes);
+    });
+    server.on('data', (bytes) => {
+      if (piped.isStalled) return;
+      if (piped.isHeld) piped.held.push(bytes);
+      else client.write(bytes);
+    });
+    const end = (): void => {
+      all.delete(piped);
+      client.destroy();
+      server.destroy();
+    };
+    for (const socket of [client, server]) socket.on('error', end).on('close', end);
+  });
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+  const address = listener.address() as { port: number };
+  const of = (kind: ConnectionKind): Piped[] => [...all].filter((piped) => piped.kind === kind);
+  return {
+    url: `redis://127.0.0.1:${address.port}`,
+    count: (kind: ConnectionKind): number => of(kind).length,
+    /** From now on the connections there are get no replies, until released. */
+    hold(kind: ConnectionKind): void {
+      for (const piped of of(kind)) piped.isHeld = true;
+    },
+    release(kind: ConnectionKind): void {
+      for (const piped of of(kind)) {
+        piped.isHeld = false;
+        for (const bytes of piped.held.splice(0)) piped.client.write(bytes);
+      }
+    },
+    /** The connections there are stay open and carry nothing any more, either way; new ones are well. */
+    stall(kind: ConnectionKind): void {
+      for (const piped of of(kind)) piped.isStalled = true;
+    },
+    /** Closes the connections there are. */
+    cut(kind: ConnectionKind): void {
+      for (const piped of of(kind)) piped.client.destroy();
+    },
+    async close(): Promise<void> {
+      for (const { client, server } of all) {
+        client.destroy();
+        server.destroy();
+      }
+      await new Promise((resolve) => listener.close(resolve));
+    },
+  };
+}
+
+export type StallingProxy = Awaited<ReturnType<typeof stallingProxy>>;
