@@ -1,13 +1,21 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import Fastify, { type FastifyInstance } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
+import { createApp } from '../../api/app.ts';
+import { LocalDays } from '../../api/local-days.ts';
+import { refusals } from '../../api/refusals.ts';
+import { riderReads } from '../../api/rider-reads.ts';
 import { registerSignIn, type SignIn, type SignInDeps } from '../../api/sign-in/register-sign-in.ts';
 import type { RiderDirectory, SampleRider } from '../../api/sign-in/rider-directory.ts';
+import { serviceUrl } from '../../api/sign-in/service-url.ts';
 import { parseSigningKeys, type SigningKeys } from '../../api/sign-in/signing-keys.ts';
-import { wwwAuthenticate } from '../../api/sign-in/www-authenticate.ts';
+import { createTokenChecker } from '../../api/sign-in/token-checker.ts';
+import { ViewCache } from '../../api/view-cache.ts';
+import { StoreAwayError, type ViewReader } from '../../api/view-reader.ts';
 import { memoryAuthState } from '../../infra/auth-state-memory.ts';
 import { freePorts } from '../../infra/local/free-port.ts';
+import { parseKey } from '../../schemas/view-keys.ts';
 
 export const testCookieKeys = ['a cookie key for tests, 32 characters and more'];
 
@@ -47,6 +55,27 @@ export const sampleRiders: SampleRider[] = [
   { rider: 'rider-cy', handle: 'cy', name: 'Cyrus <b>& "Co"</b>' },
 ];
 
+/** A view reader that knows riders' cards alone. */
+function cardsOf(riders: TestRiders): ViewReader {
+  const there = Buffer.from('a card');
+  return {
+    async get(keys) {
+      if (riders.away) throw new StoreAwayError('the views are away');
+      return await Promise.all(
+        keys.map(async (key) => {
+          const { kind, id } = parseKey(key);
+          return kind === 'complete' || (kind === 'rider' && (await riders.exists(id))) ? there : null;
+        }),
+      );
+    },
+    fields: async (_key, fields) => fields.map(() => null),
+    // Nothing is said to be heard, so nothing is kept.
+    watch: () => {},
+    ready: async () => ({ ready: true }),
+    close: async () => {},
+  };
+}
+
 export interface TestService {
   origin: string;
   baseUrl: string;
@@ -66,7 +95,7 @@ export type TestServiceOptions = Partial<SignInDeps> & {
   host?: string;
 };
 
-/** Sign-in in a service of its own, with one resource behind it: `/api/me/nights` says whose token it was. */
+/** Sign-in in the application as it is, but that a rider's own operations answer only whose token it was. */
 export async function startSignInService(options: TestServiceOptions = {}): Promise<TestService> {
   const { port = (await freePorts(1))[0]!, host = '127.0.0.1', ...given } = options;
   const log: string[] = [];
@@ -84,22 +113,27 @@ export async function startSignInService(options: TestServiceOptions = {}): Prom
     riders: given.riders ?? testRiders(),
   };
   const riders = deps.riders as TestRiders;
-  const app = Fastify();
-  const signIn = await registerSignIn(app, deps);
-  const { baseUrl } = deps;
-  app.get('/api/me/nights', async (request, reply) => {
-    const token = /^bearer +(.+)$/i.exec(request.headers.authorization ?? '')?.[1];
-    const subject = token === undefined ? null : await signIn.checker.check(token);
-    if (subject && (await riders.exists(subject.rider))) return { rider: subject.rider };
-    return reply
-      .code(401)
-      .header('www-authenticate', wwwAuthenticate(baseUrl, token !== undefined))
-      .send();
+  const { origin, resource } = serviceUrl(deps.baseUrl);
+  const reader = cardsOf(riders);
+  const parts = { cache: new ViewCache(reader), localDays: new LocalDays(), calendarNowMs: Date.now };
+  const answerMine = riderReads({ ...parts, reader, refuse: refusals(resource) });
+  const app = createApp({
+    ...parts,
+    baseUrl: resource,
+    cacheSeconds: 0,
+    checker: createTokenChecker({ issuer: origin, audience: resource, keys: deps.keys }),
+    openApi: { body: Buffer.from('{}'), etag: '"x"' },
+    answerMine: async (operation, route, query, rider, headers) => {
+      const answer = await answerMine(operation, route, query, rider, headers);
+      return answer.status === 200 ? { ...answer, body: Buffer.from(JSON.stringify({ rider })) } : answer;
+    },
+    onFault: (cause) => log.push(String(cause)),
   });
+  const signIn = await registerSignIn(app, deps);
   await app.listen({ port, host });
   return {
-    origin: new URL(baseUrl).origin,
-    baseUrl,
+    origin,
+    baseUrl: resource,
     signIn,
     riders,
     keys: deps.keys,
