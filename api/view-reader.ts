@@ -3,7 +3,10 @@
  * (test/contracts/view-store.ts).
  */
 export interface ViewReader {
-  /** Whole-key views by key (schemas/view-keys.ts), in order; null where absent. One round trip. Throws StoreAwayError. */
+  /**
+   * Whole-key views by key (schemas/view-keys.ts), in order; null where absent. One round trip; views of one tag are of
+   * the same moment. Throws StoreAwayError.
+   */
   get(keys: readonly string[]): Promise<(Buffer | null)[]>;
   /** Some fields of one hash view, in order; null where absent. Calls of one tick share a round trip with `get`. */
   fields(key: string, fields: readonly string[]): Promise<(Buffer | null)[]>;

@@ -15,7 +15,7 @@ import type { ViewReader } from '../api/view-reader.ts';
 import { memoryAuthState } from '../infra/auth-state-memory.ts';
 import { redisAuthState } from '../infra/auth-state-redis.ts';
 import { metadataFetch } from '../infra/metadata-fetch.ts';
-import { parseKey } from '../schemas/view-keys.ts';
+import { completeKey, parseKey, tagOf } from '../schemas/view-keys.ts';
 import type { ServiceMetrics } from './metrics.ts';
 import { loadOAuthClients } from './oauth-clients.ts';
 import { riderDirectory } from './rider-directory.ts';
@@ -116,8 +116,8 @@ function eraseGoneRiders(cache: ViewCache, signIn: SignIn, log: Logger): () => v
     timer.unref();
   };
   const eraseIfGone = async (key: string, rider: string): Promise<void> => {
-    const [card] = await cache.load([key]);
-    if (card!.value === null) await signIn.eraseRider(rider);
+    const [card, complete] = await cache.load([key, completeKey(tagOf(rider))]);
+    if (card!.value === null && complete!.value !== null) await signIn.eraseRider(rider);
   };
   cache.onChange({
     changed(key) {
