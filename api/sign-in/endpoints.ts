@@ -161,7 +161,7 @@ export function refuseOthers(app: FastifyInstance, path: string, allow: string, 
   const has = allow.split(', ');
   const others = app.supportedMethods.filter((method) => !has.includes(method) || method === 'OPTIONS');
   app.route({
-    method: others.filter((method) => method !== 'HEAD' || !has.includes('GET')),
+    method: others,
     url: path,
     // Before Fastify looks at a body: it would refuse a QUERY without one.
     onRequest: async (request: FastifyRequest, reply: FastifyReply) => {

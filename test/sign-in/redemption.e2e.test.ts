@@ -65,6 +65,14 @@ describe.each([
     );
   });
 
+  test('a token request that says something twice is refused', async () => {
+    const { client, tokens } = await signedIn(origin);
+    const form = new URLSearchParams({ grant_type: 'refresh_token', client_id: client.client_id });
+    for (const token of [tokens.refresh_token, 'other']) form.append('refresh_token', token);
+    const response = await fetch(`${origin}/oauth/token`, { method: 'POST', body: form });
+    expect([response.status, await response.json()]).toMatchObject([400, { error: 'invalid_request' }]);
+  });
+
   test('a refresh token used again after the grace ends the whole family', async () => {
     const { client, tokens } = await signedIn(origin);
     const second = await refresh(origin, client, tokens.refresh_token);
