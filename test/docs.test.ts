@@ -1,0 +1,97 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import type { ViewCache } from '../api/view-cache.ts';
+import { commandLine } from '../services/command-line.ts';
+import type { Io } from '../services/io.ts';
+import { serviceMetrics } from '../services/metrics.ts';
+import { settingRules } from '../services/settings-schema.ts';
+
+// What the documents say that can be looked up: links, tests, settings, metrics, commands, dependencies.
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const documents = globSync('**/*.md', { cwd: root, exclude: ['**/node_modules', '.cache', 'dist', '.ride-calendar'] });
+
+/** The section of a document under a heading, up to the next one. */
+function section(path: string, heading: string): string {
+  const text = read(path);
+  const start = text.indexOf(`\n${heading}\n`);
+  if (start === -1) throw new Error(`${path} has no heading ${heading}`);
+  const next = text.slice(start + heading.length + 2).search(/\n#+ /);
+  return next === -1 ? text.slice(start) : text.slice(start, start + heading.length + 2 + next);
+}
+
+/** Names in code style in the first cells of tables. */
+const firstCells = (text: string): string[] =>
+  text
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .flatMap((line) => [...line.split('|')[1]!.matchAll(/`([^`]+)`/g)].map((match) => match[1]!));
+
+describe('the documents', () => {
+  it('link to files that are there', () => {
+    const links = documents.flatMap((path) =>
+      [...read(path).matchAll(/\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g)].map((match) => ({ path, to: match[1]! })),
+    );
+    expect(links.length).toBeGreaterThan(30);
+    expect(links.filter(({ path, to }) => !existsSync(join(root, dirname(path), to)))).toEqual([]);
+  });
+
+  it('name tests that are there, in the projector’s specification', () => {
+    const named = [...new Set(read('projector/SPEC.md').match(/\btest\/[\w/.-]+\.ts\b/g))];
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+
+  it('have commands that there are', () => {
+    const io: Io = { out() {}, err() {}, watched: false, signal: new AbortController().signal };
+    const program = commandLine(io, {});
+    const known = program.commands.flatMap((command) =>
+      command.commands.length === 0
+        ? [command.name()]
+        : command.commands.map((sub) => `${command.name()} ${sub.name()}`),
+    );
+    const used = documents.flatMap((path) =>
+      [...read(path).matchAll(/^(?:.*[^`\w-])?(?:npx )ride-calendar ([a-z]+(?: [a-z]+)?)/gm)].map((match) => match[1]!),
+    );
+    expect(used.length).toBeGreaterThan(5);
+    const isKnown = (words: string): boolean => known.includes(words) || known.includes(words.split(' ')[0]!);
+    expect(used.filter((words) => !isKnown(words))).toEqual([]);
+  });
+});
+
+describe('the README', () => {
+  it('has every setting, and no other', () => {
+    expect(firstCells(section('README.md', '### Settings')).sort()).toEqual(Object.keys(settingRules).sort());
+  });
+
+  it('has every metric of our own, and no other', async () => {
+    const metrics = serviceMetrics();
+    metrics.watchCache({ bytes: 0 } as ViewCache);
+    metrics.watchProjector(() => true);
+    const names = (await metrics.register.getMetricsAsJSON()).map(({ name }) => name);
+    const ours = names.filter((name) => name.startsWith('ride_calendar_')).sort();
+    expect(firstCells(section('README.md', '### Health and metrics')).sort()).toEqual(ours);
+  });
+});
+
+describe('the architecture', () => {
+  it('has a reason for every dependency, and no other', () => {
+    const { dependencies, devDependencies } = JSON.parse(read('package.json')) as Record<string, object>;
+    const wanted = Object.keys({ ...dependencies, ...devDependencies }).filter((name) => !name.startsWith('@types/'));
+    const named = section('ARCHITECTURE.md', '## Dependencies')
+      .split('\n')
+      .filter((line) => /^\| [@\w]/.test(line))
+      .flatMap((line) =>
+        line
+          .split('|')[1]!
+          .replaceAll(/\([^)]*\)/g, '')
+          .split(','),
+      )
+      .map((name) => name.trim())
+      .filter((name) => name !== 'package' && !name.startsWith('@types/'));
+    expect(named.sort()).toEqual(wanted.sort());
+  });
+});
