@@ -8,8 +8,8 @@ export interface Hold {
 }
 
 /**
- * What holds the position back: slow fan-outs, rejects not yet acknowledged, repairs. A hold begins at the start of the last
- * round, which no later change precedes.
+ * What holds the position back: slow fan-outs, rejects not yet acknowledged, repairs. A hold begins at the start of the
+ * last round, which no later change precedes.
  */
 export class Holds {
   readonly #open = new Set<Hold>();
