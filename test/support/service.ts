@@ -6,12 +6,12 @@ import { riderReads } from '../../api/rider-reads.ts';
 import { ViewCache } from '../../api/view-cache.ts';
 import type { ViewReader } from '../../api/view-reader.ts';
 import { realClock } from '../../projector/clock.ts';
-import type { LogBatch, Position } from '../../projector/event-log.ts';
+import type { LogBatch, Position, RejectSink } from '../../projector/event-log.ts';
 import { Fold } from '../../projector/fold.ts';
 import { Holds } from '../../projector/holds.ts';
 import { Intake } from '../../projector/intake.ts';
-import { silentLog } from '../../projector/log.ts';
-import { noMetrics } from '../../projector/metrics.ts';
+import { type Log, silentLog } from '../../projector/log.ts';
+import { noMetrics, type ProjectorMetrics } from '../../projector/metrics.ts';
 import { Rounds } from '../../projector/rounds.ts';
 import { TagLanes } from '../../projector/tag-lanes.ts';
 import type { ViewWriter } from '../../projector/view-writer.ts';
@@ -22,14 +22,25 @@ import { pathOf } from '../reference/requests.ts';
 
 export const baseUrl = 'http://127.0.0.1:8080/api';
 
+/** Nothing is said and bad records are dropped, unless the test gives where to. */
+interface ProjectingDeps {
+  log?: Log;
+  metrics?: ProjectorMetrics;
+  sink?: RejectSink | null;
+}
+
 /** The projector's parts without its loop: the test says when a round is run. */
-export async function projecting(writer: ViewWriter, fanOut: { inlineMax?: number; slice?: number } = {}) {
+export async function projecting(
+  writer: ViewWriter,
+  fanOut: { inlineMax?: number; slice?: number } = {},
+  { log = silentLog, metrics = noMetrics, sink = null }: ProjectingDeps = {},
+) {
   const position = Object.fromEntries(topicNames.map((topic) => [topic, [0, 0, 0, 0]])) as Position;
   const fold = new Fold(fanOut.inlineMax === undefined ? {} : { fanOutInlineMax: fanOut.inlineMax });
   const holds = new Holds(position);
   const { signal } = new AbortController();
-  const shared = { clock: realClock, log: silentLog, signal };
-  const intake = new Intake({ fold, sink: null, holds, metrics: noMetrics, ...shared });
+  const shared = { clock: realClock, log, signal };
+  const intake = new Intake({ fold, sink, holds, metrics, ...shared });
   const lost = new Set<number>();
   const lanes = new TagLanes({ writer, onLost: (tag) => lost.add(tag), onWritten() {}, ...shared });
   const rounds = new Rounds(fold, lanes, new Set(allTags), holds, { slice: fanOut.slice });

@@ -1,0 +1,40 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll } from 'vitest';
+import { redisViewReader } from '../../infra/redis-view-reader.ts';
+import { redisViewWriter } from '../../infra/redis-view-writer.ts';
+import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
+import { dumpRedis } from '../support/redis-dump.ts';
+import { privacyProperties } from './privacy.ts';
+
+const numRuns = Number(process.env.RUNS ?? 4);
+
+let admin: Redis;
+beforeAll(() => {
+  admin = new Redis(redisUrl());
+});
+afterAll(() => admin.disconnect());
+
+privacyProperties(
+  'views in Redis, every key and value of it',
+  async () => {
+    const settings = { url: redisUrl(), cluster: false, keyPrefix: freshKeyPrefix() };
+    const writer = await redisViewWriter(settings);
+    const reader = redisViewReader(settings);
+    while (!(await reader.get(['0|complete:']).catch(() => null))) await new Promise((done) => setTimeout(done, 1));
+    return {
+      writer,
+      reader,
+      async dump() {
+        const all = await dumpRedis(admin, settings.keyPrefix);
+        // What says how much was written, and when, is no view.
+        const views = [...all].filter(([name]) => !/:fence$|:position:$/.test(name));
+        return new Map(views.map(([name, value]) => [name.slice(settings.keyPrefix.length), value]));
+      },
+      async close() {
+        await writer.close();
+        await reader.close();
+      },
+    };
+  },
+  numRuns,
+);
