@@ -1,0 +1,209 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Night, Ride } from '../../schemas/records.ts';
+import { latestRecords } from '../reference/facts.ts';
+import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
+import type { HistoryRecord } from '../support/histories.ts';
+import { copyPortland, portlandKeys, readPortland } from '../support/portland.ts';
+import { Processes, type RunningService } from '../support/process.ts';
+import { dumpRedis } from '../support/redis-dump.ts';
+import { riderTokens } from '../support/rider-tokens.ts';
+
+/**
+ * No secret place's name is in any Redis key or value, answer, header, log line or metric, after the sample and the
+ * Portland archive were folded by the real process into a real Redis, at LOG_LEVEL=trace.
+ */
+
+const processes = new Processes();
+let redis: Redis;
+beforeAll(() => {
+  redis = new Redis(redisUrl());
+});
+afterAll(async () => {
+  redis.disconnect();
+  await processes.close();
+});
+
+interface Scene {
+  records: HistoryRecord[];
+  service: RunningService;
+  keyPrefix: string;
+  developerKey: string;
+  tokens: Map<string, string>;
+}
+
+interface Start {
+  nowMs: number;
+  dataDir: string;
+  archiveDir: string | null;
+}
+
+/** The folder of the archive that the process reads, once it is there. */
+type ArchiveOf = (dataDir: string) => Promise<string>;
+
+async function startScene({ nowMs, dataDir, archiveDir }: Start, archiveOf: ArchiveOf, key?: string): Promise<Scene> {
+  const keyPrefix = freshKeyPrefix();
+  const signer = await riderTokens(dataDir);
+  const service = await processes.start('start', {
+    ...signer.env,
+    REDIS_URL: redisUrl(),
+    AUTH_REDIS_URL: redisUrl(),
+    REDIS_KEY_PREFIX: keyPrefix,
+    DATA_DIR: dataDir,
+    LOG_LEVEL: 'trace',
+    NOW: new Date(nowMs).toISOString(),
+    ...(archiveDir !== null && { ARCHIVE_DIR: archiveDir }),
+  });
+  await service.ready();
+  await service.printed('Ctrl-C stops it.');
+  const records = await readPortland(await archiveOf(dataDir));
+  const developerKey = key ?? /rck_[A-Za-z0-9_-]{43}/.exec(service.out())![0];
+  const riders = [...latestRecords(records).riders.keys()].slice(0, 25);
+  return { records, service, keyPrefix, developerKey, tokens: await signer.of(...riders) };
+}
+
+/** Every name that a secret place ever had in the log, and that no night shows openly. */
+function secretNames(records: readonly HistoryRecord[]): string[] {
+  const meetings = records
+    .filter(({ topic, value }) => topic === 'nights' && value !== null)
+    .map(({ value }) => (value as Night).meeting);
+  const open = new Set(meetings.filter((meeting) => !meeting?.secret).map((meeting) => meeting?.place_name));
+  const secret = new Set(meetings.filter((meeting) => meeting?.secret).map((meeting) => meeting?.place_name));
+  return [...secret].filter((name): name is string => !!name && !open.has(name));
+}
+
+/** Asks everything of every kind; all that came back, headers too. */
+async function askEverything({ records, service, developerKey, tokens }: Scene, names: string[]): Promise<string[]> {
+  const facts = latestRecords(records);
+  const metroOf = (ride: string): string => facts.rides.get(ride)?.metro ?? 'unknown';
+  const nights = [...facts.nights.values()];
+  const date = (day: number): string => new Date(day * 86_400_000).toISOString().slice(0, 10);
+  const days = new Set(nights.map((night) => `/metros/${metroOf(night.ride)}/days/${date(night.day)}`));
+  const secretDays = new Set(
+    nights.filter(({ meeting }) => meeting?.secret).map((n) => `/metros/${metroOf(n.ride)}/days/${date(n.day)}`),
+  );
+  const byKey = { 'x-api-key': developerKey };
+  const requests: [string, Record<string, string>][] = [];
+  for (const path of [...days].slice(0, 400)) requests.push([path, byKey]);
+  for (const [i, path] of [...secretDays].slice(0, 120).entries()) {
+    const name = names[i % names.length]!;
+    requests.push([path, byKey]);
+    for (const q of [name, name.split(' ')[0]!, name.toLowerCase()]) {
+      requests.push([`${path}?q=${encodeURIComponent(q)}`, byKey]);
+    }
+    requests.push([`${path}?where=${encodeURIComponent(name)}`, byKey]);
+  }
+  for (const { ride } of [...facts.rides.values()].slice(0, 400) as Ride[]) requests.push([`/rides/${ride}`, byKey]);
+  const [from, to] = [date(nights[0]!.day - 15), date(nights[0]!.day + 15)];
+  for (const token of tokens.values()) {
+    const mine = { authorization: `Bearer ${token}` };
+    requests.push(['/me/nights', mine]);
+    for (const metro of facts.metros.keys()) {
+      for (const operation of ['known', 'friends', 'flagged'])
+        requests.push([`/me/${operation}?metro=${metro}&from=${from}&to=${to}`, mine]);
+    }
+  }
+  const odd = encodeURIComponent(names[0]!);
+  requests.push(
+    ['/openapi.json', {}],
+    [`/rides/${odd}`, byKey],
+    [`/${odd}`, byKey],
+    [`/metros/${odd}/days/${odd}`, byKey],
+    [`/metros/unknown/days/2015-06-13?q=${odd}`, byKey],
+    [[...days][0]!, { 'x-api-key': names[0]!.normalize('NFKD').replace(/[^ -~]/g, '') }],
+    ['/me/nights', { authorization: `Bearer ${odd}` }],
+    ['/rides/x%FF', byKey],
+  );
+  const seen: string[] = [];
+  for (const [path, headers] of requests) seen.push(await whole(service.api + path, headers));
+  const outside = ['/docs', '/healthz', '/readyz', '/metrics', '/oauth/jwks', `/oauth/authorize?client_id=${odd}`];
+  const wellKnown = ['/.well-known/oauth-protected-resource/api', '/.well-known/oauth-authorization-server'];
+  for (const path of [...outside, ...wellKnown]) seen.push(await whole(service.origin + path, {}));
+  return seen;
+}
+
+async function whole(url: string, headers: Record<string, string>): Promise<string> {
+  const response = await fetch(url, { headers, redirect: 'manual' });
+  // An address that a redirect sends back is what was asked, not what is known.
+  const kept = [...response.headers].filter(([name]) => name !== 'location');
+  return `${response.status} ${JSON.stringify(kept)} ${await response.text()}`;
+}
+
+/** The names found in a text, as they are or as folding for searches leaves them. */
+function found(text: string, names: readonly string[]): string[] {
+  const haystack = foldedText(text);
+  return names.filter((name) => haystack.includes(foldedText(name)));
+}
+const foldedText = (text: string): string =>
+  text.normalize('NFKD').replace(/\p{M}/gu, '').replaceAll('’', "'").toLowerCase();
+
+const dayMs = 86_400_000;
+const scenes: [string, string[], () => Promise<Scene>][] = [
+  [
+    'the sample calendar',
+    ['Lantern Gate'],
+    async () => {
+      const dataDir = await processes.folder();
+      const nowMs = Math.floor(Date.now() / dayMs) * dayMs + dayMs / 2;
+      const sample = `sample-${new Date(nowMs).toISOString().slice(0, 10)}-`;
+      const { readdir } = await import('node:fs/promises');
+      return startScene({ nowMs, dataDir, archiveDir: null }, async (dir) => {
+        const folder = (await readdir(dir)).find((name) => name.startsWith(sample));
+        return `${dir}/${folder}/archive`;
+      });
+    },
+  ],
+  [
+    'Portland',
+    ['Lantern Yard'],
+    async () => {
+      const dataDir = await processes.folder();
+      const archiveDir = await processes.folder();
+      await copyPortland(archiveDir);
+      const nowMs = Date.parse('2015-06-13T19:00:00Z');
+      return startScene({ nowMs, dataDir, archiveDir }, async () => archiveDir, portlandKeys.live);
+    },
+  ],
+];
+
+describe.each(scenes)('of %s', (_name, marks, start) => {
+  let scene: Scene;
+  let names: string[];
+  let answers: string[];
+  beforeAll(async () => {
+    scene = await start();
+    names = secretNames(scene.records);
+    answers = await askEverything(scene, names);
+  });
+
+  it('there are secret places to look for, and nights without one to find', () => {
+    expect(names.length).toBeGreaterThan(3);
+    for (const mark of marks) expect(names.some((name) => name.startsWith(mark))).toBe(true);
+    expect(answers.filter((answer) => answer.startsWith('200')).length).toBeGreaterThan(300);
+    expect(answers.some((answer) => answer.includes('"withheld":true'))).toBe(true);
+    expect(answers.some((answer) => answer.includes('"why":"'))).toBe(true);
+    // The scan finds what is there: an open place's name in an answer.
+    const open = scene.records.find(
+      ({ topic, value }) => topic === 'nights' && value && (value as Night).meeting?.secret === false,
+    )?.value as Night;
+    expect(open.meeting?.place_name && found(answers.join('\n'), [open.meeting.place_name])).toHaveLength(1);
+  });
+
+  it('no secret name is in an answer or a header', () => {
+    expect(found(answers.join('\n'), [...names, ...marks])).toEqual([]);
+  });
+
+  it('no secret name is in a Redis key or value', async () => {
+    const dump = await dumpRedis(redis, scene.keyPrefix);
+    expect(dump.size).toBeGreaterThan(1_000);
+    const text = [...dump].map(([key, value]) => `${key} ${Buffer.from(value, 'latin1').toString()}`).join('\n');
+    expect(text).toContain('"withheld":true');
+    expect(found(text, [...names, ...marks])).toEqual([]);
+  });
+
+  it('no secret name is in a log line at trace level, or in what is printed', async () => {
+    const { out, err } = await scene.service.stop();
+    expect(err).toContain('"level":"info"');
+    expect(found(`${out}\n${err}`, [...names, ...marks])).toEqual([]);
+  });
+});
