@@ -124,7 +124,8 @@ export function privacyProperties(name: string, freshStore: FreshStore, numRuns:
         holds(one, two, given);
         if (differ(one, two, given)) differed += 1;
       }),
-      { numRuns },
+      // Histories are long, and so is finding the shortest that fails.
+      { numRuns, interruptAfterTimeLimit: 200_000 },
     );
     // Over a handful of histories chance decides.
     if (numRuns >= 20) expect(differed).toBeGreaterThan(0);
