@@ -81,7 +81,8 @@ export class EdgeLists {
     const sizeClass = this.#classes[list]!;
     if (sizeClass === none || length === sizes[sizeClass]) this.#move(list, sizeClass === none ? 0 : sizeClass + 1);
     const start = this.#starts[list]!;
-    this.#entries.copyWithin(start + index + 1, start + index, start + length);
+    // Mostly at the end: nothing to move then.
+    if (index < length) this.#entries.copyWithin(start + index + 1, start + index, start + length);
     this.#entries[start + index] = entry;
     this.#lengths[list] = length + 1;
   }
@@ -99,8 +100,9 @@ export class EdgeLists {
   }
 
   #move(list: number, sizeClass: number): void {
-    const old = this.#classes[list]!;
+    // First of all: making room moves blocks.
     const start = this.#free[sizeClass]!.pop() ?? this.#extend(sizes[sizeClass]!);
+    const old = this.#classes[list]!;
     if (old !== none) {
       const from = this.#starts[list]!;
       this.#entries.copyWithin(start, from, from + this.#lengths[list]!);
@@ -111,23 +113,38 @@ export class EdgeLists {
   }
 
   #extend(count: number): number {
+    if (this.#used + count > this.#entries.length) this.#makeRoom(count);
     const start = this.#used;
     this.#used += count;
-    // An eighth at a time: doubling would waste up to half.
-    if (this.#used > this.#entries.length) {
-      const grown = new Uint32Array(
-        Math.max(this.#used, this.#entries.length + Math.max(1024, this.#entries.length >> 3)),
-      );
-      grown.set(this.#entries);
-      this.#entries = grown;
-    }
     return start;
+  }
+
+  /** Moves all blocks together into a larger array: what lists left behind when they grew is room again. */
+  #makeRoom(count: number): void {
+    let live = 0;
+    for (const sizeClass of this.#classes) if (sizeClass !== none) live += sizes[sizeClass]!;
+    // An eighth more than needed: doubling would waste up to half.
+    const entries = new Uint32Array(live + count + Math.max(1024, live >> 3));
+    let used = 0;
+    for (let list = 0; list < this.#classes.length; list++) {
+      const sizeClass = this.#classes[list]!;
+      if (sizeClass === none) continue;
+      const from = this.#starts[list]!;
+      const length = this.#lengths[list]!;
+      if (length < 32) for (let i = 0; i < length; i++) entries[used + i] = this.#entries[from + i]!;
+      else entries.set(this.#entries.subarray(from, from + length), used);
+      this.#starts[list] = used;
+      used += sizes[sizeClass]!;
+    }
+    this.#entries = entries;
+    this.#used = used;
+    for (const free of this.#free) free.length = 0;
   }
 
   #reserveList(list: number): void {
     const before = this.#starts.length;
     if (list < before) return;
-    const after = Math.max(list + 1, before + (before >> 1));
+    const after = Math.max(list + 1, before + (before >> 2));
     this.#starts = grow(this.#starts, after);
     this.#lengths = grow(this.#lengths, after);
     const classes = new Uint8Array(after).fill(none);

@@ -4,6 +4,7 @@ import { machine } from './machine.ts';
 const benches: Record<string, () => Promise<void>> = {
   reads: async () => (await import('./reads.ts')).benchReads(),
   fold: async () => (await import('./fold.ts')).benchFold(),
+  facts: async () => (await import('./facts.ts')).benchFacts(),
 };
 const defaults = ['reads', 'fold'];
 

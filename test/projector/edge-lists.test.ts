@@ -93,6 +93,22 @@ describe('edge lists', () => {
     expect(lists.bytes).toBe(bytes);
   });
 
+  it('keep every entry when they move together into more room, and lists that grow and shrink meanwhile', () => {
+    const lists = new EdgeLists();
+    const model = Array.from({ length: 300 }, () => new Map<number, number>());
+    for (let i = 0; i < 60_000; i++) {
+      const list = (i * 7919) % 300;
+      const id = (i * 31 + (i >> 3)) % 200;
+      const bits = i % 5 === 0 ? 0 : 1 + (i % 15);
+      lists.set(list, id, bits);
+      if (bits === 0) model[list]!.delete(id);
+      else model[list]!.set(id, bits);
+    }
+    for (const [list, ofList] of model.entries()) {
+      expect(entries(lists, list)).toEqual([...ofList].sort(([a], [b]) => a - b));
+    }
+  });
+
   it('take 12 bytes an entry at most, slack included, once there are many', () => {
     const lists = new EdgeLists();
     let count = 0;
