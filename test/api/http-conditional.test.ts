@@ -162,6 +162,17 @@ describe.each(publicOperations)('$name', ({ path, headers }) => {
   });
 });
 
+describe('another process', () => {
+  it('gives the same bytes and ETags', async () => {
+    const other = await startHttpService({ clockMs: () => nowMs });
+    for (const { path, headers } of [...everyOperation, { path: smallWorld.emptyDay, headers: withKey() }]) {
+      const [one, two] = [await service.ask(path, headers), await other.ask(path, headers)];
+      expect([two.status, two.body, withoutDate(two)]).toEqual([one.status, one.body, withoutDate(one)]);
+    }
+    await other.close();
+  });
+});
+
 describe('an empty day', () => {
   it('has a constant ETag, and another once it has nights', async () => {
     const etag = (await service.ask(smallWorld.emptyDay, withKey())).headers.etag!;
