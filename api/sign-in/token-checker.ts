@@ -36,6 +36,8 @@ interface Verified {
 export function createTokenChecker(options: TokenCheckerOptions): TokenChecker {
   const { issuer, audience, cacheSizeMax = 10_000, nowMs = Date.now } = options;
   const keys = new Map<string, KeyObject>(options.keys.map((key) => [key.kid, publicKeyOf(key)]));
+  // A kid is optional (RFC 7515, 4.1.4), and needless while there is one key. Never by trying: of several it names one.
+  const onlyKey = options.keys.length === 1 ? options.keys[0]!.kid : '';
   const cache = new Map<string, Verified>();
 
   const keep = (tokenHash: string, verified: Verified): void => {
@@ -51,8 +53,7 @@ export function createTokenChecker(options: TokenCheckerOptions): TokenChecker {
       const { payload } = await jwtVerify(
         token,
         (header) => {
-          // Never by trying: a token without the kid of one of our keys is not ours.
-          const key = keys.get(header.kid ?? '');
+          const key = keys.get(header.kid ?? onlyKey);
           if (key === undefined) throw new Error('unknown kid');
           return key;
         },

@@ -1,4 +1,4 @@
-import { request } from 'node:http';
+import { type IncomingHttpHeaders, request } from 'node:http';
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -12,7 +12,7 @@ import {
   register,
 } from '../support/sign-in-flow.ts';
 import { startSignInService, type TestService } from '../support/sign-in-service.ts';
-import { newPkce, TestBrowser } from '../support/test-browser.ts';
+import { csrfOf, newPkce, TestBrowser } from '../support/test-browser.ts';
 
 let service: TestService;
 let origin: string;
@@ -176,7 +176,7 @@ describe('headers that name another host', () => {
     forwarded: 'host=evil.example;proto=https',
   };
   const send = (path: string, method = 'GET', form?: string, target = path) =>
-    new Promise<{ status: number; text: string }>((resolve, reject) => {
+    new Promise<{ status: number; text: string; headers: IncomingHttpHeaders }>((resolve, reject) => {
       const { hostname, port } = new URL(origin);
       const headers = { ...forged, ...(form && { 'content-type': 'application/x-www-form-urlencoded' }) };
       const asked = request({ hostname, port, path: target, method, headers }, (response) => {
@@ -184,7 +184,7 @@ describe('headers that name another host', () => {
         response.on('data', (chunk) => {
           text += chunk;
         });
-        response.on('end', () => resolve({ status: response.statusCode!, text }));
+        response.on('end', () => resolve({ status: response.statusCode!, text, headers: response.headers }));
       });
       asked.on('error', reject);
       asked.end(form);
@@ -220,6 +220,21 @@ describe('headers that name another host', () => {
     expect(status).toBe(200);
     const { access_token } = JSON.parse(text.slice(text.lastIndexOf('{'))) as { access_token: string };
     expect(decodeJwt(access_token)).toMatchObject({ iss: origin, aud: service.baseUrl });
+  });
+
+  test('are not where the browser is sent on to, once the rider has said who they are', async () => {
+    const { pathname, search } = new URL(authorizeUrl(origin, client, newPkce()));
+    const { headers: started } = await send(pathname + search);
+    const cookie = started['set-cookie']!.map((line) => line.split(';')[0]).join('; ');
+    const page = await (await fetch(origin + started.location!, { headers: { cookie } })).text();
+    const picked = await fetch(origin + started.location!, {
+      method: 'POST',
+      headers: { cookie },
+      body: new URLSearchParams({ csrf: csrfOf(page), do: 'pick', rider: 'rider-ada' }),
+      redirect: 'manual',
+    });
+    expect(picked.headers.get('location')).toMatch(new RegExp(`^${origin}/oauth/authorize/`));
+    for (const line of started['set-cookie']!) expect(line).not.toMatch(/; secure/i);
   });
 
   test('nor does a whole URL as the request’s target', async () => {

@@ -127,6 +127,12 @@ describe('a form', () => {
     const { url, page } = await consent();
     const thief = new TestBrowser(origin);
     await consent(thief);
+    // Nor with the cookie of one's own interaction, sent where a browser wouldn't.
+    const own = await consent();
+    const cookie = own.browser.cookieHeader(own.url);
+    const body = new URLSearchParams({ do: 'allow', csrf: csrfOf(page) });
+    expect((await fetch(url, { headers: { cookie } })).status).toBe(400);
+    expect((await fetch(url, { method: 'POST', headers: { cookie }, body, redirect: 'manual' })).status).toBe(400);
     for (const browser of [thief, new TestBrowser(origin)]) {
       const posted = await browser.post(url, { do: 'allow', csrf: csrfOf(page) });
       expect(posted.status).toBe(400);
@@ -149,6 +155,21 @@ describe('a form', () => {
     await posted.text();
     const token = await fetch(`${origin}/oauth/token`, { method: 'POST', body, headers: { 'content-type': type } });
     expect([token.status, await token.json()]).toMatchObject([status, { error: 'invalid_request' }]);
+  });
+
+  test('that does not say how huge it is, is refused once it is too long', async () => {
+    const { browser, url } = await consent();
+    for (const at of [url, `${origin}/oauth/token`]) {
+      const body = new ReadableStream({
+        start(controller) {
+          for (let i = 0; i < 40; i++) controller.enqueue(new TextEncoder().encode('a=b&'.repeat(256)));
+          controller.close();
+        },
+      });
+      const headers = { cookie: browser.cookieHeader(url), 'content-type': 'application/x-www-form-urlencoded' };
+      const posted = await fetch(at, { method: 'POST', body, headers, duplex: 'half' } as RequestInit);
+      expect([at, posted.status]).toEqual([at, 413]);
+    }
   });
 
   test('may do only what its page offers', async () => {
@@ -345,6 +366,16 @@ describe('signing out', () => {
     await approve(browser, url);
     expect(await out('https://evil.example/bye', browser)).toBe(400);
     expect(await out('https://site.example/bye', browser)).toBe('https://site.example/bye?state=s');
+    // Who is signed out already goes straight back, and only there.
+    for (const [uri, location] of [
+      ['https://site.example/bye', 'https://site.example/bye?state=s'],
+      ['https://evil.example/bye', null],
+      ['https://site.example/bye/', null],
+    ]) {
+      const query = new URLSearchParams({ client_id: 'site', post_logout_redirect_uri: uri!, state: 's' });
+      const gone = await browser.get(`/oauth/sign-out?${query}`);
+      expect([uri, gone.headers.get('location')]).toEqual([uri, location]);
+    }
     await site.close();
   });
 });

@@ -70,10 +70,18 @@ describe('an access token', () => {
     ['without a type', { header: { typ: undefined } }],
     ['signed by a key of nobody', { signedBy: foreign }],
     ['signed by a foreign key under our kid', { signedBy: impostor }],
-    ['without a kid', { header: { kid: undefined } }],
+    ['without a kid, signed by a foreign key', { signedBy: foreign, header: { kid: undefined } }],
   ];
   test.each(refused)('%s is refused', async (_, forgery) => {
     expect(await checker.check(await token(forgery))).toBeNull();
+  });
+
+  test('without a kid is good while there is one key, and refused of several', async () => {
+    const anonymous = await token({ header: { kid: undefined } });
+    expect(await checker.check(anonymous)).toEqual({ rider: 'rider-1' });
+    const rotating = createTokenChecker({ issuer, audience, keys: [keys[0], foreign[0]] });
+    expect(await rotating.check(anonymous)).toBeNull();
+    expect(await rotating.check(await token())).toEqual({ rider: 'rider-1' });
   });
 
   test('with alg none is refused', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePorts } from '../../infra/local/free-port.ts';
+import { launchBrowser } from '../support/browser.ts';
 import { type RideManagement, type RideManagementOptions, startRideManagement } from '../support/ride-management.ts';
 import { approve, authorizeUrl, type Client, nights, redeem, register } from '../support/sign-in-flow.ts';
 import { startSignInService, type TestService } from '../support/sign-in-service.ts';
@@ -152,6 +153,32 @@ describe('an answer from the ride-management system', () => {
     const start = await victim.get(`${url}/start`);
     expect(start.status).toBe(400);
   });
+});
+
+test('in a browser without script, a rider goes there and back, and a stranger is told so', async () => {
+  const browser = await launchBrowser();
+  const page = await (await browser.newContext({ javaScriptEnabled: false })).newPage();
+  const signInAs = async (login: string): Promise<void> => {
+    await page.locator('input[name=login]').fill(login);
+    await page.locator('input[name=password]').fill('any');
+    await page.locator('button[type=submit]').click();
+    await page.locator('button[type=submit]').click();
+  };
+  const heading = () => page.getByRole('heading', { level: 1 }).innerText();
+  const there = page.getByRole('link', { name: `Continue to ${new URL(upstream.issuer).host}` });
+  await page.goto(authorizeUrl(origin, client, newPkce()));
+  await there.click();
+  await signInAs('stranger');
+  expect(await heading()).toBe('There is no rider for this account');
+  await page.context().clearCookies({ name: /^_(session|interaction)/ });
+  await page.getByRole('link', { name: 'Use another account' }).click();
+  await signInAs('rider-ada');
+  expect(await heading()).toBe('Let Test app read your rides?');
+  // Nobody listens at the app's address.
+  const back = page.waitForRequest((request) => request.url().startsWith('http://127.0.0.1:9/callback'));
+  await page.getByRole('button', { name: 'Allow', exact: true }).click();
+  expect(new URL((await back).url()).searchParams.has('code')).toBe(true);
+  await browser.close();
 });
 
 test('no rider can be picked where riders have to prove who they are', async () => {
