@@ -1,7 +1,7 @@
 import type { Bounds } from '../projector/event-log.ts';
 import type { TopicName } from '../schemas/records.ts';
 import { OpenArchiveFile } from './archive-file.ts';
-import type { ArchiveFile } from './archive-files.ts';
+import { ArchiveError, type ArchiveFile } from './archive-files.ts';
 
 /** How far a file has been looked through, and the last offset up to there. */
 interface Seen {
@@ -47,6 +47,12 @@ export class ArchiveBounds {
       const seen = this.#seen.get(file.path) ?? { pos: open.pos, lastOffset: null };
       open.pos = seen.pos;
       const lastOffset = (await open.skipToEnd()) ?? seen.lastOffset;
+      // The name is what the partition begins with: an end before it would be a log without an end that can be reached.
+      if (lastOffset !== null && lastOffset < file.firstOffset) {
+        throw new ArchiveError(
+          `Cannot read ${file.path}: it holds offset ${lastOffset}, lower than the first offset of its name; rename it after its first record`,
+        );
+      }
       this.#seen.set(file.path, { pos: open.pos, lastOffset });
       if (isLast && (await open.restBytes()) > 0) this.#warnOfRest(file.path, open.pos);
       return lastOffset;

@@ -39,6 +39,16 @@ describe('an archive that is not whole', () => {
     );
   });
 
+  test('is refused where a file holds offsets before that of its name', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    for (const file of await archive.files('riders')) await rm(file);
+    const file = await archive.writeFile('riders', 0, 50, archivedSchemas.riders, [archivedRider(7)]);
+    await expect(archive.open().bounds()).rejects.toThrow(
+      `Cannot read ${file}: it holds offset 7, lower than the first offset of its name`,
+    );
+  });
+
   test('is refused where a sync marker is wrong', async () => {
     await using archive = await TestArchive.make();
     await archive.createTopics(1);
