@@ -47,6 +47,20 @@ export function createApp(deps: AppDeps): FastifyInstance {
   listenAtTheEdge(app.server);
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
 
+  // A stored value that was spoilt must not end the process, wherever it shows: node:http refuses some headers.
+  const sendOr500 = (response: ServerResponse, answer: Answer): Answer => {
+    try {
+      send(response, answer);
+      return answer;
+    } catch (cause) {
+      deps.onFault(cause);
+      const internal = refuse.internal();
+      if (response.headersSent) response.destroy();
+      else send(response, internal);
+      return internal;
+    }
+  };
+
   app.route({
     method: app.supportedMethods,
     url: calendarRoute,
@@ -57,8 +71,8 @@ export function createApp(deps: AppDeps): FastifyInstance {
       const { operation, answer } = handle({ method: request.method, target, headers: request.headers });
       reply.hijack();
       const finish = (done: Answer): void => {
-        send(reply.raw, done);
-        deps.onAnswer?.(operation, done.status, (performance.now() - started) / 1000);
+        const { status } = sendOr500(reply.raw, done);
+        deps.onAnswer?.(operation, status, (performance.now() - started) / 1000);
       };
       if (answer instanceof Promise) void answer.then(finish);
       else finish(answer);

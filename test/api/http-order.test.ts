@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rideKey } from '../../schemas/view-keys.ts';
 import { type HttpService, json, requestText, startHttpService } from '../support/http-service.ts';
 import type { RawAnswer } from '../support/raw-http.ts';
 import { publicOperations, riderOperations, smallWorld, withKey, withToken } from '../support/small-world.ts';
@@ -296,6 +297,25 @@ describe('getFriends', () => {
 });
 
 describe('a fault of ours', () => {
+  it.each([
+    ['cut off', 'x'],
+    ['empty', ''],
+    ['of no form', 'no digest and no header, but for a while\n\n{}'],
+    ['with a digest that no header may hold', `${'\n'.repeat(16)}{"zone":"UTC","days":[],"past":[]}\n\n{}`],
+    ['in a zone that is none', `${'a'.repeat(16)}{"zone":"Mars","days":[1],"past":[0]}\n\n{}`],
+  ])('is a stored view %s: 500 for it alone', async (_what, stored) => {
+    const spoilt = await startHttpService();
+    await spoilt.projector.lanes.add({ key: rideKey('loop'), value: Buffer.from(stored) });
+    await spoilt.projector.lanes.drain();
+    for (let twice = 0; twice < 2; twice++) {
+      const answer = await spoilt.ask(smallWorld.ride, withKey());
+      expect([answer.status, answer.headers['content-type']]).toEqual([500, 'application/problem+json']);
+      expect((await spoilt.ask(smallWorld.day, withKey())).status).toBe(200);
+    }
+    expect(spoilt.faults).toHaveLength(2);
+    await spoilt.close();
+  });
+
   it('is 500 as problem details, says nothing of what it is, and harms no other request', async () => {
     const broken = await startHttpService({ checker: { check: () => Promise.reject(new Error('Lantern Yard')) } });
     const answer = await broken.ask('/me/nights', withToken());
