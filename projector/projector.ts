@@ -80,9 +80,11 @@ export class Projector {
     const { writer } = this.#deps;
     await this.#insist('lead', () => writer.lead(this.#tags), bothStop);
     if (signal.aborted) return;
-    const bounds = await this.#deps.eventLog.bounds();
-    if (signal.aborted) return;
-    const log = (await this.#deps.eventLog.identity?.()) ?? null;
+    const { eventLog } = this.#deps;
+    // A log that is away is waited for: whoever stops the projector must not have to.
+    const bounds = await orAborted(eventLog.bounds(), bothStop);
+    if (bounds === null) return;
+    const log = await orAborted(Promise.resolve(eventLog.identity?.() ?? null), bothStop);
     if (log !== null) {
       const stored = await this.#insist('read the stored position', () => writer.position(), bothStop);
       assertSamePartitions(stored, log, bounds);
@@ -251,6 +253,22 @@ interface Parts {
   rounds: Rounds;
   lanes: TagLanes;
   holds: Holds;
+}
+
+/** What the promise resolves to, or null as soon as the signal aborts. */
+async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | null> {
+  promise.catch(() => {});
+  let abort = (): void => {};
+  const aborted = new Promise<null>((resolve) => {
+    abort = () => resolve(null);
+    signal.addEventListener('abort', abort);
+    if (signal.aborted) abort();
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
 }
 
 function describeFolded({ facts }: Fold): string {
