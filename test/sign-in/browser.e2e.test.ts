@@ -150,11 +150,11 @@ describe('in a browser', () => {
   });
 
   test('a sign-in that took too long says so', async () => {
-    const quick = await startSignInService({ lifetimes: { interaction: 1 } });
+    const quick = await startSignInService({ lifetimes: { interaction: 8 } });
     const other = await makeApp(quick.origin, quick.baseUrl);
     const page = await newPage();
     await page.goto((await other.begin()).href);
-    await page.waitForTimeout(1200);
+    await page.waitForTimeout(8200);
     await pickFirst(page);
     expect(await heading(page)).toBe('This sign-in is over');
     await quick.close();

@@ -209,10 +209,10 @@ describe('a rider', () => {
     const again = await browser.post(url, { do: 'allow', csrf: csrfOf(page) });
     expect(again.status).toBe(400);
 
-    const quick = await startSignInService({ lifetimes: { interaction: 1 } });
+    const quick = await startSignInService({ lifetimes: { interaction: 4 } });
     const late = new TestBrowser(quick.origin);
     const at = await late.open(authorizeUrl(quick.origin, await register(quick.origin), newPkce()));
-    await sleep(1100);
+    await sleep(4100);
     const posted = await late.post(at.url, { do: 'pick', rider: 'rider-ada', csrf: csrfOf(at.page) });
     expect([posted.status, await posted.text()]).toEqual([400, expect.stringContaining('interaction_expired')]);
     await quick.close();

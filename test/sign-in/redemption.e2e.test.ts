@@ -6,7 +6,7 @@ import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
 import { codeFor, redeem, refresh, register, signedIn, tokenRequest } from '../support/sign-in-flow.ts';
 import { startSignInService, type TestService } from '../support/sign-in-service.ts';
 
-const graceSeconds = 2;
+const graceSeconds = 3;
 
 describe.each([
   ['memory', () => memoryAuthState()],
@@ -178,10 +178,10 @@ describe.each([
 });
 
 test('an expired code and an expired grant give no tokens', async () => {
-  const service = await startSignInService({ lifetimes: { code: 1, grant: 4 } });
+  const service = await startSignInService({ lifetimes: { code: 3, grant: 8 } });
   const client = await register(service.origin);
   const late = await codeFor(service.origin, client);
-  await sleep(1100);
+  await sleep(3100);
   expect(await redeem(service.origin, client, late.code, late.pkce.verifier)).toMatchObject({
     status: 400,
     body: { error: 'invalid_grant' },
@@ -189,7 +189,7 @@ test('an expired code and an expired grant give no tokens', async () => {
   const { client: other, tokens } = await signedIn(service.origin);
   const second = await refresh(service.origin, other, tokens.refresh_token);
   expect(second.status).toBe(200);
-  await sleep(4100);
+  await sleep(8100);
   // Refreshing has not extended it.
   expect(await refresh(service.origin, other, second.body.refresh_token)).toMatchObject({ status: 400 });
   await service.close();

@@ -140,11 +140,11 @@ describe('dynamic registration', () => {
   });
 
   test('ends when nobody uses the client, and not while somebody does', async () => {
-    const short = await startSignInService({ lifetimes: { unusedClient: 2, usedClient: 60 } });
+    const short = await startSignInService({ lifetimes: { unusedClient: 5, usedClient: 60 } });
     const [used, unused] = [await register(short.origin), await register(short.origin)];
     const { code, pkce } = await codeFor(short.origin, used);
     const { body } = await redeem(short.origin, used, code, pkce.verifier);
-    await sleep(2200);
+    await sleep(5200);
     expect((await refresh(short.origin, used, body.refresh_token)).status).toBe(200);
     const gone = await fetch(authorizeUrl(short.origin, unused, newPkce()), { redirect: 'manual' });
     expect([gone.status, await gone.text()]).toEqual([400, expect.stringContaining('invalid_client')]);
