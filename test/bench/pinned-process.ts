@@ -17,7 +17,7 @@ export function pin(pid: number, core: number): void {
 export interface PinnedProcess {
   pid: number;
   /** Sends a message and waits for what it answers. */
-  ask<Answer>(message: object): Promise<Answer>;
+  ask<Answer>(message: object | string): Promise<Answer>;
   send(message: object): void;
   end(): Promise<void>;
 }
@@ -37,7 +37,7 @@ export async function startPinned(
   pin(child.pid!, core);
   return {
     pid: child.pid!,
-    ask: <Answer>(message: object) =>
+    ask: <Answer>(message: object | string) =>
       new Promise<Answer>((resolve, reject) => {
         const onExit = (code: number | null): void =>
           reject(new Error(`Cannot measure: ${file} ${args.join(' ')} ended with code ${code}`));
