@@ -6,7 +6,7 @@ import { archivedTypes, parseOurs, parseWriter, topicTypes } from '../schemas/av
 import { decodeKey, encodeValue } from '../schemas/codec.ts';
 import type { AnyRecord, TopicName } from '../schemas/records.ts';
 import { singleObjectHeader } from '../schemas/single-object.ts';
-import { reasonOf } from '../schemas/undecodable.ts';
+import { reasonOf, undecodable } from '../schemas/undecodable.ts';
 import { ContainerFormatError } from './avro-container.ts';
 
 interface Archived {
@@ -108,7 +108,7 @@ class ArchiveDecoder {
     let pos = 0;
     for (let i = 0; i < count; i++) {
       try {
-        records.push(new ArchivedRecord(this.#topic, this.#read(cursor.set(data, pos))));
+        records.push(new ArchivedRecord(this.#topic, exact(this.#read(cursor.set(data, pos)))));
       } catch (error) {
         records.push(this.#undecodable(data, pos, i, reasonOf(error)));
       }
@@ -146,11 +146,19 @@ class ArchiveDecoder {
 
   #head(index: number): ArchivedHead {
     try {
-      return this.#readHead(cursor);
+      return exact(this.#readHead(cursor));
     } catch (error) {
       throw new ContainerFormatError(`record ${index + 1} of its block can not be read (${reasonOf(error)})`);
     }
   }
+}
+
+const outOfRange = undecodable('number out of range');
+
+/** A record's place in the log must be an exact number; its value may hold wider ones. */
+function exact<T extends Pick<ArchivedHead, 'offset' | 'timestamp'>>(head: T): T {
+  if (typeof head.offset === 'bigint' || typeof head.timestamp === 'bigint') throw outOfRange;
+  return head;
 }
 
 /** By Avro's rules a union that shares null alone with ours is good for tombstones: of a file it says that it is not ours. */

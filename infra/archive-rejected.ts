@@ -83,8 +83,8 @@ function rejectOf(record: RejectedRecord, prefix: string): Reject {
   return {
     topic: topic as TopicName,
     partition,
-    offset,
-    timestampMs: timestamp,
+    offset: Number(offset),
+    timestampMs: Number(timestamp),
     reason,
     raw: { key, value, headers },
   };

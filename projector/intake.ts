@@ -54,7 +54,8 @@ export class Intake {
         this.#metrics.rejected(topic, reason);
         if (this.#sink) rejects.push({ topic, partition, offset, timestampMs, reason, raw: record.raw() });
       } else if (!('undecodable' in record)) {
-        if (record.value && watch.fell(record.key, record.value.revision)) this.#metrics.revisionFell(record.topic);
+        if (record.value && watch.fell(record.key, Number(record.value.revision)))
+          this.#metrics.revisionFell(record.topic);
         this.#fold.apply(record.topic, record.key, record.value);
       }
     }

@@ -84,6 +84,31 @@ export class Cursor {
     return (low >>> 1) ^ -(low & 1);
   }
 
+  /** A zigzag number of 64 bits; a bigint where JavaScript's numbers would not hold it exactly. */
+  long64(): number | bigint {
+    const start = this.pos;
+    try {
+      return this.long();
+    } catch (cause) {
+      if (cause !== outOfRange) throw cause;
+      this.pos = start;
+      return this.#bigLong();
+    }
+  }
+
+  #bigLong(): bigint {
+    let n = 0n;
+    for (let shift = 0n; shift < 70n; shift += 7n) {
+      if (this.pos >= this.end) throw truncated;
+      const byte = this.buf[this.pos++]!;
+      n |= BigInt(byte & 0x7f) << shift;
+      if (byte > 0x7f) continue;
+      if (n >= 2n ** 64n) throw outOfRange;
+      return (n >> 1n) ^ -(n & 1n);
+    }
+    throw truncated;
+  }
+
   #longOver28Bits(low: number): number {
     const buf = this.buf;
     let pos = this.pos;

@@ -54,9 +54,9 @@ const promotions: Record<string, Record<string, string>> = {
   null: { null: 'null' },
   boolean: { boolean: 'c.boolean()' },
   int: { int: 'c.int()' },
-  long: { int: 'c.int()', long: 'c.long()' },
-  float: { int: 'Math.fround(c.int())', long: 'Math.fround(c.long())', float: 'c.float()' },
-  double: { int: 'c.int()', long: 'c.long()', float: 'c.float()', double: 'c.double()' },
+  long: { int: 'c.int()', long: 'c.long64()' },
+  float: { int: 'Math.fround(c.int())', long: 'Math.fround(Number(c.long64()))', float: 'c.float()' },
+  double: { int: 'c.int()', long: 'Number(c.long64())', float: 'c.float()', double: 'c.double()' },
   string: { string: 'c.string()', bytes: 'c.string()' },
   bytes: { bytes: 'c.bytes()', string: 'c.bytes()' },
 };

@@ -17,6 +17,10 @@ class ExactLongType extends (avro.types.LongType as unknown as new () => {
   _write(tap: Tap, value: unknown): void;
 }) {
   override _write(tap: Tap, value: unknown): void {
+    if (typeof value === 'bigint') {
+      writeBig(tap, value);
+      return;
+    }
     const isLong = typeof value === 'number' && Number.isSafeInteger(value);
     if (!isLong || (value >= avscMin && value <= avscMax)) {
       super._write(tap, value);
@@ -28,6 +32,13 @@ class ExactLongType extends (avro.types.LongType as unknown as new () => {
     for (; rest > 0x7f; rest = Math.floor(rest / 128)) tap.buf[tap.pos++] = 0x80 | (rest % 128);
     tap.buf[tap.pos++] = rest;
   }
+}
+
+/** What JavaScript's numbers don't hold exactly is a bigint: a revision may be in nanoseconds. */
+function writeBig(tap: Tap, value: bigint): void {
+  let rest = BigInt.asUintN(64, (value << 1n) ^ (value >> 63n));
+  for (; rest > 0x7fn; rest >>= 7n) tap.buf[tap.pos++] = 0x80 | Number(rest & 0x7fn);
+  tap.buf[tap.pos++] = Number(rest);
 }
 
 export const exactLongType = new ExactLongType() as unknown as avro.types.LongType;

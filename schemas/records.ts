@@ -3,10 +3,13 @@
  * Field order and names are those of the Avro schemas in `schemas/events/*.avsc`.
  */
 
-/** A revision rises per key; `changed_at` is in milliseconds since the epoch. */
+/**
+ * A revision rises per key; `changed_at` is in milliseconds since the epoch. Beyond 2^53 they are bigints, so that a
+ * record is written again as it came.
+ */
 interface Stamped {
-  revision: number;
-  changed_at: number;
+  revision: number | bigint;
+  changed_at: number | bigint;
 }
 
 export interface Metro extends Stamped {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { LogTruncatedError } from '../projector/event-log.ts';
+import { LogTruncatedError, PartitionsChangedError } from '../projector/event-log.ts';
 import type { ProjectorMetrics } from '../projector/metrics.ts';
 import { Projector } from '../projector/projector.ts';
 import { allTags } from '../schemas/view-keys.ts';
@@ -42,8 +42,10 @@ export async function project(
           await projector.run(signal);
           return;
         } catch (cause) {
-          if (!(cause instanceof LogTruncatedError)) throw cause;
-          log.warn(`Folding again from the start: ${cause.message}`);
+          // An archive's partitions may come one by one: only Kafka's say where a key lives.
+          const grown = cause instanceof PartitionsChangedError && eventLog.identity === undefined;
+          if (!grown && !(cause instanceof LogTruncatedError)) throw cause;
+          log.warn(`Folding again from the start: ${(cause as Error).message}`);
           projector = make();
         }
       }

@@ -46,10 +46,10 @@ async function run<O extends object>(
 const small = { ...defaultSizes, rides: 12, riders: 40, rate: 0, count: 100 };
 
 /** What `simulate` publishes with these options, by topic and key: revision, null for a tombstone. */
-function lastOfEachKey(): Map<string, number | null> {
+function lastOfEachKey(): Map<string, number | bigint | null> {
   const today = Date.UTC(2026, 10, 21) / 86_400_000;
   const made = simulation({ ...small, today });
-  const last = new Map<string, number | null>();
+  const last = new Map<string, number | bigint | null>();
   const note = ({ topic, key, value }: SimulatedRecord): unknown =>
     last.set(`${topic} ${key}`, value?.revision ?? null);
   for (const record of made.initial()) note(record);

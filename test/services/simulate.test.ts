@@ -136,7 +136,7 @@ describe('the simulation', () => {
       if (!value) continue;
       expect(value.changed_at).toBe(timestampMs);
       expect(value.revision).toBeGreaterThan(revisions.get(`${topic} ${key}`) ?? 0);
-      revisions.set(`${topic} ${key}`, value.revision);
+      revisions.set(`${topic} ${key}`, Number(value.revision));
     }
   });
 
