@@ -163,15 +163,36 @@ const socket = {
 };
 const pingInterval = 3_000;
 
+/** What no waiting mends, by how Redis says it. */
+const misfits: [said: RegExp, words: string][] = [
+  [/^(WRONGPASS|NOAUTH|NOPERM)/, 'it refuses the user and password of REDIS_URL, or what that user wants to do'],
+  [/^MOVED/, 'it is a Redis Cluster; set REDIS_CLUSTER=true'],
+  [/cluster support disabled/, 'it is no Redis Cluster; leave REDIS_CLUSTER out'],
+];
+
+function unlessMisfit(cause: unknown): unknown {
+  const { message } = cause as Error;
+  const found = misfits.find(([said]) => said.test(message));
+  return found ? new UnfitStoreError(`Cannot keep views in this Redis: ${found[1]} (${message})`, { cause }) : cause;
+}
+
 async function singleConnection(url: string): Promise<Connection> {
   const client = createClient({ url, RESP: 2, socket, pingInterval, disableOfflineQueue: true });
-  // Each command reports its own fault; without a listener an 'error' event would end the process.
-  client.on('error', () => {});
+  let fault: unknown = new Error('not connected yet');
+  client.on('error', (error) => {
+    fault = error;
+  });
   const connecting = client.connect().catch(() => {});
   const typed = client.withTypeMapping(typeMapping);
-  const send = (args: Arg[]): Promise<unknown> => {
-    if (!client.isReady) return Promise.reject(new Error('Redis cannot be reached'));
-    return typed.sendCommand(args);
+  const send = async (args: Arg[]): Promise<unknown> => {
+    if (!client.isReady) {
+      const cause = unlessMisfit(fault);
+      if (cause instanceof UnfitStoreError) throw cause;
+      throw new Error(`Redis cannot be reached: ${(fault as Error).message}`, { cause });
+    }
+    return typed.sendCommand(args).catch((error: unknown) => {
+      throw unlessMisfit(error);
+    });
   };
   await Promise.race([connecting, new Promise((resolve) => setTimeout(resolve, 1_000).unref())]);
   return {
@@ -193,16 +214,21 @@ async function clusterConnection(url: string): Promise<Connection> {
     defaults: { ...auth, socket, pingInterval },
     RESP: 2,
   });
-  cluster.on('error', () => {});
+  let fault: unknown = null;
+  cluster.on('error', (error) => {
+    fault = error;
+  });
   let connected: Promise<unknown> | null = null;
   // Unlike a single client, a cluster that failed to connect does not try again by itself.
   const ready = async (): Promise<void> => {
     if (cluster.isOpen && connected) await connected;
     else {
       connected = cluster.connect();
-      await connected.catch((cause) => {
+      await connected.catch((cause: Error) => {
         connected = null;
-        throw cause;
+        throw fault === null
+          ? cause
+          : unlessMisfit(new Error(`${cause.message}: ${(fault as Error).message}`, { cause }));
       });
     }
   };

@@ -78,7 +78,7 @@ export class Projector {
     bothStop.addEventListener('abort', () => this.#wake());
     // Fenced first: whatever an older leader still had in hand can't change a byte that is newer than these ends.
     const { writer } = this.#deps;
-    await this.#insist('lead', () => writer.lead(this.#tags), bothStop);
+    await this.#insist('take over the views', () => writer.lead(this.#tags), bothStop);
     if (signal.aborted) return;
     const { eventLog } = this.#deps;
     // A log that is away is waited for: whoever stops the projector must not have to.
@@ -180,12 +180,18 @@ export class Projector {
 
   /** Tries until the store answers; null when told to stop first. Throws what is not worth trying again. */
   async #insist<T>(what: string, attempt: () => Promise<T>, signal: AbortSignal): Promise<T | null> {
+    let said = '';
     for (let delayMs = 100; !signal.aborted; delayMs = Math.min(delayMs * 2, 5_000)) {
       try {
-        return await attempt();
+        const result = await attempt();
+        if (said) this.#log.info(`It could ${what} now`);
+        return result;
       } catch (cause) {
-        if ((cause as { retry?: boolean }).retry === false) throw cause;
-        this.#log.warn(`Cannot ${what}, trying again: ${(cause as Error).message}`);
+        const { message, retry } = cause as Error & { retry?: boolean };
+        if (retry === false) throw cause;
+        // Once for each reason: it may be hours.
+        if (message !== said) this.#log.warn(`Cannot ${what}, trying again: ${message}`);
+        said = message;
         await this.#clock.sleep(delayMs, signal);
       }
     }
@@ -226,7 +232,9 @@ export class Projector {
     await lanes.drain();
     holds.close(hold);
     this.#metrics.reconciled(tags.length, differing);
-    this.#log.info(`Compared ${tags.length} tags with the facts: ${differing} views differed and are mended`);
+    this.#log.info(
+      `Compared ${tags.length} tags with the facts: ${differing} views were missing or differed, and are written`,
+    );
   }
 
   async #foldUpTo(ends: Position, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,6 @@
 import { needRedis } from './io.ts';
 import { aborted, listen, stopSignal } from './listen.ts';
+import { logReadiness } from './log-readiness.ts';
 import { makeLogger } from './logger.ts';
 import { serviceMetrics } from './metrics.ts';
 import { registerOperatorRoutes } from './operator-routes.ts';
@@ -19,8 +20,7 @@ export async function runApi(settings: Settings, { json = false } = {}): Promise
   await listen(served.app, settings);
   if (json) process.stdout.write(`${JSON.stringify({ baseUrl: settings.baseUrl })}\n`);
   else log.info(`Serving ${settings.baseUrl}`);
-  const state = await reader.ready();
-  if (!state.ready) log.warn(`Not ready: ${state.reason}. Reads get 503 until then`);
+  void logReadiness(reader, log, signal);
   await aborted(signal);
   await served.close();
 }

@@ -1,4 +1,4 @@
-import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
+import { type DestinationStream, type LogFn, type Logger, pino, stdTimeFunctions } from 'pino';
 import type { Settings } from './settings.ts';
 
 /** Where credentials stand in what is logged of requests and answers. */
@@ -22,10 +22,23 @@ export function makeLogger(
       base: null,
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
+      hooks: { logMethod: warnInOneLine },
       redact: { paths: credentialPaths, censor: '(hidden)' },
     },
     tty ? terminalLines(destination) : destination,
   );
+}
+
+/** What is warned of is no fault of ours, such as a server that is away: its stack says nothing, unless it is asked for. */
+function warnInOneLine(this: Logger, args: Parameters<LogFn>, method: LogFn, level: number): void {
+  const [bindings, message] = args as unknown as [unknown, unknown];
+  const err = (bindings as { err?: unknown } | null)?.err;
+  if (level !== pino.levels.values.warn || !(err instanceof Error) || this.isLevelEnabled('debug')) {
+    method.apply(this, args);
+    return;
+  }
+  const { err: _, ...rest } = bindings as { err: Error };
+  method.apply(this, [rest, `${message}: ${err.message}`]);
 }
 
 export interface LoggerTarget {

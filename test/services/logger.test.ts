@@ -4,7 +4,7 @@ import { makeLogger } from '../../services/logger.ts';
 function logged(
   tty: boolean,
   log: (logger: ReturnType<typeof makeLogger>) => void,
-  logLevel = 'info' as const,
+  logLevel: 'info' | 'debug' = 'info',
 ): string {
   let text = '';
   const destination = {
@@ -42,6 +42,15 @@ describe('the logger', () => {
   it('writes a short line on a terminal, with the whole error', () => {
     const text = logged(true, (logger) => logger.error({ err: new Error('away'), partition: 3 }, 'cannot read'));
     expect(text).toMatch(/^\d\d:\d\d:\d\d error cannot read partition=3\n {2}Error: away\n {6}at /);
+  });
+
+  it('warns in one line, without a stack, unless it is to debug', () => {
+    const warn = (logger: ReturnType<typeof makeLogger>) =>
+      logger.warn({ err: new Error('away'), partition: 3 }, 'cannot read');
+    const { time: _, ...line } = JSON.parse(logged(false, warn));
+    expect(line).toEqual({ level: 'warn', partition: 3, msg: 'cannot read: away' });
+    expect(logged(true, warn)).toMatch(/^\S+ warn {2}cannot read: away partition=3\n$/);
+    expect(logged(true, warn, 'debug')).toContain('at ');
   });
 
   it('keeps to its level', () => {
