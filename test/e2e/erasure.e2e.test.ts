@@ -1,0 +1,49 @@
+import { cp } from 'node:fs/promises';
+import { afterAll, expect, test } from 'vitest';
+import { archiveWriter } from '../../infra/archive-writer.ts';
+import { redisAuthState } from '../../infra/auth-state-redis.ts';
+import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
+import { portlandDirectory } from '../support/portland.ts';
+import { Processes } from '../support/process.ts';
+import { nights, refresh, signedIn } from '../support/sign-in-flow.ts';
+
+const processes = new Processes();
+afterAll(() => processes.close());
+
+test("an erasure in the log destroys the rider's grants and sessions, also once the id is published again", async () => {
+  const dir = await processes.folder();
+  await cp(portlandDirectory, dir, { recursive: true });
+  const keyPrefix = freshKeyPrefix();
+  const service = await processes.start('start', {
+    ARCHIVE_DIR: dir,
+    NOW: '2015-06-13T19:00:00Z',
+    AUTH_REDIS_URL: redisUrl(),
+    REDIS_KEY_PREFIX: keyPrefix,
+  });
+  await service.ready();
+  const store = redisAuthState({ url: redisUrl(), keyPrefix });
+  const gone = await signedIn(service.origin, 'r0020');
+  const other = await signedIn(service.origin, 'r0021');
+  expect((await nights(service.api, gone.tokens.access_token)).status).toBe(200);
+  expect((await store.ofAccount('r0020')).length).toBeGreaterThan(0);
+
+  const writer = archiveWriter({ dir });
+  const publish = (value: object | null): void => {
+    const offset = writer.nextOffset('riders', 0)!;
+    writer.append('riders', { partition: 0, offset, timestampMs: Date.now(), key: 'r0020', value: value as never });
+    writer.flush();
+  };
+  publish(null);
+  await expect.poll(() => store.ofAccount('r0020'), { timeout: 20_000 }).toEqual([]);
+  expect((await nights(service.api, gone.tokens.access_token)).status).toBe(401);
+  publish({ rider: 'r0020', handle: 'back', name: null, revision: 99, changed_at: 99 });
+  // The id is a rider again, who can sign in; what the erased one had does not come back.
+  await expect
+    .poll(() => signedIn(service.origin, 'r0020').catch(() => null), { timeout: 20_000 })
+    .toMatchObject({ tokens: { scope: 'read' } });
+  expect((await refresh(service.origin, gone.client, gone.tokens.refresh_token)).body.error).toBe('invalid_grant');
+  expect((await refresh(service.origin, other.client, other.tokens.refresh_token)).status).toBe(200);
+  await writer.close();
+  await store.close();
+  await service.stop();
+});
