@@ -139,10 +139,13 @@ describe('a read', () => {
 
 describe('a tracking connection', () => {
   it('that is closed empties all that is kept, and nothing is kept until changes are heard again', async () => {
+    // So that it is not the new connection that empties it, nor the silence of two seconds.
+    proxy.refuse(true);
     proxy.cut('tracker');
     await until(() => service.cache.peek(loop) === undefined, 'all is forgotten', 1_000);
     await rename('While away');
     expect(await title()).toBe('While away');
+    proxy.refuse(false);
     await untilKept();
     await rename('Heard again');
     await until(async () => (await title()) === 'Heard again', 'the new title', 1_000);

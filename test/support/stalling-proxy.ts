@@ -20,7 +20,12 @@ interface Piped {
 export async function stallingProxy(redisUrl: string) {
   const { hostname, port } = new URL(redisUrl);
   const all = new Set<Piped>();
+  let isRefusing = false;
   const listener = createServer((client) => {
+    if (isRefusing) {
+      client.destroy();
+      return;
+    }
     const server = connect(Number(port || 6379), hostname);
     const piped: Piped = { kind: 'data', client, server, held: [], isHeld: false, isStalled: false };
     all.add(piped);
@@ -59,6 +64,10 @@ export async function stallingProxy(redisUrl: string) {
     /** The connections there are stay open and carry nothing any more, either way; new ones are well. */
     stall(kind: ConnectionKind): void {
       for (const piped of of(kind)) piped.isStalled = true;
+    },
+    /** Whether new connections are closed at once. */
+    refuse(refuses: boolean): void {
+      isRefusing = refuses;
     },
     /** Closes the connections there are. */
     cut(kind: ConnectionKind): void {
