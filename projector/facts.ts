@@ -52,7 +52,7 @@ export class Facts {
   readonly attendance = new EdgeLists((a, b) => this.nightDay[a]! - this.nightDay[b]! || a - b);
   /** By rider number, the others they follow, marked close, flagged or blocked. */
   readonly relations = new EdgeLists();
-  /** By rider number, who follows them, marked them close or flagged them. */
+  /** By rider number, who follows them, marked them close or flagged them: those bits of the relation. */
   readonly readers = new EdgeLists();
 
   /** Rides led, by rider number. */

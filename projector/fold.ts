@@ -13,10 +13,12 @@ import type {
 } from '../schemas/records.ts';
 import { dayKey, liveKeyKey, metroKey, nightKey, rideKey, riderKey } from '../schemas/view-keys.ts';
 import { blocked, close, confirmed, Facts, flagged, follows, going, link, saved, unlink } from './facts.ts';
-import { Marks, readerDay } from './marks.ts';
+import { dayOf, Marks, readerDay, readerOf } from './marks.ts';
 
 /** Who has more readers than this is fanned out to in slices, so that other changes keep flowing. */
 const fanOutInlineMax = 64;
+/** Bits of a relation by which one reads about the other. */
+const reads = follows | close | flagged;
 
 /**
  * Folds good records into facts, and marks the views that each touches. Marking too much costs a write of the same
@@ -152,7 +154,7 @@ export class Fold {
   /** Marks every day of a reader's own layer. */
   markReader(reader: number): void {
     for (const day of this.ownDays(reader)) this.#markOwn(reader, day);
-    for (const day of this.circleDays(reader)) this.#markCircle(reader, day);
+    for (const day of this.circleDays(reader)) this.markCircle(reader, day);
   }
 
   /** Days on which anybody a reader is related to is going. */
@@ -181,6 +183,12 @@ export class Fold {
       if (attendance.bits(rider, i) & (going | confirmed)) days.add(nightDay[attendance.id(rider, i)]!);
     }
     return days;
+  }
+
+  /** Days of a rider's of which not all readers are told yet. */
+  *#fanOutDays(rider: number): Generator<number> {
+    for (const mark of this.marks.fanOuts) if (readerOf(mark) === rider) yield dayOf(mark);
+    for (const mark of this.marks.fanningOut.keys()) if (readerOf(mark) === rider) yield dayOf(mark);
   }
 
   #attendance(key: string, value: Attendance | null): void {
@@ -224,13 +232,14 @@ export class Fold {
       : 0;
     const before = facts.relations.set(reader, other, after);
     if (before === after) return;
-    const reads = follows | close | flagged;
-    facts.readers.set(other, reader, after & reads ? 1 : 0);
+    facts.readers.set(other, reader, after & reads);
     if (!this.marking) return;
-    for (const day of this.#goingDays(other)) this.#markCircle(reader, day);
+    for (const day of this.#goingDays(other)) this.markCircle(reader, day);
+    // Whoever unfollows is passed over by what is still to be told of the other: they must not keep the old word.
+    for (const day of this.#fanOutDays(other)) this.markCircle(reader, day);
     // A block hides both ways.
     if ((before ^ after) & blocked && facts.relations.get(other, reader) & (follows | close)) {
-      for (const day of this.#goingDays(reader)) this.#markCircle(other, day);
+      for (const day of this.#goingDays(reader)) this.markCircle(other, day);
     }
   }
 
@@ -282,8 +291,11 @@ export class Fold {
     if (this.marking) this.marks.own.add(readerDay(rider, day));
   }
 
-  #markCircle(reader: number, day: number): void {
-    if (this.marking) this.marks.circle.add(readerDay(reader, day));
+  /** Marks what a reader sees of others on a day: friends, flagged riders, or both, by the bits of a relation. */
+  markCircle(reader: number, day: number, bits = reads): void {
+    if (!this.marking) return;
+    if (bits & (follows | close)) this.marks.friends.add(readerDay(reader, day));
+    if (bits & flagged) this.marks.flagged.add(readerDay(reader, day));
   }
 
   /** Marks the circle of everyone who reads about a rider, at once or slice by slice. */
@@ -295,6 +307,6 @@ export class Fold {
       this.marks.fanOuts.add(readerDay(rider, day));
       return;
     }
-    for (let i = 0; i < length; i++) this.#markCircle(readers.id(rider, i), day);
+    for (let i = 0; i < length; i++) this.markCircle(readers.id(rider, i), day, readers.bits(rider, i));
   }
 }

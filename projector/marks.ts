@@ -17,19 +17,24 @@ export class Marks {
   views = new Set<string>();
   /** Days of a reader's own nights. */
   own = new Set<ReaderDay>();
-  /** Days of a reader's friends and flagged riders. */
-  circle = new Set<ReaderDay>();
-  /** A rider and a day whose every reader's circle is to be marked, slice by slice. */
+  /** Days of a reader's friends going. */
+  friends = new Set<ReaderDay>();
+  /** Days of a reader's flagged riders going. */
+  flagged = new Set<ReaderDay>();
+  /** A rider and a day about which every reader's friends or flagged riders are to be marked, slice by slice. */
   fanOuts = new Set<ReaderDay>();
+  /** Those under way, by what they were marked for: the writer's own (rounds.ts). */
+  fanningOut: ReadonlyMap<ReaderDay, unknown> = new Map();
 
   get size(): number {
-    return this.views.size + this.own.size + this.circle.size;
+    return this.views.size + this.own.size + this.friends.size + this.flagged.size;
   }
 
   clear(): void {
     this.views.clear();
     this.own.clear();
-    this.circle.clear();
+    this.friends.clear();
+    this.flagged.clear();
     this.fanOuts.clear();
   }
 }

@@ -90,14 +90,14 @@ export class Reconcile {
       marks.own.add(readerDay(reader, day));
     }
     for (const day of circle) {
-      if (
-        same(fields.get(`f${dayText(day)}`), renderFriends(facts, reader, day)) &&
-        same(fields.get(`x${dayText(day)}`), renderFlagged(facts, reader, day))
-      ) {
-        continue;
+      if (!same(fields.get(`f${dayText(day)}`), renderFriends(facts, reader, day))) {
+        this.#differing += 1;
+        marks.friends.add(readerDay(reader, day));
       }
-      this.#differing += 1;
-      marks.circle.add(readerDay(reader, day));
+      if (!same(fields.get(`x${dayText(day)}`), renderFlagged(facts, reader, day))) {
+        this.#differing += 1;
+        marks.flagged.add(readerDay(reader, day));
+      }
     }
   }
 

@@ -1,22 +1,24 @@
 import { dayText } from '../schemas/days.ts';
-import { parseKey, positionKey, readerKey, type ViewWrite } from '../schemas/view-keys.ts';
+import { parseKey, positionKey, readerKey, tagCount, type ViewWrite } from '../schemas/view-keys.ts';
 import type { Position } from './event-log.ts';
 import type { Fold } from './fold.ts';
 import type { Hold, Holds } from './holds.ts';
-import { dayOf, type ReaderDay, readerDay, readerOf } from './marks.ts';
+import { dayOf, type ReaderDay, readerOf } from './marks.ts';
 import { copyPosition, type StoredPosition } from './position.ts';
 import { renderView } from './render.ts';
+import { RiderTags } from './rider-tags.ts';
 import type { TagLanes } from './tag-lanes.ts';
 import { renderFlagged, renderFriends, renderOwn } from './views/reader.ts';
 
 // How many of a rider's readers are marked between two rounds: other riders' changes wait for no more than these.
-const fanOutSlice = 1_000;
+const fanOutSlice = 200;
 // Rendering is synchronous: this often the event loop gets its turn.
 const rendersPerTurn = 500;
 
 interface FanOut {
   mark: ReaderDay;
-  /** Readers are listed in order of their numbers; those up to this one are done. */
+  /** Readers are done tag by tag, so that a slice is a batch or two; of a tag in order of their numbers, up to `after`. */
+  tag: number;
   after: number;
   /** Holds the position back until every reader is written. */
   hold: Hold;
@@ -40,6 +42,7 @@ export class Rounds {
   /** Which log the position is of. */
   readonly #log: string | null;
   readonly #fanOuts = new Map<ReaderDay, FanOut>();
+  readonly #tags: RiderTags;
 
   constructor(
     fold: Fold,
@@ -51,6 +54,8 @@ export class Rounds {
     this.#log = log;
     this.#sliceMax = slice;
     this.#fold = fold;
+    fold.marks.fanningOut = this.#fanOuts;
+    this.#tags = new RiderTags(fold.facts.riderIds);
     this.#lanes = lanes;
     this.#owned = owned;
     this.#holds = holds;
@@ -66,22 +71,20 @@ export class Rounds {
     this.#takeFanOuts();
     const finished = this.#slice();
     this.#holds.begin(at);
-    const { marks } = this.#fold;
-    const views = marks.views;
-    const own = marks.own;
-    const circle = marks.circle;
-    marks.views = new Set();
-    marks.own = new Set();
-    marks.circle = new Set();
-    await this.#write(views, own, circle);
+    await this.#write();
     if (finished) this.#holds.close(finished);
     const stored: StoredPosition = { ...this.#holds.settled(at), ...(this.#log !== null && { log: this.#log }) };
     await this.#put({ key: positionKey, value: Buffer.from(JSON.stringify(stored)) });
     await this.#lanes.drain();
   }
 
-  async #write(views: Set<string>, own: Set<ReaderDay>, circle: Set<ReaderDay>): Promise<void> {
-    const { facts } = this.#fold;
+  async #write(): Promise<void> {
+    const { facts, marks } = this.#fold;
+    const { views, own, friends, flagged } = marks;
+    marks.views = new Set();
+    marks.own = new Set();
+    marks.friends = new Set();
+    marks.flagged = new Set();
     let renders = 0;
     const turn = async (): Promise<void> => {
       if (++renders % rendersPerTurn === 0) await yieldTurn();
@@ -91,29 +94,21 @@ export class Rounds {
       await this.#put({ key, value: renderView(facts, key) });
       await turn();
     }
-    for (const mark of own) {
-      const reader = readerOf(mark);
-      const day = dayOf(mark);
-      await this.#put({
-        key: this.#readerKey(reader),
-        field: `o${dayText(day)}`,
-        value: renderOwn(facts, reader, day),
-      });
-      await turn();
-    }
-    for (const mark of circle) {
-      const reader = readerOf(mark);
-      const day = dayOf(mark);
-      const key = this.#readerKey(reader);
-      await this.#put({ key, field: `f${dayText(day)}`, value: renderFriends(facts, reader, day) });
-      await this.#put({ key, field: `x${dayText(day)}`, value: renderFlagged(facts, reader, day) });
-      await turn();
-    }
+    const fields = async (kind: string, readerDays: Set<ReaderDay>, render: typeof renderOwn): Promise<void> => {
+      for (const mark of readerDays) {
+        const reader = readerOf(mark);
+        const day = dayOf(mark);
+        const key = readerKey(facts.riderIds.text(reader));
+        await this.#put({ key, field: `${kind}${dayText(day)}`, value: render(facts, reader, day) });
+        await turn();
+      }
+    };
+    await fields('o', own, renderOwn);
+    // What changed itself is on its way while those who read about it are rendered.
+    this.#lanes.flush();
+    await fields('f', friends, renderFriends);
+    await fields('x', flagged, renderFlagged);
     await this.#lanes.drain();
-  }
-
-  #readerKey(reader: number): string {
-    return readerKey(this.#fold.facts.riderIds.text(reader));
   }
 
   async #put(write: ViewWrite): Promise<void> {
@@ -124,7 +119,7 @@ export class Rounds {
     const { marks } = this.#fold;
     for (const mark of marks.fanOuts) {
       const running = this.#fanOuts.get(mark);
-      if (!running) this.#fanOuts.set(mark, { mark, after: -1, hold: this.#holds.open(), again: null });
+      if (!running) this.#fanOuts.set(mark, fanOut(mark, this.#holds.open()));
       else running.again ??= this.#holds.open();
     }
     marks.fanOuts = new Set();
@@ -138,17 +133,24 @@ export class Rounds {
     const day = dayOf(next.mark);
     const { readers } = this.#fold.facts;
     const length = readers.length(rider);
-    // By number, not by index: readers may have come or gone since the last slice.
-    const from = readers.lowerBound(rider, next.after + 1);
-    const to = Math.min(from + this.#sliceMax, length);
-    for (let i = from; i < to; i++) {
-      next.after = readers.id(rider, i);
-      this.#fold.marks.circle.add(readerDay(next.after, day));
+    let marked = 0;
+    for (; next.tag < tagCount; next.tag++, next.after = -1) {
+      if (!this.#owned.has(next.tag)) continue;
+      // By number, not by index: readers may have come or gone since the last slice.
+      for (let i = readers.lowerBound(rider, next.after + 1); i < length && marked < this.#sliceMax; i++) {
+        next.after = readers.id(rider, i);
+        if (this.#tags.of(next.after) !== next.tag) continue;
+        this.#fold.markCircle(next.after, day, readers.bits(rider, i));
+        marked += 1;
+      }
+      if (marked === this.#sliceMax) break;
     }
     this.#fanOuts.delete(next.mark);
     // Set again, it is last in turn: fan-outs share the rounds.
-    if (to < length) this.#fanOuts.set(next.mark, next);
-    else if (next.again) this.#fanOuts.set(next.mark, { mark: next.mark, after: -1, hold: next.again, again: null });
-    return to < length ? null : next.hold;
+    if (next.tag < tagCount) this.#fanOuts.set(next.mark, next);
+    else if (next.again) this.#fanOuts.set(next.mark, fanOut(next.mark, next.again));
+    return next.tag < tagCount ? null : next.hold;
   }
 }
+
+const fanOut = (mark: ReaderDay, hold: Hold): FanOut => ({ mark, tag: 0, after: -1, hold, again: null });

@@ -61,9 +61,14 @@ export class TagLanes {
     if (this.#inFlight >= 32) await this.#lanes.get(tag);
   }
 
+  /** Sends what is buffered. */
+  flush(): void {
+    for (const tag of [...this.#buffers.keys()]) this.#flush(tag);
+  }
+
   /** Sends what is buffered, and resolves once everything is written. Throws FencedError. */
   async drain(): Promise<void> {
-    for (const tag of [...this.#buffers.keys()]) this.#flush(tag);
+    this.flush();
     await Promise.all(this.#lanes.values());
   }
 

@@ -10,7 +10,7 @@ import { measuredCore, otherCore, type PinnedProcess, pin, startPinned } from '.
 import { median, quantile, table } from './statistics.ts';
 
 const changesPerSecond = 200;
-const rounds = 5;
+const rounds = 20;
 const quietMs = 3_000;
 
 /**
@@ -29,8 +29,7 @@ export async function benchFanOut(): Promise<void> {
   try {
     const changes = new Changes(projector);
     reader.watch({ changed: (key) => changes.heard(key), allChanged() {}, hearing() {} });
-    const ready = await Promise.race([projector.ask('ready').then(() => true), after(300_000)]);
-    if (!ready) throw new Error('Cannot measure the fan-out: its projector is not ready after 300 s');
+    await projector.ask('ready');
     await changes.during(after(quietMs));
     const without: number[] = [];
     const withStar: number[] = [];
@@ -45,12 +44,13 @@ export async function benchFanOut(): Promise<void> {
       name,
       String(values.length),
       `${quantile(values, 0.5).toFixed(1)} ms`,
+      `${quantile(values, 0.9).toFixed(1)} ms`,
       `${quantile(values, 0.99).toFixed(1)} ms`,
     ];
     console.log(
       `Freshness of unrelated changes, ${changesPerSecond} a second; an RSVP of a rider with 100,000 followers took ${median(seconds).toFixed(1)} s to write`,
     );
-    console.log(table(['', 'changes', 'p50', 'p99'], [row('alone', without), row('beside the RSVP', withStar)]));
+    console.log(table(['', 'changes', 'p50', 'p90', 'p99'], [row('alone', without), row('beside the RSVP', withStar)]));
     const ratio = quantile(withStar, 0.99) / quantile(without, 0.99);
     console.log(`p99 beside the RSVP is ${ratio.toFixed(2)} times that alone; the aim is 2`);
   } finally {
@@ -61,7 +61,7 @@ export async function benchFanOut(): Promise<void> {
   }
 }
 
-const after = (ms: number): Promise<false> => new Promise((resolve) => setTimeout(() => resolve(false), ms));
+const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const stamps = { revision: 1, changed_at: 1 };
 
 function rsvp(rider: string, night: number, going: boolean): BenchRecord {

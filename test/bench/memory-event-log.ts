@@ -8,33 +8,34 @@ export interface BenchRecord {
   value: AnyRecord | null;
 }
 
-/** An event log in this process, of one partition a topic: what a real one costs is measured elsewhere. */
+/**
+ * An event log in this process, of one partition a topic: what a real one costs is measured elsewhere. It forgets what
+ * it has delivered, so that it is followed once, from the start.
+ */
 export function memoryEventLog(initial: Iterable<BenchRecord>): EventLog & { publish(record: BenchRecord): void } {
-  const logs = new Map<TopicName, LogRecord[]>(topicNames.map((topic) => [topic, []]));
+  const waiting = new Map<TopicName, LogRecord[]>(topicNames.map((topic) => [topic, []]));
+  const ends = new Map<TopicName, number>(topicNames.map((topic) => [topic, 0]));
   let wake = (): void => {};
   const publish = ({ topic, key, value }: BenchRecord): void => {
-    const log = logs.get(topic)!;
+    const offset = ends.get(topic)!;
+    ends.set(topic, offset + 1);
     const raw = () => ({ key: Buffer.from(key), value: null, headers: {} });
-    log.push({ topic, partition: 0, offset: log.length, timestampMs: Date.now(), key, value, raw });
+    waiting.get(topic)!.push({ topic, partition: 0, offset, timestampMs: Date.now(), key, value, raw });
     wake();
   };
   for (const record of initial) publish(record);
 
   return {
     publish,
-    bounds: async () =>
-      Object.fromEntries(topicNames.map((topic) => [topic, [{ low: 0, end: logs.get(topic)!.length }]])) as LogBounds,
-    async follow(from, follower: Follower, signal) {
-      const next = new Map(topicNames.map((topic) => [topic, from[topic][0]!]));
+    bounds: async () => Object.fromEntries([...ends].map(([topic, end]) => [topic, [{ low: 0, end }]])) as LogBounds,
+    async follow(_from, follower: Follower, signal) {
       signal.addEventListener('abort', () => wake());
       while (!signal.aborted) {
         let progressed = false;
-        for (const [topic, log] of logs) {
-          const records = log.slice(next.get(topic)!, next.get(topic)! + 1_000);
+        for (const [topic, records] of waiting) {
           if (records.length === 0) continue;
-          const nextOffset = records.at(-1)!.offset + 1;
-          await follower.onBatch({ topic, partition: 0, records, nextOffset });
-          next.set(topic, nextOffset);
+          waiting.set(topic, []);
+          await follower.onBatch({ topic, partition: 0, records, nextOffset: records.at(-1)!.offset + 1 });
           progressed = true;
         }
         if (progressed) await new Promise((resolve) => setImmediate(resolve));

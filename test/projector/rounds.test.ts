@@ -47,6 +47,7 @@ async function world(before: (tag: number, writes: readonly ViewWrite[]) => void
         flagged: false,
         blocked: false,
       }),
+    unfollow: (reader: string, other: string) => publish('relations', `${reader}/${other}`, null),
     answer: (rider: string, response: 'NONE' | 'GOING', nightOf = ride) =>
       publish('attendance', `${nightOf}/${dayText(day)}/${rider}`, {
         ...attendance,
@@ -156,6 +157,17 @@ describe('a change of a rider whom many read about', () => {
     await w.rounds.run(w.position);
     expect(await readersWhoSee(w.store, readers, 'star')).toBe(1_000);
     await w.answer('star', 'NONE');
+    await w.settle();
+    expect(await readersWhoSee(w.store, readers, 'star')).toBe(0);
+  });
+
+  it('leaves no old word with those who stop reading about them before their turn', async () => {
+    const w = await famous();
+    await w.answer('star', 'GOING');
+    await w.settle();
+    await w.answer('star', 'NONE');
+    await w.rounds.run(w.position);
+    for (const id of readers) await w.unfollow(id, 'star');
     await w.settle();
     expect(await readersWhoSee(w.store, readers, 'star')).toBe(0);
   });
