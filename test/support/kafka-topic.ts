@@ -26,7 +26,10 @@ export async function readTopic(brokers: string, topic: string): Promise<TopicRe
   await consumer.connect();
   await consumer.subscribe({ topic, fromBeginning: true });
   await new Promise<void>((resolve, reject) => {
-    consumer.on('consumer.crash', ({ payload }) => reject(payload.error));
+    // On a fresh broker the first group waits for its coordinator: kafkajs starts again by itself.
+    consumer.on('consumer.crash', ({ payload }) => {
+      if (!payload.restart) reject(payload.error);
+    });
     const eachBatch = async ({ batch }: kafkajs.EachBatchPayload) => {
       const { partition } = batch;
       for (const { offset, key, value, headers = {} } of batch.messages) {
