@@ -5,6 +5,8 @@ const benches: Record<string, () => Promise<void>> = {
   reads: async () => (await import('./reads.ts')).benchReads(),
   fold: async () => (await import('./fold.ts')).benchFold(),
   facts: async () => (await import('./facts.ts')).benchFacts(),
+  views: async () => (await import('./views.ts')).benchViews(),
+  friends: async () => (await import('./friends.ts')).benchFriends(),
   'fan-out': async () => (await import('./fan-out.ts')).benchFanOut(),
 };
 const defaults = ['reads', 'fold'];
