@@ -51,9 +51,16 @@ export function gather(
 ): Gathering[] {
   const gatherings = new Map<NightView, Known[]>();
   for (const { day, riders } of going) {
+    // Riders come ride by ride.
+    let ride = '';
+    let night: NightView | null = null;
     for (const rider of riders) {
-      const night = counts(rider) ? circle.night(rider.ride, day) : null;
-      const card = night && passes(night) ? circle.card(rider.rider) : null;
+      if (rider.ride !== ride) {
+        ride = rider.ride;
+        night = circle.night(ride, day);
+        if (night && !passes(night)) night = null;
+      }
+      const card = night && counts(rider) ? circle.card(rider.rider) : null;
       if (!night || !card) continue;
       const known = gatherings.get(night) ?? [];
       known.push({ ...rider, card });

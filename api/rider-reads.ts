@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { dayMax, dayMin, dayText, parseDay } from '../schemas/days.ts';
 import type { Inputs } from '../schemas/inputs.ts';
-import { completeKey, digestOf, metroKey, nightKey, readerKey, riderKey, tagOf } from '../schemas/view-keys.ts';
+import { completeKey, digestOf, metroKey, readerKey, riderKey, tagOf } from '../schemas/view-keys.ts';
 import { decodeGoing, decodeOwn, decodeView, type RiderCard } from '../schemas/view-values.ts';
 import { type Answer, corsHeaders, UnavailableError } from './answer.ts';
 import type { RiderOperation } from './calendar.ts';
@@ -10,11 +10,12 @@ import { noSuchMetroBody } from './errors.ts';
 import { matchesEtag } from './etag.ts';
 import { readInputs } from './inputs.ts';
 import type { LocalDays } from './local-days.ts';
+import { NamedViews } from './named-views.ts';
 import { NightView } from './night-view.ts';
 import type { refusals } from './refusals.ts';
 import { daysAhead, daysBack, flaggedNightsOf, friendNights, knownNights, myNights } from './rider-answers.ts';
 import type { Route } from './route-table.ts';
-import type { Entry, ViewCache } from './view-cache.ts';
+import type { ViewCache } from './view-cache.ts';
 import type { ViewReader } from './view-reader.ts';
 
 export interface RiderReadDeps {
@@ -50,7 +51,10 @@ export function riderReads({ cache, reader, localDays, calendarNowMs, refuse }: 
     const read = readInputs(operation, route.segments, query);
     const wanted = read.ok ? whatIsWanted(operation, read.inputs, nowMs) : null;
     const checks = [riderKey(rider), completeKey(tagOf(rider))];
-    if (wanted?.metro) checks.push(metroKey(wanted.metro), completeKey(tagOf(wanted.metro)));
+    if (wanted?.metro) {
+      checks.push(metroKey(wanted.metro));
+      if (!cache.peek(metroKey(wanted.metro))) checks.push(completeKey(tagOf(wanted.metro)));
+    }
     const days = wanted ? range(wanted.from, wanted.to) : [];
     const fields = wanted ? wanted.kinds.flatMap((kind) => days.map((day) => `${kind}${dayText(day)}`)) : [];
 
@@ -91,38 +95,21 @@ export function riderReads({ cache, reader, localDays, calendarNowMs, refuse }: 
     const friends = part('f').map(({ day, value }) => ({ day, riders: decodeGoing(value) }));
     const flagged = part('x').map(({ day, value }) => ({ day, riders: decodeGoing(value) }));
 
-    const subjects = new Map<string, number>();
-    const name = (key: string): void => {
-      subjects.set(key, Number(key.slice(0, key.indexOf('|'))));
-    };
-    for (const { day, nights } of own) for (const { ride } of nights) name(nightKey(ride, dayText(day)));
+    const views = new NamedViews();
+    for (const { day, nights } of own) for (const { ride } of nights) views.nameNight(ride, day);
     for (const { day, riders } of [...friends, ...flagged]) {
       for (const { ride, rider } of riders) {
-        name(nightKey(ride, dayText(day)));
-        name(riderKey(rider));
+        views.nameNight(ride, day);
+        views.nameCard(rider);
       }
     }
-    const keys = [...subjects.keys()];
-    const tags = [...new Set(subjects.values())].map(completeKey);
-    const entries = keys.length > 0 ? await cache.load([...keys, ...tags]) : [];
-    const byKey = new Map<string, Entry>(keys.map((key, i) => [key, entries[i]!]));
-    const completeTags = new Set(tags.filter((_, i) => entries[keys.length + i]!.value !== null));
-    for (const [key, tag] of subjects) {
-      // A shorter list counts only where what is missing is surely gone.
-      if (byKey.get(key)!.value === null && !completeTags.has(completeKey(tag))) {
-        throw new UnavailableError('nights and riders are not known to be complete');
-      }
-    }
-    const get = <T>(key: string, make: (value: Buffer) => T): T | null => {
-      const entry = byKey.get(key);
-      return entry?.value ? entry.as(make) : null;
-    };
+    await views.load(cache);
     return {
       own,
       friends,
       flagged,
-      night: (ride, day) => get(nightKey(ride, dayText(day)), (value) => new NightView(value)),
-      card: (rider) => get(riderKey(rider), (value) => decodeView<RiderCard>(value).header),
+      night: (ride, day) => views.night(ride, day, (value) => new NightView(value)),
+      card: (rider) => views.card(rider, (value) => decodeView<RiderCard>(value).header),
       localDays,
       nowMs,
     };

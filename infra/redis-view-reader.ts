@@ -26,11 +26,13 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
     if (!trust.covers(tags)) throw new StoreAwayError('Cannot read views: Redis has come back and may have lost some');
   };
   const get = async (names: readonly string[]): Promise<(Buffer | null)[]> => {
-    const byTag = Map.groupBy(new Set(names), (name) => parseKey(name).tag);
+    const distinct = [...new Set(names)];
+    const byTag = Map.groupBy(distinct, (name) => parseKey(name).tag);
     needTrust(byTag.keys());
     const found = new Map<string, Buffer | null>();
-    // One command a tag: what is absent, and the word that the tag is complete, are of the same moment.
-    const reads = [...byTag.values()].map(async (group) => {
+    // One command, or in a cluster one a tag: what is absent, and the word that its tag is complete, are of the same moment.
+    const groups = client instanceof Cluster ? [...byTag.values()] : [distinct];
+    const reads = groups.map(async (group) => {
       const values = await client.mgetBuffer(group.map((name) => keys.toRedis(name)));
       for (const [i, name] of group.entries()) found.set(name, values[i]!);
     });

@@ -94,7 +94,7 @@ async function prepare() {
   const spelled = (await import('../../infra/redis-keys.ts')).redisKeys(settings.keyPrefix);
   const sameCommands = async (): Promise<void> => {
     for (const { fields, keys } of merged) {
-      const all: Promise<unknown>[] = keys.map((key) => redis.getBuffer(spelled.toRedis(key)));
+      const all: Promise<unknown>[] = [redis.mgetBuffer(keys.map((key) => spelled.toRedis(key)))];
       if (fields) all.push(redis.hmgetBuffer(spelled.toRedis(fields.key), ...fields.names));
       await Promise.all(all);
     }
