@@ -7,7 +7,16 @@ import { splitTarget } from './decoding.ts';
 import { noSuchRouteBody } from './errors.ts';
 import { matchesEtag } from './etag.ts';
 import { readInputs } from './inputs.ts';
-import { answerDay, answerRide, dayKeys, type PublicReadContext, rideKeys, type Views } from './public-reads.ts';
+import {
+  answerDay,
+  answerRide,
+  dayKeys,
+  type Keys,
+  type PublicAnswer,
+  type PublicReadContext,
+  rideKeys,
+  type Views,
+} from './public-reads.ts';
 import { allow, refusals } from './refusals.ts';
 import { remembered } from './remembered.ts';
 import { type Route, routePath } from './route-table.ts';
@@ -61,7 +70,7 @@ interface Asked {
 
 interface PublicRead {
   /** Keys of the views that the answer needs; none where an input is wrong. */
-  keys: string[];
+  keys: Keys;
   answer(views: Views, ifNoneMatch: string | undefined): Answer;
 }
 
@@ -93,13 +102,14 @@ export function calendar(deps: CalendarDeps) {
     operation: O,
     route: Route,
     query: string,
-    keysOf: (inputs: Inputs<O>) => string[],
-    answer: (inputs: Inputs<O>, views: Views, ifNoneMatch: string | undefined, context: PublicReadContext) => Answer,
+    keysOf: (inputs: Inputs<O>) => Keys,
+    answer: PublicAnswer<O>,
   ): PublicRead {
     const read = readInputs(operation, route.segments, query);
     if (!read.ok) return { keys: [], answer: () => refuse.invalid(read.input, read.detail) };
     const { inputs } = read;
-    return { keys: keysOf(inputs), answer: (views, ifNoneMatch) => answer(inputs, views, ifNoneMatch, deps) };
+    const keys = keysOf(inputs);
+    return { keys, answer: (views, ifNoneMatch) => answer(inputs, keys, views, ifNoneMatch, deps) };
   }
 
   /** Whether a raw target is one of the interface's. */

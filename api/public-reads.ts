@@ -19,27 +19,39 @@ export interface PublicReadContext {
 /** Views by key, as loaded; an entry's value is null where the view is absent. */
 export type Views = (key: string) => Entry | undefined;
 
+/** Answers an operation from the views of its keys. */
+export type PublicAnswer<O extends 'getDay' | 'getRide'> = (
+  inputs: Inputs<O>,
+  keys: Keys,
+  views: Views,
+  ifNoneMatch: string | undefined,
+  context: PublicReadContext,
+) => Answer;
+
 const vary = 'Authorization, X-Api-Key';
 
-/** Keys a day needs: the day itself, and what its absence means. The first alone is enough where it is kept. */
-export function dayKeys({ metro, day }: Inputs<'getDay'>): string[] {
+/** Keys of the views that an answer needs: the first alone is enough where it is there; the others say what its absence means. */
+export type Keys = readonly string[];
+
+export function dayKeys({ metro, day }: Inputs<'getDay'>): Keys {
   const id = `${metro}/${day}`;
   return [dayKey(metro, day), metroKey(metro), completeKey(tagOf(id)), completeKey(tagOf(metro))];
 }
 
-export function rideKeys({ ride }: Inputs<'getRide'>): string[] {
+export function rideKeys({ ride }: Inputs<'getRide'>): Keys {
   return [rideKey(ride), completeKey(tagOf(ride))];
 }
 
 /** INTERFACE, getDay. */
 export function answerDay(
   inputs: Inputs<'getDay'>,
+  keys: Keys,
   views: Views,
   ifNoneMatch: string | undefined,
   context: PublicReadContext,
 ): Answer {
-  const entry = views(dayKey(inputs.metro, inputs.day));
-  if (!entry?.value) return answerAbsentDay(inputs, views, ifNoneMatch, context);
+  const entry = views(keys[0]!);
+  if (!entry?.value) return answerAbsentDay(inputs, keys, views, ifNoneMatch, context);
   const view = entry.as((value) => new DayView(value));
   const now = context.calendarNowMs();
   const past = context.localDays.dayAt(view.zone, now) > view.day;
@@ -70,15 +82,16 @@ export function answerDay(
 /** A day without a view: an empty day of a metro that exists, or no such metro, where that is known for sure. */
 function answerAbsentDay(
   { metro, day }: Inputs<'getDay'>,
+  [, metroView, dayComplete, metroComplete]: Keys,
   views: Views,
   ifNoneMatch: string | undefined,
   context: PublicReadContext,
 ): Answer {
-  if (!views(metroKey(metro))?.value) {
-    needComplete(views, metro);
+  if (!views(metroView!)?.value) {
+    need(views, metroComplete!);
     return notFound(noSuchMetroBody);
   }
-  needComplete(views, `${metro}/${day}`);
+  need(views, dayComplete!);
   const body = Buffer.from(`{"metro":"${metro}","day":"${day}","nights":[]}`);
   return publicAnswer(
     '"empty"',
@@ -91,14 +104,15 @@ function answerAbsentDay(
 
 /** INTERFACE, getRide. */
 export function answerRide(
-  { ride }: Inputs<'getRide'>,
+  _inputs: Inputs<'getRide'>,
+  [ride, complete]: Keys,
   views: Views,
   ifNoneMatch: string | undefined,
   context: PublicReadContext,
 ): Answer {
-  const entry = views(rideKey(ride));
+  const entry = views(ride!);
   if (!entry?.value) {
-    needComplete(views, ride);
+    need(views, complete!);
     return notFound(noSuchRideBody);
   }
   const view = entry.as((value) => new RideView(value));
@@ -109,9 +123,8 @@ export function answerRide(
   return publicAnswer(`"${view.digest}-${past}"`, ifNoneMatch, context, maxAge, () => view.body(past));
 }
 
-function needComplete(views: Views, subject: string): void {
-  if (!views(completeKey(tagOf(subject)))?.value)
-    throw new UnavailableError('the store is not known to be complete here');
+function need(views: Views, complete: string): void {
+  if (!views(complete)?.value) throw new UnavailableError('the store is not known to be complete here');
 }
 
 function publicAnswer(
