@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import * as oidc from 'openid-client';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { launchBrowser } from '../support/browser.ts';
 import { poorContrast } from '../support/poor-contrast.ts';
 import { startSignInService } from '../support/sign-in-service.ts';
@@ -72,10 +72,17 @@ async function makeApp(origin: string, resource: string): Promise<App> {
 }
 
 const heading = async (page: Page): Promise<string> => await page.getByRole('heading', { level: 1 }).innerText();
+/** The page's heading at last: a busy browser shows the page before for a moment. */
+const expectHeading = (page: Page, text: string): Promise<void> =>
+  expect.poll(() => heading(page), { timeout: 20_000 }).toBe(text);
 const pickFirst = async (page: Page): Promise<void> =>
   await page.getByRole('listitem').getByRole('button').first().click();
 const click = async (page: Page, name: string): Promise<void> =>
   await page.getByRole('button', { name, exact: true }).click();
+
+/** Chromium refuses for a moment after a page has come from another process. */
+const goBack = (page: Page): Promise<void> =>
+  vi.waitFor(() => page.goBack().then(() => undefined), { timeout: 20_000, interval: 200 });
 
 /** No script, as a rider may have it; the pages must not need any. */
 const newPage = async (options: Parameters<Browser['newContext']>[0] = {}): Promise<Page> =>
@@ -87,11 +94,11 @@ describe('in a browser', () => {
     expect(refused.status).toBe(401);
     const page = await newPage();
     await page.goto((await app.begin()).href);
-    expect(await heading(page)).toBe('Sign in');
+    await expectHeading(page, 'Sign in');
     await pickFirst(page);
-    expect(await heading(page)).toBe('Let Night Rider read your rides?');
+    await expectHeading(page, 'Let Night Rider read your rides?');
     await click(page, 'Allow');
-    expect(await heading(page)).toBe('Back in the app');
+    await expectHeading(page, 'Back in the app');
     const tokens = await app.finish(page.url());
     const nights = await fetch(`${service.baseUrl}/me/nights`, {
       headers: { authorization: `Bearer ${tokens.access_token}` },
@@ -129,7 +136,7 @@ describe('in a browser', () => {
     await page.goto((await app.begin()).href);
     await pickFirst(page);
     await click(page, 'Don’t allow');
-    expect(await heading(page)).toBe('Back in the app');
+    await expectHeading(page, 'Back in the app');
     await expect(app.finish(page.url())).rejects.toMatchObject({ error: 'access_denied' });
   });
 
@@ -137,13 +144,15 @@ describe('in a browser', () => {
     const page = await newPage();
     await page.goto((await app.begin()).href);
     await pickFirst(page);
-    await page.goBack();
-    expect(await heading(page)).toBe('This sign-in is over');
+    await expectHeading(page, 'Let Night Rider read your rides?');
+    await goBack(page);
+    await expectHeading(page, 'This sign-in is over');
     await page.goForward();
-    expect(await heading(page)).toBe('Let Night Rider read your rides?');
+    await expectHeading(page, 'Let Night Rider read your rides?');
     await click(page, 'Allow');
-    await page.goBack();
-    expect(await heading(page)).toBe('This sign-in is over');
+    await expectHeading(page, 'Back in the app');
+    await goBack(page);
+    await expectHeading(page, 'This sign-in is over');
     await page.goto((await app.begin()).href);
     await click(page, 'Allow');
     expect((await app.finish(page.url())).scope).toBe('read');
@@ -156,7 +165,7 @@ describe('in a browser', () => {
     await page.goto((await other.begin()).href);
     await page.waitForTimeout(8200);
     await pickFirst(page);
-    expect(await heading(page)).toBe('This sign-in is over');
+    await expectHeading(page, 'This sign-in is over');
     await quick.close();
   });
 
@@ -176,9 +185,9 @@ describe('in a browser', () => {
     });
     await page.getByRole('link', { name: 'Sign out' }).click();
     await click(page, 'Sign out');
-    expect(await heading(page)).toBe('You are signed out');
+    await expectHeading(page, 'You are signed out');
     await page.goto((await app.begin()).href);
-    expect(await heading(page)).toBe('Sign in');
+    await expectHeading(page, 'Sign in');
   });
 
   test('the reference at /docs signs a rider in and answers for them', async () => {
@@ -235,7 +244,7 @@ describe('in a browser', () => {
     expect(await heading(page)).toBeOneOf(['That did not come from this page', 'This sign-in is over']);
     await page.goto(consent);
     await click(page, 'Allow');
-    expect(await heading(page)).toBe('Back in the app');
+    await expectHeading(page, 'Back in the app');
     evil.close();
   });
 
