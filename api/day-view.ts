@@ -2,10 +2,12 @@ import type { Inputs } from '../schemas/inputs.ts';
 import { matchesWords, searchWords } from '../schemas/text.ts';
 import { type DayHeader, decodeView, type Facets } from '../schemas/view-values.ts';
 import { pastShorterBy, withPast } from './past.ts';
+import { remembered } from './remembered.ts';
 
 export type DayFilter = Pick<Inputs<'getDay'>, 'q' | 'far' | 'who' | 'where'>;
 
 const comma = Buffer.from(',');
+const wordsOf = remembered(searchWords);
 
 /** A day as it is stored, ready to answer: whole or filtered, before local midnight or after it. */
 export class DayView {
@@ -43,7 +45,7 @@ export class DayView {
   /** Places of the nights that a filter selects. */
   select(filter: DayFilter): number[] {
     this.#facets ??= this.#readFacets();
-    const words = filter.q === undefined ? [] : searchWords(filter.q);
+    const words = filter.q === undefined ? [] : wordsOf(filter.q);
     const selected: number[] = [];
     this.#facets.forEach((night, i) => {
       if (

@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import { type Inputs, type OperationName, operationInputs, rangeFault } from '../schemas/inputs.ts';
 import { decodeQueryText, decodeText, pickParameters, type RawParameter } from './decoding.ts';
+import { remembered } from './remembered.ts';
 
 /** Checked inputs, or the first wrong one by name with a reason that is constant per kind of fault. */
 export type InputsResult<O extends OperationName> =
@@ -9,12 +10,10 @@ export type InputsResult<O extends OperationName> =
 
 interface Parameter {
   name: string;
-  schema: z.ZodType;
-  decode: (raw: string) => string | null;
+  /** Checks a raw value. Remembered: readers send the same few again and again, and a check costs as much as an answer. */
+  check: (raw: string) => { value: unknown } | { detail: string };
   /** What the parameter is where it was not sent. */
   absent: { required: true } | { required: false; value: unknown };
-  /** What is said of text that can't be decoded: of a date, that it is none. */
-  undecodable: string;
 }
 
 interface Table {
@@ -37,16 +36,22 @@ function tableOf(path: Record<string, z.ZodType>, query: Record<string, z.ZodTyp
   };
 }
 
-function parameter(name: string, schema: z.ZodType, decode: Parameter['decode']): Parameter {
+function parameter(name: string, schema: z.ZodType, decode: (raw: string) => string | null): Parameter {
   const absent = schema.safeParse(undefined);
   const fault = schema.safeParse('%').error?.issues[0];
   const isDate = fault?.code === 'invalid_format' && fault.format === 'date';
+  // Of text that can't be decoded: a date is said to be none.
+  const undecodable = isDate ? fault.message : 'is not percent-encoded UTF-8';
   return {
     name,
-    schema,
-    decode,
+    check: remembered((raw) => {
+      const text = decode(raw);
+      if (text === null) return { detail: undecodable };
+      const result = schema.safeParse(text);
+      if (result.success) return { value: result.data };
+      return { detail: result.error.issues[0]?.message ?? 'is not as it should be' };
+    }),
     absent: absent.success ? { required: false, value: absent.data } : { required: true },
-    undecodable: isDate ? fault.message : 'is not percent-encoded UTF-8',
   };
 }
 
@@ -86,10 +91,8 @@ function read(parameter: Parameter, raw: RawParameter, inputs: Record<string, un
     if (parameter.absent.value !== undefined) inputs[parameter.name] = parameter.absent.value;
     return null;
   }
-  const text = parameter.decode(raw);
-  if (text === null) return parameter.undecodable;
-  const result = parameter.schema.safeParse(text);
-  if (!result.success) return result.error.issues[0]?.message ?? 'is not as it should be';
-  inputs[parameter.name] = result.data;
+  const checked = parameter.check(raw);
+  if ('detail' in checked) return checked.detail;
+  inputs[parameter.name] = checked.value;
   return null;
 }

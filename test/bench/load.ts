@@ -9,13 +9,17 @@ export interface LoadTarget {
   port: number;
   /** Request targets with headers, asked in turn. */
   requests: readonly { path: string; headers?: Readonly<Record<string, string>> }[];
+  /** Each request differs from all before, by a parameter that nobody reads: nothing can be remembered of it. */
+  unheardOf?: boolean;
   status: number;
 }
 
 export const connections = 64;
 
 interface Prepared {
+  /** With `unheardOf`, a number belongs between the two. */
   bytes: Buffer;
+  rest: Buffer;
   answerBytes: number;
   bodyBytes: number;
 }
@@ -29,16 +33,19 @@ export interface PreparedLoad {
   close(): void;
 }
 
-export async function prepareLoad({ port, requests, status }: LoadTarget): Promise<PreparedLoad> {
+export async function prepareLoad({ port, requests, unheardOf, status }: LoadTarget): Promise<PreparedLoad> {
   const prepared: Prepared[] = [];
   for (const { path, headers } of requests) {
     const lines = Object.entries({ Host: `127.0.0.1:${port}`, ...headers }).map(([name, value]) => `${name}: ${value}`);
-    const bytes = Buffer.from(`GET ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
-    prepared.push({ bytes, ...(await learn(port, bytes, status, path)) });
+    const rest = Buffer.from(` HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+    const target = Buffer.from(`GET ${path}${unheardOf ? '&n=' : ''}`);
+    const learnt = await learn(port, Buffer.concat([target, rest]), status, path);
+    prepared.push({ bytes: unheardOf ? target : Buffer.concat([target, rest]), rest, ...learnt });
   }
   const sockets = await Promise.all(Array.from({ length: connections }, () => open(port)));
   let running = false;
   let answers = 0;
+  let number = 0;
   let busy = 0;
   let fault: Error | null = null;
   let idle = (): void => {};
@@ -49,7 +56,8 @@ export async function prepareLoad({ port, requests, status }: LoadTarget): Promi
       const request = prepared[next]!;
       next = (next + 1) % prepared.length;
       left = request.answerBytes;
-      socket.write(request.bytes);
+      if (unheardOf) socket.write(Buffer.concat([request.bytes, Buffer.from(String(number++)), request.rest]));
+      else socket.write(request.bytes);
     };
     socket.on('data', (chunk) => {
       left -= chunk.length;

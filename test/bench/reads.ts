@@ -91,6 +91,15 @@ async function prepareContests(
       target: () => ({ requests: filterQueries.map((query) => ({ path: `${day}?${query}`, headers })), status: 200 }),
     },
     {
+      name: 'day, small, filtered, new each time',
+      aim: 0.6,
+      target: () => ({
+        requests: filterQueries.map((query) => ({ path: `${day}?${query}`, headers })),
+        unheardOf: true,
+        status: 200,
+      }),
+    },
+    {
       name: 'day, large, filtered',
       aim: 0.6,
       target: () => ({
