@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import {
   type EventLog,
   type Follower,
+  LateRecordsError,
   type LogBounds,
   LogTruncatedError,
   PartitionsChangedError,
@@ -20,7 +21,7 @@ export interface ArchiveEventLogOptions {
   log?: { warn(message: string): void };
   /** How often the files are looked at where the system tells of no changes. */
   pollMs?: number;
-  /** How long the last file of a partition may end within a block before that is said. */
+  /** How long a file may end within a block before that is said of a partition's last one, and refused of another. */
   warnAfterMs?: number;
 }
 
@@ -35,9 +36,11 @@ export function archiveEventLog(options: ArchiveEventLogOptions): EventLog {
   const { dir, prefix = defaultTopicPrefix, pollMs = 500, warnAfterMs = 5_000 } = options;
   const warn = (message: string) => options.log?.warn(message);
   const ends = new ArchiveBounds(warn);
+  /** What the bounds last given began with: whoever follows from there counts on nothing coming before. */
+  let given: LogBounds | null = null;
   const closed = new AbortController();
 
-  async function bounds(): Promise<LogBounds> {
+  async function sample(): Promise<LogBounds> {
     const listing = await listArchive(dir, prefix);
     const result: Partial<LogBounds> = {};
     for (const topic of topicNames) {
@@ -47,8 +50,15 @@ export function archiveEventLog(options: ArchiveEventLogOptions): EventLog {
     return result as LogBounds;
   }
 
+  async function bounds(): Promise<LogBounds> {
+    given = await sample();
+    return given;
+  }
+
   async function follow(from: Position, follower: Follower, signal: AbortSignal): Promise<void> {
-    checkPosition(from, await bounds());
+    const now = await sample();
+    checkPosition(from, now);
+    if (given) checkLows(from, given, now);
     const stop = AbortSignal.any([signal, closed.signal]);
     const readers = topicNames.flatMap((topic) =>
       from[topic].map((offset, partition) => ({
@@ -105,6 +115,17 @@ function checkPosition(from: Position, bounds: LogBounds): void {
       throw new LogTruncatedError(
         `Cannot read ${topic}/${partition} of the archive from offset ${next}: it holds ${low} to ${end - 1}`,
       );
+    }
+  }
+}
+
+/** A file may have come since the bounds were given: whoever begins where they began would never read it. */
+function checkLows(from: Position, given: LogBounds, now: LogBounds): void {
+  for (const topic of topicNames) {
+    for (const [partition, { low }] of now[topic].entries()) {
+      const had = given[topic][partition];
+      if (!had || from[topic][partition] !== had.low || low >= had.low) continue;
+      throw new LateRecordsError(`${topic}/${partition} of the archive begins at offset ${low} now: it was ${had.low}`);
     }
   }
 }

@@ -1,4 +1,5 @@
-import type { LogBatch, LogRecord, UndecodableRecord } from '../projector/event-log.ts';
+import { stat } from 'node:fs/promises';
+import { LateRecordsError, type LogBatch, type LogRecord, type UndecodableRecord } from '../projector/event-log.ts';
 import type { TopicName } from '../schemas/records.ts';
 import { OpenArchiveFile } from './archive-file.ts';
 import { ArchiveError, type ArchiveFile } from './archive-files.ts';
@@ -11,7 +12,7 @@ export interface PartitionReaderOptions {
   partition: number;
   /** The first offset wanted. */
   from: number;
-  /** How long the end of the last file may be half a block before it is said. */
+  /** How long the end of a file may be half a block: that of the last one before it is said, of another one before it is refused. */
   warnAfterMs: number;
   warn: (message: string) => void;
 }
@@ -20,6 +21,7 @@ export interface PartitionReaderOptions {
 export class ArchivePartitionReader {
   readonly #options: PartitionReaderOptions;
   #files: readonly ArchiveFile[] = [];
+  readonly #known = new Set<string>();
   /** The file to read, and whether it could be opened yet. */
   #file: ArchiveFile | null = null;
   #open: OpenArchiveFile | null = null;
@@ -34,8 +36,13 @@ export class ArchivePartitionReader {
     this.#readTo = options.from;
   }
 
-  /** The partition's files as just listed: all that was written to any but the last of them is there to be read. */
+  /** The partition's files as just listed. Throws LateRecordsError for a new one before the one that is being read. */
   set files(files: readonly ArchiveFile[]) {
+    const current = this.#file;
+    const late =
+      current && files.find(({ path, firstOffset }) => firstOffset < current.firstOffset && !this.#known.has(path));
+    if (late) throw new LateRecordsError(`${late.path} came after ${current.path}, which has been read`);
+    for (const { path } of files) this.#known.add(path);
     this.#files = files;
   }
 
@@ -63,8 +70,8 @@ export class ArchivePartitionReader {
     if (!this.#file) return false;
     this.#open = await OpenArchiveFile.open(this.#options.topic, this.#file);
     if (this.#open) return true;
-    if (this.#following(this.#file)) throw cutOff(this.#file.path, 0, 'its header');
-    this.#warnOfRest(this.#file.path, 0, 1);
+    if (this.#following(this.#file)) await this.#refuseCutOff(this.#file.path, 0, 'its header');
+    else this.#warnOfRest(this.#file.path, 0, 1);
     return false;
   }
 
@@ -85,7 +92,10 @@ export class ArchivePartitionReader {
       this.#warnOfRest(open.file.path, open.pos, restBytes);
       return false;
     }
-    if (restBytes > 0) throw cutOff(open.file.path, open.pos, 'a block');
+    if (restBytes > 0) {
+      await this.#refuseCutOff(open.file.path, open.pos, 'a block');
+      return false;
+    }
     if (following.firstOffset < this.#readTo) {
       throw new ArchiveError(
         `Cannot read ${following.path}: it begins at offset ${following.firstOffset}, but ${open.file.path} goes on to ${this.#readTo - 1}; remove the one that repeats the other`,
@@ -94,6 +104,15 @@ export class ArchivePartitionReader {
     await this.close();
     this.#file = following;
     return true;
+  }
+
+  /** Throws for a file that ends early though another follows, but for one being copied: that one is waited for. */
+  async #refuseCutOff(path: string, pos: number, what: string): Promise<void> {
+    const { mtimeMs } = await stat(path);
+    if (Date.now() - mtimeMs < this.#options.warnAfterMs) return;
+    throw new ArchiveError(
+      `Cannot read ${path} at byte ${pos}: it ends within ${what}, and another file follows; copy it anew, or cut it off there if the rest is lost`,
+    );
   }
 
   #following(file: ArchiveFile): ArchiveFile | undefined {
@@ -113,10 +132,4 @@ export class ArchivePartitionReader {
     this.#cutOff.said = true;
     this.#options.warn(`${path} ends within a block that begins at byte ${pos}: waiting for the rest of it`);
   }
-}
-
-function cutOff(path: string, pos: number, what: string): ArchiveError {
-  return new ArchiveError(
-    `Cannot read ${path} at byte ${pos}: it ends within ${what}, and another file follows; copy it anew, or cut it off there if the rest is lost`,
-  );
 }

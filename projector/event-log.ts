@@ -87,7 +87,7 @@ export interface EventLog {
   /**
    * Delivers every record from `from` on, each partition in order and without gaps, and goes on for ever as the log
    * grows. Resolves once `signal` aborts and the batch in hand is done. Rejects with a fault that can't be recovered
-   * from: PartitionsChangedError, LogTruncatedError.
+   * from: PartitionsChangedError, LogTruncatedError, LateRecordsError.
    */
   follow(from: Position, follower: Follower, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
@@ -113,4 +113,9 @@ export class PartitionsChangedError extends Error {
 /** Records between our position and the log's first offset are gone unread: fold again from the start. */
 export class LogTruncatedError extends Error {
   override name = 'LogTruncatedError';
+}
+
+/** Records have come before some that are read already: fold again from the start. */
+export class LateRecordsError extends Error {
+  override name = 'LateRecordsError';
 }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { LogTruncatedError, PartitionsChangedError } from '../projector/event-log.ts';
+import { type EventLog, LateRecordsError, LogTruncatedError, PartitionsChangedError } from '../projector/event-log.ts';
 import type { ProjectorMetrics } from '../projector/metrics.ts';
 import { Projector } from '../projector/projector.ts';
 import { allTags } from '../schemas/view-keys.ts';
@@ -42,9 +42,7 @@ export async function project(
           await projector.run(signal);
           return;
         } catch (cause) {
-          // An archive's partitions may come one by one: only Kafka's say where a key lives.
-          const grown = cause instanceof PartitionsChangedError && eventLog.identity === undefined;
-          if (!grown && !(cause instanceof LogTruncatedError)) throw cause;
+          if (!foldAgain(cause, eventLog)) throw cause;
           log.warn(`Folding again from the start: ${(cause as Error).message}`);
           projector = make();
         }
@@ -54,6 +52,12 @@ export async function project(
     }
   };
   return { current: () => projector, done: run() };
+}
+
+function foldAgain(cause: unknown, { identity }: EventLog): boolean {
+  // An archive's partitions may come one by one: only Kafka's say where a key lives.
+  if (cause instanceof PartitionsChangedError) return identity === undefined;
+  return cause instanceof LogTruncatedError || cause instanceof LateRecordsError;
 }
 
 /** A logger that takes a message alone. */

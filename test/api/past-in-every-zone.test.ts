@@ -81,7 +81,8 @@ describe('a local date', () => {
           const seconds = new LocalDays().secondsUntil(zone, ms, secondsMax, (day) => day !== today);
           expect(seconds).toBeLessThanOrEqual(secondsMax);
           const end = ms + seconds * 1_000;
-          for (let at = ms; at <= end; at += 20_000) expect([zone, at, localDay(zone, at)]).toEqual([zone, at, today]);
+          // An answer of that age is stale (RFC 9111 §4.2): at the end itself it may be tomorrow.
+          for (let at = ms; at < end; at += 20_000) expect([zone, at, localDay(zone, at)]).toEqual([zone, at, today]);
           if (seconds < secondsMax) expect([zone, ms, localDay(zone, end + 999)]).not.toEqual([zone, ms, today]);
         },
       ),

@@ -1,6 +1,7 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { archiveEventLog } from '../../infra/archive-event-log.ts';
@@ -11,7 +12,7 @@ import { project } from '../../services/project.ts';
 import { loadSettings } from '../../services/settings.ts';
 import { portlandDirectory } from '../support/portland.ts';
 
-it('an archive whose partitions come one by one is folded again, and nothing ends', async () => {
+it('an archive whose files come one by one, in any order, is folded again, and nothing ends', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'ride-calendar-late-'));
   await cp(portlandDirectory, dir, { recursive: true, filter: (path) => !path.includes('attendance') });
   const store = new MemoryViewStore();
@@ -36,9 +37,13 @@ it('an archive whose partitions come one by one is folded again, and nothing end
     return Number(/"going_count":(\d+)/.exec(value?.toString() ?? '')?.[1] ?? -1);
   };
   await expect.poll(goingTo, { timeout: 60_000 }).toBe(0);
-  await cp(join(portlandDirectory, 'ride-calendar.attendance'), join(dir, 'ride-calendar.attendance'), {
-    recursive: true,
-  });
+  const attendance = join(portlandDirectory, 'ride-calendar.attendance');
+  const late = join(dir, 'ride-calendar.attendance');
+  // Last ones first: what comes then belongs before what is read.
+  for (const name of (await readdir(attendance)).sort().reverse()) {
+    await cp(join(attendance, name), join(late, name), { recursive: true });
+    await setTimeout(100);
+  }
   await expect.poll(goingTo, { timeout: 60_000 }).toBe(11);
   expect(ended).toBe(false);
   stop.abort();
