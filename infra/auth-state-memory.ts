@@ -35,6 +35,7 @@ const sweepEveryMs = 30_000;
 export function memoryAuthState({ entriesMax = 50_000, nowMs = Date.now }: MemoryAuthStateOptions = {}): StateStore {
   const entries = new Map<string, Kept>();
   const counters = new Map<string, Counter>();
+  const erased = new Map<string, number>();
 
   const keyOf = (kind: string, id: string): string => `${kind}:${id}`;
   const live = (kind: string, id: string): Kept | undefined => {
@@ -122,6 +123,13 @@ export function memoryAuthState({ entriesMax = 50_000, nowMs = Date.now }: Memor
       const value = (counter?.window === window ? counter.value : 0) + add;
       if (add !== 0) counters.set(name, { window, value });
       return value;
+    },
+    async noteErasures(erasures, lifeSeconds) {
+      for (const [rider, goneMs] of erasures) erased.set(rider, Math.max(goneMs, erased.get(rider) ?? 0));
+      for (const [rider, goneMs] of erased) if (goneMs <= nowMs() - lifeSeconds * 1000) erased.delete(rider);
+    },
+    async erasures() {
+      return new Map([...erased].sort(([, a], [, b]) => a - b));
     },
     async risk() {
       // Said once in the documentation: in the embedded default it is meant.

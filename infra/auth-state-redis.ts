@@ -53,6 +53,7 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
   const grantKey = (grant: string): string => `${prefix}g:${grant}`;
   const accountKey = (account: string): string => `${prefix}a:${account}`;
   const accountsKey = `${prefix}accounts`;
+  const erasedKey = `${prefix}erased`;
 
   const connection = watchConnection(redis, options.onError);
   const ask = async <T>(command: () => Promise<T>): Promise<T> => {
@@ -123,6 +124,25 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
       ask(async () => {
         const window = Math.floor(Date.now() / 1000 / windowSeconds);
         return await redis.authCount(`${prefix}c:${name}:${window}`, add, windowSeconds);
+      }),
+    noteErasures: (erasures, lifeSeconds) =>
+      ask(async () => {
+        const members = [...erasures].flatMap(([rider, goneMs]) => [String(goneMs), rider]);
+        if (members.length === 0) return;
+        const lifeMs = Math.round(lifeSeconds * 1000);
+        await redis
+          .multi()
+          .zadd(erasedKey, 'GT', ...members)
+          .zremrangebyscore(erasedKey, '-inf', String(Date.now() - lifeMs))
+          .pexpire(erasedKey, lifeMs)
+          .exec();
+      }),
+    erasures: () =>
+      ask(async () => {
+        const flat = await redis.zrange(erasedKey, '0', '-1', 'WITHSCORES');
+        const found = new Map<string, number>();
+        for (let i = 0; i < flat.length; i += 2) found.set(flat[i]!, Number(flat[i + 1]));
+        return found;
       }),
     risk: () => ask(async () => await riskOf(redis)),
     async close() {

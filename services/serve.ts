@@ -7,6 +7,7 @@ import { LocalDays } from '../api/local-days.ts';
 import { openApiDocument } from '../api/openapi.ts';
 import { refusals } from '../api/refusals.ts';
 import { riderReads } from '../api/rider-reads.ts';
+import { RecentErasures } from '../api/sign-in/recent-erasures.ts';
 import { registerSignIn, type SignIn } from '../api/sign-in/register-sign-in.ts';
 import type { SampleRider } from '../api/sign-in/rider-directory.ts';
 import { createTokenChecker } from '../api/sign-in/token-checker.ts';
@@ -56,13 +57,18 @@ export async function serve(options: ServeOptions): Promise<Served> {
   const localDays = new LocalDays();
   const calendarNowMs = (): number => settings.nowMs ?? Date.now();
   const openApi = Buffer.from(JSON.stringify(openApiDocument(baseUrl)));
+  const authRedis = settings.authRedis;
+  const store = authRedis
+    ? redisAuthState({ ...authRedis, onError: (error) => log.warn(`Sign-in's Redis: ${error.message}`) })
+    : memoryAuthState();
+  const erasures = new RecentErasures({ store });
   const app = createApp({
     baseUrl,
     cache,
     localDays,
     calendarNowMs,
     cacheSeconds: settings.cacheSeconds,
-    checker: createTokenChecker({ issuer: origin, audience: baseUrl, keys }),
+    checker: createTokenChecker({ issuer: origin, audience: baseUrl, keys, erasures }),
     openApi: { body: openApi, etag: `"${createHash('sha256').update(openApi).digest('base64url').slice(0, 16)}"` },
     answerMine: riderReads({ cache, reader, localDays, calendarNowMs, refuse: refusals(baseUrl) }),
     onFault: (cause) => log.error({ err: cause }, 'Cannot answer a request'),
@@ -74,13 +80,10 @@ export async function serve(options: ServeOptions): Promise<Served> {
     ...(options.sampleKey !== undefined && { sampleKey: options.sampleKey }),
     ...(options.sample && { sample: options.sample }),
   });
-  const authRedis = settings.authRedis;
-  const store = authRedis
-    ? redisAuthState({ ...authRedis, onError: (error) => log.warn(`Sign-in's Redis: ${error.message}`) })
-    : memoryAuthState();
   const signIn = await registerSignIn(app, {
     baseUrl,
     store,
+    erasures,
     riders: riderDirectory(cache, options.sampleRiders ?? (() => [])),
     keys,
     cookieKeys,
@@ -90,7 +93,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     who: settings.signIn ? { upstream: settings.signIn } : settings.embedded ? { pickerAt: settings.host } : null,
     logger: log,
   });
-  const stopErasing = eraseGoneRiders(cache, signIn, log);
+  const stopErasing = eraseGoneRiders(cache, signIn, erasures, log);
   return {
     app,
     async close() {
@@ -103,7 +106,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
 }
 
 /** Destroys the grants and sessions of riders as their erasure shows in the views; sweeps where one may go unheard. */
-function eraseGoneRiders(cache: ViewCache, signIn: SignIn, log: Logger): () => void {
+function eraseGoneRiders(cache: ViewCache, signIn: SignIn, erasures: RecentErasures, log: Logger): () => void {
   let timer: NodeJS.Timeout | undefined;
   const sweep = (): void => {
     clearTimeout(timer);
@@ -125,7 +128,10 @@ function eraseGoneRiders(cache: ViewCache, signIn: SignIn, log: Logger): () => v
       // The sweep repeats what fails here.
       if (kind === 'rider') eraseIfGone(key, id).catch(sweep);
     },
-    allChanged: sweep,
+    allChanged() {
+      erasures.doubt();
+      sweep();
+    },
   });
   sweep();
   return () => clearTimeout(timer);

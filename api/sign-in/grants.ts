@@ -1,6 +1,7 @@
 import type { Grant, Interaction, Provider } from 'oidc-provider';
 import { clientName } from './client-words.ts';
 import type { ConnectedApp } from './connected-apps-page.ts';
+import type { RecentErasures } from './recent-erasures.ts';
 import type { ServiceUrl } from './service-url.ts';
 import type { OwnedEntry, StateStore } from './state-store.ts';
 import { readScope } from './token-checker.ts';
@@ -13,7 +14,7 @@ export interface Grants {
   apps(rider: string): Promise<ConnectedApp[]>;
   /** Ends everything an app was allowed by a rider; its name, or null where it was not connected. */
   disconnect(rider: string, clientId: string): Promise<string | null>;
-  /** Ends everything of a rider: grants first, so that no session makes a new one of them. */
+  /** Ends everything of a rider: tokens at once, then grants, so that no session makes a new one of them. */
   eraseRider(rider: string): Promise<void>;
 }
 
@@ -34,7 +35,7 @@ export function allowRead(grant: Grant, service: ServiceUrl): Grant {
   return grant;
 }
 
-export function grantsOf(provider: Provider, store: StateStore, service: ServiceUrl): Grants {
+export function grantsOf(provider: Provider, store: StateStore, erasures: RecentErasures, service: ServiceUrl): Grants {
   const ofRider = async (rider: string): Promise<KeptGrant[]> =>
     (await store.ofAccount(rider)).filter(isGrant).map(({ id, payload }) => ({
       id,
@@ -80,6 +81,7 @@ export function grantsOf(provider: Provider, store: StateStore, service: Service
       return client ? clientName(client) : clientId;
     },
     async eraseRider(rider) {
+      await erasures.note(rider);
       for (const { id } of await ofRider(rider)) await end(id);
       for (const { kind, id } of await store.ofAccount(rider)) await store.remove(kind, id);
     },

@@ -1,6 +1,5 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { type errors, type KoaContextWithOIDC, Provider } from 'oidc-provider';
-import type { TokenChecker } from '../access-token.ts';
 import type { ClientMetadata } from './client-policy.ts';
 import { redirectSources } from './client-words.ts';
 import { ownClients } from './clients.ts';
@@ -19,6 +18,7 @@ import { type Page, pageHeaders, pagePolicy, renderPage } from './page.ts';
 import { pageSender } from './page-sender.ts';
 import { providerSettings } from './provider-settings.ts';
 import { rateLimits } from './rate-limit.ts';
+import type { RecentErasures } from './recent-erasures.ts';
 import { BodyError } from './request-body.ts';
 import type { RiderDirectory } from './rider-directory.ts';
 import { isLoopbackHost, serviceUrl } from './service-url.ts';
@@ -28,7 +28,6 @@ import type { SigningKeys } from './signing-keys.ts';
 import { type StateStore, StateStoreAwayError } from './state-store.ts';
 import { sweepErased } from './sweep-erased.ts';
 import { askedRiders } from './temporarily-unavailable.ts';
-import { createTokenChecker } from './token-checker.ts';
 import { addUpstreamRoutes, upstreamTrouble } from './upstream-routes.ts';
 import { type UpstreamSettings, upstreamSignIn } from './upstream-sign-in.ts';
 
@@ -37,6 +36,8 @@ export interface SignInDeps {
   baseUrl: string;
   /** Closed with the rest. */
   store: StateStore;
+  /** What the service's token checker asks too. Closed with the rest. */
+  erasures: RecentErasures;
   riders: RiderDirectory;
   keys: SigningKeys;
   /** Newest first, 32 characters or more each; shared by all instances. */
@@ -56,8 +57,7 @@ export interface SignInDeps {
 }
 
 export interface SignIn {
-  checker: TokenChecker;
-  /** Destroys a rider's grants and sessions. Repeating it does no harm. */
+  /** Destroys a rider's grants and sessions, and ends the tokens issued so far. Repeating it does no harm. */
   eraseRider(riderId: string): Promise<void>;
   /**
    * Does so for every rider who is gone: at the start, for erasures that nobody heard. Throws where it isn't known who
@@ -121,7 +121,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
   await checkClients(provider, deps.clients);
 
   const mount = libraryMount(provider, service);
-  const grants = grantsOf(provider, store, service);
+  const grants = grantsOf(provider, store, deps.erasures, service);
   const csrf = createCsrf(deps.cookieKeys, service.origin);
   const offers = { registration: deps.registration, clientMetadata: deps.metadataFetch !== null };
 
@@ -184,10 +184,12 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
     (error: unknown) => logger.warn({ err: error }, 'cannot tell whether the store of sign-ins outlives a restart'),
   );
   return {
-    checker: createTokenChecker({ issuer: service.origin, audience: service.resource, keys, nowMs }),
     eraseRider: (rider) => grants.eraseRider(rider),
     sweep: () => sweepErased(store, deps.riders, grants, logger),
-    close: () => store.close(),
+    async close() {
+      deps.erasures.close();
+      await store.close();
+    },
   };
 }
 

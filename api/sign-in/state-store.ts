@@ -25,6 +25,10 @@ export interface StateStore {
   accounts(): AsyncIterable<string>;
   /** Adds to a counter that begins again with each window of time, and says what it then stands at. Adding 0 reads it. */
   count(name: string, windowSeconds: number, add: number): Promise<number>;
+  /** Remembers when riders were seen to be gone (milliseconds, the latest of each), for so long after the last of all. */
+  noteErasures(erasures: ReadonlyMap<string, number>, lifeSeconds: number): Promise<void>;
+  /** What is remembered of riders erased within that time, the earliest first. */
+  erasures(): Promise<Map<string, number>>;
   /** What a restart of the store itself would lose; a reason to tell the operator, or null where all is well. */
   risk(): Promise<string | null>;
   close(): Promise<void>;

@@ -128,6 +128,29 @@ export function authStateContract(name: string, make: () => StateStore | Promise
       expect(accounts).toContain(other);
     });
 
+    test('an erasure is remembered at its latest, until it is over', async () => {
+      const [early, late, last] = ['__proto__', '7', '3'];
+      const now = Date.now();
+      await store.noteErasures(new Map([[early, now - 200_000]]), 600);
+      await store.noteErasures(
+        new Map([
+          [late, now],
+          [early, now - 300_000],
+        ]),
+        600,
+      );
+      await store.noteErasures(new Map(), 600);
+      expect([...(await store.erasures())]).toEqual([
+        [early, now - 200_000],
+        [late, now],
+      ]);
+      await store.noteErasures(new Map([[last, now + 1]]), 100);
+      expect([...(await store.erasures())]).toEqual([
+        [late, now],
+        [last, now + 1],
+      ]);
+    });
+
     test('a counter adds up within its window, and a reading adds nothing', async () => {
       const name = randomUUID();
       expect(await store.count(name, 1000, 0)).toBe(0);

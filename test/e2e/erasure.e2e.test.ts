@@ -2,6 +2,7 @@ import { cp } from 'node:fs/promises';
 import { afterAll, expect, test } from 'vitest';
 import { archiveWriter } from '../../infra/archive-writer.ts';
 import { redisAuthState } from '../../infra/auth-state-redis.ts';
+import { freePorts } from '../../infra/local/free-port.ts';
 import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
 import { portlandDirectory } from '../support/portland.ts';
 import { Processes } from '../support/process.ts';
@@ -14,12 +15,16 @@ test("an erasure in the log destroys the rider's grants and sessions, also once 
   const dir = await processes.folder();
   await cp(portlandDirectory, dir, { recursive: true });
   const keyPrefix = freshKeyPrefix();
-  const service = await processes.start('start', {
+  const port = String((await freePorts(1))[0]);
+  const env = {
+    PORT: port,
+    DATA_DIR: await processes.folder(),
     ARCHIVE_DIR: dir,
     NOW: '2015-06-13T19:00:00Z',
     AUTH_REDIS_URL: redisUrl(),
     REDIS_KEY_PREFIX: keyPrefix,
-  });
+  };
+  let service = await processes.start('start', env);
   await service.ready();
   const store = redisAuthState({ url: redisUrl(), keyPrefix });
   const gone = await signedIn(service.origin, 'r0020');
@@ -41,9 +46,15 @@ test("an erasure in the log destroys the rider's grants and sessions, also once 
   await expect
     .poll(() => signedIn(service.origin, 'r0020').catch(() => null), { timeout: 20_000 })
     .toMatchObject({ tokens: { scope: 'read' } });
+  expect((await nights(service.api, gone.tokens.access_token)).status).toBe(401);
   expect((await refresh(service.origin, gone.client, gone.tokens.refresh_token)).body.error).toBe('invalid_grant');
   expect((await refresh(service.origin, other.client, other.tokens.refresh_token)).status).toBe(200);
   await writer.close();
+  await service.kill();
+  service = await processes.start('start', env);
+  await service.ready();
+  expect((await nights(service.api, gone.tokens.access_token)).status).toBe(401);
+  expect((await nights(service.api, other.tokens.access_token)).status).toBe(200);
   await store.close();
   await service.stop();
 });

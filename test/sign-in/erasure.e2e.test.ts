@@ -1,10 +1,17 @@
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { StateStore } from '../../api/sign-in/state-store.ts';
 import { memoryAuthState } from '../../infra/auth-state-memory.ts';
 import { redisAuthState } from '../../infra/auth-state-redis.ts';
 import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
 import { approve, authorizeUrl, nights, redeem, refresh, register, signedIn } from '../support/sign-in-flow.ts';
-import { sampleRiders, startSignInService, type TestService, testRiders } from '../support/sign-in-service.ts';
+import {
+  newSigningKeys,
+  sampleRiders,
+  startSignInService,
+  type TestService,
+  testRiders,
+} from '../support/sign-in-service.ts';
 import { csrfOf, newPkce, TestBrowser } from '../support/test-browser.ts';
 
 describe.each([
@@ -104,6 +111,44 @@ describe.each([
     expect(end.url).not.toContain('code=');
     expect(await store.ofAccount(rider)).toEqual([]);
   });
+});
+
+test('the token of an erased rider stays dead once the id is published again, at every instance and after a restart', async () => {
+  const [keys, riders, keyPrefix] = [await newSigningKeys(), testRiders(), freshKeyPrefix()];
+  const start = (baseUrl?: string) =>
+    startSignInService({
+      ...(baseUrl && { baseUrl }),
+      keys,
+      riders,
+      store: redisAuthState({ url: redisUrl(), keyPrefix }),
+    });
+  const one = await start();
+  const two = await start(one.baseUrl);
+  const at = ({ app }: TestService) => `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/api`;
+  const statuses = (token: string) =>
+    Promise.all([one, two].map(async (instance) => (await nights(at(instance), token)).status));
+
+  const before = await signedIn(one.origin, 'rider-ada');
+  const other = await signedIn(one.origin, 'rider-bo');
+  expect(await statuses(before.tokens.access_token)).toEqual([200, 200]);
+  riders.erase('rider-ada');
+  // One of them saw it, the other did not.
+  await one.signIn.eraseRider('rider-ada');
+  riders.publish('rider-ada');
+  expect((await nights(at(one), before.tokens.access_token)).status).toBe(401);
+  await expect.poll(() => statuses(before.tokens.access_token), { timeout: 20_000 }).toEqual([401, 401]);
+  const restarted = await start(one.baseUrl);
+  expect((await nights(at(restarted), before.tokens.access_token)).status).toBe(401);
+  expect((await nights(at(restarted), other.tokens.access_token)).status).toBe(200);
+
+  // A token issued within the erasure's second ended too: `iat` is no finer.
+  await expect
+    .poll(async () => await statuses((await signedIn(one.origin, 'rider-ada')).tokens.access_token), {
+      timeout: 20_000,
+    })
+    .toEqual([200, 200]);
+  expect(await statuses(before.tokens.access_token)).toEqual([401, 401]);
+  for (const instance of [one, two, restarted]) await instance.close();
 });
 
 test('while it is not known who exists, riders are told to come back, and nobody is signed out', async () => {

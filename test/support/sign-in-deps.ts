@@ -1,13 +1,16 @@
 import { pino } from 'pino';
+import { RecentErasures } from '../../api/sign-in/recent-erasures.ts';
 import type { SignInDeps } from '../../api/sign-in/register-sign-in.ts';
 import { memoryAuthState } from '../../infra/auth-state-memory.ts';
 import { newSigningKeys, testCookieKeys, testRiders } from './sign-in-service.ts';
 
 /** Sign-in as the embedded default has it, for an application that is more than sign-in. */
 export async function signInDeps(baseUrl: string): Promise<SignInDeps> {
+  const store = memoryAuthState();
   return {
     baseUrl,
-    store: memoryAuthState(),
+    store,
+    erasures: new RecentErasures({ store }),
     riders: testRiders(),
     keys: await newSigningKeys(),
     cookieKeys: testCookieKeys,

@@ -6,6 +6,7 @@ import { createApp } from '../../api/app.ts';
 import { LocalDays } from '../../api/local-days.ts';
 import { refusals } from '../../api/refusals.ts';
 import { riderReads } from '../../api/rider-reads.ts';
+import { RecentErasures } from '../../api/sign-in/recent-erasures.ts';
 import { registerSignIn, type SignIn, type SignInDeps } from '../../api/sign-in/register-sign-in.ts';
 import type { RiderDirectory, SampleRider } from '../../api/sign-in/rider-directory.ts';
 import { serviceUrl } from '../../api/sign-in/service-url.ts';
@@ -27,6 +28,8 @@ export async function newSigningKeys(): Promise<SigningKeys> {
 /** Riders who exist; the test may erase some, or make it unknown who exists. */
 export interface TestRiders extends RiderDirectory {
   erase(rider: string): void;
+  /** Publishes one again, or anew. */
+  publish(rider: string): void;
   away: boolean;
 }
 
@@ -35,6 +38,7 @@ export function testRiders(riders: SampleRider[] = sampleRiders): TestRiders {
   const directory: TestRiders = {
     away: false,
     erase: (rider) => living.delete(rider),
+    publish: (rider) => living.set(rider, { rider, handle: rider, name: null }),
     async exists(rider) {
       if (directory.away) throw new Error('the views are away');
       return living.has(rider);
@@ -99,9 +103,11 @@ export type TestServiceOptions = Partial<SignInDeps> & {
 export async function startSignInService(options: TestServiceOptions = {}): Promise<TestService> {
   const { port = (await freePorts(1))[0]!, host = '127.0.0.1', ...given } = options;
   const log: string[] = [];
+  const store = given.store ?? memoryAuthState();
   const deps: SignInDeps = {
     baseUrl: `http://127.0.0.1:${port}/api`,
-    store: given.store ?? memoryAuthState(),
+    store,
+    erasures: new RecentErasures({ store, learnEveryMs: 50 }),
     keys: given.keys ?? (await newSigningKeys()),
     cookieKeys: testCookieKeys,
     clients: [],
@@ -121,7 +127,7 @@ export async function startSignInService(options: TestServiceOptions = {}): Prom
     ...parts,
     baseUrl: resource,
     cacheSeconds: 0,
-    checker: createTokenChecker({ issuer: origin, audience: resource, keys: deps.keys }),
+    checker: createTokenChecker({ issuer: origin, audience: resource, keys: deps.keys, erasures: deps.erasures }),
     openApi: { body: Buffer.from('{}'), etag: '"x"' },
     answerMine: async (operation, route, query, rider, headers) => {
       const answer = await answerMine(operation, route, query, rider, headers);
