@@ -7,10 +7,16 @@ const redirectUrisMax = 10;
 const redirectUriLengthMax = 2000;
 const nameLengthMax = 80;
 
-// Schemes that a browser acts on by itself, or that carry the code to somebody else.
+// Schemes that a browser or its system acts on by itself, or that carry the code to somebody else.
 const refusedSchemes = new Set(
-  'about blob chrome data file filesystem ftp intent javascript mailto sms tel vbscript view-source ws wss'.split(' '),
+  'about blob chrome data file filesystem ftp intent jar javascript mailto resource search-ms sms tel urn vbscript view-source ws wss'.split(
+    ' ',
+  ),
 );
+const refusedFamilies = /^(chrome|moz|ms)-/;
+
+// URLs take more for a host: a semicolon or comma in one would end a directive of a page's content security policy.
+const hostShape = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)$/;
 
 // Would let the service fetch addresses of others' choosing; nothing here needs them.
 const refusedMembers = ['jwks_uri', 'sector_identifier_uri', 'request_uris', 'backchannel_logout_uri'];
@@ -33,8 +39,11 @@ function nameProblem(name: unknown): string | null {
   if (name === undefined) return null;
   if (typeof name !== 'string' || name.trim() === '') return 'client_name must be a text';
   if ([...name].length > nameLengthMax) return `client_name must have at most ${nameLengthMax} characters`;
-  // Controls and marks that turn the direction of text around.
-  if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name)) return 'client_name must not have control characters';
+  // Controls, marks that turn the direction of text around, and what is no character at all.
+  if (/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/u.test(name)) return 'client_name must not have control characters';
+  // Letters that show nothing, and marks piled up until they cover the lines around.
+  if (/(?![\ufe0e\ufe0f])[\p{Default_Ignorable_Code_Point}\u2800]|\p{M}{4}/u.test(name))
+    return 'client_name must not have characters that can’t be seen, nor more than three marks on one';
   return null;
 }
 
@@ -58,8 +67,10 @@ export function redirectProblem(uri: string): string | null {
   if (uri.includes('#')) return 'must not have a fragment';
   if (url.username !== '' || url.password !== '') return 'must not have a user or password';
   const scheme = url.protocol.slice(0, -1);
+  if (/^https?$/.test(scheme) && !hostShape.test(url.hostname))
+    return 'must have hosts of letters, digits, dots and hyphens';
   if (scheme === 'https') return null;
   if (scheme === 'http')
     return isLoopbackHost(url.hostname) ? null : 'must be https, but for http on this machine’s own addresses';
-  return refusedSchemes.has(scheme) ? `must not use the scheme ${scheme}` : null;
+  return refusedSchemes.has(scheme) || refusedFamilies.test(scheme) ? `must not use the scheme ${scheme}` : null;
 }

@@ -43,13 +43,16 @@ ${body}
 
 const styleHash = hash('sha256', pageStyle.text, 'base64');
 
+// A scheme, or an origin: nothing that could end the directive it stands in.
+const sourceShape = /^[a-z][a-z0-9+.-]*:(\/\/[a-z0-9._-]+(:(\d+|\*))?)?$/;
+
 /** A page's content security policy. `formTargets`: origins that its forms may end at, by way of redirects. */
 export function pagePolicy(formTargets: readonly string[] = []): string {
   return [
     "default-src 'none'",
     `style-src 'sha256-${styleHash}'`,
     'img-src data:',
-    `form-action ${["'self'", ...formTargets].join(' ')}`,
+    `form-action ${["'self'", ...formTargets.filter((target) => sourceShape.test(target))].join(' ')}`,
     "frame-ancestors 'none'",
     "base-uri 'none'",
   ].join('; ');

@@ -106,6 +106,12 @@ describe('a redirect URI', () => {
     'https://a.example/cb#x',
     'https://a.example/\u0000',
     'https://ä.example/',
+    'https://x;frame-ancestors/cb',
+    'https://x,y/cb',
+    'https://*.example/cb',
+    "https://'self'/cb",
+    'ms-settings:x',
+    'chrome-extension://x/cb',
     '/cb',
     '',
     `https://a.example/${'x'.repeat(2000)}`,
@@ -115,11 +121,19 @@ describe('a redirect URI', () => {
 test('a client can neither bring addresses for the service to fetch nor a name that deceives', () => {
   const fine = { redirect_uris: ['https://a.example/cb'], client_name: 'Radausflüge 🚲' };
   expect(clientProblem(fine)).toBeNull();
+  for (const client_name of ['I ❤️ rides', 'Ride Tiếng Việt', 'Chạy xe đêm', 'רכיבה', '라이딩', 'a\u0323\u0302\u0301'])
+    expect([client_name, clientProblem({ ...fine, client_name })]).toEqual([client_name, null]);
   for (const more of [
     { jwks_uri: 'http://169.254.169.254/' },
     { sector_identifier_uri: 'https://a.example' },
     { client_name: 'Ride\u202eradnelaC' },
     { client_name: 'a\nb' },
+    { client_name: 'a\ue000' },
+    { client_name: 'a\ud800' },
+    { client_name: '\u3164' },
+    { client_name: '\u2800' },
+    { client_name: 'a\u034f' },
+    { client_name: `a${'\u0301'.repeat(4)}` },
     { client_name: ' ' },
     { client_name: 7 },
     { client_name: 'x'.repeat(81) },
