@@ -13,6 +13,11 @@ const calendarRoute = '/~calendar';
 const malformedRoute = '/~malformed';
 
 export interface AppDeps extends CalendarDeps {
+  /**
+   * Addresses and ranges of proxies whose X-Forwarded-For is believed: for `request.ip`, which rates are limited by, and
+   * for nothing else. What else they forward is never read. Absent: nobody's is.
+   */
+  trustProxy?: readonly string[];
   /** Called for every answer of the interface, with how long it took. */
   onAnswer?(operation: string, status: number, seconds: number): void;
 }
@@ -29,6 +34,7 @@ export function createApp(deps: AppDeps): FastifyInstance {
     logger: false,
     http: { maxHeaderSize: headerBytesMax, requireHostHeader: false },
     requestTimeout: 30_000,
+    trustProxy: deps.trustProxy ? [...deps.trustProxy] : false,
     routerOptions: { ignoreTrailingSlash: false },
     rewriteUrl: (request) => {
       if (lacksHost(request)) return malformedRoute;

@@ -68,6 +68,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     localDays,
     calendarNowMs,
     cacheSeconds: settings.cacheSeconds,
+    ...(settings.trustProxy !== null && { trustProxy: settings.trustProxy }),
     checker: createTokenChecker({ issuer: origin, audience: baseUrl, keys, erasures }),
     openApi: { body: openApi, etag: `"${createHash('sha256').update(openApi).digest('base64url').slice(0, 16)}"` },
     answerMine: riderReads({ cache, reader, localDays, calendarNowMs, refuse: refusals(baseUrl) }),

@@ -51,6 +51,19 @@ const url = (protocols: readonly string[]) =>
     .transform((value) => new URL(value))
     .refine((value) => protocols.includes(value.protocol) && value.hostname !== '');
 
+const addressOrRange = (text: string): boolean => {
+  const [address, bits, ...more] = text.split('/');
+  const family = address!.includes('%') ? 0 : isIP(address!);
+  if (family === 0 || more.length > 0) return false;
+  return bits === undefined || (/^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+};
+
+// A number of proxies would let whoever gets past them say who they are.
+const proxies = z
+  .string()
+  .transform((value) => value.split(',').map((proxy) => proxy.trim()))
+  .pipe(z.array(z.string().refine(addressOrRange)).min(1));
+
 const redisUrl = url(['redis:', 'rediss:'])
   // `redis://localhost:6379/2` is database 2; anything else in the path is a mistake.
   .refine((value) => /^(\/\d{0,5})?$/.test(value.pathname) && value.search === '')
@@ -119,6 +132,7 @@ export const settingRules = {
     'an absolute http or https URL without user, query or fragment, whose path is not one of the service’s own (/docs, /oauth…), such as https://rides.example.org/api',
     maskUrl,
   ),
+  TRUST_PROXY: rule(proxies, 'IP addresses or ranges of proxies, several separated by commas, such as 10.0.0.0/8,::1'),
   KAFKA_BROKERS: rule(brokers, 'host:port, several separated by commas, none twice, such as 127.0.0.1:9092'),
   KAFKA_TOPIC_PREFIX: rule(text(/^[A-Za-z0-9._-]{1,200}$/), '1 to 200 of the characters A-Z a-z 0-9 . _ -'),
   KAFKA_SSL: rule(yes, trueFalse),

@@ -11,6 +11,8 @@ export interface Settings {
   origin: string;
   /** BASE_URL's path without a trailing slash, `/api`: the interface's base path. Empty for the root. */
   basePath: string;
+  /** TRUST_PROXY: proxies' addresses and ranges. null: nobody's word on whom they forward is taken. */
+  trustProxy: readonly string[] | null;
   /** null without KAFKA_BROKERS: the log is then an archive. */
   kafka: KafkaSettings | null;
   /** ARCHIVE_DIR. null with neither this nor `kafka`: the sample archive in `dataDir`. */
@@ -150,6 +152,7 @@ function settingsOf(given: Given): Settings {
     baseUrl: base.origin + base.path,
     origin: base.origin,
     basePath: base.path,
+    trustProxy: given.TRUST_PROXY ?? null,
     kafka: kafkaOf(given),
     archiveDir: given.ARCHIVE_DIR ?? null,
     redis,

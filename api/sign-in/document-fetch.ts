@@ -1,6 +1,8 @@
 import type { ClientMetadata } from './client-policy.ts';
 import { knownMetadata } from './registration-request.ts';
 
+const jsonType = /^application\/([\w.-]+\+)?json\s*(;|$)/i;
+
 /**
  * A fetch of client ID metadata documents that leaves out of them what means nothing here: keys, endpoints to be
  * called, choices of OpenID Connect. What the library has to judge stays.
@@ -9,6 +11,8 @@ export function documentFetch(fetchPublic: typeof fetch): typeof fetch {
   return async (input, init) => {
     const response = await fetchPublic(input, init);
     if (response.status !== 200) return response;
+    // Where anybody may leave files, they come as another type: such a host does not speak for them.
+    if (!jsonType.test(response.headers.get('content-type') ?? '')) throw new TypeError('the document is not JSON');
     const text = await response.text();
     const document = JSON.parse(text) as ClientMetadata;
     if (typeof document !== 'object' || document === null || Array.isArray(document))

@@ -1,5 +1,5 @@
 import type { Grant, Interaction, Provider } from 'oidc-provider';
-import { clientName } from './client-words.ts';
+import { clientName, findClient } from './client-words.ts';
 import type { ConnectedApp } from './connected-apps-page.ts';
 import type { RecentErasures } from './recent-erasures.ts';
 import type { ServiceUrl } from './service-url.ts';
@@ -44,6 +44,11 @@ export function grantsOf(provider: Provider, store: StateStore, erasures: Recent
       exp: Number(payload.exp),
     }));
 
+  const nameOf = async (clientId: string): Promise<string> => {
+    const client = await findClient(provider, clientId);
+    return client ? clientName(client) : clientId;
+  };
+
   const end = async (id: string): Promise<void> => {
     await store.remove('Grant', id);
     await store.removeGrant(id);
@@ -60,25 +65,25 @@ export function grantsOf(provider: Provider, store: StateStore, erasures: Recent
       return await grant.save();
     },
     async apps(rider) {
-      const apps = new Map<string, ConnectedApp>();
+      const apps = new Map<string, Omit<ConnectedApp, 'name'>>();
       for (const { clientId, iat, exp } of await ofRider(rider)) {
         const known = apps.get(clientId);
-        const client = known ? undefined : await provider.Client.find(clientId).catch(() => undefined);
         apps.set(clientId, {
           clientId,
-          name: known?.name ?? (client ? clientName(client) : clientId),
           sinceMs: Math.min(iat * 1000, known?.sinceMs ?? Number.POSITIVE_INFINITY),
           untilMs: Math.max(exp * 1000, known?.untilMs ?? 0),
         });
       }
-      return [...apps.values()].sort((a, b) => a.name.localeCompare(b.name, 'en'));
+      // All at once: some may have to be fetched from where they describe themselves.
+      const named = await Promise.all(
+        [...apps.values()].map(async (app) => ({ ...app, name: await nameOf(app.clientId) })),
+      );
+      return named.sort((a, b) => a.name.localeCompare(b.name, 'en'));
     },
     async disconnect(rider, clientId) {
       const grants = (await ofRider(rider)).filter((grant) => grant.clientId === clientId);
       for (const { id } of grants) await end(id);
-      if (grants.length === 0) return null;
-      const client = await provider.Client.find(clientId).catch(() => undefined);
-      return client ? clientName(client) : clientId;
+      return grants.length === 0 ? null : await nameOf(clientId);
     },
     async eraseRider(rider) {
       await erasures.note(rider);

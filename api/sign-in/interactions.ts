@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Interaction, Provider } from 'oidc-provider';
-import { clientName, redirectSources, redirectWords } from './client-words.ts';
+import { clientName, findClient, redirectSources, redirectWords } from './client-words.ts';
 import { connectedAppsClientId } from './clients.ts';
 import { consentPage } from './consent-page.ts';
 import type { Csrf } from './csrf.ts';
 import { refuseOthers } from './endpoints.ts';
+import { libraryTrouble } from './error-page.ts';
 import type { Grants } from './grants.ts';
 import type { LibraryMount } from './library-mount.ts';
 import type { Lifetimes } from './lifetimes.ts';
@@ -139,9 +140,10 @@ export async function finishLogin(provider: Provider, interaction: Interaction, 
 async function askConsent(options: InteractionOptions, interaction: Interaction, reply: FastifyReply) {
   const { provider, pages, riders, csrf, lifetimes, knownClients } = options;
   const rider = interaction.session?.accountId;
-  const client = await provider.Client.find(String(interaction.params.client_id));
+  const client = await findClient(provider, String(interaction.params.client_id));
   const card = rider === undefined ? null : await riders.card(rider);
-  if (!client || !card) return pages.trouble(reply, 'expired');
+  if (!client) return pages.trouble(reply, libraryTrouble('invalid_client', 400, false));
+  if (!card) return pages.trouble(reply, 'expired');
   const page = consentPage({
     action: `${paths.signIn}/${interaction.uid}`,
     csrf: csrf.token(interaction.uid),
@@ -158,7 +160,7 @@ async function askConsent(options: InteractionOptions, interaction: Interaction,
 async function askingApp({ provider }: InteractionOptions, interaction: Interaction): Promise<string | null> {
   const id = String(interaction.params.client_id);
   if (id === connectedAppsClientId) return null;
-  const client = await provider.Client.find(id);
+  const client = await findClient(provider, id);
   return client ? clientName(client) : id;
 }
 

@@ -33,11 +33,13 @@ export function libraryMount(provider: Provider, service: ServiceUrl): LibraryMo
   provider.proxy = true;
   const callback = provider.callback();
 
-  const as = (raw: IncomingMessage, { url, body, accept }: Partial<LibraryRequest>): IncomingMessage => {
+  const as = ({ raw, ip }: FastifyRequest, { url, body, accept }: Partial<LibraryRequest>): IncomingMessage => {
     const headers: IncomingMessage['headers'] = {};
     for (const [name, value] of Object.entries(raw.headers)) if (!forwarding.test(name)) headers[name] = value;
     headers.host = service.host;
     headers['x-forwarded-proto'] = service.https ? 'https' : 'http';
+    // Who asks, as far as proxies are believed: rates are limited by it.
+    headers['x-forwarded-for'] = ip;
     if (accept) headers.accept = accept;
     const own: Record<string, unknown> = { headers, url: url ?? raw.url };
     if (body !== undefined) {
@@ -57,7 +59,7 @@ export function libraryMount(provider: Provider, service: ServiceUrl): LibraryMo
   };
 
   return {
-    raw: (request) => as(request.raw, {}),
+    raw: (request) => as(request, {}),
     async answer(request, reply, wanted) {
       reply.hijack();
       const response: ServerResponse = reply.raw;
@@ -66,7 +68,7 @@ export function libraryMount(provider: Provider, service: ServiceUrl): LibraryMo
       // A body that is left unread must not be taken for the next request.
       if (wanted.body === undefined && request.raw.headers['content-length'] !== undefined)
         response.setHeader('Connection', 'close');
-      await withRedemption(() => callback(as(request.raw, wanted), response) as unknown as Promise<void>);
+      await withRedemption(() => callback(as(request, wanted), response) as unknown as Promise<void>);
     },
   };
 }

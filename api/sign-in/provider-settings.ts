@@ -114,7 +114,8 @@ export function providerSettings(options: ProviderOptions): Configuration {
       clientIdMetadataDocument: {
         enabled: options.metadataFetch !== null,
         ack: 'draft-02',
-        allowFetch: options.mayFetchMetadata,
+        // Pages of our own look clients up beside any request of the library: only such as are signed in with already.
+        allowFetch: async (ctx?: KoaContextWithOIDC) => ctx === undefined || (await options.mayFetchMetadata(ctx)),
       },
       resourceIndicators: {
         enabled: true,

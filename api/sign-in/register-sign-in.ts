@@ -104,7 +104,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
       clients: [...ownClients(service.origin), ...deps.clients],
       registration: deps.registration,
       metadataFetch: deps.metadataFetch && documentFetch(deps.metadataFetch),
-      mayFetchMetadata: async (ctx) => (await limits.documents.hit(ctx.req.socket.remoteAddress ?? '')) === null,
+      mayFetchMetadata: async (ctx) => (await limits.documents.hit(ctx.ip)) === null,
       lifetimes,
       nowMs,
       renderError: (ctx, error) => libraryPage(ctx, ...errorPageOf(error)),
@@ -123,6 +123,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
   const mount = libraryMount(provider, service);
   const grants = grantsOf(provider, store, deps.erasures, service);
   const csrf = createCsrf(deps.cookieKeys, service.origin);
+  const knownClients = new Set([...ownClients(service.origin), ...deps.clients].map(({ client_id: id }) => String(id)));
   const offers = { registration: deps.registration, clientMetadata: deps.metadataFetch !== null };
 
   await app.register(async (scope) => {
@@ -160,7 +161,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
       csrf,
       pages,
       lifetimes,
-      knownClients: new Set([...ownClients(service.origin), ...deps.clients].map((client) => String(client.client_id))),
+      knownClients,
     });
     if (typeof who === 'object')
       addUpstreamRoutes(scope, {
@@ -174,7 +175,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
         lifetimes,
         log: logger,
       });
-    addSignOut(scope, { service, provider, mount, csrf, pages, providerHost });
+    addSignOut(scope, { service, provider, mount, csrf, pages, providerHost, knownClients });
     addConnectedApps(scope, { service, provider, mount, riders, grants, csrf, pages });
   });
 

@@ -13,11 +13,17 @@ export function signOutPage(action: string, secret: string): Page {
   };
 }
 
-export function signedOutPage(connectedApps: string, providerHost: string | null): Page {
+/** `back`: where the app that sent the rider wants them next. */
+export function signedOutPage(
+  connectedApps: string,
+  providerHost: string | null,
+  back: { to: string; words: string } | null = null,
+): Page {
   return {
     title: 'You are signed out',
     body: html`<p>This browser is no longer signed in to Ride Calendar. Apps you have connected stay connected until you disconnect them.</p>
 ${providerHost === null ? null : html`<p>You may still be signed in at ${providerHost}.</p>`}
+${back === null ? null : html`<p><a href="${back.to}">Go on to ${back.words}</a></p>`}
 <p class="actions"><a class="button plain" href="${connectedApps}">Sign in to see connected apps</a></p>`,
   };
 }

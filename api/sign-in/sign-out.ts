@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
+import { findClient, redirectWords } from './client-words.ts';
 import type { Csrf } from './csrf.ts';
 import { refuseOthers } from './endpoints.ts';
 import type { LibraryMount } from './library-mount.ts';
@@ -18,13 +19,15 @@ export interface SignOutOptions {
   pages: PageSender;
   /** Where riders may still be signed in. */
   providerHost: string | null;
+  /** Ids of clients that the operator named. */
+  knownClients: ReadonlySet<string>;
 }
 
 const confirm = `${paths.signOut}/confirm`;
 
 /** Signing out: the library's end of a session, which a client may send a rider to and be returned to. */
 export function addSignOut(app: FastifyInstance, options: SignOutOptions): void {
-  const { service, provider, mount, csrf, pages, providerHost } = options;
+  const { service, provider, mount, csrf, pages, providerHost, knownClients } = options;
   const headers = pageHeaders(pagePolicy(), service.https);
 
   app.get(paths.signOut, { exposeHeadRoute: false }, async (request, reply) => {
@@ -33,9 +36,17 @@ export function addSignOut(app: FastifyInstance, options: SignOutOptions): void 
     if (session.accountId === undefined) {
       // The library would go on by a page that needs script.
       const back = await returnAddress(provider, query);
-      return back === null
-        ? pages.page(reply, signedOutPage(paths.connectedApps, providerHost))
-        : reply.redirect(back, 303);
+      // Nobody has clicked anything here: who introduced itself gets a link, for it may have sent the rider to be led on.
+      return back !== null && knownClients.has(query.get('client_id')!)
+        ? reply.redirect(back, 303)
+        : pages.page(
+            reply,
+            signedOutPage(
+              paths.connectedApps,
+              providerHost,
+              back === null ? null : { to: back, words: redirectWords(back) },
+            ),
+          );
     }
     await mount.answer(request, reply, { url: `${paths.signOut}?${query}`, accept: 'text/html', headers });
   });
@@ -63,7 +74,9 @@ export function addSignOut(app: FastifyInstance, options: SignOutOptions): void 
 /** Where a client wants a rider back who is signed out already: only an address that it registered for that. */
 async function returnAddress(provider: Provider, query: URLSearchParams): Promise<string | null> {
   const uri = query.get('post_logout_redirect_uri');
-  const client = await provider.Client.find(query.get('client_id') ?? '').catch(() => undefined);
+  const id = query.get('client_id');
+  // Nor is a client's own document worth fetching for this.
+  const client = uri === null || id === null || id.includes(':') ? undefined : await findClient(provider, id);
   if (uri === null || !client?.postLogoutRedirectUriAllowed(uri)) return null;
   const url = new URL(uri);
   const state = query.get('state');

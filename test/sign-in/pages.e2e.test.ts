@@ -376,6 +376,13 @@ describe('signing out', () => {
       const gone = await browser.get(`/oauth/sign-out?${query}`);
       expect([uri, gone.headers.get('location')]).toEqual([uri, location]);
     }
+    // A stranger that registered by itself could lead anybody anywhere: here the rider sees where, and decides.
+    const stranger = await register(site.origin, { post_logout_redirect_uris: ['https://stranger.example/bye'] });
+    const strange = await new TestBrowser(site.origin).open(
+      `${site.origin}/oauth/sign-out?client_id=${stranger.client_id}&post_logout_redirect_uri=https://stranger.example/bye`,
+    );
+    expect(strange.response.headers.get('location')).toBeNull();
+    expect(strange.page).toContain('<a href="https://stranger.example/bye">Go on to stranger.example</a>');
     await site.close();
   });
 });

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { memoryAuthState } from '../../infra/auth-state-memory.ts';
 import { metadataFetch } from '../../infra/metadata-fetch.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import {
@@ -16,8 +17,10 @@ import {
   register,
   tokenRequest,
 } from '../support/sign-in-flow.ts';
-import { startSignInService, type TestService } from '../support/sign-in-service.ts';
-import { newPkce, TestBrowser } from '../support/test-browser.ts';
+import { startSignInService, stateInOneWindow, type TestService } from '../support/sign-in-service.ts';
+import { csrfOf, newPkce, TestBrowser } from '../support/test-browser.ts';
+
+const portOf = ({ app }: TestService): number => (app.server.address() as AddressInfo).port;
 
 const post = async (origin: string, body: string, type = 'application/json') => {
   const headers = { 'content-type': type, origin: 'https://app.example' };
@@ -152,7 +155,7 @@ describe('dynamic registration', () => {
   });
 
   test('is limited by address', async () => {
-    const own = await startSignInService();
+    const own = await startSignInService({ store: stateInOneWindow() });
     const seen = new Set<number>();
     for (let i = 0; i < 102; i++) {
       const { status, headers, body } = await post(own.origin, JSON.stringify({ redirect_uris: [callback] }));
@@ -176,7 +179,7 @@ describe('dynamic registration', () => {
 });
 
 test('guesses at codes and tokens are limited by address', async () => {
-  const service = await startSignInService();
+  const service = await startSignInService({ store: stateInOneWindow() });
   const client = await register(service.origin);
   const { code, pkce } = await codeFor(service.origin, client);
   let status = 0;
@@ -195,6 +198,7 @@ describe('a client that is its own metadata document', () => {
   let service: TestService;
   let id: (path: string) => string;
   let fetched = 0;
+  let fetchDocuments: typeof fetch;
   const documents: Record<string, (id: string) => unknown> = {
     '/client.json': (client_id) => ({
       client_id,
@@ -210,6 +214,8 @@ describe('a client that is its own metadata document', () => {
     '/http.json': (client_id) => ({ client_id, redirect_uris: ['http://app.example/cb'] }),
     '/name.json': (client_id) => ({ client_id, redirect_uris: [callback], client_name: 'a\u202eb' }),
     '/list.json': () => [],
+    '/text.json': (client_id) => ({ client_id, redirect_uris: [callback] }),
+    '/passing.json': (client_id) => ({ client_id, redirect_uris: [callback], client_name: 'Passing app' }),
     '/huge.json': (client_id) => ({ client_id, redirect_uris: [callback], client_name: 'x'.repeat(30_000) }),
   };
   beforeAll(async () => {
@@ -219,19 +225,20 @@ describe('a client that is its own metadata document', () => {
       const document = documents[request.url!];
       if (request.url === '/redirect.json') response.writeHead(302, { location: id('/client.json') }).end();
       else if (!document) response.writeHead(404).end();
-      else response.setHeader('content-type', 'application/json').end(JSON.stringify(document(id(request.url!))));
+      else
+        response
+          .setHeader('content-type', request.url === '/text.json' ? 'text/plain' : 'application/json')
+          .end(JSON.stringify(document(id(request.url!))));
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     id = (path) => `https://client.example:${port}${path}`;
-    service = await startSignInService({
-      registration: false,
-      metadataFetch: metadataFetch({
-        ca: certificate.cert,
-        lookup: async (host) => (host === 'client.example' ? [{ address: '127.0.0.1', family: 4 }] : []),
-        isAllowed: (address) => address === '127.0.0.1',
-      }),
+    fetchDocuments = metadataFetch({
+      ca: certificate.cert,
+      lookup: async (host) => (host === 'client.example' ? [{ address: '127.0.0.1', family: 4 }] : []),
+      isAllowed: (address) => address === '127.0.0.1',
     });
+    service = await startSignInService({ registration: false, metadataFetch: fetchDocuments });
   });
   afterAll(async () => {
     await service.close();
@@ -261,6 +268,47 @@ describe('a client that is its own metadata document', () => {
     });
   });
 
+  test('is looked up again where its document no longer holds, or another instance has none of it', async () => {
+    const shared = { keys: service.keys, riders: service.riders, store: memoryAuthState() };
+    const fetching = { registration: false, metadataFetch: fetchDocuments };
+    const one = await startSignInService({ ...shared, ...fetching });
+    const two = await startSignInService({ ...shared, ...fetching, baseUrl: one.baseUrl });
+    const atTwo = (url: string) => url.replace(one.origin, `http://127.0.0.1:${portOf(two)}`);
+    const browser = new TestBrowser(one.origin);
+    const ask = async (url: string) => {
+      const response = await fetch(atTwo(url), { headers: { cookie: browser.cookieHeader(url) } });
+      return { status: response.status, page: await response.text() };
+    };
+    const first = await browser.open(authorizeUrl(one.origin, { client_id: id('/passing.json') }, newPkce()));
+    expect(await ask(first.url)).toMatchObject({ status: 200, page: expect.stringContaining('Passing app') });
+    const picked = await browser.post(first.url, { csrf: csrfOf(first.page), do: 'pick', rider: 'rider-ada' });
+    const { url } = await browser.follow(picked);
+    const third = await startSignInService({ ...shared, ...fetching, baseUrl: one.baseUrl });
+    expect(await ask(url)).toMatchObject({ status: 200, page: expect.stringContaining('Let Passing app read') });
+    const allowed = await browser.post(url, { csrf: csrfOf((await browser.open(url)).page), do: 'allow' });
+    expect((await browser.follow(allowed)).url).toContain('code=');
+    const name = async (instance: TestService) => {
+      const cookie = browser.cookieHeader(`${one.origin}/oauth/connected-apps`);
+      const response = await fetch(`http://127.0.0.1:${portOf(instance)}/oauth/connected-apps`, {
+        headers: { cookie },
+      });
+      return /<h2>(.*)<\/h2>/.exec(await response.text())?.[1];
+    };
+    expect(await name(two)).toBe('Passing app');
+    const again = await browser.open(authorizeUrl(one.origin, { client_id: id('/passing.json') }, newPkce()));
+    expect(again.page).toContain('Let Passing app read');
+    delete documents['/passing.json'];
+    const fourth = await startSignInService({ ...shared, ...fetching, baseUrl: one.baseUrl });
+    // Its document is gone: it can still be disconnected, and asks for nothing any more.
+    expect(await name(fourth)).toBe(id('/passing.json'));
+    const cookie = browser.cookieHeader(again.url);
+    const gone = await fetch(again.url.replace(one.origin, `http://127.0.0.1:${portOf(fourth)}`), {
+      headers: { cookie },
+    });
+    expect([gone.status, await gone.text()]).toEqual([400, expect.stringContaining('This app is not known here')]);
+    for (const instance of [one, two, third, fourth]) await instance.app.close();
+  });
+
   test.each([
     '/missing.json',
     '/other-id.json',
@@ -270,6 +318,7 @@ describe('a client that is its own metadata document', () => {
     '/list.json',
     '/huge.json',
     '/redirect.json',
+    '/text.json',
   ])('is refused for a document that is wrong: %s', async (path) => {
     const response = await fetch(authorizeUrl(service.origin, { client_id: id(path) }, newPkce()), {
       redirect: 'manual',

@@ -11,6 +11,7 @@ import { registerSignIn, type SignIn, type SignInDeps } from '../../api/sign-in/
 import type { RiderDirectory, SampleRider } from '../../api/sign-in/rider-directory.ts';
 import { serviceUrl } from '../../api/sign-in/service-url.ts';
 import { parseSigningKeys, type SigningKeys } from '../../api/sign-in/signing-keys.ts';
+import type { StateStore } from '../../api/sign-in/state-store.ts';
 import { createTokenChecker } from '../../api/sign-in/token-checker.ts';
 import { ViewCache } from '../../api/view-cache.ts';
 import { StoreAwayError, type ViewReader } from '../../api/view-reader.ts';
@@ -97,11 +98,18 @@ export type TestServiceOptions = Partial<SignInDeps> & {
   port?: number;
   /** Where Fastify listens. */
   host?: string;
+  trustProxy?: readonly string[];
 };
+
+/** State in memory whose clock stands still: a limit is reached within one window of time, whenever a test runs. */
+export function stateInOneWindow(): StateStore {
+  const standsMs = Date.now();
+  return memoryAuthState({ nowMs: () => standsMs });
+}
 
 /** Sign-in in the application as it is, but that a rider's own operations answer only whose token it was. */
 export async function startSignInService(options: TestServiceOptions = {}): Promise<TestService> {
-  const { port = (await freePorts(1))[0]!, host = '127.0.0.1', ...given } = options;
+  const { port = (await freePorts(1))[0]!, host = '127.0.0.1', trustProxy, ...given } = options;
   const log: string[] = [];
   const store = given.store ?? memoryAuthState();
   const deps: SignInDeps = {
@@ -127,6 +135,7 @@ export async function startSignInService(options: TestServiceOptions = {}): Prom
     ...parts,
     baseUrl: resource,
     cacheSeconds: 0,
+    ...(trustProxy !== undefined && { trustProxy }),
     checker: createTokenChecker({ issuer: origin, audience: resource, keys: deps.keys, erasures: deps.erasures }),
     openApi: { body: Buffer.from('{}'), etag: '"x"' },
     answerMine: async (operation, route, query, rider, headers) => {
