@@ -16,6 +16,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: needServers,
           testTimeout: 120_000,
+          hookTimeout: 120_000,
           // Files share a process and its modules: seven times as fast. So no test may leave a global changed.
           isolate: false,
         },
