@@ -141,6 +141,14 @@ export function isForPrograms(path: string): boolean {
   return path === paths.token || path === paths.revoke || path === paths.register || path === paths.jwks;
 }
 
+/** What Fastify refuses before a route sees it, such as a content type that is none; nothing of it is read. */
+export function refuseRequest(reply: FastifyReply, status: number): FastifyReply {
+  return reply
+    .code(status)
+    .headers({ ...noStore, Connection: 'close' })
+    .send({ error: 'invalid_request', error_description: 'the request can’t be read' });
+}
+
 /** A fault, as RFC 6749 has it for programs. */
 export function sendFault(reply: FastifyReply, away: boolean): FastifyReply {
   return reply

@@ -6,7 +6,7 @@ import { ownClients } from './clients.ts';
 import { addConnectedApps } from './connected-apps.ts';
 import { createCsrf } from './csrf.ts';
 import { documentFetch } from './document-fetch.ts';
-import { addEndpoints, isForPrograms, sendFault } from './endpoints.ts';
+import { addEndpoints, isForPrograms, refuseRequest, sendFault } from './endpoints.ts';
 import { errorPage, libraryTrouble } from './error-page.ts';
 import { grantsOf } from './grants.ts';
 import { addInteractions, type WhoSignsIn } from './interactions.ts';
@@ -144,11 +144,13 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
       const away = error instanceof StateStoreAwayError || status === 503 || (error as Error).name === 'StoreAwayError';
       // The path alone: queries hold codes.
       const path = request.raw.url!.split('?')[0]!;
-      logger.error({ err: error, path }, 'sign-in failed');
-      if (isForPrograms(path)) return sendFault(reply, away);
+      const refused = status < 500;
+      if (refused) logger.debug({ path, reason: (error as Error).message }, 'request refused');
+      else logger.error({ err: error, path }, 'sign-in failed');
+      if (isForPrograms(path)) return refused ? refuseRequest(reply, status) : sendFault(reply, away);
       return away
         ? pages.trouble(reply, 'away')
-        : pages.trouble(reply, libraryTrouble(status < 500 ? 'invalid_request' : 'server_error', status, false));
+        : pages.trouble(reply, libraryTrouble(refused ? 'invalid_request' : 'server_error', status, false));
     });
     addEndpoints(scope, { service, offers, mount, limits, pages, picker: who === 'picker' });
     addInteractions(scope, {

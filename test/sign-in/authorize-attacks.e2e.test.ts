@@ -127,6 +127,7 @@ describe('an authorization request', () => {
     for (const more of [
       { scope: '' },
       { scope: ' ' },
+      { scope: 'read offline_access' },
       { resource: service.baseUrl },
       { resource: `${service.baseUrl}/` },
     ] as Record<string, string>[]) {

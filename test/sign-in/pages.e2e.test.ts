@@ -147,6 +147,8 @@ describe('a form', () => {
     ['is no UTF-8', 'do=%ff%fe', 'application/x-www-form-urlencoded', 400],
     ['is JSON', '{"do":"allow"}', 'application/json', 415],
     ['is a file', '--x\r\n', 'multipart/form-data; boundary=x', 415],
+    ['has a type that is none', 'a=b', 'form', 415],
+    ['has two types', 'a=b', 'text/plain, application/json', 415],
   ])('that %s is refused', async (_, body, type, status) => {
     const { browser, url } = await consent();
     const cookie = browser.cookieHeader(url);

@@ -131,6 +131,7 @@ describe('dynamic registration', () => {
       ['null', 'application/json', 400],
       ['', 'application/json', 400],
       ['a=b', 'application/x-www-form-urlencoded', 415],
+      ['{}', 'json', 415],
       [JSON.stringify({ client_name: 'x'.repeat(20_000) }), 'application/json', 413],
     ] as const)
       expect(await post(origin, body, type)).toMatchObject({ status, body: { error: 'invalid_request' } });
