@@ -92,7 +92,8 @@ export class ArchivePartitionReader {
       this.#warnOfRest(open.file.path, open.pos, restBytes);
       return false;
     }
-    if (restBytes > 0) {
+    // Below nothing: it has been cut off, as whoever copies it anew does first.
+    if (restBytes !== 0) {
       await this.#refuseCutOff(open.file.path, open.pos, 'a block');
       return false;
     }
