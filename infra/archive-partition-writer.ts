@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import type { Type } from 'avsc';
 import { archivedSchemas, archivedTypes } from '../schemas/avro-types.ts';
 import { type AnyRecord, defaultTopicPrefix, type TopicName } from '../schemas/records.ts';
@@ -7,6 +7,7 @@ import { ArchiveError, type ArchiveFile, archiveFilePath, archiveFolder, filesBy
 import type { ContainerCodec } from './avro-container.ts';
 import { type ContainerContent, readContainer } from './container-content.ts';
 import { ContainerWriter } from './container-writer.ts';
+import { makeFolder } from './make-folder.ts';
 
 export interface ArchiveWriterOptions {
   dir: string;
@@ -59,7 +60,7 @@ export class ArchivePartitionWriter {
     this.#type = archivedTypes[topic];
     this.#schemaText = JSON.stringify(archivedSchemas[topic]);
     this.#block = Buffer.allocUnsafe(this.#blockBytes);
-    mkdirSync(this.#folder, { recursive: true });
+    makeFolder(this.#folder, 'the archive');
     this.#goOn(filesByPartition(this.#folder, readdirSync(this.#folder))[partition] ?? []);
   }
 

@@ -1,10 +1,11 @@
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import type { Reject, RejectSink } from '../projector/event-log.ts';
 import { rejectedSchema, rejectedType } from '../schemas/avro-types.ts';
 import { archiveFilePath } from './archive-files.ts';
 import { archiveRejected, type RejectedPlace, rejectedFiles, rejectedFolders } from './archive-rejected.ts';
 import { readContainer } from './container-content.ts';
 import { ContainerWriter } from './container-writer.ts';
+import { makeFolder } from './make-folder.ts';
 import { OffsetSet } from './offset-set.ts';
 
 export interface ArchiveRejectSinkOptions extends RejectedPlace {
@@ -83,7 +84,7 @@ function openWriter(folders: string[], count: number, log: ArchiveRejectSinkOpti
 /** `known`: how many bad records there are, by which a new file is named. */
 function openIn(folder: string, known: number): ContainerWriter {
   let count = known;
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder, 'bad records');
   const schemaText = JSON.stringify(rejectedSchema);
   const last = rejectedFiles(folder).at(-1);
   const content = last === undefined ? null : readContainer(last);

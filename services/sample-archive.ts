@@ -1,6 +1,7 @@
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { archiveWriter } from '../infra/archive-writer.ts';
+import { makeFolder } from '../infra/make-folder.ts';
 import { dayText, parseDay } from '../schemas/days.ts';
 import { defaultTopicPrefix } from '../schemas/records.ts';
 import { generatorVersion, simulation } from './simulate/simulation.ts';
@@ -30,7 +31,7 @@ const unfinishedPrefix = 'sample-unfinished-';
  */
 export async function ensureSampleArchive({ dataDir, now }: { dataDir: string; now: number }): Promise<SampleArchive> {
   const today = Math.floor(now / dayMs);
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(dataDir, 'DATA_DIR', 0o700);
   return (await recentSample(dataDir, today)) ?? (await makeSample(dataDir, today));
 }
 

@@ -1,7 +1,8 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
+import { link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseSigningKeys, type SigningKeys } from '../api/sign-in/signing-keys.ts';
+import { makeFolder } from '../infra/make-folder.ts';
 
 export interface KeySource {
   /** OAUTH_KEYS: a JSON Web Key Set. */
@@ -57,7 +58,7 @@ async function readOrMake(path: string, make: () => string): Promise<string> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path), 'DATA_DIR', 0o700);
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   await writeFile(draft, make(), { mode: 0o600, flag: 'wx' });
   try {
