@@ -26,6 +26,11 @@ describe('a record', () => {
     );
   });
 
+  it('that takes back a relation of a rider to themself is good: a tombstone relates nobody', () => {
+    expect(badRecord('relations', 'r1/r1', null)).toBeNull();
+    expect(badness({ topic: 'relations', key: 'r1/r1', value: null } as Parameters<typeof badness>[0])).toBeNull();
+  });
+
   it('is set aside for a reason out of a small set, which holds nothing of the record', () => {
     const reasons = new Set<string>();
     fc.assert(

@@ -61,8 +61,9 @@ export function badness({ topic, key, value }: LoggedRecord): string | null {
   const parts = key.split('/');
   if (parts.length !== keyPatterns[topic].length) return 'key off its pattern';
   if (!parts.every((part, i) => isWellFormed(part, keyPatterns[topic][i]!))) return 'key off its pattern';
-  if (topic === 'relations' && parts[0] === parts[1]) return 'a rider related to themself';
+  // A tombstone relates nobody: it is how upstream takes such a record back.
   if (value === null) return null;
+  if (topic === 'relations' && parts[0] === parts[1]) return 'a rider related to themself';
   if (topic === 'nights' || topic === 'attendance') {
     const { day } = value as Night | Attendance;
     if (day < firstDay || day > lastDay) return 'day outside years 0001 to 9999';
