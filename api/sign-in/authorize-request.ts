@@ -1,5 +1,5 @@
+import { readScope } from './access-token-terms.ts';
 import { canonicalResource, type ServiceUrl } from './service-url.ts';
-import { readScope } from './token-checker.ts';
 
 /**
  * The query of an authorization request as the library should see it. A request without scope gets `read`: the library

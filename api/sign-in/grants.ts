@@ -1,10 +1,10 @@
 import type { Grant, Interaction, Provider } from 'oidc-provider';
+import { readScope } from './access-token-terms.ts';
 import { clientName, findClient } from './client-words.ts';
 import type { ConnectedApp } from './connected-apps-page.ts';
 import type { RecentErasures } from './recent-erasures.ts';
 import type { ServiceUrl } from './service-url.ts';
 import type { OwnedEntry, StateStore } from './state-store.ts';
-import { readScope } from './token-checker.ts';
 
 /** What riders have allowed apps. */
 export interface Grants {

@@ -1,4 +1,4 @@
-import { accessTokenSeconds } from './sample-token.ts';
+import { accessTokenSeconds } from './access-token-terms.ts';
 
 /** How long things live, in seconds. */
 export interface Lifetimes {

@@ -1,5 +1,5 @@
+import { readScope } from './access-token-terms.ts';
 import type { ServiceUrl } from './service-url.ts';
-import { readScope } from './token-checker.ts';
 
 /** Paths of the authorization server, on the service's own origin. */
 export const paths = {

@@ -1,4 +1,5 @@
 import { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import { readScope } from './access-token-terms.ts';
 import { type ClientMetadata, clientProblem } from './client-policy.ts';
 import { connectedAppsClientId } from './clients.ts';
 import { allowRead } from './grants.ts';
@@ -9,7 +10,6 @@ import type { RiderDirectory } from './rider-directory.ts';
 import type { ServiceUrl } from './service-url.ts';
 import type { SigningKeys } from './signing-keys.ts';
 import type { StateStore } from './state-store.ts';
-import { readScope } from './token-checker.ts';
 
 export interface ProviderOptions {
   service: ServiceUrl;

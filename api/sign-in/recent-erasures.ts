@@ -1,4 +1,4 @@
-import { accessTokenSeconds } from './sample-token.ts';
+import { accessTokenSeconds } from './access-token-terms.ts';
 import type { StateStore } from './state-store.ts';
 
 export interface RecentErasuresOptions {

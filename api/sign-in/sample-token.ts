@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
+import { accessTokenSeconds, readScope } from './access-token-terms.ts';
 import { privateKeyOf, type SigningKeys } from './signing-keys.ts';
-import { readScope } from './token-checker.ts';
 
 export interface SampleTokenOptions {
   /** Rider id. */
@@ -16,9 +16,6 @@ export interface SampleTokenOptions {
   lifetimeSeconds?: number;
   nowMs?: () => number;
 }
-
-/** Seconds that an access token lives. */
-export const accessTokenSeconds = 600;
 
 /**
  * An access token for a rider, as the token endpoint would issue it (RFC 9068), without signing in: for the first

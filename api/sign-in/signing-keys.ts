@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose';
 import { z } from 'zod';
 
@@ -30,6 +30,7 @@ const keyShape = z.object({
   alg: z.literal('ES256', 'must be "ES256"').optional(),
   use: z.literal('sig', 'must be "sig"').optional(),
 });
+const probe = Buffer.from('signed and verified to see whether a key is one pair');
 const setShape = z.object({ keys: z.array(z.unknown()).min(1, 'is empty: it needs at least one key') });
 
 /**
@@ -64,8 +65,10 @@ export async function parseSigningKeys(text: string, where: string): Promise<Sig
     if (keys.some((other) => other.kid === key.kid))
       throw new Error(`Cannot read ${where}: key ${i + 1}: its kid is that of an earlier key; each needs its own`);
     try {
-      publicKeyOf(key);
-      if (d !== undefined) privateKeyOf(key);
+      const publicKey = publicKeyOf(key);
+      // Of another pair, it would sign tokens that nobody takes: Node does not look.
+      if (d !== undefined && !verify('sha256', probe, publicKey, sign('sha256', probe, privateKeyOf(key))))
+        throw new Error('not a pair');
     } catch {
       throw new Error(`Cannot read ${where}: key ${i + 1}: x, y and d are not a key on P-256`);
     }

@@ -1,11 +1,9 @@
 import { hash, type KeyObject } from 'node:crypto';
 import { jwtVerify } from 'jose';
 import type { TokenChecker, TokenSubject } from '../access-token.ts';
+import { readScope } from './access-token-terms.ts';
 import type { RecentErasures } from './recent-erasures.ts';
 import { publicKeyOf, type SigningKey } from './signing-keys.ts';
-
-/** The one scope there is (INTERFACE, Authentication). */
-export const readScope = 'read';
 
 export interface TokenCheckerOptions {
   /** Origin of BASE_URL. */
