@@ -16,7 +16,13 @@ export interface KeySource {
  * readable by its owner alone. Throws naming the file where it can't be read or isn't a key set.
  */
 export async function loadSigningKeys({ file, dataDir }: KeySource): Promise<SigningKeys> {
-  if (file !== undefined) return await parseSigningKeys(await readNamed(file, 'OAUTH_KEYS'), `OAUTH_KEYS ${file}`);
+  if (file !== undefined) {
+    const keys = await parseSigningKeys(await readNamed(file, 'OAUTH_KEYS'), `OAUTH_KEYS ${file}`);
+    // Found out at the first token otherwise, when its code is used up.
+    if (keys[0].d === undefined)
+      throw new Error(`Cannot use OAUTH_KEYS ${file}: key 1 has no private part, "d"; the first key signs`);
+    return keys;
+  }
   const path = join(dataDir, 'oauth-keys.json');
   const text = await readOrMake(path, () => {
     const { kty, crv, x, y, d } = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({

@@ -37,6 +37,13 @@ describe('signing keys', () => {
     ['an RSA key', () => '{"keys": [{"kty": "RSA"}]}', /key 1: "kty" must be "EC"/],
     ['another curve', (key) => JSON.stringify({ keys: [{ ...key, crv: 'P-384' }] }), /key 1: "crv" must be "P-256"/],
     ['a point off the curve', (key) => JSON.stringify({ keys: [{ ...key, x: key.y, y: key.x }] }), /key 1: .*P-256/],
+    ['a public key first', ({ d, ...key }) => JSON.stringify({ keys: [key] }), /key 1 has no private part/],
+    [
+      'the private part of another key',
+      (key) =>
+        JSON.stringify({ keys: [{ ...key, d: `${String(key.d)[0] === 'A' ? 'B' : 'A'}${String(key.d).slice(1)}` }] }),
+      /key 1: .*not a key on P-256/,
+    ],
     ['one kid twice', (key) => JSON.stringify({ keys: [key, key] }), /key 2: its kid/],
   ];
   test.each(bad)('from a file with %s: the error names the file and the entry', async (_, text, message) => {
