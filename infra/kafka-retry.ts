@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { hintOf, refusalOf } from './kafka-refusal.ts';
 
 /** The part of a logger that is used here; a pino logger is one. */
 export interface KafkaLog {
@@ -28,14 +29,13 @@ export class Backoff {
     this.#signal = signal;
   }
 
-  /** Resolves when it is time to try again. Throws where that makes no sense: aborted, or wrong credentials. */
+  /** Resolves when it is time to try again. Throws where that makes no sense: aborted, or refused. */
   async failed(error: unknown): Promise<void> {
     this.#signal.throwIfAborted();
-    if (isWrongCredentials(error)) {
-      const settings = 'KAFKA_SASL_MECHANISM, KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD';
-      throw new Error(`${this.#what}: ${this.#who} refuses the credentials; check ${settings}`, { cause: error });
-    }
-    if (this.#failures % reportEvery === 0) this.#log.warn(`${this.#what}: ${describe(error)}; trying again`);
+    const refusal = refusalOf(error, this.#who);
+    if (refusal) throw new Error(`${this.#what}: ${refusal}`, { cause: error });
+    if (this.#failures % reportEvery === 0)
+      this.#log.warn(`${this.#what}: ${describe(error)}${hintOf(error)}; trying again`);
     const delayMs = Math.min(delayMinMs * 2 ** this.#failures++, delayMaxMs);
     await sleep(delayMs, undefined, { signal: this.#signal });
   }
@@ -48,7 +48,7 @@ export class Backoff {
 
 /**
  * Tries until it succeeds: Kafka comes back, and nothing is better than waiting for it. Throws what `isFatal` says is
- * no matter of waiting, wrong credentials, and the signal's reason.
+ * no matter of waiting, what Kafka refuses for good (`refusalOf`), and the signal's reason.
  */
 export async function retry<T>(
   what: string,
@@ -67,16 +67,6 @@ export async function retry<T>(
       await backoff.failed(error);
     }
   }
-}
-
-const refusals = new Set(['SASL_AUTHENTICATION_FAILED', 'UNSUPPORTED_SASL_MECHANISM']);
-
-/** Asked of everything behind an error: the client wraps it, and wraps a connection lost while signing in alike. */
-function isWrongCredentials(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  if (refusals.has((error as { apiId?: string }).apiId ?? '')) return true;
-  const behind = error instanceof AggregateError ? [...error.errors, error.cause] : [error.cause];
-  return behind.some(isWrongCredentials);
 }
 
 /** The innermost messages of an error, in one line. */

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { needCommand } from './debian-packages.ts';
 import { freePorts } from './free-port.ts';
 import { kafkaJars } from './kafka-jars.ts';
+import { type KafkaListener, type KafkaUser, listenerSettings, scramUser } from './kafka-listeners.ts';
 import { type LocalProcess, startLocalProcess } from './local-process.ts';
 import { untilAnswers } from './until-answers.ts';
 
@@ -15,6 +16,10 @@ const run = promisify(execFile);
 export interface KafkaBroker {
   /** `127.0.0.1:<port>`, as KAFKA_BROKERS takes it. */
   brokers: string;
+  /** The same with TLS alone, where it was started with a certificate. */
+  tlsBrokers: string;
+  /** The same with credentials alone, where it was started with a user and a certificate. */
+  saslBrokers: string;
   pid: number;
   /** SIGKILL, as a crash: port and data stay, for `start`. */
   kill(): Promise<void>;
@@ -24,24 +29,31 @@ export interface KafkaBroker {
   stop(): Promise<void>;
 }
 
-export interface KafkaUser {
-  username: string;
-  password: string;
-}
-
 // A small heap and the fast compiler alone: it starts in half the time, and tests need no more.
 const javaOptions = ['-Xms128m', '-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-XX:-UsePerfData'];
 const quiet = ['-Dorg.slf4j.simpleLogger.defaultLogLevel=warn'];
 
-/**
- * One Kafka broker (KRaft) on this machine, from Apache's jars, with its data in a temporary folder. With `user` its
- * clients have to sign in by SASL PLAIN.
- */
-export async function startKafkaBroker({ user }: { user?: KafkaUser } = {}): Promise<KafkaBroker> {
+export interface KafkaBrokerOptions {
+  /** Clients have to sign in as this one, by SASL PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512. */
+  user?: KafkaUser;
+  /** Clients have to use TLS; key (PKCS #8) and certificate as PEM. */
+  tls?: { key: string; cert: string };
+}
+
+/** One Kafka broker (KRaft) on this machine, from Apache's jars, with its data in a temporary folder. */
+export async function startKafkaBroker({ user, tls }: KafkaBrokerOptions = {}): Promise<KafkaBroker> {
   await needCommand('java', 'default-jre-headless');
   const jars = `${await kafkaJars()}/*`;
   const folder = await mkdtemp(join(tmpdir(), 'ride-calendar-kafka-'));
-  const [port, controllerPort] = (await freePorts(2)) as [number, number];
+  const ports = await freePorts(5);
+  const [port, controllerPort, tlsPort, saslPort, ownPort] = ports as [number, number, number, number, number];
+  const listeners: KafkaListener[] = [
+    ...(user || tls ? [{ name: 'CLIENTS', port, sasl: user !== undefined, tls: tls !== undefined }] : []),
+    ...(tls ? [{ name: 'TLS', port: tlsPort, sasl: false, tls: true }] : []),
+    ...(user && tls ? [{ name: 'SASL', port: saslPort, sasl: true, tls: false }] : []),
+    // The broker connects to itself by the last one.
+    { name: 'PLAINTEXT', port: user || tls ? ownPort : port, sasl: false, tls: false },
+  ];
   const settings = join(folder, 'server.properties');
   let server: LocalProcess;
   const start = async () => {
@@ -50,10 +62,21 @@ export async function startKafkaBroker({ user }: { user?: KafkaUser } = {}): Pro
     await untilAnswers('the Kafka broker', port, server, 60_000);
   };
   try {
-    await writeFile(settings, properties(port, controllerPort, join(folder, 'data')) + (user ? signIn(user) : ''));
+    const pem = join(folder, 'server.pem');
+    if (tls) await writeFile(pem, tls.key + tls.cert, { mode: 0o600 });
+    const listening = listenerSettings(listeners, { controllerPort, user, pem: tls && pem });
+    await writeFile(settings, properties(controllerPort, join(folder, 'data')) + listening, { mode: 0o600 });
     // 16 bytes; the first is 0, so that the text does not begin with a dash, which is taken for an option.
     const clusterId = Buffer.concat([Buffer.alloc(1), randomBytes(15)]).toString('base64url');
-    const format = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', settings];
+    const format = [
+      'kafka.tools.StorageTool',
+      'format',
+      '-t',
+      clusterId,
+      '-c',
+      settings,
+      ...(user ? scramUser(user) : []),
+    ];
     await run('java', [...javaOptions, ...quiet, '-cp', jars, ...format]);
     await start();
   } catch (error) {
@@ -62,6 +85,8 @@ export async function startKafkaBroker({ user }: { user?: KafkaUser } = {}): Pro
   }
   return {
     brokers: `127.0.0.1:${port}`,
+    tlsBrokers: tls ? `127.0.0.1:${tlsPort}` : '',
+    saslBrokers: user && tls ? `127.0.0.1:${saslPort}` : '',
     get pid() {
       return server.pid;
     },
@@ -75,15 +100,11 @@ export async function startKafkaBroker({ user }: { user?: KafkaUser } = {}): Pro
   };
 }
 
-const properties = (port: number, controllerPort: number, dataFolder: string) => `
+const properties = (controllerPort: number, dataFolder: string) => `
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:${controllerPort}
 controller.listener.names=CONTROLLER
-listeners=PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}
-advertised.listeners=PLAINTEXT://127.0.0.1:${port}
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
-inter.broker.listener.name=PLAINTEXT
 log.dirs=${dataFolder}
 auto.create.topics.enable=false
 num.partitions=1
@@ -105,13 +126,4 @@ num.io.threads=2
 num.network.threads=2
 background.threads=2
 num.recovery.threads.per.data.dir=1
-`;
-
-// Of a setting given twice the last counts.
-const signIn = ({ username, password }: KafkaUser) => `
-listener.security.protocol.map=PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
-sasl.enabled.mechanisms=PLAIN
-sasl.mechanism.inter.broker.protocol=PLAIN
-listener.name.plaintext.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required \\
-  username="${username}" password="${password}" user_${username}="${password}";
 `;

@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs from 'kafkajs';
 import { describe, expect, test, vi } from 'vitest';
-import { kafkaPublisher } from '../../infra/kafka-publisher.ts';
-import { ensureTopics } from '../../infra/kafka-topics.ts';
 import { startKafkaBroker } from '../../infra/local/kafka-broker.ts';
 import { SchemaRegistryAwayError } from '../../infra/schema-registry.ts';
 import { LogTruncatedError, MissingTopicsError, PartitionsChangedError } from '../../projector/event-log.ts';
@@ -256,29 +254,6 @@ describe('faults', () => {
     expect((await eventLog.bounds()).metros).toEqual([{ low: 2, end: 3 }]);
     await expect(kafka.follow(eventLog, positionAt(1)).done).rejects.toThrow(LogTruncatedError);
     await expect(kafka.follow(eventLog, { ...positionAt(1), metros: [4] }).done).rejects.toThrow(LogTruncatedError);
-  });
-});
-
-describe('signing in', () => {
-  test('works with the right credentials, to read and to write; wrong ones are said to be wrong, without them', async () => {
-    const user = { username: 'rider', password: 'tyre-7' };
-    const broker = await startKafkaBroker({ user });
-    const connectionOf = (password: string) => ({ mechanism: 'plain' as const, username: user.username, password });
-    await using kafka = new TestKafka(broker.brokers, connectionOf(user.password));
-    await ensureTopics(kafka.options);
-    await kafka.sendMetros(['aa']);
-    expect((await kafka.eventLog().bounds()).metros).toEqual([{ low: 0, end: 1 }]);
-    await using stranger = new TestKafka(broker.brokers, connectionOf('pump-8'));
-    const refused = await stranger
-      .eventLog()
-      .bounds()
-      .catch((error) => error);
-    expect(refused.message).toContain('refuses the credentials; check KAFKA_SASL_MECHANISM');
-    const publisher = kafkaPublisher(stranger.options);
-    await expect(publisher.publish('metros', [])).rejects.toThrow('refuses the credentials');
-    expect([refused.message, ...stranger.log.lines].join()).not.toContain('pump-8');
-    await publisher.close();
-    await broker.stop();
   });
 });
 

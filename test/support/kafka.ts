@@ -35,8 +35,9 @@ export class TestKafka implements AsyncDisposable {
   readonly #opened: { close(): Promise<void> }[] = [];
   readonly #admin: Admin;
 
-  constructor(brokers = kafkaBrokers(), sasl: KafkaConnection['sasl'] = null) {
-    this.connection = { brokers: brokers.split(','), ssl: false, sasl };
+  /** The run's Kafka, or another one: its brokers, or all that it takes to connect. */
+  constructor(kafka: string | KafkaConnection = kafkaBrokers()) {
+    this.connection = typeof kafka === 'string' ? { brokers: kafka.split(','), ssl: false, sasl: null } : kafka;
     this.client = kafkaJs(this.connection, this.log);
     this.#admin = this.client.admin();
   }

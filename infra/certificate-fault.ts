@@ -1,0 +1,24 @@
+import { errorsBehind } from './errors-behind.ts';
+
+const unknownAuthority = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+/**
+ * Why a server's certificate was not taken and what to do, in words that go on from "Cannot …: "; null for any other
+ * error. No waiting mends it: Node reads which authorities it trusts at its start. `setting` names the server.
+ */
+export function certificateFault(error: unknown, server: string, setting: string): string | null {
+  for (const one of errorsBehind(error)) {
+    const { code } = one as NodeJS.ErrnoException;
+    if (unknownAuthority.has(code ?? ''))
+      return `${server}'s certificate is not trusted (${code}); name a PEM file with its authority's in NODE_EXTRA_CA_CERTS`;
+    if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+      return `${server}'s certificate is for another name; in ${setting}, and where servers announce themselves, use names that stand in it`;
+  }
+  return null;
+}

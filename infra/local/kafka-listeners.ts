@@ -1,0 +1,48 @@
+export interface KafkaUser {
+  username: string;
+  password: string;
+}
+
+/** Where a broker of ours listens on 127.0.0.1, and what it asks of whoever connects. */
+export interface KafkaListener {
+  name: string;
+  port: number;
+  sasl: boolean;
+  tls: boolean;
+}
+
+export interface ListenerOptions {
+  controllerPort: number;
+  user: KafkaUser | undefined;
+  /** File with key and certificate. */
+  pem: string | undefined;
+}
+
+/** Listeners as a broker's settings. It connects to itself by the last one. */
+export function listenerSettings(listeners: readonly KafkaListener[], options: ListenerOptions): string {
+  const { controllerPort, user, pem } = options;
+  const addresses = listeners.map(({ name, port }) => `${name}://127.0.0.1:${port}`);
+  const protocols = listeners.map(
+    ({ name, sasl, tls }) => `${name}:${sasl ? 'SASL_' : ''}${tls ? 'SSL' : 'PLAINTEXT'}`,
+  );
+  return `
+listeners=${addresses.join(',')},CONTROLLER://127.0.0.1:${controllerPort}
+advertised.listeners=${addresses.join(',')}
+listener.security.protocol.map=${protocols.join(',')},CONTROLLER:PLAINTEXT
+inter.broker.listener.name=${listeners.at(-1)!.name}
+${pem ? `ssl.keystore.type=PEM\nssl.keystore.location=${pem}` : ''}
+${user ? listeners.flatMap(({ name, sasl }) => (sasl ? [signIn(name.toLowerCase(), user)] : [])).join('') : ''}`;
+}
+
+/** What formatting a broker's folder is told of a user who signs in by SCRAM. */
+export const scramUser = ({ username, password }: KafkaUser): string[] =>
+  [256, 512].flatMap((bits) => ['--add-scram', `SCRAM-SHA-${bits}=[name=${username},password=${password}]`]);
+
+const signIn = (listener: string, { username, password }: KafkaUser): string => `
+sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512
+listener.name.${listener}.plain.sasl.jaas.config=${module}.plain.PlainLoginModule required user_${username}="${password}";
+listener.name.${listener}.scram-sha-256.sasl.jaas.config=${module}.scram.ScramLoginModule required;
+listener.name.${listener}.scram-sha-512.sasl.jaas.config=${module}.scram.ScramLoginModule required;
+`;
+
+const module = 'org.apache.kafka.common.security';
