@@ -8,6 +8,8 @@ export interface Trouble {
   text: string;
   /** Never anything that came with the request. */
   code?: string;
+  /** Where the rider can go on without their app. */
+  again?: string;
 }
 
 export const troubles = {
@@ -44,7 +46,7 @@ export const troubles = {
   upstreamRefused: {
     status: 403,
     title: 'The sign-in was not finished',
-    text: 'The ride account’s own sign-in was cancelled or refused. Go back to your app and start again.',
+    text: 'The ride account’s own sign-in was cancelled or refused. Try again, or go back to your app.',
     code: 'upstream_refused',
   },
   wrongHost: {
@@ -85,10 +87,11 @@ export function libraryTrouble(code: string, status: number, expired: boolean): 
   return { status, ...words, code };
 }
 
-export function errorPage({ title, text, code }: Trouble): Page {
+export function errorPage({ title, text, code, again }: Trouble): Page {
   return {
     title,
     body: html`<p>${text}</p>
+${again === undefined ? null : html`<p class="actions"><a class="button" href="${again}">Try again</a></p>`}
 ${code === undefined ? null : html`<p class="soft">Error code: <code>${code}</code></p>`}`,
   };
 }
@@ -97,7 +100,7 @@ ${code === undefined ? null : html`<p class="soft">Error code: <code>${code}</co
 export function noRiderPage(retry: string, providerHost: string): Page {
   return {
     title: 'There is no rider for this account',
-    body: html`<p>You signed in at ${providerHost}, but that account has no rider in the ride calendar. A rider who was made only minutes ago may still be on the way.</p>
+    body: html`<p>You signed in at ${providerHost}, but that account has no rider in the ride calendar. A rider who was made only minutes ago may still be on the way. If you have no other account, go back to your app.</p>
 <p class="actions"><a class="button" href="${retry}">Use another account</a></p>
 <p class="soft">Error code: <code>no_such_rider</code></p>`,
   };

@@ -47,6 +47,7 @@ label { display: block; font-weight: 600; margin-bottom: 0.35rem; }
 .actions { display: flex; flex-wrap: wrap; gap: 0.75rem; margin: 1.5rem 0 0; }
 .actions > button, .actions > .button { flex: 1 1 9rem; }
 .actions + p { margin-top: 1rem; }
+form + form { margin-top: 1.5rem; }
 main > :last-child, form > :last-child { margin-bottom: 0; }
 .riders { list-style: none; padding: 0; display: grid; gap: 0.5rem; }
 .riders li { margin: 0; }

@@ -2,7 +2,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Provider } from 'oidc-provider';
 import { refuseOthers } from './endpoints.ts';
-import { noRiderPage } from './error-page.ts';
+import { noRiderPage, type Trouble, troubles } from './error-page.ts';
 import { finishLogin } from './interactions.ts';
 import type { LibraryMount } from './library-mount.ts';
 import type { Lifetimes } from './lifetimes.ts';
@@ -10,7 +10,7 @@ import { paths } from './metadata.ts';
 import type { PageSender } from './page-sender.ts';
 import type { RiderDirectory } from './rider-directory.ts';
 import type { ServiceUrl } from './service-url.ts';
-import type { StateStore } from './state-store.ts';
+import { type StateStore, StateStoreAwayError } from './state-store.ts';
 import {
   newAttempt,
   type UpstreamAttempt,
@@ -78,12 +78,18 @@ export function addUpstreamRoutes(app: FastifyInstance, options: UpstreamRouteOp
     if (!kept || !sameBrowser(browserOf(request, cookie), kept.browser)) return pages.trouble(reply, 'expired');
     const interaction = await provider.Interaction.find(kept.interaction);
     if (!interaction) return pages.trouble(reply, 'expired');
-    const rider = await upstream.finish(callback, kept);
-    if (!riderId.test(rider) || !(await riders.exists(rider))) {
-      const again = `${paths.signIn}/${interaction.uid}/start?other=1`;
-      return pages.page(reply, noRiderPage(again, upstream.providerHost), 403);
+    const again = `${paths.signIn}/${interaction.uid}`;
+    try {
+      const rider = await upstream.finish(callback, kept);
+      return riderId.test(rider) && (await riders.exists(rider))
+        ? reply.redirect(await finishLogin(provider, interaction, rider), 303)
+        : pages.page(reply, noRiderPage(`${again}/start?other=1`, upstream.providerHost), 403);
+    } catch (error) {
+      // This address is used up, the sign-in that it belongs to is not.
+      const trouble = callbackTrouble(error, options.log);
+      if (trouble === null) throw error;
+      return pages.trouble(reply, { ...trouble, again });
     }
-    return reply.redirect(await finishLogin(provider, interaction, rider), 303);
   });
 
   refuseOthers(app, `${paths.signIn}/:uid/start`, 'GET', false);
@@ -92,16 +98,29 @@ export function addUpstreamRoutes(app: FastifyInstance, options: UpstreamRouteOp
 
 /** What a fault of the riders' provider is answered with; null for any other fault. */
 export function upstreamTrouble(error: unknown, pages: PageSender, reply: FastifyReply, log: FastifyBaseLogger) {
+  const trouble = troubleOf(error, log);
+  return trouble && pages.trouble(reply, trouble);
+}
+
+function troubleOf(error: unknown, log: FastifyBaseLogger): Trouble | null {
   if (error instanceof UpstreamAwayError) {
     log.error({ err: error }, 'the riders’ sign-in can’t be reached');
-    return pages.trouble(reply, 'upstreamAway');
+    return troubles.upstreamAway;
   }
   if (error instanceof UpstreamRefusedError) {
     const cause = error.cause as { code?: string; error?: string };
     log.warn({ reason: cause.error ?? cause.code ?? 'unknown' }, error.message);
-    return pages.trouble(reply, 'upstreamRefused');
+    return troubles.upstreamRefused;
   }
   return null;
+}
+
+/** As above, and where what this service itself rests on is away. */
+function callbackTrouble(error: unknown, log: FastifyBaseLogger): Trouble | null {
+  const away = error instanceof StateStoreAwayError || (error as { statusCode?: number }).statusCode === 503;
+  if (!away) return troubleOf(error, log);
+  log.error({ err: error }, 'sign-in failed');
+  return troubles.away;
 }
 
 function browserOf(request: FastifyRequest, cookie: string): string | undefined {

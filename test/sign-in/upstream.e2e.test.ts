@@ -30,6 +30,8 @@ afterAll(async () => {
   await upstream.stop();
 });
 
+const tryAgain = (page: string): string => origin + /href="([^"]+)">Try again/.exec(page)![1]!;
+
 /** As far as the provider's door: where the browser is sent from the service's sign-in page. */
 async function toTheDoor(browser: TestBrowser, more: Record<string, string> = {}, pkce = newPkce()) {
   const at = await browser.open(authorizeUrl(origin, client, pkce, more));
@@ -97,6 +99,22 @@ describe('a rider who signs in at the ride-management system', () => {
     const query = new URLSearchParams({ error: 'access_denied', state, iss: upstream.issuer });
     const back = await browser.open(`${origin}/oauth/sign-in-callback?${query}`);
     expect([back.response.status, back.page]).toEqual([403, expect.stringContaining('cancelled or refused')]);
+    expect((await browser.open(tryAgain(back.page))).page).toContain('Continue to');
+  });
+
+  test('while it is not known who exists is told so, and goes on where they were', async () => {
+    const browser = new TestBrowser(origin);
+    const { door } = await toTheDoor(browser);
+    const back = await upstream.signIn(door.href, 'rider-ada');
+    service.riders.away = true;
+    const away = await browser.open(back);
+    service.riders.away = false;
+    expect([away.response.status, away.page]).toEqual([503, expect.stringContaining('not available right now')]);
+    expect((await browser.open(back)).page).toContain('interaction_expired');
+    const again = await browser.open(tryAgain(away.page));
+    const sent = await browser.get(/href="([^"]+\/start)"/.exec(again.page)![1]!);
+    const consent = await browser.open(await upstream.signIn(sent.headers.get('location')!, 'rider-ada'));
+    expect(consent.page).toContain('Ada Lovelace');
   });
 });
 
@@ -203,6 +221,7 @@ test('a ride-management system that is away is said to be, and used again when i
   const back = await own.upstream.signIn(sent.headers.get('location')!, 'rider-ada');
   await own.upstream.stop();
   const lost = await browser.get(back);
+  expect(await lost.text()).toContain(`href="${new URL(at.url).pathname}">Try again`);
   expect([lost.status, own.service.log.join('').includes(new URL(back).searchParams.get('code')!)]).toEqual([
     502,
     false,
