@@ -84,7 +84,7 @@ export function addInteractions(app: FastifyInstance, options: InteractionOption
     };
     switch (`${interaction.prompt.name} ${form.get('do')}`) {
       case 'login pick':
-        return await pick(options, interaction, form.get('rider') ?? '', reply);
+        return await pick(options, interaction, form.get('rider') ?? '', request, reply);
       case 'login cancel':
       case 'consent deny':
         return await finish({ error: 'access_denied', error_description: 'the rider said no' });
@@ -115,22 +115,34 @@ async function askWho(options: InteractionOptions, interaction: Interaction, rep
   return pages.page(reply, upstreamPage(form, `${form.action}/start`, who.upstream.providerHost), 200, targets);
 }
 
-async function pick(options: InteractionOptions, interaction: Interaction, rider: string, reply: FastifyReply) {
+async function pick(
+  options: InteractionOptions,
+  interaction: Interaction,
+  rider: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
   if (options.who !== 'picker') return options.pages.trouble(reply, 'forged');
   if (!riderId.test(rider) || !(await options.riders.exists(rider)))
     return await askWho(options, interaction, reply, 'There is no such rider. Pick one, or check the id.');
-  return reply.redirect(await finishLogin(options.provider, interaction, rider), 303);
+  return reply.redirect(await finishLogin(options, interaction, rider, request, reply), 303);
 }
 
 /**
- * Records who signed in, and says where the browser goes on. Where its session was another rider's, that one ends
- * first: the library would do so by way of a page that needs script.
+ * Records who signed in, and says where the browser goes on. Where its session is another rider's by now, perhaps since
+ * the rider signed in in another tab, that one ends first: the library would do so by way of a page that needs script.
  */
-export async function finishLogin(provider: Provider, interaction: Interaction, rider: string): Promise<string> {
-  const before = interaction.session;
-  if (before !== undefined && before.accountId !== rider) {
-    await (await provider.Session.find(before.cookie))?.destroy();
-    delete (interaction as { session?: unknown }).session;
+export async function finishLogin(
+  { provider, mount }: { provider: Provider; mount: LibraryMount },
+  interaction: Interaction,
+  rider: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<string> {
+  const session = await provider.Session.get(provider.createContext(mount.raw(request), reply.raw));
+  if (session.accountId !== undefined && session.accountId !== rider) {
+    await session.destroy();
+    if (interaction.session?.uid === session.uid) delete (interaction as { session?: unknown }).session;
   }
   interaction.result = { login: { accountId: rider } };
   await interaction.persist();

@@ -82,7 +82,7 @@ export function addUpstreamRoutes(app: FastifyInstance, options: UpstreamRouteOp
     try {
       const rider = await upstream.finish(callback, kept);
       return riderId.test(rider) && (await riders.exists(rider))
-        ? reply.redirect(await finishLogin(provider, interaction, rider), 303)
+        ? reply.redirect(await finishLogin(options, interaction, rider, request, reply), 303)
         : pages.page(reply, noRiderPage(`${again}/start?other=1`, upstream.providerHost), 403);
     } catch (error) {
       // This address is used up, the sign-in that it belongs to is not.

@@ -238,6 +238,45 @@ describe('a rider', () => {
     );
     expect(await picked.response.text()).toContain('Ada Lovelace');
   });
+
+  test('with two tabs signs two apps in, whatever the order', async () => {
+    const other = await register(origin, { client_name: 'Another app' });
+    const [browser, pkces] = [new TestBrowser(origin), [newPkce(), newPkce()]];
+    const apps = [client, other];
+    const tabs = [];
+    for (const [i, app] of apps.entries()) tabs.push(await browser.open(authorizeUrl(origin, app, pkces[i]!)));
+    const asked = [];
+    for (const tab of tabs) {
+      const form = { do: 'pick', rider: 'rider-ada', csrf: csrfOf(tab.page) };
+      asked.push(await browser.follow(await browser.post(tab.url, form)));
+    }
+    for (const i of [1, 0]) {
+      const page = await (await browser.get(asked[i]!.url)).text();
+      const end = await browser.follow(await browser.post(asked[i]!.url, { do: 'allow', csrf: csrfOf(page) }));
+      const code = new URL(end.url).searchParams.get('code')!;
+      expect((await redeem(origin, apps[i]!, code, pkces[i]!.verifier)).status).toBe(200);
+    }
+  });
+
+  test('who signs in as somebody else in a second tab is them there, and the first tab’s sign-in is over', async () => {
+    const browser = new TestBrowser(origin);
+    const [first, second] = [await picker(browser), await picker(browser)];
+    const pick = async (tab: { url: string; page: string }, rider: string) => {
+      const next = await browser.follow(await browser.post(tab.url, { do: 'pick', rider, csrf: csrfOf(tab.page) }));
+      return { url: next.url, page: await next.response.text() };
+    };
+    const ada = await pick(first, 'rider-ada');
+    expect(ada.page).toContain('Ada Lovelace');
+    const cy = await pick(second, 'rider-cy');
+    expect(cy.page).toContain('Cyrus');
+    const late = await browser.follow(await browser.post(ada.url, { do: 'allow', csrf: csrfOf(ada.page) }));
+    expect([late.response.status, await late.response.text()]).toEqual([
+      400,
+      expect.stringContaining('This sign-in is over'),
+    ]);
+    const allowed = await browser.follow(await browser.post(cy.url, { do: 'allow', csrf: csrfOf(cy.page) }));
+    expect(new URL(allowed.url).searchParams.has('code')).toBe(true);
+  });
 });
 
 describe('connected apps', () => {
