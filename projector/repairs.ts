@@ -46,6 +46,8 @@ export class Repairs {
   /** What was lost so far. */
   async lost(): Promise<void> {
     const { lanes, log, tags: owned } = this.#deps;
+    // Tags are seldom lost alone: the others are asked before they say so themselves.
+    await lanes.beat(owned, -1);
     const tags = [...this.#lost];
     this.#lost.clear();
     log.warn(`The view store lost or changed ${tags.length} of ${owned.length} tags: comparing and mending them`);

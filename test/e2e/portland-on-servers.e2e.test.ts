@@ -123,7 +123,7 @@ describe('Portland in Kafka and Redis', () => {
     await projector.kill();
     for (let again = 0; again < 2; again++) {
       projector = await startOn('projector', { ...kafka, ...redis });
-      expect(projector.err()).toContain(': 0 views ');
+      await projector.printed(': 0 views ');
       expect(await badRecords(kafka)).toHaveLength(4);
       await stop(projector);
     }

@@ -136,7 +136,7 @@ it('a registry that is away at start delays the partitions that need it, and no 
 it('records of older and newer writers are read once the registry answers', async () => {
   await registry.start();
   await expect.poll(() => shown('pdx', '2015-06-13'), soon).toEqual(['A ride (1)']);
-  expect(service.err()).toContain('the schema registry answers again');
+  await service.printed('the schema registry answers again');
 });
 
 it('a registry that goes away later delays only the partition with a schema not seen before', async () => {
