@@ -5,17 +5,21 @@
 
 // Block sizes in entries, two to a doubling: on random lengths about a sixth of the space is slack.
 const sizes: number[] = [1, 2, 3, 4];
-while (sizes.at(-1)! < 2 ** 30) sizes.push(sizes.at(-2)! * 2);
-const none = 0xff;
+while (sizes.at(-1)! < 2 ** 26) sizes.push(sizes.at(-2)! * 2);
+// A list's size class beside its length, in six bits: below 2^26 entries a list.
+const none = 63;
+// Up to so many entries they move one by one: calling a function that moves them all takes longer.
+const fewEntries = 32;
+// Below this a growing array may double; above, that would waste up to half.
+const doubledBelow = 1 << 20;
 
 export class EdgeLists {
   /** Order of ids within a list; by number where none is given. */
   readonly #compare: (a: number, b: number) => number;
   #entries = new Uint32Array(1024);
   #used = 0;
-  #starts = new Uint32Array(256);
-  #lengths = new Uint32Array(256);
-  #classes = new Uint8Array(256).fill(none);
+  /** Two numbers a list, side by side since each of them is a wait for memory: its start; its length and size class. */
+  #lists = new Uint32Array(512).fill(none);
   readonly #free: number[][] = sizes.map(() => []);
 
   constructor(compare: (a: number, b: number) => number = (a, b) => a - b) {
@@ -24,15 +28,15 @@ export class EdgeLists {
 
   /** Entries of a list. */
   length(list: number): number {
-    return this.#lengths[list] ?? 0;
+    return (this.#lists[2 * list + 1] ?? none) >>> 6;
   }
 
   id(list: number, index: number): number {
-    return this.#entries[this.#starts[list]! + index]! >>> 4;
+    return this.#entries[this.#lists[2 * list]! + index]! >>> 4;
   }
 
   bits(list: number, index: number): number {
-    return this.#entries[this.#starts[list]! + index]! & 15;
+    return this.#entries[this.#lists[2 * list]! + index]! & 15;
   }
 
   /** Bits of an id in a list; 0 where it isn't there. */
@@ -60,56 +64,84 @@ export class EdgeLists {
 
   /** Sets an id's bits, and returns what they were; 0 removes it. */
   set(list: number, id: number, bits: number): number {
-    this.#reserveList(list);
-    const index = this.lowerBound(list, id);
-    const length = this.#lengths[list]!;
-    const before = index < length && this.id(list, index) === id ? this.bits(list, index) : 0;
+    if (2 * list >= this.#lists.length) this.#addLists(list);
+    const place = this.#placeOf(list, id);
+    const start = this.#lists[2 * list]!;
+    const end = start + this.length(list);
+    const found = place < end ? this.#entries[place]! : 0;
+    const before = found >>> 4 === id ? found & 15 : 0;
     if (before === bits) return before;
-    if (bits === 0) this.#remove(list, index);
-    else if (before === 0) this.#insert(list, index, id * 16 + bits);
-    else this.#entries[this.#starts[list]! + index] = id * 16 + bits;
+    if (bits === 0) this.#remove(list, place);
+    else if (before === 0) this.#insert(list, place - start, id * 16 + bits);
+    else this.#entries[place] = id * 16 + bits;
     return before;
   }
 
   /** Bytes held, slack included. */
   get bytes(): number {
-    return this.#entries.byteLength + this.#starts.byteLength + this.#lengths.byteLength + this.#classes.byteLength;
+    return this.#entries.byteLength + this.#lists.byteLength;
+  }
+
+  /** As lowerBound, but the entry's place, and looked for from the list's end: what comes now is mostly of later days. */
+  #placeOf(list: number, id: number): number {
+    const start = this.#lists[2 * list]!;
+    let high = start + this.length(list);
+    let low = high;
+    for (let step = 1; low > start; step *= 2) {
+      low = Math.max(start, high - step);
+      if (this.#compare(this.#entries[low]! >>> 4, id) < 0) {
+        low += 1;
+        break;
+      }
+      high = low;
+    }
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#compare(this.#entries[middle]! >>> 4, id) >= 0) high = middle;
+      else low = middle + 1;
+    }
+    return low;
   }
 
   #insert(list: number, index: number, entry: number): void {
-    const length = this.#lengths[list]!;
-    const sizeClass = this.#classes[list]!;
+    const lengthAndClass = this.#lists[2 * list + 1]!;
+    const length = lengthAndClass >>> 6;
+    const sizeClass = lengthAndClass & 63;
     if (sizeClass === none || length === sizes[sizeClass]) this.#move(list, sizeClass === none ? 0 : sizeClass + 1);
-    const start = this.#starts[list]!;
-    // Mostly at the end: nothing to move then.
-    if (index < length) this.#entries.copyWithin(start + index + 1, start + index, start + length);
-    this.#entries[start + index] = entry;
-    this.#lengths[list] = length + 1;
+    const entries = this.#entries;
+    const place = this.#lists[2 * list]! + index;
+    const end = place - index + length;
+    if (end - place > fewEntries) entries.copyWithin(place + 1, place, end);
+    else for (let i = end; i > place; i--) entries[i] = entries[i - 1]!;
+    entries[place] = entry;
+    this.#lists[2 * list + 1]! += 64;
   }
 
-  #remove(list: number, index: number): void {
-    const start = this.#starts[list]!;
-    const length = this.#lengths[list]! - 1;
-    this.#entries.copyWithin(start + index, start + index + 1, start + length + 1);
-    this.#lengths[list] = length;
-    const sizeClass = this.#classes[list]!;
+  #remove(list: number, place: number): void {
+    const start = this.#lists[2 * list]!;
+    const sizeClass = this.#lists[2 * list + 1]! & 63;
+    const length = this.length(list) - 1;
+    this.#entries.copyWithin(place, place + 1, start + length + 1);
+    this.#lists[2 * list + 1]! -= 64;
     if (length === 0) {
       this.#free[sizeClass]!.push(start);
-      this.#classes[list] = none;
+      this.#lists[2 * list + 1] = none;
     } else if (sizeClass >= 4 && length <= sizes[sizeClass - 3]!) this.#move(list, sizeClass - 2);
   }
 
+  /** Gives a list a block of another size. */
   #move(list: number, sizeClass: number): void {
     // First of all: making room moves blocks.
     const start = this.#free[sizeClass]!.pop() ?? this.#extend(sizes[sizeClass]!);
-    const old = this.#classes[list]!;
+    const length = this.length(list);
+    const old = this.#lists[2 * list + 1]! & 63;
     if (old !== none) {
-      const from = this.#starts[list]!;
-      this.#entries.copyWithin(start, from, from + this.#lengths[list]!);
+      const from = this.#lists[2 * list]!;
+      copyEntries(this.#entries, from, this.#entries, start, length);
       this.#free[old]!.push(from);
     }
-    this.#starts[list] = start;
-    this.#classes[list] = sizeClass;
+    this.#lists[2 * list] = start;
+    this.#lists[2 * list + 1] = length * 64 + sizeClass;
   }
 
   #extend(count: number): number {
@@ -121,19 +153,17 @@ export class EdgeLists {
 
   /** Moves all blocks together into a larger array: what lists left behind when they grew is room again. */
   #makeRoom(count: number): void {
+    const lists = this.#lists;
     let live = 0;
-    for (const sizeClass of this.#classes) if (sizeClass !== none) live += sizes[sizeClass]!;
-    // An eighth more than needed: doubling would waste up to half.
-    const entries = new Uint32Array(live + count + Math.max(1024, live >> 3));
+    for (let i = 1; i < lists.length; i += 2) live += sizes[lists[i]! & 63] ?? 0;
+    const room = Math.max(1024, live >> 3, Math.min(live, doubledBelow));
+    const entries = new Uint32Array(live + count + room);
     let used = 0;
-    for (let list = 0; list < this.#classes.length; list++) {
-      const sizeClass = this.#classes[list]!;
+    for (let i = 0; i < lists.length; i += 2) {
+      const sizeClass = lists[i + 1]! & 63;
       if (sizeClass === none) continue;
-      const from = this.#starts[list]!;
-      const length = this.#lengths[list]!;
-      if (length < 32) for (let i = 0; i < length; i++) entries[used + i] = this.#entries[from + i]!;
-      else entries.set(this.#entries.subarray(from, from + length), used);
-      this.#starts[list] = used;
+      copyEntries(this.#entries, lists[i]!, entries, used, lists[i + 1]! >>> 6);
+      lists[i] = used;
       used += sizes[sizeClass]!;
     }
     this.#entries = entries;
@@ -141,20 +171,15 @@ export class EdgeLists {
     for (const free of this.#free) free.length = 0;
   }
 
-  #reserveList(list: number): void {
-    const before = this.#starts.length;
-    if (list < before) return;
-    const after = Math.max(list + 1, before + (before >> 2));
-    this.#starts = grow(this.#starts, after);
-    this.#lengths = grow(this.#lengths, after);
-    const classes = new Uint8Array(after).fill(none);
-    classes.set(this.#classes);
-    this.#classes = classes;
+  #addLists(list: number): void {
+    const before = this.#lists.length / 2;
+    const lists = new Uint32Array(2 * Math.max(list + 1, before + (before >> 2))).fill(none);
+    lists.set(this.#lists);
+    this.#lists = lists;
   }
 }
 
-function grow(array: Uint32Array<ArrayBuffer>, length: number): Uint32Array<ArrayBuffer> {
-  const grown = new Uint32Array(length);
-  grown.set(array);
-  return grown;
+function copyEntries(from: Uint32Array, start: number, to: Uint32Array, place: number, length: number): void {
+  if (length > fewEntries) to.set(from.subarray(start, start + length), place);
+  else for (let i = 0; i < length; i++) to[place + i] = from[start + i]!;
 }

@@ -1,59 +1,110 @@
 /**
  * Numbers texts in order of arrival. No number reaches bytes or an order: they differ between processes.
  *
- * Open addressing in one array of integers: a Map of as many texts as a large city has riders is slow to grow and to
- * collect, and holds 2^24 entries at most.
+ * The texts lie one after the other in one array of bytes, UTF-8, found by open addressing: a large city has as many
+ * riders as make a Map of texts slow to grow and to collect, and a text in a record's bytes is found as it lies there.
  */
 export class Interner {
-  readonly #texts: string[] = [];
+  #bytes = Buffer.allocUnsafe(4096);
+  /** Where each text begins, and the last one ends. */
+  #starts = new Uint32Array(256);
+  #size = 0;
   /** A text's number and one; 0 where the slot is free. Never more than half full. */
-  #slots = new Int32Array(1024);
+  #slots = new Int32Array(512);
 
   get size(): number {
-    return this.#texts.length;
+    return this.#size;
   }
 
   /** The text's number, or -1. */
   find(text: string): number {
-    return this.#slots[this.#slotOf(text)]! - 1;
+    const end = write(text);
+    return this.#slots[this.#slotOf(scratch, 0, end)]! - 1;
   }
 
   /** The text's number, a new one if need be. */
   add(text: string): number {
-    const slot = this.#slotOf(text);
+    return this.addBytes(scratch, 0, write(text));
+  }
+
+  /** As `add`, for a text that lies between two places in bytes, good UTF-8. */
+  addBytes(from: Uint8Array, start: number, end: number): number {
+    const slot = this.#slotOf(from, start, end);
     const found = this.#slots[slot]! - 1;
-    if (found >= 0) return found;
-    const id = this.#texts.length;
-    this.#texts.push(text);
-    this.#slots[slot] = id + 1;
-    if (2 * this.#texts.length > this.#slots.length) this.#grow();
-    return id;
+    return found >= 0 ? found : this.#append(slot, from, start, end);
   }
 
   text(id: number): string {
-    return this.#texts[id]!;
+    return this.#bytes.toString('utf8', this.#starts[id], this.#starts[id + 1]);
+  }
+
+  #append(slot: number, from: Uint8Array, start: number, end: number): number {
+    const id = this.#size++;
+    const begin = this.#starts[id]!;
+    const after = begin + end - start;
+    if (after > this.#bytes.length) this.#bytes = grown(this.#bytes, Buffer.allocUnsafe(roomFor(after)));
+    if (id + 1 === this.#starts.length) this.#starts = grown(this.#starts, new Uint32Array(roomFor(id)));
+    for (let i = start; i < end; i++) this.#bytes[begin + i - start] = from[i]!;
+    this.#starts[id + 1] = after;
+    this.#slots[slot] = id + 1;
+    if (2 * this.#size > this.#slots.length) this.#growSlots();
+    return id;
   }
 
   /** The slot that holds the text, or the free one where it belongs. */
-  #slotOf(text: string): number {
+  #slotOf(from: Uint8Array, start: number, end: number): number {
     const mask = this.#slots.length - 1;
-    for (let slot = hashOf(text) & mask; ; slot = (slot + 1) & mask) {
+    for (let slot = hashOf(from, start, end) & mask; ; slot = (slot + 1) & mask) {
       const found = this.#slots[slot]!;
-      if (found === 0 || this.#texts[found - 1] === text) return slot;
+      if (found === 0 || this.#is(found - 1, from, start, end)) return slot;
     }
   }
 
-  #grow(): void {
-    this.#slots = new Int32Array(4 * this.#slots.length);
-    this.#texts.forEach((text, id) => {
-      this.#slots[this.#slotOf(text)] = id + 1;
-    });
+  #is(id: number, from: Uint8Array, start: number, end: number): boolean {
+    const begin = this.#starts[id]!;
+    if (this.#starts[id + 1]! - begin !== end - start) return false;
+    const bytes = this.#bytes;
+    for (let i = start, j = begin; i < end; i++, j++) if (from[i] !== bytes[j]) return false;
+    return true;
+  }
+
+  #growSlots(): void {
+    this.#slots = new Int32Array(2 * this.#slots.length);
+    const mask = this.#slots.length - 1;
+    for (let id = 0; id < this.#size; id++) {
+      let slot = hashOf(this.#bytes, this.#starts[id]!, this.#starts[id + 1]!) & mask;
+      while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
+      this.#slots[slot] = id + 1;
+    }
   }
 }
 
-/** FNV-1a over UTF-16 units, stirred: its low bits alone pick a slot. */
-function hashOf(text: string): number {
+/** A quarter more than needed now. */
+const roomFor = (needed: number): number => needed + (needed >> 2) + 256;
+
+function grown<A extends Uint8Array | Uint32Array>(from: A, to: A): A {
+  to.set(from);
+  return to;
+}
+
+let scratch = Buffer.allocUnsafe(256);
+
+/** Puts a text's UTF-8 into `scratch`; its length there. */
+function write(text: string): number {
+  // No unit of UTF-16 takes more than three bytes.
+  if (3 * text.length > scratch.length) scratch = Buffer.allocUnsafe(3 * text.length);
+  // Ids are ASCII: calling the encoder would take longer.
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit > 0x7f) return scratch.write(text);
+    scratch[i] = unit;
+  }
+  return text.length;
+}
+
+/** FNV-1a over bytes, stirred: its low bits alone pick a slot. */
+function hashOf(from: Uint8Array, start: number, end: number): number {
   let h = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);
+  for (let i = start; i < end; i++) h = Math.imul(h ^ from[i]!, 0x01000193);
   return h ^ (h >>> 15);
 }
