@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { findClient, redirectWords } from './client-words.ts';
 import type { Csrf } from './csrf.ts';
@@ -30,9 +30,12 @@ export function addSignOut(app: FastifyInstance, options: SignOutOptions): void 
   const { service, provider, mount, csrf, pages, providerHost, knownClients } = options;
   const headers = pageHeaders(pagePolicy(), service.https);
 
+  const sessionOf = (request: FastifyRequest, reply: FastifyReply) =>
+    provider.Session.get(provider.createContext(mount.raw(request), reply.raw));
+
   app.get(paths.signOut, { exposeHeadRoute: false }, async (request, reply) => {
     const query = new URLSearchParams(request.raw.url!.split('?')[1]);
-    const session = await provider.Session.get(provider.createContext(mount.raw(request), reply.raw));
+    const session = await sessionOf(request, reply);
     if (session.accountId === undefined) {
       // The library would go on by a page that needs script.
       const back = await returnAddress(provider, query);
@@ -54,6 +57,11 @@ export function addSignOut(app: FastifyInstance, options: SignOutOptions): void 
   app.post(confirm, async (request, reply) => {
     const form = await readForm(request.raw);
     if (!csrf.fromOwnPage(request.headers)) return pages.trouble(reply, 'forged');
+    const session = await sessionOf(request, reply);
+    if (session.accountId === undefined) return reply.redirect(service.origin + paths.signedOut, 303);
+    // The page is an older one, since the rider has another open: the library would blame an app.
+    if ((session.state as { secret?: string } | undefined)?.secret !== form.get('xsrf'))
+      return reply.redirect(service.origin + paths.signOut, 303);
     await mount.answer(request, reply, {
       url: confirm,
       accept: 'text/html',

@@ -361,13 +361,21 @@ describe('signing out', () => {
     expect(asked.page).toContain('Sign out?');
     const stay = await browser.follow(await browser.post('/oauth/sign-out/confirm', { xsrf: csrfOf(asked.page) }));
     expect(await stay.response.text()).toContain('still signed in');
-    const forged = await browser.post('/oauth/sign-out/confirm', { xsrf: 'x', logout: 'yes' });
-    expect(forged.status).toBe(400);
+    // Neither a page of nobody nor an older one signs out; both lead to one that does.
+    for (const xsrf of ['x', csrfOf(asked.page)]) {
+      const old = await browser.follow(await browser.post('/oauth/sign-out/confirm', { xsrf, logout: 'yes' }));
+      expect(await old.response.text()).toContain('Sign out?');
+    }
+    const site = { 'sec-fetch-site': 'cross-site' };
+    const forged = await browser.post('/oauth/sign-out/confirm', { xsrf: csrfOf(asked.page), logout: 'yes' }, site);
+    expect(forged.status).toBe(403);
     const again = await browser.open(`${origin}/oauth/sign-out`);
     const out = await browser.follow(
       await browser.post('/oauth/sign-out/confirm', { xsrf: csrfOf(again.page), logout: 'yes' }),
     );
     expect(await out.response.text()).toContain('You are signed out');
+    const twice = await browser.post('/oauth/sign-out/confirm', { xsrf: csrfOf(again.page), logout: 'yes' });
+    expect(await (await browser.follow(twice)).response.text()).toContain('You are signed out');
     expect((await picker(browser)).page).toContain('Pick any rider');
     expect((await refresh(origin, app, body.refresh_token)).status).toBe(200);
   });
