@@ -181,6 +181,10 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
     addConnectedApps(scope, { service, provider, mount, riders, grants, csrf, pages });
   });
 
+  if (who === 'nobody')
+    logger.warn(
+      'nobody can sign in: set SIGN_IN_ISSUER (riders to pick from are for sample data on this machine alone)',
+    );
   // Not waited for: a store of sign-ins that is away must not keep the reads from starting.
   void store.risk().then(
     (risk) => risk !== null && logger.warn(risk),
