@@ -28,9 +28,14 @@ function logTo(log: KafkaLog) {
   return ({ log: { message, error } }: { log: { message: string; error?: unknown } }): void => {
     const text = `Kafka: ${message}${typeof error === 'string' ? `: ${error}` : ''}`;
     const nowMs = Date.now();
-    if (nowMs - (toldMs.get(text) ?? Number.NEGATIVE_INFINITY) < quietMs) return;
     // The texts are kafkajs's own, but some name numbers: don't keep them for ever.
     if (toldMs.size > 100) toldMs.clear();
+    // A broker's own "not yet", as one gives that has just started, is worth a word only when it comes again.
+    if (message.startsWith('Response ') && !toldMs.has(text)) {
+      toldMs.set(text, Number.NEGATIVE_INFINITY);
+      return;
+    }
+    if (nowMs - (toldMs.get(text) ?? Number.NEGATIVE_INFINITY) < quietMs) return;
     toldMs.set(text, nowMs);
     log.warn(text);
   };
