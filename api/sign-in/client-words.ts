@@ -19,6 +19,11 @@ export function clientName(client: Pick<Client, 'clientId' | 'clientName'>): str
   return client.clientName ?? client.clientId;
 }
 
+/** Where a client that is its own metadata document has it; null for any other. */
+export function documentHost({ clientId }: Pick<Client, 'clientId'>): string | null {
+  return clientId.startsWith('https://') ? (URL.parse(clientId)?.host ?? null) : null;
+}
+
 /** Where an answer goes, in words: who reads them should notice a place they don't expect. */
 export function redirectWords(redirectUri: string): string {
   const url = URL.parse(redirectUri);

@@ -11,6 +11,8 @@ export interface ConsentForm {
   goesTo: string;
   /** Whether the operator named the app; else it introduced itself. */
   known: boolean;
+  /** The host that vouches for what an app says of itself; null where none does. */
+  host: string | null;
   rider: RiderCard;
   grantDays: number;
   connectedApps: string;
@@ -25,7 +27,7 @@ export function consentPage(form: ConsentForm): Page {
 ${
   form.known
     ? null
-    : html`<p class="note">This app introduced itself as “${app}”; nobody here has checked that. Go on only if you have just started to sign in with it yourself.</p>`
+    : html`<p class="note">This app introduced itself as “${app}”${form.host === null ? null : html` of <strong>${form.host}</strong>`}; nobody here has checked that. Go on only if you have just started to sign in with it yourself.</p>`
 }
 <h2>${app} will be able to see</h2>
 ${readWords}

@@ -20,6 +20,8 @@ export function documentFetch(fetchPublic: typeof fetch): typeof fetch {
     const kept: ClientMetadata = knownMetadata(document);
     for (const member of ['client_id', 'client_secret', 'client_secret_expires_at'])
       if (document[member] !== undefined) kept[member] = document[member];
+    // Written for many servers: which of its scopes are asked for here, the request says.
+    delete kept.scope;
     // The default is for clients with a secret, which such a document can't hold.
     kept.token_endpoint_auth_method ??= 'none';
     const headers = new Headers();

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Interaction, Provider } from 'oidc-provider';
-import { clientName, findClient, redirectSources, redirectWords } from './client-words.ts';
+import { clientName, documentHost, findClient, redirectSources, redirectWords } from './client-words.ts';
 import { connectedAppsClientId } from './clients.ts';
 import { consentPage } from './consent-page.ts';
 import type { Csrf } from './csrf.ts';
@@ -162,6 +162,7 @@ async function askConsent(options: InteractionOptions, interaction: Interaction,
     app: clientName(client),
     goesTo: redirectWords(String(interaction.params.redirect_uri)),
     known: knownClients.has(client.clientId),
+    host: documentHost(client),
     rider: card,
     grantDays: Math.floor(lifetimes.grant / 86_400),
     connectedApps: paths.connectedApps,

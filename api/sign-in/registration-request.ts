@@ -22,9 +22,24 @@ const known = [
   'scope',
 ];
 
-/** Only the members of client metadata that mean something here. */
+// Clients name all that they can do, wherever they register; what isn't offered here is left out of it (RFC 7591, 2).
+const offered: Record<string, { needed: string; all: readonly string[] }> = {
+  grant_types: { needed: 'authorization_code', all: ['authorization_code', 'refresh_token'] },
+  response_types: { needed: 'code', all: ['code'] },
+};
+
+/**
+ * Only the members of client metadata that mean something here, and of lists only what is offered. One without what
+ * every client needs stays as it is, to be refused.
+ */
 export function knownMetadata(given: ClientMetadata): ClientMetadata {
-  return Object.fromEntries(known.filter((name) => given[name] !== undefined).map((name) => [name, given[name]]));
+  const kept = (name: string): unknown => {
+    const [value, offer] = [given[name], offered[name]];
+    return offer && Array.isArray(value) && value.includes(offer.needed)
+      ? value.filter((each) => offer.all.includes(each))
+      : value;
+  };
+  return Object.fromEntries(known.filter((name) => given[name] !== undefined).map((name) => [name, kept(name)]));
 }
 
 /** A registration (RFC 7591) as the library should see it, or the error to answer without asking it. */

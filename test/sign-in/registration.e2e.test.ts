@@ -86,8 +86,8 @@ describe('dynamic registration', () => {
         redirect_uris: [callback],
         token_endpoint_auth_method: 'none',
         scope: metadata.scopes_supported.join(' '),
-        grant_types: ['authorization_code', 'refresh_token'],
-        response_types: ['code'],
+        grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+        response_types: ['code', 'id_token'],
         id_token_signed_response_alg: 'RS256',
         default_max_age: 60,
         software_id: 'x',
@@ -97,6 +97,7 @@ describe('dynamic registration', () => {
     );
     expect(status).toBe(201);
     expect(body.client_id).not.toBe('mine');
+    expect([body.grant_types, body.response_types]).toEqual([['authorization_code', 'refresh_token'], ['code']]);
     expect(body.unknown).toBeUndefined();
     expect(body.default_max_age).toBeUndefined();
     expect((await codeFor(origin, body)).code).not.toBe('');
@@ -209,6 +210,14 @@ describe('a client that is its own metadata document', () => {
       jwks_uri: 'http://169.254.169.254/latest',
       default_max_age: 5,
     }),
+    // As clients of many servers have them.
+    '/worldly.json': (client_id) => ({
+      client_id,
+      redirect_uris: [callback],
+      grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:jwt-bearer'],
+      response_types: ['code', 'code id_token'],
+      scope: 'openid email offline_access',
+    }),
     '/bare.json': (client_id) => ({ client_id, redirect_uris: [callback] }),
     '/other-id.json': (client_id) => ({ client_id: `${client_id}x`, redirect_uris: [callback] }),
     '/secret.json': (client_id) => ({ client_id, redirect_uris: [callback], client_secret: 'x'.repeat(40) }),
@@ -247,14 +256,17 @@ describe('a client that is its own metadata document', () => {
     server.close();
   });
 
-  test.each(['/client.json', '/bare.json'])('signs riders in without being registered: %s', async (path) => {
-    const client = { client_id: id(path) };
-    const { code, pkce } = await codeFor(service.origin, client);
-    const { status, body } = await redeem(service.origin, client, code, pkce.verifier);
-    expect(status).toBe(200);
-    expect((await nights(service.baseUrl, body.access_token)).rider).toBe('rider-ada');
-    expect((await refresh(service.origin, client, body.refresh_token)).status).toBe(200);
-  });
+  test.each(['/client.json', '/bare.json', '/worldly.json'])(
+    'signs riders in without being registered: %s',
+    async (path) => {
+      const client = { client_id: id(path) };
+      const { code, pkce } = await codeFor(service.origin, client);
+      const { status, body } = await redeem(service.origin, client, code, pkce.verifier);
+      expect(status).toBe(200);
+      expect((await nights(service.baseUrl, body.access_token)).rider).toBe('rider-ada');
+      expect((await refresh(service.origin, client, body.refresh_token)).status).toBe(200);
+    },
+  );
 
   test('is fetched once while it holds, and its offer stands in the metadata', async () => {
     await codeFor(service.origin, { client_id: id('/client.json') });
@@ -285,7 +297,10 @@ describe('a client that is its own metadata document', () => {
     const picked = await browser.post(first.url, { csrf: csrfOf(first.page), do: 'pick', rider: 'rider-ada' });
     const { url } = await browser.follow(picked);
     const third = await startSignInService({ ...shared, ...fetching, baseUrl: one.baseUrl });
-    expect(await ask(url)).toMatchObject({ status: 200, page: expect.stringContaining('Let Passing app read') });
+    expect(await ask(url)).toMatchObject({
+      status: 200,
+      page: expect.stringContaining('as “Passing app” of <strong>client.example:'),
+    });
     const allowed = await browser.post(url, { csrf: csrfOf((await browser.open(url)).page), do: 'allow' });
     expect((await browser.follow(allowed)).url).toContain('code=');
     const name = async (instance: TestService) => {
