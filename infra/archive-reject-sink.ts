@@ -6,7 +6,7 @@ import { archiveRejected, type RejectedPlace, rejectedFiles, rejectedFolders } f
 import { readContainer } from './container-content.ts';
 import { ContainerWriter } from './container-writer.ts';
 import { makeFolder } from './make-folder.ts';
-import { OffsetSet } from './offset-set.ts';
+import { RejectPlaces } from './reject-places.ts';
 
 export interface ArchiveRejectSinkOptions extends RejectedPlace {
   log?: { warn(message: string): void };
@@ -20,22 +20,15 @@ const unwritable = new Set(['EACCES', 'EPERM', 'EROFS']);
  * read first: a restart publishes nothing twice.
  */
 export function archiveRejectSink(options: ArchiveRejectSinkOptions): RejectSink {
-  const published = new Map<string, OffsetSet>();
+  const published = new RejectPlaces();
   /** How many are there; null until they were read. */
   let known: number | null = null;
   let writer: ContainerWriter | null = null;
 
-  function offsetsOf({ topic, partition }: Reject): OffsetSet {
-    const place = `${topic}/${partition}`;
-    const offsets = published.get(place) ?? new OffsetSet();
-    published.set(place, offsets);
-    return offsets;
-  }
-
   function readKnown(): number {
     let count = 0;
     for (const reject of archiveRejected(options)) {
-      offsetsOf(reject).add(reject.offset);
+      published.add(reject);
       count++;
     }
     return count;
@@ -45,16 +38,13 @@ export function archiveRejectSink(options: ArchiveRejectSinkOptions): RejectSink
     async publish(rejects) {
       if (rejects.length === 0) return;
       known ??= readKnown();
-      const byPlace = new Map(
-        rejects.map((reject) => [`${reject.topic}/${reject.partition}@${reject.offset}`, reject]),
-      );
-      const fresh = [...byPlace.values()].filter((reject) => !offsetsOf(reject).has(reject.offset));
+      const fresh = published.unknown(rejects);
       if (fresh.length === 0) return;
       writer ??= openWriter(rejectedFolders(options), known, options.log);
       writer.appendBlock(fresh.length, Buffer.concat(fresh.map(encode)));
       writer.sync();
       // Only now: a full disk must leave them to be published again.
-      for (const reject of fresh) offsetsOf(reject).add(reject.offset);
+      for (const reject of fresh) published.add(reject);
     },
     async close() {
       writer?.close();

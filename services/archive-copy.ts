@@ -2,9 +2,17 @@ import { archiveEventLog } from '../infra/archive-event-log.ts';
 import { archiveRejectSink } from '../infra/archive-reject-sink.ts';
 import { archiveRejected } from '../infra/archive-rejected.ts';
 import { type ArchiveWriter, archiveWriter } from '../infra/archive-writer.ts';
-import type { EventLog, LogBatch, LogBounds, Position, Reject, RejectSink } from '../projector/event-log.ts';
+import {
+  decoded,
+  type EventLog,
+  type LogBatch,
+  type LogBounds,
+  type Position,
+  type Reject,
+  type RejectSink,
+} from '../projector/event-log.ts';
 import type { LogPublisher, PublishedRecord } from '../projector/log-publisher.ts';
-import { type TopicName, topicNames } from '../schemas/records.ts';
+import { topicNames } from '../schemas/records.ts';
 
 /** How far a copy is, in offsets: some numbers may have no record. */
 export interface CopyProgress {
@@ -44,7 +52,7 @@ export async function archiveSave(
   const writer = archiveWriter({ dir, codec: 'deflate' });
   const rejects = archiveRejectSink({ dir, ...(options.log && { log: options.log }) });
   const result: CopyResult = { records: 0, rejected: 0 };
-  const bad = new RejectPlaces();
+  const bad = new BadRecords();
   try {
     const from = beginPartitions(writer, bounds);
     await followToEnds(log, from, bounds, options, (batch) => saveBatch(batch, bounds, writer, rejects, result, bad));
@@ -83,13 +91,14 @@ async function saveBatch(
   writer: ArchiveWriter,
   rejects: RejectSink,
   result: CopyResult,
-  places: RejectPlaces,
+  places: BadRecords,
 ): Promise<void> {
   const { topic, partition, records } = batch;
   const { end } = bounds[topic][partition]!;
   const bad: Reject[] = [];
-  for (const record of records) {
-    if (record.offset >= end) break;
+  for (const one of records) {
+    if (one.offset >= end) break;
+    const record = decoded(one);
     result.records++;
     if ('undecodable' in record) {
       const { offset, timestampMs, undecodable } = record;
@@ -100,29 +109,29 @@ async function saveBatch(
   await rejects.publish(bad);
 }
 
-/** Bad records by where they stood, each once. */
-class RejectPlaces {
-  readonly #byPartition = new Map<string, Map<number, Reject>>();
+/** Bad records by where they stood and when, each once. */
+class BadRecords {
+  readonly #byPlace = new Map<string, Reject>();
 
   add(reject: Reject): void {
-    const place = `${reject.topic}/${reject.partition}`;
-    const offsets = this.#byPartition.get(place) ?? new Map<number, Reject>();
-    this.#byPartition.set(place, offsets.set(reject.offset, reject));
+    this.#byPlace.set(placeOf(reject), reject);
   }
 
-  /** Those of a partition, by offset. */
-  of(topic: TopicName, partition: number): Map<number, Reject> | undefined {
-    return this.#byPartition.get(`${topic}/${partition}`);
+  delete(place: Place): void {
+    this.#byPlace.delete(placeOf(place));
   }
 
   get size(): number {
-    return [...this.#byPartition.values()].reduce((sum, { size }) => sum + size, 0);
+    return this.#byPlace.size;
   }
 
-  *all(): Generator<Reject> {
-    for (const offsets of this.#byPartition.values()) yield* offsets.values();
+  all(): Iterable<Reject> {
+    return this.#byPlace.values();
   }
 }
+
+type Place = Pick<Reject, 'topic' | 'partition' | 'offset' | 'timestampMs'>;
+const placeOf = ({ topic, partition, offset, timestampMs }: Place) => `${topic}/${partition}@${offset} ${timestampMs}`;
 
 /** What a log must be able to do for an archive to be loaded into it. */
 export interface LoadTarget {
@@ -148,7 +157,7 @@ export async function archiveLoad(dir: string, target: LoadTarget, options: Copy
     const from = Object.fromEntries(
       topicNames.map((topic) => [topic, bounds[topic].map(({ low }) => low)]),
     ) as Position;
-    const bad = new RejectPlaces();
+    const bad = new BadRecords();
     for (const reject of archiveRejected({ dir })) bad.add(reject);
     await followToEnds(log, from, bounds, options, async ({ topic, partition, records }) => {
       const { end } = bounds[topic][partition]!;
@@ -158,8 +167,7 @@ export async function archiveLoad(dir: string, target: LoadTarget, options: Copy
         wanted.map((record): PublishedRecord => ({ partition, timestampMs: record.timestampMs, ...record.raw() })),
       );
       result.records += wanted.length;
-      const here = bad.of(topic, partition);
-      if (here) for (const { offset } of wanted) here.delete(offset);
+      if (bad.size > 0) for (const record of wanted) bad.delete(record);
     });
     for (const rejects of chunks(bad.all())) {
       await target.publisher.publishRejected(rejects);

@@ -50,6 +50,8 @@ describe('bad records', () => {
       reject(3),
       reject(2, { partition: 1 }),
       reject(2, { topic: 'rides' }),
+      // Of a topic that was made anew, say.
+      reject(1, { timestampMs: 99 }),
     ]);
     expect(kept(archive).map(({ topic, partition, offset }) => `${topic}/${partition}@${offset}`)).toEqual([
       'nights/2@1',
@@ -57,6 +59,7 @@ describe('bad records', () => {
       'nights/2@3',
       'nights/1@2',
       'rides/2@2',
+      'nights/2@1',
     ]);
     expect(await archive.files('rejected')).toHaveLength(1);
   });
@@ -89,7 +92,7 @@ describe('bad records', () => {
       topic: 'ride-calendar.nights',
       partition: 2,
       offset: 1,
-      timestamp: 7,
+      timestamp: reject(1).timestampMs,
       key: Buffer.from('k'),
       value: null,
       headers: {},

@@ -47,11 +47,11 @@ const rider = (key: string) => ({
   value: { ...sampleRecords.riders, rider: key },
   timestampMs: 1_700_000_000_000,
 });
-const reject = (offset: number): Reject => ({
+const reject = (offset: number, timestampMs = 3): Reject => ({
   topic: 'riders',
   partition: 0,
   offset,
-  timestampMs: 3,
+  timestampMs,
   reason: 'no key',
   raw: { key: null, value: Buffer.from('x'), headers: { h: Buffer.from('y') } },
 });
@@ -81,7 +81,7 @@ describe('archive save', () => {
     await source.append('rides', 0, [{ key: 'a', value: sampleRecords.rides, timestampMs: 1 }]);
     await source.appendUndecodable('rides', 0, 'b');
     await using log = opened(source.dir);
-    const known: Reject = { ...reject(1), topic: 'rides' };
+    const known: Reject = { ...reject(1, 5), topic: 'rides' };
     const result = await archiveSave(log, [reject(4), known], archive.dir, { signal });
     expect(result.records).toBe(2);
     const places = [...archiveRejected({ dir: archive.dir })].map(
@@ -170,12 +170,14 @@ describe('archive load', () => {
     await archive.createTopics(1);
     await archive.append('riders', 0, [rider('a'), rider('b')]);
     const sink = archiveRejectSink({ dir: archive.dir });
-    await sink.publish([reject(1), reject(2)]);
+    const { timestampMs } = rider('b');
+    // One stood there before the topic was made anew: it is another.
+    await sink.publish([reject(1, timestampMs), reject(2), reject(0)]);
     await sink.close();
     const publisher = new Kept();
     const result = await archiveLoad(archive.dir, { publisher, bounds: boundsOf(1), append: false }, { signal });
-    expect(result).toEqual({ records: 2, rejected: 1 });
-    expect(publisher.rejects).toEqual([reject(2)]);
+    expect(result).toEqual({ records: 2, rejected: 2 });
+    expect(publisher.rejects).toEqual([reject(2), reject(0)]);
   });
 
   test('stops at the ends as they were when it began', async () => {
