@@ -1,22 +1,34 @@
+import { createServer } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Settings } from './settings.ts';
 
 /** Listens where the settings say. Throws with what to do where the port is taken or the address is not this machine's. */
 export async function listen(app: FastifyInstance, { host, port }: Settings): Promise<void> {
+  await app.listen({ host, port }).catch((cause) => refuse(host, port, cause));
+}
+
+/** Throws as `listen` would, for a server that has much to do before it listens. */
+export async function assertCanListen({ host, port }: Settings): Promise<void> {
+  const server = createServer();
   try {
-    await app.listen({ host, port });
+    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    const fix =
-      code === 'EADDRINUSE'
-        ? 'the port is in use; stop what runs there, or set PORT to another'
-        : code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND'
-          ? "the address is not this machine's; set HOST"
-          : code === 'EACCES'
-            ? 'this user may not; set PORT to 1024 or above'
-            : (cause as Error).message;
-    throw new Error(`Cannot listen on ${host}:${port}: ${fix}`, { cause });
+    refuse(host, port, cause as Error);
   }
+  await new Promise((resolve) => server.close(resolve));
+}
+
+function refuse(host: string, port: number, cause: NodeJS.ErrnoException): never {
+  const { code } = cause;
+  const fix =
+    code === 'EADDRINUSE'
+      ? 'the port is in use; stop what runs there, or set PORT to another'
+      : code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND'
+        ? "the address is not this machine's; set HOST"
+        : code === 'EACCES'
+          ? 'this user may not; set PORT to 1024 or above'
+          : cause.message;
+  throw new Error(`Cannot listen on ${host}:${port}: ${fix}`, { cause });
 }
 
 /** Resolves on SIGINT or SIGTERM. */

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 
-export type Readiness = () => Promise<{ ready: true } | { ready: false; reason: string }>;
+/** `note`: what whoever looks should know, though the process can do its work. */
+export type Readiness = () => Promise<{ ready: true; note?: string } | { ready: false; reason: string }>;
 
 /** /healthz (the process runs), /readyz (it can do its work) and /metrics, for those who run the service. */
 export function registerOperatorRoutes(app: FastifyInstance, register: Registry, readiness: Readiness): void {
@@ -9,7 +10,8 @@ export function registerOperatorRoutes(app: FastifyInstance, register: Registry,
   app.get('/readyz', async (_request, reply) => {
     const state = await readiness();
     reply.header('Cache-Control', 'no-store');
-    return state.ready ? { status: 'ready' } : reply.code(503).send({ status: 'not ready', reason: state.reason });
+    if (!state.ready) return reply.code(503).send({ status: 'not ready', reason: state.reason });
+    return { status: 'ready', ...(state.note !== undefined && { note: state.note }) };
   });
   app.get('/metrics', async (_request, reply) =>
     reply.header('Content-Type', register.contentType).send(await register.metrics()),

@@ -1,23 +1,22 @@
 import Fastify from 'fastify';
 import { openEventLog } from './event-log.ts';
-import { needRedis, UsageError } from './io.ts';
-import { listen, stopSignal } from './listen.ts';
+import { needRedis } from './io.ts';
+import { assertCanListen, listen, stopSignal } from './listen.ts';
 import { makeLogger } from './logger.ts';
 import { serviceMetrics } from './metrics.ts';
 import { registerOperatorRoutes } from './operator-routes.ts';
 import { plain, project } from './project.ts';
-import type { Settings } from './settings.ts';
+import { type Settings, SettingsError } from './settings.ts';
 import { openViewStore } from './view-store.ts';
 
 /** `ride-calendar projector`: folds the log into views in Redis. Its port serves /healthz, /readyz and /metrics. */
 export async function runProjector(settings: Settings, { json = false } = {}): Promise<void> {
-  needRedis(settings, 'projector');
-  if (!settings.kafka && !settings.archiveDir) {
-    throw new UsageError('Cannot run projector: KAFKA_BROKERS is missing, and ARCHIVE_DIR too; give one event log');
-  }
+  needAll(settings);
   const log = makeLogger(settings);
   const metrics = serviceMetrics();
   const signal = stopSignal();
+  // Before it leads: one that can't run must not put another off.
+  await assertCanListen(settings);
   const opened = await openEventLog(settings, plain(log));
   const store = openViewStore(settings);
   const projecting = await project(settings, opened, store, metrics.projector, log, signal);
@@ -36,4 +35,18 @@ export async function runProjector(settings: Settings, { json = false } = {}): P
   } finally {
     await app.close();
   }
+}
+
+/** Throws SettingsError with a line for each that is missing. */
+function needAll(settings: Settings): void {
+  const lines: string[] = [];
+  try {
+    needRedis(settings, 'projector');
+  } catch (error) {
+    lines.push((error as Error).message);
+  }
+  if (!settings.kafka && !settings.archiveDir) {
+    lines.push('Cannot run projector: KAFKA_BROKERS is missing, and ARCHIVE_DIR too; give one event log');
+  }
+  if (lines.length > 0) throw new SettingsError(lines);
 }

@@ -18,10 +18,9 @@ import { redisAuthState } from '../infra/auth-state-redis.ts';
 import { metadataFetch } from '../infra/metadata-fetch.ts';
 import { completeKey, parseKey, tagOf } from '../schemas/view-keys.ts';
 import type { ServiceMetrics } from './metrics.ts';
-import { loadOAuthClients } from './oauth-clients.ts';
 import { riderDirectory } from './rider-directory.ts';
 import type { Settings } from './settings.ts';
-import { loadCookieKeys, loadSigningKeys } from './signing-keys.ts';
+import { loadSignInFiles, type SignInFiles } from './sign-in-files.ts';
 
 // How long after anything may have changed unheard erased riders are looked for.
 const sweepDelayMs = 5_000;
@@ -31,6 +30,8 @@ export interface ServeOptions {
   reader: ViewReader;
   metrics: ServiceMetrics;
   log: Logger;
+  /** Read before, where something that takes time comes between. */
+  files?: SignInFiles;
   /** Riders to pick from, in the embedded default. */
   sampleRiders?(count: number): SampleRider[];
   /** Shown and prefilled at /docs. */
@@ -47,9 +48,7 @@ export interface Served {
 /** The API and the authorization server as one HTTP application, not listening yet. */
 export async function serve(options: ServeOptions): Promise<Served> {
   const { settings, reader, metrics, log } = options;
-  const keys = await loadSigningKeys({ file: settings.oauth.keysFile ?? undefined, dataDir: settings.dataDir });
-  const cookieKeys = await loadCookieKeys(settings.oauth.cookieKeys ?? undefined, settings.dataDir);
-  const clients = await loadOAuthClients(settings.oauth.clientsFile);
+  const { keys, cookieKeys, clients } = options.files ?? (await loadSignInFiles(settings));
   const { baseUrl, origin } = settings;
 
   const cache = new ViewCache(reader);

@@ -8,7 +8,7 @@ import { freePorts } from '../../infra/local/free-port.ts';
 import { startKafkaBroker } from '../../infra/local/kafka-broker.ts';
 import { startRedisServer } from '../../infra/local/redis-server.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
-import { copyPortland } from '../support/portland.ts';
+import { copyPortland, portlandKeys } from '../support/portland.ts';
 import { type Ended, type Env, Processes } from '../support/process.ts';
 
 // What can't work is refused in words that name the thing and the fix, without a stack trace or a secret, and with an
@@ -115,9 +115,7 @@ describe('an archive', () => {
     await writeFile(file, bytes.subarray(0, bytes.length - 100));
     const service = await processes.start('start', { ARCHIVE_DIR: dir });
     await service.ready();
-    expect(service.err()).toMatch(
-      /ends within a block that begins at byte \d+: what is there of it does not count yet/,
-    );
+    await service.printed(/ends within a block that begins at byte \d+: what is there of it does not count yet/);
     // The rest comes.
     await writeFile(file, bytes);
     await expect.poll(() => attendance(service.origin), { timeout: 15_000 }).toBe(10_831);
@@ -132,7 +130,34 @@ async function attendance(origin: string): Promise<number> {
 const views = (command: string): Env =>
   command === 'projector' ? { REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshKeyPrefix() } : {};
 
+describe('files that settings name', () => {
+  it.each(['start', 'api'])('are read by %s before anything else, and each wrong one is named', async (command) => {
+    const [keys, clients] = [join(folder, 'keys.json'), join(folder, 'clients.json')];
+    await Promise.all([writeFile(keys, '{"keys":[]}'), writeFile(clients, 'hunter2')]);
+    const env = { OAUTH_KEYS: keys, OAUTH_CLIENTS: clients, ARCHIVE_DIR: portland, REDIS_URL: 'redis://127.0.0.1:1' };
+    const ended = await refused(command, env);
+    expect([ended.code, ended.err.split('\n').length]).toEqual([2, 3]);
+    expect(ended.err).toContain(`Cannot read OAUTH_KEYS ${keys}: "keys" is empty`);
+    expect(ended.err).toContain(`Cannot read OAUTH_CLIENTS ${clients}: it is not JSON`);
+  });
+
+  it.runIf(process.platform === 'linux')('a data folder that can not be made is named at once', async () => {
+    const ended = await refused('start', { DATA_DIR: '/proc/ride-calendar' });
+    expect([ended.code, ended.err.split('\n').length]).toEqual([2, 2]);
+    expect(ended.err).toContain('Cannot make the folder /proc/ride-calendar: ENOENT at /proc/ride-calendar; DATA_DIR');
+  });
+});
+
 describe('settings', () => {
+  it('that projector lacks are all named', async () => {
+    const ended = await refused('projector', {});
+    expect(ended.code).toBe(2);
+    expect(words(ended)).toEqual([
+      expect.stringContaining('REDIS_URL is missing'),
+      expect.stringContaining('KAFKA_BROKERS is missing, and ARCHIVE_DIR too'),
+    ]);
+  });
+
   it.each(['start', 'api', 'projector'])('that are wrong are all named by %s, with exit code 2', async (command) => {
     const env = {
       NOW: 'tomorrow',
@@ -164,14 +189,16 @@ describe('settings', () => {
   });
 });
 
-it('a port in use is named, with what to do', async () => {
+it.each(['start', 'projector'])('a port in use is named by %s at once, with what to do', async (command) => {
   const [port] = await freePorts(1);
   const other = createServer().listen(port, '127.0.0.1');
   await once(other, 'listening');
   try {
-    const ended = await refused('start', { PORT: String(port), ARCHIVE_DIR: portland });
+    const redis = command === 'projector' ? { REDIS_URL: 'redis://127.0.0.1:1' } : {};
+    const ended = await refused(command, { PORT: String(port), ARCHIVE_DIR: portland, ...redis });
     expect(ended.code).toBe(1);
-    expect(words(ended)).toHaveLength(1);
+    // Not even the log's lines: nothing was folded, and no other projector put off.
+    expect(ended.err.trim().split('\n')).toHaveLength(1);
     expect(words(ended)[0]).toContain(`Cannot listen on 127.0.0.1:${port}: the port is in use; `);
     expect(words(ended)[0]).toContain('PORT');
   } finally {
@@ -193,6 +220,30 @@ describe('topics that do not exist', () => {
     expect(words(ended)[0]).toContain(`${prefix}nights`);
     expect(words(ended)[0]).toContain('npx ride-calendar topics');
   });
+});
+
+describe('start beside complete views', () => {
+  it('serves them while topics are missing, says so, and goes on once they are there', async () => {
+    const views = { REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshKeyPrefix(), NOW: '2015-06-13T19:00:00Z' };
+    const before = await processes.start('start', { ...views, ARCHIVE_DIR: portland });
+    await before.ready();
+    await before.stop();
+    const env = { ...views, KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: freshTopicPrefix() };
+    const service = await processes.start('start', env);
+    await service.printed('trying again in 2 s');
+    const readiness = async (): Promise<unknown> => (await fetch(`${service.origin}/readyz`)).json();
+    expect(await readiness()).toEqual({
+      status: 'ready',
+      note: expect.stringMatching(/^the projector has ended: Cannot read the event log: .*npx ride-calendar topics$/),
+    });
+    const read = () => fetch(`${service.api}/rides/pp15r4935`, { headers: { 'X-Api-Key': portlandKeys.live } });
+    expect((await read()).status).toBe(200);
+    expect(await (await fetch(`${service.origin}/metrics`)).text()).toContain('ride_calendar_projector_ready 0');
+    expect((await processes.run(['topics', '--partitions', '4'], env)).code).toBe(0);
+    await service.printed('Ready: the views stand at the ends', 60_000);
+    await expect.poll(readiness).toEqual({ status: 'ready' });
+    expect((await service.stop()).code).toBe(0);
+  }, 120_000);
 });
 
 describe('Redis', () => {
@@ -237,9 +288,10 @@ describe('servers that are away at start', () => {
       const [projector, api] = await Promise.all([processes.start('projector', env), processes.start('api', env)]);
       await projector.printed('Cannot take over the views, trying again: Redis cannot be reached');
       await api.printed('Not ready: Redis cannot be reached');
-      expect((await fetch(`${projector.origin}/readyz`)).status).toBe(503);
-      expect((await fetch(`${api.origin}/readyz`)).status).toBe(503);
-      expect((await fetch(`${api.origin}/healthz`)).status).toBe(200);
+      const status = (url: string) => fetch(url).then((response) => response.status, String);
+      await expect.poll(() => status(`${projector.origin}/readyz`), { timeout: 10_000 }).toBe(503);
+      await expect.poll(() => status(`${api.origin}/readyz`), { timeout: 10_000 }).toBe(503);
+      expect(await status(`${api.origin}/healthz`)).toBe(200);
       const away = await fetch(`${api.api}/rides/pp15r4125`, { headers: { 'X-Api-Key': 'x' } });
       expect([away.status, away.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)]);
       expect(away.headers.get('content-type')).toBe('application/problem+json');
@@ -247,7 +299,7 @@ describe('servers that are away at start', () => {
       await projector.printed(/Cannot read the bounds of the event log: .*; trying again/);
       await broker.start();
       await Promise.all([projector.ready(), api.ready()]);
-      expect(projector.err()).toContain('Kafka answers again');
+      await projector.printed('Kafka answers again');
       await api.printed('Ready: reads are answered');
       const client = new Redis(server.url);
       expect(await client.dbsize()).toBeGreaterThan(1_000);
