@@ -1,4 +1,5 @@
-import { Cluster, Redis } from 'ioredis';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Cluster, Redis } from 'ioredis';
 import {
   type Marks,
   type OwnedEntry,
@@ -16,6 +17,8 @@ import {
   removeGrantScript,
   takeScript,
 } from './auth-state-scripts.ts';
+import { redisClusterClient } from './redis-cluster-client.ts';
+import { redisRefusal } from './redis-refusal.ts';
 
 export interface RedisAuthStateOptions {
   /** AUTH_REDIS_URL. */
@@ -59,10 +62,18 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
   const ask = async <T>(command: () => Promise<T>): Promise<T> => {
     // Long lost: nobody waits once more for what others have waited for in vain.
     if (connection.lostForMs() > commandTimeoutMs) throw awayError();
+    // A cluster's client keeps what it can't send, for ever.
+    const gaveUp = new AbortController();
+    const late = sleep(commandTimeoutMs, undefined, { signal: gaveUp.signal, ref: false }).then(() => {
+      throw new Error('no answer in time');
+    });
+    late.catch(() => undefined);
     try {
-      return await command();
+      return await Promise.race([command(), late]);
     } catch (cause) {
       throw awayError(cause);
+    } finally {
+      gaveUp.abort();
     }
   };
 
@@ -100,18 +111,17 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
       ask(async () => {
         await redis.authRemoveGrant(grantKey(grant), `${prefix}e:`);
       }),
-    ofAccount: (account) =>
-      ask(async () => {
-        const found: OwnedEntry[] = [];
-        for (const member of await redis.zrangebyscore(accountKey(account), Date.now(), '+inf')) {
-          const [kind, id] = splitMember(member);
-          const fields = await redis.hgetall(entryKey(kind, id));
-          const entry = entryOf(fields);
-          // The index may still name what has since been put for nobody, or removed.
-          if (entry && fields.a === account) found.push({ kind, id, ...entry });
-        }
-        return found;
-      }),
+    async ofAccount(account) {
+      const found: OwnedEntry[] = [];
+      for (const member of await ask(() => redis.zrangebyscore(accountKey(account), Date.now(), '+inf'))) {
+        const [kind, id] = splitMember(member);
+        const fields = await ask(() => redis.hgetall(entryKey(kind, id)));
+        const entry = entryOf(fields);
+        // The index may still name what has since been put for nobody, or removed.
+        if (entry && fields.a === account) found.push({ kind, id, ...entry });
+      }
+      return found;
+    },
     async *accounts() {
       let cursor = '0';
       do {
@@ -160,7 +170,7 @@ function connect({ url, cluster = false }: RedisAuthStateOptions, commandTimeout
   };
   const retry = (times: number): number => Math.min(50 * times, 1000);
   const client = cluster
-    ? new Cluster([url], { redisOptions: common, clusterRetryStrategy: retry })
+    ? redisClusterClient(url, { redisOptions: common, clusterRetryStrategy: retry })
     : new Redis(url, { ...common, retryStrategy: retry });
   client.defineCommand('authPut', { numberOfKeys: 4, lua: putScript });
   client.defineCommand('authTake', { numberOfKeys: 1, lua: takeScript });
@@ -186,7 +196,8 @@ function watchConnection(redis: Client, onError?: (error: Error) => void): { los
     told = false;
   });
   redis.on('error', (error: Error) => {
-    if (!told) onError?.(error);
+    const refusal = redisRefusal(error, 'AUTH_REDIS_URL (or, without it, of REDIS_URL)');
+    if (!told) onError?.(refusal ? new Error(`it ${refusal}`, { cause: error }) : error);
     told = true;
   });
   return { lostForMs: () => (lostAt === undefined ? 0 : performance.now() - lostAt) };

@@ -1,7 +1,9 @@
 import { Cluster, Redis } from 'ioredis';
 import { type ChangeListener, StoreAwayError, type ViewReader } from '../api/view-reader.ts';
 import { allTags, completeKey, parseKey } from '../schemas/view-keys.ts';
+import { redisClusterClient } from './redis-cluster-client.ts';
 import { redisKeys } from './redis-keys.ts';
+import { redisRefusal } from './redis-refusal.ts';
 import { trackChanges } from './redis-tracking.ts';
 import { RedisTrust } from './redis-trust.ts';
 import type { RedisSettings } from './redis-view-writer.ts';
@@ -14,8 +16,14 @@ const socketTimeoutMs = 3_000;
 export function redisViewReader(settings: RedisSettings): ViewReader {
   const keys = redisKeys(settings.keyPrefix);
   const client = settings.cluster ? clusterClient(settings.url) : singleClient(settings.url);
-  // A lost connection shows as a fault of each command; the event itself needs a listener.
-  client.on('error', () => {});
+  // A lost connection shows as a fault of each command; the event says more of the reason.
+  let fault: unknown = null;
+  client.on('error', (error) => {
+    fault = error;
+  });
+  client.on('ready', () => {
+    fault = null;
+  });
   const trust = new RedisTrust(client, keys);
   let stopTracking = (): void => {};
 
@@ -55,7 +63,9 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
         const complete = await get(allTags.map(completeKey));
         return complete.every(Boolean) ? { ready: true } : { ready: false, reason: 'the views are not complete yet' };
       } catch {
-        return { ready: false, reason: 'Redis cannot be reached, or has just come back' };
+        const refusal = redisRefusal(fault, 'REDIS_URL');
+        const reason = refusal ? `Redis ${refusal}` : 'Redis cannot be reached, or has just come back';
+        return { ready: false, reason };
       }
     },
     async close() {
@@ -83,19 +93,11 @@ function singleClient(url: string): Redis {
 }
 
 function clusterClient(url: string): Cluster {
-  const { hostname, port, username, password, protocol } = new URL(url);
-  return new Cluster([{ host: hostname, port: Number(port || 6379) }], {
+  return redisClusterClient(url, {
     enableAutoPipelining: true,
     enableOfflineQueue: false,
     clusterRetryStrategy: retryStrategy,
     slotsRefreshTimeout: 2_000,
-    redisOptions: {
-      maxRetriesPerRequest: 0,
-      commandTimeout: commandTimeoutMs,
-      socketTimeout: socketTimeoutMs,
-      ...(username && { username: decodeURIComponent(username) }),
-      ...(password && { password: decodeURIComponent(password) }),
-      ...(protocol === 'rediss:' && { tls: {} }),
-    },
+    redisOptions: { maxRetriesPerRequest: 0, commandTimeout: commandTimeoutMs, socketTimeout: socketTimeoutMs },
   });
 }

@@ -3,6 +3,7 @@ import { createClient, createCluster, RESP_TYPES } from 'redis';
 import type { CommitResult, StoredView, ViewWriter } from '../projector/view-writer.ts';
 import { completeKey, digestLength, parseKey, positionKey, type ViewWrite } from '../schemas/view-keys.ts';
 import { type RedisKeys, redisKeys } from './redis-keys.ts';
+import { redisRefusal } from './redis-refusal.ts';
 import { commitScript, raiseScript, refenceScript } from './redis-scripts.ts';
 
 const commandTimeoutMs = 10_000;
@@ -155,29 +156,22 @@ async function stored(connection: Connection, keys: RedisKeys, name: string, key
 }
 
 const typeMapping = { [RESP_TYPES.BLOB_STRING]: Buffer } as const;
-const socket = {
+// A new one for each client: it writes into what it is given.
+const socketOptions = () => ({
   reconnectStrategy: (retries: number) => Math.min(50 * 2 ** Math.min(retries, 6), 2_000),
   connectTimeout: 5_000,
   // Ends a connection that has gone silent, so that a half-open one is noticed.
   socketTimeout: commandTimeoutMs,
-};
+});
 const pingInterval = 3_000;
 
-/** What no waiting mends, by how Redis says it. */
-const misfits: [said: RegExp, words: string][] = [
-  [/^(WRONGPASS|NOAUTH|NOPERM)/, 'it refuses the user and password of REDIS_URL, or what that user wants to do'],
-  [/^MOVED/, 'it is a Redis Cluster; set REDIS_CLUSTER=true'],
-  [/cluster support disabled/, 'it is no Redis Cluster; leave REDIS_CLUSTER out'],
-];
-
 function unlessMisfit(cause: unknown): unknown {
-  const { message } = cause as Error;
-  const found = misfits.find(([said]) => said.test(message));
-  return found ? new UnfitStoreError(`Cannot keep views in this Redis: ${found[1]} (${message})`, { cause }) : cause;
+  const refusal = redisRefusal(cause, 'REDIS_URL');
+  return refusal ? new UnfitStoreError(`Cannot keep views in this Redis: it ${refusal}`, { cause }) : cause;
 }
 
 async function singleConnection(url: string): Promise<Connection> {
-  const client = createClient({ url, RESP: 2, socket, pingInterval, disableOfflineQueue: true });
+  const client = createClient({ url, RESP: 2, socket: socketOptions(), pingInterval, disableOfflineQueue: true });
   let fault: unknown = new Error('not connected yet');
   client.on('error', (error) => {
     fault = error;
@@ -188,7 +182,10 @@ async function singleConnection(url: string): Promise<Connection> {
     if (!client.isReady) {
       const cause = unlessMisfit(fault);
       if (cause instanceof UnfitStoreError) throw cause;
-      throw new Error(`Redis cannot be reached: ${(fault as Error).message}`, { cause });
+      const { message, code } = fault as NodeJS.ErrnoException;
+      const hint =
+        code === 'ECONNRESET' && url.startsWith('redis:') ? '; if it wants TLS, write rediss:// in REDIS_URL' : '';
+      throw new Error(`Redis cannot be reached: ${message}${hint}`, { cause });
     }
     return typed.sendCommand(args).catch((error: unknown) => {
       throw unlessMisfit(error);
@@ -204,7 +201,9 @@ async function singleConnection(url: string): Promise<Connection> {
 }
 
 async function clusterConnection(url: string): Promise<Connection> {
-  const { username, password } = new URL(url);
+  const { username, password, protocol } = new URL(url);
+  // Of the nodes that it finds by itself; the first one's are in its URL.
+  const socket = { ...socketOptions(), ...(protocol === 'rediss:' && { tls: true as const }) };
   const auth = {
     ...(username && { username: decodeURIComponent(username) }),
     ...(password && { password: decodeURIComponent(password) }),
@@ -228,7 +227,7 @@ async function clusterConnection(url: string): Promise<Connection> {
         connected = null;
         throw fault === null
           ? cause
-          : unlessMisfit(new Error(`${cause.message}: ${(fault as Error).message}`, { cause }));
+          : unlessMisfit(new Error(`${cause.message}: ${(fault as Error).message}`, { cause: fault }));
       });
     }
   };

@@ -14,18 +14,31 @@ export interface RedisCluster {
   stop(): Promise<void>;
 }
 
+export interface RedisClusterOptions {
+  /** Takes TLS alone; key and certificate as PEM. */
+  tls?: { key: string; cert: string };
+  /** Of the user `default`. */
+  password?: string;
+}
+
 /** A Redis Cluster of three masters on this machine; resolves once every one answers `cluster_state:ok`. */
-export async function startRedisCluster(): Promise<RedisCluster> {
-  const args = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '2000'];
+export async function startRedisCluster({ tls, password }: RedisClusterOptions = {}): Promise<RedisCluster> {
+  const args = [
+    ...['--cluster-enabled', 'yes', '--cluster-node-timeout', '2000'],
+    ...(tls ? ['--tls-cluster', 'yes'] : []),
+    ...(password ? ['--requirepass', password] : []),
+  ];
+  // On this machine, to set it up: nobody else has an address of it yet.
+  const cli = [...(tls ? ['--tls', '--insecure'] : []), ...(password ? ['-a', password, '--no-auth-warning'] : [])];
   const ports = await freePorts(3);
-  const nodes = await Promise.all(ports.map((port) => startRedisServer({ port, args })));
+  const nodes = await Promise.all(ports.map((port) => startRedisServer({ port, args, ...(tls && { tls }) })));
   const stop = async () => {
     await Promise.all(nodes.map((node) => node.stop()));
   };
   try {
     const addresses = ports.map((port) => `127.0.0.1:${port}`);
-    await run('redis-cli', ['--cluster', 'create', ...addresses, '--cluster-replicas', '0', '--cluster-yes']);
-    for (const port of ports) await untilClusterIsOk(port);
+    await run('redis-cli', [...cli, '--cluster', 'create', ...addresses, '--cluster-replicas', '0', '--cluster-yes']);
+    for (const port of ports) await untilClusterIsOk(port, cli);
   } catch (error) {
     await stop();
     throw error;
@@ -33,9 +46,9 @@ export async function startRedisCluster(): Promise<RedisCluster> {
   return { url: nodes[0]!.url, nodes, stop };
 }
 
-async function untilClusterIsOk(port: number): Promise<void> {
+async function untilClusterIsOk(port: number, cli: readonly string[]): Promise<void> {
   for (let tries = 0; tries < 200; tries++) {
-    const { stdout } = await run('redis-cli', ['-p', String(port), 'cluster', 'info']);
+    const { stdout } = await run('redis-cli', [...cli, '-p', String(port), 'cluster', 'info']);
     if (stdout.includes('cluster_state:ok')) return;
     await sleep(50);
   }

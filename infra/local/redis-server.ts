@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { needCommand } from './debian-packages.ts';
@@ -7,7 +7,7 @@ import { type LocalProcess, startLocalProcess } from './local-process.ts';
 import { untilAnswers } from './until-answers.ts';
 
 export interface RedisServer {
-  /** `redis://127.0.0.1:<port>` */
+  /** `redis://127.0.0.1:<port>`, `rediss:` where it wants TLS; without a user. */
   url: string;
   port: number;
   pid: number;
@@ -24,6 +24,8 @@ export interface RedisServerOptions {
   port?: number;
   /** `aof`: every acknowledged write survives a crash; `none` (default): a restart finds it empty. */
   persistence?: 'none' | 'aof';
+  /** Takes TLS alone; key and certificate as PEM. */
+  tls?: { key: string; cert: string };
   /** More of redis-server's own options, such as `['--maxmemory', '10mb']`. */
   args?: readonly string[];
 }
@@ -42,13 +44,14 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
     await untilAnswers('redis-server', port, server, 15_000);
   };
   try {
+    if (options.tls) await writeFile(pemOf(folder), options.tls.key + options.tls.cert, { mode: 0o600 });
     await start();
   } catch (error) {
     await rm(folder, { recursive: true, force: true });
     throw error;
   }
   return {
-    url: `redis://127.0.0.1:${port}`,
+    url: `${options.tls ? 'rediss' : 'redis'}://127.0.0.1:${port}`,
     port,
     get pid() {
       return server.pid;
@@ -62,11 +65,18 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
   };
 }
 
+const pemOf = (folder: string): string => join(folder, 'server.pem');
+
 function redisArgs(port: number, folder: string, options: RedisServerOptions): string[] {
   const persistence =
     options.persistence === 'aof' ? ['--appendonly', 'yes', '--appendfsync', 'always'] : ['--appendonly', 'no'];
+  const pem = pemOf(folder);
+  const files = ['--tls-cert-file', pem, '--tls-key-file', pem, '--tls-ca-cert-file', pem];
+  const listening = options.tls
+    ? ['--port', '0', '--tls-port', String(port), ...files, '--tls-auth-clients', 'no']
+    : ['--port', String(port)];
   return [
-    ...['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''],
+    ...[...listening, '--bind', '127.0.0.1', '--dir', folder, '--save', ''],
     ...['--maxmemory-policy', 'noeviction', ...persistence, ...(options.args ?? [])],
   ];
 }
