@@ -175,6 +175,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
         upstream: who.upstream,
         pages,
         lifetimes,
+        limits,
         log: logger,
       });
     addSignOut(scope, { service, provider, mount, csrf, pages, providerHost, knownClients });

@@ -8,6 +8,7 @@ import type { LibraryMount } from './library-mount.ts';
 import type { Lifetimes } from './lifetimes.ts';
 import { paths } from './metadata.ts';
 import type { PageSender } from './page-sender.ts';
+import type { RateLimits } from './rate-limit.ts';
 import type { RiderDirectory } from './rider-directory.ts';
 import type { ServiceUrl } from './service-url.ts';
 import { type StateStore, StateStoreAwayError } from './state-store.ts';
@@ -28,6 +29,7 @@ export interface UpstreamRouteOptions {
   upstream: UpstreamSignIn;
   pages: PageSender;
   lifetimes: Lifetimes;
+  limits: RateLimits;
   log: FastifyBaseLogger;
 }
 
@@ -46,7 +48,7 @@ interface KeptAttempt extends UpstreamAttempt {
  * what belongs together is kept in the store by `state`, once, and bound to the browser by a cookie of our own.
  */
 export function addUpstreamRoutes(app: FastifyInstance, options: UpstreamRouteOptions): void {
-  const { service, provider, mount, riders, store, upstream, pages, lifetimes } = options;
+  const { service, provider, mount, riders, store, upstream, pages, lifetimes, limits } = options;
   const cookie = `${service.https ? '__Host-' : ''}ride_calendar_${new URL(service.origin).port}_browser`;
 
   app.get<{ Params: { uid: string }; Querystring: { other?: string } }>(
@@ -58,6 +60,8 @@ export function addUpstreamRoutes(app: FastifyInstance, options: UpstreamRouteOp
         .catch((error: Error) => (error.name === 'SessionNotFound' ? null : Promise.reject(error)));
       if (interaction?.uid !== request.params.uid || interaction.prompt.name !== 'login')
         return pages.trouble(reply, 'expired');
+      // Each one is kept until the interaction ends.
+      if ((await limits.authorize.hit(request.ip)) !== null) return pages.trouble(reply, 'busy');
       const attempt = newAttempt();
       const browser = browserOf(request, cookie) ?? randomBytes(32).toString('base64url');
       const newSignIn = request.query.other !== undefined || interaction.prompt.reasons.includes('login_prompt');
