@@ -3,8 +3,10 @@ import { kafkaPublisher } from '../infra/kafka-publisher.ts';
 import { RejectedTopic } from '../infra/kafka-rejected-topic.ts';
 import { MissingTopicsError, type Reject } from '../projector/event-log.ts';
 import { ArchiveCopyError, archiveLoad, archiveSave, type CopyOptions, type CopyResult } from './archive-copy.ts';
+import { needArchiveFolder } from './empty-folder.ts';
 import { type ExitCode, type Io, needKafka, UsageError } from './io.ts';
 import { makeLogger } from './logger.ts';
+import { sayMissingTopics } from './missing-topics.ts';
 import { openKafkaLog } from './open-kafka-log.ts';
 import { type Progress, showProgress } from './progress.ts';
 import type { KafkaSettings, Settings } from './settings.ts';
@@ -17,6 +19,7 @@ export interface ArchiveCommandOptions {
 /** Saves the log in Kafka, up to its ends as they are now, to an archive; one begun before is gone on with. */
 export async function runArchiveSave(options: ArchiveCommandOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const kafka = needKafka(settings, 'archive save');
+  await needArchiveFolder(options.dir, 'archive save');
   const log = openKafkaLog(kafka, makeLogger(settings), null);
   try {
     const rejected = await readRejected(kafka, settings, io);
@@ -49,6 +52,7 @@ export async function runArchiveLoad(
   const kafka = needKafka(settings, 'archive load');
   const { topicPrefix } = kafka;
   const logger = makeLogger(settings);
+  sayMissingTopics(options.dir, logger);
   const log = openKafkaLog(kafka, logger, null);
   const publisher = kafkaPublisher({ kafka, topicPrefix, log: logger });
   try {

@@ -19,6 +19,7 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
     .description('Which group bike rides meet tonight: an event log folded into ready-made answers.')
     .usage('<command> [options]')
     .addHelpText('after', exitCodes)
+    .showHelpAfterError('"ride-calendar --help" lists the commands, and each has --help of its own.')
     .exitOverride()
     .configureOutput({ writeOut: (text) => io.out(text.trimEnd()), writeErr: (text) => io.err(text.trimEnd()) });
 
@@ -157,7 +158,7 @@ export async function runCli(args: readonly string[], io: Io, env: typeof proces
   try {
     const program = commandLine(io, env);
     if (args.length === 0) program.help({ error: true });
-    await program.parseAsync(args, { from: 'user' });
+    await program.parseAsync(withoutHelpOfNothing(program, args), { from: 'user' });
     return lastExit;
   } catch (error) {
     // Commander has said what is wrong by now; help that was asked for is no failure.
@@ -177,6 +178,13 @@ export async function runCli(args: readonly string[], io: Io, env: typeof proces
     io.err(env.LOG_LEVEL === 'debug' && error instanceof Error ? (error.stack ?? error.message) : messageOf(error));
     return 1;
   }
+}
+
+/** `nonsense --help` is a wrong command: commander would show the program's own help, and succeed. */
+function withoutHelpOfNothing(program: Command, args: readonly string[]): readonly string[] {
+  const [name = ''] = args;
+  const known = ['help', ...program.commands.map((command) => command.name())];
+  return name.startsWith('-') || known.includes(name) ? args : [name];
 }
 
 /** An error and what caused it, in one line. */

@@ -7,6 +7,7 @@ import { schemaRegistry } from '../infra/schema-registry.ts';
 import type { EventLog, RejectSink } from '../projector/event-log.ts';
 import type { Log } from '../projector/log.ts';
 import { WriterSchemas } from '../schemas/writer-schemas.ts';
+import { sayMissingTopics } from './missing-topics.ts';
 import { ensureSampleArchive, type SampleArchive } from './sample-archive.ts';
 import type { Settings } from './settings.ts';
 
@@ -36,6 +37,7 @@ export async function openEventLog(settings: Settings, log: Log): Promise<OpenLo
     ? null
     : await ensureSampleArchive({ dataDir: settings.dataDir, now: settings.nowMs ?? Date.now() });
   const dir = settings.archiveDir ?? sample!.dir;
+  sayMissingTopics(dir, log);
   return {
     eventLog: archiveEventLog({ dir, log }),
     rejects: archiveRejectSink({ dir, fallbackDir: join(settings.dataDir, 'rejected'), log }),

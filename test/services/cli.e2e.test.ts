@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -65,6 +65,8 @@ describe('the command line', () => {
 
   it.each([
     [['simualte'], '(Did you mean simulate?)'],
+    [['nonsense', '--help'], "unknown command 'nonsense'"],
+    [['nonsense'], '"ride-calendar --help" lists the commands'],
     [['archive', 'sav', 'x'], '(Did you mean save?)'],
     [['simulate', '--metro', '3'], '(Did you mean --metros?)'],
     [['simulate', '--rides', '0'], 'from 1 to 1000000'],
@@ -100,6 +102,20 @@ describe('the command line', () => {
       expect(err.trim().split('\n')).toHaveLength(1);
     },
   );
+});
+
+describe('archive save', () => {
+  it.each([
+    ['a folder that holds other files', 'other', 'other holds other files, want a new or empty folder, or an archive'],
+    ['a file', join('other', 'note'), "can't be read (ENOTDIR), want a new or empty folder"],
+  ])('refuses %s, and puts nothing there', async (_, target, words) => {
+    await mkdir(join(dir, 'other'), { recursive: true });
+    await writeFile(join(dir, 'other', 'note'), '');
+    const { code, err } = await run(['archive', 'save', target], { env: { KAFKA_BROKERS: '127.0.0.1:1' } });
+    expect(code).toBe(2);
+    expect(err).toContain(words);
+    expect(await readdir(join(dir, 'other'))).toEqual(['note']);
+  });
 });
 
 describe('simulate', () => {
