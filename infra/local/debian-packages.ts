@@ -23,20 +23,41 @@ export async function findCommand(command: string): Promise<string | null> {
 
 let installing: Promise<void> = Promise.resolve();
 
+const serverAdvice = 'start a container engine, or set KAFKA_BROKERS and REDIS_URL';
+
 /**
  * Makes sure that `command` is on PATH: installs Debian's `debianPackage` where it is missing and the user may (root,
- * or sudo without a password). Otherwise throws an error that says what to install.
+ * or sudo without a password). Otherwise throws an error that says what to install, or to do instead.
  */
-export async function needCommand(command: string, debianPackage: string): Promise<void> {
+export async function needCommand(command: string, debianPackage: string, instead = serverAdvice): Promise<void> {
+  await needPackage({
+    name: command,
+    debianPackage,
+    instead,
+    isThere: async () => (await findCommand(command)) !== null,
+  });
+}
+
+export interface WantedPackage {
+  /** What is wanted, for a person. */
+  name: string;
+  debianPackage: string;
+  /** What else to do, in words that follow "or". */
+  instead: string;
+  isThere(): Promise<boolean>;
+}
+
+/** The same for what is no command. */
+export async function needPackage(wanted: WantedPackage): Promise<void> {
   // One after the other: apt-get holds a lock.
-  const mine = installing.then(() => install(command, debianPackage));
+  const mine = installing.then(() => install(wanted));
   installing = mine.catch(() => undefined);
   await mine;
 }
 
-async function install(command: string, debianPackage: string): Promise<void> {
-  if (await findCommand(command)) return;
-  const advice = `install it (Debian's package is ${debianPackage}), start a container engine, or set KAFKA_BROKERS and REDIS_URL`;
+async function install({ name, debianPackage, instead, isThere }: WantedPackage): Promise<void> {
+  if (await isThere()) return;
+  const advice = `install it (Debian's package is ${debianPackage}), or ${instead}`;
   const asRoot = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
   const apt = [...asRoot, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-o', 'DPkg::Lock::Timeout=300'];
   try {
@@ -45,8 +66,7 @@ async function install(command: string, debianPackage: string): Promise<void> {
       await run(apt[0]!, [...apt.slice(1), '-qq', ...args], { timeout: 300_000, maxBuffer: 1 << 26 });
     }
   } catch (cause) {
-    throw new Error(`Cannot find ${command}: ${advice}`, { cause });
+    throw new Error(`Cannot find ${name}: ${advice}`, { cause });
   }
-  if (!(await findCommand(command)))
-    throw new Error(`Cannot find ${command} after installing ${debianPackage}: ${advice}`);
+  if (!(await isThere())) throw new Error(`Cannot find ${name} after installing ${debianPackage}: ${advice}`);
 }

@@ -6,13 +6,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { registerDocs } from '../../api/docs.ts';
 import { openApiDocument } from '../../api/openapi.ts';
 import { dayExample } from '../../api/openapi-examples.ts';
-import { browserPath, launchBrowser } from '../support/browser.ts';
+import { launchBrowser } from '../support/browser.ts';
 
 /** The reference in a real browser, beside stand-ins of the routes that it tries. */
 
 const sampleKey = `rck_${'s'.repeat(43)}`;
 
-describe.skipIf(browserPath === undefined)('/docs in Chromium (CHROMIUM_PATH, where there is none)', () => {
+describe('/docs in Chromium', () => {
   let app: FastifyInstance;
   let origin: string;
   let browser: Browser;

@@ -24,13 +24,18 @@ interface Ended {
 interface RunOptions {
   env?: Record<string, string>;
   node?: string;
+  /** Before the command's file. */
+  nodeArgs?: string[];
   /** Sent once something has been written to standard output. */
   signal?: NodeJS.Signals;
 }
 
 /** Runs the command with nothing of this process's environment but the path. */
-function run(args: string[], { env = {}, node = process.execPath, signal }: RunOptions = {}): Promise<Ended> {
-  const child = spawn(node, [bin, ...args], { cwd: dir, env: { PATH: process.env.PATH, ...env } });
+function run(
+  args: string[],
+  { env = {}, node = process.execPath, nodeArgs = [], signal }: RunOptions = {},
+): Promise<Ended> {
+  const child = spawn(node, [...nodeArgs, bin, ...args], { cwd: dir, env: { PATH: process.env.PATH, ...env } });
   let out = '';
   let err = '';
   child.stdout.on('data', (chunk: Buffer) => {
@@ -151,20 +156,30 @@ describe('simulate', () => {
   });
 });
 
-// A Node that runs no TypeScript, where this machine has one.
-const oldNode = ['/usr/bin/node', '/usr/local/bin/node'].find((path) => existsSync(path) && path !== process.execPath);
+// A Node that says it is too old to run TypeScript: the command looks for the packaged one. That one says what it is.
+const older =
+  "if (!process.env.RIDE_CALENDAR_LAUNCHED) Object.defineProperty(process.versions, 'node', { value: '20.19.0' })";
+const otherNodes: [name: string, node: string, nodeArgs: string[]][] = [
+  ['a Node that says it is 20', process.execPath, ['--import', `data:text/javascript,${encodeURIComponent(older)}`]],
+];
+// And one that this machine may have.
+const installed = ['/usr/bin/node', '/usr/local/bin/node'].find(
+  (path) => existsSync(path) && path !== process.execPath,
+);
+if (installed) otherNodes.push([installed, installed, []]);
 
-describe.skipIf(!oldNode)('under another Node', () => {
-  const node = oldNode ?? '';
-
+describe.each(otherNodes)('under %s', (_, node, nodeArgs) => {
   it('the command runs all the same, and its exit code is kept', async () => {
-    expect(await run(['--help'], { node })).toMatchObject({ code: 0, out: expect.stringContaining('simulate') });
-    expect(await run(['nonsense'], { node })).toMatchObject({ code: 2 });
+    expect(await run(['--help'], { node, nodeArgs })).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('simulate'),
+    });
+    expect(await run(['nonsense'], { node, nodeArgs })).toMatchObject({ code: 2 });
   });
 
   it('a signal reaches the command', async () => {
-    const args = ['simulate', '--archive', 'older', '--count', '1000000000'];
-    expect(await run(args, { node, signal: 'SIGTERM' })).toMatchObject({
+    const args = ['simulate', '--archive', `older-${nodeArgs.length}`, '--count', '1000000000'];
+    expect(await run(args, { node, nodeArgs, signal: 'SIGTERM' })).toMatchObject({
       code: 0,
       out: expect.stringMatching(/changes\n$/),
     });
@@ -172,7 +187,7 @@ describe.skipIf(!oldNode)('under another Node', () => {
 
   it('the command dies with its launcher', async () => {
     // `close` comes when nobody holds the pipes any more: the command, which inherited them, included.
-    const args = ['simulate', '--archive', 'killed', '--count', '1000000000'];
-    expect(await run(args, { node, signal: 'SIGKILL' })).toMatchObject({ signal: 'SIGKILL' });
+    const args = ['simulate', '--archive', `killed-${nodeArgs.length}`, '--count', '1000000000'];
+    expect(await run(args, { node, nodeArgs, signal: 'SIGKILL' })).toMatchObject({ signal: 'SIGKILL' });
   });
 });

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
+import { needPackage } from '../../infra/local/debian-packages.ts';
 
 const candidates = [
   process.env.CHROMIUM_PATH,
@@ -10,16 +11,22 @@ const candidates = [
   chromium.executablePath(),
 ];
 
-/** A Chromium of this machine: CHROMIUM_PATH, a usual place, or what `npx playwright-core install chromium` put there. */
-export const browserPath = candidates.find((path) => path !== undefined && path !== '' && existsSync(path));
+const findBrowser = (): string | undefined =>
+  candidates.find((path) => path !== undefined && path !== '' && existsSync(path));
 
-/** Starts it without a window. */
-export function launchBrowser(): Promise<Browser> {
-  if (browserPath === undefined) {
-    throw new Error('No Chromium found: set CHROMIUM_PATH, or run npx playwright-core install chromium');
-  }
-  return chromium.launch({
-    executablePath: browserPath,
+/**
+ * Starts a Chromium without a window: that of CHROMIUM_PATH, in a usual place, or what `npx playwright-core install
+ * chromium` put there; else Debian's, installed where the user may. Throws, with what to install, where there is none.
+ */
+export async function launchBrowser(): Promise<Browser> {
+  await needPackage({
+    name: 'Chromium',
+    debianPackage: 'chromium',
+    instead: 'set CHROMIUM_PATH, or run npx playwright-core install chromium',
+    isThere: async () => findBrowser() !== undefined,
+  });
+  return await chromium.launch({
+    executablePath: findBrowser()!,
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-background-networking'],
   });
 }

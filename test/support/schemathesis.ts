@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { needPackage } from '../../infra/local/debian-packages.ts';
 
 /**
  * Runs Schemathesis (a fuzzer of APIs, from PyPI) over a running service: requests made from its OpenAPI document,
@@ -65,15 +66,18 @@ export async function runSchemathesis(options: SchemathesisOptions): Promise<{ p
 async function install(): Promise<void> {
   if (existsSync(path.join(venv, 'installed'))) return;
   await mkdir(cache, { recursive: true });
+  await needPackage({
+    name: "Python's venv",
+    debianPackage: 'python3-venv',
+    instead: 'give Python 3.10 or newer with venv on the path',
+    isThere: () => run('python3', ['-c', 'import ensurepip, venv']).then(Boolean, () => false),
+  });
   try {
     await run('python3', ['-m', 'venv', '--clear', venv]);
     await run(path.join(venv, 'bin/pip'), ['install', '--quiet', `schemathesis==${version}`], { maxBuffer: 16 << 20 });
     await writeFile(path.join(venv, 'installed'), '');
   } catch (cause) {
-    throw new Error(
-      'Cannot install Schemathesis: it needs Python 3.10 or newer with venv on the path (Debian: apt install python3-venv), and PyPI',
-      { cause },
-    );
+    throw new Error('Cannot install Schemathesis: it needs Python 3.10 or newer, and PyPI', { cause });
   }
 }
 
