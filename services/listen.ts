@@ -18,6 +18,16 @@ export async function assertCanListen({ host, port }: Settings): Promise<void> {
   await new Promise((resolve) => server.close(resolve));
 }
 
+/** How long answers under way may still take once the process shall end. */
+const graceMs = 5_000;
+
+/** Stops listening, and answers what is in hand. Whoever takes longer than the grace, as one who reads nothing, is cut off. */
+export async function stopListening(app: FastifyInstance, withinMs = graceMs): Promise<void> {
+  const timer = setTimeout(() => app.server.closeAllConnections(), withinMs);
+  await app.close();
+  clearTimeout(timer);
+}
+
 function refuse(host: string, port: number, cause: NodeJS.ErrnoException): never {
   const { code } = cause;
   const fix =

@@ -1,7 +1,7 @@
 import Fastify from 'fastify';
 import { openEventLog } from './event-log.ts';
 import { needRedis } from './io.ts';
-import { assertCanListen, listen, stopSignal } from './listen.ts';
+import { assertCanListen, listen, stopListening, stopSignal } from './listen.ts';
 import { makeLogger } from './logger.ts';
 import { serviceMetrics } from './metrics.ts';
 import { registerOperatorRoutes } from './operator-routes.ts';
@@ -33,7 +33,7 @@ export async function runProjector(settings: Settings, { json = false } = {}): P
   try {
     await projecting.done;
   } finally {
-    await app.close();
+    await stopListening(app);
   }
 }
 

@@ -17,6 +17,7 @@ import { memoryAuthState } from '../infra/auth-state-memory.ts';
 import { redisAuthState } from '../infra/auth-state-redis.ts';
 import { metadataFetch } from '../infra/metadata-fetch.ts';
 import { completeKey, parseKey, tagOf } from '../schemas/view-keys.ts';
+import { stopListening } from './listen.ts';
 import type { ServiceMetrics } from './metrics.ts';
 import { riderDirectory } from './rider-directory.ts';
 import type { Settings } from './settings.ts';
@@ -98,7 +99,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     app,
     async close() {
       stopErasing();
-      await app.close();
+      await stopListening(app);
       await signIn.close();
       await reader.close();
     },
