@@ -46,7 +46,7 @@ export interface AdapterOptions {
 /**
  * oidc-provider's adapter interface over the state store. A code is redeemed once, however many try at a time. So is a
  * refresh token, but for one case: a client that never got the reply asks again with the same one. Within the grace
- * time, and while its successor is unused, that replaces the successor; whoever asks while the first request is still
+ * time, and while its successor is unused, that replaces the successor, whose use then ends the grant; whoever asks while the first request is still
  * being answered is refused, and after that the token is stolen goods: the library ends the whole grant.
  */
 export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
@@ -63,6 +63,7 @@ export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
 
   const isUsedUp = async ({ marks }: StateEntry): Promise<boolean> => {
     if (marks.consumed === undefined) return false;
+    if (marks.replaced !== undefined) return true;
     // Not answered yet: two at a time. `consume` will find that it was redeemed, and refuses this one alone.
     const settled = marks.settled !== undefined || nowMs() - Number(marks.takenAt) > settleMs;
     if (!settled) return false;
@@ -96,7 +97,14 @@ export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
     redemption.redeemed = { kind, key };
     // Whoever redeems it at the same time has come by then, and is told from one who comes after the reply.
     await sleep(parallelMs);
-    if (redemption.retryAfter && before?.marks.successor) await store.remove(kind, before.marks.successor);
+    if (redemption.retryAfter && before?.marks.successor) await replace(before.marks.successor, now);
+  };
+
+  // It was lost on its way, so nobody has it. Whoever comes with it all the same shows that there are two, one a thief:
+  // it stays, used up, so that this ends them both.
+  const replace = async (successor: string, now: string): Promise<void> => {
+    if (!(await store.mark(kind, successor, { consumed: now, replaced: '1' }, { consumed: null })))
+      throw new errors.InvalidGrant('its successor was redeemed at the same time');
   };
 
   const upsert = async (id: string, payload: AdapterPayload, expiresIn: number): Promise<void> => {
