@@ -59,6 +59,7 @@ export async function runStart(settings: Settings, { json = false } = {}): Promi
       const trouble = projecting.trouble();
       return state.ready && trouble !== null ? { ...state, note: `the projector has ended: ${trouble}` } : state;
     });
+    await briefly(async () => (await reader.ready()).ready, signal);
     await listen(served.app, settings);
     const steps = await firstSteps(settings, opened.where, facts(), opened.sample);
     process.stdout.write(`${json ? JSON.stringify(steps) : firstStepsText(steps)}\n`);
@@ -71,6 +72,16 @@ export async function runStart(settings: Settings, { json = false } = {}): Promi
     stop.abort();
     await projecting.done.catch(() => {});
   }
+}
+
+// Connecting to a store takes a few milliseconds; one whose views aren't complete is not waited for.
+const connectWaitMs = 2_000;
+
+/** Beside complete views the first request should find them as well. */
+async function briefly(isReady: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
+  const untilMs = performance.now() + connectWaitMs;
+  while (!(await isReady()) && performance.now() < untilMs && !signal.aborted)
+    await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
 /** In the embedded default the first request should find something: wait for the views, which takes a moment. */
