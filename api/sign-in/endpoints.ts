@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { InteractionResults, Provider } from 'oidc-provider';
 import { canonicalAuthorizeQuery } from './authorize-request.ts';
 import { answerOptions, openCors } from './cors.ts';
 import type { LibraryMount } from './library-mount.ts';
@@ -8,12 +9,15 @@ import type { PageSender } from './page-sender.ts';
 import type { RateLimits } from './rate-limit.ts';
 import { registrationRequest } from './registration-request.ts';
 import { BodyError, readBody, readForm } from './request-body.ts';
+import type { RiderDirectory } from './rider-directory.ts';
 import { isLoopbackHost, type ServiceUrl } from './service-url.ts';
 import { canonicalTokenRequest } from './token-request.ts';
 
 export interface EndpointOptions {
   service: ServiceUrl;
   offers: Offers;
+  provider: Provider;
+  riders: RiderDirectory;
   mount: LibraryMount;
   limits: RateLimits;
   pages: PageSender;
@@ -56,7 +60,8 @@ function addMetadata(app: FastifyInstance, { service, offers, mount }: EndpointO
   refuseOthers(app, paths.jwks, 'GET, HEAD, OPTIONS');
 }
 
-function addAuthorize(app: FastifyInstance, { service, mount, limits, pages, picker }: EndpointOptions): void {
+function addAuthorize(app: FastifyInstance, options: EndpointOptions): void {
+  const { service, provider, mount, riders, limits, pages, picker } = options;
   const headers = pageHeaders(`${pagePolicy()}; script-src`, service.https);
   app.get(paths.authorize, { exposeHeadRoute: false }, async (request, reply) => {
     const query = request.raw.url!.split('?').slice(1).join('?');
@@ -74,11 +79,16 @@ function addAuthorize(app: FastifyInstance, { service, mount, limits, pages, pic
   app.get<{ Params: { uid: string } }>(
     `${paths.authorize}/:uid`,
     { exposeHeadRoute: false },
-    async (request, reply) =>
-      await mount.answer(request, reply, {
-        url: `${paths.authorize}/${encodeURIComponent(request.params.uid)}`,
-        headers,
-      }),
+    async (request, reply) => {
+      const { uid } = request.params;
+      // The library ends the sign-in before it asks who exists, and where that can't be told sends the rider back to
+      // their app. This throws instead, and the page may be loaded again.
+      const interaction = await provider.Interaction.find(uid);
+      const { login, error } = (interaction?.result ?? {}) as InteractionResults;
+      const rider = login?.accountId ?? interaction?.session?.accountId;
+      if (rider !== undefined && error === undefined) await riders.exists(rider);
+      await mount.answer(request, reply, { url: `${paths.authorize}/${encodeURIComponent(uid)}`, headers });
+    },
   );
 }
 

@@ -152,7 +152,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
         ? pages.trouble(reply, 'away')
         : pages.trouble(reply, libraryTrouble(refused ? 'invalid_request' : 'server_error', status, false));
     });
-    addEndpoints(scope, { service, offers, mount, limits, pages, picker: who === 'picker' });
+    addEndpoints(scope, { service, offers, provider, riders, mount, limits, pages, picker: who === 'picker' });
     addInteractions(scope, {
       service,
       provider,

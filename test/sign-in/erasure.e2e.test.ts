@@ -167,7 +167,12 @@ test('while it is not known who exists, riders are told to come back, and nobody
     expect.stringContaining('not available right now'),
   ]);
   service.riders.away = false;
-  const asked = await browser.follow(await pick());
+  const picked = await pick();
+  service.riders.away = true;
+  // On the way to consent: the same page, loaded again, goes on.
+  expect((await browser.follow(picked)).response.status).toBe(503);
+  service.riders.away = false;
+  const asked = await browser.follow(picked);
   service.riders.away = true;
   expect((await browser.open(asked.url)).response.status).toBe(503);
   const again = await browser.follow(await browser.get(authorizeUrl(service.origin, client, newPkce())));
