@@ -9,6 +9,8 @@ import { topicSettings } from './kafka-topic-settings.ts';
 
 const longMax = String(2n ** 63n - 1n);
 const weekMs = 7 * 86_400_000;
+/** Of a topic's records: superseded ones, an erased rider's among them, are compacted away after this time. */
+export const compactionLagMsMax = 2 * weekMs;
 const rejectedBytesMin = 4 << 20;
 /** Room in a rejected record for the headers that say where it came from. */
 const rejectedHeaderBytes = 64 << 10;
@@ -28,10 +30,12 @@ const defaultPartitions: Record<TopicName, number> = {
 interface WantedSetting {
   name: string;
   value: string;
-  /** `least`: a larger number (or -1, no limit) is as good. */
-  rule: 'equal' | 'least';
+  /** `least`: a larger number (or -1, no limit) is as good; `most`: a smaller one. */
+  rule: 'equal' | 'least' | 'most';
   /** Topics work without it, and some brokers don't know it. */
   optional?: boolean;
+  /** What another value of an optional setting comes to, and the fix. */
+  advice?: string;
 }
 
 export interface TopicPlan {
@@ -47,6 +51,8 @@ export interface TopicDifference {
   wanted: string;
   /** False for what works all the same: another number of partitions, which must not be changed any more. */
   harmful: boolean;
+  /** What it comes to, and the fix, where the setting has words of its own. */
+  advice?: string;
 }
 
 export interface TopicReport {
@@ -76,8 +82,16 @@ const compacted: WantedSetting[] = [
   { name: 'delete.retention.ms', value: String(weekMs), rule: 'least' },
   // `replay --as-of` and archives go by the writer's times.
   { name: 'message.timestamp.type', value: 'CreateTime', rule: 'equal' },
-  // The week counts from a record's own time: of an archive that is loaded it was over long ago. So nothing but size ends
-  // a segment, and with it the time in which a bad record's predecessor stays.
+  // Superseded records end too: else an erased rider's would stay until a segment is full, on a quiet topic for years.
+  // Kafka ends a segment that spans this time, by its records' own times; `archive load` lifts it for that reason.
+  {
+    name: 'max.compaction.lag.ms',
+    value: String(compactionLagMsMax),
+    rule: 'most',
+    optional: true,
+    advice:
+      "erased riders' records stay until 64 MB follow them; set it with kafka-configs --alter once a loaded archive's bad records are mended",
+  },
   { name: 'segment.ms', value: longMax, rule: 'least', optional: true },
   { name: 'segment.bytes', value: String(64 << 20), rule: 'equal', optional: true },
   // Kafka 4 refuses records of more than an hour ahead: an archive's own times are loaded as they are.
@@ -189,12 +203,17 @@ function report(plan: TopicPlan, partitions: number, values: ReadonlyMap<string,
     const [value, wanted] = [String(partitions), String(plan.partitions)];
     differences.push({ setting: 'partitions', value, wanted, harmful: false });
   }
-  for (const { name, value: wanted, rule, optional = false } of plan.settings) {
+  for (const { name, value: wanted, rule, optional = false, advice } of plan.settings) {
     const value = values.get(name) ?? '';
     if (optional && value === '') continue;
-    const enough = rule === 'least' && (Number(value) >= Number(wanted) || value === '-1');
-    if (value !== wanted && !enough) differences.push({ setting: name, value, wanted, harmful: !optional });
+    if (value === wanted || isEnough(rule, value, wanted)) continue;
+    differences.push({ setting: name, value, wanted, harmful: !optional, ...(advice !== undefined && { advice }) });
   }
   const state = differences.length === 0 ? 'as planned' : 'different';
   return { topic: plan.topic, state, partitions, differences };
+}
+
+function isEnough(rule: WantedSetting['rule'], value: string, wanted: string): boolean {
+  if (rule === 'most') return Number(value) <= Number(wanted);
+  return rule === 'least' && (Number(value) >= Number(wanted) || value === '-1');
 }

@@ -12,12 +12,12 @@ export function makeFolder(path: string, what: string, mode = 0o777): void {
   for (const folder of missing.reverse()) {
     try {
       mkdirSync(folder, { mode });
-    } catch (cause) {
-      const { code } = cause as NodeJS.ErrnoException;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
       // Another process made it at the same moment.
       if (code === 'EEXIST' && existsSync(folder)) continue;
       const message = `Cannot make the folder ${path}: ${code} at ${folder}; ${what}: name one that can be made`;
-      throw Object.assign(new Error(message, { cause }), { code });
+      throw Object.assign(new Error(message), { code });
     }
   }
 }

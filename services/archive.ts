@@ -1,7 +1,10 @@
 import { KafkaCluster } from '../infra/kafka-cluster.ts';
+import { liftCompactionLimit } from '../infra/kafka-compaction-limit.ts';
 import { kafkaPublisher } from '../infra/kafka-publisher.ts';
 import { RejectedTopic } from '../infra/kafka-rejected-topic.ts';
 import { MissingTopicsError, type Reject } from '../projector/event-log.ts';
+import type { LogPublisher } from '../projector/log-publisher.ts';
+import { topicNames } from '../schemas/records.ts';
 import { ArchiveCopyError, archiveLoad, archiveSave, type CopyOptions, type CopyResult } from './archive-copy.ts';
 import { needArchiveFolder } from './empty-folder.ts';
 import { type ExitCode, type Io, needKafka, UsageError } from './io.ts';
@@ -23,11 +26,13 @@ export async function runArchiveSave(options: ArchiveCommandOptions, settings: S
   const log = openKafkaLog(kafka, makeLogger(settings), null);
   try {
     const rejected = await readRejected(kafka, settings, io);
-    await copy('Saved', options, io, (copyOptions) => archiveSave(log, rejected, options.dir, copyOptions), settings);
+    const goOn = 'call it again to go on';
+    return await copy('Saved', goOn, options, io, settings, (copyOptions) =>
+      archiveSave(log, rejected, options.dir, copyOptions),
+    );
   } finally {
     await log.close();
   }
-  return 0;
 }
 
 /** Bad records are few: they fit in memory. */
@@ -56,27 +61,52 @@ export async function runArchiveLoad(
   const log = openKafkaLog(kafka, logger, null);
   const publisher = kafkaPublisher({ kafka, topicPrefix, log: logger });
   try {
-    const target = { publisher, bounds: await asUsage(log.bounds()), append: options.append === true };
-    await copy('Loaded', options, io, (copyOptions) => archiveLoad(options.dir, target, copyOptions), settings);
+    const topics = topicNames.map((topic) => topicPrefix + topic);
+    let lifted: Promise<void> | null = null;
+    const target = {
+      publisher: {
+        ...publisher,
+        // With the first records: whatever refuses the load comes before.
+        async publish(...records: Parameters<LogPublisher['publish']>) {
+          lifted ??= liftCompactionLimit(kafka, topics, logger);
+          await lifted;
+          await publisher.publish(...records);
+        },
+      },
+      bounds: await asUsage(log.bounds()),
+      append: options.append === true,
+    };
+    const goOn =
+      'the topics may hold a part of the archive; load it again with --append: what comes twice changes nothing';
+    return await copy('Loaded', goOn, options, io, settings, (copyOptions) =>
+      archiveLoad(options.dir, target, copyOptions),
+    );
   } finally {
     await Promise.all([log.close(), publisher.close()]);
   }
-  return 0;
 }
 
+/** `goOn`: what to do where it was stopped before the end. */
 async function copy(
   done: string,
+  goOn: string,
   { dir, json }: ArchiveCommandOptions,
   io: Io,
-  run: (options: CopyOptions) => Promise<CopyResult>,
   settings: Settings,
-): Promise<void> {
+  run: (options: CopyOptions) => Promise<CopyResult>,
+): Promise<ExitCode> {
   const progress = await showProgress(io, 'Records', 100);
   try {
     const result = await asUsage(run(copyOptions(progress, settings, io)));
     progress.stop();
     if (json) io.out(JSON.stringify({ dir, ...result }));
     else io.out(`${done} ${result.records} records and ${result.rejected} bad ones: ${dir}`);
+    return 0;
+  } catch (error) {
+    if (!io.signal.aborted) throw error;
+    progress.stop();
+    io.err(`Stopped before the end: ${goOn}`);
+    return 1;
   } finally {
     progress.stop();
   }

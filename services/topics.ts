@@ -27,9 +27,9 @@ export async function runTopics(options: TopicsCommandOptions, settings: Setting
 
 function linesOf({ topic, state, partitions, differences }: TopicReport): string[] {
   const head = `${topic}: ${state}, ${partitions} partition${partitions === 1 ? '' : 's'}`;
-  const lines = differences.map(({ setting, value, wanted, harmful }) => {
+  const lines = differences.map(({ setting, value, wanted, harmful, advice }) => {
     // Partitions must not be changed on a topic that has records: its keys would live in two places.
-    const fix = harmful ? 'set it with kafka-configs --alter' : 'works all the same; leave it';
+    const fix = advice ?? (harmful ? 'set it with kafka-configs --alter' : 'works all the same; leave it');
     return `  ${setting} is ${value || 'unset'}, wanted ${wanted}: ${fix}`;
   });
   return [head, ...lines];

@@ -13,6 +13,7 @@ import type { SimulatedRecord } from '../../services/simulate/world.ts';
 import { runSimulate } from '../../services/simulate.ts';
 import { runTopics } from '../../services/topics.ts';
 import { freshTopicPrefix, kafkaBrokers } from '../support/backends.ts';
+import { portlandDirectory } from '../support/portland.ts';
 
 let dir: string;
 beforeAll(async () => {
@@ -112,6 +113,27 @@ describe('commands on Kafka', () => {
 
     // A second time would publish every record twice.
     await expect(run(runArchiveLoad, { dir: saved }, to)).rejects.toThrow(UsageError);
+  });
+
+  it('a load that is stopped says how to go on, and loading again with --append comes to the same', async () => {
+    const settings = freshSettings();
+    await run(runTopics, { partitions: 4 }, settings);
+    const stop = new AbortController();
+    const errors: string[] = [];
+    const io: Io = { out: () => {}, err: (line) => errors.push(line), watched: false, signal: stop.signal };
+    stop.abort();
+    expect(await runArchiveLoad({ dir: portlandDirectory }, settings, io)).toBe(1);
+    expect(errors).toEqual([expect.stringMatching(/^Stopped before the end: .*--append/)]);
+
+    const ends = async (): Promise<Map<string, number | null>> => {
+      const saved = join(dir, `saved-${Math.random()}`);
+      await run(runArchiveSave, { dir: saved }, settings);
+      return lastOfEachKeyIn(saved);
+    };
+    await run(runArchiveLoad, { dir: portlandDirectory, append: true }, settings);
+    const once = await ends();
+    await run(runArchiveLoad, { dir: portlandDirectory, append: true }, settings);
+    expect(await ends()).toEqual(once);
   });
 
   it('an endless simulation keeps its pace and ends on a signal', async () => {
