@@ -17,6 +17,8 @@ export interface ConnectedAppsForm {
   signOut: string;
   rider: RiderCard;
   apps: readonly ConnectedApp[];
+  /** Ids of clients that the operator named; the others introduced themselves. */
+  knownClients: ReadonlySet<string>;
   /** An app that was just disconnected. */
   disconnected?: string | undefined;
 }
@@ -26,7 +28,8 @@ const dateWords = (ms: number): string =>
 const isoDate = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
 /** Lists the apps that may read a rider's calendar, each with a button to end that. */
-export function connectedAppsPage({ action, csrf, signOut, rider, apps, disconnected }: ConnectedAppsForm): Page {
+export function connectedAppsPage(form: ConnectedAppsForm): Page {
+  const { action, csrf, signOut, rider, apps, knownClients, disconnected } = form;
   return {
     title: 'Connected apps',
     alert:
@@ -43,7 +46,7 @@ ${readWords}
 ${apps.map(
   (app) => html`<li>
 <h2>${app.name}</h2>
-<p class="soft">Connected since <time datetime="${isoDate(app.sinceMs)}">${dateWords(app.sinceMs)}</time>, until <time datetime="${isoDate(app.untilMs)}">${dateWords(app.untilMs)}</time> at the latest.</p>
+<p class="soft">Connected since <time datetime="${isoDate(app.sinceMs)}">${dateWords(app.sinceMs)}</time>, until <time datetime="${isoDate(app.untilMs)}">${dateWords(app.untilMs)}</time> at the latest.${knownClients.has(app.clientId) ? null : ' This app chose its name by itself.'}</p>
 <form method="post" action="${action}">
 <input type="hidden" name="csrf" value="${csrf}">
 <button class="danger" name="disconnect" value="${app.clientId}" aria-label="Disconnect ${app.name}">Disconnect</button>

@@ -21,6 +21,8 @@ export interface ConnectedAppsOptions {
   grants: Grants;
   csrf: Csrf;
   pages: PageSender;
+  /** Ids of clients that the operator named. */
+  knownClients: ReadonlySet<string>;
 }
 
 interface SignedIn {
@@ -32,7 +34,7 @@ interface SignedIn {
 
 /** The page on which a rider sees which apps may read, and disconnects them. */
 export function addConnectedApps(app: FastifyInstance, options: ConnectedAppsOptions): void {
-  const { service, grants, csrf, pages } = options;
+  const { service, grants, csrf, pages, knownClients } = options;
 
   const show = async ({ rider, card, session }: SignedIn, reply: FastifyReply, disconnected?: string) =>
     pages.page(
@@ -43,6 +45,7 @@ export function addConnectedApps(app: FastifyInstance, options: ConnectedAppsOpt
         signOut: paths.signOut,
         rider: card,
         apps: await grants.apps(rider),
+        knownClients,
         disconnected,
       }),
     );

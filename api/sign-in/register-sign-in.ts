@@ -179,7 +179,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
         log: logger,
       });
     addSignOut(scope, { service, provider, mount, csrf, pages, providerHost, knownClients });
-    addConnectedApps(scope, { service, provider, mount, riders, grants, csrf, pages });
+    addConnectedApps(scope, { service, provider, mount, riders, grants, csrf, pages, knownClients });
   });
 
   if (who === 'nobody')

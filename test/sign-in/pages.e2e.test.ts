@@ -297,6 +297,7 @@ describe('connected apps', () => {
     const page = await signIn(browser, 'rider-bo');
     expect(page.match(/aria-label="Disconnect/g)).toHaveLength(2);
     expect(page).toContain('Connected since');
+    expect(page.match(/chose its name by itself/g)).toHaveLength(2);
     expect(page).toContain(new Date().toISOString().slice(0, 10));
     const disconnected = await browser.post('/oauth/connected-apps', {
       csrf: csrfOf(page),
@@ -413,6 +414,9 @@ describe('signing out', () => {
       redirect_uri: 'https://site.example/cb',
     });
     await approve(browser, url);
+    const connected = await browser.open(`${site.origin}/oauth/connected-apps`);
+    expect(connected.page).toContain('<h2>site</h2>');
+    expect(connected.page).not.toContain('chose its name by itself');
     expect(await out('https://evil.example/bye', browser)).toBe(400);
     expect(await out('https://site.example/bye', browser)).toBe('https://site.example/bye?state=s');
     // Who is signed out already goes straight back, and only there.
