@@ -14,8 +14,11 @@ Kafka (${backends.kafkaFrom}) and Redis (${backends.redisFrom}) answer. In anoth
   export KAFKA_BROKERS=${backends.kafkaBrokers}
   export REDIS_URL=${backends.redisUrl}
   npx ride-calendar topics      # create the topics
-  npx ride-calendar simulate    # publish changes
-  npm start                     # fold them and answer reads
+  npm start                     # fold the log and answer reads
+
+And with the same two lines in one more terminal:
+
+  npx ride-calendar simulate    # publish a calendar, then changes until Ctrl-C; prints a developer key
 
 Ctrl-C stops both and removes their data.`);
     // The servers don't keep this process alive: a timer does.

@@ -1,4 +1,4 @@
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { z } from 'zod';
 
@@ -101,14 +101,18 @@ const instant = z.iso
   .refine((value) => !value.startsWith('0000'))
   .transform((value) => Date.parse(value));
 
-const file = z.string().refine((path) => {
-  try {
-    accessSync(path, constants.R_OK);
-    return true;
-  } catch {
-    return false;
-  }
-});
+const readable = (isFolder: boolean) =>
+  z.string().refine((path) => {
+    try {
+      accessSync(path, constants.R_OK);
+      // A pipe is as good as a file.
+      return statSync(path).isDirectory() === isFolder;
+    } catch {
+      return false;
+    }
+  });
+const file = readable(false);
+const folder = readable(true);
 
 const cookieKeys = z.string().refine((value) => value.split(',').every((key) => key.trim().length >= 32));
 
@@ -157,7 +161,7 @@ export const settingRules = {
   REDIS_CLUSTER: rule(yes, trueFalse),
   REDIS_KEY_PREFIX: rule(text(/^[A-Za-z0-9._:-]{1,100}$/), '1 to 100 of the characters A-Z a-z 0-9 . _ : -'),
   AUTH_REDIS_URL: rule(redisUrl, 'a redis or rediss URL, such as redis://127.0.0.1:6380', maskUrl),
-  ARCHIVE_DIR: rule(file, 'a folder that exists and can be read'),
+  ARCHIVE_DIR: rule(folder, 'a folder that exists and can be read'),
   DATA_DIR: rule(z.string(), 'a folder’s path'),
   SIGN_IN_ISSUER: rule(
     issuer,
