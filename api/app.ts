@@ -18,6 +18,8 @@ export interface AppDeps extends CalendarDeps {
    * for nothing else. What else they forward is never read. Absent: nobody's is.
    */
   trustProxy?: readonly string[];
+  /** Longest time for a request to arrive, its body included, and how often that is looked at. Others than the default are for tests. */
+  arrival?: { timeoutMs: number; checkEveryMs: number };
   /** Called for every answer of the interface, with how long it took. */
   onAnswer?(operation: string, status: number, seconds: number): void;
 }
@@ -30,10 +32,11 @@ export interface AppDeps extends CalendarDeps {
 export function createApp(deps: AppDeps): FastifyInstance {
   const { handle, owns } = calendar(deps);
   const refuse = refusals(deps.baseUrl);
+  const { timeoutMs, checkEveryMs } = deps.arrival ?? { timeoutMs: 30_000, checkEveryMs: 5_000 };
   const app = Fastify({
     logger: false,
-    http: { maxHeaderSize: headerBytesMax, requireHostHeader: false },
-    requestTimeout: 30_000,
+    http: { maxHeaderSize: headerBytesMax, requireHostHeader: false, connectionsCheckingInterval: checkEveryMs },
+    requestTimeout: timeoutMs,
     trustProxy: deps.trustProxy ? [...deps.trustProxy] : false,
     routerOptions: { ignoreTrailingSlash: false },
     rewriteUrl: (request) => {
@@ -50,7 +53,7 @@ export function createApp(deps: AppDeps): FastifyInstance {
     // What comes on open connections while it closes is answered, and told to close.
     return503OnClosing: false,
   });
-  listenAtTheEdge(app.server);
+  listenAtTheEdge(app.server, timeoutMs);
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
 
   // A stored value that was spoilt must not end the process, wherever it shows: node:http refuses some headers.

@@ -50,8 +50,23 @@ export function onClientError({ owns, handle }: EdgeDeps) {
   };
 }
 
-/** Handles requests for tunnels and for what we do not know how to expect. */
-export function listenAtTheEdge(server: Server): void {
+/**
+ * Handles requests for tunnels, what we do not know how to expect, and bodies that take longer than `bodyMsMax` to
+ * arrive: node:http itself looks after heads alone.
+ */
+export function listenAtTheEdge(server: Server, bodyMsMax: number): void {
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const { headers, socket } = request;
+    if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;
+    const late = (): void => {
+      if (request.complete) return;
+      const inTurn = responseUnderWay(socket) === response && !response.headersSent;
+      if (inTurn) endWith(socket, rawAnswer(problem(problems.requestTimeout)));
+      else socket.destroy();
+    };
+    const timer = setTimeout(late, bodyMsMax).unref();
+    request.once('close', () => clearTimeout(timer));
+  });
   server.on('connect', (_request: IncomingMessage, socket: Socket) =>
     refuseAfterAnswers(socket, rawAnswer(problem(problems.methodNotAllowed, { Allow: allow }))),
   );
@@ -121,13 +136,17 @@ function requestWithRawBytes(error: ParseError): CalendarRequest | null {
   return { method, target, headers };
 }
 
+const responseUnderWay = (socket: Socket): ServerResponse | null | undefined =>
+  (socket as { _httpMessage?: ServerResponse | null })._httpMessage;
+
 /** Answers to the requests before it go out first, in their order. */
 function refuseAfterAnswers(socket: Socket, bytes: Buffer): void {
-  const underWay = (socket as { _httpMessage?: ServerResponse | null })._httpMessage;
-  if (underWay) {
-    underWay.once('close', () => refuseAfterAnswers(socket, bytes));
-    return;
-  }
+  const underWay = responseUnderWay(socket);
+  if (underWay) underWay.once('close', () => refuseAfterAnswers(socket, bytes));
+  else endWith(socket, bytes);
+}
+
+function endWith(socket: Socket, bytes: Buffer): void {
   if (!socket.writable) {
     socket.destroy();
     return;

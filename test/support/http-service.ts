@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { TokenChecker } from '../../api/access-token.ts';
-import { createApp } from '../../api/app.ts';
+import { type AppDeps, createApp } from '../../api/app.ts';
 import { LocalDays } from '../../api/local-days.ts';
 import { openApiDocument } from '../../api/openapi.ts';
 import { refusals } from '../../api/refusals.ts';
@@ -27,6 +27,8 @@ export interface HttpServiceOptions {
   /** Default: views in memory. */
   views?: { writer: ViewWriter; reader: ViewReader };
   records?: readonly LoggedRecord[];
+  /** How long requests may take to arrive. */
+  arrival?: AppDeps['arrival'];
   /** Adds routes, before it listens. */
   register?(app: FastifyInstance): Promise<void> | void;
 }
@@ -48,6 +50,7 @@ export async function startHttpService(options: HttpServiceOptions = {}) {
     localDays,
     calendarNowMs: clockMs,
     cacheSeconds: options.cacheSeconds ?? 0,
+    ...(options.arrival && { arrival: options.arrival }),
     checker: options.checker ?? { check: (token) => (token === 'dead' ? null : { rider: token }) },
     openApi: { body: openApi, etag: '"openapi-1"' },
     answerMine: riderReads({ cache, reader, localDays, calendarNowMs: clockMs, refuse: refusals(baseUrl) }),

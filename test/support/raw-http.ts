@@ -93,7 +93,7 @@ export async function exchange(
   return answers[0]!;
 }
 
-function parse(bytes: Buffer, methods: readonly string[], closed: boolean): Conversation {
+export function parse(bytes: Buffer, methods: readonly string[], closed: boolean): Conversation {
   const answers: RawAnswer[] = [];
   let rest = bytes;
   let place = 0;
