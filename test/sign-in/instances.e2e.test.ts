@@ -4,6 +4,7 @@ import { parseSigningKeys, type SigningKeys } from '../../api/sign-in/signing-ke
 import { memoryAuthState } from '../../infra/auth-state-memory.ts';
 import { redisAuthState } from '../../infra/auth-state-redis.ts';
 import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
+import { Gathering } from '../support/gathering.ts';
 import {
   authorizeUrl,
   codeFor,
@@ -22,12 +23,14 @@ const both = async (...sets: SigningKeys[]): Promise<SigningKeys> =>
 
 test('instances that share store, keys and cookie keys take over from each other at every step', async () => {
   const [keys, riders, keyPrefix] = [await newSigningKeys(), testRiders(), freshKeyPrefix()];
-  const one = await startSignInService({ keys, riders, store: redisAuthState({ url: redisUrl(), keyPrefix }) });
+  const gathering = new Gathering();
+  const store = () => gathering.in(redisAuthState({ url: redisUrl(), keyPrefix }));
+  const one = await startSignInService({ keys, riders, store: store() });
   // Behind one address, as far as anybody can tell: the second knows itself by the first one's.
   const two = await startSignInService({
     keys,
     riders,
-    store: redisAuthState({ url: redisUrl(), keyPrefix }),
+    store: store(),
     baseUrl: one.baseUrl,
   });
   const other = `http://127.0.0.1:${(two.app.server.address() as { port: number }).port}`;
@@ -54,6 +57,7 @@ test('instances that share store, keys and cookie keys take over from each other
   const end = await browser.open(allowed.headers.get('location')!);
   const code = new URL(end.url).searchParams.get('code')!;
   // Redeemed at both at a time, by two processes as it were.
+  gathering.of(2);
   const redeemed = await Promise.all([
     redeem(one.origin, client, code, pkce.verifier),
     redeem(other, client, code, pkce.verifier),
@@ -61,6 +65,7 @@ test('instances that share store, keys and cookie keys take over from each other
   expect(redeemed.map(({ status }) => status).sort()).toEqual([200, 400]);
   const { body } = redeemed.find(({ status }) => status === 200)!;
   expect((await nights(`${other}/api`, body.access_token)).rider).toBe('rider-ada');
+  gathering.of(2);
   const refreshed = await Promise.all([one.origin, other].map((origin) => refresh(origin, client, body.refresh_token)));
   expect(refreshed.map(({ status }) => status).sort()).toEqual([200, 400]);
   await one.close();
