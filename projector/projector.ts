@@ -4,6 +4,7 @@ import { Alarm } from './alarm.ts';
 import { type Clock, realClock } from './clock.ts';
 import type { EventLog, LogBatch, LogBounds, Position, RejectSink } from './event-log.ts';
 import { Fold } from './fold.ts';
+import { FoldProgress } from './fold-progress.ts';
 import { Holds } from './holds.ts';
 import { insist } from './insist.ts';
 import { Intake } from './intake.ts';
@@ -158,7 +159,11 @@ export class Projector {
 
   async #write(rounds: Rounds, repairs: Repairs, ends: Position, signal: AbortSignal): Promise<void> {
     const { log } = this.#deps;
-    while (!signal.aborted && this.#behind(ends)) await this.#alarm.sleep(beatMs);
+    const progress = new FoldProgress(copyPosition(this.#position), ends, { clock: this.#clock, log });
+    while (!signal.aborted && this.#behind(ends)) {
+      progress.at(this.#position);
+      await this.#alarm.sleep(beatMs);
+    }
     if (signal.aborted) return;
     log.info(`Folded up to the log's ends: ${describeFolded(this.#fold)}`);
     this.#fold.marking = true;
