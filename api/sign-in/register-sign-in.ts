@@ -1,20 +1,19 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
-import { type errors, type KoaContextWithOIDC, Provider } from 'oidc-provider';
+import { type errors, Provider } from 'oidc-provider';
 import type { ClientMetadata } from './client-policy.ts';
-import { redirectSources } from './client-words.ts';
 import { ownClients } from './clients.ts';
 import { addConnectedApps } from './connected-apps.ts';
 import { createCsrf } from './csrf.ts';
 import { documentFetch } from './document-fetch.ts';
 import { addEndpoints, isForPrograms, refuseRequest, sendFault } from './endpoints.ts';
-import { errorPage, libraryTrouble } from './error-page.ts';
+import { libraryTrouble } from './error-page.ts';
 import { grantsOf } from './grants.ts';
 import { addInteractions, type WhoSignsIn } from './interactions.ts';
 import { listenToLibrary } from './library-events.ts';
 import { libraryMount } from './library-mount.ts';
+import { libraryPages } from './library-pages.ts';
 import { defaultLifetimes, type Lifetimes } from './lifetimes.ts';
 import { paths } from './metadata.ts';
-import { type Page, pageHeaders, pagePolicy, renderPage } from './page.ts';
 import { pageSender } from './page-sender.ts';
 import { providerSettings } from './provider-settings.ts';
 import { rateLimits } from './rate-limit.ts';
@@ -22,8 +21,7 @@ import type { RecentErasures } from './recent-erasures.ts';
 import { BodyError } from './request-body.ts';
 import type { RiderDirectory } from './rider-directory.ts';
 import { isLoopbackHost, serviceUrl } from './service-url.ts';
-import { addSignOut, isSignedIn } from './sign-out.ts';
-import { signedOutPage, signOutPage, stillSignedInPage } from './sign-out-pages.ts';
+import { addSignOut } from './sign-out.ts';
 import type { SigningKeys } from './signing-keys.ts';
 import { type StateStore, StateStoreAwayError } from './state-store.ts';
 import { sweepErased } from './sweep-erased.ts';
@@ -86,12 +84,6 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
         ? { upstream: upstreamSignIn(deps.who.upstream, service.origin + paths.callback, nowMs) }
         : 'picker';
   const providerHost = typeof who === 'object' ? who.upstream.providerHost : null;
-  const libraryPage = (ctx: KoaContextWithOIDC, page: Page, status: number): void => {
-    ctx.status = status;
-    ctx.type = 'text/html; charset=utf-8';
-    ctx.set(pageHeaders(pagePolicy(signOutTargets(ctx)), service.https));
-    ctx.body = renderPage(page);
-  };
 
   const provider = new Provider(
     service.origin,
@@ -107,14 +99,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
       mayFetchMetadata: async (ctx) => (await limits.documents.hit(ctx.ip)) === null,
       lifetimes,
       nowMs,
-      renderError: (ctx, error) => libraryPage(ctx, ...errorPageOf(error)),
-      renderSignOut: (ctx, secret) => libraryPage(ctx, signOutPage(`${paths.signOut}/confirm`, secret), 200),
-      renderSignedOut: async (ctx) => {
-        const page = (await isSignedIn(ctx))
-          ? stillSignedInPage(paths.connectedApps)
-          : signedOutPage(paths.connectedApps, providerHost);
-        libraryPage(ctx, page, 200);
-      },
+      ...libraryPages(service, providerHost),
     }),
   );
   listenToLibrary(provider, store, lifetimes, logger);
@@ -226,17 +211,4 @@ async function checkClients(provider: Provider, clients: readonly ClientMetadata
       });
     }
   }
-}
-
-function errorPageOf(error: errors.OIDCProviderError): [Page, number] {
-  const status = error.expose ? error.statusCode : 500;
-  const code = error.expose ? error.error : 'server_error';
-  const trouble = libraryTrouble(code, status, error.name === 'SessionNotFound');
-  return [errorPage(trouble), trouble.status];
-}
-
-/** Signing out may end at an address that a client registered for it. */
-function signOutTargets(ctx: KoaContextWithOIDC): string[] {
-  const uri = (ctx.oidc.session?.state as { postLogoutRedirectUri?: string } | undefined)?.postLogoutRedirectUri;
-  return uri === undefined ? [] : redirectSources(uri);
 }
