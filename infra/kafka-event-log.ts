@@ -1,20 +1,18 @@
 import {
+  type AnyLogRecord,
   type EventLog,
   type Follower,
   type LogBounds,
-  type LogRecord,
   MissingTopicsError,
   PartitionsChangedError,
   type Position,
-  type RawRecord,
-  type UndecodableRecord,
 } from '../projector/event-log.ts';
-import { decodeKey, decodeValue } from '../schemas/codec.ts';
-import type { AnyRecord, TopicName } from '../schemas/records.ts';
+import type { TopicName } from '../schemas/records.ts';
 import type { WriterSchemas } from '../schemas/writer-schemas.ts';
 import type { KafkaConnection } from './kafka-client.ts';
 import { KafkaCluster, type KafkaTopic } from './kafka-cluster.ts';
 import { GroupPositions } from './kafka-group-positions.ts';
+import { kafkaLogRecord, undecodable } from './kafka-log-record.ts';
 import { KafkaLogTopics } from './kafka-log-topics.ts';
 import { type Chunk, KafkaReader, type ReaderPartition, type Remainder } from './kafka-reader.ts';
 import type { FetchedRecord } from './kafka-record-batches.ts';
@@ -149,7 +147,7 @@ class Following {
   /** Hands the decoded records over, up to the first one whose schema is not known yet. */
   async #take(from: ReaderPartition, chunk: Chunk): Promise<Remainder | null> {
     const topic = this.#topics.shortName(from.topic);
-    const records: (LogRecord | UndecodableRecord)[] = [];
+    const records: AnyLogRecord[] = [];
     for (let i = 0; i < chunk.records.length; i++) {
       const decoded = this.#decode(topic, from.partition, chunk.records[i]!);
       if (typeof decoded === 'number') {
@@ -163,27 +161,15 @@ class Following {
     return null;
   }
 
-  async #deliver(
-    topic: TopicName,
-    partition: number,
-    records: (LogRecord | UndecodableRecord)[],
-    nextOffset: number,
-  ): Promise<void> {
+  async #deliver(topic: TopicName, partition: number, records: AnyLogRecord[], nextOffset: number): Promise<void> {
     await this.#follower.onBatch({ topic, partition, records, nextOffset });
   }
 
   /** A number is the id of a schema to look up first. */
-  #decode(topic: TopicName, partition: number, record: FetchedRecord): LogRecord | UndecodableRecord | number {
-    const { offset, timestampMs } = record;
-    const raw = () => rawRecord(record);
-    const key = decodeKey(record.key);
-    if ('bad' in key) return { topic, partition, offset, timestampMs, undecodable: key.bad, raw };
-    if (record.value === null) return new KafkaLogRecord(topic, partition, key.key, null, record);
-    const decoded = decodeValue(topic, record.value, this.#options.writers);
-    if ('value' in decoded) return new KafkaLogRecord(topic, partition, key.key, decoded.value, record);
-    if ('needs' in decoded && this.#schemas) return decoded.needs;
-    const undecodable = 'bad' in decoded ? decoded.bad : 'unknown schema id';
-    return { topic, partition, offset, timestampMs, undecodable, raw };
+  #decode(topic: TopicName, partition: number, record: FetchedRecord): AnyLogRecord | number {
+    const decoded = kafkaLogRecord(topic, partition, record, this.#options.writers);
+    if (typeof decoded !== 'number' || this.#schemas) return decoded;
+    return undecodable(topic, partition, record, 'unknown schema id');
   }
 
   async #untilSchemaIsKnown(topic: TopicName, partition: number, id: number): Promise<void> {
@@ -211,34 +197,3 @@ class Following {
 
 const leadersOf = (topics: readonly KafkaTopic[]): Map<string, number> =>
   new Map(topics.flatMap(({ name, leaders }) => leaders.map((leader, partition) => [`${name}/${partition}`, leader])));
-
-/** One of millions: a class, so that they share one shape and one `raw`. */
-class KafkaLogRecord implements LogRecord {
-  readonly topic: TopicName;
-  readonly partition: number;
-  readonly offset: number;
-  readonly timestampMs: number;
-  readonly key: string;
-  readonly value: AnyRecord | null;
-  readonly #record: FetchedRecord;
-
-  constructor(topic: TopicName, partition: number, key: string, value: AnyRecord | null, record: FetchedRecord) {
-    this.topic = topic;
-    this.partition = partition;
-    this.offset = record.offset;
-    this.timestampMs = record.timestampMs;
-    this.key = key;
-    this.value = value;
-    this.#record = record;
-  }
-
-  raw(): RawRecord {
-    return rawRecord(this.#record);
-  }
-}
-
-/** Copies: the record's buffers are slices of a whole response. Of headers with one name the last is kept. */
-function rawRecord({ key, value, headers }: FetchedRecord): RawRecord {
-  const named = headers.map(([name, content]) => [String(name ?? ''), Buffer.from(content ?? '')] as const);
-  return { key: key && Buffer.from(key), value: value && Buffer.from(value), headers: Object.fromEntries(named) };
-}

@@ -14,16 +14,15 @@ const fewEntries = 32;
 const doubledBelow = 1 << 20;
 
 export class EdgeLists {
-  /** Order of ids within a list; by number where none is given. */
-  readonly #compare: (a: number, b: number) => number;
   #entries = new Uint32Array(1024);
   #used = 0;
   /** Two numbers a list, side by side since each of them is a wait for memory: its start; its length and size class. */
   #lists = new Uint32Array(512).fill(none);
   readonly #free: number[][] = sizes.map(() => []);
 
-  constructor(compare: (a: number, b: number) => number = (a, b) => a - b) {
-    this.#compare = compare;
+  /** Order of ids within a list: by number, unless a subclass has another. */
+  protected compare(a: number, b: number): number {
+    return a - b;
   }
 
   /** Entries of a list. */
@@ -47,7 +46,7 @@ export class EdgeLists {
 
   /** First index whose id does not come before the given one. */
   lowerBound(list: number, id: number): number {
-    return this.firstIndex(list, (other) => this.#compare(other, id) >= 0);
+    return this.firstIndex(list, (other) => this.compare(other, id) >= 0);
   }
 
   /** First index whose id is `reached`, for a test that stays true once true. */
@@ -89,7 +88,7 @@ export class EdgeLists {
     let low = high;
     for (let step = 1; low > start; step *= 2) {
       low = Math.max(start, high - step);
-      if (this.#compare(this.#entries[low]! >>> 4, id) < 0) {
+      if (this.compare(this.#entries[low]! >>> 4, id) < 0) {
         low += 1;
         break;
       }
@@ -97,7 +96,7 @@ export class EdgeLists {
     }
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.#compare(this.#entries[middle]! >>> 4, id) >= 0) high = middle;
+      if (this.compare(this.#entries[middle]! >>> 4, id) >= 0) high = middle;
       else low = middle + 1;
     }
     return low;

@@ -1,4 +1,5 @@
 import type { AnyRecord, TopicName } from '../schemas/records.ts';
+import type { TopicReader } from '../schemas/topic-reader.ts';
 
 /**
  * The event log as the projector needs it: Kafka or an archive (infra/), held to one contract suite
@@ -19,6 +20,23 @@ export interface LogRecord {
   raw(): RawRecord;
 }
 
+/**
+ * An answer or a relation as it came, with a key and a value. There are millions: whoever folds them decodes only those
+ * that it can't read in place. A log may deliver them as LogRecord all the same.
+ */
+export interface EncodedRecord {
+  readonly topic: 'attendance' | 'relations';
+  readonly partition: number;
+  readonly offset: number;
+  readonly timestampMs: number;
+  readonly keyBytes: Buffer;
+  readonly valueBytes: Buffer;
+  /** By the value's header; its `place` is there. */
+  readonly reader: TopicReader;
+  decode(): LogRecord | UndecodableRecord;
+  raw(): RawRecord;
+}
+
 /** A record that could not be decoded: no key, a key that is not UTF-8, bytes that are no Avro of ours… */
 export interface UndecodableRecord {
   topic: TopicName;
@@ -29,6 +47,12 @@ export interface UndecodableRecord {
   undecodable: string;
   raw(): RawRecord;
 }
+
+export type AnyLogRecord = LogRecord | EncodedRecord | UndecodableRecord;
+
+/** The record decoded, for whoever does not read it in place. */
+export const decoded = (record: AnyLogRecord): LogRecord | UndecodableRecord =>
+  'decode' in record ? record.decode() : record;
 
 export interface RawRecord {
   key: Buffer | null;
@@ -61,7 +85,7 @@ export interface LogBatch {
   topic: TopicName;
   partition: number;
   /** In offset order; offsets may skip numbers. May be empty when only the position moves. */
-  records: (LogRecord | UndecodableRecord)[];
+  records: AnyLogRecord[];
   /** The offset to read next: never a count, since compaction and transactions skip numbers. */
   nextOffset: number;
 }
@@ -93,7 +117,7 @@ export interface EventLog {
   close(): Promise<void>;
 }
 
-/** Where bad records go. A reject already published (same topic, partition, offset) is not published again. */
+/** Where bad records go. A reject already published (same topic, partition, offset and timestamp) is not published again. */
 export interface RejectSink {
   /** Resolves once every one is acknowledged (durable). */
   publish(rejects: Reject[]): Promise<void>;

@@ -1,4 +1,5 @@
-import type { District, Metro, Night, Ride } from '../schemas/records.ts';
+import { dayText } from '../schemas/days.ts';
+import type { Attendance, District, Metro, Night, Relation, Ride } from '../schemas/records.ts';
 import { EdgeLists } from './edge-lists.ts';
 import { Interner } from './interner.ts';
 
@@ -26,6 +27,29 @@ export const going = 1;
 export const confirmed = 2;
 export const saved = 4;
 
+export const relationBits = (relation: Pick<Relation, 'follows' | 'close' | 'flagged' | 'blocked'>): number =>
+  (relation.follows ? follows : 0) +
+  (relation.close ? close : 0) +
+  (relation.flagged ? flagged : 0) +
+  (relation.blocked ? blocked : 0);
+
+export const answerBits = (response: Attendance['response'], isSaved: boolean): number =>
+  (response === 'GOING' ? going : response === 'CONFIRMED' ? confirmed : 0) + (isSaved ? saved : 0);
+
+/** Lists of nights in order of day. */
+class NightLists extends EdgeLists {
+  readonly #days: readonly number[];
+
+  constructor(days: readonly number[]) {
+    super();
+    this.#days = days;
+  }
+
+  protected override compare(a: number, b: number): number {
+    return this.#days[a]! - this.#days[b]! || a - b;
+  }
+}
+
 /**
  * The latest good record per key. Riders, rides and nights are interned: whatever refers to something absent is kept
  * under its number, and appears when the other arrives.
@@ -48,8 +72,11 @@ export class Facts {
   /** Riders that exist and answered GOING or CONFIRMED. */
   readonly nightGoing: number[] = [];
 
+  /** Nights' keys, `<ride>/<YYYY-MM-DD>`; their numbers are the nights'. */
+  readonly nightKeys = new Interner();
+
   /** By rider number, nights in order of day: bits going, confirmed, saved. */
-  readonly attendance = new EdgeLists((a, b) => this.nightDay[a]! - this.nightDay[b]! || a - b);
+  readonly attendance = new NightLists(this.nightDay);
   /** By rider number, the others they follow, marked close, flagged or blocked. */
   readonly relations = new EdgeLists();
   /** By rider number, who follows them, marked them close or flagged them: those bits of the relation. */
@@ -69,17 +96,23 @@ export class Facts {
   readonly hashUses = new Map<string, number>();
 
   rideNumber(id: string): number {
-    const found = this.rideIds.find(id);
-    if (found >= 0) return found;
-    this.rides.push({ id, record: null, nights: new Map() });
-    return this.rideIds.add(id);
+    return this.#rideOf(this.rideIds.add(id));
+  }
+
+  /** As rideNumber, of an id that lies between two places in bytes. */
+  rideNumberOf(bytes: Buffer, start: number, end: number): number {
+    return this.#rideOf(this.rideIds.addBytes(bytes, start, end));
+  }
+
+  #rideOf(ride: number): number {
+    if (ride === this.rides.length) this.rides.push({ id: this.rideIds.text(ride), record: null, nights: new Map() });
+    return ride;
   }
 
   nightNumber(ride: number, day: number): number {
     const fact = this.rides[ride]!;
-    const found = fact.nights.get(day);
-    if (found !== undefined) return found;
-    const night = this.nightRide.length;
+    const night = this.nightKeys.add(`${fact.id}/${dayText(day)}`);
+    if (night < this.nightRide.length) return night;
     this.nightRide.push(ride);
     this.nightDay.push(day);
     this.nightRecords.push(null);

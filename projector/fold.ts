@@ -12,7 +12,19 @@ import type {
   TopicName,
 } from '../schemas/records.ts';
 import { dayKey, liveKeyKey, metroKey, nightKey, rideKey, riderKey } from '../schemas/view-keys.ts';
-import { blocked, close, confirmed, Facts, flagged, follows, going, link, saved, unlink } from './facts.ts';
+import {
+  answerBits,
+  blocked,
+  close,
+  confirmed,
+  Facts,
+  flagged,
+  follows,
+  going,
+  link,
+  relationBits,
+  unlink,
+} from './facts.ts';
 import { dayOf, Marks, readerDay, readerOf } from './marks.ts';
 
 /** Who has more readers than this is fanned out to in slices, so that other changes keep flowing. */
@@ -193,24 +205,21 @@ export class Fold {
 
   #attendance(key: string, value: Attendance | null): void {
     const { facts } = this;
-    let ride: number;
-    let day: number;
-    let rider: number;
     if (value) {
-      ride = facts.rideNumber(value.ride);
-      day = value.day;
-      rider = facts.riderIds.add(value.rider);
+      const night = facts.nightNumber(facts.rideNumber(value.ride), value.day);
+      this.answer(facts.riderIds.add(value.rider), night, answerBits(value.response, value.saved));
     } else {
-      const [rideId, dayOfKey, riderId] = key.split('/') as [string, string, string];
-      ride = facts.rideNumber(rideId);
-      day = parseDay(dayOfKey)!;
-      rider = facts.riderIds.add(riderId);
+      const [ride, day, rider] = key.split('/') as [string, string, string];
+      this.answer(facts.riderIds.add(rider), facts.nightNumber(facts.rideNumber(ride), parseDay(day)!), 0);
     }
-    const night = facts.nightNumber(ride, day);
-    const response = value?.response === 'GOING' ? going : value?.response === 'CONFIRMED' ? confirmed : 0;
-    const after = response + (value?.saved ? saved : 0);
+  }
+
+  /** Applies a rider's answer to a night, by their numbers: bits going, confirmed, saved; 0 where there is none. */
+  answer(rider: number, night: number, after: number): void {
+    const { facts } = this;
     const before = facts.attendance.set(rider, night, after);
     if (before === after) return;
+    const day = facts.nightDay[night]!;
     this.#markOwn(rider, day);
     const change = (after & (going | confirmed) ? 1 : 0) - (before & (going | confirmed) ? 1 : 0);
     if (change === 0 || !facts.riderExists(rider)) return;
@@ -220,16 +229,16 @@ export class Fold {
   }
 
   #relation(key: string, value: Relation | null): void {
-    const { facts } = this;
+    const { riderIds } = this.facts;
     const slash = key.indexOf('/');
-    const reader = facts.riderIds.add(value ? value.rider : key.slice(0, slash));
-    const other = facts.riderIds.add(value ? value.other : key.slice(slash + 1));
-    const after = value
-      ? (value.follows ? follows : 0) +
-        (value.close ? close : 0) +
-        (value.flagged ? flagged : 0) +
-        (value.blocked ? blocked : 0)
-      : 0;
+    const reader = riderIds.add(value ? value.rider : key.slice(0, slash));
+    const other = riderIds.add(value ? value.other : key.slice(slash + 1));
+    this.relate(reader, other, value ? relationBits(value) : 0);
+  }
+
+  /** Applies what a rider marked another as, by their numbers: bits follows, close, flagged, blocked; 0 where nothing. */
+  relate(reader: number, other: number, after: number): void {
+    const { facts } = this;
     const before = facts.relations.set(reader, other, after);
     if (before === after) return;
     facts.readers.set(other, reader, after & reads);

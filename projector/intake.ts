@@ -1,7 +1,8 @@
 import type { TopicName } from '../schemas/records.ts';
 import { badRecord } from './bad-record.ts';
 import type { Clock } from './clock.ts';
-import type { LogBatch, Reject, RejectSink } from './event-log.ts';
+import { EncodedEdges } from './encoded-edges.ts';
+import type { LogBatch, LogRecord, Reject, RejectSink, UndecodableRecord } from './event-log.ts';
 import type { Fold } from './fold.ts';
 import type { Holds } from './holds.ts';
 import type { Log } from './log.ts';
@@ -15,6 +16,7 @@ const retryDelayMaxMs = 5_000;
 /** Takes batches in: good records are folded, bad ones set aside, once, without stopping the flow. */
 export class Intake {
   readonly #fold: Fold;
+  readonly #edges: EncodedEdges;
   readonly #sink: RejectSink | null;
   readonly #holds: Holds;
   readonly #clock: Clock;
@@ -36,6 +38,7 @@ export class Intake {
     signal: AbortSignal;
   }) {
     this.#fold = deps.fold;
+    this.#edges = new EncodedEdges(deps.fold);
     this.#sink = deps.sink;
     this.#holds = deps.holds;
     this.#clock = deps.clock;
@@ -48,20 +51,30 @@ export class Intake {
     const rejects: Reject[] = [];
     const watch = this.#watchOf(batch.topic);
     for (const record of batch.records) {
-      const reason = 'undecodable' in record ? record.undecodable : badRecord(record.topic, record.key, record.value);
-      if (reason !== null) {
-        const { topic, partition, offset, timestampMs } = record;
-        this.#metrics.rejected(topic, reason);
-        if (this.#sink) rejects.push({ topic, partition, offset, timestampMs, reason, raw: record.raw() });
-      } else if (!('undecodable' in record)) {
-        if (record.value && watch.fell(record.key, Number(record.value.revision)))
-          this.#metrics.revisionFell(record.topic);
-        this.#fold.apply(record.topic, record.key, record.value);
+      if (!('decode' in record)) {
+        this.#judge(record, watch, rejects);
+        continue;
       }
+      const fell = this.#edges.take(record, watch);
+      if (fell === null) this.#judge(record.decode(), watch, rejects);
+      else if (fell) this.#metrics.revisionFell(batch.topic);
     }
     this.#metrics.folded(batch.topic, batch.records.length);
     if (rejects.length > 0) this.#setAside(rejects);
     if (this.#pending > pendingMax) await this.#queue;
+  }
+
+  #judge(record: LogRecord | UndecodableRecord, watch: RevisionWatch, rejects: Reject[]): void {
+    const reason = 'undecodable' in record ? record.undecodable : badRecord(record.topic, record.key, record.value);
+    if (reason !== null) {
+      const { topic, partition, offset, timestampMs } = record;
+      this.#metrics.rejected(topic, reason);
+      if (this.#sink) rejects.push({ topic, partition, offset, timestampMs, reason, raw: record.raw() });
+    } else if (!('undecodable' in record)) {
+      const { topic, key, value } = record;
+      if (value && watch.fell(key, Number(value.revision))) this.#metrics.revisionFell(topic);
+      this.#fold.apply(topic, key, value);
+    }
   }
 
   /** Resolves once every reject is acknowledged. */

@@ -19,16 +19,22 @@ export class Interner {
   /** The text's number, or -1. */
   find(text: string): number {
     const end = write(text);
-    return this.#slots[this.#slotOf(scratch, 0, end)]! - 1;
+    return this.findBytes(scratch, 0, end);
   }
 
   /** The text's number, a new one if need be. */
   add(text: string): number {
-    return this.addBytes(scratch, 0, write(text));
+    const end = write(text);
+    return this.addBytes(scratch, 0, end);
   }
 
-  /** As `add`, for a text that lies between two places in bytes, good UTF-8. */
-  addBytes(from: Uint8Array, start: number, end: number): number {
+  /** As `find`, of a text that lies between two places in bytes. */
+  findBytes(from: Buffer, start: number, end: number): number {
+    return this.#slots[this.#slotOf(from, start, end)]! - 1;
+  }
+
+  /** As `add`, of a text that lies between two places in bytes, good UTF-8. */
+  addBytes(from: Buffer, start: number, end: number): number {
     const slot = this.#slotOf(from, start, end);
     const found = this.#slots[slot]! - 1;
     return found >= 0 ? found : this.#append(slot, from, start, end);
@@ -38,7 +44,7 @@ export class Interner {
     return this.#bytes.toString('utf8', this.#starts[id], this.#starts[id + 1]);
   }
 
-  #append(slot: number, from: Uint8Array, start: number, end: number): number {
+  #append(slot: number, from: Buffer, start: number, end: number): number {
     const id = this.#size++;
     const begin = this.#starts[id]!;
     const after = begin + end - start;
@@ -52,7 +58,7 @@ export class Interner {
   }
 
   /** The slot that holds the text, or the free one where it belongs. */
-  #slotOf(from: Uint8Array, start: number, end: number): number {
+  #slotOf(from: Buffer, start: number, end: number): number {
     const mask = this.#slots.length - 1;
     for (let slot = hashOf(from, start, end) & mask; ; slot = (slot + 1) & mask) {
       const found = this.#slots[slot]!;
@@ -60,7 +66,7 @@ export class Interner {
     }
   }
 
-  #is(id: number, from: Uint8Array, start: number, end: number): boolean {
+  #is(id: number, from: Buffer, start: number, end: number): boolean {
     const begin = this.#starts[id]!;
     if (this.#starts[id + 1]! - begin !== end - start) return false;
     const bytes = this.#bytes;
@@ -103,7 +109,7 @@ function write(text: string): number {
 }
 
 /** FNV-1a over bytes, stirred: its low bits alone pick a slot. */
-function hashOf(from: Uint8Array, start: number, end: number): number {
+function hashOf(from: Buffer, start: number, end: number): number {
   let h = 0x811c9dc5;
   for (let i = start; i < end; i++) h = Math.imul(h ^ from[i]!, 0x01000193);
   return h ^ (h >>> 15);

@@ -1,5 +1,5 @@
-// 2^18 slots of a key's hash and its revision: 4 MB.
-const slots = 1 << 18;
+// 2^16 slots: 1 MB, which a processor's own memory holds.
+const slots = 1 << 16;
 
 /**
  * Notices a revision lower than the one before of the same key, for upstream to look into (DESIGN §2, Order). It
@@ -7,8 +7,8 @@ const slots = 1 << 18;
  * not cost a second copy of their revisions. Two keys that share a slot forget one another; they are never mixed up.
  */
 export class RevisionWatch {
-  readonly #checks = new Int32Array(slots);
-  readonly #revisions = new Float64Array(slots);
+  /** A slot is two numbers, side by side since each of them is a wait for memory: the key's check, its revision. */
+  readonly #slots = new Float64Array(2 * slots);
 
   /** Whether this revision is lower than the last one seen of the key. */
   fell(key: string, revision: number): boolean {
@@ -19,11 +19,22 @@ export class RevisionWatch {
       a = Math.imul(a ^ unit, 0x01000193);
       b = Math.imul(b ^ unit, 0x5bd1e995);
     }
-    const slot = (a ^ (a >>> 15)) & (slots - 1);
-    const check = b ^ (b >>> 13) || 1;
-    const fell = this.#checks[slot] === check && revision < this.#revisions[slot]!;
-    this.#checks[slot] = check;
-    this.#revisions[slot] = revision;
+    return this.#fell(a, (b ^ (b >>> 13)) >>> 0, revision);
+  }
+
+  /** As `fell`, of a key that is known by two numbers below 2^26. */
+  fellOfPair(first: number, second: number, revision: number): boolean {
+    // The check is the pair itself, exactly.
+    return this.#fell(Math.imul(first, 0x9e3779b1) ^ Math.imul(second, 0x85ebca6b), first * 2 ** 26 + second, revision);
+  }
+
+  #fell(hash: number, check: number, revision: number): boolean {
+    const slot = 2 * ((hash ^ (hash >>> 15)) & (slots - 1));
+    const seen = this.#slots;
+    // One more: 0 is a free slot.
+    const fell = seen[slot] === check + 1 && revision < seen[slot + 1]!;
+    seen[slot] = check + 1;
+    seen[slot + 1] = revision;
     return fell;
   }
 }

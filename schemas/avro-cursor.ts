@@ -15,6 +15,9 @@ interface SliceableBuffer extends Buffer {
   utf8Slice(start: number, end: number): string;
 }
 
+/** Texts in one value that can be left where they lie. */
+const placesMax = 8;
+
 /** Items of no bytes (null, empty records) that a block may hold: its count alone must not fill the memory. */
 const emptyItemsMax = 1 << 20;
 
@@ -27,12 +30,16 @@ export class Cursor {
   buf: Buffer = empty;
   pos = 0;
   end = 0;
+  /** Where the texts lie that `place` passed since `set`: the start and end of each. */
+  readonly places = new Int32Array(2 * placesMax);
+  #placed = 0;
 
   /** Stands at `pos` of a buffer that may be read up to its end. */
   set(buf: Buffer, pos: number): this {
     this.buf = buf;
     this.pos = pos;
     this.end = buf.length;
+    this.#placed = 0;
     return this;
   }
 
@@ -150,6 +157,15 @@ export class Cursor {
     // Wrong bytes are decoded as U+FFFD: only texts with one are looked at again, since it may be what was written.
     if (text.includes('\uFFFD') && !isUtf8(this.buf.subarray(pos, this.pos))) throw notUtf8;
     return text;
+  }
+
+  /** Leaves a text where it lies, unlooked at; answers which of `places` says where. */
+  place(): number {
+    const start = this.#take(this.long());
+    const place = 2 * this.#placed++;
+    this.places[place] = start;
+    this.places[place + 1] = this.pos;
+    return place;
   }
 
   bytes(): Buffer {

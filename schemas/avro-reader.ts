@@ -21,7 +21,14 @@ export type Read<T = unknown> = (cursor: Cursor) => T;
 export interface ReaderOptions {
   /** Named types match whatever their names: for files of tools that name types by themselves. */
   anyName?: boolean;
+  /** Texts stay where they lie, not even looked at: for each the reader gives what Cursor.place answers. */
+  textsInPlace?: true;
 }
+
+/** What a reader with `textsInPlace` gives of a record without texts in arrays. */
+export type Placed<T> = {
+  [Field in keyof T]: T[Field] extends string ? (string extends T[Field] ? number : T[Field]) : T[Field];
+};
 
 /** A writer's schema that can't be resolved to the reader's by any of its values. */
 export class IncompatibleSchemaError extends Error {
@@ -102,6 +109,7 @@ class ReaderCode {
       throw new IncompatibleSchemaError(`no branch of the union takes ${nameOf(writer)}`);
     }
     const promotion = promotions[reader.typeName]?.[writer.typeName];
+    if (promotion === 'c.string()' && this.#options.textsInPlace) return 'c.place()';
     if (promotion !== undefined) return promotion;
     if (isRecord(writer) && isRecord(reader)) {
       this.#needSameName(writer, reader);

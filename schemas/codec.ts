@@ -1,18 +1,21 @@
 import { isUtf8 } from 'node:buffer';
 import { Cursor } from './avro-cursor.ts';
-import { compileReader, type Read } from './avro-reader.ts';
 import { topicTypes } from './avro-types.ts';
 import { type AnyRecord, type TopicName, type TopicRecords, topicNames } from './records.ts';
-import { fingerprintKey, singleObjectHeader, singleObjectHeaderBytes } from './single-object.ts';
+import { confluentHeaderBytes, fingerprintKey, singleObjectHeader, singleObjectHeaderBytes } from './single-object.ts';
+import { type TopicReader, topicReader } from './topic-reader.ts';
 import { reasonOf, type UndecodableReason } from './undecodable.ts';
 import type { WriterSchemas } from './writer-schemas.ts';
 
 /** Keys and values of the event log (DESIGN §2): both encodings, told apart record by record. */
 
-export type DecodedValue =
+export type ReadValue =
   | { value: AnyRecord }
   /** The record is bad for good. */
-  | { bad: UndecodableReason }
+  | { bad: UndecodableReason };
+
+export type DecodedValue =
+  | ReadValue
   /** The id of a schema that has to be looked up in the registry first (WriterSchemas.addRegistered). */
   | { needs: number };
 
@@ -23,7 +26,7 @@ interface OwnCodec {
   header: Buffer;
   low: number;
   high: number;
-  read: Read<AnyRecord>;
+  reader: TopicReader;
 }
 
 const ownCodecs = Object.fromEntries(topicNames.map((topic) => [topic, ownCodec(topic)])) as Record<
@@ -35,36 +38,49 @@ function ownCodec(topic: TopicName): OwnCodec {
   const type = topicTypes[topic];
   const header = singleObjectHeader(type);
   const [low, high] = [header.readInt32LE(2), header.readInt32LE(6)];
-  return { header, low, high, read: compileReader<AnyRecord>(type, type) };
+  return { header, low, high, reader: topicReader(topic, type, singleObjectHeaderBytes) };
 }
 
 const cursor = new Cursor();
-const confluentHeaderBytes = 5;
 
-/** Decodes a record's value, which is not null (a tombstone has none to decode). Never throws. */
-export function decodeValue(topic: TopicName, bytes: Buffer, writers: WriterSchemas): DecodedValue {
+/**
+ * What reads a value, by its header; why nothing does; or the id of a schema that has to be looked up in the registry
+ * first (WriterSchemas.addRegistered).
+ */
+export function readerFor(
+  topic: TopicName,
+  bytes: Buffer,
+  writers: WriterSchemas,
+): TopicReader | UndecodableReason | number {
   if (bytes.length >= singleObjectHeaderBytes && bytes[0] === 0xc3 && bytes[1] === 0x01) {
     const own = ownCodecs[topic];
-    if (bytes.readInt32LE(2) === own.low && bytes.readInt32LE(6) === own.high) {
-      return readValue(own.read, bytes, singleObjectHeaderBytes);
-    }
-    const reader = writers.byFingerprint(topic, fingerprintKey(bytes));
-    return typeof reader === 'string' ? { bad: reader } : readValue(reader, bytes, singleObjectHeaderBytes);
+    return int32At(bytes, 2) === own.low && int32At(bytes, 6) === own.high
+      ? own.reader
+      : writers.byFingerprint(topic, fingerprintKey(bytes));
   }
   if (bytes.length >= confluentHeaderBytes && bytes[0] === 0x00) {
     const id = bytes.readInt32BE(1);
     // Registries count from 1: no use asking for others.
-    if (id < 1) return { bad: 'unknown schema id' };
-    const reader = writers.byId(topic, id);
-    if (reader === undefined) return { needs: id };
-    return typeof reader === 'string' ? { bad: reader } : readValue(reader, bytes, confluentHeaderBytes);
+    return id < 1 ? 'unknown schema id' : (writers.byId(topic, id) ?? id);
   }
-  return { bad: 'not Avro' };
+  return 'not Avro';
 }
 
-function readValue(read: Read<AnyRecord>, bytes: Buffer, pos: number): DecodedValue {
+/** Buffer's own checks its arguments first, which takes longer. */
+const int32At = (bytes: Buffer, pos: number): number =>
+  bytes[pos]! | (bytes[pos + 1]! << 8) | (bytes[pos + 2]! << 16) | (bytes[pos + 3]! << 24);
+
+/** Decodes a record's value, which is not null (a tombstone has none to decode). Never throws. */
+export function decodeValue(topic: TopicName, bytes: Buffer, writers: WriterSchemas): DecodedValue {
+  const reader = readerFor(topic, bytes, writers);
+  if (typeof reader === 'number') return { needs: reader };
+  return typeof reader === 'string' ? { bad: reader } : readValue(reader, bytes);
+}
+
+/** Reads a value with the reader of its header. Never throws. */
+export function readValue(reader: TopicReader, bytes: Buffer): ReadValue {
   try {
-    const value = read(cursor.set(bytes, pos));
+    const value = reader.read(cursor.set(bytes, reader.headerBytes));
     return cursor.pos === bytes.length ? { value } : { bad: 'trailing bytes' };
   } catch (error) {
     return { bad: reasonOf(error) };

@@ -6,6 +6,9 @@ import type { Type } from 'avsc';
  */
 export const singleObjectHeaderBytes = 10;
 
+/** Confluent's wire format: `00`, the schema's id in 4 bytes, the value. */
+export const confluentHeaderBytes = 5;
+
 const emptyFingerprint = 0xc15d213aa4d7a795n;
 
 const crcTable: readonly bigint[] = Array.from({ length: 256 }, (_, byte) => {

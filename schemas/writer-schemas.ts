@@ -1,12 +1,13 @@
 import type { Type } from 'avsc';
-import { compileReader, IncompatibleSchemaError, type Read } from './avro-reader.ts';
+import { IncompatibleSchemaError } from './avro-reader.ts';
 import { furtherSchemaTexts, parseWriter, topicTypes } from './avro-types.ts';
-import { type AnyRecord, type TopicName, topicNames } from './records.ts';
-import { fingerprintKey, singleObjectHeader } from './single-object.ts';
+import { type TopicName, topicNames } from './records.ts';
+import { confluentHeaderBytes, fingerprintKey, singleObjectHeader, singleObjectHeaderBytes } from './single-object.ts';
+import { type TopicReader, topicReader } from './topic-reader.ts';
 import type { UndecodableReason } from './undecodable.ts';
 
 /** A reader of a topic's records, or why the writer's schema gives none. */
-export type WriterReader = Read<AnyRecord> | UndecodableReason;
+export type WriterReader = TopicReader | UndecodableReason;
 
 /** What a registry knows of a schema id. */
 export type RegisteredSchema =
@@ -57,7 +58,7 @@ export class WriterSchemas {
     const type = this.#byFingerprint.get(key);
     // Not kept: anybody can send any number of unknown ones.
     if (type === undefined) return 'unknown fingerprint';
-    const reader = readerOf(type, topic);
+    const reader = readerOf(type, topic, singleObjectHeaderBytes);
     this.#fingerprintReaders[topic].set(key, reader);
     return reader;
   }
@@ -72,7 +73,7 @@ export class WriterSchemas {
       const untilMs = this.#badUntilMs.get(id);
       return untilMs === undefined || this.#nowMs() < untilMs ? type : undefined;
     }
-    const reader = readerOf(type, topic);
+    const reader = readerOf(type, topic, confluentHeaderBytes);
     this.#idReaders[topic].set(id, reader);
     return reader;
   }
@@ -90,9 +91,9 @@ function parseRegistered(registered: { schema: string; references: readonly stri
   }
 }
 
-function readerOf(writer: Type, topic: TopicName): WriterReader {
+function readerOf(writer: Type, topic: TopicName, headerBytes: number): WriterReader {
   try {
-    return compileReader<AnyRecord>(writer, topicTypes[topic]);
+    return topicReader(topic, writer, headerBytes);
   } catch (error) {
     if (error instanceof IncompatibleSchemaError) return 'incompatible writer schema';
     // A schema nested without end overflows the stack.

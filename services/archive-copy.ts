@@ -2,7 +2,15 @@ import { archiveEventLog } from '../infra/archive-event-log.ts';
 import { archiveRejectSink } from '../infra/archive-reject-sink.ts';
 import { archiveRejected } from '../infra/archive-rejected.ts';
 import { type ArchiveWriter, archiveWriter } from '../infra/archive-writer.ts';
-import type { EventLog, LogBatch, LogBounds, Position, Reject, RejectSink } from '../projector/event-log.ts';
+import {
+  decoded,
+  type EventLog,
+  type LogBatch,
+  type LogBounds,
+  type Position,
+  type Reject,
+  type RejectSink,
+} from '../projector/event-log.ts';
 import type { LogPublisher, PublishedRecord } from '../projector/log-publisher.ts';
 import { topicNames } from '../schemas/records.ts';
 
@@ -88,8 +96,9 @@ async function saveBatch(
   const { topic, partition, records } = batch;
   const { end } = bounds[topic][partition]!;
   const bad: Reject[] = [];
-  for (const record of records) {
-    if (record.offset >= end) break;
+  for (const one of records) {
+    if (one.offset >= end) break;
+    const record = decoded(one);
     result.records++;
     if ('undecodable' in record) {
       const { offset, timestampMs, undecodable } = record;

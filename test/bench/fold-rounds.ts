@@ -1,14 +1,16 @@
 import avro, { type Schema } from 'avsc';
+import { kafkaLogRecord } from '../../infra/kafka-log-record.ts';
+import type { FetchedRecord } from '../../infra/kafka-record-batches.ts';
 import { realClock } from '../../projector/clock.ts';
-import type { LogRecord, RawRecord } from '../../projector/event-log.ts';
+import type { AnyLogRecord } from '../../projector/event-log.ts';
 import { Fold } from '../../projector/fold.ts';
 import { Holds } from '../../projector/holds.ts';
 import { Intake } from '../../projector/intake.ts';
 import { silentLog } from '../../projector/log.ts';
 import { noMetrics } from '../../projector/metrics.ts';
 import { topicSchemas } from '../../schemas/avro-types.ts';
-import { decodeKey, decodeValue, encodeValue } from '../../schemas/codec.ts';
-import { type AnyRecord, type TopicName, topicNames } from '../../schemas/records.ts';
+import { encodeValue } from '../../schemas/codec.ts';
+import { type TopicName, topicNames } from '../../schemas/records.ts';
 import { singleObjectHeaderBytes } from '../../schemas/single-object.ts';
 import { WriterSchemas } from '../../schemas/writer-schemas.ts';
 import { simulation } from '../../services/simulate/simulation.ts';
@@ -26,13 +28,6 @@ export interface FoldRound {
   /** Records a second. */
   bare: number;
   fold: number;
-}
-
-interface Encoded {
-  topic: TopicName;
-  key: Buffer;
-  value: Buffer | null;
-  timestampMs: number;
 }
 
 interface Batch<Content> {
@@ -69,8 +64,9 @@ function batches(records: readonly SimulatedRecord[]): Batch<SimulatedRecord[]>[
   return done;
 }
 
-function encoded({ topic, key, value, timestampMs }: SimulatedRecord): Encoded {
-  return { topic, key: Buffer.from(key), value: value && encodeValue(topic as 'metros', value as never), timestampMs };
+function fetched({ topic, key, value, timestampMs }: SimulatedRecord, offset: number): FetchedRecord {
+  const bytes = value && encodeValue(topic as 'metros', value as never);
+  return { offset, timestampMs, key: Buffer.from(key), value: bytes, headers: [] };
 }
 
 function freshIntake(): { intake: Intake; fold: Fold } {
@@ -94,35 +90,13 @@ const writers = new WriterSchemas();
  */
 const held = new Map<string, unknown>();
 
-/** As the Kafka adapter makes them. */
-class Message implements LogRecord {
-  readonly topic: TopicName;
-  readonly partition = 0;
-  readonly offset: number;
-  readonly timestampMs: number;
-  readonly key: string;
-  readonly value: AnyRecord | null;
-  readonly #encoded: Encoded;
-
-  constructor(encoded: Encoded, offset: number, key: string, value: AnyRecord | null) {
-    this.topic = encoded.topic;
-    this.offset = offset;
-    this.timestampMs = encoded.timestampMs;
-    this.key = key;
-    this.value = value;
-    this.#encoded = encoded;
+/** As the Kafka adapter does it. */
+function logRecord(topic: TopicName, fetched: FetchedRecord): AnyLogRecord {
+  const record = kafkaLogRecord(topic, 0, fetched, writers);
+  if (typeof record === 'number' || 'undecodable' in record) {
+    throw new Error('Cannot measure the fold: a record is undecodable');
   }
-
-  raw(): RawRecord {
-    return { key: this.#encoded.key, value: this.#encoded.value, headers: {} };
-  }
-}
-
-function decoded(encoded: Encoded, offset: number): LogRecord {
-  const key = decodeKey(encoded.key);
-  const value = encoded.value === null ? { value: null } : decodeValue(encoded.topic, encoded.value, writers);
-  if (!('value' in value) || 'bad' in key) throw new Error('Cannot measure the fold: a record is undecodable');
-  return new Message(encoded, offset, key.key, value.value);
+  return record;
 }
 
 const logs: Record<string, () => { records: number; bare(): void; fold(): Promise<void> }> = {
@@ -131,7 +105,7 @@ const logs: Record<string, () => { records: number; bare(): void; fold(): Promis
 };
 
 function messageLog(all: Batch<SimulatedRecord[]>[]) {
-  const encodedBatches = all.map(({ topic, count, content }) => ({ topic, count, content: content.map(encoded) }));
+  const encodedBatches = all.map(({ topic, count, content }) => ({ topic, count, content: content.map(fetched) }));
   return {
     records: encodedBatches.reduce((sum, { count }) => sum + count, 0),
     bare() {
@@ -146,7 +120,7 @@ function messageLog(all: Batch<SimulatedRecord[]>[]) {
       const made = freshIntake();
       held.set('fold', made);
       for (const { topic, content } of encodedBatches) {
-        const records = content.map(decoded);
+        const records = content.map((record) => logRecord(topic, record));
         await made.intake.take({ topic, partition: 0, records, nextOffset: 0 });
         held.set(topic, records.at(-1));
       }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
+  decoded,
   type EventLog,
   type LogBatch,
   type LogRecord,
@@ -51,7 +52,7 @@ class Following {
     const follower = {
       onBatch: async (batch: LogBatch) => {
         await onBatch?.(batch);
-        this.records.push(...batch.records);
+        this.records.push(...batch.records.map(decoded));
         this.position[batch.topic][batch.partition] = batch.nextOffset;
       },
     };

@@ -19,10 +19,16 @@ const changes = (idMax: number): fc.Arbitrary<Change[]> =>
     { maxLength: 400, size: 'max' },
   );
 
-const orders: Record<string, (a: number, b: number) => number> = {
-  'by number': (a, b) => a - b,
-  // As attendance is: by something of the id, then by number.
-  'by a key of the id': (a, b) => (a % 7) - (b % 7) || a - b,
+/** As attendance is: by something of the id, then by number. */
+class KeyedLists extends EdgeLists {
+  override compare(a: number, b: number): number {
+    return (a % 7) - (b % 7) || a - b;
+  }
+}
+
+const orders: Record<string, [() => EdgeLists, (a: number, b: number) => number]> = {
+  'by number': [() => new EdgeLists(), (a, b) => a - b],
+  'by a key of the id': [() => new KeyedLists(), (a, b) => (a % 7) - (b % 7) || a - b],
 };
 
 function entries(lists: EdgeLists, list: number): [number, number][] {
@@ -30,10 +36,10 @@ function entries(lists: EdgeLists, list: number): [number, number][] {
 }
 
 describe('edge lists', () => {
-  it.each(Object.entries(orders))('hold what a map of sorted maps holds, %s', (_, compare) => {
+  it.each(Object.entries(orders))('hold what a map of sorted maps holds, %s', (_, [make, compare]) => {
     fc.assert(
       fc.property(changes(60), (list) => {
-        const lists = new EdgeLists(compare);
+        const lists = make();
         const model = new Map<number, Map<number, number>>();
         for (const change of list) {
           const ofList = model.get(change.list) ?? new Map<number, number>();

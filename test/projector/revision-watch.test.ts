@@ -17,6 +17,25 @@ describe('a revision watch', () => {
     );
   });
 
+  it('does so too of keys that are known by two numbers', () => {
+    const top = 2 ** 26 - 1;
+    const number = fc.constantFrom(0, 1, top - 1, top);
+    const seen = fc.array(fc.record({ first: number, second: number, revision: fc.integer({ min: -2, max: 3 }) }));
+    fc.assert(
+      fc.property(seen, (records) => {
+        const watch = new RevisionWatch();
+        const last = new Map<string, number>();
+        for (const { first, second, revision } of records) {
+          const key = `${first}/${second}`;
+          expect(watch.fellOfPair(first, second, revision)).toBe(
+            revision < (last.get(key) ?? Number.NEGATIVE_INFINITY),
+          );
+          last.set(key, revision);
+        }
+      }),
+    );
+  });
+
   it('forgets keys rather than mix them up: among many, none falls that did not', () => {
     const watch = new RevisionWatch();
     // More keys than it has room for, each at a lower revision than the one before it.

@@ -6,7 +6,14 @@ import { pipeline } from 'node:stream/promises';
 import avro, { type Schema } from 'avsc';
 import { type ArchiveEventLogOptions, archiveEventLog } from '../../infra/archive-event-log.ts';
 import { archiveWriter } from '../../infra/archive-writer.ts';
-import type { LogBatch, LogBounds, LogRecord, Position, UndecodableRecord } from '../../projector/event-log.ts';
+import {
+  decoded,
+  type LogBatch,
+  type LogBounds,
+  type LogRecord,
+  type Position,
+  type UndecodableRecord,
+} from '../../projector/event-log.ts';
 import { archivedSchemas } from '../../schemas/avro-types.ts';
 import { type TopicName, topicNames } from '../../schemas/records.ts';
 import type { EventLogFixture, FixtureRecord } from '../contracts/event-log.ts';
@@ -154,7 +161,7 @@ export async function readArchive(dir: string, options: Partial<ArchiveEventLogO
   const atEnd = () => topicNames.every((topic) => bounds[topic].every(({ end }, i) => position[topic][i]! >= end));
   if (!atEnd()) {
     const onBatch = async (batch: LogBatch) => {
-      records.push(...batch.records);
+      records.push(...batch.records.map(decoded));
       position[batch.topic][batch.partition] = batch.nextOffset;
       if (atEnd()) abort.abort();
     };

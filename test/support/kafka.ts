@@ -6,7 +6,14 @@ import { kafkaJs } from '../../infra/kafka-js.ts';
 import type { KafkaLog } from '../../infra/kafka-retry.ts';
 import { untilTopicsExist } from '../../infra/kafka-topics.ts';
 import type { SchemaRegistry } from '../../infra/schema-registry.ts';
-import type { EventLog, LogBatch, LogRecord, Position, UndecodableRecord } from '../../projector/event-log.ts';
+import {
+  decoded,
+  type EventLog,
+  type LogBatch,
+  type LogRecord,
+  type Position,
+  type UndecodableRecord,
+} from '../../projector/event-log.ts';
 import { encodeValue } from '../../schemas/codec.ts';
 import { type Metro, type TopicName, topicNames } from '../../schemas/records.ts';
 import { WriterSchemas } from '../../schemas/writer-schemas.ts';
@@ -151,7 +158,7 @@ export class Following {
   }
 
   get records(): (LogRecord | UndecodableRecord)[] {
-    return this.batches.flatMap(({ records }) => records);
+    return this.batches.flatMap(({ records }) => records.map(decoded));
   }
 
   /** Keys of the decodable records of `metros`, or what is wrong with the others. */

@@ -1,6 +1,7 @@
-import type { EventLog, Follower, LogBounds, LogRecord, Position } from '../../projector/event-log.ts';
+import type { AnyLogRecord, EventLog, Follower, LogBounds, Position } from '../../projector/event-log.ts';
 import { type TopicName, topicNames } from '../../schemas/records.ts';
-import { type History, type HistoryRecord, toLogRecord } from './histories.ts';
+import { toDelivered } from './delivered.ts';
+import type { History, HistoryRecord } from './histories.ts';
 
 /**
  * An event log in an array, for tests of the projector alone: it delivers in the order given (each partition's own order
@@ -8,7 +9,7 @@ import { type History, type HistoryRecord, toLogRecord } from './histories.ts';
  */
 export class MemoryEventLog implements EventLog {
   readonly #partitions: Record<TopicName, number>;
-  readonly #records: LogRecord[] = [];
+  readonly #records: AnyLogRecord[] = [];
   readonly #batchMax: number;
   /** How many records are delivered for now; the bounds tell of all. */
   #revealed = Number.POSITIVE_INFINITY;
@@ -17,12 +18,12 @@ export class MemoryEventLog implements EventLog {
 
   constructor(history: Pick<History, 'partitions' | 'records'>, batchMax = 7) {
     this.#partitions = history.partitions;
-    this.#records.push(...history.records.map(toLogRecord));
+    this.#records.push(...history.records.map(toDelivered));
     this.#batchMax = batchMax;
   }
 
   append(...records: HistoryRecord[]): void {
-    this.#records.push(...records.map(toLogRecord));
+    this.#records.push(...records.map(toDelivered));
     this.#grow();
   }
 
@@ -56,7 +57,7 @@ export class MemoryEventLog implements EventLog {
           continue;
         }
         const { topic, partition } = first;
-        const records: LogRecord[] = [];
+        const records: AnyLogRecord[] = [];
         for (; records.length < this.#batchMax && next < this.#revealed; next++) {
           const record = this.#records[next];
           if (record?.topic !== topic || record.partition !== partition) break;
