@@ -26,6 +26,7 @@ export async function insist<T>(
       return result;
     } catch (cause) {
       const { message, retry } = cause as Error & { retry?: boolean };
+      if (signal.aborted) return null;
       if (retry === false) throw cause;
       // Once for each reason: it may be hours.
       if (message !== said) log.warn(`Cannot ${what}, trying again: ${message}`);

@@ -27,17 +27,19 @@ const same = (a: Buffer | null | undefined, b: Buffer | null): boolean => (a ?? 
 /**
  * One routine for every repair: lists what a store holds under some tags, compares it with what the facts render, and
  * marks what differs, is missing or is extra; the ordinary rounds do the rest. `settle` is awaited now and then, so that
- * marks are written rather than piled up.
+ * marks are written rather than piled up. Throws the signal's reason soon after it aborts.
  */
 export class Reconcile {
   readonly #fold: Fold;
   readonly #settle: () => Promise<void>;
+  readonly #signal: AbortSignal | null;
   #steps = 0;
   #differing = 0;
 
-  constructor(fold: Fold, settle: () => Promise<void>) {
+  constructor(fold: Fold, settle: () => Promise<void>, signal: AbortSignal | null = null) {
     this.#fold = fold;
     this.#settle = settle;
+    this.#signal = signal;
   }
 
   /** Returns how many views differed. */
@@ -104,6 +106,8 @@ export class Reconcile {
   async #turn(): Promise<void> {
     if (++this.#steps % stepsPerTurn !== 0) return;
     await yieldTurn();
+    // Against an empty store it is minutes of work: whoever stops the projector must not have to wait for it.
+    this.#signal?.throwIfAborted();
     if (this.#fold.marks.size > 10_000) await this.#settle();
   }
 }

@@ -56,10 +56,10 @@ export class Repairs {
   }
 
   async #repair(tags: readonly number[]): Promise<void> {
-    const { fold, writer, lanes, holds, metrics, log, round } = this.#deps;
+    const { fold, writer, lanes, holds, metrics, log, round, signal } = this.#deps;
     // Rounds run meanwhile, over views that are not all compared yet: the position may not tell of them.
     const hold = holds.open();
-    const reconcile = new Reconcile(fold, round);
+    const reconcile = new Reconcile(fold, round, signal);
     const differing = await insist('compare views', () => reconcile.run(writer, tags), this.#deps);
     if (differing === null) return;
     await round();

@@ -18,6 +18,7 @@ import {
 } from '../../schemas/view-keys.ts';
 import { encodeView } from '../../schemas/view-values.ts';
 import { type History, toLogRecord, worldArb } from '../support/histories.ts';
+import { sampleRecords } from '../support/records.ts';
 import { projecting } from '../support/service.ts';
 import * as universe from '../support/universe.ts';
 import { dumpViews } from '../support/view-dump.ts';
@@ -148,4 +149,25 @@ describe('reconcile', () => {
       { numRuns },
     );
   }, 120_000);
+});
+
+it('a comparison that is told to stop marks no more, and one that goes on comes to the end', async () => {
+  const records = Array.from({ length: 2_000 }, (_, offset) => {
+    const rider = `r${offset}`;
+    const value = { ...sampleRecords.riders, rider, handle: rider };
+    return toLogRecord({ topic: 'riders', partition: 0, offset, timestampMs: 0, key: rider, value });
+  });
+  const store = new MemoryViewStore();
+  const projector = await projecting(store.writer());
+  await projector.take({ topic: 'riders', partition: 0, records, nextOffset: records.length });
+  await projector.settle();
+  const empty = new MemoryViewStore().writer();
+  const stop = new AbortController();
+  const stopped = new Reconcile(projector.fold, async () => {}, stop.signal).run(empty, allTags);
+  stop.abort(new Error('told to'));
+  await expect(stopped).rejects.toThrow('told to');
+  const marked = projector.fold.marks.views.size;
+  expect(marked).toBeLessThan(2_000);
+  await new Reconcile(projector.fold, async () => {}, new AbortController().signal).run(empty, allTags);
+  expect(projector.fold.marks.views.size).toBe(2_000);
 });
