@@ -95,7 +95,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
       cookieKeys: deps.cookieKeys,
       clients: [...ownClients(service.origin), ...deps.clients],
       registration: deps.registration,
-      metadataFetch: deps.metadataFetch && documentFetch(deps.metadataFetch),
+      metadataFetch: deps.metadataFetch && documentFetch(deps.metadataFetch, nowMs),
       mayFetchMetadata: async (ctx) => (await limits.documents.hit(ctx.ip)) === null,
       lifetimes,
       nowMs,
