@@ -1,6 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { needCommand } from './debian-packages.ts';
 import { freePorts } from './free-port.ts';
 import { type LocalProcess, startLocalProcess } from './local-process.ts';
@@ -42,6 +44,7 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
       temporaryFolders: [folder],
     });
     await untilAnswers('redis-server', port, server, 15_000);
+    if (!options.tls) await untilLoaded(port);
   };
   try {
     if (options.tls) await writeFile(pemOf(folder), options.tls.key + options.tls.cert, { mode: 0o600 });
@@ -63,6 +66,26 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A server that has data takes connections before it has read them. Gives up after 15 s: a command then says why. */
+async function untilLoaded(port: number): Promise<void> {
+  for (const deadline = Date.now() + 15_000; Date.now() < deadline; await sleep(20)) {
+    if (!(await pingReply(port)).startsWith('-LOADING')) return;
+  }
+}
+
+function pingReply(port: number): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'));
+    const end = (reply: string): void => {
+      socket.destroy();
+      resolve(reply);
+    };
+    socket.once('data', (bytes) => end(bytes.toString('latin1')));
+    socket.once('error', () => end('-LOADING'));
+    socket.once('close', () => end(''));
+  });
 }
 
 const pemOf = (folder: string): string => join(folder, 'server.pem');
