@@ -8,12 +8,14 @@ import { registerOperatorRoutes } from './operator-routes.ts';
 import { type Projecting, plain, project } from './project.ts';
 import { liveliestRiders } from './rider-directory.ts';
 import { serve } from './serve.ts';
-import type { Settings } from './settings.ts';
+import { type Settings, SettingsError } from './settings.ts';
+import { isLoopback } from './settings-schema.ts';
 import { loadSignInFiles } from './sign-in-files.ts';
 import { openViewStore } from './view-store.ts';
 
 /** `ride-calendar start`: projector, API and authorization server in one process. */
 export async function runStart(settings: Settings, { json = false } = {}): Promise<void> {
+  assertRidersProven(settings);
   const log = makeLogger(settings);
   const metrics = serviceMetrics();
   const signal = stopSignal();
@@ -72,6 +74,14 @@ export async function runStart(settings: Settings, { json = false } = {}): Promi
     stop.abort();
     await projecting.done.catch(() => {});
   }
+}
+
+/** Where riders are picked from a page, nobody else may reach the page (DESIGN §4, Sign-in). Throws SettingsError. */
+function assertRidersProven({ host, kafka, redis, signIn }: Settings): void {
+  if (kafka || redis || signIn || isLoopback(host)) return;
+  throw new SettingsError([
+    'Cannot use setting HOST: others can reach it, and without SIGN_IN_ISSUER riders are picked from a page, want a loopback address such as 127.0.0.1, or SIGN_IN_ISSUER for riders to prove who they are',
+  ]);
 }
 
 // Connecting to a store takes a few milliseconds; one whose views aren't complete is not waited for.

@@ -130,6 +130,13 @@ async function attendance(origin: string): Promise<number> {
 const views = (command: string): Env =>
   command === 'projector' ? { REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshKeyPrefix() } : {};
 
+it('riders can not be picked where others reach the page', async () => {
+  const ended = await refused('start', { HOST: '0.0.0.0' });
+  expect(ended.code).toBe(2);
+  expect(words(ended)[0]).toContain('Cannot use setting HOST: others can reach it');
+  expect(words(ended)[0]).toContain('SIGN_IN_ISSUER');
+});
+
 describe('files that settings name', () => {
   it.each(['start', 'api'])('are read by %s before anything else, and each wrong one is named', async (command) => {
     const [keys, clients] = [join(folder, 'keys.json'), join(folder, 'clients.json')];
