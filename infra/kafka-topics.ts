@@ -8,9 +8,8 @@ import { describe, type KafkaLog, retry } from './kafka-retry.ts';
 import { topicSettings } from './kafka-topic-settings.ts';
 
 const longMax = String(2n ** 63n - 1n);
-const weekMs = 7 * 86_400_000;
-/** Of a topic's records: superseded ones, an erased rider's among them, are compacted away after this time. */
-export const compactionLagMsMax = 2 * weekMs;
+const dayMs = 86_400_000;
+const weekMs = 7 * dayMs;
 const rejectedBytesMin = 4 << 20;
 /** Room in a rejected record for the headers that say where it came from. */
 const rejectedHeaderBytes = 64 << 10;
@@ -34,8 +33,6 @@ interface WantedSetting {
   rule: 'equal' | 'least' | 'most';
   /** Topics work without it, and some brokers don't know it. */
   optional?: boolean;
-  /** What another value of an optional setting comes to, and the fix. */
-  advice?: string;
 }
 
 export interface TopicPlan {
@@ -51,8 +48,6 @@ export interface TopicDifference {
   wanted: string;
   /** False for what works all the same: another number of partitions, which must not be changed any more. */
   harmful: boolean;
-  /** What it comes to, and the fix, where the setting has words of its own. */
-  advice?: string;
 }
 
 export interface TopicReport {
@@ -71,6 +66,8 @@ export interface TopicsOptions {
   partitions?: number;
   /** Default: the broker's. */
   replicationFactor?: number;
+  /** In days, 7 or more: after this time a superseded record may be compacted away though its segment is not full. */
+  compactionLagDaysMax?: number;
   /** Default true. False: only says what is there. */
   create?: boolean;
 }
@@ -82,28 +79,29 @@ const compacted: WantedSetting[] = [
   { name: 'delete.retention.ms', value: String(weekMs), rule: 'least' },
   // `replay --as-of` and archives go by the writer's times.
   { name: 'message.timestamp.type', value: 'CreateTime', rule: 'equal' },
-  // Superseded records end too: else an erased rider's would stay until a segment is full, on a quiet topic for years.
-  // Kafka ends a segment that spans this time, by its records' own times; `archive load` lifts it for that reason.
-  {
-    name: 'max.compaction.lag.ms',
-    value: String(compactionLagMsMax),
-    rule: 'most',
-    optional: true,
-    advice:
-      "erased riders' records stay until 64 MB follow them; set it with kafka-configs --alter once a loaded archive's bad records are mended",
-  },
+  // A segment ends by size alone: Kafka goes by the records' own times, and those of a loaded history are long past.
   { name: 'segment.ms', value: longMax, rule: 'least', optional: true },
   { name: 'segment.bytes', value: String(64 << 20), rule: 'equal', optional: true },
   // Kafka 4 refuses records of more than an hour ahead: an archive's own times are loaded as they are.
   { name: 'message.timestamp.after.max.ms', value: longMax, rule: 'least', optional: true },
 ];
 
-/** The nine topics with what they need. `rejectedBytesMax`: the largest record that `rejected` must take. */
-export function topicsPlan(topicPrefix: string, partitions?: number, rejectedBytesMax = rejectedBytesMin): TopicPlan[] {
+export interface PlanOptions {
+  partitions?: number | undefined;
+  compactionLagDaysMax?: number | undefined;
+  /** The largest record that `rejected` must take. */
+  rejectedBytesMax?: number;
+}
+
+/** The nine topics with what they need. */
+export function topicsPlan(topicPrefix: string, options: PlanOptions = {}): TopicPlan[] {
+  const { partitions, compactionLagDaysMax: days, rejectedBytesMax = rejectedBytesMin } = options;
+  const settings = [...compacted];
+  if (days !== undefined) settings.push({ name: 'max.compaction.lag.ms', value: String(days * dayMs), rule: 'most' });
   const facts = topicNames.map((name) => ({
     topic: topicPrefix + name,
     partitions: defaultPartitions[name] === 1 ? 1 : (partitions ?? defaultPartitions[name]),
-    settings: compacted,
+    settings,
   }));
   const rejected: WantedSetting[] = [
     { name: 'cleanup.policy', value: 'delete', rule: 'equal' },
@@ -119,7 +117,7 @@ export function topicsPlan(topicPrefix: string, partitions?: number, rejectedByt
  * there. Throws where Kafka does not answer or refuses.
  */
 export async function ensureTopics(options: TopicsOptions): Promise<TopicReport[]> {
-  const { kafka, topicPrefix, partitions, create = true, log } = options;
+  const { kafka, topicPrefix, partitions, compactionLagDaysMax, create = true, log } = options;
   const cluster = new KafkaCluster(kafka);
   const admin = kafkaJs(kafka, log).admin();
   const signal = new AbortController().signal;
@@ -129,7 +127,8 @@ export async function ensureTopics(options: TopicsOptions): Promise<TopicReport[
     const there = new Map(found.map((topic) => [topic.name, topic]));
     await admin.connect();
     const settings = await topicSettings(admin, [...there.keys()]);
-    const plans = topicsPlan(topicPrefix, partitions, rejectedBytesMax(settings));
+    const rejectedBytes = rejectedBytesMax(settings);
+    const plans = topicsPlan(topicPrefix, { partitions, compactionLagDaysMax, rejectedBytesMax: rejectedBytes });
     const missing = plans.filter(({ topic }) => !there.has(topic));
     if (create && missing.length > 0) {
       await createTopics(admin, missing, options.replicationFactor ?? -1, true);
@@ -203,11 +202,11 @@ function report(plan: TopicPlan, partitions: number, values: ReadonlyMap<string,
     const [value, wanted] = [String(partitions), String(plan.partitions)];
     differences.push({ setting: 'partitions', value, wanted, harmful: false });
   }
-  for (const { name, value: wanted, rule, optional = false, advice } of plan.settings) {
+  for (const { name, value: wanted, rule, optional = false } of plan.settings) {
     const value = values.get(name) ?? '';
     if (optional && value === '') continue;
     if (value === wanted || isEnough(rule, value, wanted)) continue;
-    differences.push({ setting: name, value, wanted, harmful: !optional, ...(advice !== undefined && { advice }) });
+    differences.push({ setting: name, value, wanted, harmful: !optional });
   }
   const state = differences.length === 0 ? 'as planned' : 'different';
   return { topic: plan.topic, state, partitions, differences };

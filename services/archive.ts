@@ -1,10 +1,7 @@
 import { KafkaCluster } from '../infra/kafka-cluster.ts';
-import { liftCompactionLimit } from '../infra/kafka-compaction-limit.ts';
 import { kafkaPublisher } from '../infra/kafka-publisher.ts';
 import { RejectedTopic } from '../infra/kafka-rejected-topic.ts';
 import { MissingTopicsError, type Reject } from '../projector/event-log.ts';
-import type { LogPublisher } from '../projector/log-publisher.ts';
-import { topicNames } from '../schemas/records.ts';
 import { ArchiveCopyError, archiveLoad, archiveSave, type CopyOptions, type CopyResult } from './archive-copy.ts';
 import { needArchiveFolder } from './empty-folder.ts';
 import { type ExitCode, type Io, needKafka, UsageError } from './io.ts';
@@ -61,21 +58,7 @@ export async function runArchiveLoad(
   const log = openKafkaLog(kafka, logger, null);
   const publisher = kafkaPublisher({ kafka, topicPrefix, log: logger });
   try {
-    const topics = topicNames.map((topic) => topicPrefix + topic);
-    let lifted: Promise<void> | null = null;
-    const target = {
-      publisher: {
-        ...publisher,
-        // With the first records: whatever refuses the load comes before.
-        async publish(...records: Parameters<LogPublisher['publish']>) {
-          lifted ??= liftCompactionLimit(kafka, topics, logger);
-          await lifted;
-          await publisher.publish(...records);
-        },
-      },
-      bounds: await asUsage(log.bounds()),
-      append: options.append === true,
-    };
+    const target = { publisher, bounds: await asUsage(log.bounds()), append: options.append === true };
     const goOn =
       'the topics may hold a part of the archive; load it again with --append: what comes twice changes nothing';
     return await copy('Loaded', goOn, options, io, settings, (copyOptions) =>

@@ -74,7 +74,15 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
   )
     .option('--check', 'only look: create nothing')
     .addOption(wholeOption('--partitions <n>', 'of riders, rides, nights, attendance and relations alike', 1, 1000))
-    .addOption(wholeOption('--replication-factor <n>', 'of topics to create (default: the broker’s)', 1, 9));
+    .addOption(wholeOption('--replication-factor <n>', 'of topics to create (default: the broker’s)', 1, 9))
+    .addOption(
+      wholeOption(
+        '--max-compaction-lag-days <n>',
+        'superseded records, erased riders’ too, may go after so long, not only once 64 MB follow them',
+        7,
+        3650,
+      ),
+    );
   simulateOptions(
     command(
       program,

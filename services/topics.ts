@@ -6,6 +6,7 @@ import type { Settings } from './settings.ts';
 export interface TopicsCommandOptions {
   partitions?: number;
   replicationFactor?: number;
+  maxCompactionLagDays?: number;
   /** Only look. */
   check?: boolean;
   json?: boolean;
@@ -14,10 +15,11 @@ export interface TopicsCommandOptions {
 /** Creates the topics that are missing, and says how the others differ. Exit code 1 where one is missing or would lose records. */
 export async function runTopics(options: TopicsCommandOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const kafka = needKafka(settings, 'topics');
-  const { check, partitions, replicationFactor } = options;
+  const { check, partitions, replicationFactor, maxCompactionLagDays } = options;
   const wanted: TopicsOptions = { kafka, topicPrefix: kafka.topicPrefix, create: !check, log: makeLogger(settings) };
   if (partitions !== undefined) wanted.partitions = partitions;
   if (replicationFactor !== undefined) wanted.replicationFactor = replicationFactor;
+  if (maxCompactionLagDays !== undefined) wanted.compactionLagDaysMax = maxCompactionLagDays;
   const reports = await ensureTopics(wanted);
   if (options.json) io.out(JSON.stringify({ topics: reports }));
   else for (const report of reports) for (const line of linesOf(report)) io.out(line);
@@ -27,9 +29,9 @@ export async function runTopics(options: TopicsCommandOptions, settings: Setting
 
 function linesOf({ topic, state, partitions, differences }: TopicReport): string[] {
   const head = `${topic}: ${state}, ${partitions} partition${partitions === 1 ? '' : 's'}`;
-  const lines = differences.map(({ setting, value, wanted, harmful, advice }) => {
+  const lines = differences.map(({ setting, value, wanted, harmful }) => {
     // Partitions must not be changed on a topic that has records: its keys would live in two places.
-    const fix = advice ?? (harmful ? 'set it with kafka-configs --alter' : 'works all the same; leave it');
+    const fix = harmful ? 'set it with kafka-configs --alter' : 'works all the same; leave it';
     return `  ${setting} is ${value || 'unset'}, wanted ${wanted}: ${fix}`;
   });
   return [head, ...lines];

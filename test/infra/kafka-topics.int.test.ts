@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { liftCompactionLimit } from '../../infra/kafka-compaction-limit.ts';
 import { topicSettings } from '../../infra/kafka-topic-settings.ts';
 import { ensureTopics } from '../../infra/kafka-topics.ts';
 import { TestKafka } from '../support/kafka.ts';
@@ -34,7 +33,7 @@ test('topics that are missing are created as planned, and then differ in nothing
     'cleanup.policy': 'compact',
     'min.compaction.lag.ms': weekMs,
     'delete.retention.ms': weekMs,
-    'max.compaction.lag.ms': '1209600000',
+    'max.compaction.lag.ms': longMax,
     'segment.ms': longMax,
     'message.timestamp.after.max.ms': longMax,
   });
@@ -63,13 +62,6 @@ test('topics that are there are left as they are, and each setting that harms is
       { setting: 'partitions', value: '2', wanted: '1', harmful: false },
       { setting: 'cleanup.policy', value: 'delete', wanted: 'compact', harmful: true },
       { setting: 'delete.retention.ms', value: '86400000', wanted: '604800000', harmful: true },
-      {
-        setting: 'max.compaction.lag.ms',
-        value: longMax,
-        wanted: '1209600000',
-        harmful: false,
-        advice: expect.stringContaining("erased riders' records stay"),
-      },
       { setting: 'segment.ms', value: '604800000', wanted: longMax, harmful: false },
       { setting: 'segment.bytes', value: '1073741824', wanted: '67108864', harmful: false },
       { setting: 'message.timestamp.after.max.ms', value: '3600000', wanted: longMax, harmful: false },
@@ -82,29 +74,23 @@ test('topics that are there are left as they are, and each setting that harms is
   expect(reports.find(({ topic }) => topic.endsWith('.nights'))!.differences.map(({ setting }) => setting)).toEqual([
     'cleanup.policy',
     'delete.retention.ms',
-    'max.compaction.lag.ms',
     'segment.ms',
     'segment.bytes',
     'message.timestamp.after.max.ms',
   ]);
 });
 
-test('the limit after which superseded records go is lifted for a load, and nothing else is changed', async () => {
+test('topics may be made to lose superseded records after some days, and are then held to that', async () => {
   await using kafka = new TestKafka();
-  await ensureTopics(kafka.options);
-  const names = ['nights', 'riders'].map((name) => kafka.topicPrefix + name);
-  const admin = await kafka.admin();
-  const before = await topicSettings(admin, names);
-  const said: string[] = [];
-  const log = { ...kafka.options.log, warn: (message: string) => void said.push(message) };
-  await liftCompactionLimit(kafka.options.kafka, names, log);
-  const after = await topicSettings(admin, names);
-  for (const name of names) {
-    const wanted = new Map(before.get(name)!).set('max.compaction.lag.ms', longMax);
-    expect([...after.get(name)!].sort()).toEqual([...wanted].sort());
-    expect(said.join()).toContain(name);
-  }
-  expect(said.join()).toContain('set it back to 1209600000 with kafka-configs --alter');
-  await liftCompactionLimit(kafka.options.kafka, names, log);
-  expect(said).toHaveLength(1);
+  const options = { ...kafka.options, compactionLagDaysMax: 14 };
+  await ensureTopics(options);
+  const name = `${kafka.topicPrefix}riders`;
+  const settings = await topicSettings(await kafka.admin(), [name]);
+  expect(settings.get(name)!.get('max.compaction.lag.ms')).toBe('1209600000');
+  expect((await ensureTopics(options)).flatMap(({ differences }) => differences)).toEqual([]);
+  expect((await ensureTopics(kafka.options)).flatMap(({ differences }) => differences)).toEqual([]);
+  const stricter = await ensureTopics({ ...options, compactionLagDaysMax: 7 });
+  expect(stricter.find(({ topic }) => topic === name)!.differences).toEqual([
+    { setting: 'max.compaction.lag.ms', value: '1209600000', wanted: '604800000', harmful: true },
+  ]);
 });
