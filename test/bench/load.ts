@@ -42,14 +42,14 @@ export async function prepareLoad({ port, requests, unheardOf, status }: LoadTar
     const learnt = await learn(port, Buffer.concat([target, rest]), status, path);
     prepared.push({ bytes: unheardOf ? target : Buffer.concat([target, rest]), rest, ...learnt });
   }
-  const sockets = await Promise.all(Array.from({ length: connections }, () => open(port)));
+  let sockets: Socket[] = [];
   let running = false;
   let answers = 0;
   let number = 0;
   let busy = 0;
   let fault: Error | null = null;
   let idle = (): void => {};
-  sockets.forEach((socket, i) => {
+  const use = (socket: Socket, i: number): void => {
     let next = i % prepared.length;
     let left = 0;
     const ask = (): void => {
@@ -72,12 +72,18 @@ export async function prepareLoad({ port, requests, unheardOf, status }: LoadTar
       idle();
     });
     socket.on('ask', ask);
-  });
+  };
   const sizes = prepared.map(({ bodyBytes }) => bodyBytes);
   return {
     bodySizes: sizes,
     bodyBytes: sizes.reduce((sum, size) => sum + size, 0) / sizes.length,
     async run(ms) {
+      // Opened by the first run: a server closes connections that nothing comes on for long.
+      if (sockets.length === 0) {
+        sockets = await Promise.all(Array.from({ length: connections }, () => open(port)));
+        sockets.forEach(use);
+      }
+      if (fault) throw fault;
       answers = 0;
       running = true;
       busy = sockets.length;
