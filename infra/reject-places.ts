@@ -1,6 +1,7 @@
 import type { Reject } from '../projector/event-log.ts';
 
-type Place = Pick<Reject, 'topic' | 'partition' | 'offset' | 'timestampMs'>;
+/** Where a bad record stood, and when. */
+export type RejectPlace = Pick<Reject, 'topic' | 'partition' | 'offset' | 'timestampMs'>;
 
 /**
  * Which bad records are set aside already, in 16 bytes each. A record is told by where it stood and its timestamp:
@@ -9,11 +10,11 @@ type Place = Pick<Reject, 'topic' | 'partition' | 'offset' | 'timestampMs'>;
 export class RejectPlaces {
   readonly #byPartition = new Map<string, Pairs>();
 
-  has({ topic, partition, offset, timestampMs }: Place): boolean {
+  has({ topic, partition, offset, timestampMs }: RejectPlace): boolean {
     return this.#byPartition.get(`${topic}/${partition}`)?.has(offset, timestampMs) ?? false;
   }
 
-  add({ topic, partition, offset, timestampMs }: Place): void {
+  add({ topic, partition, offset, timestampMs }: RejectPlace): void {
     const name = `${topic}/${partition}`;
     const pairs = this.#byPartition.get(name) ?? new Pairs();
     this.#byPartition.set(name, pairs);
@@ -27,7 +28,9 @@ export class RejectPlaces {
   }
 }
 
-const placeOf = ({ topic, partition, offset, timestampMs }: Place) => `${topic}/${partition}@${offset} ${timestampMs}`;
+/** A place as one text. */
+export const placeOf = ({ topic, partition, offset, timestampMs }: RejectPlace): string =>
+  `${topic}/${partition}@${offset} ${timestampMs}`;
 
 /** Sorted pairs of numbers. Fastest when they come in rising order. */
 class Pairs {

@@ -1,5 +1,6 @@
 import tzdata from 'tzdata' with { type: 'json' };
 import { dayMax, dayMin, dayText, parseDay } from '../schemas/days.ts';
+import { districtSlugPattern, idPattern, metroSlugPattern, rideIdPattern } from '../schemas/patterns.ts';
 import type {
   AnyRecord,
   Attendance,
@@ -26,10 +27,6 @@ export type BadReason =
   | 'day outside years 0001 to 9999'
   | 'time outside the day';
 
-const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
-const ridePattern = /^[a-z0-9]{4,32}$/;
-const metroPattern = /^[a-z0-9-]{2,32}$/;
-const districtPattern = /^[a-z0-9-]{1,80}$/;
 const urlPattern = /^https?:\/\/[!-~]+$/;
 
 // Zone and Link names exactly as spelled in the IANA database; Factory stands for "not set up".
@@ -37,14 +34,14 @@ const zones = new Set(Object.keys(tzdata.zones).filter((name) => name !== 'Facto
 
 function nightKeyIsBad(key: string): boolean {
   const slash = key.indexOf('/');
-  return !ridePattern.test(key.slice(0, slash)) || parseDay(key.slice(slash + 1)) === null;
+  return !rideIdPattern.test(key.slice(0, slash)) || parseDay(key.slice(slash + 1)) === null;
 }
 
 const keyChecks: Record<TopicName, (key: string) => boolean> = {
-  metros: (key) => !metroPattern.test(key),
-  districts: (key) => !districtPattern.test(key),
+  metros: (key) => !metroSlugPattern.test(key),
+  districts: (key) => !districtSlugPattern.test(key),
   riders: (key) => !idPattern.test(key),
-  rides: (key) => !ridePattern.test(key),
+  rides: (key) => !rideIdPattern.test(key),
   nights: nightKeyIsBad,
   attendance(key) {
     const slash = key.lastIndexOf('/');
@@ -93,7 +90,7 @@ const valueChecks: { [T in TopicName]: (key: string, value: AnyRecord) => BadRea
       key.startsWith(dayText(day), ride.length + 1) &&
       key.charCodeAt(night) === 47 &&
       key.endsWith(rider)
-      ? ridePattern.test(ride) && idPattern.test(rider)
+      ? rideIdPattern.test(ride) && idPattern.test(rider)
         ? null
         : 'key does not match its pattern'
       : 'key disagrees with value';

@@ -10,7 +10,7 @@ import type { RevisionWatch } from './revision-watch.ts';
 const slash = 47;
 const dayLength = 10;
 
-/** Texts of so many bytes, each allowed: as bad-record.ts's patterns, which are all ASCII. */
+/** Texts of so many bytes, each allowed: the patterns of ids (schemas/patterns.ts), which are all ASCII. */
 interface IdRule {
   min: number;
   max: number;

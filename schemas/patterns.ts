@@ -1,8 +1,10 @@
-/** Patterns and closed lists of INTERFACE.md that both answers and inputs are made of. All patterns are anchored. */
+/** Patterns and closed lists of INTERFACE.md that events, answers and inputs are made of. All patterns are anchored. */
 
 export const metroSlugPattern = /^[a-z0-9-]{2,32}$/;
 export const rideIdPattern = /^[a-z0-9]{4,32}$/;
 export const districtSlugPattern = /^[a-z0-9-]{1,80}$/;
+/** Of riders and of developer keys (DESIGN §2). */
+export const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
 export const meetTimePattern = /^[0-2][0-9]:[0-5][0-9]$/;
 
 export const nightStatuses = ['on', 'cancelled'] as const;

@@ -2,6 +2,7 @@ import { archiveEventLog } from '../infra/archive-event-log.ts';
 import { archiveRejectSink } from '../infra/archive-reject-sink.ts';
 import { archiveRejected } from '../infra/archive-rejected.ts';
 import { type ArchiveWriter, archiveWriter } from '../infra/archive-writer.ts';
+import { placeOf, type RejectPlace } from '../infra/reject-places.ts';
 import {
   decoded,
   type EventLog,
@@ -117,7 +118,7 @@ class BadRecords {
     this.#byPlace.set(placeOf(reject), reject);
   }
 
-  delete(place: Place): void {
+  delete(place: RejectPlace): void {
     this.#byPlace.delete(placeOf(place));
   }
 
@@ -129,9 +130,6 @@ class BadRecords {
     return this.#byPlace.values();
   }
 }
-
-type Place = Pick<Reject, 'topic' | 'partition' | 'offset' | 'timestampMs'>;
-const placeOf = ({ topic, partition, offset, timestampMs }: Place) => `${topic}/${partition}@${offset} ${timestampMs}`;
 
 /** What a log must be able to do for an archive to be loaded into it. */
 export interface LoadTarget {

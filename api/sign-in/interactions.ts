@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Interaction, Provider } from 'oidc-provider';
+import { idPattern } from '../../schemas/patterns.ts';
 import { clientName, documentHost, findClient, redirectSources, redirectWords } from './client-words.ts';
 import { connectedAppsClientId } from './clients.ts';
 import { consentPage } from './consent-page.ts';
@@ -35,7 +36,6 @@ export interface InteractionOptions {
 }
 
 const sampleSize = 12;
-const riderId = /^[A-Za-z0-9_-]{1,64}$/;
 
 type Asked = FastifyRequest<{ Params: { uid: string } }>;
 
@@ -123,7 +123,7 @@ async function pick(
   reply: FastifyReply,
 ) {
   if (options.who !== 'picker') return options.pages.trouble(reply, 'forged');
-  if (!riderId.test(rider) || !(await options.riders.exists(rider)))
+  if (!idPattern.test(rider) || !(await options.riders.exists(rider)))
     return await askWho(options, interaction, reply, 'There is no such rider. Pick one, or check the id.');
   return reply.redirect(await finishLogin(options, interaction, rider, request, reply), 303);
 }

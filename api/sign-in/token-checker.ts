@@ -1,5 +1,6 @@
 import { hash, type KeyObject } from 'node:crypto';
 import { jwtVerify } from 'jose';
+import { idPattern } from '../../schemas/patterns.ts';
 import type { TokenChecker, TokenSubject } from '../access-token.ts';
 import { readScope } from './access-token-terms.ts';
 import type { RecentErasures } from './recent-erasures.ts';
@@ -22,7 +23,6 @@ export interface TokenCheckerOptions {
 
 // Ours are about 600 characters; what is longer is not worth hashing.
 const tokenLengthMax = 4096;
-const riderId = /^[A-Za-z0-9_-]{1,64}$/;
 
 interface Verified {
   subject: TokenSubject;
@@ -72,7 +72,7 @@ export function createTokenChecker(options: TokenCheckerOptions): TokenChecker {
         },
       );
       const { sub, iat, exp, scope } = payload;
-      if (typeof sub !== 'string' || !riderId.test(sub) || typeof exp !== 'number' || typeof iat !== 'number')
+      if (typeof sub !== 'string' || !idPattern.test(sub) || typeof exp !== 'number' || typeof iat !== 'number')
         return null;
       if (typeof scope !== 'string' || !scope.split(' ').includes(readScope)) return null;
       const verified = { subject: Object.freeze({ rider: sub }), issuedSeconds: iat, expMs: exp * 1000 };

@@ -1,6 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Provider } from 'oidc-provider';
+import { idPattern } from '../../schemas/patterns.ts';
 import { refuseOthers } from './endpoints.ts';
 import { noRiderPage, type Trouble, troubles } from './error-page.ts';
 import { finishLogin } from './interactions.ts';
@@ -34,7 +35,6 @@ export interface UpstreamRouteOptions {
 }
 
 const kind = 'UpstreamAttempt';
-const riderId = /^[A-Za-z0-9_-]{1,64}$/;
 
 interface KeptAttempt extends UpstreamAttempt {
   interaction: string;
@@ -85,7 +85,7 @@ export function addUpstreamRoutes(app: FastifyInstance, options: UpstreamRouteOp
     const again = `${paths.signIn}/${interaction.uid}`;
     try {
       const rider = await upstream.finish(callback, kept);
-      return riderId.test(rider) && (await riders.exists(rider))
+      return idPattern.test(rider) && (await riders.exists(rider))
         ? reply.redirect(await finishLogin(options, interaction, rider, request, reply), 303)
         : pages.page(reply, noRiderPage(`${again}/start?other=1`, upstream.providerHost), 403);
     } catch (error) {

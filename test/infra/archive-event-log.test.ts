@@ -47,7 +47,7 @@ describe('an archive that another library wrote', () => {
   test.each(['null', 'deflate'])('with codec %s, its own names and more fields, is read', async (codec) => {
     await using archive = await TestArchive.make();
     await archive.createTopics(1);
-    for (const file of await archive.files('riders')) await rm(file);
+    await archive.removeFiles('riders');
     const schema: Schema = {
       type: 'record',
       name: 'topLevelRecord',
@@ -160,7 +160,7 @@ describe('a value that can not be decoded', () => {
   test('for its texts alone: a key or a field that is not UTF-8', async () => {
     await using archive = await TestArchive.make();
     await archive.createTopics(1);
-    for (const file of await archive.files('riders')) await rm(file);
+    await archive.removeFiles('riders');
     const text = JSON.stringify(archivedSchemas.riders)
       .replace('"name":"key","type":"string"', '"name":"key","type":"bytes"')
       .replace('"name":"handle","type":"string"', '"name":"handle","type":"bytes"');

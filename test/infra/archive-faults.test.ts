@@ -30,7 +30,7 @@ describe('an archive that is not whole', () => {
   test('is refused where another file follows the half block, with file and byte', async () => {
     await using archive = await TestArchive.make();
     await archive.createTopics(1);
-    for (const file of await archive.files('riders')) await rm(file);
+    await archive.removeFiles('riders');
     const first = await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [archivedRider(0)]);
     await archive.writeFile('riders', 0, 1, archivedSchemas.riders, [archivedRider(1)]);
     const bytes = await readFile(first);
@@ -46,7 +46,7 @@ describe('an archive that is not whole', () => {
   test('is waited for where the half block has just been written: it is being copied', async () => {
     await using archive = await TestArchive.make();
     await archive.createTopics(1);
-    for (const file of await archive.files('riders')) await rm(file);
+    await archive.removeFiles('riders');
     const first = await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [archivedRider(0)]);
     await archive.writeFile('riders', 0, 1, archivedSchemas.riders, [archivedRider(1)]);
     const bytes = await readFile(first);
@@ -67,7 +67,7 @@ describe('an archive that is not whole', () => {
   test('ends the following where a file comes late: its records belong before some that are read', async () => {
     await using archive = await TestArchive.make();
     await archive.createTopics(1);
-    for (const file of await archive.files('riders')) await rm(file);
+    await archive.removeFiles('riders');
     const write = (offset: number) =>
       archive.writeFile('riders', 0, offset, archivedSchemas.riders, [archivedRider(offset)]);
     await write(0);
@@ -84,7 +84,7 @@ describe('an archive that is not whole', () => {
   test('can not be followed from bounds that a file has come before', async () => {
     await using archive = await TestArchive.make();
     await archive.createTopics(1);
-    for (const file of await archive.files('riders')) await rm(file);
+    await archive.removeFiles('riders');
     const write = (offset: number) =>
       archive.writeFile('riders', 0, offset, archivedSchemas.riders, [archivedRider(offset)]);
     await write(5);
@@ -99,7 +99,7 @@ describe('an archive that is not whole', () => {
   test('is refused where a file holds offsets before that of its name', async () => {
     await using archive = await TestArchive.make();
     await archive.createTopics(1);
-    for (const file of await archive.files('riders')) await rm(file);
+    await archive.removeFiles('riders');
     const file = await archive.writeFile('riders', 0, 50, archivedSchemas.riders, [archivedRider(7)]);
     await expect(archive.open().bounds()).rejects.toThrow(
       `Cannot read ${file}: it holds offset 7, lower than the first offset of its name`,
@@ -120,7 +120,7 @@ describe('an archive that is not whole', () => {
   test('is refused where a block holds more or fewer records than it says', async () => {
     await using archive = await TestArchive.make();
     await archive.createTopics(1);
-    for (const path of await archive.files('riders')) await rm(path);
+    await archive.removeFiles('riders');
     const file = await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [archivedRider(0), archivedRider(1)]);
     const bytes = await readFile(file);
     const blockStart = bytes.indexOf(bytes.subarray(-16)) + 16;
@@ -223,7 +223,7 @@ describe('refusals name what is wrong and the fix', () => {
   test('records of another partition, and offsets that go back', async () => {
     await using archive = await TestArchive.make();
     await archive.createTopics(1);
-    for (const file of await archive.files('riders')) await rm(file);
+    await archive.removeFiles('riders');
     const path = await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [archivedRider(0, 1)]);
     await using wrongPartition = followArchive(archive);
     await expect(wrongPartition.done).rejects.toThrow('partition 1 in a file of partition 0');
@@ -236,7 +236,7 @@ describe('refusals name what is wrong and the fix', () => {
   test('files that repeat each other', async () => {
     await using archive = await TestArchive.make();
     await archive.createTopics(1);
-    for (const file of await archive.files('riders')) await rm(file);
+    await archive.removeFiles('riders');
     const first = await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [archivedRider(0), archivedRider(5)]);
     const second = await archive.writeFile('riders', 0, 4, archivedSchemas.riders, [
       archivedRider(4),

@@ -62,6 +62,11 @@ export class TestArchive implements EventLogFixture, AsyncDisposable {
     for (let i = 0; i < count; i++) this.#take(topic, partition);
   }
 
+  /** The folder stays. */
+  async removeFiles(topic: TopicName): Promise<void> {
+    for (const file of await this.files(topic)) await rm(file);
+  }
+
   async addPartition(topic: TopicName): Promise<void> {
     const writer = archiveWriter({ dir: this.dir });
     writer.addPartition(topic, this.#partitions, 0);
@@ -71,7 +76,7 @@ export class TestArchive implements EventLogFixture, AsyncDisposable {
   async deleteBefore(topic: TopicName, partition: number, offset: number): Promise<void> {
     const { records } = await this.read();
     const kept = records.filter((one): one is LogRecord => one.topic === topic && one.partition === partition);
-    for (const file of await this.files(topic)) await rm(file);
+    await this.removeFiles(topic);
     const writer = archiveWriter({ dir: this.dir });
     for (const record of kept) if (record.offset >= offset) writer.append(topic, record);
     await writer.close();
