@@ -1,4 +1,4 @@
-import type { Reject } from '../projector/event-log.ts';
+import type { Reject } from '../projector/ports/event-log.ts';
 
 /** Where a bad record stood, and when. */
 export type RejectPlace = Pick<Reject, 'topic' | 'partition' | 'offset' | 'timestampMs'>;

@@ -1,7 +1,7 @@
-import { topicNames } from '../schemas/records.ts';
-import type { Clock } from './clock.ts';
-import type { Position } from './event-log.ts';
-import type { Log } from './log.ts';
+import { topicNames } from '../schemas/events/records.ts';
+import type { Clock } from './ports/clock.ts';
+import type { Position } from './ports/event-log.ts';
+import type { Log } from './ports/log.ts';
 
 const everyMs = 10_000;
 

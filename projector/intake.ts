@@ -1,13 +1,13 @@
-import type { TopicName } from '../schemas/records.ts';
-import { badRecord } from './bad-record.ts';
-import type { Clock } from './clock.ts';
-import { EncodedEdges } from './encoded-edges.ts';
-import type { LogBatch, LogRecord, Reject, RejectSink, UndecodableRecord } from './event-log.ts';
-import type { Fold } from './fold.ts';
-import type { Holds } from './holds.ts';
-import type { Log } from './log.ts';
-import type { ProjectorMetrics } from './metrics.ts';
-import { RevisionWatch } from './revision-watch.ts';
+import type { TopicName } from '../schemas/events/records.ts';
+import { badRecord } from './facts/bad-record.ts';
+import { EncodedEdges } from './facts/encoded-edges.ts';
+import type { Fold } from './facts/fold.ts';
+import { RevisionWatch } from './facts/revision-watch.ts';
+import type { Clock } from './ports/clock.ts';
+import type { LogBatch, LogRecord, Reject, RejectSink, UndecodableRecord } from './ports/event-log.ts';
+import type { Log } from './ports/log.ts';
+import type { ProjectorMetrics } from './ports/metrics.ts';
+import type { Holds } from './writing/holds.ts';
 
 // Rejects waiting for their acknowledgement; above this the log waits, so that memory stays bounded.
 const pendingMax = 1_000;

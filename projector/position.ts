@@ -1,5 +1,5 @@
-import { type TopicName, topicNames } from '../schemas/records.ts';
-import { type LogBounds, PartitionsChangedError, type Position } from './event-log.ts';
+import { type TopicName, topicNames } from '../schemas/events/records.ts';
+import { type LogBounds, PartitionsChangedError, type Position } from './ports/event-log.ts';
 
 /** A position as it is stored beside the views, with the log it is of. */
 export type StoredPosition = Position & { log?: string };

@@ -1,20 +1,20 @@
-import { allTags } from '../schemas/view-keys.ts';
-import { orAborted } from './abortable.ts';
-import { Alarm } from './alarm.ts';
-import { type Clock, realClock } from './clock.ts';
-import type { EventLog, LogBatch, LogBounds, Position, RejectSink } from './event-log.ts';
-import { Fold } from './fold.ts';
+import { allTags } from '../schemas/views/view-keys.ts';
+import { Fold } from './facts/fold.ts';
 import { FoldProgress } from './fold-progress.ts';
-import { Holds } from './holds.ts';
-import { insist } from './insist.ts';
 import { Intake } from './intake.ts';
-import type { Log } from './log.ts';
-import { noMetrics, type ProjectorMetrics } from './metrics.ts';
+import { type Clock, realClock } from './ports/clock.ts';
+import type { EventLog, LogBatch, LogBounds, Position, RejectSink } from './ports/event-log.ts';
+import type { Log } from './ports/log.ts';
+import { noMetrics, type ProjectorMetrics } from './ports/metrics.ts';
+import type { ViewWriter } from './ports/view-writer.ts';
 import { assertSamePartitions, behind, copyPosition, positionOf } from './position.ts';
-import { Repairs } from './repairs.ts';
-import { Rounds } from './rounds.ts';
-import { TagLanes } from './tag-lanes.ts';
-import type { ViewWriter } from './view-writer.ts';
+import { orAborted } from './waiting/abortable.ts';
+import { Alarm } from './waiting/alarm.ts';
+import { insist } from './waiting/insist.ts';
+import { Holds } from './writing/holds.ts';
+import { Repairs } from './writing/repairs.ts';
+import { Rounds } from './writing/rounds.ts';
+import { TagLanes } from './writing/tag-lanes.ts';
 
 const beatMs = 1_000;
 // A day of a hundred nights is 40 kB: rewriting it for every answer of a busy evening would be most of the traffic.

@@ -1,13 +1,13 @@
-import { needRedis } from './io.ts';
-import { aborted, listen, stopSignal } from './listen.ts';
-import { logReadiness } from './log-readiness.ts';
-import { makeLogger } from './logger.ts';
-import { serviceMetrics } from './metrics.ts';
-import { registerOperatorRoutes } from './operator-routes.ts';
-import { serve } from './serve.ts';
-import type { Settings } from './settings.ts';
-import { loadSignInFiles } from './sign-in-files.ts';
-import { openViewStore } from './view-store.ts';
+import type { Settings } from './settings/settings.ts';
+import { loadSignInFiles } from './settings/sign-in-files.ts';
+import { needRedis } from './wiring/io.ts';
+import { aborted, listen, stopSignal } from './wiring/listen.ts';
+import { logReadiness } from './wiring/log-readiness.ts';
+import { makeLogger } from './wiring/logger.ts';
+import { serviceMetrics } from './wiring/metrics.ts';
+import { registerOperatorRoutes } from './wiring/operator-routes.ts';
+import { serve } from './wiring/serve.ts';
+import { openViewStore } from './wiring/view-store.ts';
 
 /** `ride-calendar api`: the read API and the authorization server, over another process's views. */
 export async function runApi(settings: Settings, { json = false } = {}): Promise<void> {

@@ -1,15 +1,21 @@
-import { KafkaCluster } from '../infra/kafka-cluster.ts';
-import { kafkaPublisher } from '../infra/kafka-publisher.ts';
-import { RejectedTopic } from '../infra/kafka-rejected-topic.ts';
-import { MissingTopicsError, type Reject } from '../projector/event-log.ts';
-import { ArchiveCopyError, archiveLoad, archiveSave, type CopyOptions, type CopyResult } from './archive-copy.ts';
-import { needArchiveFolder } from './empty-folder.ts';
-import { type ExitCode, type Io, needKafka, UsageError } from './io.ts';
-import { makeLogger } from './logger.ts';
-import { sayMissingTopics } from './missing-topics.ts';
-import { openKafkaLog } from './open-kafka-log.ts';
-import { type Progress, showProgress } from './progress.ts';
-import type { KafkaSettings, Settings } from './settings.ts';
+import { KafkaCluster } from '../infra/kafka/kafka-cluster.ts';
+import { kafkaPublisher } from '../infra/kafka/kafka-publisher.ts';
+import { RejectedTopic } from '../infra/kafka/kafka-rejected-topic.ts';
+import { MissingTopicsError, type Reject } from '../projector/ports/event-log.ts';
+import type { KafkaSettings, Settings } from './settings/settings.ts';
+import {
+  ArchiveCopyError,
+  archiveLoad,
+  archiveSave,
+  type CopyOptions,
+  type CopyResult,
+} from './wiring/archive-copy.ts';
+import { needArchiveFolder } from './wiring/empty-folder.ts';
+import { type ExitCode, type Io, needKafka, UsageError } from './wiring/io.ts';
+import { makeLogger } from './wiring/logger.ts';
+import { sayMissingTopics } from './wiring/missing-topics.ts';
+import { openKafkaLog } from './wiring/open-kafka-log.ts';
+import { type Progress, showProgress } from './wiring/progress.ts';
 
 export interface ArchiveCommandOptions {
   dir: string;

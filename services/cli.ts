@@ -1,5 +1,5 @@
 import { runCli } from './command-line.ts';
-import type { Io } from './io.ts';
+import type { Io } from './wiring/io.ts';
 
 /** The program itself: runs the command that it was called with. ride-calendar.js imports it. */
 

@@ -1,8 +1,8 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { type ExitCode, type Io, UsageError } from './io.ts';
-import { loadSettings, type Settings, SettingsError } from './settings.ts';
+import { loadSettings, type Settings, SettingsError } from './settings/settings.ts';
 import { defaultSizes, sizeLimits } from './simulate/sizes.ts';
 import type { SimulateCommandOptions } from './simulate.ts';
+import { type ExitCode, type Io, UsageError } from './wiring/io.ts';
 
 const exitCodes = `
 Exit codes:

@@ -1,13 +1,13 @@
 import Fastify from 'fastify';
-import { openEventLog } from './event-log.ts';
-import { needRedis } from './io.ts';
-import { assertCanListen, listen, stopListening, stopSignal } from './listen.ts';
-import { makeLogger } from './logger.ts';
-import { serviceMetrics } from './metrics.ts';
-import { registerOperatorRoutes } from './operator-routes.ts';
-import { plain, project } from './project.ts';
-import { type Settings, SettingsError } from './settings.ts';
-import { openViewStore } from './view-store.ts';
+import { type Settings, SettingsError } from './settings/settings.ts';
+import { openEventLog } from './wiring/event-log.ts';
+import { needRedis } from './wiring/io.ts';
+import { assertCanListen, listen, stopListening, stopSignal } from './wiring/listen.ts';
+import { makeLogger } from './wiring/logger.ts';
+import { serviceMetrics } from './wiring/metrics.ts';
+import { registerOperatorRoutes } from './wiring/operator-routes.ts';
+import { plain, project } from './wiring/project.ts';
+import { openViewStore } from './wiring/view-store.ts';
 
 /** `ride-calendar projector`: folds the log into views in Redis. Its port serves /healthz, /readyz and /metrics. */
 export async function runProjector(settings: Settings, { json = false } = {}): Promise<void> {

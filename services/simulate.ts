@@ -1,14 +1,14 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { dayText } from '../schemas/days.ts';
-import { defaultTopicPrefix, type TopicName, topicNames } from '../schemas/records.ts';
-import { needEmptyFolder } from './empty-folder.ts';
-import { type ExitCode, type Io, needKafka, UsageError } from './io.ts';
-import { makeLogger } from './logger.ts';
-import { showProgress } from './progress.ts';
-import type { Settings } from './settings.ts';
+import { defaultTopicPrefix, type TopicName, topicNames } from '../schemas/events/records.ts';
+import { dayText } from '../schemas/views/days.ts';
+import type { Settings } from './settings/settings.ts';
 import { type Simulation, simulation, steppingClock } from './simulate/simulation.ts';
 import { archiveSink, kafkaSink, type RecordSink } from './simulate/sinks.ts';
 import type { SimulatedRecord } from './simulate/world.ts';
+import { needEmptyFolder } from './wiring/empty-folder.ts';
+import { type ExitCode, type Io, needKafka, UsageError } from './wiring/io.ts';
+import { makeLogger } from './wiring/logger.ts';
+import { showProgress } from './wiring/progress.ts';
 
 export interface SimulateCommandOptions {
   metros: number;
@@ -67,13 +67,13 @@ export async function runSimulate(options: SimulateCommandOptions, settings: Set
 async function openSink(options: SimulateCommandOptions, settings: Settings): Promise<RecordSink> {
   if (options.archive !== undefined) {
     await needEmptyFolder(options.archive, 'simulate --archive');
-    const { archiveWriter } = await import('../infra/archive-writer.ts');
+    const { archiveWriter } = await import('../infra/archive/archive-writer.ts');
     return archiveSink(archiveWriter({ dir: options.archive, prefix: defaultTopicPrefix, codec: 'deflate' }));
   }
   const kafka = needKafka(settings, 'simulate without --archive');
   const [{ ensureTopics }, { kafkaPublisher }] = await Promise.all([
-    import('../infra/kafka-topics.ts'),
-    import('../infra/kafka-publisher.ts'),
+    import('../infra/kafka/kafka-topics.ts'),
+    import('../infra/kafka/kafka-publisher.ts'),
   ]);
   const { topicPrefix } = kafka;
   const log = makeLogger(settings);

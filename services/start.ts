@@ -1,17 +1,17 @@
-import { type OpenLog, openEventLog } from './event-log.ts';
-import { firstDay, firstSteps, firstStepsText } from './first-steps.ts';
-import { keepProjecting } from './keep-projecting.ts';
-import { assertCanListen, listen, stopSignal } from './listen.ts';
-import { makeLogger } from './logger.ts';
-import { serviceMetrics } from './metrics.ts';
-import { registerOperatorRoutes } from './operator-routes.ts';
-import { type Projecting, plain, project } from './project.ts';
-import { liveliestRiders } from './rider-directory.ts';
-import { serve } from './serve.ts';
-import { type Settings, SettingsError } from './settings.ts';
-import { isLoopback } from './settings-schema.ts';
-import { loadSignInFiles } from './sign-in-files.ts';
-import { openViewStore } from './view-store.ts';
+import { type Settings, SettingsError } from './settings/settings.ts';
+import { isLoopback } from './settings/settings-schema.ts';
+import { loadSignInFiles } from './settings/sign-in-files.ts';
+import { type OpenLog, openEventLog } from './wiring/event-log.ts';
+import { firstDay, firstSteps, firstStepsText } from './wiring/first-steps.ts';
+import { keepProjecting } from './wiring/keep-projecting.ts';
+import { assertCanListen, listen, stopSignal } from './wiring/listen.ts';
+import { makeLogger } from './wiring/logger.ts';
+import { serviceMetrics } from './wiring/metrics.ts';
+import { registerOperatorRoutes } from './wiring/operator-routes.ts';
+import { type Projecting, plain, project } from './wiring/project.ts';
+import { liveliestRiders } from './wiring/rider-directory.ts';
+import { serve } from './wiring/serve.ts';
+import { openViewStore } from './wiring/view-store.ts';
 
 /** `ride-calendar start`: projector, API and authorization server in one process. */
 export async function runStart(settings: Settings, { json = false } = {}): Promise<void> {

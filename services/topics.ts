@@ -1,7 +1,7 @@
-import { ensureTopics, type TopicReport, type TopicsOptions } from '../infra/kafka-topics.ts';
-import { type ExitCode, type Io, needKafka } from './io.ts';
-import { makeLogger } from './logger.ts';
-import type { Settings } from './settings.ts';
+import { ensureTopics, type TopicReport, type TopicsOptions } from '../infra/kafka/kafka-topics.ts';
+import type { Settings } from './settings/settings.ts';
+import { type ExitCode, type Io, needKafka } from './wiring/io.ts';
+import { makeLogger } from './wiring/logger.ts';
 
 export interface TopicsCommandOptions {
   partitions?: number;

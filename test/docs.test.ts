@@ -2,11 +2,11 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import type { ViewCache } from '../api/view-cache.ts';
+import type { ViewCache } from '../api/calendar/view-cache.ts';
 import { commandLine } from '../services/command-line.ts';
-import type { Io } from '../services/io.ts';
-import { serviceMetrics } from '../services/metrics.ts';
-import { settingRules } from '../services/settings-schema.ts';
+import { settingRules } from '../services/settings/settings-schema.ts';
+import type { Io } from '../services/wiring/io.ts';
+import { serviceMetrics } from '../services/wiring/metrics.ts';
 
 // What the documents say that can be looked up: links, tests, settings, metrics, commands, dependencies.
 

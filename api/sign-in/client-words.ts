@@ -1,5 +1,5 @@
 import { type Client, errors, type Provider } from 'oidc-provider';
-import { isLoopbackHost } from './service-url.ts';
+import { isLoopbackHost } from '../oauth/service-url.ts';
 
 /**
  * The client of an id; undefined where there is none, or none any more: a client's own document may be gone, or be

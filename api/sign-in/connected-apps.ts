@@ -1,17 +1,17 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Provider } from 'oidc-provider';
-import { connectedAppsClientId } from './clients.ts';
+import { connectedAppsClientId } from '../oauth/clients.ts';
+import { refuseOthers } from '../oauth/endpoints.ts';
+import type { Grants } from '../oauth/grants.ts';
+import type { LibraryMount } from '../oauth/library-mount.ts';
+import { paths } from '../oauth/metadata.ts';
+import { readForm } from '../oauth/request-body.ts';
+import type { ServiceUrl } from '../oauth/service-url.ts';
+import type { RiderCard, RiderDirectory } from '../tokens/rider-directory.ts';
 import { connectedAppsPage } from './connected-apps-page.ts';
 import type { Csrf } from './csrf.ts';
-import { refuseOthers } from './endpoints.ts';
-import type { Grants } from './grants.ts';
-import type { LibraryMount } from './library-mount.ts';
-import { paths } from './metadata.ts';
 import type { PageSender } from './page-sender.ts';
-import { readForm } from './request-body.ts';
-import type { RiderCard, RiderDirectory } from './rider-directory.ts';
-import type { ServiceUrl } from './service-url.ts';
 
 export interface ConnectedAppsOptions {
   service: ServiceUrl;

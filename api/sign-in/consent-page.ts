@@ -1,6 +1,6 @@
+import type { RiderCard } from '../tokens/rider-directory.ts';
 import { html } from './html.ts';
 import type { Page } from './page.ts';
-import type { RiderCard } from './rider-directory.ts';
 import { readWords } from './scope-words.ts';
 
 export interface ConsentForm {

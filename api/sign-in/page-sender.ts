@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
+import type { ServiceUrl } from '../oauth/service-url.ts';
 import { errorPage, type Trouble, troubles } from './error-page.ts';
 import { type Page, pageHeaders, pagePolicy, renderPage } from './page.ts';
-import type { ServiceUrl } from './service-url.ts';
 
 /** Sends pages with their headers. */
 export interface PageSender {

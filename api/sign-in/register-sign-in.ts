@@ -1,31 +1,31 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { type errors, Provider } from 'oidc-provider';
-import type { ClientMetadata } from './client-policy.ts';
-import { ownClients } from './clients.ts';
+import type { ClientMetadata } from '../oauth/client-policy.ts';
+import { ownClients } from '../oauth/clients.ts';
+import { documentFetch } from '../oauth/document-fetch.ts';
+import { addEndpoints, isForPrograms, refuseRequest, sendFault } from '../oauth/endpoints.ts';
+import { grantsOf } from '../oauth/grants.ts';
+import { listenToLibrary } from '../oauth/library-events.ts';
+import { libraryMount } from '../oauth/library-mount.ts';
+import { libraryPages } from '../oauth/library-pages.ts';
+import { defaultLifetimes, type Lifetimes } from '../oauth/lifetimes.ts';
+import { paths } from '../oauth/metadata.ts';
+import { providerSettings } from '../oauth/provider-settings.ts';
+import { rateLimits } from '../oauth/rate-limit.ts';
+import { BodyError } from '../oauth/request-body.ts';
+import { isLoopbackHost, serviceUrl } from '../oauth/service-url.ts';
+import { type StateStore, StateStoreAwayError } from '../oauth/state-store.ts';
+import { sweepErased } from '../oauth/sweep-erased.ts';
+import { askedRiders } from '../oauth/temporarily-unavailable.ts';
+import type { RecentErasures } from '../tokens/recent-erasures.ts';
+import type { RiderDirectory } from '../tokens/rider-directory.ts';
+import type { SigningKeys } from '../tokens/signing-keys.ts';
 import { addConnectedApps } from './connected-apps.ts';
 import { createCsrf } from './csrf.ts';
-import { documentFetch } from './document-fetch.ts';
-import { addEndpoints, isForPrograms, refuseRequest, sendFault } from './endpoints.ts';
 import { libraryTrouble } from './error-page.ts';
-import { grantsOf } from './grants.ts';
 import { addInteractions, type WhoSignsIn } from './interactions.ts';
-import { listenToLibrary } from './library-events.ts';
-import { libraryMount } from './library-mount.ts';
-import { libraryPages } from './library-pages.ts';
-import { defaultLifetimes, type Lifetimes } from './lifetimes.ts';
-import { paths } from './metadata.ts';
 import { pageSender } from './page-sender.ts';
-import { providerSettings } from './provider-settings.ts';
-import { rateLimits } from './rate-limit.ts';
-import type { RecentErasures } from './recent-erasures.ts';
-import { BodyError } from './request-body.ts';
-import type { RiderDirectory } from './rider-directory.ts';
-import { isLoopbackHost, serviceUrl } from './service-url.ts';
 import { addSignOut } from './sign-out.ts';
-import type { SigningKeys } from './signing-keys.ts';
-import { type StateStore, StateStoreAwayError } from './state-store.ts';
-import { sweepErased } from './sweep-erased.ts';
-import { askedRiders } from './temporarily-unavailable.ts';
 import { addUpstreamRoutes, upstreamTrouble } from './upstream-routes.ts';
 import { type UpstreamSettings, upstreamSignIn } from './upstream-sign-in.ts';
 
@@ -44,7 +44,7 @@ export interface SignInDeps {
   clients: readonly ClientMetadata[];
   /** OAUTH_REGISTRATION. */
   registration: boolean;
-  /** OAUTH_CLIENT_METADATA: the fetch of client ID metadata documents (infra/metadata-fetch.ts), or null for off. */
+  /** OAUTH_CLIENT_METADATA: the fetch of client ID metadata documents (infra/net/metadata-fetch.ts), or null for off. */
   metadataFetch: typeof fetch | null;
   /** SIGN_IN_ISSUER…; or, in the embedded default, picking a sample rider at the address listened on; or nobody. */
   who: { upstream: UpstreamSettings } | { pickerAt: string } | null;

@@ -1,6 +1,6 @@
+import type { SampleRider } from '../tokens/rider-directory.ts';
 import { type Html, html } from './html.ts';
 import type { Page } from './page.ts';
-import type { SampleRider } from './rider-directory.ts';
 
 export interface SignInForm {
   action: string;

@@ -1,14 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
+import { refuseOthers } from '../oauth/endpoints.ts';
+import type { LibraryMount } from '../oauth/library-mount.ts';
+import { paths } from '../oauth/metadata.ts';
+import { readForm } from '../oauth/request-body.ts';
+import type { ServiceUrl } from '../oauth/service-url.ts';
 import { findClient, redirectWords } from './client-words.ts';
 import type { Csrf } from './csrf.ts';
-import { refuseOthers } from './endpoints.ts';
-import type { LibraryMount } from './library-mount.ts';
-import { paths } from './metadata.ts';
 import { pageHeaders, pagePolicy } from './page.ts';
 import type { PageSender } from './page-sender.ts';
-import { readForm } from './request-body.ts';
-import type { ServiceUrl } from './service-url.ts';
 import { signedOutPage } from './sign-out-pages.ts';
 
 export interface SignOutOptions {

@@ -1,18 +1,18 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Provider } from 'oidc-provider';
-import { idPattern } from '../../schemas/patterns.ts';
-import { refuseOthers } from './endpoints.ts';
+import { idPattern } from '../../schemas/events/patterns.ts';
+import { refuseOthers } from '../oauth/endpoints.ts';
+import type { LibraryMount } from '../oauth/library-mount.ts';
+import type { Lifetimes } from '../oauth/lifetimes.ts';
+import { paths } from '../oauth/metadata.ts';
+import type { RateLimits } from '../oauth/rate-limit.ts';
+import type { ServiceUrl } from '../oauth/service-url.ts';
+import { type StateStore, StateStoreAwayError } from '../oauth/state-store.ts';
+import type { RiderDirectory } from '../tokens/rider-directory.ts';
 import { noRiderPage, type Trouble, troubles } from './error-page.ts';
 import { finishLogin } from './interactions.ts';
-import type { LibraryMount } from './library-mount.ts';
-import type { Lifetimes } from './lifetimes.ts';
-import { paths } from './metadata.ts';
 import type { PageSender } from './page-sender.ts';
-import type { RateLimits } from './rate-limit.ts';
-import type { RiderDirectory } from './rider-directory.ts';
-import type { ServiceUrl } from './service-url.ts';
-import { type StateStore, StateStoreAwayError } from './state-store.ts';
 import {
   newAttempt,
   type UpstreamAttempt,

@@ -1,5 +1,5 @@
 import * as oidc from 'openid-client';
-import { isLoopbackHost } from './service-url.ts';
+import { isLoopbackHost } from '../oauth/service-url.ts';
 
 /** The ride-management system's OpenID Connect provider. */
 export interface UpstreamSettings {

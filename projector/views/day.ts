@@ -1,6 +1,6 @@
-import { dayText } from '../../schemas/days.ts';
-import { type DayHeader, encodeView } from '../../schemas/view-values.ts';
-import type { Facts } from '../facts.ts';
+import { dayText } from '../../schemas/views/days.ts';
+import { type DayHeader, encodeView } from '../../schemas/views/view-values.ts';
+import type { Facts } from '../facts/facts.ts';
 import { compareNights, nightFacets, type PublishedNight, publishedNight } from './night.ts';
 import { joinNights } from './night-list.ts';
 

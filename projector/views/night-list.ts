@@ -1,4 +1,4 @@
-import type { Facts } from '../facts.ts';
+import type { Facts } from '../facts/facts.ts';
 import { nightBytes, type PublishedNight } from './night.ts';
 
 const comma = Buffer.from(',');

@@ -1,8 +1,8 @@
-import { dayText } from '../../schemas/days.ts';
-import type { Audience, Distance, MeetingPlace, Metro, Night, Ride } from '../../schemas/records.ts';
-import { compareText, foldText } from '../../schemas/text.ts';
-import { encodeView, type Facets, type NightHeader } from '../../schemas/view-values.ts';
-import type { Facts } from '../facts.ts';
+import type { Audience, Distance, MeetingPlace, Metro, Night, Ride } from '../../schemas/events/records.ts';
+import { dayText } from '../../schemas/views/days.ts';
+import { compareText, foldText } from '../../schemas/views/text.ts';
+import { encodeView, type Facets, type NightHeader } from '../../schemas/views/view-values.ts';
+import type { Facts } from '../facts/facts.ts';
 
 /** A night that is published: its ride is posted in a known metro, and its own record is there. */
 export interface PublishedNight {

@@ -1,6 +1,6 @@
-import { compareText } from '../../schemas/text.ts';
-import { encodeGoing, encodeOwn, type GoingRider, type OwnNight } from '../../schemas/view-values.ts';
-import { blocked, close, confirmed, type Facts, flagged, follows, going, saved } from '../facts.ts';
+import { compareText } from '../../schemas/views/text.ts';
+import { encodeGoing, encodeOwn, type GoingRider, type OwnNight } from '../../schemas/views/view-values.ts';
+import { blocked, close, confirmed, type Facts, flagged, follows, going, saved } from '../facts/facts.ts';
 
 const byRide = (a: { ride: string }, b: { ride: string }): number => compareText(a.ride, b.ride);
 const byRideAndRider = (a: GoingRider, b: GoingRider): number =>

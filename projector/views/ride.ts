@@ -1,5 +1,5 @@
-import { encodeView, type RideHeader } from '../../schemas/view-values.ts';
-import type { Facts } from '../facts.ts';
+import { encodeView, type RideHeader } from '../../schemas/views/view-values.ts';
+import type { Facts } from '../facts/facts.ts';
 import { compareNights, type PublishedNight, publishedNight, textOrNull } from './night.ts';
 import { joinNights } from './night-list.ts';
 

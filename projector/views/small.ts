@@ -1,6 +1,6 @@
-import { foldText } from '../../schemas/text.ts';
-import { encodeView, type RiderCard } from '../../schemas/view-values.ts';
-import type { Facts } from '../facts.ts';
+import { foldText } from '../../schemas/views/text.ts';
+import { encodeView, type RiderCard } from '../../schemas/views/view-values.ts';
+import type { Facts } from '../facts/facts.ts';
 import { textOrNull } from './night.ts';
 
 const nothing = Buffer.alloc(0);

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Audience, Distance } from '../../schemas/records.ts';
+import type { Audience, Distance } from '../../schemas/events/records.ts';
 import { metroSketches, slugOf } from './metros.ts';
 import { mix32, Random, toBase } from './random.ts';
 import { rideDescription, rideTitle, rideTypes, secretVenueName, venueName } from './ride-texts.ts';

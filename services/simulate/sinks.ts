@@ -1,8 +1,8 @@
-import type { ArchiveWriter } from '../../infra/archive-writer.ts';
-import type { LogPublisher, PublishedRecord } from '../../projector/log-publisher.ts';
-import { encodeValue } from '../../schemas/codec.ts';
-import { type TopicName, topicNames } from '../../schemas/records.ts';
-import { tagOf } from '../../schemas/view-keys.ts';
+import type { ArchiveWriter } from '../../infra/archive/archive-writer.ts';
+import type { LogPublisher, PublishedRecord } from '../../projector/ports/log-publisher.ts';
+import { encodeValue } from '../../schemas/avro/codec.ts';
+import { type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { tagOf } from '../../schemas/views/view-keys.ts';
 import type { SimulatedRecord } from './world.ts';
 
 /** Where simulated records go. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { dayText } from '../../schemas/days.ts';
-import type { Attendance, MeetingPlace, Night, Ride, TopicName, TopicRecords } from '../../schemas/records.ts';
+import type { Attendance, MeetingPlace, Night, Ride, TopicName, TopicRecords } from '../../schemas/events/records.ts';
+import { dayText } from '../../schemas/views/days.ts';
 import type { MetroSketch } from './metros.ts';
 
 export interface SimulationOptions {

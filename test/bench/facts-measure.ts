@@ -1,6 +1,6 @@
-import { Fold } from '../../projector/fold.ts';
-import { dayText } from '../../schemas/days.ts';
-import type { Attendance, Relation } from '../../schemas/records.ts';
+import { Fold } from '../../projector/facts/fold.ts';
+import type { Attendance, Relation } from '../../schemas/events/records.ts';
+import { dayText } from '../../schemas/views/days.ts';
 
 /** Folds relations or attendances, and tells what they take in memory: in a process of its own, so that nothing else counts. */
 export interface FactsMeasured {

@@ -1,5 +1,5 @@
-import { redisViewWriter } from '../../infra/redis-view-writer.ts';
-import { silentLog } from '../../projector/log.ts';
+import { redisViewWriter } from '../../infra/redis/redis-view-writer.ts';
+import { silentLog } from '../../projector/ports/log.ts';
 import { Projector } from '../../projector/projector.ts';
 import { fanOutWorld } from './fan-out-world.ts';
 import { type BenchRecord, memoryEventLog } from './memory-event-log.ts';

@@ -1,4 +1,4 @@
-import { dayText } from '../../schemas/days.ts';
+import { dayText } from '../../schemas/views/days.ts';
 import type { BenchRecord } from './memory-event-log.ts';
 
 /** A rider with 100,000 followers, and nights for others to answer to. */

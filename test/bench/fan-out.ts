@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis';
 import { startRedisServer } from '../../infra/local/redis-server.ts';
-import { redisKeys } from '../../infra/redis-keys.ts';
-import { redisViewReader } from '../../infra/redis-view-reader.ts';
-import { dayText } from '../../schemas/days.ts';
-import { nightKey, readerKey } from '../../schemas/view-keys.ts';
+import { redisKeys } from '../../infra/redis/redis-keys.ts';
+import { redisViewReader } from '../../infra/redis/redis-view-reader.ts';
+import { dayText } from '../../schemas/views/days.ts';
+import { nightKey, readerKey } from '../../schemas/views/view-keys.ts';
 import { day, nights, rideOf, star } from './fan-out-world.ts';
 import type { BenchRecord } from './memory-event-log.ts';
 import { measuredCore, otherCore, type PinnedProcess, pin, startPinned } from './pinned-process.ts';

@@ -1,12 +1,12 @@
 import { Redis } from 'ioredis';
-import { LocalDays } from '../../api/local-days.ts';
-import { refusals } from '../../api/refusals.ts';
-import { riderReads } from '../../api/rider-reads.ts';
-import { ViewCache } from '../../api/view-cache.ts';
-import type { ChangeListener, ViewReader } from '../../api/view-reader.ts';
-import { redisViewReader } from '../../infra/redis-view-reader.ts';
-import { redisViewWriter } from '../../infra/redis-view-writer.ts';
-import { silentLog } from '../../projector/log.ts';
+import { LocalDays } from '../../api/calendar/local-days.ts';
+import { riderReads } from '../../api/calendar/rider-reads.ts';
+import { ViewCache } from '../../api/calendar/view-cache.ts';
+import { refusals } from '../../api/http/refusals.ts';
+import type { ChangeListener, ViewReader } from '../../api/ports/view-reader.ts';
+import { redisViewReader } from '../../infra/redis/redis-view-reader.ts';
+import { redisViewWriter } from '../../infra/redis/redis-view-writer.ts';
+import { silentLog } from '../../projector/ports/log.ts';
 import { Projector } from '../../projector/projector.ts';
 import { friendsWorld, from, metro, reader as rider, to } from './friends-world.ts';
 import { memoryEventLog } from './memory-event-log.ts';
@@ -91,7 +91,7 @@ async function prepare() {
   await friendsAnswer(recording(deaf, trips))();
   const merged = mergeTrips(trips);
   const redis = new Redis(url, { enableAutoPipelining: true });
-  const spelled = (await import('../../infra/redis-keys.ts')).redisKeys(settings.keyPrefix);
+  const spelled = (await import('../../infra/redis/redis-keys.ts')).redisKeys(settings.keyPrefix);
   const sameCommands = async (): Promise<void> => {
     for (const { fields, keys } of merged) {
       const all: Promise<unknown>[] = [redis.mgetBuffer(keys.map((key) => spelled.toRedis(key)))];

@@ -1,4 +1,4 @@
-import { dayText } from '../../schemas/days.ts';
+import { dayText } from '../../schemas/views/days.ts';
 import type { BenchRecord } from './memory-event-log.ts';
 
 /** A reader with 40 friends, of whom some go to each of 60 nights within 31 days. */

@@ -1,5 +1,5 @@
-import type { EventLog, Follower, LogBounds, LogRecord } from '../../projector/event-log.ts';
-import { type AnyRecord, type TopicName, topicNames } from '../../schemas/records.ts';
+import type { EventLog, Follower, LogBounds, LogRecord } from '../../projector/ports/event-log.ts';
+import { type AnyRecord, type TopicName, topicNames } from '../../schemas/events/records.ts';
 
 /** A record to publish; `value` null is a tombstone. */
 export interface BenchRecord {

@@ -1,17 +1,17 @@
 import type { AddressInfo } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
-import type { ViewReader } from '../../api/view-reader.ts';
-import { MemoryViewStore } from '../../infra/memory-view-store.ts';
-import { redisViewReader } from '../../infra/redis-view-reader.ts';
-import { redisViewWriter } from '../../infra/redis-view-writer.ts';
-import { silentLog } from '../../projector/log.ts';
+import type { ViewReader } from '../../api/ports/view-reader.ts';
+import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
+import { redisViewReader } from '../../infra/redis/redis-view-reader.ts';
+import { redisViewWriter } from '../../infra/redis/redis-view-writer.ts';
+import { silentLog } from '../../projector/ports/log.ts';
+import type { ViewWriter } from '../../projector/ports/view-writer.ts';
 import { Projector } from '../../projector/projector.ts';
-import type { ViewWriter } from '../../projector/view-writer.ts';
-import { makeLogger } from '../../services/logger.ts';
-import { serviceMetrics } from '../../services/metrics.ts';
-import { registerOperatorRoutes } from '../../services/operator-routes.ts';
-import { serve } from '../../services/serve.ts';
-import { loadSettings } from '../../services/settings.ts';
+import { loadSettings } from '../../services/settings/settings.ts';
+import { makeLogger } from '../../services/wiring/logger.ts';
+import { serviceMetrics } from '../../services/wiring/metrics.ts';
+import { registerOperatorRoutes } from '../../services/wiring/operator-routes.ts';
+import { serve } from '../../services/wiring/serve.ts';
 import { benchCalendar } from './bench-calendar.ts';
 import { memoryEventLog } from './memory-event-log.ts';
 

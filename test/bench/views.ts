@@ -1,11 +1,11 @@
 import { Redis } from 'ioredis';
 import { startRedisServer } from '../../infra/local/redis-server.ts';
-import { redisKeys } from '../../infra/redis-keys.ts';
-import { redisViewWriter } from '../../infra/redis-view-writer.ts';
-import { silentLog } from '../../projector/log.ts';
+import { redisKeys } from '../../infra/redis/redis-keys.ts';
+import { redisViewWriter } from '../../infra/redis/redis-view-writer.ts';
+import { silentLog } from '../../projector/ports/log.ts';
 import { Projector } from '../../projector/projector.ts';
-import { dayText } from '../../schemas/days.ts';
-import { readerKey } from '../../schemas/view-keys.ts';
+import { dayText } from '../../schemas/views/days.ts';
+import { readerKey } from '../../schemas/views/view-keys.ts';
 import { type BenchRecord, memoryEventLog } from './memory-event-log.ts';
 import { table } from './statistics.ts';
 

@@ -10,10 +10,10 @@ import {
   PartitionsChangedError,
   type Position,
   type UndecodableRecord,
-} from '../../projector/event-log.ts';
-import { decodeValue } from '../../schemas/codec.ts';
-import { type AnyRecord, type TopicName, topicNames } from '../../schemas/records.ts';
-import { WriterSchemas } from '../../schemas/writer-schemas.ts';
+} from '../../projector/ports/event-log.ts';
+import { decodeValue } from '../../schemas/avro/codec.ts';
+import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
+import { type AnyRecord, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { sampleRecords } from '../support/records.ts';
 
 export interface FixtureRecord {
@@ -88,7 +88,7 @@ const rider = (key: string): FixtureRecord => ({
 });
 const riders = (count: number, name = 'r') => Array.from({ length: count }, (_, i) => rider(`${name}${i}`));
 
-/** The promises of projector/event-log.ts, which every adapter keeps. */
+/** The promises of projector/ports/event-log.ts, which every adapter keeps. */
 export function eventLogContract(name: string, makeFixture: () => Promise<EventLogFixture>): void {
   describe(`${name} as an event log`, () => {
     let fixture: EventLogFixture;

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { ChangeListener, ViewReader } from '../../api/view-reader.ts';
-import type { StoredView, ViewWriter } from '../../projector/view-writer.ts';
+import type { ChangeListener, ViewReader } from '../../api/ports/view-reader.ts';
+import type { StoredView, ViewWriter } from '../../projector/ports/view-writer.ts';
 import {
   allTags,
   completeKey,
@@ -9,8 +9,8 @@ import {
   positionKey,
   readerKey,
   rideKey,
-} from '../../schemas/view-keys.ts';
-import { encodeView } from '../../schemas/view-values.ts';
+} from '../../schemas/views/view-keys.ts';
+import { encodeView } from '../../schemas/views/view-values.ts';
 
 /** A store of its own for one test file: empty at first. */
 export interface ViewStoreFixture {
@@ -54,7 +54,7 @@ async function listed(writer: ViewWriter, tags: readonly number[]): Promise<Map<
   return found;
 }
 
-/** The promises of projector/view-writer.ts and api/view-reader.ts, which every adapter keeps. */
+/** The promises of projector/ports/view-writer.ts and api/ports/view-reader.ts, which every adapter keeps. */
 export function viewStoreContract(name: string, makeFixture: () => Promise<ViewStoreFixture>): void {
   describe(`${name} as a view store`, () => {
     let store: ViewStoreFixture;

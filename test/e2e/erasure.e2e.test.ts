@@ -1,8 +1,8 @@
 import { cp } from 'node:fs/promises';
 import { afterAll, expect, test } from 'vitest';
-import { archiveWriter } from '../../infra/archive-writer.ts';
-import { redisAuthState } from '../../infra/auth-state-redis.ts';
+import { archiveWriter } from '../../infra/archive/archive-writer.ts';
 import { freePorts } from '../../infra/local/free-port.ts';
+import { redisAuthState } from '../../infra/redis/auth-state-redis.ts';
 import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
 import { portlandDirectory } from '../support/portland.ts';
 import { Processes } from '../support/process.ts';

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Night, Ride } from '../../schemas/records.ts';
+import type { Night, Ride } from '../../schemas/events/records.ts';
 import { latestRecords } from '../reference/facts.ts';
 import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
 import type { HistoryRecord } from '../support/histories.ts';

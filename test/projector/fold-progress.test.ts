@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { Position } from '../../projector/event-log.ts';
 import { FoldProgress } from '../../projector/fold-progress.ts';
-import { topicNames } from '../../schemas/records.ts';
+import type { Position } from '../../projector/ports/event-log.ts';
+import { topicNames } from '../../schemas/events/records.ts';
 
 const position = (riders: number, nights: number[]): Position => ({
   ...(Object.fromEntries(topicNames.map((topic) => [topic, [0]])) as Position),

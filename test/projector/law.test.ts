@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MemoryViewStore } from '../../infra/memory-view-store.ts';
+import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
 import { latestRecords } from '../reference/facts.ts';
 import { type History, historyArb } from '../support/histories.ts';
 import { compactions, deliveries, interleavings } from '../support/log-orders.ts';

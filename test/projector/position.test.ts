@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { type LogBounds, PartitionsChangedError } from '../../projector/event-log.ts';
+import { type LogBounds, PartitionsChangedError } from '../../projector/ports/event-log.ts';
 import { assertSamePartitions } from '../../projector/position.ts';
-import { topicNames } from '../../schemas/records.ts';
+import { topicNames } from '../../schemas/events/records.ts';
 
 const bounds = (partitions: number): LogBounds =>
   Object.fromEntries(

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { MemoryViewStore } from '../../infra/memory-view-store.ts';
-import type { Position } from '../../projector/event-log.ts';
-import { FencedError } from '../../projector/tag-lanes.ts';
-import type { AnyRecord, TopicName } from '../../schemas/records.ts';
-import { topicNames } from '../../schemas/records.ts';
-import { allTags, parseKey, positionKey, rideKey, riderKey, type ViewWrite } from '../../schemas/view-keys.ts';
+import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
+import type { Position } from '../../projector/ports/event-log.ts';
+import { FencedError } from '../../projector/writing/tag-lanes.ts';
+import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
+import { topicNames } from '../../schemas/events/records.ts';
+import { allTags, parseKey, positionKey, rideKey, riderKey, type ViewWrite } from '../../schemas/views/view-keys.ts';
 import type { HistoryRecord } from '../support/histories.ts';
 import { MemoryEventLog } from '../support/memory-event-log.ts';
 import { projected, type Running, startProjector } from '../support/projector-run.ts';

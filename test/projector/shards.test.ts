@@ -1,9 +1,9 @@
 import { afterEach, expect, it } from 'vitest';
-import { archiveEventLog } from '../../infra/archive-event-log.ts';
-import { MemoryViewStore } from '../../infra/memory-view-store.ts';
-import { silentLog } from '../../projector/log.ts';
+import { archiveEventLog } from '../../infra/archive/archive-event-log.ts';
+import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
+import { silentLog } from '../../projector/ports/log.ts';
 import { Projector } from '../../projector/projector.ts';
-import { allTags, parseKey } from '../../schemas/view-keys.ts';
+import { allTags, parseKey } from '../../schemas/views/view-keys.ts';
 import { portlandDirectory } from '../support/portland.ts';
 
 const stops: (() => Promise<void>)[] = [];

@@ -1,4 +1,4 @@
-import { MemoryViewStore } from '../../infra/memory-view-store.ts';
+import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
 import { answersProperty } from './answers.ts';
 
 // More where somebody asks for them: RUNS=5000 npx vitest run test/properties

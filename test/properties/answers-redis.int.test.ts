@@ -1,5 +1,5 @@
-import { redisViewReader } from '../../infra/redis-view-reader.ts';
-import { redisViewWriter } from '../../infra/redis-view-writer.ts';
+import { redisViewReader } from '../../infra/redis/redis-view-reader.ts';
+import { redisViewWriter } from '../../infra/redis/redis-view-writer.ts';
 import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
 import { answersProperty } from './answers.ts';
 

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ViewReader } from '../../api/view-reader.ts';
-import type { ViewWriter } from '../../projector/view-writer.ts';
+import type { ViewReader } from '../../api/ports/view-reader.ts';
+import type { ViewWriter } from '../../projector/ports/view-writer.ts';
 import { answer, isLive } from '../reference/answers.ts';
 import { type Facts, latestRecords } from '../reference/facts.ts';
 import { maxAge } from '../reference/max-age.ts';

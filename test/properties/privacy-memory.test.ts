@@ -1,4 +1,4 @@
-import { MemoryViewStore } from '../../infra/memory-view-store.ts';
+import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
 import { dumpViews } from '../support/view-dump.ts';
 import { privacyProperties } from './privacy.ts';
 

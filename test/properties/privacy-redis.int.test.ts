@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll } from 'vitest';
-import { redisViewReader } from '../../infra/redis-view-reader.ts';
-import { redisViewWriter } from '../../infra/redis-view-writer.ts';
+import { redisViewReader } from '../../infra/redis/redis-view-reader.ts';
+import { redisViewWriter } from '../../infra/redis/redis-view-writer.ts';
 import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
 import { dumpRedis } from '../support/redis-dump.ts';
 import { privacyProperties } from './privacy.ts';

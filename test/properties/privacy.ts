@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ViewReader } from '../../api/view-reader.ts';
-import type { ViewWriter } from '../../projector/view-writer.ts';
-import { serviceMetrics } from '../../services/metrics.ts';
+import type { ViewReader } from '../../api/ports/view-reader.ts';
+import type { ViewWriter } from '../../projector/ports/view-writer.ts';
+import { serviceMetrics } from '../../services/wiring/metrics.ts';
 import { type Facts, latestRecords } from '../reference/facts.ts';
 import type { CalendarRequest } from '../reference/requests.ts';
 import { type History, historyArb, toLogRecord, worldArb } from '../support/histories.ts';

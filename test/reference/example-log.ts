@@ -1,4 +1,4 @@
-import type { TopicName, TopicRecords } from '../../schemas/records.ts';
+import type { TopicName, TopicRecords } from '../../schemas/events/records.ts';
 import { answer, type ReferenceAnswer } from './answers.ts';
 import { dayOf } from './dates.ts';
 import { type LoggedRecord, latestRecords } from './facts.ts';

@@ -11,7 +11,7 @@ import type {
   Rider,
   TopicName,
   TopicRecords,
-} from '../../schemas/records.ts';
+} from '../../schemas/events/records.ts';
 import { dayOf, dayText, firstDay, lastDay } from './dates.ts';
 
 /** A record of the log as far as facts go: key and value; null is a tombstone. */

@@ -1,4 +1,4 @@
-import type { Attendance, Metro, Night, Ride, Rider } from '../../schemas/records.ts';
+import type { Attendance, Metro, Night, Ride, Rider } from '../../schemas/events/records.ts';
 import { dayText, localDay } from './dates.ts';
 import type { Facts } from './facts.ts';
 import { compareText, fold } from './text.ts';

@@ -1,4 +1,4 @@
-import type { Audience, Distance } from '../../schemas/records.ts';
+import type { Audience, Distance } from '../../schemas/events/records.ts';
 import { dayOf } from './dates.ts';
 import type { Facts } from './facts.ts';
 import { type PostedNight, postedNights } from './nights.ts';

@@ -1,4 +1,4 @@
-import type { Rider } from '../../schemas/records.ts';
+import type { Rider } from '../../schemas/events/records.ts';
 import { dayOf, localDay } from './dates.ts';
 import type { Facts } from './facts.ts';
 import { answersTo, type PostedNight, postedNights, ridersGoing } from './nights.ts';

@@ -3,15 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import avro from 'avsc';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { defaultTopicPrefix, topicNames } from '../../schemas/records.ts';
+import { defaultTopicPrefix, topicNames } from '../../schemas/events/records.ts';
 import { runArchiveLoad, runArchiveSave } from '../../services/archive.ts';
-import { type Io, UsageError } from '../../services/io.ts';
-import { loadSettings, type Settings } from '../../services/settings.ts';
+import { loadSettings, type Settings } from '../../services/settings/settings.ts';
 import { simulation, steppingClock } from '../../services/simulate/simulation.ts';
 import { defaultSizes } from '../../services/simulate/sizes.ts';
 import type { SimulatedRecord } from '../../services/simulate/world.ts';
 import { runSimulate } from '../../services/simulate.ts';
 import { runTopics } from '../../services/topics.ts';
+import { type Io, UsageError } from '../../services/wiring/io.ts';
 import { freshTopicPrefix, kafkaBrokers } from '../support/backends.ts';
 import { portlandDirectory } from '../support/portland.ts';
 

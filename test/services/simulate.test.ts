@@ -1,7 +1,7 @@
 import { createHash, hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { dayText } from '../../schemas/days.ts';
-import type { Attendance, Night, Relation, Ride, TopicName, TopicRecords } from '../../schemas/records.ts';
+import type { Attendance, Night, Relation, Ride, TopicName, TopicRecords } from '../../schemas/events/records.ts';
+import { dayText } from '../../schemas/views/days.ts';
 import { ongoingChanges } from '../../services/simulate/changes.ts';
 import { history } from '../../services/simulate/history.ts';
 import { secretPlaceMark } from '../../services/simulate/ride-texts.ts';

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import avro, { type Schema } from 'avsc';
-import { type ArchiveEventLogOptions, archiveEventLog } from '../../infra/archive-event-log.ts';
-import { archiveWriter } from '../../infra/archive-writer.ts';
+import { type ArchiveEventLogOptions, archiveEventLog } from '../../infra/archive/archive-event-log.ts';
+import { archiveWriter } from '../../infra/archive/archive-writer.ts';
 import {
   decoded,
   type LogBatch,
@@ -13,9 +13,9 @@ import {
   type LogRecord,
   type Position,
   type UndecodableRecord,
-} from '../../projector/event-log.ts';
-import { archivedSchemas } from '../../schemas/avro-types.ts';
-import { type TopicName, topicNames } from '../../schemas/records.ts';
+} from '../../projector/ports/event-log.ts';
+import { archivedSchemas } from '../../schemas/avro/avro-types.ts';
+import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import type { EventLogFixture, FixtureRecord } from '../contracts/event-log.ts';
 import { sampleRecords } from './records.ts';
 

@@ -1,5 +1,14 @@
 import fc from 'fast-check';
-import type { Attendance, DeveloperKey, District, Metro, Night, Relation, Ride, Rider } from '../../schemas/records.ts';
+import type {
+  Attendance,
+  DeveloperKey,
+  District,
+  Metro,
+  Night,
+  Relation,
+  Ride,
+  Rider,
+} from '../../schemas/events/records.ts';
 import { type Change, changeOf, good } from './record-arbs.ts';
 import * as universe from './universe.ts';
 

@@ -1,7 +1,7 @@
-import { kafkaLogRecord } from '../../infra/kafka-log-record.ts';
-import type { AnyLogRecord } from '../../projector/event-log.ts';
-import { encodeValue } from '../../schemas/codec.ts';
-import { WriterSchemas } from '../../schemas/writer-schemas.ts';
+import { kafkaLogRecord } from '../../infra/kafka/kafka-log-record.ts';
+import type { AnyLogRecord } from '../../projector/ports/event-log.ts';
+import { encodeValue } from '../../schemas/avro/codec.ts';
+import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import { type HistoryRecord, toLogRecord } from './histories.ts';
 
 const writers = new WriterSchemas();

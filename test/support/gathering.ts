@@ -1,4 +1,4 @@
-import type { StateStore } from '../../api/sign-in/state-store.ts';
+import type { StateStore } from '../../api/oauth/state-store.ts';
 
 /** Makes redemptions truly parallel, also at several instances, however busy the machine is. */
 export class Gathering {

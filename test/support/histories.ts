@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { LogRecord } from '../../projector/event-log.ts';
-import { type TopicName, topicNames } from '../../schemas/records.ts';
+import type { LogRecord } from '../../projector/ports/event-log.ts';
+import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { badChange } from './bad-record-arb.ts';
 import { asChange, type Change, good, goodChange } from './record-arbs.ts';
 import * as universe from './universe.ts';

@@ -1,6 +1,6 @@
 import { expect, vi } from 'vitest';
-import { encodeValue } from '../../schemas/codec.ts';
-import type { AnyRecord, TopicName } from '../../schemas/records.ts';
+import { encodeValue } from '../../schemas/avro/codec.ts';
+import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
 import type { EventLogFixture, FixtureRecord } from '../contracts/event-log.ts';
 import { TestKafka } from './kafka.ts';
 

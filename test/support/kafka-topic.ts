@@ -1,5 +1,5 @@
 import kafkajs from 'kafkajs';
-import { registerKafkaCodecs } from '../../infra/kafka-codecs.ts';
+import { registerKafkaCodecs } from '../../infra/kafka/kafka-codecs.ts';
 import { freshGroup } from './backends.ts';
 
 /** A record as it lies in a topic. */

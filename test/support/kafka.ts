@@ -1,11 +1,11 @@
 import kafkajs, { type Admin, type Kafka } from 'kafkajs';
-import type { KafkaConnection } from '../../infra/kafka-client.ts';
-import { KafkaCluster } from '../../infra/kafka-cluster.ts';
-import { kafkaEventLog } from '../../infra/kafka-event-log.ts';
-import { kafkaJs } from '../../infra/kafka-js.ts';
-import type { KafkaLog } from '../../infra/kafka-retry.ts';
-import { untilTopicsExist } from '../../infra/kafka-topics.ts';
-import type { SchemaRegistry } from '../../infra/schema-registry.ts';
+import type { KafkaConnection } from '../../infra/kafka/kafka-client.ts';
+import { KafkaCluster } from '../../infra/kafka/kafka-cluster.ts';
+import { kafkaEventLog } from '../../infra/kafka/kafka-event-log.ts';
+import { kafkaJs } from '../../infra/kafka/kafka-js.ts';
+import type { KafkaLog } from '../../infra/kafka/kafka-retry.ts';
+import { untilTopicsExist } from '../../infra/kafka/kafka-topics.ts';
+import type { SchemaRegistry } from '../../infra/registry/schema-registry.ts';
 import {
   decoded,
   type EventLog,
@@ -13,10 +13,10 @@ import {
   type LogRecord,
   type Position,
   type UndecodableRecord,
-} from '../../projector/event-log.ts';
-import { encodeValue } from '../../schemas/codec.ts';
-import { type Metro, type TopicName, topicNames } from '../../schemas/records.ts';
-import { WriterSchemas } from '../../schemas/writer-schemas.ts';
+} from '../../projector/ports/event-log.ts';
+import { encodeValue } from '../../schemas/avro/codec.ts';
+import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
+import { type Metro, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { freshTopicPrefix, kafkaBrokers } from './backends.ts';
 
 /** What a log said, to look at afterwards. */

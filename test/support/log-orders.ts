@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { LogBatch } from '../../projector/event-log.ts';
-import { type TopicName, topicNames } from '../../schemas/records.ts';
+import type { LogBatch } from '../../projector/ports/event-log.ts';
+import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { toDelivered } from './delivered.ts';
 import type { History, HistoryRecord } from './histories.ts';
 

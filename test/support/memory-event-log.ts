@@ -1,5 +1,5 @@
-import type { AnyLogRecord, EventLog, Follower, LogBounds, Position } from '../../projector/event-log.ts';
-import { type TopicName, topicNames } from '../../schemas/records.ts';
+import type { AnyLogRecord, EventLog, Follower, LogBounds, Position } from '../../projector/ports/event-log.ts';
+import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { toDelivered } from './delivered.ts';
 import type { History, HistoryRecord } from './histories.ts';
 

@@ -1,5 +1,5 @@
-import { MemoryViewStore } from '../../infra/memory-view-store.ts';
-import { topicNames } from '../../schemas/records.ts';
+import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
+import { topicNames } from '../../schemas/events/records.ts';
 import { toLogRecord } from './histories.ts';
 import { readPortland } from './portland.ts';
 import { projecting } from './service.ts';

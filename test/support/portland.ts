@@ -4,7 +4,7 @@ import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import avsc from 'avsc';
-import { type AnyRecord, defaultTopicPrefix, topicNames } from '../../schemas/records.ts';
+import { type AnyRecord, defaultTopicPrefix, topicNames } from '../../schemas/events/records.ts';
 import type { HistoryRecord } from './histories.ts';
 
 /** The sample archive of real rides in Portland, read with avsc alone: not with the service's own archive reader. */

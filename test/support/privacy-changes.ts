@@ -1,4 +1,4 @@
-import type { AnyRecord, Attendance, Night, Relation, Ride } from '../../schemas/records.ts';
+import type { AnyRecord, Attendance, Night, Relation, Ride } from '../../schemas/events/records.ts';
 import { latestRecords } from '../reference/facts.ts';
 import type { History, HistoryRecord } from './histories.ts';
 import * as universe from './universe.ts';

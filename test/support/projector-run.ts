@@ -1,8 +1,8 @@
-import type { MemoryViewStore } from '../../infra/memory-view-store.ts';
-import type { EventLog, RejectSink } from '../../projector/event-log.ts';
-import { silentLog } from '../../projector/log.ts';
+import type { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
+import type { EventLog, RejectSink } from '../../projector/ports/event-log.ts';
+import { silentLog } from '../../projector/ports/log.ts';
+import type { ViewWriter } from '../../projector/ports/view-writer.ts';
 import { Projector, type ProjectorDeps } from '../../projector/projector.ts';
-import type { ViewWriter } from '../../projector/view-writer.ts';
 import type { History } from './histories.ts';
 import { MemoryEventLog } from './memory-event-log.ts';
 import { dumpViews } from './view-dump.ts';

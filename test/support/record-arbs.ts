@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { AnyRecord, TopicName, TopicRecords } from '../../schemas/records.ts';
+import type { AnyRecord, TopicName, TopicRecords } from '../../schemas/events/records.ts';
 import * as universe from './universe.ts';
 
 /** What a history publishes: a record without its place in the log. */

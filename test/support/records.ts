@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { TopicName, TopicRecords } from '../../schemas/records.ts';
+import type { TopicName, TopicRecords } from '../../schemas/events/records.ts';
 
 /** Arbitrary records of every topic, as the schemas allow them: whether they make sense is the projector's business. */
 const text = fc.string({ unit: 'grapheme', maxLength: 40 });

@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { signSampleToken } from '../../api/sign-in/sample-token.ts';
-import { parseSigningKeys } from '../../api/sign-in/signing-keys.ts';
+import { signSampleToken } from '../../api/tokens/sample-token.ts';
+import { parseSigningKeys } from '../../api/tokens/signing-keys.ts';
 
 /** Tokens that services under test accept, whoever started them and wherever they listen. */
 export interface RiderTokens {

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
-import { RecentErasures } from '../../api/sign-in/recent-erasures.ts';
 import type { SignInDeps } from '../../api/sign-in/register-sign-in.ts';
-import { memoryAuthState } from '../../infra/auth-state-memory.ts';
+import { RecentErasures } from '../../api/tokens/recent-erasures.ts';
+import { memoryAuthState } from '../../infra/memory/auth-state-memory.ts';
 import { newSigningKeys, testCookieKeys, testRiders } from './sign-in-service.ts';
 
 /** Sign-in as the embedded default has it, for an application that is more than sign-in. */

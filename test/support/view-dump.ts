@@ -1,5 +1,5 @@
-import type { MemoryViewStore } from '../../infra/memory-view-store.ts';
-import { allTags, parseKey } from '../../schemas/view-keys.ts';
+import type { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
+import { allTags, parseKey } from '../../schemas/views/view-keys.ts';
 
 /**
  * Every view that a store holds, as text that can be compared: `key` or `key field` → its bytes in latin1. Without the

@@ -1,5 +1,5 @@
-import type { ViewWriter } from '../../projector/view-writer.ts';
-import type { ViewWrite } from '../../schemas/view-keys.ts';
+import type { ViewWriter } from '../../projector/ports/view-writer.ts';
+import type { ViewWrite } from '../../schemas/views/view-keys.ts';
 
 export interface WriterHooks {
   /** Before a batch is written; what it throws, the writer throws, and nothing is written. */

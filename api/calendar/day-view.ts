@@ -1,0 +1,77 @@
+import type { Inputs } from '../../schemas/interface/inputs.ts';
+import { matchesWords, searchWords } from '../../schemas/views/text.ts';
+import { type DayHeader, decodeView, type Facets } from '../../schemas/views/view-values.ts';
+import { pastShorterBy, withPast } from './past.ts';
+import { remembered } from './remembered.ts';
+
+export type DayFilter = Pick<Inputs<'getDay'>, 'q' | 'far' | 'who' | 'where'>;
+
+const comma = Buffer.from(',');
+const wordsOf = remembered(searchWords);
+
+/** A day as it is stored, ready to answer: whole or filtered, before local midnight or after it. */
+export class DayView {
+  readonly digest: string;
+  readonly zone: string;
+  readonly day: number;
+  readonly count: number;
+  readonly #nights: number[];
+  readonly #body: Buffer;
+  readonly #readFacets: () => Facets[];
+  #facets: Facets[] | null = null;
+  #past: Buffer | null = null;
+
+  constructor(value: Buffer) {
+    const { digest, header, body, facets } = decodeView<DayHeader>(value);
+    this.digest = digest;
+    this.zone = header.zone;
+    this.day = header.day;
+    this.#nights = header.nights;
+    this.count = header.nights.length / 3;
+    this.#body = body;
+    this.#readFacets = facets;
+  }
+
+  /** The answer's bytes. All nights of a day are past at once. */
+  body(past: boolean): Buffer {
+    if (!past) return this.#body;
+    this.#past ??= withPast(
+      this.#body,
+      this.#nights.filter((_, i) => i % 3 === 2),
+    );
+    return this.#past;
+  }
+
+  /** Places of the nights that a filter selects. */
+  select(filter: DayFilter): number[] {
+    this.#facets ??= this.#readFacets();
+    const words = filter.q === undefined ? [] : wordsOf(filter.q);
+    const selected: number[] = [];
+    this.#facets.forEach((night, i) => {
+      if (
+        (!filter.far || night.far === null || (filter.far as string[]).includes(night.far)) &&
+        (!filter.who || night.who === null || (filter.who as string[]).includes(night.who)) &&
+        (!filter.where || (night.where !== null && filter.where.includes(night.where))) &&
+        matchesWords(night.text, words)
+      ) {
+        selected.push(i);
+      }
+    });
+    return selected;
+  }
+
+  /** The answer's bytes with only the nights at some places. */
+  pick(selected: readonly number[], past: boolean): Buffer {
+    if (selected.length === this.count) return this.body(past);
+    const body = this.body(past);
+    // Each `true` before an offset has moved it.
+    const shift = past ? pastShorterBy : 0;
+    const pieces: Buffer[] = [body.subarray(0, this.#nights[0])];
+    selected.forEach((i, place) => {
+      if (place > 0) pieces.push(comma);
+      pieces.push(body.subarray(this.#nights[3 * i]! - shift * i, this.#nights[3 * i + 1]! - shift * (i + 1)));
+    });
+    pieces.push(body.subarray(this.#nights.at(-2)! - shift * this.count));
+    return Buffer.concat(pieces);
+  }
+}

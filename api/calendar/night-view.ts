@@ -1,0 +1,39 @@
+import { compareText } from '../../schemas/views/text.ts';
+import { decodeView, type NightHeader } from '../../schemas/views/view-values.ts';
+import { withPast } from './past.ts';
+
+/** A night as it is stored, ready to be joined into a rider's answer. */
+export class NightView {
+  readonly ride: string;
+  readonly metro: string;
+  readonly zone: string;
+  readonly day: number;
+  readonly #sort: NightHeader['sort'];
+  readonly #pastAt: number;
+  readonly #body: Buffer;
+
+  constructor(value: Buffer) {
+    const { header, body } = decodeView<NightHeader>(value);
+    this.metro = header.metro;
+    this.zone = header.zone;
+    this.day = header.day;
+    this.ride = header.sort[2];
+    this.#sort = header.sort;
+    this.#pastAt = header.past;
+    this.#body = body;
+  }
+
+  bytes(past: boolean): Buffer {
+    return past ? withPast(this.#body, [this.#pastAt]) : this.#body;
+  }
+
+  /** Order of nights (DESIGN §3): day, time (none last), title, ride id. */
+  static compare(a: NightView, b: NightView): number {
+    return (
+      a.day - b.day ||
+      (a.#sort[0] ?? Number.MAX_SAFE_INTEGER) - (b.#sort[0] ?? Number.MAX_SAFE_INTEGER) ||
+      compareText(a.#sort[1], b.#sort[1]) ||
+      compareText(a.#sort[2], b.#sort[2])
+    );
+  }
+}

@@ -1,0 +1,145 @@
+import type { Inputs } from '../../schemas/interface/inputs.ts';
+import type { OwnNight } from '../../schemas/views/view-values.ts';
+import {
+  type Circle,
+  closeFirst,
+  dayOfNight,
+  type Gathering,
+  gather,
+  inOrderOfNights,
+  isPast,
+  type Known,
+} from './circle.ts';
+import type { NightView } from './night-view.ts';
+
+/** Bodies of the riders' own operations, joined from stored bytes in INTERFACE's key order. */
+
+// INTERFACE, Limits.
+export const daysBack = 30;
+export const daysAhead = 90;
+const namesMax = 2;
+
+const text = (value: string): Buffer => Buffer.from(value);
+
+const nightHead = text('{"night":');
+const comma = text(',');
+
+/** `head`, items with commas between them, `tail`: in one go, since answers are tens of kilobytes. */
+function joined(head: string, items: readonly (readonly Buffer[])[], tail: string): Buffer {
+  const pieces = [text(head)];
+  items.forEach((item, i) => {
+    if (i > 0) pieces.push(comma);
+    pieces.push(...item);
+  });
+  pieces.push(text(tail));
+  return Buffer.concat(pieces);
+}
+
+/** INTERFACE, MyNights. The window and `why` follow the clock in each night's own zone. */
+export function myNights(circle: Circle): Buffer {
+  const mine = circle.own
+    .flatMap(({ day, nights }) => nights.map((own) => ({ own, night: circle.night(own.ride, day) })))
+    .filter((each): each is { own: OwnNight; night: NightView } => {
+      if (!each.night) return false;
+      const daysAway = each.night.day - circle.localDays.dayAt(each.night.zone, circle.nowMs);
+      return daysAway >= -daysBack && daysAway <= daysAhead;
+    })
+    .sort(inOrderOfNights);
+  const items = mine.map(({ own, night }) => {
+    const past = isPast(circle, night);
+    return [nightHead, night.bytes(past), text(`,"why":"${why(own, past)}"}`)];
+  });
+  const listed = new Set(mine.map(({ night }) => night));
+  const flagged = gather(
+    circle,
+    circle.flagged,
+    (night) => listed.has(night),
+    () => true,
+  );
+  return joined('{"nights":[', items, `],"flagged":${flaggedNights(flagged)}}`);
+}
+
+/** Why a night is the rider's: the first that applies (DESIGN §3). */
+function why(own: OwnNight, past: boolean): string {
+  if (own.led) return 'led';
+  if (own.response === 'CONFIRMED' && past) return 'ridden';
+  return own.response === 'NONE' ? 'saved' : 'going';
+}
+
+/** INTERFACE, KnownNights: how many the reader follows, and up to two names, close ones first. */
+export function knownNights(circle: Circle, { metro }: Inputs<'getKnown'>): Buffer {
+  const nights = gather(
+    circle,
+    circle.friends,
+    (night) => night.metro === metro,
+    (rider) => rider.follows,
+  );
+  return text(
+    JSON.stringify({
+      nights: nights.map(({ night, riders }) => ({
+        ride: night.ride,
+        day: dayOfNight(night),
+        known: riders.length,
+        names: riders
+          .toSorted(closeFirst)
+          .slice(0, namesMax)
+          .map(({ card, flagged }) => ({ handle: card.handle, name: card.name, flagged })),
+      })),
+    }),
+  );
+}
+
+/** INTERFACE, FriendNights: nights with a close friend first, then the order of nights. */
+export function friendNights(circle: Circle, { metro, close_friends_only }: Inputs<'getFriends'>): Buffer {
+  const hasClose = ({ riders }: Gathering): boolean => riders.some((rider) => rider.close);
+  const nights = gather(
+    circle,
+    circle.friends,
+    (night) => night.metro === metro,
+    () => true,
+  ).filter((gathering) => !close_friends_only || hasClose(gathering));
+  const items = nights
+    .toSorted((a, b) => Number(hasClose(b)) - Number(hasClose(a)))
+    .map(({ night, riders }) => [
+      nightHead,
+      night.bytes(isPast(circle, night)),
+      text(`,"friends":${JSON.stringify(riders.toSorted(closeFirst).map(friend))}}`),
+    ]);
+  const listed = new Set(nights.map(({ night }) => night));
+  const flagged = gather(
+    circle,
+    circle.flagged,
+    (night) => listed.has(night),
+    () => true,
+  );
+  return joined('{"nights":[', items, `],"flagged":${flaggedNights(flagged)}}`);
+}
+
+const friend = ({ card, close, follows, flagged }: Known) => ({
+  handle: card.handle,
+  name: card.name,
+  close,
+  following: follows,
+  flagged,
+});
+
+/** INTERFACE, FlaggedNights. */
+export function flaggedNightsOf(circle: Circle, { metro }: Inputs<'getFlagged'>): Buffer {
+  const nights = gather(
+    circle,
+    circle.flagged,
+    (night) => night.metro === metro,
+    () => true,
+  );
+  return text(`{"nights":${flaggedNights(nights)}}`);
+}
+
+function flaggedNights(nights: readonly Gathering[]): string {
+  return JSON.stringify(
+    nights.map(({ night, riders }) => ({
+      ride: night.ride,
+      day: dayOfNight(night),
+      riders: riders.map(({ card }) => ({ handle: card.handle, name: card.name })),
+    })),
+  );
+}

@@ -1,0 +1,195 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { InteractionResults, Provider } from 'oidc-provider';
+import { pageHeaders, pagePolicy } from '../sign-in/page.ts';
+import type { PageSender } from '../sign-in/page-sender.ts';
+import type { RiderDirectory } from '../tokens/rider-directory.ts';
+import { canonicalAuthorizeQuery } from './authorize-request.ts';
+import { answerOptions, openCors } from './cors.ts';
+import type { LibraryMount } from './library-mount.ts';
+import { type Offers, paths, resourceMetadata, serverMetadata } from './metadata.ts';
+import type { RateLimits } from './rate-limit.ts';
+import { registrationRequest } from './registration-request.ts';
+import { BodyError, readBody, readForm } from './request-body.ts';
+import { isLoopbackHost, type ServiceUrl } from './service-url.ts';
+import { canonicalTokenRequest } from './token-request.ts';
+
+export interface EndpointOptions {
+  service: ServiceUrl;
+  offers: Offers;
+  provider: Provider;
+  riders: RiderDirectory;
+  mount: LibraryMount;
+  limits: RateLimits;
+  pages: PageSender;
+  /** Riders pick who they are: browsers must then be at BASE_URL's own host. */
+  picker: boolean;
+}
+
+const noStore = { ...openCors, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
+const formType = 'application/x-www-form-urlencoded';
+
+/** The protocol's own endpoints: authorize, token, revocation, registration, keys and metadata. */
+export function addEndpoints(app: FastifyInstance, options: EndpointOptions): void {
+  addMetadata(app, options);
+  addAuthorize(app, options);
+  addTokenEndpoints(app, options);
+  if (options.offers.registration) addRegistration(app, options);
+}
+
+function addMetadata(app: FastifyInstance, { service, offers, mount }: EndpointOptions): void {
+  const documents: [string, object][] = [
+    [paths.serverMetadata, serverMetadata(service, offers)],
+    [paths.resourceMetadata + service.basePath, resourceMetadata(service)],
+  ];
+  for (const [path, document] of documents) {
+    const body = JSON.stringify(document);
+    app.get(path, async (_request, reply) =>
+      reply
+        .headers({ ...openCors, 'Cache-Control': 'public, max-age=300', 'Content-Type': 'application/json' })
+        .send(Buffer.from(body)),
+    );
+    refuseOthers(app, path, 'GET, HEAD, OPTIONS');
+  }
+  app.get(paths.jwks, async (request, reply) => {
+    await mount.answer(request, reply, {
+      url: paths.jwks,
+      accept: 'application/json',
+      headers: { ...openCors, 'Cache-Control': 'public, max-age=300' },
+    });
+  });
+  refuseOthers(app, paths.jwks, 'GET, HEAD, OPTIONS');
+}
+
+function addAuthorize(app: FastifyInstance, options: EndpointOptions): void {
+  const { service, provider, mount, riders, limits, pages, picker } = options;
+  const headers = pageHeaders(`${pagePolicy()}; script-src`, service.https);
+  app.get(paths.authorize, { exposeHeadRoute: false }, async (request, reply) => {
+    const query = request.raw.url!.split('?').slice(1).join('?');
+    // Cookies know hosts: whoever comes by another name of this machine has to go on by the one of BASE_URL.
+    const host = request.headers.host ?? '';
+    if (picker && host !== service.host && isLoopbackHost(host.replace(/:\d+$/, '')))
+      return reply.redirect(`${service.origin}${paths.authorize}?${query}`, 307);
+    if ((await limits.authorize.hit(request.ip)) !== null) return pages.trouble(reply, 'busy');
+    await mount.answer(request, reply, {
+      url: `${paths.authorize}?${canonicalAuthorizeQuery(query, service)}`,
+      headers,
+    });
+  });
+  refuseOthers(app, paths.authorize, 'GET', false);
+  app.get<{ Params: { uid: string } }>(
+    `${paths.authorize}/:uid`,
+    { exposeHeadRoute: false },
+    async (request, reply) => {
+      const { uid } = request.params;
+      // The library ends the sign-in before it asks who exists, and where that can't be told sends the rider back to
+      // their app. This throws instead, and the page may be loaded again.
+      const interaction = await provider.Interaction.find(uid);
+      const { login, error } = (interaction?.result ?? {}) as InteractionResults;
+      const rider = login?.accountId ?? interaction?.session?.accountId;
+      if (rider !== undefined && error === undefined) await riders.exists(rider);
+      await mount.answer(request, reply, { url: `${paths.authorize}/${encodeURIComponent(uid)}`, headers });
+    },
+  );
+}
+
+function addTokenEndpoints(app: FastifyInstance, { service, mount, limits }: EndpointOptions): void {
+  for (const path of [paths.token, paths.revoke]) {
+    app.post(path, async (request, reply) => {
+      const wait = await limits.failures.full(request.ip);
+      if (wait !== null) return tooMany(reply, wait, 'too many refused requests from this address');
+      let form: URLSearchParams;
+      try {
+        form = await readForm(request.raw);
+      } catch (error) {
+        return refuseBody(reply, error);
+      }
+      const canonical = path === paths.token ? canonicalTokenRequest(form, service) : { form: form.toString() };
+      if ('refuse' in canonical) return reply.code(400).headers(noStore).send(canonical.refuse);
+      await mount.answer(request, reply, {
+        url: path,
+        accept: 'application/json',
+        body: { text: canonical.form, type: formType },
+        headers: openCors,
+      });
+      if (reply.raw.statusCode === 400 || reply.raw.statusCode === 401) await limits.failures.hit(request.ip);
+    });
+    refuseOthers(app, path, 'POST, OPTIONS');
+  }
+}
+
+function addRegistration(app: FastifyInstance, { mount, limits }: EndpointOptions): void {
+  app.post(paths.register, async (request, reply) => {
+    const wait = await limits.registrations.hit(request.ip);
+    if (wait !== null) return tooMany(reply, wait, 'too many registrations from this address');
+    let text: string;
+    try {
+      text = await readBody(request.raw, 'application/json');
+    } catch (error) {
+      return refuseBody(reply, error);
+    }
+    const wanted = registrationRequest(text);
+    if ('refuse' in wanted) return reply.code(400).headers(noStore).send(wanted.refuse);
+    await mount.answer(request, reply, {
+      url: paths.register,
+      accept: 'application/json',
+      body: { text: JSON.stringify(wanted.metadata), type: 'application/json' },
+      headers: openCors,
+    });
+  });
+  refuseOthers(app, paths.register, 'POST, OPTIONS');
+}
+
+function refuseBody(reply: FastifyReply, error: unknown): FastifyReply {
+  if (!(error instanceof BodyError)) throw error;
+  // What was not read would be taken for the next request.
+  reply.header('Connection', 'close');
+  return reply.code(error.status).headers(noStore).send({ error: 'invalid_request', error_description: error.message });
+}
+
+/** Whether errors at a path are for programs, as JSON. */
+export function isForPrograms(path: string): boolean {
+  return path === paths.token || path === paths.revoke || path === paths.register || path === paths.jwks;
+}
+
+/** What Fastify refuses before a route sees it, such as a content type that is none; nothing of it is read. */
+export function refuseRequest(reply: FastifyReply, status: number): FastifyReply {
+  return reply
+    .code(status)
+    .headers({ ...noStore, Connection: 'close' })
+    .send({ error: 'invalid_request', error_description: 'the request can’t be read' });
+}
+
+/** A fault, as RFC 6749 has it for programs. */
+export function sendFault(reply: FastifyReply, away: boolean): FastifyReply {
+  return reply
+    .code(away ? 503 : 500)
+    .headers({ ...noStore, ...(away && { 'Retry-After': '5' }) })
+    .send({ error: away ? 'temporarily_unavailable' : 'server_error' });
+}
+
+function tooMany(reply: FastifyReply, seconds: number, why: string): FastifyReply {
+  return reply
+    .code(429)
+    .headers({ ...noStore, 'Retry-After': String(seconds) })
+    .send({ error: 'temporarily_unavailable', error_description: `${why}; try again in ${seconds} seconds` });
+}
+
+/** Answers the methods that a path has no route for: OPTIONS, and 405 for the others. */
+export function refuseOthers(app: FastifyInstance, path: string, allow: string, cors = true): void {
+  const has = allow.split(', ');
+  const others = app.supportedMethods.filter((method) => !has.includes(method) || method === 'OPTIONS');
+  app.route({
+    method: others,
+    url: path,
+    // Before Fastify looks at a body: it would refuse a QUERY without one.
+    onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
+      if (cors && request.method === 'OPTIONS') return answerOptions(request, reply, allow);
+      return reply
+        .code(405)
+        .headers({ ...(cors && openCors), Allow: allow, 'Cache-Control': 'no-store' })
+        .type('application/problem+json')
+        .send(JSON.stringify({ type: 'about:blank', title: 'Method Not Allowed', status: 405 }));
+    },
+    handler: () => {},
+  });
+}

@@ -1,0 +1,96 @@
+import type { Grant, Interaction, Provider } from 'oidc-provider';
+import { clientName, findClient } from '../sign-in/client-words.ts';
+import type { ConnectedApp } from '../sign-in/connected-apps-page.ts';
+import { readScope } from '../tokens/access-token-terms.ts';
+import type { RecentErasures } from '../tokens/recent-erasures.ts';
+import type { ServiceUrl } from './service-url.ts';
+import type { OwnedEntry, StateStore } from './state-store.ts';
+
+/** What riders have allowed apps. */
+export interface Grants {
+  /** Notes that the rider of an interaction allowed its app to read; the grant's id. */
+  make(interaction: Interaction): Promise<string>;
+  /** A rider's connected apps, by name. */
+  apps(rider: string): Promise<ConnectedApp[]>;
+  /** Ends everything an app was allowed by a rider; its name, or null where it was not connected. */
+  disconnect(rider: string, clientId: string): Promise<string | null>;
+  /** Ends everything of a rider: tokens at once, then grants, so that no session makes a new one of them. */
+  eraseRider(rider: string): Promise<void>;
+}
+
+// The same app on several devices. Beyond this many the oldest ends.
+const grantsPerAppMax = 20;
+
+interface KeptGrant {
+  id: string;
+  clientId: string;
+  iat: number;
+  exp: number;
+}
+
+/** The scope is one of the server (so that clients may register with it) and of the resource: both have to be allowed. */
+export function allowRead(grant: Grant, service: ServiceUrl): Grant {
+  grant.addOIDCScope(readScope);
+  grant.addResourceScope(service.resource, readScope);
+  return grant;
+}
+
+export function grantsOf(provider: Provider, store: StateStore, erasures: RecentErasures, service: ServiceUrl): Grants {
+  const ofRider = async (rider: string): Promise<KeptGrant[]> =>
+    (await store.ofAccount(rider)).filter(isGrant).map(({ id, payload }) => ({
+      id,
+      clientId: String(payload.clientId),
+      iat: Number(payload.iat),
+      exp: Number(payload.exp),
+    }));
+
+  const nameOf = async (clientId: string): Promise<string> => {
+    const client = await findClient(provider, clientId);
+    return client ? clientName(client) : clientId;
+  };
+
+  const end = async (id: string): Promise<void> => {
+    await store.remove('Grant', id);
+    await store.removeGrant(id);
+  };
+
+  return {
+    async make({ session, params }) {
+      const clientId = String(params.client_id);
+      const accountId = session!.accountId;
+      const before = (await ofRider(accountId)).filter((grant) => grant.clientId === clientId);
+      before.sort((a, b) => b.iat - a.iat);
+      for (const { id } of before.slice(grantsPerAppMax - 1)) await end(id);
+      const grant = allowRead(new provider.Grant({ accountId, clientId }), service);
+      return await grant.save();
+    },
+    async apps(rider) {
+      const apps = new Map<string, Omit<ConnectedApp, 'name'>>();
+      for (const { clientId, iat, exp } of await ofRider(rider)) {
+        const known = apps.get(clientId);
+        apps.set(clientId, {
+          clientId,
+          sinceMs: Math.min(iat * 1000, known?.sinceMs ?? Number.POSITIVE_INFINITY),
+          untilMs: Math.max(exp * 1000, known?.untilMs ?? 0),
+        });
+      }
+      // All at once: some may have to be fetched from where they describe themselves.
+      const named = await Promise.all(
+        [...apps.values()].map(async (app) => ({ ...app, name: await nameOf(app.clientId) })),
+      );
+      return named.sort((a, b) => a.name.localeCompare(b.name, 'en'));
+    },
+    async disconnect(rider, clientId) {
+      const grants = (await ofRider(rider)).filter((grant) => grant.clientId === clientId);
+      for (const { id } of grants) await end(id);
+      return grants.length === 0 ? null : await nameOf(clientId);
+    },
+    async eraseRider(rider) {
+      await erasures.note(rider);
+      for (const { id } of await ofRider(rider)) await end(id);
+      for (const { kind, id } of await store.ofAccount(rider)) await store.remove(kind, id);
+    },
+  };
+}
+
+const isGrant = ({ kind }: OwnedEntry): boolean => kind === 'Grant';

@@ -1,0 +1,36 @@
+import { accessTokenSeconds } from '../tokens/access-token-terms.ts';
+
+/** How long things live, in seconds. */
+export interface Lifetimes {
+  accessToken: number;
+  /** From the redirect to the app until it redeems the code. */
+  code: number;
+  /** A refresh token that is not used; never beyond its grant. */
+  refreshToken: number;
+  /** How long an app stays connected at most before it has to ask the rider again: refreshing does not extend it. */
+  grant: number;
+  /** A browser's session, from its last use on. */
+  session: number;
+  /** From the first page of a sign-in to its last click. */
+  interaction: number;
+  /** A refresh token used again within this time may be a retry after a lost reply. */
+  refreshGrace: number;
+  /** A registered client that nobody has signed in with yet, and one after its last use. */
+  unusedClient: number;
+  usedClient: number;
+}
+
+const minute = 60;
+const day = 24 * 60 * minute;
+
+export const defaultLifetimes: Lifetimes = {
+  accessToken: accessTokenSeconds,
+  code: minute,
+  refreshToken: 30 * day,
+  grant: 90 * day,
+  session: 14 * day,
+  interaction: 15 * minute,
+  refreshGrace: 10,
+  unusedClient: day,
+  usedClient: 120 * day,
+};

@@ -1,0 +1,211 @@
+import { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import { readScope } from '../tokens/access-token-terms.ts';
+import type { RiderDirectory } from '../tokens/rider-directory.ts';
+import type { SigningKeys } from '../tokens/signing-keys.ts';
+import { type ClientMetadata, clientProblem } from './client-policy.ts';
+import { connectedAppsClientId } from './clients.ts';
+import { allowRead } from './grants.ts';
+import { libraryAdapter } from './library-adapter.ts';
+import type { Lifetimes } from './lifetimes.ts';
+import { clientAuthMethods, paths } from './metadata.ts';
+import type { ServiceUrl } from './service-url.ts';
+import type { StateStore } from './state-store.ts';
+
+export interface ProviderOptions {
+  service: ServiceUrl;
+  store: StateStore;
+  riders: RiderDirectory;
+  keys: SigningKeys;
+  cookieKeys: readonly string[];
+  clients: readonly ClientMetadata[];
+  registration: boolean;
+  /** The fetch of client ID metadata documents: public addresses only. null: they are off. */
+  metadataFetch: typeof fetch | null;
+  /** Whether a document may be fetched now: limits how often. */
+  mayFetchMetadata: (ctx: KoaContextWithOIDC) => Promise<boolean>;
+  lifetimes: Lifetimes;
+  nowMs: () => number;
+  renderError: (ctx: KoaContextWithOIDC, error: errors.OIDCProviderError) => void;
+  renderSignOut: (ctx: KoaContextWithOIDC, secret: string) => void;
+  renderSignedOut: (ctx: KoaContextWithOIDC) => Promise<void>;
+}
+
+/**
+ * oidc-provider's configuration. OAuth 2.1 and nothing else: no id tokens, userinfo, pushed requests, DPoP, implicit
+ * flow or PKCE by choice; the one scope and the one resource.
+ */
+export function providerSettings(options: ProviderOptions): Configuration {
+  const { service, store, riders, lifetimes, nowMs } = options;
+  return {
+    adapter: (kind: string) => libraryAdapter(kind, { store, riders, lifetimes, nowMs }),
+    clients: options.clients as NonNullable<Configuration['clients']>,
+    // Those that can sign; one without its private part is only known to the token checker.
+    jwks: { keys: options.keys.filter((key) => key.d !== undefined) } as NonNullable<Configuration['jwks']>,
+    scopes: [readScope],
+    claims: {},
+    responseTypes: ['code'],
+    subjectTypes: ['public'],
+    clientAuthMethods: [...clientAuthMethods],
+    clientDefaults: {
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'client_secret_basic',
+      // There are no id tokens, but the library checks that each client's could be signed with the keys there are.
+      id_token_signed_response_alg: 'ES256',
+      // Loopback redirects on any port and apps' own schemes (RFC 8252).
+      application_type: 'native',
+    },
+    pkce: { required: () => true },
+    issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
+    rotateRefreshToken: true,
+    // Signing out ends the browser's session; apps stay connected until the rider disconnects them.
+    expiresWithSession: async () => false,
+    loadExistingGrant: async (ctx) => await existingGrant(ctx, service, lifetimes, nowMs),
+    findAccount: async (_ctx, sub) =>
+      (await riders.exists(sub)) ? { accountId: sub, claims: async () => ({ sub }) } : undefined,
+    interactions: {
+      policy: policy(),
+      url: (_ctx, interaction) => `${paths.signIn}/${interaction.uid}`,
+    },
+    ttl: {
+      AccessToken: lifetimes.accessToken,
+      AuthorizationCode: lifetimes.code,
+      Grant: lifetimes.grant,
+      Interaction: lifetimes.interaction,
+      Session: lifetimes.session,
+      RefreshToken: (ctx) => {
+        const grantEnd = ctx.oidc.entities.Grant?.exp ?? Number.POSITIVE_INFINITY;
+        return Math.max(1, Math.min(lifetimes.refreshToken, grantEnd - Math.floor(nowMs() / 1000)));
+      },
+    },
+    cookies: {
+      keys: [...options.cookieKeys],
+      names: cookieNames(service),
+      long: { httpOnly: true, sameSite: 'lax', signed: true, path: '/' },
+      short: { httpOnly: true, sameSite: 'lax', signed: true },
+    },
+    extraClientMetadata: {
+      // Our own member, so that its check runs for every client, however it came.
+      properties: ['ride_calendar'],
+      validator: (_ctx, _key, _value, metadata) => {
+        const problem = clientProblem(metadata as unknown as ClientMetadata);
+        if (problem !== null) throw new errors.InvalidClientMetadata(problem);
+      },
+    },
+    features: {
+      devInteractions: { enabled: false },
+      userinfo: { enabled: false },
+      dPoP: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      rpInitiatedLogout: {
+        enabled: true,
+        logoutSource: async (ctx, form) => {
+          // The form is HTML around the one thing in it that our own page needs.
+          options.renderSignOut(ctx, /name="xsrf" value="([0-9a-f]+)"/.exec(form)?.[1] ?? '');
+        },
+        postLogoutSuccessSource: async (ctx) => options.renderSignedOut(ctx),
+      },
+      revocation: {
+        enabled: true,
+        // Silence for the tokens of others, as for unknown ones: RFC 7009 lets nobody learn whose a token is.
+        allowedPolicy: async (_ctx, client, token) => token.clientId === client.clientId,
+      },
+      registration: { enabled: options.registration, issueRegistrationAccessToken: false },
+      clientIdMetadataDocument: {
+        enabled: options.metadataFetch !== null,
+        ack: 'draft-02',
+        // Pages of our own look clients up beside any request of the library: only such as are signed in with already.
+        allowFetch: async (ctx?: KoaContextWithOIDC) => ctx === undefined || (await options.mayFetchMetadata(ctx)),
+      },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: async (_ctx, _client, oneOf) =>
+          Array.isArray(oneOf) ? onlyOne(oneOf) : (oneOf ?? service.resource),
+        useGrantedResource: async () => true,
+        getResourceServerInfo: async (ctx, resource) => {
+          if (resource !== service.resource)
+            throw new errors.InvalidTarget(`the only resource here is ${service.resource}`);
+          // The library drops scopes it doesn't know without a word; a client should hear that it asks for too much.
+          const unknown = [...scopesOf(ctx)].filter((scope) => scope !== readScope);
+          if (unknown.length > 0) throw new errors.InvalidScope('the only scope here is read', unknown.join(' '));
+          return {
+            scope: readScope,
+            audience: service.resource,
+            accessTokenTTL: lifetimes.accessToken,
+            accessTokenFormat: 'jwt',
+            jwt: { sign: { alg: 'ES256', kid: options.keys[0].kid } },
+          };
+        },
+      },
+    },
+    // Only documents of clients are fetched; without them nothing is.
+    fetch: options.metadataFetch ?? (() => Promise.reject(new Error('nothing is fetched'))),
+    renderError: async (ctx, _out, error) => options.renderError(ctx, error as errors.OIDCProviderError),
+    routes: {
+      authorization: paths.authorize,
+      token: paths.token,
+      revocation: paths.revoke,
+      registration: paths.register,
+      jwks: paths.jwks,
+      end_session: paths.signOut,
+    },
+    // Open to every origin: there are no cookies at these endpoints, and answers go to whoever knows the secrets.
+    clientBasedCORS: () => true,
+    clockTolerance: 0,
+  };
+}
+
+/** Cookies know hosts, not ports: several services on one machine must not share them. `__Host-` where https allows it. */
+export function cookieNames({ https, host }: ServiceUrl): { session: string; interaction: string; resume: string } {
+  const name = `ride_calendar_${https ? '' : `${/:(\d+)$/.exec(host)?.[1] ?? 80}_`}`;
+  return {
+    session: `${https ? '__Host-' : ''}${name}session`,
+    interaction: `${https ? '__Secure-' : ''}${name}interaction`,
+    resume: `${https ? '__Secure-' : ''}${name}resume`,
+  };
+}
+
+function scopesOf(ctx: KoaContextWithOIDC): Set<string> {
+  const scope = ctx.oidc.params?.scope;
+  return new Set(typeof scope === 'string' ? scope.split(' ').filter((part) => part !== '') : []);
+}
+
+function onlyOne(resources: string[]): string {
+  if (resources.length !== 1) throw new errors.InvalidTarget('only one resource at a time');
+  return resources[0]!;
+}
+
+/**
+ * A grant that spares a rider the question: what was just consented to; or, for a web client in the same session, one
+ * with half of its life to go. The page of connected apps needs none: it asks for nothing.
+ */
+async function existingGrant(ctx: KoaContextWithOIDC, service: ServiceUrl, lifetimes: Lifetimes, nowMs: () => number) {
+  const { oidc } = ctx;
+  const { Grant } = oidc.provider;
+  const clientId = oidc.client!.clientId;
+  if (clientId === connectedAppsClientId) {
+    return allowRead(new Grant({ accountId: oidc.account!.accountId, clientId }), service);
+  }
+  const consented = (oidc.result?.consent as { grantId?: string } | undefined)?.grantId;
+  if (consented !== undefined) return await Grant.find(consented);
+  const before = oidc.session?.grantIdFor(clientId);
+  if (before === undefined) return undefined;
+  const grant = await Grant.find(before);
+  const fresh = grant?.exp !== undefined && grant.exp - nowMs() / 1000 > lifetimes.grant / 2;
+  return fresh && grant.accountId === oidc.account?.accountId ? grant : undefined;
+}
+
+/** The library's own questions, and one more: a session of a rider who is gone needs a new sign-in. */
+function policy() {
+  const base = interactionPolicy.base();
+  base
+    .get('login')!
+    .checks.add(
+      new interactionPolicy.Check('rider_gone', 'the rider of this session is gone', 'login_required', (ctx) =>
+        ctx.oidc.session?.accountId !== undefined && ctx.oidc.account === undefined
+          ? interactionPolicy.Check.REQUEST_PROMPT
+          : interactionPolicy.Check.NO_NEED_TO_PROMPT,
+      ),
+    );
+  return base;
+}

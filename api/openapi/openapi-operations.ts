@@ -1,0 +1,138 @@
+import type { OperationName } from '../../schemas/interface/inputs.ts';
+import {
+  dayExample,
+  flaggedNightsExample,
+  friendNightsExample,
+  knownNightsExample,
+  myNightsExample,
+  rideExample,
+} from './openapi-examples.ts';
+import { type Caching, shared } from './openapi-responses.ts';
+import { componentRef, type Json } from './openapi-schemas.ts';
+
+/** The interface's version (INTERFACE, Versioning): rises when the contract grows. */
+export const interfaceVersion = '2.1.0';
+
+/** The one scope there is. */
+export const scope = 'read';
+
+const eitherCredential = [{ developerKey: [] }, { signIn: [scope] }];
+const signInOnly = [{ signIn: [scope] }];
+
+export interface Operation {
+  path: string;
+  name: OperationName;
+  tag: string;
+  summary: string;
+  description: string;
+  security: Json[];
+  caching: Caching;
+  answer: { schema: Json; description: string; example: unknown };
+  /** What it may answer beside 200, 304 and the failures that any request can meet. */
+  refusals: Json;
+}
+
+const answer = (name: string, description: string, example: unknown) => ({
+  schema: { $ref: componentRef(name) },
+  description,
+  example,
+});
+
+const metroRefusals = {
+  400: shared('InvalidRequest'),
+  401: shared('NoLiveToken'),
+  404: shared('NoSuchMetro'),
+};
+
+const rangeWords = 'The range is at most 31 days: `to` is neither before `from` nor more than 31 days after it.';
+
+/** The seven operations (INTERFACE, Endpoints). */
+export const operations: readonly Operation[] = [
+  {
+    path: '/openapi.json',
+    name: 'getOpenApi',
+    tag: 'Interface',
+    summary: 'This description',
+    description: 'The OpenAPI 3.1 description of this interface. Needs no credential.',
+    security: [],
+    caching: 'public',
+    answer: {
+      schema: { type: 'object' },
+      description: 'The description.',
+      example: { openapi: '3.1.0', info: { title: 'Ride Calendar', version: interfaceVersion }, paths: {} },
+    },
+    refusals: {},
+  },
+  {
+    path: '/metros/{metro}/days/{day}',
+    name: 'getDay',
+    tag: 'Calendar',
+    summary: "One day of a metro's calendar",
+    description:
+      'The nights of one day, with filters: any of the items within one filter, all of the filters across them. ' +
+      'Cancelled nights stay listed.',
+    security: eitherCredential,
+    caching: 'calendar',
+    answer: answer('Day', 'The day; a day without nights has an empty list.', dayExample),
+    refusals: { 400: shared('InvalidRequest'), 401: shared('InvalidKey'), 404: shared('NoSuchMetro') },
+  },
+  {
+    path: '/rides/{ride}',
+    name: 'getRide',
+    tag: 'Calendar',
+    summary: 'One ride and the dates it meets',
+    description: 'A posted ride with every night its page lists, by its public id.',
+    security: eitherCredential,
+    caching: 'calendar',
+    answer: answer('Ride', 'The ride.', rideExample),
+    refusals: { 400: shared('InvalidRequest'), 401: shared('InvalidKey'), 404: shared('NoSuchRide') },
+  },
+  {
+    path: '/me/nights',
+    name: 'getMyNights',
+    tag: 'Rider',
+    summary: "The rider's nights and why each is theirs",
+    description: "Nights from 30 days ago to 90 days ahead, as the rider's own calendar shows them.",
+    security: signInOnly,
+    caching: 'rider',
+    answer: answer('MyNights', "The rider's nights.", myNightsExample),
+    refusals: { 401: shared('NoLiveToken') },
+  },
+  {
+    path: '/me/known',
+    name: 'getKnown',
+    tag: 'Rider',
+    summary: 'The riders the rider follows among the people going, night by night',
+    description: `For each night in the range on which somebody the rider follows is going: how many, and up to two names. ${rangeWords}`,
+    security: signInOnly,
+    caching: 'rider',
+    answer: answer('KnownNights', 'The nights somebody the rider follows is going to.', knownNightsExample),
+    refusals: metroRefusals,
+  },
+  {
+    path: '/me/friends',
+    name: 'getFriends',
+    tag: 'Rider',
+    summary: "The rides the rider's friends are going to, night by night",
+    description:
+      'Friends are the riders the rider follows plus those the rider marked close. Nights with a close friend come ' +
+      `first; within a night, close friends come first. ${rangeWords}`,
+    security: signInOnly,
+    caching: 'rider',
+    answer: answer('FriendNights', 'The nights friends are going to.', friendNightsExample),
+    refusals: metroRefusals,
+  },
+  {
+    path: '/me/flagged',
+    name: 'getFlagged',
+    tag: 'Rider',
+    summary: 'The nights a rider the rider flagged is going to',
+    description:
+      'The nights in the range where a flagged rider said going or confirmed, with those riders. Made for marking ' +
+      `the public calendar's nights, which carry no flags. ${rangeWords}`,
+    security: signInOnly,
+    caching: 'rider',
+    answer: answer('FlaggedNights', 'The nights flagged riders are going to.', flaggedNightsExample),
+    refusals: metroRefusals,
+  },
+];

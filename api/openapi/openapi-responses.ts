@@ -1,0 +1,122 @@
+import {
+  errorContentType,
+  invalidKeyBody,
+  invalidRequest,
+  noSuchMetroBody,
+  noSuchRideBody,
+  problemContentType,
+  problems,
+} from '../http/errors.ts';
+import { bodyExample } from './openapi-examples.ts';
+import { componentRef, type Json } from './openapi-schemas.ts';
+
+/** The responses and headers that operations share (DESIGN §3, Answers). */
+
+const text = (description: string, example: string): Json => ({
+  description,
+  required: true,
+  schema: { type: 'string' },
+  example,
+});
+
+/** `challenge`: the value of WWW-Authenticate where no token was sent. */
+export function componentHeaders(challenge: string): Record<string, Json> {
+  return {
+    ETag: text('Strong; send it back as `If-None-Match` to be answered 304 while nothing has changed.', '"q8Zx1v0s-3"'),
+    PublicCacheControl: text('May be kept, and is asked about again before each use.', 'public, no-cache'),
+    CalendarCacheControl: text(
+      'May be kept by the reader alone: for `max-age` seconds where given, else asked about again before each use.',
+      'private, no-cache',
+    ),
+    RiderCacheControl: text("A rider's own answers are not kept.", 'private, no-store'),
+    NoStore: text('Not to be kept.', 'no-store'),
+    Vary: text('The answer depends on the credentials being sent.', 'Authorization, X-Api-Key'),
+    WWWAuthenticate: text(
+      "Names the resource's metadata (RFC 9728); with `error` where a token was sent that is not live.",
+      challenge,
+    ),
+    RetryAfter: {
+      description: 'Seconds to wait.',
+      required: true,
+      schema: { type: 'integer', minimum: 0 },
+      example: 1,
+    },
+    AccessControlAllowOrigin: text('Pages of every origin may read this.', '*'),
+    AccessControlExposeHeaders: text('What such pages may see.', 'ETag, WWW-Authenticate, Retry-After'),
+  };
+}
+
+const header = (name: string): Json => ({ $ref: `#/components/headers/${name}` });
+
+const cors = {
+  'Access-Control-Allow-Origin': header('AccessControlAllowOrigin'),
+  'Access-Control-Expose-Headers': header('AccessControlExposeHeaders'),
+};
+
+/** How long an answer may be kept, and by whom. */
+export type Caching = 'public' | 'calendar' | 'rider';
+
+const cacheHeaders: Record<Caching, Json> = {
+  public: { 'Cache-Control': header('PublicCacheControl') },
+  calendar: { 'Cache-Control': header('CalendarCacheControl'), Vary: header('Vary') },
+  rider: { 'Cache-Control': header('RiderCacheControl') },
+};
+
+export function okResponse(description: string, schema: Json, example: unknown, caching: Caching): Json {
+  return {
+    description,
+    headers: { ETag: header('ETag'), ...cacheHeaders[caching], ...cors },
+    content: { 'application/json': { schema, example } },
+  };
+}
+
+export function notModified(caching: Caching): Json {
+  return {
+    description: 'Nothing has changed since the answer whose ETag was sent as `If-None-Match`. No body.',
+    headers: { ETag: header('ETag'), ...cacheHeaders[caching], ...cors },
+  };
+}
+
+function refusal(description: string, body: Buffer, more: Json = {}): Json {
+  return {
+    description,
+    headers: { 'Cache-Control': header('NoStore'), ...more, ...cors },
+    content: { [errorContentType]: { schema: { $ref: componentRef('Error') }, example: bodyExample(body) } },
+  };
+}
+
+function failure(description: string, { body }: { body: Buffer }, more: Json = {}): Json {
+  return {
+    description,
+    headers: { 'Cache-Control': header('NoStore'), ...more, ...cors },
+    content: { [problemContentType]: { schema: { $ref: componentRef('Problem') }, example: bodyExample(body) } },
+  };
+}
+
+const challenge = { 'WWW-Authenticate': header('WWWAuthenticate') };
+
+export const componentResponses = {
+  InvalidRequest: refusal(
+    'An input its schema refuses: `input` names the first one.',
+    invalidRequest('day', 'is not a date, YYYY-MM-DD'),
+  ),
+  InvalidKey: refusal(
+    "No live developer key and no rider's sign-in token. The same for a missing, unknown or deleted key.",
+    invalidKeyBody,
+    challenge,
+  ),
+  NoLiveToken: {
+    description: 'No live token for this resource. No body.',
+    headers: { 'Cache-Control': header('NoStore'), ...challenge, ...cors },
+  },
+  NoSuchMetro: refusal('No such metro.', noSuchMetroBody),
+  NoSuchRide: refusal('No such posted ride.', noSuchRideBody),
+  UriTooLong: failure('The URL is too long: up to 8,000 bytes are read.', problems.targetTooLong),
+  HeadersTooLarge: failure('The header fields are too large.', problems.headersTooLarge),
+  InternalError: failure('Something went wrong in the service.', problems.internal),
+  Unavailable: failure('The calendar can not be read just now.', problems.unavailable, {
+    'Retry-After': header('RetryAfter'),
+  }),
+} satisfies Record<string, Json>;
+
+export const shared = (name: keyof typeof componentResponses): Json => ({ $ref: `#/components/responses/${name}` });

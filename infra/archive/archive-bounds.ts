@@ -1,0 +1,69 @@
+import type { Bounds } from '../../projector/ports/event-log.ts';
+import type { TopicName } from '../../schemas/events/records.ts';
+import { OpenArchiveFile } from './archive-file.ts';
+import { ArchiveError, type ArchiveFile } from './archive-files.ts';
+
+/** How far a file has been looked through, and the last offset up to there. */
+interface Seen {
+  pos: number;
+  lastOffset: number | null;
+}
+
+/** Finds partitions' ends, each time from where it last looked. A file's schema is checked when it is first seen. */
+export class ArchiveBounds {
+  readonly #seen = new Map<string, Seen>();
+  readonly #warned = new Set<string>();
+  readonly #warn: (message: string) => void;
+
+  constructor(warn: (message: string) => void) {
+    this.#warn = warn;
+  }
+
+  /** Records at `low <= offset < end`; the end is what whole blocks hold. Throws ArchiveError. */
+  async of(topic: TopicName, files: readonly ArchiveFile[]): Promise<Bounds> {
+    for (const file of files) if (!this.#seen.has(file.path)) await this.#firstLook(topic, file);
+    const low = files[0]?.firstOffset ?? 0;
+    for (const file of files.toReversed()) {
+      const lastOffset = await this.#lastOffset(topic, file, file === files.at(-1));
+      if (lastOffset !== null) return { low, end: lastOffset + 1 };
+    }
+    return { low, end: low };
+  }
+
+  async #firstLook(topic: TopicName, file: ArchiveFile): Promise<void> {
+    const open = await OpenArchiveFile.open(topic, file);
+    if (!open) return;
+    this.#seen.set(file.path, { pos: open.pos, lastOffset: null });
+    await open.close();
+  }
+
+  async #lastOffset(topic: TopicName, file: ArchiveFile, isLast: boolean): Promise<number | null> {
+    const open = await OpenArchiveFile.open(topic, file);
+    if (!open) {
+      if (isLast) this.#warnOfRest(file.path, 0);
+      return null;
+    }
+    try {
+      const seen = this.#seen.get(file.path) ?? { pos: open.pos, lastOffset: null };
+      open.pos = seen.pos;
+      const lastOffset = (await open.skipToEnd()) ?? seen.lastOffset;
+      // The name is what the partition begins with: an end before it would be a log without an end that can be reached.
+      if (lastOffset !== null && lastOffset < file.firstOffset) {
+        throw new ArchiveError(
+          `Cannot read ${file.path}: it holds offset ${lastOffset}, lower than the first offset of its name; rename it after its first record`,
+        );
+      }
+      this.#seen.set(file.path, { pos: open.pos, lastOffset });
+      if (isLast && (await open.restBytes()) > 0) this.#warnOfRest(file.path, open.pos);
+      return lastOffset;
+    } finally {
+      await open.close();
+    }
+  }
+
+  #warnOfRest(path: string, pos: number): void {
+    if (this.#warned.has(path)) return;
+    this.#warned.add(path);
+    this.#warn(`${path} ends within a block that begins at byte ${pos}: what is there of it does not count yet`);
+  }
+}

@@ -1,0 +1,202 @@
+import type { Type, types } from 'avsc';
+import type { LogRecord, RawRecord, UndecodableRecord } from '../../projector/ports/event-log.ts';
+import { Cursor } from '../../schemas/avro/avro-cursor.ts';
+import { compileReader, compileSkip, IncompatibleSchemaError, type Read } from '../../schemas/avro/avro-reader.ts';
+import { archivedTypes, parseOurs, parseWriter, topicTypes } from '../../schemas/avro/avro-types.ts';
+import { decodeKey, encodeValue } from '../../schemas/avro/codec.ts';
+import { singleObjectHeader } from '../../schemas/avro/single-object.ts';
+import { reasonOf, undecodable } from '../../schemas/avro/undecodable.ts';
+import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
+import { ContainerFormatError } from './avro-container.ts';
+
+interface Archived {
+  partition: number;
+  offset: number;
+  timestamp: number;
+  key: string;
+  value: AnyRecord | null;
+}
+
+/** An archived record without its value; its key as bytes, since it may not be UTF-8. */
+type ArchivedHead = Omit<Archived, 'key' | 'value'> & { key: Buffer };
+
+const headType = parseOurs({
+  type: 'record',
+  name: 'Archived',
+  namespace: 'ridecalendar',
+  fields: [
+    { name: 'partition', type: 'int' },
+    { name: 'offset', type: 'long' },
+    { name: 'timestamp', type: 'long' },
+    { name: 'key', type: 'bytes' },
+  ],
+});
+
+const cursor = new Cursor();
+
+class ArchivedRecord implements LogRecord {
+  readonly topic: TopicName;
+  readonly partition: number;
+  readonly offset: number;
+  readonly timestampMs: number;
+  readonly key: string;
+  readonly value: AnyRecord | null;
+
+  constructor(topic: TopicName, archived: Archived) {
+    this.topic = topic;
+    this.partition = archived.partition;
+    this.offset = archived.offset;
+    this.timestampMs = archived.timestamp;
+    this.key = archived.key;
+    this.value = archived.value;
+  }
+
+  raw(): RawRecord {
+    const value = this.value === null ? null : encodeValue(this.topic, this.value as never);
+    return { key: Buffer.from(this.key), value, headers: {} };
+  }
+}
+
+/** Files have few schemas between them: each is compiled once. */
+const decoders = new Map<string, ArchiveDecoder>();
+const decodersMax = 200;
+
+/** The decoder of a topic's files with this schema. Throws ContainerFormatError where it is not that of the topic. */
+export function archiveDecoder(topic: TopicName, schemaText: string): ArchiveDecoder {
+  const key = `${topic} ${schemaText}`;
+  let decoder = decoders.get(key);
+  if (!decoder) {
+    decoder = new ArchiveDecoder(topic, schemaText);
+    if (decoders.size >= decodersMax) decoders.clear();
+    decoders.set(key, decoder);
+  }
+  return decoder;
+}
+
+/** Decodes the blocks of container files: their records are `Archived`, as whoever wrote them spelled that. */
+class ArchiveDecoder {
+  readonly #topic: TopicName;
+  readonly #read: Read<Archived>;
+  readonly #readHead: Read<ArchivedHead>;
+  readonly #readValueBytes: Read<Buffer | null>;
+
+  constructor(topic: TopicName, schemaText: string) {
+    this.#topic = topic;
+    try {
+      const writer = parseWriter(schemaText);
+      // Tools that write files name the records in them by themselves.
+      const options = { anyName: true };
+      this.#read = compileReader<Archived>(writer, archivedTypes[topic], options);
+      this.#readHead = compileReader<ArchivedHead>(writer, headType, options);
+      this.#readValueBytes = valueBytesReader(writer as types.RecordType);
+      checkValueType(topic, writer as types.RecordType);
+    } catch (error) {
+      const what = error instanceof IncompatibleSchemaError ? `: ${error.message}` : '';
+      const fix = `write it with record Archived {partition, offset, timestamp, key, value} of ${topic}`;
+      throw new ContainerFormatError(`its schema is not that of an archive of ${topic}${what}; ${fix}`, {
+        cause: error,
+      });
+    }
+  }
+
+  /**
+   * A block's records. One whose value can't be decoded is undecodable by itself, the rest goes on. Throws
+   * ContainerFormatError where the bytes give no next record.
+   */
+  records(data: Buffer, count: number): (LogRecord | UndecodableRecord)[] {
+    const records: (LogRecord | UndecodableRecord)[] = [];
+    let pos = 0;
+    for (let i = 0; i < count; i++) {
+      try {
+        records.push(new ArchivedRecord(this.#topic, exact(this.#read(cursor.set(data, pos)))));
+      } catch (error) {
+        records.push(this.#undecodable(data, pos, i, reasonOf(error)));
+      }
+      pos = cursor.pos;
+    }
+    if (pos !== data.length) throw new ContainerFormatError(`its block goes on after its ${count} records`);
+    return records;
+  }
+
+  /** The offset of a block's last record. */
+  lastOffset(data: Buffer, count: number): number {
+    cursor.set(data, 0);
+    let offset = -1;
+    for (let i = 0; i < count; i++) offset = this.#head(i).offset;
+    return offset;
+  }
+
+  #undecodable(data: Buffer, pos: number, index: number, reason: string): UndecodableRecord {
+    cursor.set(data, pos);
+    const head = this.#head(index);
+    const end = cursor.pos;
+    const value = this.#readValueBytes(cursor.set(data, pos));
+    cursor.pos = end;
+    const key = decodeKey(head.key);
+    const raw: RawRecord = { key: head.key, value, headers: {} };
+    return {
+      topic: this.#topic,
+      partition: head.partition,
+      offset: head.offset,
+      timestampMs: head.timestamp,
+      undecodable: 'bad' in key ? key.bad : reason,
+      raw: () => raw,
+    };
+  }
+
+  #head(index: number): ArchivedHead {
+    try {
+      return exact(this.#readHead(cursor));
+    } catch (error) {
+      throw new ContainerFormatError(`record ${index + 1} of its block can not be read (${reasonOf(error)})`);
+    }
+  }
+}
+
+const outOfRange = undecodable('number out of range');
+
+/** A record's place in the log must be an exact number; its value may hold wider ones. */
+function exact<T extends Pick<ArchivedHead, 'offset' | 'timestamp'>>(head: T): T {
+  if (typeof head.offset === 'bigint' || typeof head.timestamp === 'bigint') throw outOfRange;
+  return head;
+}
+
+/** By Avro's rules a union that shares null alone with ours is good for tombstones: of a file it says that it is not ours. */
+function checkValueType(topic: TopicName, writer: types.RecordType): void {
+  const type = writer.fields.find((field) => field.name === 'value')!.type;
+  const branches = ((type as { types?: readonly Type[] }).types ?? [type]).filter(
+    ({ typeName }) => typeName !== 'null',
+  );
+  const failures = branches.flatMap((branch) => {
+    try {
+      compileReader(branch, topicTypes[topic], { anyName: true });
+      return [];
+    } catch (error) {
+      return [error];
+    }
+  });
+  if (failures.length > 0 && failures.length === branches.length) throw failures[0];
+}
+
+/**
+ * Reads the bytes of a record's value as they were written, behind a single-object header of the writer's schema: what
+ * goes to `rejected` can still be decoded by whoever has the schema.
+ */
+function valueBytesReader(writer: types.RecordType): Read<Buffer | null> {
+  const index = writer.fields.findIndex((field) => field.name === 'value');
+  const skipFields = writer.fields.slice(0, index).map((field) => compileSkip(field.type));
+  const valueType = writer.fields[index]!.type;
+  const branches = (valueType as { types?: readonly Type[] }).types;
+  const skips = (branches ?? [valueType]).map(compileSkip);
+  return (c) => {
+    for (const skip of skipFields) skip(c);
+    const branch = branches ? c.int() : 0;
+    const start = c.pos;
+    skips[branch]?.(c);
+    const type = branches ? branches[branch] : valueType;
+    if (!type || type.typeName === 'null') return null;
+    return Buffer.concat([singleObjectHeader(type), c.buf.subarray(start, c.pos)]);
+  };
+}
+
+export type { ArchiveDecoder };

@@ -1,0 +1,142 @@
+import { setImmediate } from 'node:timers/promises';
+import {
+  type EventLog,
+  type Follower,
+  LateRecordsError,
+  type LogBounds,
+  LogTruncatedError,
+  PartitionsChangedError,
+  type Position,
+} from '../../projector/ports/event-log.ts';
+import { defaultTopicPrefix, type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { ArchiveBounds } from './archive-bounds.ts';
+import { type ArchiveListing, archiveFolder, listArchive } from './archive-files.ts';
+import { ArchivePartitionReader } from './archive-partition.ts';
+import { ArchiveWatch } from './archive-watch.ts';
+
+export interface ArchiveEventLogOptions {
+  /** ARCHIVE_DIR: holds `<prefix><topic>/<partition>-<first offset>.avro`. */
+  dir: string;
+  prefix?: string;
+  log?: { warn(message: string): void };
+  /** How often the files are looked at where the system tells of no changes. */
+  pollMs?: number;
+  /** How long a file may end within a block before that is said of a partition's last one, and refused of another. */
+  warnAfterMs?: number;
+}
+
+/** A partition may hold up the others for so many batches. */
+const batchesPerTurn = 64;
+
+/**
+ * The event log from an archive (DESIGN §2), also one that is still being written. Faults of its files are thrown as
+ * ArchiveError, with file, byte and fix.
+ */
+export function archiveEventLog(options: ArchiveEventLogOptions): EventLog {
+  const { dir, prefix = defaultTopicPrefix, pollMs = 500, warnAfterMs = 5_000 } = options;
+  const warn = (message: string) => options.log?.warn(message);
+  const ends = new ArchiveBounds(warn);
+  /** What the bounds last given began with: whoever follows from there counts on nothing coming before. */
+  let given: LogBounds | null = null;
+  const closed = new AbortController();
+
+  async function sample(): Promise<LogBounds> {
+    const listing = await listArchive(dir, prefix);
+    const result: Partial<LogBounds> = {};
+    for (const topic of topicNames) {
+      result[topic] = [];
+      for (const files of listing[topic]) result[topic].push(await ends.of(topic, files));
+    }
+    return result as LogBounds;
+  }
+
+  async function bounds(): Promise<LogBounds> {
+    given = await sample();
+    return given;
+  }
+
+  async function follow(from: Position, follower: Follower, signal: AbortSignal): Promise<void> {
+    const now = await sample();
+    checkPosition(from, now);
+    if (given) checkLows(from, given, now);
+    const stop = AbortSignal.any([signal, closed.signal]);
+    const readers = topicNames.flatMap((topic) =>
+      from[topic].map((offset, partition) => ({
+        topic,
+        partition,
+        reader: new ArchivePartitionReader({ topic, partition, from: offset, warnAfterMs, warn }),
+      })),
+    );
+    const watch = new ArchiveWatch(pollMs);
+    try {
+      while (!stop.aborted) {
+        watch.add([dir, ...topicNames.map((topic) => archiveFolder(dir, prefix, topic))]);
+        const listing = await listArchive(dir, prefix);
+        checkPartitions(from, listing);
+        let progressed = false;
+        for (const { topic, partition, reader } of readers) {
+          reader.files = listing[topic][partition] ?? [];
+          if (await deliver(reader, follower, stop)) progressed = true;
+        }
+        if (!progressed) await watch.wait(stop);
+      }
+    } finally {
+      watch.close();
+      for (const { reader } of readers) await reader.close();
+    }
+  }
+
+  return {
+    bounds,
+    follow,
+    close: async () => closed.abort(),
+  };
+}
+
+/** Hands over what a partition has, up to a turn's batches. False where it had nothing. */
+async function deliver(reader: ArchivePartitionReader, follower: Follower, stop: AbortSignal): Promise<boolean> {
+  for (let batches = 0; batches < batchesPerTurn; batches++) {
+    if (stop.aborted) return true;
+    const batch = await reader.next();
+    if (!batch) return batches > 0;
+    await follower.onBatch(batch);
+    // Timers and sockets get their turn, however long the archive is.
+    await setImmediate();
+  }
+  return true;
+}
+
+function checkPosition(from: Position, bounds: LogBounds): void {
+  for (const topic of topicNames) {
+    checkCount(topic, from[topic].length, bounds[topic].length);
+    for (const [partition, { low, end }] of bounds[topic].entries()) {
+      const next = from[topic][partition]!;
+      if (next >= low && next <= end) continue;
+      throw new LogTruncatedError(
+        `Cannot read ${topic}/${partition} of the archive from offset ${next}: it holds ${low} to ${end - 1}`,
+      );
+    }
+  }
+}
+
+/** A file may have come since the bounds were given: whoever begins where they began would never read it. */
+function checkLows(from: Position, given: LogBounds, now: LogBounds): void {
+  for (const topic of topicNames) {
+    for (const [partition, { low }] of now[topic].entries()) {
+      const had = given[topic][partition];
+      if (!had || from[topic][partition] !== had.low || low >= had.low) continue;
+      throw new LateRecordsError(`${topic}/${partition} of the archive begins at offset ${low} now: it was ${had.low}`);
+    }
+  }
+}
+
+function checkPartitions(from: Position, listing: ArchiveListing): void {
+  for (const topic of topicNames) checkCount(topic, from[topic].length, listing[topic].length);
+}
+
+function checkCount(topic: TopicName, had: number, has: number): void {
+  if (had === has) return;
+  throw new PartitionsChangedError(
+    `${topic} has ${has} partitions in the archive, and had ${had}: keys would live in two places, so fold it again from its start`,
+  );
+}

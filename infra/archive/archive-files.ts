@@ -1,0 +1,90 @@
+import { readdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { MissingTopicsError } from '../../projector/ports/event-log.ts';
+import { type TopicName, topicNames } from '../../schemas/events/records.ts';
+
+/** `<dir>/<topic name>/<partition>-<first offset, 20 digits>.avro` (DESIGN §2, Archive). */
+export interface ArchiveFile {
+  path: string;
+  partition: number;
+  /** No record of the file has a lower offset. */
+  firstOffset: number;
+}
+
+/** Each topic's files: by partition, in the order of their offsets. A topic without a folder has one empty partition. */
+export type ArchiveListing = Record<TopicName, ArchiveFile[][]>;
+
+/** An archive that can't be used as it is. The message names the file or folder and the fix. */
+export class ArchiveError extends Error {
+  override name = 'ArchiveError';
+}
+
+const namePattern = /^(0|[1-9]\d{0,5})-(\d{20})\.avro$/;
+
+export function archiveFolder(dir: string, prefix: string, name: string): string {
+  return join(dir, prefix + name);
+}
+
+export function archiveFilePath(folder: string, partition: number, firstOffset: number): string {
+  return join(folder, `${partition}-${String(firstOffset).padStart(20, '0')}.avro`);
+}
+
+/** A topic's files, partition by partition; null where it has no folder. Throws ArchiveError for a file misnamed. */
+export async function listTopicFiles(folder: string): Promise<ArchiveFile[][] | null> {
+  let names: string[];
+  try {
+    names = await readdir(folder);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    throw new ArchiveError(`Cannot read the archive's folder ${folder}: ${(error as Error).message}`, { cause: error });
+  }
+  return filesByPartition(folder, names);
+}
+
+/** A folder's archive files by partition, in the order of their offsets. Throws ArchiveError for a file misnamed. */
+export function filesByPartition(folder: string, names: readonly string[]): ArchiveFile[][] {
+  const partitions: ArchiveFile[][] = [];
+  for (const name of names) {
+    // Other tools leave checksums and notes beside their files.
+    if (!name.endsWith('.avro') || name.startsWith('.') || name.startsWith('_')) continue;
+    const file = parseName(folder, name);
+    while (partitions.length <= file.partition) partitions.push([]);
+    partitions[file.partition]!.push(file);
+  }
+  for (const files of partitions) files.sort((a, b) => a.firstOffset - b.firstOffset);
+  return partitions;
+}
+
+function parseName(folder: string, name: string): ArchiveFile {
+  const path = join(folder, name);
+  const match = namePattern.exec(name);
+  const firstOffset = Number(match?.[2]);
+  if (!match || !Number.isSafeInteger(firstOffset)) {
+    throw new ArchiveError(
+      `Cannot read ${path}: rename it to <partition>-<first offset, 20 digits>.avro, such as ${basename(archiveFilePath('', 0, 0))}, or move it out of the archive`,
+    );
+  }
+  return { path, partition: Number(match[1]), firstOffset };
+}
+
+/** Lists an archive. Throws MissingTopicsError where no topic has a folder. */
+export async function listArchive(dir: string, prefix: string): Promise<ArchiveListing> {
+  const lists = await Promise.all(topicNames.map((topic) => listTopicFiles(archiveFolder(dir, prefix, topic))));
+  if (lists.every((list) => list === null)) throw await noTopics(dir, prefix);
+  return Object.fromEntries(
+    topicNames.map((topic, index) => [topic, lists[index]?.length ? lists[index] : [[]]]),
+  ) as ArchiveListing;
+}
+
+async function noTopics(dir: string, prefix: string): Promise<MissingTopicsError> {
+  const fix = `name a folder that holds ${prefix}rides, ${prefix}nights and so on, or make one: ride-calendar simulate --archive ${dir}`;
+  let what = `it holds no folder of a topic (${prefix}<topic>)`;
+  try {
+    await readdir(dir);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    what = code === 'ENOENT' ? 'there is no such folder' : `it is no folder that can be read (${code})`;
+  }
+  return new MissingTopicsError(`Cannot read the archive ${dir}: ${what}. ARCHIVE_DIR: ${fix}`);
+}

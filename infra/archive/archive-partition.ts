@@ -1,0 +1,141 @@
+import { stat } from 'node:fs/promises';
+import {
+  LateRecordsError,
+  type LogBatch,
+  type LogRecord,
+  type UndecodableRecord,
+} from '../../projector/ports/event-log.ts';
+import type { TopicName } from '../../schemas/events/records.ts';
+import { OpenArchiveFile } from './archive-file.ts';
+import { ArchiveError, type ArchiveFile } from './archive-files.ts';
+
+/** A batch holds at most so many records, whatever the size of the blocks. */
+const batchRecordsMax = 5_000;
+
+export interface PartitionReaderOptions {
+  topic: TopicName;
+  partition: number;
+  /** The first offset wanted. */
+  from: number;
+  /** How long the end of a file may be half a block: that of the last one before it is said, of another one before it is refused. */
+  warnAfterMs: number;
+  warn: (message: string) => void;
+}
+
+/** Reads one partition on and on, file after file, and stands still at its end until there is more. */
+export class ArchivePartitionReader {
+  readonly #options: PartitionReaderOptions;
+  #files: readonly ArchiveFile[] = [];
+  readonly #known = new Set<string>();
+  /** The file to read, and whether it could be opened yet. */
+  #file: ArchiveFile | null = null;
+  #open: OpenArchiveFile | null = null;
+  /** One more than the last offset read. */
+  #readTo: number;
+  /** Records read and not yet delivered. */
+  #pending: (LogRecord | UndecodableRecord)[] = [];
+  #cutOff: { path: string; bytes: number; sinceMs: number; said: boolean } | null = null;
+
+  constructor(options: PartitionReaderOptions) {
+    this.#options = options;
+    this.#readTo = options.from;
+  }
+
+  /** The partition's files as just listed. Throws LateRecordsError for a new one before the one that is being read. */
+  set files(files: readonly ArchiveFile[]) {
+    const current = this.#file;
+    const late =
+      current && files.find(({ path, firstOffset }) => firstOffset < current.firstOffset && !this.#known.has(path));
+    if (late) throw new LateRecordsError(`${late.path} came after ${current.path}, which has been read`);
+    for (const { path } of files) this.#known.add(path);
+    this.#files = files;
+  }
+
+  /** The next records; null at the end of what is there. */
+  async next(): Promise<LogBatch | null> {
+    while (this.#pending.length === 0) {
+      if (!(await this.#needOpenFile())) return null;
+      const records = await this.#open!.nextRecords();
+      if (records) this.#take(records);
+      else if (!(await this.#moveOn(this.#open!))) return null;
+    }
+    const { topic, partition } = this.#options;
+    const records = this.#pending.splice(0, batchRecordsMax);
+    return { topic, partition, records, nextOffset: records.at(-1)!.offset + 1 };
+  }
+
+  async close(): Promise<void> {
+    await this.#open?.close();
+    this.#open = null;
+  }
+
+  async #needOpenFile(): Promise<boolean> {
+    if (this.#open) return true;
+    this.#file ??= this.#files.findLast((file) => file.firstOffset <= this.#readTo) ?? this.#files[0] ?? null;
+    if (!this.#file) return false;
+    this.#open = await OpenArchiveFile.open(this.#options.topic, this.#file);
+    if (this.#open) return true;
+    if (this.#following(this.#file)) await this.#refuseCutOff(this.#file.path, 0, 'its header');
+    else this.#warnOfRest(this.#file.path, 0, 1);
+    return false;
+  }
+
+  #take(records: (LogRecord | UndecodableRecord)[]): void {
+    const last = records.at(-1);
+    // The first file may begin before the offset that is wanted.
+    if (!last || last.offset < this.#readTo) return;
+    const readTo = this.#readTo;
+    this.#pending = records[0]!.offset >= readTo ? records : records.filter(({ offset }) => offset >= readTo);
+    this.#readTo = last.offset + 1;
+  }
+
+  /** Goes over to the next file, once this one has no more; false where there is none yet. */
+  async #moveOn(open: OpenArchiveFile): Promise<boolean> {
+    const restBytes = await open.restBytes();
+    const following = this.#following(open.file);
+    if (!following) {
+      this.#warnOfRest(open.file.path, open.pos, restBytes);
+      return false;
+    }
+    // Below nothing: it has been cut off, as whoever copies it anew does first.
+    if (restBytes !== 0) {
+      await this.#refuseCutOff(open.file.path, open.pos, 'a block');
+      return false;
+    }
+    if (following.firstOffset < this.#readTo) {
+      throw new ArchiveError(
+        `Cannot read ${following.path}: it begins at offset ${following.firstOffset}, but ${open.file.path} goes on to ${this.#readTo - 1}; remove the one that repeats the other`,
+      );
+    }
+    await this.close();
+    this.#file = following;
+    return true;
+  }
+
+  /** Throws for a file that ends early though another follows, but for one being copied: that one is waited for. */
+  async #refuseCutOff(path: string, pos: number, what: string): Promise<void> {
+    const { mtimeMs } = await stat(path);
+    if (Date.now() - mtimeMs < this.#options.warnAfterMs) return;
+    throw new ArchiveError(
+      `Cannot read ${path} at byte ${pos}: it ends within ${what}, and another file follows; copy it anew, or cut it off there if the rest is lost`,
+    );
+  }
+
+  #following(file: ArchiveFile): ArchiveFile | undefined {
+    return this.#files.find(({ firstOffset }) => firstOffset > file.firstOffset);
+  }
+
+  /** Says once that the last file ends in half a block, if it stays so: a writer may be at work, or have crashed. */
+  #warnOfRest(path: string, pos: number, bytes: number): void {
+    if (bytes === 0) {
+      this.#cutOff = null;
+      return;
+    }
+    if (this.#cutOff?.path !== path || this.#cutOff.bytes !== bytes) {
+      this.#cutOff = { path, bytes, sinceMs: Date.now(), said: false };
+    }
+    if (this.#cutOff.said || Date.now() - this.#cutOff.sinceMs < this.#options.warnAfterMs) return;
+    this.#cutOff.said = true;
+    this.#options.warn(`${path} ends within a block that begins at byte ${pos}: waiting for the rest of it`);
+  }
+}

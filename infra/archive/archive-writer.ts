@@ -1,0 +1,43 @@
+import type { TopicName } from '../../schemas/events/records.ts';
+import { ArchivePartitionWriter, type ArchiveRecord, type ArchiveWriterOptions } from './archive-partition-writer.ts';
+
+export type { ArchiveRecord, ArchiveWriterOptions } from './archive-partition-writer.ts';
+
+export interface ArchiveWriter {
+  /** Adds a record; it is on disk after the next flush, or once its block is full. Throws ArchiveError. */
+  append(topic: TopicName, record: ArchiveRecord): undefined;
+  /** Makes a partition that may stay empty, whose records will not be below `firstOffset`. Not where it is there. */
+  addPartition(topic: TopicName, partition: number, firstOffset: number): void;
+  /** One more than the partition's last offset; null where it has no record yet. */
+  nextOffset(topic: TopicName, partition: number): number | null;
+  /** Writes what was appended, as whole blocks that readers see at once. */
+  flush(): void;
+  /** Flushes, and makes everything durable. */
+  close(): Promise<void>;
+}
+
+/** Writes an archive (DESIGN §2), or goes on with one. One writer at a time. */
+export function archiveWriter(options: ArchiveWriterOptions): ArchiveWriter {
+  const partitions = new Map<string, ArchivePartitionWriter>();
+  const partitionOf = (topic: TopicName, partition: number): ArchivePartitionWriter => {
+    const name = `${topic}/${partition}`;
+    const found = partitions.get(name) ?? new ArchivePartitionWriter(topic, partition, options);
+    partitions.set(name, found);
+    return found;
+  };
+  const flush = () => {
+    for (const partition of partitions.values()) partition.flush();
+  };
+  return {
+    append(topic, record) {
+      partitionOf(topic, record.partition).append(record);
+      return undefined;
+    },
+    addPartition: (topic, partition, firstOffset) => partitionOf(topic, partition).begin(firstOffset),
+    nextOffset: (topic, partition) => partitionOf(topic, partition).nextOffset,
+    flush,
+    async close() {
+      for (const partition of partitions.values()) partition.close();
+    },
+  };
+}

@@ -1,0 +1,98 @@
+import { inflateRawSync } from 'node:zlib';
+import { Cursor } from '../../schemas/avro/avro-cursor.ts';
+import { UndecodableError } from '../../schemas/avro/undecodable.ts';
+
+/**
+ * Avro Object Container Files (specification 1.12): `Obj1`, a map of metadata, a sync marker; then blocks of a count,
+ * a size in bytes, the records and the sync marker again.
+ */
+export const containerMagic = Buffer.from('Obj\x01', 'latin1');
+export const syncBytes = 16;
+
+export type ContainerCodec = 'null' | 'deflate';
+
+export interface ContainerHeader {
+  schemaText: string;
+  codec: ContainerCodec;
+  sync: Buffer;
+  /** Where the first block begins. */
+  length: number;
+}
+
+export interface BlockFrame {
+  count: number;
+  /** The block's bytes, as stored, lie from `dataStart` to `dataEnd`; the next block begins at `end`. */
+  dataStart: number;
+  dataEnd: number;
+  end: number;
+}
+
+/** Thrown for bytes that are no container file: not for ones that may only be cut off. */
+export class ContainerFormatError extends Error {
+  override name = 'ContainerFormatError';
+}
+
+const cursor = new Cursor();
+/** A length beyond this is a length that was read from the wrong place. */
+const sizeMax = 2 ** 31 - 1;
+
+/** The header at the start of `bytes`; null where they end within it. */
+export function parseContainerHeader(bytes: Buffer): ContainerHeader | null {
+  const magic = bytes.subarray(0, containerMagic.length);
+  if (!magic.equals(containerMagic.subarray(0, magic.length))) {
+    throw new ContainerFormatError('it does not begin as an Avro Object Container File (Obj1)');
+  }
+  try {
+    cursor.set(bytes, containerMagic.length);
+    const metadata = new Map<string, Buffer>();
+    for (let n = cursor.blockCount(true); n !== 0; n = cursor.blockCount(true)) {
+      while (n-- > 0) metadata.set(cursor.string(), cursor.bytes());
+    }
+    const sync = cursor.fixed(syncBytes);
+    return { ...checkMetadata(metadata), sync, length: cursor.pos };
+  } catch (error) {
+    if (error instanceof UndecodableError) return null;
+    throw error;
+  }
+}
+
+function checkMetadata(metadata: Map<string, Buffer>): { schemaText: string; codec: ContainerCodec } {
+  const schemaText = metadata.get('avro.schema')?.toString('utf8');
+  if (schemaText === undefined) throw new ContainerFormatError('its header has no avro.schema');
+  const codec = metadata.get('avro.codec')?.toString('utf8') ?? 'null';
+  if (codec !== 'null' && codec !== 'deflate') {
+    throw new ContainerFormatError(`its codec is ${JSON.stringify(codec)}: write it again with null or deflate`);
+  }
+  return { schemaText, codec };
+}
+
+/**
+ * The frame of the block that begins at `pos`, without looking beyond `bytes`; null where they end within its head.
+ * Whether `bytes` go on until `end` is the caller's to check.
+ */
+export function parseBlockFrame(bytes: Buffer, pos: number): BlockFrame | null {
+  let count: number;
+  let size: number;
+  try {
+    cursor.set(bytes, pos);
+    count = cursor.long();
+    size = cursor.long();
+  } catch (error) {
+    // Two numbers of at most ten bytes: with twenty at hand they are not cut off but wrong.
+    if (error instanceof UndecodableError && bytes.length - pos < 20) return null;
+    throw new ContainerFormatError('no block begins there');
+  }
+  if (count < 0 || size < 0 || size > sizeMax) throw new ContainerFormatError('no block begins there');
+  const dataEnd = cursor.pos + size;
+  return { count, dataStart: cursor.pos, dataEnd, end: dataEnd + syncBytes };
+}
+
+/** A block's records, as bytes. Of an uncompressed block a view of `stored`. */
+export function unpackBlock(codec: ContainerCodec, stored: Buffer): Buffer {
+  if (codec === 'null') return stored;
+  try {
+    return inflateRawSync(stored, { maxOutputLength: sizeMax });
+  } catch (error) {
+    throw new ContainerFormatError('its block can not be inflated', { cause: error });
+  }
+}

@@ -1,0 +1,199 @@
+import {
+  type AnyLogRecord,
+  type EventLog,
+  type Follower,
+  type LogBounds,
+  MissingTopicsError,
+  PartitionsChangedError,
+  type Position,
+} from '../../projector/ports/event-log.ts';
+import type { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
+import type { TopicName } from '../../schemas/events/records.ts';
+import type { SchemaRegistry } from '../registry/schema-registry.ts';
+import type { KafkaConnection } from './kafka-client.ts';
+import { KafkaCluster, type KafkaTopic } from './kafka-cluster.ts';
+import { GroupPositions } from './kafka-group-positions.ts';
+import { kafkaLogRecord, undecodable } from './kafka-log-record.ts';
+import { KafkaLogTopics } from './kafka-log-topics.ts';
+import { type Chunk, KafkaReader, type ReaderPartition, type Remainder } from './kafka-reader.ts';
+import type { FetchedRecord } from './kafka-record-batches.ts';
+import { type KafkaLog, retry } from './kafka-retry.ts';
+import { deleteRetentionMs } from './kafka-topic-settings.ts';
+import { SchemaWaits } from './schema-waits.ts';
+
+export interface KafkaEventLogOptions {
+  kafka: KafkaConnection;
+  topicPrefix: string;
+  /** Writers' schemas known so far; what the registry answers is added. */
+  writers: WriterSchemas;
+  /** Null without a schema registry: a record that needs one is undecodable. */
+  registry: SchemaRegistry | null;
+  log: KafkaLog;
+  /** KAFKA_GROUP: positions are committed to it every few seconds, for Kafka's own lag tools. Null: nowhere. */
+  group?: string | null;
+  /** How often topics are looked at for a new number of partitions or a new leader. Default 10 s. */
+  checkEveryMs?: number;
+}
+
+/**
+ * The event log in Kafka. It reads without a consumer group, by positions of its own and `read_committed`.
+ * A partition waits, and says so by `onWaiting`, while the schema registry is away or an open transaction hides its
+ * records; the others flow on. Faults: see EventLog; whatever else Kafka says is waited out, with words in the log.
+ */
+export function kafkaEventLog(options: KafkaEventLogOptions): EventLog {
+  const cluster = new KafkaCluster(options.kafka);
+  const topics = new KafkaLogTopics(cluster, options.topicPrefix);
+  const closed = new AbortController();
+  return {
+    bounds: (): Promise<LogBounds> =>
+      retry('Cannot read the bounds of the event log', () => topics.bounds(), {
+        log: options.log,
+        signal: closed.signal,
+        isFatal: isFault,
+      }),
+    identity: () =>
+      retry('Cannot look up the topics', () => topics.identity(), {
+        log: options.log,
+        signal: closed.signal,
+        isFatal: isFault,
+      }),
+    follow: async (from, follower, signal) => {
+      const following = new Following(options, topics, from, follower, AbortSignal.any([signal, closed.signal]));
+      await following.run(cluster);
+    },
+    close: async () => {
+      closed.abort();
+      await cluster.close();
+    },
+  };
+}
+
+const isFault = (error: unknown) => error instanceof MissingTopicsError || error instanceof PartitionsChangedError;
+
+/** One call of `follow`. */
+class Following {
+  readonly #options: KafkaEventLogOptions;
+  readonly #topics: KafkaLogTopics;
+  readonly #from: Position;
+  readonly #follower: Follower;
+  readonly #signal: AbortSignal;
+  readonly #schemas: SchemaWaits | null;
+  /** Why a partition waits, by `topic/partition`: told to the follower once however many reasons there are. */
+  readonly #reasons = new Map<string, Set<'registry' | 'transaction'>>();
+
+  constructor(
+    options: KafkaEventLogOptions,
+    topics: KafkaLogTopics,
+    from: Position,
+    follower: Follower,
+    signal: AbortSignal,
+  ) {
+    this.#options = options;
+    this.#topics = topics;
+    this.#from = from;
+    this.#follower = follower;
+    this.#signal = signal;
+    const { writers, registry, log } = options;
+    this.#schemas = registry && new SchemaWaits(writers, registry, log, signal);
+  }
+
+  async run(cluster: KafkaCluster): Promise<void> {
+    const { log, checkEveryMs = 10_000, group = null } = this.#options;
+    try {
+      const topics = await this.#findTopics();
+      this.#topics.assertFits(topics, this.#from);
+      const retentionMs = await deleteRetentionMs(
+        this.#options.kafka,
+        topics.map(({ name }) => name),
+        log,
+      );
+      const positions = new GroupPositions(this.#options.kafka, group, log);
+      const reader = new KafkaReader(
+        cluster,
+        topics.flatMap((topic) => this.#startOf(topic)),
+        {
+          onChunk: async (partition, chunk) => {
+            const remainder = await this.#take(partition, chunk);
+            if (!remainder) positions.reached(partition.topic, partition.partition, chunk.nextOffset);
+            return remainder;
+          },
+          leaders: async () => leadersOf(await this.#findTopics()),
+          onHeldBack: (partition, heldBack) => this.#heldBack(partition, heldBack),
+          awayMsMax: (topic) => retentionMs.get(topic)! / 2,
+        },
+        { log, checkEveryMs },
+      );
+      try {
+        await reader.run(this.#signal);
+      } finally {
+        await positions.close();
+      }
+    } catch (error) {
+      if (!this.#signal.aborted) throw error;
+    }
+  }
+
+  #findTopics(): Promise<KafkaTopic[]> {
+    const { log } = this.#options;
+    const what = 'Cannot look up the topics of the event log';
+    return retry(what, () => this.#topics.find(), { log, signal: this.#signal, isFatal: isFault });
+  }
+
+  #startOf({ name, id, leaders }: KafkaTopic) {
+    const from = this.#from[this.#topics.shortName(name)];
+    return leaders.map((_, partition) => ({ topic: name, topicId: id, partition, offset: from[partition]! }));
+  }
+
+  /** Hands the decoded records over, up to the first one whose schema is not known yet. */
+  async #take(from: ReaderPartition, chunk: Chunk): Promise<Remainder | null> {
+    const topic = this.#topics.shortName(from.topic);
+    const records: AnyLogRecord[] = [];
+    for (let i = 0; i < chunk.records.length; i++) {
+      const decoded = this.#decode(topic, from.partition, chunk.records[i]!);
+      if (typeof decoded === 'number') {
+        const rest = chunk.records.slice(i);
+        await this.#deliver(topic, from.partition, records, rest[0]!.offset);
+        return { records: rest, until: this.#untilSchemaIsKnown(topic, from.partition, decoded) };
+      }
+      records.push(decoded);
+    }
+    await this.#deliver(topic, from.partition, records, chunk.nextOffset);
+    return null;
+  }
+
+  async #deliver(topic: TopicName, partition: number, records: AnyLogRecord[], nextOffset: number): Promise<void> {
+    await this.#follower.onBatch({ topic, partition, records, nextOffset });
+  }
+
+  /** A number is the id of a schema to look up first. */
+  #decode(topic: TopicName, partition: number, record: FetchedRecord): AnyLogRecord | number {
+    const decoded = kafkaLogRecord(topic, partition, record, this.#options.writers);
+    if (typeof decoded !== 'number' || this.#schemas) return decoded;
+    return undecodable(topic, partition, record, 'unknown schema id');
+  }
+
+  async #untilSchemaIsKnown(topic: TopicName, partition: number, id: number): Promise<void> {
+    await this.#schemas!.wait(id, () => this.#setWaiting(topic, partition, 'registry', true));
+    this.#setWaiting(topic, partition, 'registry', false);
+  }
+
+  #heldBack({ topic, partition, offset }: ReaderPartition, heldBack: boolean): void {
+    const what = `an open transaction at ${topic}/${partition}@${offset}`;
+    if (heldBack) this.#options.log.warn(`Cannot read on: ${what} hides what follows until its producer ends it`);
+    else this.#options.log.info(`Reading on: ${topic}/${partition} is no longer held back by an open transaction`);
+    this.#setWaiting(this.#topics.shortName(topic), partition, 'transaction', heldBack);
+  }
+
+  #setWaiting(topic: TopicName, partition: number, reason: 'registry' | 'transaction', waiting: boolean): void {
+    const key = `${topic}/${partition}`;
+    const reasons = this.#reasons.get(key) ?? new Set();
+    const before = reasons.size > 0;
+    if (waiting) reasons.add(reason);
+    else reasons.delete(reason);
+    this.#reasons.set(key, reasons);
+    if (before !== reasons.size > 0) this.#follower.onWaiting?.(topic, partition, reasons.size > 0);
+  }
+}
+
+const leadersOf = (topics: readonly KafkaTopic[]): Map<string, number> =>
+  new Map(topics.flatMap(({ name, leaders }) => leaders.map((leader, partition) => [`${name}/${partition}`, leader])));

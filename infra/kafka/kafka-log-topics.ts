@@ -1,0 +1,85 @@
+import {
+  type LogBounds,
+  MissingTopicsError,
+  PartitionsChangedError,
+  type Position,
+} from '../../projector/ports/event-log.ts';
+import { type TopicName, topicNames } from '../../schemas/events/records.ts';
+import type { KafkaCluster, KafkaTopic } from './kafka-cluster.ts';
+
+const newTopicsAdvice =
+  'Keys now live in two places and their order is gone: create topics under a new KAFKA_TOPIC_PREFIX, publish every entity there again, then point the service and its upstream at them';
+
+/** The eight topics in Kafka. Remembers them as they were first seen, so that what was a different log is noticed. */
+export class KafkaLogTopics {
+  readonly prefix: string;
+  readonly #cluster: KafkaCluster;
+  #first: ReadonlyMap<string, KafkaTopic> | null = null;
+
+  constructor(cluster: KafkaCluster, prefix: string) {
+    this.#cluster = cluster;
+    this.prefix = prefix;
+  }
+
+  /** Our name of a Kafka topic. */
+  shortName(topic: string): TopicName {
+    return topic.slice(this.prefix.length) as TopicName;
+  }
+
+  /** As they are now. Throws MissingTopicsError, PartitionsChangedError, and whatever Kafka says. */
+  async find(): Promise<KafkaTopic[]> {
+    // `rejected` is not read, but without it the first bad record would stop everything.
+    const rejected = `${this.prefix}rejected`;
+    const names = [...topicNames.map((name) => this.prefix + name), rejected];
+    const topics = await this.#cluster.topics(names);
+    const there = new Map(topics.map((topic) => [topic.name, topic]));
+    const missing = names.filter((name) => !there.has(name));
+    if (this.#first) {
+      for (const topic of topics) if (topic.name !== rejected) assertSame(this.#first.get(topic.name)!, topic);
+      // They were there: a broker that starts knows its topics only after a moment.
+      if (missing.length > 0) throw new Error(`Kafka does not know ${missing.join(', ')} just now`);
+    } else if (missing.length > 0) {
+      throw new MissingTopicsError(
+        `Cannot read the event log: Kafka has no ${missing.join(', ')}; make them with: npx ride-calendar topics`,
+      );
+    }
+    this.#first ??= there;
+    return topics.filter(({ name }) => name !== rejected);
+  }
+
+  /** Bounds of every partition, sampled now. */
+  async bounds(): Promise<LogBounds> {
+    const bounds = await this.#cluster.bounds(await this.find());
+    return Object.fromEntries(topicNames.map((name) => [name, bounds.get(this.prefix + name)!])) as LogBounds;
+  }
+
+  /** The topics' own ids, in the order of our names: a topic made again has another. */
+  async identity(): Promise<string> {
+    const ids = new Map((await this.find()).map(({ name, id }) => [name, id]));
+    return topicNames.map((name) => ids.get(this.prefix + name)).join(' ');
+  }
+
+  /** Throws PartitionsChangedError where a position has not as many partitions as the topic. */
+  assertFits(topics: readonly KafkaTopic[], position: Position): void {
+    for (const { name, leaders } of topics) {
+      const expected = position[this.shortName(name)].length;
+      if (leaders.length !== expected) throw partitionsChanged(name, expected, leaders.length);
+    }
+  }
+}
+
+function assertSame(first: KafkaTopic, now: KafkaTopic): void {
+  if (now.leaders.length !== first.leaders.length) {
+    throw partitionsChanged(now.name, first.leaders.length, now.leaders.length);
+  }
+  if (now.id !== first.id) {
+    throw new PartitionsChangedError(
+      `Cannot go on reading ${now.name}: it was deleted and made again; start again, to fold the new one from its start`,
+    );
+  }
+}
+
+const partitionsChanged = (name: string, before: number, after: number) =>
+  new PartitionsChangedError(
+    `Cannot go on reading ${name}: it had ${before} partitions and has ${after}. ${newTopicsAdvice}`,
+  );

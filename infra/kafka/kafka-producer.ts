@@ -1,0 +1,98 @@
+import kafkajs, { type Message, type Producer } from 'kafkajs';
+import { MissingTopicsError } from '../../projector/ports/event-log.ts';
+import type { KafkaConnection } from './kafka-client.ts';
+import { KafkaCluster } from './kafka-cluster.ts';
+import { kafkaJs } from './kafka-js.ts';
+import { describe, type KafkaLog, retry } from './kafka-retry.ts';
+
+const recordsMax = 5_000;
+/** kafkajs puts a send's records of one partition into one batch, and brokers take batches of 1 MiB by default. */
+const bytesMax = 900_000;
+/** Of a record's own fields in a batch. */
+const recordOverheadBytes = 32;
+
+/**
+ * Sends records durably (acks from all replicas) and in order, each once even when an acknowledgement is lost
+ * (idempotent). Waits for brokers that are away.
+ */
+export class KafkaProducer {
+  readonly #producer: Producer;
+  readonly #cluster: KafkaCluster;
+  readonly #log: KafkaLog;
+  readonly #closed = new AbortController();
+  readonly #known = new Set<string>();
+  #connected: Promise<void> | null = null;
+
+  constructor(kafka: KafkaConnection, log: KafkaLog) {
+    this.#cluster = new KafkaCluster(kafka);
+    this.#log = log;
+    this.#producer = kafkaJs(kafka, log).producer({
+      idempotent: true,
+      // Order: with several requests on their way one may overtake another that is tried again.
+      maxInFlightRequests: 1,
+      // The same as the Java client's: murmur2 of the key.
+      createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
+      allowAutoTopicCreation: false,
+    });
+  }
+
+  /** Throws what no waiting mends: MissingTopicsError, or for example a record that is too large. */
+  async send(topic: string, messages: readonly Message[], compression: 'none' | 'zstd' = 'zstd'): Promise<void> {
+    await this.#assertExists(topic);
+    this.#connected ??= this.#producer.connect();
+    await this.#connected;
+    const type = compression === 'zstd' ? kafkajs.CompressionTypes.ZSTD : kafkajs.CompressionTypes.None;
+    for (const batch of batches(messages)) {
+      try {
+        await this.#producer.send({ topic, messages: batch, acks: -1, compression: type });
+      } catch (cause) {
+        throw new Error(`Cannot publish ${batch.length} records to ${topic}: ${describe(cause)}${fixOf(cause)}`, {
+          cause,
+        });
+      }
+    }
+  }
+
+  /** Asked once: kafkajs would wait for a topic for ever. */
+  async #assertExists(topic: string): Promise<void> {
+    if (this.#known.has(topic)) return;
+    const find = () => this.#cluster.topics([topic]);
+    const found = await retry(`Cannot publish to ${topic}`, find, { log: this.#log, signal: this.#closed.signal });
+    if (found.length === 0) {
+      throw new MissingTopicsError(`Cannot publish to ${topic}: no such topic; make it with: npx ride-calendar topics`);
+    }
+    this.#known.add(topic);
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort();
+    await Promise.all([this.#producer.disconnect(), this.#cluster.close()]);
+  }
+}
+
+const fixOf = (cause: unknown): string =>
+  (cause as { type?: string }).type === 'INVALID_TIMESTAMP'
+    ? "; raise the topic's message.timestamp.after.max.ms, or delete the empty topic and make it with: npx ride-calendar topics"
+    : '';
+
+/** In order, each of at most `recordsMax` records and `bytesMax` bytes; a larger record travels alone. */
+function* batches(messages: readonly Message[]): Generator<Message[]> {
+  let batch: Message[] = [];
+  let bytes = 0;
+  for (const message of messages) {
+    const size = bytesOf(message);
+    if (batch.length > 0 && (batch.length >= recordsMax || bytes + size > bytesMax)) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(message);
+    bytes += size;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+function bytesOf({ key, value, headers }: Message): number {
+  const headerBytes = Object.entries(headers ?? {}).map(([name, content]) => name.length + (content?.length ?? 0));
+  return recordOverheadBytes + (key?.length ?? 0) + (value?.length ?? 0) + headerBytes.reduce((a, b) => a + b, 0);
+}

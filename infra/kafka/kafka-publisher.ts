@@ -1,0 +1,23 @@
+import type { LogPublisher } from '../../projector/ports/log-publisher.ts';
+import type { KafkaConnection } from './kafka-client.ts';
+import { KafkaProducer } from './kafka-producer.ts';
+import { kafkaRejectSink } from './kafka-reject-sink.ts';
+import type { KafkaLog } from './kafka-retry.ts';
+
+/** Publishes to the topics in Kafka, which must exist. Give some thousand records at a time. */
+export function kafkaPublisher(options: { kafka: KafkaConnection; topicPrefix: string; log: KafkaLog }): LogPublisher {
+  const { kafka, topicPrefix, log } = options;
+  const producer = new KafkaProducer(kafka, log);
+  const rejects = kafkaRejectSink(options);
+  return {
+    publish: (topic, records) =>
+      producer.send(
+        topicPrefix + topic,
+        records.map(({ timestampMs, ...record }) => ({ ...record, timestamp: String(timestampMs) })),
+      ),
+    publishRejected: (list) => rejects.publish([...list]),
+    close: async () => {
+      await Promise.all([producer.close(), rejects.close()]);
+    },
+  };
+}

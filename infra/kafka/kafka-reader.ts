@@ -1,0 +1,258 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LogTruncatedError } from '../../projector/ports/event-log.ts';
+import { Wake } from '../wake.ts';
+import { type FetchedPartition, type KafkaCluster, kafkaErrors } from './kafka-cluster.ts';
+import type { FetchedRecord } from './kafka-record-batches.ts';
+import { Backoff, type KafkaLog } from './kafka-retry.ts';
+
+/** Where a partition stands: what is fetched and not yet handled is queued in `chunks`. */
+export interface ReaderPartition {
+  readonly topic: string;
+  readonly topicId: string;
+  readonly partition: number;
+  /** The offset to fetch next. */
+  offset: number;
+  /** Node id of the leader; -1 while there is none. */
+  leader: number;
+  chunks: Chunk[];
+  /** Its handler waits for something: nothing is fetched or handled. */
+  waiting: boolean;
+  /** When it was last known to have been read to its end, in milliseconds since the epoch. */
+  caughtUpMs: number;
+  /** Since when an open transaction holds it back, or null. */
+  heldBackSinceMs: number | null;
+  /** Whether that was reported. */
+  heldBack: boolean;
+}
+
+export interface Chunk {
+  records: FetchedRecord[];
+  nextOffset: number;
+}
+
+/** What remains of a chunk, to be handled again once `until` resolves. */
+export interface Remainder {
+  records: FetchedRecord[];
+  until: Promise<void>;
+}
+
+export interface ReaderHandler {
+  /** One chunk at a time, over all partitions. Of one partition in order, without gaps. */
+  onChunk(partition: ReaderPartition, chunk: Chunk): Promise<Remainder | null>;
+  /** Leaders as they are now, by `topic/partition`. Called at start, after faults and regularly; may throw to end it all. */
+  leaders(): Promise<ReadonlyMap<string, number>>;
+  /** An open transaction hides what follows it, for a while already; or no longer does. */
+  onHeldBack?(partition: ReaderPartition, heldBack: boolean): void;
+  /** Longest time, in milliseconds, that a partition may go unread before records of it can be missed. */
+  awayMsMax?(topic: string): number;
+}
+
+const fetchWaitMs = 500;
+/** Chunks queued per partition: one being handled, one fetched meanwhile. */
+const chunksMax = 2;
+const heldBackDelayMs = 2_000;
+
+/**
+ * Reads partitions from Kafka for ever, without a consumer group: no session to time out, no rejoin, no position but
+ * ours. One fetch at a time per broker, each while what came before is handled.
+ */
+export class KafkaReader {
+  readonly #cluster: KafkaCluster;
+  readonly #handler: ReaderHandler;
+  readonly #log: KafkaLog;
+  readonly #checkEveryMs: number;
+  readonly #wake = new Wake();
+  readonly #fetching = new Map<number, Promise<void>>();
+  readonly #stop = new AbortController();
+  #partitions: ReaderPartition[];
+  #finding: Promise<void> | null = null;
+  #fault: { error: unknown } | null = null;
+
+  constructor(
+    cluster: KafkaCluster,
+    partitions: readonly { topic: string; topicId: string; partition: number; offset: number }[],
+    handler: ReaderHandler,
+    { log, checkEveryMs }: { log: KafkaLog; checkEveryMs: number },
+  ) {
+    this.#cluster = cluster;
+    this.#handler = handler;
+    this.#log = log;
+    this.#checkEveryMs = checkEveryMs;
+    const started = { leader: -1, waiting: false, caughtUpMs: Date.now(), heldBackSinceMs: null, heldBack: false };
+    this.#partitions = partitions.map((partition) => ({ ...partition, ...started, chunks: [] }));
+  }
+
+  /** Resolves once `signal` aborts and the chunk in hand is handled. Rejects with the first fault. */
+  async run(signal: AbortSignal): Promise<void> {
+    const aborted = () => this.#stop.abort();
+    if (signal.aborted) return;
+    signal.addEventListener('abort', aborted, { once: true });
+    this.#stop.signal.addEventListener('abort', () => this.#wake.notify(), { once: true });
+    await Promise.all([this.#guard(this.#watchLeaders()), this.#guard(this.#handleChunks())]);
+    await Promise.all(this.#fetching.values());
+    signal.removeEventListener('abort', aborted);
+    if (this.#fault) throw this.#fault.error;
+  }
+
+  /** The first fault of any part ends all of them. */
+  async #guard(part: Promise<void>): Promise<void> {
+    try {
+      await part;
+    } catch (error) {
+      if (!this.#stop.signal.aborted) this.#fault ??= { error };
+      this.#stop.abort();
+    }
+  }
+
+  async #watchLeaders(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      await this.#findLeaders();
+      await this.#wake.sleep(this.#checkEveryMs, this.#stop.signal);
+    }
+  }
+
+  /** However many ask at once, Kafka is asked once. */
+  #findLeaders(): Promise<void> {
+    this.#finding ??= this.#findLeadersNow().finally(() => {
+      this.#finding = null;
+    });
+    return this.#finding;
+  }
+
+  async #findLeadersNow(): Promise<void> {
+    const leaders = await this.#handler.leaders();
+    for (const partition of this.#partitions) {
+      partition.leader = leaders.get(`${partition.topic}/${partition.partition}`) ?? -1;
+    }
+    for (const node of new Set(this.#partitions.map(({ leader }) => leader))) {
+      if (node >= 0 && !this.#fetching.has(node) && !this.#stop.signal.aborted) this.#startFetching(node);
+    }
+    this.#wake.notify();
+  }
+
+  #startFetching(node: number): void {
+    const fetching = this.#guard(this.#fetchFrom(node)).finally(() => this.#fetching.delete(node));
+    this.#fetching.set(node, fetching);
+  }
+
+  async #fetchFrom(node: number): Promise<void> {
+    const { signal } = this.#stop;
+    const backoff = new Backoff('Cannot read from Kafka', this.#log, signal);
+    while (!signal.aborted) {
+      const led = this.#partitions.filter(({ leader }) => leader === node);
+      if (led.length === 0) return;
+      const asked = led.filter(({ waiting }) => !waiting);
+      if (asked.length === 0 || asked.some(({ chunks }) => chunks.length >= chunksMax)) {
+        await this.#wake.wait();
+        continue;
+      }
+      try {
+        const fetched = await abortable(this.#cluster.fetch(node, asked, fetchWaitMs), signal);
+        const faulty = this.#takeFetched(asked, fetched);
+        if (faulty)
+          throw new Error(`${faulty.topic}/${faulty.partition} answers with Kafka's error code ${faulty.code}`);
+        backoff.succeeded();
+      } catch (error) {
+        if (error instanceof LogTruncatedError) throw error;
+        await backoff.failed(error);
+        await this.#findLeaders();
+      }
+    }
+  }
+
+  /** Queues what was fetched. Returns a partition that could not be read, if there is one. */
+  #takeFetched(
+    asked: readonly ReaderPartition[],
+    fetched: readonly FetchedPartition[],
+  ): { topic: string; partition: number; code: number } | null {
+    let faulty = null;
+    const byId = new Map(asked.map((partition) => [`${partition.topicId}/${partition.partition}`, partition]));
+    const served = new Set<ReaderPartition>();
+    for (const found of fetched) {
+      const partition = byId.get(`${found.topicId}/${found.partition}`)!;
+      // Its leader moved meanwhile, and the new one was faster.
+      if (found.offset !== partition.offset) continue;
+      const { topic } = partition;
+      if (found.errorCode === kafkaErrors.offsetOutOfRange) throw truncated(partition);
+      if (found.errorCode !== 0) faulty = { topic, partition: partition.partition, code: found.errorCode };
+      else if (this.#advance(partition, found)) served.add(partition);
+    }
+    // A response is filled in the order asked: who got records goes to the end of the queue.
+    this.#partitions = [...this.#partitions.filter((one) => !served.has(one)), ...served];
+    if (served.size > 0) this.#wake.notify();
+    return faulty;
+  }
+
+  #advance(partition: ReaderPartition, found: FetchedPartition): boolean {
+    const nowMs = Date.now();
+    const moved = found.nextOffset > partition.offset;
+    if (moved) {
+      const awayMsMax = this.#handler.awayMsMax?.(partition.topic) ?? Number.POSITIVE_INFINITY;
+      if (nowMs - partition.caughtUpMs > awayMsMax) throw awayTooLong(partition, awayMsMax);
+      partition.offset = found.nextOffset;
+      partition.chunks.push({ records: found.records, nextOffset: found.nextOffset });
+    }
+    if (partition.offset >= found.lastStableOffset) partition.caughtUpMs = nowMs;
+    this.#noteHeldBack(partition, found, nowMs);
+    return moved;
+  }
+
+  #noteHeldBack(partition: ReaderPartition, found: FetchedPartition, nowMs: number): void {
+    const heldBack = partition.offset >= found.lastStableOffset && found.lastStableOffset < found.highWatermark;
+    partition.heldBackSinceMs = heldBack ? (partition.heldBackSinceMs ?? nowMs) : null;
+    // Most transactions end within moments: those are not worth a word.
+    const lasting = partition.heldBackSinceMs !== null && nowMs - partition.heldBackSinceMs >= heldBackDelayMs;
+    if (lasting !== partition.heldBack) this.#handler.onHeldBack?.(partition, lasting);
+    partition.heldBack = lasting;
+  }
+
+  async #handleChunks(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      const ready = this.#partitions.filter(({ waiting, chunks }) => !waiting && chunks.length > 0);
+      if (ready.length === 0) await this.#wake.wait();
+      for (const partition of ready) {
+        if (this.#stop.signal.aborted) return;
+        await this.#handle(partition);
+        // Handlers may be all computation: sockets and timers have their turn too.
+        await nextTurn();
+      }
+    }
+  }
+
+  async #handle(partition: ReaderPartition): Promise<void> {
+    const chunk = partition.chunks.shift()!;
+    const remainder = await this.#handler.onChunk(partition, chunk);
+    if (remainder) {
+      partition.chunks.unshift({ records: remainder.records, nextOffset: chunk.nextOffset });
+      partition.waiting = true;
+      void remainder.until.then(() => {
+        partition.waiting = false;
+        this.#wake.notify();
+      });
+    }
+    this.#wake.notify();
+  }
+}
+
+function truncated({ topic, partition, offset }: ReaderPartition): LogTruncatedError {
+  return new LogTruncatedError(
+    `Cannot read ${topic}/${partition}@${offset}: Kafka no longer has this offset (records were deleted, or a broker lost them); start again, to fold the log from its start`,
+  );
+}
+
+function awayTooLong({ topic, partition, offset }: ReaderPartition, awayMsMax: number): LogTruncatedError {
+  const hours = Math.round(awayMsMax / 360_000) / 10;
+  return new LogTruncatedError(
+    `Cannot go on at ${topic}/${partition}@${offset}: it went unread for more than ${hours} hours, half of delete.retention.ms, so tombstones may be gone; start again, to fold the log from its start`,
+  );
+}
+
+/** Gives up waiting, not the request itself: its connection is closed with the cluster. */
+function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}

@@ -1,0 +1,45 @@
+import type { Reject, RejectSink } from '../../projector/ports/event-log.ts';
+import { RejectPlaces } from '../reject-places.ts';
+import type { KafkaConnection } from './kafka-client.ts';
+import { KafkaCluster } from './kafka-cluster.ts';
+import { KafkaProducer } from './kafka-producer.ts';
+import { headersOf, RejectedTopic } from './kafka-rejected-topic.ts';
+import type { KafkaLog } from './kafka-retry.ts';
+
+/**
+ * Sets bad records aside in `<prefix>rejected`, with the headers of `rejectedHeaders`, acknowledged by all replicas.
+ * What the topic holds already is read first, and again before each publishing: a restart, or a projector that took
+ * over, publishes nothing twice. It remembers 16 bytes a record.
+ */
+export function kafkaRejectSink(options: { kafka: KafkaConnection; topicPrefix: string; log: KafkaLog }): RejectSink {
+  const { kafka, topicPrefix, log } = options;
+  const cluster = new KafkaCluster(kafka);
+  const rejected = new RejectedTopic(cluster, topicPrefix, log);
+  const published = new RejectPlaces();
+  const closed = new AbortController();
+  let producer: KafkaProducer | null = null;
+  let queue: Promise<void> = Promise.resolve();
+
+  const publishNow = async (rejects: readonly Reject[]) => {
+    await rejected.readOn((reject) => published.add(reject), closed.signal);
+    const fresh = published.unknown(rejects);
+    if (fresh.length === 0) return;
+    producer ??= new KafkaProducer(kafka, log);
+    await producer.send(
+      rejected.name,
+      fresh.map((reject) => ({ key: reject.raw.key, value: reject.raw.value, headers: headersOf(reject) })),
+    );
+  };
+  return {
+    publish: (rejects) => {
+      const mine = queue.then(() => publishNow(rejects));
+      queue = mine.catch(() => undefined);
+      return mine;
+    },
+    close: async () => {
+      closed.abort();
+      await queue;
+      await Promise.all([producer?.close(), cluster.close()]);
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import { MissingTopicsError, type Reject } from '../../projector/ports/event-log.ts';
+import type { TopicName } from '../../schemas/events/records.ts';
+import type { KafkaCluster, KafkaTopic } from './kafka-cluster.ts';
+import { KafkaReader } from './kafka-reader.ts';
+import type { FetchedRecord } from './kafka-record-batches.ts';
+import { type KafkaLog, retry } from './kafka-retry.ts';
+
+/**
+ * A record of `rejected` is the bad record as it came (key, value, headers) with these headers beside its own, as
+ * text: where it stood (topic without the prefix, partition, offset), its timestamp in milliseconds since the epoch,
+ * and why it was set aside.
+ */
+export const rejectedHeaders = {
+  topic: 'ride-calendar.topic',
+  partition: 'ride-calendar.partition',
+  offset: 'ride-calendar.offset',
+  timestamp: 'ride-calendar.timestamp',
+  reason: 'ride-calendar.reason',
+} as const;
+
+const ownHeaders = new Set<string>(Object.values(rejectedHeaders));
+
+/** A bad record's headers in `rejected`. */
+export function headersOf({ topic, partition, offset, timestampMs, reason, raw }: Reject): Record<string, Buffer> {
+  return {
+    ...raw.headers,
+    [rejectedHeaders.topic]: Buffer.from(topic),
+    [rejectedHeaders.partition]: Buffer.from(String(partition)),
+    [rejectedHeaders.offset]: Buffer.from(String(offset)),
+    [rejectedHeaders.timestamp]: Buffer.from(String(timestampMs)),
+    [rejectedHeaders.reason]: Buffer.from(reason),
+  };
+}
+
+/** The bad record that a record of `rejected` holds; null where somebody else wrote it. */
+export function rejectOf({ key, value, headers }: FetchedRecord): Reject | null {
+  const named = headers.map(([name, content]) => [String(name ?? ''), content ?? Buffer.alloc(0)] as const);
+  const all = new Map(named);
+  const text = (name: string) => all.get(name)?.toString();
+  const [topic, reason] = [text(rejectedHeaders.topic), text(rejectedHeaders.reason)];
+  const numbers = [rejectedHeaders.partition, rejectedHeaders.offset, rejectedHeaders.timestamp].map((name) =>
+    Number(text(name) ?? Number.NaN),
+  );
+  if (topic === undefined || reason === undefined || !numbers.every(Number.isSafeInteger)) return null;
+  const [partition, offset, timestampMs] = numbers as [number, number, number];
+  const own = Object.fromEntries(named.filter(([name]) => !ownHeaders.has(name)).map(([n, c]) => [n, Buffer.from(c)]));
+  const raw = { key: key && Buffer.from(key), value: value && Buffer.from(value), headers: own };
+  return { topic: topic as TopicName, partition, offset, timestampMs, reason, raw };
+}
+
+/** Reads `rejected` from where it last stopped to its end as it is now. */
+export class RejectedTopic {
+  readonly name: string;
+  readonly #cluster: KafkaCluster;
+  readonly #log: KafkaLog;
+  #position: number[] = [];
+
+  constructor(cluster: KafkaCluster, topicPrefix: string, log: KafkaLog) {
+    this.name = `${topicPrefix}rejected`;
+    this.#cluster = cluster;
+    this.#log = log;
+  }
+
+  /** Throws MissingTopicsError where the topic is absent, and the signal's reason. */
+  async readOn(onReject: (reject: Reject) => void, signal: AbortSignal): Promise<void> {
+    const find = async () => {
+      const [topic] = await this.#cluster.topics([this.name]);
+      if (!topic)
+        throw new MissingTopicsError(`Cannot read ${this.name}: no such topic; make it with: npx ride-calendar topics`);
+      return { topic, bounds: (await this.#cluster.bounds([topic])).get(this.name)! };
+    };
+    const isFatal = (error: unknown) => error instanceof MissingTopicsError;
+    const { topic, bounds } = await retry(`Cannot read ${this.name}`, find, { log: this.#log, signal, isFatal });
+    const from = bounds.map(({ low }, partition) => Math.max(low, this.#position[partition] ?? 0));
+    const done = new AbortController();
+    const behind = () => bounds.some(({ end }, partition) => from[partition]! < end);
+    if (!behind()) return;
+    const reader = new KafkaReader(
+      this.#cluster,
+      from.map((offset, partition) => ({ topic: topic.name, topicId: topic.id, partition, offset })),
+      {
+        onChunk: async ({ partition }, { records, nextOffset }) => {
+          for (const record of records) {
+            const reject = rejectOf(record);
+            if (reject) onReject(reject);
+          }
+          from[partition] = nextOffset;
+          if (!behind()) done.abort();
+          return null;
+        },
+        leaders: async () =>
+          leadersOf((await retry(`Cannot read ${this.name}`, find, { log: this.#log, signal, isFatal })).topic),
+      },
+      { log: this.#log, checkEveryMs: 10_000 },
+    );
+    await reader.run(AbortSignal.any([signal, done.signal]));
+    signal.throwIfAborted();
+    this.#position = from;
+  }
+}
+
+const leadersOf = ({ name, leaders }: KafkaTopic) => new Map(leaders.map((leader, i) => [`${name}/${i}`, leader]));

@@ -1,0 +1,218 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Admin } from 'kafkajs';
+import { type TopicName, topicNames } from '../../schemas/events/records.ts';
+import type { KafkaConnection } from './kafka-client.ts';
+import { KafkaCluster } from './kafka-cluster.ts';
+import { kafkaJs } from './kafka-js.ts';
+import { describe, type KafkaLog, retry } from './kafka-retry.ts';
+import { topicSettings } from './kafka-topic-settings.ts';
+
+const longMax = String(2n ** 63n - 1n);
+const dayMs = 86_400_000;
+const weekMs = 7 * dayMs;
+const rejectedBytesMin = 4 << 20;
+/** Room in a rejected record for the headers that say where it came from. */
+const rejectedHeaderBytes = 64 << 10;
+
+const defaultPartitions: Record<TopicName, number> = {
+  metros: 1,
+  districts: 1,
+  'developer-keys': 1,
+  riders: 4,
+  rides: 4,
+  nights: 4,
+  attendance: 8,
+  relations: 8,
+};
+
+/** One setting of a topic: what it must be, and how a value is judged. */
+interface WantedSetting {
+  name: string;
+  value: string;
+  /** `least`: a larger number (or -1, no limit) is as good; `most`: a smaller one. */
+  rule: 'equal' | 'least' | 'most';
+  /** Topics work without it, and some brokers don't know it. */
+  optional?: boolean;
+}
+
+export interface TopicPlan {
+  topic: string;
+  partitions: number;
+  settings: WantedSetting[];
+}
+
+export interface TopicDifference {
+  /** `partitions` or the name of a setting. */
+  setting: string;
+  value: string;
+  wanted: string;
+  /** False for what works all the same: another number of partitions, which must not be changed any more. */
+  harmful: boolean;
+}
+
+export interface TopicReport {
+  topic: string;
+  /** What was found, or done. */
+  state: 'created' | 'missing' | 'as planned' | 'different';
+  partitions: number;
+  differences: TopicDifference[];
+}
+
+export interface TopicsOptions {
+  kafka: KafkaConnection;
+  topicPrefix: string;
+  log: KafkaLog;
+  /** Of riders, rides, nights, attendance and relations alike. Default 4, 4, 4, 8 and 8. */
+  partitions?: number;
+  /** Default: the broker's. */
+  replicationFactor?: number;
+  /** In days, 7 or more: after this time a superseded record may be compacted away though its segment is not full. */
+  compactionLagDaysMax?: number;
+  /** Default true. False: only says what is there. */
+  create?: boolean;
+}
+
+const compacted: WantedSetting[] = [
+  { name: 'cleanup.policy', value: 'compact', rule: 'equal' },
+  // A key's last good record, and a tombstone, stay for a week: time to mend what a bad record broke.
+  { name: 'min.compaction.lag.ms', value: String(weekMs), rule: 'least' },
+  { name: 'delete.retention.ms', value: String(weekMs), rule: 'least' },
+  // `replay --as-of` and archives go by the writer's times.
+  { name: 'message.timestamp.type', value: 'CreateTime', rule: 'equal' },
+  // A segment ends by size alone: Kafka goes by the records' own times, and those of a loaded history are long past.
+  { name: 'segment.ms', value: longMax, rule: 'least', optional: true },
+  { name: 'segment.bytes', value: String(64 << 20), rule: 'equal', optional: true },
+  // Kafka 4 refuses records of more than an hour ahead: an archive's own times are loaded as they are.
+  { name: 'message.timestamp.after.max.ms', value: longMax, rule: 'least', optional: true },
+];
+
+export interface PlanOptions {
+  partitions?: number | undefined;
+  compactionLagDaysMax?: number | undefined;
+  /** The largest record that `rejected` must take. */
+  rejectedBytesMax?: number;
+}
+
+/** The nine topics with what they need. */
+export function topicsPlan(topicPrefix: string, options: PlanOptions = {}): TopicPlan[] {
+  const { partitions, compactionLagDaysMax: days, rejectedBytesMax = rejectedBytesMin } = options;
+  const settings = [...compacted];
+  if (days !== undefined) settings.push({ name: 'max.compaction.lag.ms', value: String(days * dayMs), rule: 'most' });
+  const facts = topicNames.map((name) => ({
+    topic: topicPrefix + name,
+    partitions: defaultPartitions[name] === 1 ? 1 : (partitions ?? defaultPartitions[name]),
+    settings,
+  }));
+  const rejected: WantedSetting[] = [
+    { name: 'cleanup.policy', value: 'delete', rule: 'equal' },
+    { name: 'retention.ms', value: '-1', rule: 'equal' },
+    { name: 'retention.bytes', value: '-1', rule: 'equal' },
+    { name: 'max.message.bytes', value: String(rejectedBytesMax), rule: 'least' },
+  ];
+  return [...facts, { topic: `${topicPrefix}rejected`, partitions: 1, settings: rejected }];
+}
+
+/**
+ * Creates the topics that are missing, and says of every one how it differs from the plan; never changes one that is
+ * there. Throws where Kafka does not answer or refuses.
+ */
+export async function ensureTopics(options: TopicsOptions): Promise<TopicReport[]> {
+  const { kafka, topicPrefix, partitions, compactionLagDaysMax, create = true, log } = options;
+  const cluster = new KafkaCluster(kafka);
+  const admin = kafkaJs(kafka, log).admin();
+  const signal = new AbortController().signal;
+  try {
+    const names = topicsPlan(topicPrefix).map(({ topic }) => topic);
+    const found = await retry('Cannot look up the topics', () => cluster.topics(names), { log, signal });
+    const there = new Map(found.map((topic) => [topic.name, topic]));
+    await admin.connect();
+    const settings = await topicSettings(admin, [...there.keys()]);
+    const rejectedBytes = rejectedBytesMax(settings);
+    const plans = topicsPlan(topicPrefix, { partitions, compactionLagDaysMax, rejectedBytesMax: rejectedBytes });
+    const missing = plans.filter(({ topic }) => !there.has(topic));
+    if (create && missing.length > 0) {
+      await createTopics(admin, missing, options.replicationFactor ?? -1, true);
+      await untilTopicsExist(
+        cluster,
+        missing.map(({ topic }) => topic),
+      );
+    }
+    return plans.map((plan) => {
+      const topic = there.get(plan.topic);
+      if (topic) return report(plan, topic.leaders.length, settings.get(plan.topic)!);
+      const state = create ? 'created' : 'missing';
+      return { topic: plan.topic, state, partitions: plan.partitions, differences: [] };
+    });
+  } finally {
+    await Promise.all([admin.disconnect(), cluster.close()]);
+  }
+}
+
+async function createTopics(
+  admin: Admin,
+  plans: readonly TopicPlan[],
+  replicationFactor: number,
+  withOptional: boolean,
+): Promise<void> {
+  const topics = plans.map(({ topic, partitions, settings }) => ({
+    topic,
+    numPartitions: partitions,
+    replicationFactor,
+    configEntries: settings
+      .filter(({ optional }) => withOptional || !optional)
+      .map(({ name, value }) => ({ name, value })),
+  }));
+  try {
+    await admin.createTopics({ topics, waitForLeaders: false });
+  } catch (cause) {
+    if (withOptional && refusesSettings(cause)) return createTopics(admin, plans, replicationFactor, false);
+    const names = plans.map(({ topic }) => topic).join(', ');
+    throw new Error(`Cannot create the topics ${names}: ${describe(cause)}`, { cause });
+  }
+}
+
+const refusesSettings = (error: unknown): boolean =>
+  [error, ...((error as { errors?: unknown[] }).errors ?? [])].some(
+    (one) => (one as { type?: string }).type === 'INVALID_CONFIG',
+  );
+
+/** A broker knows new topics, and their leaders, only after a moment. Throws when that takes more than 30 s. */
+export async function untilTopicsExist(cluster: KafkaCluster, names: readonly string[]): Promise<void> {
+  const deadlineMs = Date.now() + 30_000;
+  for (;;) {
+    const topics = await cluster.topics(names).catch(() => []);
+    if (topics.length === names.length && topics.every(({ leaders }) => !leaders.includes(-1))) return;
+    if (Date.now() > deadlineMs)
+      throw new Error(`Cannot create ${names.join(', ')}: Kafka does not know them after 30 s`);
+    await sleep(50);
+  }
+}
+
+/** A record is set aside as it came, with more headers: `rejected` takes larger ones than any other topic. */
+function rejectedBytesMax(settings: ReadonlyMap<string, ReadonlyMap<string, string>>): number {
+  const largest = [...settings]
+    .filter(([topic]) => !topic.endsWith('rejected'))
+    .map(([, values]) => Number(values.get('max.message.bytes') ?? 0));
+  return Math.max(rejectedBytesMin, ...largest.map((bytes) => bytes + rejectedHeaderBytes));
+}
+
+function report(plan: TopicPlan, partitions: number, values: ReadonlyMap<string, string>): TopicReport {
+  const differences: TopicDifference[] = [];
+  if (partitions !== plan.partitions) {
+    const [value, wanted] = [String(partitions), String(plan.partitions)];
+    differences.push({ setting: 'partitions', value, wanted, harmful: false });
+  }
+  for (const { name, value: wanted, rule, optional = false } of plan.settings) {
+    const value = values.get(name) ?? '';
+    if (optional && value === '') continue;
+    if (value === wanted || isEnough(rule, value, wanted)) continue;
+    differences.push({ setting: name, value, wanted, harmful: !optional });
+  }
+  const state = differences.length === 0 ? 'as planned' : 'different';
+  return { topic: plan.topic, state, partitions, differences };
+}
+
+function isEnough(rule: WantedSetting['rule'], value: string, wanted: string): boolean {
+  if (rule === 'most') return Number(value) <= Number(wanted);
+  return rule === 'least' && (Number(value) >= Number(wanted) || value === '-1');
+}

@@ -1,0 +1,239 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Cluster, Redis } from 'ioredis';
+import {
+  type Marks,
+  type OwnedEntry,
+  type PutOptions,
+  type StateEntry,
+  type StatePayload,
+  type StateStore,
+  StateStoreAwayError,
+} from '../../api/oauth/state-store.ts';
+import {
+  countScript,
+  extendScript,
+  markScript,
+  putScript,
+  removeGrantScript,
+  takeScript,
+} from './auth-state-scripts.ts';
+import { redisClusterClient } from './redis-cluster-client.ts';
+import { redisRefusal } from './redis-refusal.ts';
+
+export interface RedisAuthStateOptions {
+  /** AUTH_REDIS_URL. */
+  url: string;
+  cluster?: boolean;
+  /** Before every key, such as `ride-calendar:`. */
+  keyPrefix?: string;
+  /** Longest wait for one command, a reconnection included. */
+  commandTimeoutMs?: number;
+  /** Hears of lost connections: once per loss. */
+  onError?: (error: Error) => void;
+}
+
+/** The scripts, as methods of the client. */
+interface Scripts {
+  authPut(...args: (string | number)[]): Promise<unknown>;
+  authTake(...args: (string | number)[]): Promise<string[]>;
+  authMark(...args: (string | number)[]): Promise<number>;
+  authExtend(...args: (string | number)[]): Promise<unknown>;
+  authRemoveGrant(...args: (string | number)[]): Promise<unknown>;
+  authCount(...args: (string | number)[]): Promise<number>;
+}
+type Client = (Redis | Cluster) & Scripts;
+
+/**
+ * Sign-in's state in Redis. An entry is a hash: `p` its payload as JSON, `g` and `a` its grant and account, and `m:…`
+ * its marks. All keys have one hash tag, so that scripts may touch several of them in a cluster too.
+ * Throws StateStoreAwayError where Redis can't be reached in time.
+ */
+export function redisAuthState(options: RedisAuthStateOptions): StateStore {
+  const { commandTimeoutMs = 3000 } = options;
+  const redis = connect(options, commandTimeoutMs);
+  const prefix = `${options.keyPrefix ?? 'ride-calendar:'}{auth}:`;
+  const entryKey = (kind: string, id: string): string => `${prefix}e:${kind}:${id}`;
+  const grantKey = (grant: string): string => `${prefix}g:${grant}`;
+  const accountKey = (account: string): string => `${prefix}a:${account}`;
+  const accountsKey = `${prefix}accounts`;
+  const erasedKey = `${prefix}erased`;
+
+  const connection = watchConnection(redis, options.onError);
+  const ask = async <T>(command: () => Promise<T>): Promise<T> => {
+    // Long lost: nobody waits once more for what others have waited for in vain.
+    if (connection.lostForMs() > commandTimeoutMs) throw awayError();
+    // A cluster's client keeps what it can't send, for ever.
+    const gaveUp = new AbortController();
+    const late = sleep(commandTimeoutMs, undefined, { signal: gaveUp.signal, ref: false }).then(() => {
+      throw new Error('no answer in time');
+    });
+    late.catch(() => undefined);
+    try {
+      return await Promise.race([command(), late]);
+    } catch (cause) {
+      throw awayError(cause);
+    } finally {
+      gaveUp.abort();
+    }
+  };
+
+  return {
+    put: (kind: string, id: string, payload: StatePayload, { lifeSeconds, grant, account }: PutOptions) =>
+      ask(async () => {
+        const keys = [entryKey(kind, id), grantKey(grant ?? ''), accountKey(account ?? ''), accountsKey];
+        await redis.authPut(
+          ...keys,
+          JSON.stringify(payload),
+          Math.round(lifeSeconds * 1000),
+          grant ?? '',
+          account ?? '',
+          `${kind}:${id}`,
+        );
+      }),
+    find: (kind, id) => ask(async () => entryOf(await redis.hgetall(entryKey(kind, id)))),
+    take: (kind, id) => ask(async () => entryOf(fieldsOf(await redis.authTake(entryKey(kind, id))))),
+    mark: (kind: string, id: string, marks: Marks, expected: Marks) =>
+      ask(async () => {
+        const pairs = (of: Marks): string[] =>
+          Object.entries(of).flatMap(([name, value]) => [`m:${name}`, value === null ? '-' : `=${value}`]);
+        const set = pairs(marks);
+        return (await redis.authMark(entryKey(kind, id), set.length, ...set, ...pairs(expected))) === 1;
+      }),
+    extend: (kind, id, lifeSeconds) =>
+      ask(async () => {
+        await redis.authExtend(entryKey(kind, id), Math.round(lifeSeconds * 1000));
+      }),
+    remove: (kind, id) =>
+      ask(async () => {
+        await redis.del(entryKey(kind, id));
+      }),
+    removeGrant: (grant) =>
+      ask(async () => {
+        await redis.authRemoveGrant(grantKey(grant), `${prefix}e:`);
+      }),
+    async ofAccount(account) {
+      const found: OwnedEntry[] = [];
+      for (const member of await ask(() => redis.zrangebyscore(accountKey(account), Date.now(), '+inf'))) {
+        const [kind, id] = splitMember(member);
+        const fields = await ask(() => redis.hgetall(entryKey(kind, id)));
+        const entry = entryOf(fields);
+        // The index may still name what has since been put for nobody, or removed.
+        if (entry && fields.a === account) found.push({ kind, id, ...entry });
+      }
+      return found;
+    },
+    async *accounts() {
+      let cursor = '0';
+      do {
+        const [next, pairs] = await ask(() => redis.zscan(accountsKey, cursor, 'COUNT', 100));
+        for (let i = 0; i < pairs.length; i += 2) if (Number(pairs[i + 1]) > Date.now()) yield pairs[i]!;
+        cursor = next;
+      } while (cursor !== '0');
+    },
+    count: (name, windowSeconds, add) =>
+      ask(async () => {
+        const window = Math.floor(Date.now() / 1000 / windowSeconds);
+        return await redis.authCount(`${prefix}c:${name}:${window}`, add, windowSeconds);
+      }),
+    noteErasures: (erasures, lifeSeconds) =>
+      ask(async () => {
+        const members = [...erasures].flatMap(([rider, goneMs]) => [String(goneMs), rider]);
+        if (members.length === 0) return;
+        const lifeMs = Math.round(lifeSeconds * 1000);
+        await redis
+          .multi()
+          .zadd(erasedKey, 'GT', ...members)
+          .zremrangebyscore(erasedKey, '-inf', String(Date.now() - lifeMs))
+          .pexpire(erasedKey, lifeMs)
+          .exec();
+      }),
+    erasures: () =>
+      ask(async () => {
+        const flat = await redis.zrange(erasedKey, '0', '-1', 'WITHSCORES');
+        const found = new Map<string, number>();
+        for (let i = 0; i < flat.length; i += 2) found.set(flat[i]!, Number(flat[i + 1]));
+        return found;
+      }),
+    risk: () => ask(async () => await riskOf(redis)),
+    async close() {
+      redis.disconnect();
+    },
+  };
+}
+
+function connect({ url, cluster = false }: RedisAuthStateOptions, commandTimeoutMs: number): Client {
+  const common = {
+    commandTimeout: commandTimeoutMs,
+    // Commands wait out a restart of Redis, for as long as their own time-out lets them.
+    maxRetriesPerRequest: null,
+    connectionName: 'ride-calendar-sign-in',
+  };
+  const retry = (times: number): number => Math.min(50 * times, 1000);
+  const client = cluster
+    ? redisClusterClient(url, { redisOptions: common, clusterRetryStrategy: retry })
+    : new Redis(url, { ...common, retryStrategy: retry });
+  client.defineCommand('authPut', { numberOfKeys: 4, lua: putScript });
+  client.defineCommand('authTake', { numberOfKeys: 1, lua: takeScript });
+  client.defineCommand('authMark', { numberOfKeys: 1, lua: markScript });
+  client.defineCommand('authExtend', { numberOfKeys: 1, lua: extendScript });
+  client.defineCommand('authRemoveGrant', { numberOfKeys: 1, lua: removeGrantScript });
+  client.defineCommand('authCount', { numberOfKeys: 1, lua: countScript });
+  return client as Client;
+}
+
+const awayError = (cause?: unknown): StateStoreAwayError =>
+  new StateStoreAwayError('Cannot reach the Redis of sign-in (AUTH_REDIS_URL)', { cause });
+
+/** Says how long a connection has been lost, and tells of each loss once. */
+function watchConnection(redis: Client, onError?: (error: Error) => void): { lostForMs(): number } {
+  let lostAt: number | undefined;
+  let told = false;
+  redis.on('close', () => {
+    lostAt ??= performance.now();
+  });
+  redis.on('ready', () => {
+    lostAt = undefined;
+    told = false;
+  });
+  redis.on('error', (error: Error) => {
+    const refusal = redisRefusal(error, 'AUTH_REDIS_URL (or, without it, of REDIS_URL)');
+    if (!told) onError?.(refusal ? new Error(`it ${refusal}`, { cause: error }) : error);
+    told = true;
+  });
+  return { lostForMs: () => (lostAt === undefined ? 0 : performance.now() - lostAt) };
+}
+
+function entryOf(fields: Record<string, string>): StateEntry | null {
+  if (fields.p === undefined) return null;
+  const marks: Record<string, string> = {};
+  for (const [name, value] of Object.entries(fields)) if (name.startsWith('m:')) marks[name.slice(2)] = value;
+  return { payload: JSON.parse(fields.p) as StatePayload, marks };
+}
+
+function fieldsOf(flat: string[]): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (let i = 0; i < flat.length; i += 2) fields[flat[i]!] = flat[i + 1]!;
+  return fields;
+}
+
+function splitMember(member: string): [kind: string, id: string] {
+  const colon = member.indexOf(':');
+  return [member.slice(0, colon), member.slice(colon + 1)];
+}
+
+async function riskOf(redis: Client): Promise<string | null> {
+  const info = await redis.info('persistence');
+  const memory = await redis.info('memory');
+  const policy = /maxmemory_policy:(\S+)/.exec(memory)?.[1] ?? 'noeviction';
+  if (policy !== 'noeviction')
+    return `the Redis of sign-in evicts keys when full (maxmemory-policy ${policy}): riders would be signed out at random; set noeviction`;
+  if (/aof_enabled:1/.test(info)) return null;
+  // Managed servers often refuse CONFIG; then nothing can be said of snapshots.
+  const save = await redis.config('GET', 'save').catch(() => null);
+  const points = Array.isArray(save) ? String(save[1] ?? '') : null;
+  if (points === '')
+    return 'the Redis of sign-in has no persistence: its restart signs every rider out and disconnects every app; set appendonly yes';
+  if (points !== null)
+    return 'the Redis of sign-in keeps snapshots only: a crash loses sign-ins since the last one; set appendonly yes';
+  return null;
+}

@@ -1,0 +1,40 @@
+import { parseKey, publicKinds, type ViewKind } from '../../schemas/views/view-keys.ts';
+
+const publicKindSet = new Set<string>(publicKinds);
+/** Every view lives under its generation; there is one for now. */
+export const generation = 'g1';
+
+/**
+ * How view keys are spelled in Redis: `<prefix>pub:{v17}:g1:day:portland/2015-06-13`. The hash tag keeps a tag's keys in
+ * one slot of a Redis Cluster. `pub:` holds what API processes hear the changes of; `me:` the riders' own layer.
+ */
+export function redisKeys(prefix: string) {
+  return {
+    /** Prefix of every key of ours. */
+    prefix,
+    /** Prefix of what API processes hear the changes of. */
+    publicPrefix: `${prefix}pub:`,
+    toRedis(key: string): string {
+      const bar = key.indexOf('|');
+      const kind = key.slice(bar + 1, key.indexOf(':', bar)) as ViewKind;
+      return `${prefix}${publicKindSet.has(kind) ? 'pub' : 'me'}:{v${key.slice(0, bar)}}:${generation}:${key.slice(bar + 1)}`;
+    },
+    /** The view key of a Redis key; null for one that is no view of this generation. */
+    fromRedis(redisKey: string): string | null {
+      const match = viewPattern.exec(redisKey.slice(prefix.length));
+      return match && redisKey.startsWith(prefix) && match[2] === generation ? `${match[1]}|${match[3]}` : null;
+    },
+    fence: (tag: number): string => `${prefix}pub:{v${tag}}:fence`,
+    /** The tag whose fence a Redis key is, or -1. */
+    fenceTag(redisKey: string): number {
+      const match = redisKey.startsWith(prefix) ? fencePattern.exec(redisKey.slice(prefix.length)) : null;
+      return match ? Number(match[1]) : -1;
+    },
+    isHash: (key: string): boolean => parseKey(key).kind === 'reader',
+  };
+}
+
+const viewPattern = /^(?:pub|me):\{v(\d+)\}:(g\d+):(.*)$/s;
+const fencePattern = /^pub:\{v(\d+)\}:fence$/;
+
+export type RedisKeys = ReturnType<typeof redisKeys>;

@@ -1,0 +1,21 @@
+import { certificateFault } from '../net/certificate-fault.ts';
+import { errorsBehind } from '../net/errors-behind.ts';
+
+/**
+ * Why no waiting helps with a Redis, and what to do, in words that go on from "it "; null where waiting may help.
+ * `setting` is where its URL is given.
+ */
+export function redisRefusal(error: unknown, setting: string): string | null {
+  // ioredis keeps what a cluster's node said under a name of its own.
+  const { lastNodeError } = (error ?? {}) as { lastNodeError?: unknown };
+  for (const one of [...errorsBehind(error), ...errorsBehind(lastNodeError)]) {
+    const { message } = one;
+    if (/^(WRONGPASS|NOAUTH|NOPERM)/.test(message))
+      return `refuses the user and password of ${setting}, or what that user wants to do (${message})`;
+    if (message.startsWith('MOVED')) return 'is a Redis Cluster; set REDIS_CLUSTER=true';
+    if (message.includes('cluster support disabled')) return 'is no Redis Cluster; leave REDIS_CLUSTER out';
+    const certificate = certificateFault(one, 'the server', setting);
+    if (certificate) return `can't be trusted: ${certificate}`;
+  }
+  return null;
+}

@@ -1,0 +1,103 @@
+import { Cluster, Redis } from 'ioredis';
+import { type ChangeListener, StoreAwayError, type ViewReader } from '../../api/ports/view-reader.ts';
+import { allTags, completeKey, parseKey } from '../../schemas/views/view-keys.ts';
+import { redisClusterClient } from './redis-cluster-client.ts';
+import { redisKeys } from './redis-keys.ts';
+import { redisRefusal } from './redis-refusal.ts';
+import { trackChanges } from './redis-tracking.ts';
+import { RedisTrust } from './redis-trust.ts';
+import type { RedisSettings } from './redis-view-writer.ts';
+
+const commandTimeoutMs = 2_000;
+// A connection that owes a reply for longer may be half open: it is given up, and a new one made.
+const socketTimeoutMs = 3_000;
+
+/** Views in Redis, or in a Redis Cluster, read through ioredis: what is asked for in one tick shares a round trip. */
+export function redisViewReader(settings: RedisSettings): ViewReader {
+  const keys = redisKeys(settings.keyPrefix);
+  const client = settings.cluster ? clusterClient(settings.url) : singleClient(settings.url);
+  // A lost connection shows as a fault of each command; the event says more of the reason.
+  let fault: unknown = null;
+  client.on('error', (error) => {
+    fault = error;
+  });
+  client.on('ready', () => {
+    fault = null;
+  });
+  const trust = new RedisTrust(client, keys);
+  let stopTracking = (): void => {};
+
+  const away = (cause: unknown): never => {
+    throw new StoreAwayError(`Cannot read views: ${(cause as Error).message}`, { cause });
+  };
+  const needTrust = (tags: Iterable<number>): void => {
+    if (!trust.covers(tags)) throw new StoreAwayError('Cannot read views: Redis has come back and may have lost some');
+  };
+  const get = async (names: readonly string[]): Promise<(Buffer | null)[]> => {
+    const distinct = [...new Set(names)];
+    const byTag = Map.groupBy(distinct, (name) => parseKey(name).tag);
+    needTrust(byTag.keys());
+    const found = new Map<string, Buffer | null>();
+    // One command, or in a cluster one a tag: what is absent, and the word that its tag is complete, are of the same moment.
+    const groups = client instanceof Cluster ? [...byTag.values()] : [distinct];
+    const reads = groups.map(async (group) => {
+      const values = await client.mgetBuffer(group.map((name) => keys.toRedis(name)));
+      for (const [i, name] of group.entries()) found.set(name, values[i]!);
+    });
+    await Promise.all(reads).catch(away);
+    needTrust(byTag.keys());
+    return names.map((name) => found.get(name)!);
+  };
+
+  return {
+    get,
+    async fields(key, fields) {
+      needTrust([parseKey(key).tag]);
+      return client.hmgetBuffer(keys.toRedis(key), ...fields).catch(away);
+    },
+    watch(listener: ChangeListener) {
+      stopTracking = trackChanges(client, keys, listener);
+    },
+    async ready() {
+      try {
+        const complete = await get(allTags.map(completeKey));
+        return complete.every(Boolean) ? { ready: true } : { ready: false, reason: 'the views are not complete yet' };
+      } catch {
+        const refusal = redisRefusal(fault, 'REDIS_URL');
+        const reason = refusal ? `Redis ${refusal}` : 'Redis cannot be reached, or has just come back';
+        return { ready: false, reason };
+      }
+    },
+    async close() {
+      trust.close();
+      stopTracking();
+      client.disconnect();
+    },
+  };
+}
+
+const retryStrategy = (times: number): number => Math.min(50 * 2 ** Math.min(times, 5), 1_000);
+
+function singleClient(url: string): Redis {
+  return new Redis(url, {
+    enableAutoPipelining: true,
+    // A read that can't be answered now gets 503 at once, rather than wait in a queue.
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: commandTimeoutMs,
+    socketTimeout: socketTimeoutMs,
+    connectTimeout: 5_000,
+    keepAlive: 1_000,
+    retryStrategy,
+  });
+}
+
+function clusterClient(url: string): Cluster {
+  return redisClusterClient(url, {
+    enableAutoPipelining: true,
+    enableOfflineQueue: false,
+    clusterRetryStrategy: retryStrategy,
+    slotsRefreshTimeout: 2_000,
+    redisOptions: { maxRetriesPerRequest: 0, commandTimeout: commandTimeoutMs, socketTimeout: socketTimeoutMs },
+  });
+}

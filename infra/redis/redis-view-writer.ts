@@ -1,0 +1,253 @@
+import { createHash } from 'node:crypto';
+import { createClient, createCluster, RESP_TYPES } from 'redis';
+import type { CommitResult, StoredView, ViewWriter } from '../../projector/ports/view-writer.ts';
+import { completeKey, digestLength, parseKey, positionKey, type ViewWrite } from '../../schemas/views/view-keys.ts';
+import { type RedisKeys, redisKeys } from './redis-keys.ts';
+import { redisRefusal } from './redis-refusal.ts';
+import { commitScript, raiseScript, refenceScript } from './redis-scripts.ts';
+
+const commandTimeoutMs = 10_000;
+const scanCount = 1_000;
+
+export interface RedisSettings {
+  /** `redis://…` or `rediss://…`; of a cluster, any one of its nodes. */
+  url: string;
+  cluster: boolean;
+  /** Put before every key. */
+  keyPrefix: string;
+}
+
+type Arg = string | Buffer;
+/** The few commands used, on one server or on each master of a cluster. */
+interface Connection {
+  /** A command whose first key says where it goes; bulk replies as Buffers. */
+  command(key: string, args: Arg[]): Promise<unknown>;
+  /** The same command on every master. */
+  onMasters(args: Arg[]): Promise<unknown[]>;
+  masters(): Promise<((args: Arg[]) => Promise<unknown>)[]>;
+  close(): Promise<void>;
+}
+
+/** A store whose settings would lose views silently: not worth trying again. */
+export class UnfitStoreError extends Error {
+  override name = 'UnfitStoreError';
+  readonly retry = false;
+}
+
+/** Views in Redis, or in a Redis Cluster, written through node-redis: a batch is one script call on one tag. */
+export async function redisViewWriter(settings: RedisSettings): Promise<ViewWriter> {
+  const connection = settings.cluster ? await clusterConnection(settings.url) : await singleConnection(settings.url);
+  const keys = redisKeys(settings.keyPrefix);
+  const script = scriptCaller(connection);
+  let epoch = 0;
+  const sequences = new Map<number, number>();
+
+  const judge = (tag: number, reply: unknown, sequence: number): CommitResult => {
+    if (reply === 1) {
+      sequences.set(tag, sequence);
+      return { committed: true };
+    }
+    return { committed: false, reason: epochOf(String(reply)) > epoch ? 'fenced' : 'lost' };
+  };
+
+  return {
+    async lead(tags) {
+      await checkFitness(connection);
+      const fences = await Promise.all(
+        tags.map(async (tag) =>
+          epochOf(String((await connection.command(keys.fence(tag), ['GET', keys.fence(tag)])) ?? '')),
+        ),
+      );
+      const [seconds, micros] = ((await connection.command(keys.fence(0), ['TIME'])) as Buffer[]).map(Number);
+      epoch = Math.max(seconds! * 1000 + Math.floor(micros! / 1000), ...fences.map((fence) => fence + 1));
+      for (const tag of tags) {
+        const reply = await script(raiseScript, [keys.fence(tag)], [String(epoch)]);
+        // Our own raise, repeated after a lost reply, finds its own epoch.
+        if (reply !== 1 && epochOf(String(reply)) > epoch) throw new Error('another projector is taking over');
+        sequences.set(tag, 0);
+      }
+    },
+    async refence(tag) {
+      const sequence = (sequences.get(tag) ?? 0) + 1;
+      const names = [keys.fence(tag), keys.toRedis(completeKey(tag))];
+      return judge(tag, await script(refenceScript, names, [String(epoch), String(sequence)]), sequence);
+    },
+    async commit(tag, writes) {
+      const sequence = sequences.get(tag) ?? 0;
+      const args: Arg[] = [`${epoch}:${sequence}`, `${epoch}:${sequence + 1}`];
+      for (const write of writes) args.push(...operation(write));
+      const names = [keys.fence(tag), ...writes.map((write) => keys.toRedis(write.key))];
+      return judge(tag, await script(commitScript, names, args), sequence + 1);
+    },
+    async position() {
+      const name = keys.toRedis(positionKey);
+      const value = (await connection.command(name, ['GET', name])) as Buffer | null;
+      return value?.toString() ?? null;
+    },
+    list: (tags) => list(connection, keys, new Set(tags)),
+    close: () => connection.close(),
+  };
+}
+
+const epochOf = (fence: string): number => Number(/^\d+/.exec(fence)?.[0] ?? 0);
+
+function operation({ field, value }: ViewWrite): Arg[] {
+  if (field !== undefined) return value ? ['h', field, value] : ['r', field];
+  return value ? ['s', value] : ['d'];
+}
+
+/** EVALSHA, and EVAL where the server does not know the script yet (or any more). */
+function scriptCaller(connection: Connection) {
+  return async (source: string, names: string[], args: Arg[]): Promise<unknown> => {
+    const sha = createHash('sha1').update(source).digest('hex');
+    const tail = [String(names.length), ...names, ...args];
+    try {
+      return await connection.command(names[0]!, ['EVALSHA', sha, ...tail]);
+    } catch (cause) {
+      if (!(cause as Error).message.startsWith('NOSCRIPT')) throw cause;
+      return connection.command(names[0]!, ['EVAL', source, ...tail]);
+    }
+  };
+}
+
+/** Any policy but noeviction hollows the views silently. */
+async function checkFitness(connection: Connection): Promise<void> {
+  for (const info of await connection.onMasters(['INFO', 'memory'])) {
+    const policy = /maxmemory_policy:(\S+)/.exec(String(info))?.[1];
+    if (policy !== undefined && policy !== 'noeviction') {
+      throw new UnfitStoreError(
+        `Cannot keep views in this Redis: maxmemory-policy is ${policy}, want noeviction (CONFIG SET maxmemory-policy noeviction)`,
+      );
+    }
+  }
+}
+
+async function* list(connection: Connection, keys: RedisKeys, tags: ReadonlySet<number>): AsyncIterable<StoredView> {
+  const only = tags.size === 1 ? `{v${[...tags][0]}}*` : '*';
+  for (const master of await connection.masters()) {
+    let cursor = '0';
+    do {
+      const pattern = `${keys.prefix.replace(/[[\]*?\\]/g, '\\$&')}*${only}`;
+      const [next, names] = (await master(['SCAN', cursor, 'MATCH', pattern, 'COUNT', String(scanCount)])) as [
+        Buffer,
+        Buffer[],
+      ];
+      cursor = next.toString();
+      const wanted = names
+        .map((name) => ({ name: name.toString(), key: keys.fromRedis(name.toString()) }))
+        .filter(
+          (found): found is { name: string; key: string } => found.key !== null && tags.has(parseKey(found.key).tag),
+        );
+      // All sent in one go: they share a round trip.
+      yield* await Promise.all(wanted.map(({ name, key }) => stored(connection, keys, name, key)));
+    } while (cursor !== '0');
+  }
+}
+
+async function stored(connection: Connection, keys: RedisKeys, name: string, key: string): Promise<StoredView> {
+  if (!keys.isHash(key)) {
+    const digest = (await connection.command(name, ['GETRANGE', name, '0', String(digestLength - 1)])) as Buffer;
+    return { key, digest: digest.toString('latin1') };
+  }
+  const flat = (await connection.command(name, ['HGETALL', name])) as Buffer[];
+  const fields = new Map<string, Buffer>();
+  for (let i = 0; i < flat.length; i += 2) fields.set(flat[i]!.toString(), flat[i + 1]!);
+  return { key, fields };
+}
+
+const typeMapping = { [RESP_TYPES.BLOB_STRING]: Buffer } as const;
+// A new one for each client: it writes into what it is given.
+const socketOptions = () => ({
+  reconnectStrategy: (retries: number) => Math.min(50 * 2 ** Math.min(retries, 6), 2_000),
+  connectTimeout: 5_000,
+  // Ends a connection that has gone silent, so that a half-open one is noticed.
+  socketTimeout: commandTimeoutMs,
+});
+const pingInterval = 3_000;
+
+function unlessMisfit(cause: unknown): unknown {
+  const refusal = redisRefusal(cause, 'REDIS_URL');
+  return refusal ? new UnfitStoreError(`Cannot keep views in this Redis: it ${refusal}`, { cause }) : cause;
+}
+
+async function singleConnection(url: string): Promise<Connection> {
+  const client = createClient({ url, RESP: 2, socket: socketOptions(), pingInterval, disableOfflineQueue: true });
+  let fault: unknown = new Error('not connected yet');
+  client.on('error', (error) => {
+    fault = error;
+  });
+  const connecting = client.connect().catch(() => {});
+  const typed = client.withTypeMapping(typeMapping);
+  const send = async (args: Arg[]): Promise<unknown> => {
+    if (!client.isReady) {
+      const cause = unlessMisfit(fault);
+      if (cause instanceof UnfitStoreError) throw cause;
+      const { message, code } = fault as NodeJS.ErrnoException;
+      const hint =
+        code === 'ECONNRESET' && url.startsWith('redis:') ? '; if it wants TLS, write rediss:// in REDIS_URL' : '';
+      throw new Error(`Redis cannot be reached: ${message}${hint}`, { cause });
+    }
+    return typed.sendCommand(args).catch((error: unknown) => {
+      throw unlessMisfit(error);
+    });
+  };
+  await Promise.race([connecting, new Promise((resolve) => setTimeout(resolve, 1_000).unref())]);
+  return {
+    command: (_key, args) => send(args),
+    onMasters: async (args) => [await send(args)],
+    masters: async () => [send],
+    close: async () => client.destroy(),
+  };
+}
+
+async function clusterConnection(url: string): Promise<Connection> {
+  const { username, password, protocol } = new URL(url);
+  // Of the nodes that it finds by itself; the first one's are in its URL.
+  const socket = { ...socketOptions(), ...(protocol === 'rediss:' && { tls: true as const }) };
+  const auth = {
+    ...(username && { username: decodeURIComponent(username) }),
+    ...(password && { password: decodeURIComponent(password) }),
+  };
+  const cluster = createCluster({
+    rootNodes: [{ url }],
+    defaults: { ...auth, socket, pingInterval },
+    RESP: 2,
+  });
+  let fault: unknown = null;
+  cluster.on('error', (error) => {
+    fault = error;
+  });
+  let connected: Promise<unknown> | null = null;
+  // Unlike a single client, a cluster that failed to connect does not try again by itself.
+  const ready = async (): Promise<void> => {
+    if (cluster.isOpen && connected) await connected;
+    else {
+      connected = cluster.connect();
+      await connected.catch((cause: Error) => {
+        connected = null;
+        throw fault === null
+          ? cause
+          : unlessMisfit(new Error(`${cause.message}: ${(fault as Error).message}`, { cause: fault }));
+      });
+    }
+  };
+  const typed = cluster.withTypeMapping(typeMapping);
+  const masters = async (): Promise<((args: Arg[]) => Promise<unknown>)[]> => {
+    await ready();
+    return cluster.masters.map((node) => async (args: Arg[]) => {
+      const client = await cluster.nodeClient(node);
+      return client.withTypeMapping(typeMapping).sendCommand(args);
+    });
+  };
+  return {
+    async command(key, args) {
+      await ready();
+      return typed.sendCommand(key, false, args);
+    },
+    onMasters: async (args) => Promise.all((await masters()).map((send) => send(args))),
+    masters,
+    close: async () => {
+      if (cluster.isOpen) cluster.destroy();
+    },
+  };
+}

@@ -1,0 +1,144 @@
+import type { Attendance, District, Metro, Night, Relation, Ride } from '../../schemas/events/records.ts';
+import { dayText } from '../../schemas/views/days.ts';
+import { EdgeLists } from './edge-lists.ts';
+import { Interner } from './interner.ts';
+
+/** What is known of one ride id, whether or not its record is there. */
+export interface RideFact {
+  id: string;
+  record: Ride | null;
+  /** Interned nights by day: every date that a night record or somebody's answer named. */
+  nights: Map<number, number>;
+}
+
+export interface RiderFact {
+  handle: string;
+  name: string | null;
+}
+
+/** Bits of a relation. */
+export const follows = 1;
+export const close = 2;
+export const flagged = 4;
+export const blocked = 8;
+
+/** Bits of an attendance: a response (one of the two low bits, or none), and saved. */
+export const going = 1;
+export const confirmed = 2;
+export const saved = 4;
+
+export const relationBits = (relation: Pick<Relation, 'follows' | 'close' | 'flagged' | 'blocked'>): number =>
+  (relation.follows ? follows : 0) +
+  (relation.close ? close : 0) +
+  (relation.flagged ? flagged : 0) +
+  (relation.blocked ? blocked : 0);
+
+export const answerBits = (response: Attendance['response'], isSaved: boolean): number =>
+  (response === 'GOING' ? going : response === 'CONFIRMED' ? confirmed : 0) + (isSaved ? saved : 0);
+
+/** Lists of nights in order of day. */
+class NightLists extends EdgeLists {
+  readonly #days: readonly number[];
+
+  constructor(days: readonly number[]) {
+    super();
+    this.#days = days;
+  }
+
+  protected override compare(a: number, b: number): number {
+    return this.#days[a]! - this.#days[b]! || a - b;
+  }
+}
+
+/**
+ * The latest good record per key. Riders, rides and nights are interned: whatever refers to something absent is kept
+ * under its number, and appears when the other arrives.
+ */
+export class Facts {
+  readonly metros = new Map<string, Metro>();
+  readonly districts = new Map<string, District>();
+
+  readonly riderIds = new Interner();
+  /** By rider number; null or undefined while there is no record. */
+  readonly riders: (RiderFact | null | undefined)[] = [];
+
+  readonly rideIds = new Interner();
+  readonly rides: RideFact[] = [];
+
+  // By night number.
+  readonly nightRide: number[] = [];
+  readonly nightDay: number[] = [];
+  readonly nightRecords: (Night | null)[] = [];
+  /** Riders that exist and answered GOING or CONFIRMED. */
+  readonly nightGoing: number[] = [];
+
+  /** Nights' keys, `<ride>/<YYYY-MM-DD>`; their numbers are the nights'. */
+  readonly nightKeys = new Interner();
+
+  /** By rider number, nights in order of day: bits going, confirmed, saved. */
+  readonly attendance = new NightLists(this.nightDay);
+  /** By rider number, the others they follow, marked close, flagged or blocked. */
+  readonly relations = new EdgeLists();
+  /** By rider number, who follows them, marked them close or flagged them: those bits of the relation. */
+  readonly readers = new EdgeLists();
+
+  /** Rides led, by rider number. */
+  readonly led = new Map<number, Set<number>>();
+  /** Nights of rides in a metro, posted or not, by `<metro>/<day number>`. */
+  readonly nightsOfDay = new Map<string, Set<number>>();
+  /** Rides that name a metro, known or not. */
+  readonly ridesOfMetro = new Map<string, Set<number>>();
+  /** Nights that name a district, known or not. */
+  readonly nightsOfDistrict = new Map<string, Set<number>>();
+
+  /** Hash (hex) of each developer key by its id, and how many ids have a hash. */
+  readonly keyHashes = new Map<string, string>();
+  readonly hashUses = new Map<string, number>();
+
+  rideNumber(id: string): number {
+    return this.#rideOf(this.rideIds.add(id));
+  }
+
+  /** As rideNumber, of an id that lies between two places in bytes. */
+  rideNumberOf(bytes: Buffer, start: number, end: number): number {
+    return this.#rideOf(this.rideIds.addBytes(bytes, start, end));
+  }
+
+  #rideOf(ride: number): number {
+    if (ride === this.rides.length) this.rides.push({ id: this.rideIds.text(ride), record: null, nights: new Map() });
+    return ride;
+  }
+
+  nightNumber(ride: number, day: number): number {
+    const fact = this.rides[ride]!;
+    const night = this.nightKeys.add(`${fact.id}/${dayText(day)}`);
+    if (night < this.nightRide.length) return night;
+    this.nightRide.push(ride);
+    this.nightDay.push(day);
+    this.nightRecords.push(null);
+    this.nightGoing.push(0);
+    fact.nights.set(day, night);
+    return night;
+  }
+
+  riderExists(rider: number): boolean {
+    return this.riders[rider] != null;
+  }
+
+  /** The metro a ride is published in: it is posted, and its metro is known. Else null: it has no page. */
+  postedIn(ride: RideFact): Metro | null {
+    return ride.record?.posted ? (this.metros.get(ride.record.metro) ?? null) : null;
+  }
+}
+
+/** Adds to, or removes from, a set in a map of sets; an empty set goes. */
+export function link<K, V>(map: Map<K, Set<V>>, key: K, value: V): void {
+  const set = map.get(key);
+  if (set) set.add(value);
+  else map.set(key, new Set([value]));
+}
+
+export function unlink<K, V>(map: Map<K, Set<V>>, key: K, value: V): void {
+  const set = map.get(key);
+  if (set?.delete(value) && set.size === 0) map.delete(key);
+}

@@ -1,0 +1,21 @@
+import type { TopicName } from '../../schemas/events/records.ts';
+import type { Reject } from './event-log.ts';
+
+/** A record to publish. Without `partition` its key decides, as Kafka's own producers do it. */
+export interface PublishedRecord {
+  partition?: number;
+  key: Buffer | string | null;
+  value: Buffer | null;
+  /** Milliseconds since the epoch. */
+  timestampMs: number;
+  headers?: Record<string, Buffer>;
+}
+
+/** Where `simulate`, `archive load` and `rejected resubmit` write: Kafka or an archive (infra/). */
+export interface LogPublisher {
+  /** Resolves once every record is durable, in the order given within each partition. */
+  publish(topic: TopicName, records: readonly PublishedRecord[]): Promise<void>;
+  /** Bad records as they came; one already there (same topic, partition, offset) is not published again. */
+  publishRejected(rejects: readonly Reject[]): Promise<void>;
+  close(): Promise<void>;
+}

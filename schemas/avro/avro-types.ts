@@ -1,0 +1,109 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import avro, { type Schema, type Type } from 'avsc';
+import { type TopicName, topicNames } from '../events/records.ts';
+import { exactLongType } from './exact-long-type.ts';
+
+/** Our own Avro schemas (`schemas/events/*.avsc`), and the parsing of others'. */
+const folder = join(import.meta.dirname, '../events');
+
+const complexTypes = new Set(['record', 'error', 'enum', 'array', 'map', 'fixed']);
+const primitiveTypes = new Set(['null', 'boolean', 'int', 'long', 'float', 'double', 'bytes', 'string']);
+
+/** Parses a schema of ours for reading and writing: a union of null and a type is plainly null or the value. */
+export function parseOurs(schema: Schema): Type {
+  // avsc adds a registry to the options it is given: fresh ones each time.
+  const registry: Record<string, Type> = Object.create(null);
+  registry.long = exactLongType;
+  return avro.Type.forSchema(schema, {
+    wrapUnions: false,
+    omitRecordMethods: true,
+    registry,
+    typeHook: (node) => ((node as { type?: unknown }).type === 'long' ? exactLongType : undefined),
+  });
+}
+
+/**
+ * Parses a writer's schema, for its structure alone. `references`: texts of schemas that it names, each after those it
+ * needs itself. Throws where the text is no Avro schema.
+ */
+export function parseWriter(text: string, references: readonly string[] = []): Type {
+  const registry: Record<string, Type> = Object.create(null);
+  for (const reference of references) parseStructure(reference, registry);
+  return parseStructure(text, registry);
+}
+
+function parseStructure(text: string, registry: Record<string, Type>): Type {
+  // Wrapped unions are never ambiguous, whatever they hold.
+  return avro.Type.forSchema(structureOf(JSON.parse(text)) as Schema, { wrapUnions: true, registry });
+}
+
+/**
+ * The schema without what a writer's schema is not read for, since avsc is stricter there than Avro's own parsers:
+ * defaults and sort orders. `{"type": {…}}` and `{"type": "a.Name"}` become what they wrap.
+ */
+function structureOf(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(structureOf);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const node = schema as Record<string, unknown>;
+  const type = node.type;
+  if (typeof type !== 'string') return structureOf(type);
+  if (!complexTypes.has(type)) return primitiveTypes.has(type) ? { type } : type;
+  const copy: Record<string, unknown> = { type };
+  for (const key of ['name', 'namespace', 'symbols', 'size']) if (node[key] !== undefined) copy[key] = node[key];
+  if (node.items !== undefined) copy.items = structureOf(node.items);
+  if (node.values !== undefined) copy.values = structureOf(node.values);
+  if (Array.isArray(node.fields)) {
+    copy.fields = node.fields.map((field: { name: unknown; type: unknown }) => ({
+      name: field.name,
+      type: structureOf(field.type),
+    }));
+  }
+  return copy;
+}
+
+function readSchema(file: string): Schema {
+  return JSON.parse(readFileSync(join(folder, file), 'utf8'));
+}
+
+/** Each topic's record schema, as in the file. */
+export const topicSchemas = Object.fromEntries(
+  topicNames.map((topic) => [topic, readSchema(`${topic}.avsc`)]),
+) as Record<TopicName, Schema>;
+
+export const topicTypes = Object.fromEntries(
+  topicNames.map((topic) => [topic, parseOurs(topicSchemas[topic])]),
+) as Record<TopicName, Type>;
+
+export const rejectedSchema: Schema = readSchema('Rejected.avsc');
+export const rejectedType: Type = parseOurs(rejectedSchema);
+
+/** The archive's record for a topic: `Archived`, whose value is null or the topic's record. */
+export const archivedSchemas = Object.fromEntries(
+  topicNames.map((topic) => [
+    topic,
+    {
+      type: 'record',
+      name: 'Archived',
+      namespace: 'ridecalendar',
+      fields: [
+        { name: 'partition', type: 'int' },
+        { name: 'offset', type: 'long' },
+        { name: 'timestamp', type: { type: 'long', logicalType: 'timestamp-millis' } },
+        { name: 'key', type: 'string' },
+        { name: 'value', type: ['null', topicSchemas[topic]] },
+      ],
+    } as Schema,
+  ]),
+) as Record<TopicName, Schema>;
+
+export const archivedTypes = Object.fromEntries(
+  topicNames.map((topic) => [topic, parseOurs(archivedSchemas[topic])]),
+) as Record<TopicName, Type>;
+
+/** Further `.avsc` files of the folder: earlier versions of ours, known by their fingerprint. See its README. */
+export const furtherSchemaTexts: readonly string[] = readdirSync(folder)
+  .filter((file) => file.endsWith('.avsc') && file !== 'Rejected.avsc')
+  .filter((file) => !(topicNames as readonly string[]).includes(file.slice(0, -'.avsc'.length)))
+  .sort()
+  .map((file) => readFileSync(join(folder, file), 'utf8'));

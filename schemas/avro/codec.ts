@@ -1,0 +1,124 @@
+import { isUtf8 } from 'node:buffer';
+import { type AnyRecord, type TopicName, type TopicRecords, topicNames } from '../events/records.ts';
+import { Cursor } from './avro-cursor.ts';
+import { topicTypes } from './avro-types.ts';
+import { confluentHeaderBytes, fingerprintKey, singleObjectHeader, singleObjectHeaderBytes } from './single-object.ts';
+import { type TopicReader, topicReader } from './topic-reader.ts';
+import { reasonOf, type UndecodableReason } from './undecodable.ts';
+import type { WriterSchemas } from './writer-schemas.ts';
+
+/** Keys and values of the event log (DESIGN §2): both encodings, told apart record by record. */
+
+export type ReadValue =
+  | { value: AnyRecord }
+  /** The record is bad for good. */
+  | { bad: UndecodableReason };
+
+export type DecodedValue =
+  | ReadValue
+  /** The id of a schema that has to be looked up in the registry first (WriterSchemas.addRegistered). */
+  | { needs: number };
+
+export type DecodedKey = { key: string } | { bad: UndecodableReason };
+
+/** Our own header and reader per topic: what nearly every record needs. */
+interface OwnCodec {
+  header: Buffer;
+  low: number;
+  high: number;
+  reader: TopicReader;
+}
+
+const ownCodecs = Object.fromEntries(topicNames.map((topic) => [topic, ownCodec(topic)])) as Record<
+  TopicName,
+  OwnCodec
+>;
+
+function ownCodec(topic: TopicName): OwnCodec {
+  const type = topicTypes[topic];
+  const header = singleObjectHeader(type);
+  const [low, high] = [header.readInt32LE(2), header.readInt32LE(6)];
+  return { header, low, high, reader: topicReader(topic, type, singleObjectHeaderBytes) };
+}
+
+const cursor = new Cursor();
+
+/**
+ * What reads a value, by its header; why nothing does; or the id of a schema that has to be looked up in the registry
+ * first (WriterSchemas.addRegistered).
+ */
+export function readerFor(
+  topic: TopicName,
+  bytes: Buffer,
+  writers: WriterSchemas,
+): TopicReader | UndecodableReason | number {
+  if (bytes.length >= singleObjectHeaderBytes && bytes[0] === 0xc3 && bytes[1] === 0x01) {
+    const own = ownCodecs[topic];
+    return int32At(bytes, 2) === own.low && int32At(bytes, 6) === own.high
+      ? own.reader
+      : writers.byFingerprint(topic, fingerprintKey(bytes));
+  }
+  if (bytes.length >= confluentHeaderBytes && bytes[0] === 0x00) {
+    const id = bytes.readInt32BE(1);
+    // Registries count from 1: no use asking for others.
+    return id < 1 ? 'unknown schema id' : (writers.byId(topic, id) ?? id);
+  }
+  return 'not Avro';
+}
+
+/** Buffer's own checks its arguments first, which takes longer. */
+const int32At = (bytes: Buffer, pos: number): number =>
+  bytes[pos]! | (bytes[pos + 1]! << 8) | (bytes[pos + 2]! << 16) | (bytes[pos + 3]! << 24);
+
+/** Decodes a record's value, which is not null (a tombstone has none to decode). Never throws. */
+export function decodeValue(topic: TopicName, bytes: Buffer, writers: WriterSchemas): DecodedValue {
+  const reader = readerFor(topic, bytes, writers);
+  if (typeof reader === 'number') return { needs: reader };
+  return typeof reader === 'string' ? { bad: reader } : readValue(reader, bytes);
+}
+
+/** Reads a value with the reader of its header. Never throws. */
+export function readValue(reader: TopicReader, bytes: Buffer): ReadValue {
+  try {
+    const value = reader.read(cursor.set(bytes, reader.headerBytes));
+    return cursor.pos === bytes.length ? { value } : { bad: 'trailing bytes' };
+  } catch (error) {
+    return { bad: reasonOf(error) };
+  }
+}
+
+/** Decodes a record's key. */
+export function decodeKey(bytes: Buffer | null | undefined): DecodedKey {
+  if (bytes === null || bytes === undefined) return { bad: 'no key' };
+  const key = bytes.toString('utf8');
+  return key.includes('\uFFFD') && !isUtf8(bytes) ? { bad: 'key is not UTF-8' } : { key };
+}
+
+let scratch = Buffer.allocUnsafe(64 * 1024);
+
+/**
+ * Encodes a topic's record as a single object with our schema. Throws where the value doesn't fit the schema, without
+ * showing any of it.
+ */
+export function encodeValue<Topic extends TopicName>(topic: Topic, value: TopicRecords[Topic]): Buffer {
+  const { header } = ownCodecs[topic];
+  for (;;) {
+    const end = encodeInto(topic, value);
+    if (end >= 0) {
+      header.copy(scratch);
+      return Buffer.from(scratch.subarray(0, end));
+    }
+    scratch = Buffer.allocUnsafe(2 * (scratch.length - end));
+  }
+}
+
+function encodeInto(topic: TopicName, value: AnyRecord): number {
+  try {
+    return topicTypes[topic].encode(value, scratch, singleObjectHeaderBytes);
+  } catch {
+    // avsc's message shows the value.
+    throw new TypeError(
+      `Cannot encode a record of ${topic}: a field's value does not fit schemas/events/${topic}.avsc`,
+    );
+  }
+}

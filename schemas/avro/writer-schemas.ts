@@ -1,0 +1,102 @@
+import type { Type } from 'avsc';
+import { type TopicName, topicNames } from '../events/records.ts';
+import { IncompatibleSchemaError } from './avro-reader.ts';
+import { furtherSchemaTexts, parseWriter, topicTypes } from './avro-types.ts';
+import { confluentHeaderBytes, fingerprintKey, singleObjectHeader, singleObjectHeaderBytes } from './single-object.ts';
+import { type TopicReader, topicReader } from './topic-reader.ts';
+import type { UndecodableReason } from './undecodable.ts';
+
+/** A reader of a topic's records, or why the writer's schema gives none. */
+export type WriterReader = TopicReader | UndecodableReason;
+
+/** What a registry knows of a schema id. */
+export type RegisteredSchema =
+  /** `references`: texts of the schemas that it names, each after those it needs itself. */
+  | { schema: string; references: readonly string[] }
+  /** `untilMs`: when to ask again, in milliseconds since the epoch; never where it is missing. */
+  | { bad: UndecodableReason; untilMs?: number };
+
+/**
+ * The writers' schemas known so far: by fingerprint, ours and those beside them; by registry id, what was looked up.
+ * What each gives for a topic is worked out when a record first needs it.
+ */
+export class WriterSchemas {
+  readonly #byFingerprint = new Map<string, Type>();
+  readonly #byId = new Map<number, Type | UndecodableReason>();
+  /** When to ask again for ids that the registry did not know. */
+  readonly #badUntilMs = new Map<number, number>();
+  readonly #nowMs: () => number;
+  readonly #fingerprintReaders = emptyReaders<string>();
+  readonly #idReaders = emptyReaders<number>();
+
+  constructor(nowMs: () => number = Date.now) {
+    this.#nowMs = nowMs;
+    for (const topic of topicNames) this.#addType(topicTypes[topic]);
+    for (const text of furtherSchemaTexts) this.addKnown(text);
+  }
+
+  /** Makes a schema known by its fingerprint. Throws where the text is no Avro schema. */
+  addKnown(text: string): void {
+    this.#addType(parseWriter(text));
+  }
+
+  #addType(type: Type): void {
+    this.#byFingerprint.set(fingerprintKey(singleObjectHeader(type)), type);
+  }
+
+  /** Keeps what the registry answered for an id. */
+  addRegistered(id: number, registered: RegisteredSchema): void {
+    if ('bad' in registered) {
+      this.#byId.set(id, registered.bad);
+      this.#badUntilMs.set(id, registered.untilMs ?? Number.POSITIVE_INFINITY);
+    } else this.#byId.set(id, parseRegistered(registered));
+  }
+
+  byFingerprint(topic: TopicName, key: string): WriterReader {
+    const known = this.#fingerprintReaders[topic].get(key);
+    if (known !== undefined) return known;
+    const type = this.#byFingerprint.get(key);
+    // Not kept: anybody can send any number of unknown ones.
+    if (type === undefined) return 'unknown fingerprint';
+    const reader = readerOf(type, topic, singleObjectHeaderBytes);
+    this.#fingerprintReaders[topic].set(key, reader);
+    return reader;
+  }
+
+  /** undefined: the id has to be looked up first. */
+  byId(topic: TopicName, id: number): WriterReader | undefined {
+    const known = this.#idReaders[topic].get(id);
+    if (known !== undefined) return known;
+    const type = this.#byId.get(id);
+    if (type === undefined) return undefined;
+    if (typeof type === 'string') {
+      const untilMs = this.#badUntilMs.get(id);
+      return untilMs === undefined || this.#nowMs() < untilMs ? type : undefined;
+    }
+    const reader = readerOf(type, topic, confluentHeaderBytes);
+    this.#idReaders[topic].set(id, reader);
+    return reader;
+  }
+}
+
+function emptyReaders<Key>(): Record<TopicName, Map<Key, WriterReader>> {
+  return Object.fromEntries(topicNames.map((topic) => [topic, new Map()])) as Record<TopicName, Map<Key, WriterReader>>;
+}
+
+function parseRegistered(registered: { schema: string; references: readonly string[] }): Type | UndecodableReason {
+  try {
+    return parseWriter(registered.schema, registered.references);
+  } catch {
+    return 'unusable writer schema';
+  }
+}
+
+function readerOf(writer: Type, topic: TopicName, headerBytes: number): WriterReader {
+  try {
+    return topicReader(topic, writer, headerBytes);
+  } catch (error) {
+    if (error instanceof IncompatibleSchemaError) return 'incompatible writer schema';
+    // A schema nested without end overflows the stack.
+    return 'unusable writer schema';
+  }
+}

@@ -1,0 +1,216 @@
+import * as z from 'zod';
+import {
+  districtSlugPattern,
+  errorWords,
+  meetTimePattern,
+  nightStatuses,
+  reasonsWhy,
+  rideIdPattern,
+} from '../events/patterns.ts';
+
+/**
+ * Every object the API answers with (INTERFACE, Resources and their fields), keys in the interface's order. Strict:
+ * an answer has exactly these fields. The OpenAPI document is made from these and leaves the strictness out, since
+ * the contract grows.
+ */
+
+/** Component names, as INTERFACE's headings spell them, with what each is. */
+export const answerRegistry = z.registry<{ id: string; description: string }>();
+
+const rideId = z.string().regex(rideIdPattern);
+const day = z.iso.date();
+const count = z.int().min(0);
+
+export const meeting = z
+  .strictObject({
+    withheld: z
+      .boolean()
+      .describe('True when the leader marked the meeting point secret: nothing about where it is is then published.'),
+    place_name: z.string().nullable().describe('Name of the meeting place; null when withheld.'),
+    neighbourhood: z
+      .string()
+      .nullable()
+      .describe('Name of the district; when the point is withheld, present only if the leader chose to show it.'),
+    neighbourhood_slug: z
+      .string()
+      .regex(districtSlugPattern)
+      .nullable()
+      .describe(
+        'The district slug that the `where` filter takes; null where the neighbourhood is not shown or is a city ' +
+          'rather than a district. Names can repeat across cities, slugs do not.',
+      ),
+  })
+  .register(answerRegistry, { id: 'Meeting', description: 'Where a night meets, as a signed-out visitor sees it.' });
+
+export const night = z
+  .strictObject({
+    ride: rideId.describe("The ride's public id."),
+    title: z.string().describe("The ride's title."),
+    day: day.describe('The date the night is on, YYYY-MM-DD.'),
+    meet_time: z
+      .string()
+      .regex(meetTimePattern)
+      .nullable()
+      .describe("Local wall-clock time in the metro's zone, HH:MM; null where none is given."),
+    time_zone: z.string().describe("The metro's IANA time zone name."),
+    status: z.enum(nightStatuses).describe('Cancelled nights stay listed.'),
+    cancellation_reason: z.string().nullable().describe("The leader's reason when one was given."),
+    past: z.boolean().describe('Whether the night is past.'),
+    going_count: count.describe('How many riders are going; never who.'),
+    meeting: meeting.describe('Where the night meets.'),
+    url: z.url().describe("The night's web page."),
+  })
+  .register(answerRegistry, { id: 'Night', description: 'One date of one ride, readable by anybody; names no rider.' });
+
+export const calendarDay = z
+  .strictObject({
+    metro: z.string().describe('The metro slug.'),
+    day: day.describe('The date, YYYY-MM-DD.'),
+    nights: z.array(night).describe('The nights of that day.'),
+  })
+  .register(answerRegistry, { id: 'Day', description: "One day of a metro's calendar." });
+
+export const ride = z
+  .strictObject({
+    ride: rideId.describe('Public id.'),
+    title: z.string().describe('Title.'),
+    description: z.string().nullable().describe("The leader's own words, where there are any."),
+    type: z.string().describe('Kind of ride.'),
+    metro: z.string().describe('The metro slug.'),
+    nights: z.array(night).describe("The nights the ride's page lists."),
+    url: z.url().describe("The ride's web page."),
+  })
+  .register(answerRegistry, { id: 'Ride', description: 'One ride and the dates it meets.' });
+
+export const flaggedRider = z
+  .strictObject({
+    handle: z.string().describe("The rider's handle."),
+    name: z.string().nullable().describe('Display name.'),
+  })
+  .register(answerRegistry, {
+    id: 'FlaggedRider',
+    description: 'A rider the reader flagged: display name and handle, nothing else.',
+  });
+
+export const flaggedNight = z
+  .strictObject({
+    ride: rideId.describe("The ride's public id."),
+    day: day.describe('The date the night is on, YYYY-MM-DD.'),
+    riders: z.array(flaggedRider).min(1).describe('The flagged riders who said going or confirmed.'),
+  })
+  .register(answerRegistry, {
+    id: 'FlaggedNight',
+    description:
+      'One night with riders the reader flagged who said going or confirmed. Only ever answered to the rider who ' +
+      'made the flags. A flag shows even when the flagged rider has blocked the reader.',
+  });
+
+export const flaggedNights = z
+  .strictObject({ nights: z.array(flaggedNight).describe('The nights a flagged rider is going to.') })
+  .register(answerRegistry, { id: 'FlaggedNights', description: 'The nights a rider the reader flagged is going to.' });
+
+export const myNight = z
+  .strictObject({
+    night: night.describe('The night.'),
+    why: z.enum(reasonsWhy).describe("Why the night is the rider's."),
+  })
+  .register(answerRegistry, { id: 'MyNight', description: "A night of the rider's own, and why it is theirs." });
+
+export const myNights = z
+  .strictObject({
+    nights: z.array(myNight).describe("The rider's nights, from 30 days ago to 90 days ahead."),
+    flagged: z.array(flaggedNight).describe('The riders the rider flagged on these nights.'),
+  })
+  .register(answerRegistry, { id: 'MyNights', description: "The rider's nights and why each is theirs." });
+
+export const knownName = z
+  .strictObject({
+    handle: z.string().describe("The rider's handle."),
+    name: z.string().nullable().describe('Display name.'),
+    flagged: z.boolean().describe('Whether the reader flagged them.'),
+  })
+  .register(answerRegistry, { id: 'KnownName', description: 'A rider the reader follows, by name.' });
+
+export const known = z
+  .strictObject({
+    ride: rideId.describe("The ride's public id."),
+    day: day.describe('The date the night is on, YYYY-MM-DD.'),
+    known: count.describe('How many of the riders the reader follows are going.'),
+    names: z.array(knownName).max(2).describe('Up to two of them.'),
+  })
+  .register(answerRegistry, {
+    id: 'Known',
+    description: 'The riders the reader follows among those going to one night, with up to two names.',
+  });
+
+export const knownNights = z
+  .strictObject({ nights: z.array(known).describe('The nights somebody the reader follows is going to.') })
+  .register(answerRegistry, {
+    id: 'KnownNights',
+    description: 'The riders the reader follows among the people going, night by night.',
+  });
+
+export const friend = z
+  .strictObject({
+    handle: z.string().describe("The rider's handle."),
+    name: z.string().nullable().describe('Display name.'),
+    close: z.boolean().describe('Whether the reader marked them a close friend.'),
+    following: z.boolean().describe('Whether the reader follows them.'),
+    flagged: z.boolean().describe('Whether the reader flagged them.'),
+  })
+  .register(answerRegistry, {
+    id: 'Friend',
+    description: 'Somebody the reader follows or marked a close friend, who is going.',
+  });
+
+export const friendNight = z
+  .strictObject({
+    night: night.describe('The night.'),
+    friends: z.array(friend).min(1).describe('The friends who are going; close friends first.'),
+  })
+  .register(answerRegistry, { id: 'FriendNight', description: "One night the reader's friends are going to." });
+
+export const friendNights = z
+  .strictObject({
+    nights: z.array(friendNight).describe('Nights with a close friend come first.'),
+    flagged: z.array(flaggedNight).describe('The riders the reader flagged on those nights.'),
+  })
+  .register(answerRegistry, {
+    id: 'FriendNights',
+    description: "The rides the reader's friends are going to, night by night.",
+  });
+
+export const errorAnswer = z
+  .strictObject({
+    error: z.enum(errorWords).describe('What is wrong, as a word for programs.'),
+    input: z.string().nullable().describe('Name of the offending input, where there is one.'),
+    detail: z.string().nullable().describe('A short reason for people.'),
+  })
+  .register(answerRegistry, { id: 'Error', description: 'Why a request was refused.' });
+
+/** RFC 9457: the body of failures that the interface gives no body of its own. */
+export const problem = z
+  .strictObject({
+    title: z.string().describe("The status code's own phrase."),
+    status: z.int().describe('The status code.'),
+    detail: z.string().describe('What went wrong, and what to do about it.'),
+  })
+  .register(answerRegistry, { id: 'Problem', description: 'A failure, as RFC 9457 tells one.' });
+
+export type Meeting = z.infer<typeof meeting>;
+export type Night = z.infer<typeof night>;
+export type Day = z.infer<typeof calendarDay>;
+export type Ride = z.infer<typeof ride>;
+export type FlaggedRider = z.infer<typeof flaggedRider>;
+export type FlaggedNight = z.infer<typeof flaggedNight>;
+export type FlaggedNights = z.infer<typeof flaggedNights>;
+export type MyNight = z.infer<typeof myNight>;
+export type MyNights = z.infer<typeof myNights>;
+export type KnownName = z.infer<typeof knownName>;
+export type Known = z.infer<typeof known>;
+export type KnownNights = z.infer<typeof knownNights>;
+export type Friend = z.infer<typeof friend>;
+export type FriendNight = z.infer<typeof friendNight>;
+export type FriendNights = z.infer<typeof friendNights>;
+export type ErrorAnswer = z.infer<typeof errorAnswer>;
+export type Problem = z.infer<typeof problem>;

@@ -1,0 +1,144 @@
+import * as z from 'zod';
+import { audiences, distanceBands, districtSlugPattern, metroSlugPattern, rideIdPattern } from '../events/patterns.ts';
+
+/**
+ * What each operation takes (INTERFACE, Endpoints), as zod schemas from decoded text to typed values, in the
+ * interface's order: path parameters first, then the query's table. A refusal's first message is the `detail` a
+ * reader gets: one constant text per kind of fault, which never repeats what was sent.
+ */
+
+const metroSlug = z
+  .string()
+  .regex(metroSlugPattern, 'is not a metro slug: 2 to 32 of a-z, 0-9 and hyphen')
+  .describe('Slug of a metro.');
+
+const rideId = z
+  .string()
+  .regex(rideIdPattern, 'is not a ride id: 4 to 32 of a-z and 0-9')
+  .describe('Public id of a ride.');
+
+const dateFault = 'is not a date, YYYY-MM-DD';
+
+/** A date that exists, years 0001 to 9999. */
+const date = z.iso.date(dateFault).refine((text) => !text.startsWith('0000'), dateFault);
+
+/** JSON Schema counts code points, zod's own bounds UTF-16 units: hence the bounds as metadata. */
+const searchWords = z
+  .string()
+  .refine((text) => {
+    if (text.length < 2 || text.length > 400) return false;
+    const length = codePoints(text);
+    return length >= 2 && length <= 200;
+  }, 'is not of 2 to 200 characters')
+  .meta({ minLength: 2, maxLength: 200 });
+
+function codePoints(text: string): number {
+  let count = text.length;
+  for (let i = 0; i < text.length; i++) if ((text.charCodeAt(i) & 0xfc00) === 0xdc00) count--;
+  return count;
+}
+
+/**
+ * One comma-separated value (form style, not exploded). An empty text is one empty item, which no list allows. Stops at
+ * the first wrong item: thousands of them would cost milliseconds to collect.
+ */
+function commaList<Item extends z.ZodType<unknown, string>>(item: Item, read = (text: string) => text) {
+  const list = z
+    .array(item)
+    .min(1)
+    .refine((values) => new Set(values).size === values.length, 'has a repeated item')
+    .meta({ uniqueItems: true });
+  return z
+    .string()
+    .transform((text, context) => {
+      const items = text.split(',').map(read);
+      for (const each of items) {
+        const fault = item.safeParse(each).error?.issues[0];
+        if (fault === undefined) continue;
+        context.addIssue(fault.message);
+        return z.NEVER;
+      }
+      return items;
+    })
+    .pipe(list);
+}
+
+const listFault = (items: readonly string[]): string => `is not a comma-separated list of any of: ${items.join(', ')}`;
+
+const far = commaList(z.enum(distanceBands, listFault(distanceBands)));
+
+/** `21+ Only` sent with a bare plus sign, which forms read as a space. */
+const barePlus = '21  Only';
+const who = commaList(z.enum(audiences, listFault(audiences)), (text) => (text === barePlus ? '21+ Only' : text));
+
+const where = commaList(
+  z
+    .string()
+    .regex(districtSlugPattern, 'is not a comma-separated list of district slugs: each 1 to 80 of a-z, 0-9 and hyphen'),
+);
+
+const trueOrFalse = z.stringbool({
+  truthy: ['true'],
+  falsy: ['false'],
+  case: 'sensitive',
+  error: 'is neither true nor false',
+});
+
+const metroAndDates = {
+  metro: metroSlug,
+  from: date.describe('The first day, YYYY-MM-DD, included.'),
+  to: date.describe('The last day, YYYY-MM-DD, included: at most 31 days after `from`.'),
+};
+
+const none = { path: z.object({}), query: z.object({}) };
+
+/** Every operation's inputs. Key order is the order in which wrong ones are named. */
+export const operationInputs = {
+  getOpenApi: none,
+  getDay: {
+    path: z.object({ metro: metroSlug, day: date.describe('The day, YYYY-MM-DD.') }),
+    query: z.object({
+      q: searchWords
+        .optional()
+        .describe(
+          "Words, each matched in a ride's title or its meeting place's name, as the website search matches them.",
+        ),
+      far: far
+        .optional()
+        .describe('Distance bands, any of them. A ride that never stated a distance is shown under every band.'),
+      who: who.optional().describe('Who a ride is for, any of these. A ride that never said is shown under every one.'),
+      where: where
+        .optional()
+        .describe('Neighbourhoods, any of them, by district slug. A night whose meeting point is withheld is in none.'),
+    }),
+  },
+  getRide: { path: z.object({ ride: rideId }), query: z.object({}) },
+  getMyNights: none,
+  getKnown: { path: z.object({}), query: z.object(metroAndDates) },
+  getFriends: {
+    path: z.object({}),
+    query: z.object({
+      ...metroAndDates,
+      close_friends_only: trueOrFalse.default(false).describe('True: only the nights a close friend is going to.'),
+    }),
+  },
+  getFlagged: { path: z.object({}), query: z.object(metroAndDates) },
+} as const;
+
+export type OperationName = keyof typeof operationInputs;
+type Path<O extends OperationName> = z.output<(typeof operationInputs)[O]['path']>;
+type Query<O extends OperationName> = z.output<(typeof operationInputs)[O]['query']>;
+/** An operation's inputs once checked; what was not sent is absent, or its default. */
+export type Inputs<O extends OperationName> = Path<O> & Query<O>;
+
+const dayMs = 86_400_000;
+export const rangeDaysMax = 31;
+
+/**
+ * What is wrong with the last day of a range of two dates that exist, or null: it may be the first day's own, and at
+ * most 31 days after it (DESIGN §3, A rider's own).
+ */
+export function rangeFault(from: string, to: string): string | null {
+  const days = (Date.parse(to) - Date.parse(from)) / dayMs;
+  return days >= 0 && days <= rangeDaysMax ? null : 'is before from, or more than 31 days after it';
+}

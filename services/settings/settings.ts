@@ -1,0 +1,202 @@
+import { defaultTopicPrefix } from '../../schemas/events/records.ts';
+import { isLoopback, type SettingName, type SettingRule, type SettingValue, settingRules } from './settings-schema.ts';
+
+/** What the environment asks for, checked (DESIGN §5). null: not given, and there is no default. */
+export interface Settings {
+  host: string;
+  port: number;
+  /** Without a trailing slash: `resource` and `aud` of tokens as well. */
+  baseUrl: string;
+  /** BASE_URL's scheme, host and port: the issuer. */
+  origin: string;
+  /** BASE_URL's path without a trailing slash, `/api`: the interface's base path. Empty for the root. */
+  basePath: string;
+  /** TRUST_PROXY: proxies' addresses and ranges. null: nobody's word on whom they forward is taken. */
+  trustProxy: readonly string[] | null;
+  /** null without KAFKA_BROKERS: the log is then an archive. */
+  kafka: KafkaSettings | null;
+  /** ARCHIVE_DIR. null with neither this nor `kafka`: the sample archive in `dataDir`. */
+  archiveDir: string | null;
+  /** null without REDIS_URL: views in memory. */
+  redis: RedisSettings | null;
+  /** Grants and sessions: AUTH_REDIS_URL, or REDIS_URL. null: in memory. */
+  authRedis: RedisSettings | null;
+  /** What is made once and kept: the sample archive, signing keys. */
+  dataDir: string;
+  /** The riders' own OpenID Connect provider. */
+  signIn: SignInSettings | null;
+  oauth: OAuthSettings;
+  cacheSeconds: number;
+  /** This projector owns the tags whose number is `index` modulo `count`. */
+  shard: { index: number; count: number };
+  /** NOW, in milliseconds since the epoch: rules calendar time only. null: the real clock. */
+  nowMs: number | null;
+  logLevel: SettingValue<'LOG_LEVEL'>;
+  /** Neither Kafka, Redis nor a sign-in issuer, and both HOST and BASE_URL are this machine alone. */
+  embedded: boolean;
+}
+
+export interface KafkaSettings {
+  brokers: string[];
+  topicPrefix: string;
+  ssl: boolean;
+  sasl: { mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'; username: string; password: string } | null;
+  group: string;
+  /** SCHEMA_REGISTRY_URL, without a trailing slash. */
+  schemaRegistryUrl: string | null;
+}
+
+export interface RedisSettings {
+  url: string;
+  cluster: boolean;
+  keyPrefix: string;
+}
+
+export interface SignInSettings {
+  issuer: string;
+  clientId: string;
+  clientSecret: string;
+}
+
+export interface OAuthSettings {
+  /** File: a JSON array of client metadata. */
+  clientsFile: string | null;
+  /** File: a JSON Web Key Set. null: keys are made and kept in `dataDir`. */
+  keysFile: string | null;
+  /** As given: keys separated by commas, the newest first. null: one is made and kept in `dataDir`. */
+  cookieKeys: string | null;
+  registration: boolean;
+  clientMetadata: boolean;
+}
+
+/** Settings that are wrong or half-given, all of them: one line each. */
+export class SettingsError extends Error {
+  override name = 'SettingsError';
+  readonly lines: readonly string[];
+  constructor(lines: readonly string[]) {
+    super(lines.join('\n'));
+    this.lines = lines;
+  }
+}
+
+type Given = { [N in SettingName]?: SettingValue<N> };
+
+/** Reads every setting. An empty text counts as not given. Throws SettingsError, which names each wrong one. */
+export function loadSettings(env: Readonly<Record<string, string | undefined>>): Settings {
+  const errors: string[] = [];
+  const given = readGiven(env, errors);
+  checkTogether((name) => Boolean(env[name]?.trim()), given, errors);
+  if (errors.length > 0) throw new SettingsError(errors);
+  return settingsOf(given);
+}
+
+function readGiven(env: Readonly<Record<string, string | undefined>>, errors: string[]): Given {
+  const given: Record<string, unknown> = {};
+  for (const [name, { read, want, show }] of Object.entries<SettingRule<unknown>>(settingRules)) {
+    const text = env[name]?.trim();
+    if (!text) continue;
+    const result = read.safeParse(text);
+    if (result.success) given[name] = result.data;
+    else errors.push(`Cannot use setting ${name}: got ${JSON.stringify(show ? show(text) : text)}, want ${want}`);
+  }
+  return given as Given;
+}
+
+/** Settings that need others, or that exclude them. A wrong value counts as given: it has its own line already. */
+function checkTogether(has: (name: SettingName) => boolean, given: Given, errors: string[]): void {
+  const needs = (name: SettingName, others: SettingName[], why: string): void => {
+    const missing = others.filter((other) => !has(other));
+    if (has(name) && missing.length > 0) {
+      errors.push(
+        `Cannot use setting ${name}: ${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} missing; ${why}`,
+      );
+    }
+  };
+  const together = (names: SettingName[], why: string): void => {
+    const missing = names.filter((name) => !has(name));
+    const present = names.filter(has);
+    if (present.length > 0 && missing.length > 0) needs(present[0]!, missing, why);
+  };
+  const sasl: SettingName[] = ['KAFKA_SASL_MECHANISM', 'KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD'];
+  together(sasl, 'give all of KAFKA_SASL_* or none');
+  needs(sasl.find(has) ?? sasl[0]!, ['KAFKA_BROKERS'], 'give the brokers to sign in to');
+  // A `false` asks for nothing.
+  if (given.KAFKA_SSL) needs('KAFKA_SSL', ['KAFKA_BROKERS'], 'give the brokers to connect to');
+  if (given.REDIS_CLUSTER) needs('REDIS_CLUSTER', ['REDIS_URL'], 'give one node of the cluster');
+  together(['SIGN_IN_ISSUER', 'SIGN_IN_CLIENT_ID', 'SIGN_IN_CLIENT_SECRET'], 'give all three of SIGN_IN_* or none');
+  if (has('KAFKA_BROKERS') && has('ARCHIVE_DIR')) {
+    errors.push('Cannot use setting ARCHIVE_DIR: KAFKA_BROKERS is given too; give one event log, not two');
+  }
+  if (given.REDIS_CLUSTER && given.REDIS_URL && !/\/0?$/.test(new URL(given.REDIS_URL).pathname || '/')) {
+    errors.push('Cannot use setting REDIS_URL: it names a database, want none: a cluster has only database 0');
+  }
+}
+
+function settingsOf(given: Given): Settings {
+  const host = given.HOST ?? '127.0.0.1';
+  const port = given.PORT ?? 8080;
+  const base = given.BASE_URL ?? { origin: new URL(`http://127.0.0.1:${port}`).origin, path: '/api' };
+  const redisAt = (url: string | undefined, cluster: boolean): RedisSettings | null =>
+    url === undefined ? null : { url, cluster, keyPrefix: given.REDIS_KEY_PREFIX ?? 'ride-calendar:' };
+  const cluster = given.REDIS_CLUSTER ?? false;
+  const redis = redisAt(given.REDIS_URL, cluster);
+  const embedded =
+    !given.KAFKA_BROKERS &&
+    !redis &&
+    !given.SIGN_IN_ISSUER &&
+    isLoopback(host) &&
+    isLoopback(new URL(base.origin).hostname);
+  return {
+    host,
+    port,
+    baseUrl: base.origin + base.path,
+    origin: base.origin,
+    basePath: base.path,
+    trustProxy: given.TRUST_PROXY ?? null,
+    kafka: kafkaOf(given),
+    archiveDir: given.ARCHIVE_DIR ?? null,
+    redis,
+    // A Redis of its own for grants is one server, not the views' cluster.
+    authRedis: given.AUTH_REDIS_URL
+      ? redisAt(given.AUTH_REDIS_URL, cluster && given.AUTH_REDIS_URL === given.REDIS_URL)
+      : redis,
+    dataDir: given.DATA_DIR ?? '.ride-calendar',
+    signIn: given.SIGN_IN_ISSUER
+      ? {
+          issuer: given.SIGN_IN_ISSUER,
+          clientId: given.SIGN_IN_CLIENT_ID!,
+          clientSecret: given.SIGN_IN_CLIENT_SECRET!,
+        }
+      : null,
+    oauth: {
+      clientsFile: given.OAUTH_CLIENTS ?? null,
+      keysFile: given.OAUTH_KEYS ?? null,
+      cookieKeys: given.OAUTH_COOKIE_KEYS ?? null,
+      registration: given.OAUTH_REGISTRATION ?? embedded,
+      clientMetadata: given.OAUTH_CLIENT_METADATA ?? embedded,
+    },
+    cacheSeconds: given.CACHE_SECONDS ?? 0,
+    shard: given.SHARD ?? { index: 0, count: 1 },
+    nowMs: given.NOW ?? null,
+    logLevel: given.LOG_LEVEL ?? 'info',
+    embedded,
+  };
+}
+
+function kafkaOf(given: Given): KafkaSettings | null {
+  if (!given.KAFKA_BROKERS) return null;
+  return {
+    brokers: given.KAFKA_BROKERS,
+    topicPrefix: given.KAFKA_TOPIC_PREFIX ?? defaultTopicPrefix,
+    ssl: given.KAFKA_SSL ?? false,
+    sasl: given.KAFKA_SASL_MECHANISM
+      ? {
+          mechanism: given.KAFKA_SASL_MECHANISM,
+          username: given.KAFKA_SASL_USERNAME!,
+          password: given.KAFKA_SASL_PASSWORD!,
+        }
+      : null,
+    group: given.KAFKA_GROUP ?? 'ride-calendar',
+    schemaRegistryUrl: given.SCHEMA_REGISTRY_URL ?? null,
+  };
+}

@@ -1,0 +1,78 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { link, readFile, unlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { parseSigningKeys, type SigningKeys } from '../../api/tokens/signing-keys.ts';
+import { makeFolder } from '../../infra/archive/make-folder.ts';
+
+export interface KeySource {
+  /** OAUTH_KEYS: a JSON Web Key Set. */
+  file?: string | undefined;
+  /** Where keys are made once and kept, when there is no file. */
+  dataDir: string;
+}
+
+/**
+ * The keys that sign access tokens: those of OAUTH_KEYS, or one made at the first start and kept in the data folder,
+ * readable by its owner alone. Throws naming the file where it can't be read or isn't a key set.
+ */
+export async function loadSigningKeys({ file, dataDir }: KeySource): Promise<SigningKeys> {
+  if (file !== undefined) {
+    const keys = await parseSigningKeys(await readNamed(file, 'OAUTH_KEYS'), `OAUTH_KEYS ${file}`);
+    // Found out at the first token otherwise, when its code is used up.
+    if (keys[0].d === undefined)
+      throw new Error(`Cannot use OAUTH_KEYS ${file}: key 1 has no private part, "d"; the first key signs`);
+    return keys;
+  }
+  const path = join(dataDir, 'oauth-keys.json');
+  const text = await readOrMake(path, () => {
+    const { kty, crv, x, y, d } = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({
+      format: 'jwk',
+    });
+    return `${JSON.stringify({ keys: [{ kty, crv, x, y, d, alg: 'ES256', use: 'sig' }] }, null, 2)}\n`;
+  });
+  return await parseSigningKeys(text, path);
+}
+
+/**
+ * The keys that sign cookies, newest first: those of OAUTH_COOKIE_KEYS (separated by commas, shared by all instances),
+ * or one made once and kept in the data folder.
+ */
+export async function loadCookieKeys(setting: string | undefined, dataDir: string): Promise<string[]> {
+  const keys = (setting ?? (await readOrMake(join(dataDir, 'cookie-key'), () => randomBytes(32).toString('base64url'))))
+    .split(',')
+    .map((key) => key.trim());
+  const short = keys.findIndex((key) => key.length < 32);
+  if (short >= 0)
+    throw new Error(
+      `Cannot use OAUTH_COOKIE_KEYS: key ${short + 1} is shorter than 32 characters; make it of 32 random bytes`,
+    );
+  return keys;
+}
+
+async function readNamed(path: string, setting: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    throw new Error(`Cannot read ${setting} ${path}: ${(cause as NodeJS.ErrnoException).code}`, { cause });
+  }
+}
+
+/** Two processes that start at once must end up with one text: it is linked into place, and whoever comes second reads it. */
+async function readOrMake(path: string, make: () => string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+  makeFolder(dirname(path), 'DATA_DIR', 0o700);
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  await writeFile(draft, make(), { mode: 0o600, flag: 'wx' });
+  try {
+    await link(draft, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    await unlink(draft);
+  }
+  return await readFile(path, 'utf8');
+}

@@ -1,0 +1,30 @@
+import { readdir } from 'node:fs/promises';
+import { defaultTopicPrefix } from '../../schemas/events/records.ts';
+import { UsageError } from './io.ts';
+
+/** Throws UsageError unless the folder is absent or has nothing in it: an archive is never mixed with another. */
+export async function needEmptyFolder(dir: string, command: string): Promise<void> {
+  const want = 'a new or empty folder';
+  if ((await namesIn(dir, command, want)).length > 0) {
+    throw new UsageError(`Cannot run ${command}: ${dir} is not empty, want ${want}`);
+  }
+}
+
+/** Throws UsageError unless the folder is absent, empty or an archive: a slip of the hand must not fill just any folder. */
+export async function needArchiveFolder(dir: string, command: string): Promise<void> {
+  const want = 'a new or empty folder, or an archive saved before';
+  const names = await namesIn(dir, command, want);
+  if (names.length > 0 && !names.some((name) => name.startsWith(defaultTopicPrefix))) {
+    throw new UsageError(`Cannot run ${command}: ${dir} holds other files, want ${want}`);
+  }
+}
+
+async function namesIn(dir: string, command: string, want: string): Promise<string[]> {
+  try {
+    return await readdir(dir);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return [];
+    throw new UsageError(`Cannot run ${command}: the folder ${dir} can't be read (${code}), want ${want}`);
+  }
+}

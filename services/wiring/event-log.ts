@@ -1,0 +1,47 @@
+import { join } from 'node:path';
+import { archiveEventLog } from '../../infra/archive/archive-event-log.ts';
+import { archiveRejectSink } from '../../infra/archive/archive-reject-sink.ts';
+import { kafkaEventLog } from '../../infra/kafka/kafka-event-log.ts';
+import { kafkaRejectSink } from '../../infra/kafka/kafka-reject-sink.ts';
+import { schemaRegistry } from '../../infra/registry/schema-registry.ts';
+import type { EventLog, RejectSink } from '../../projector/ports/event-log.ts';
+import type { Log } from '../../projector/ports/log.ts';
+import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
+import type { Settings } from '../settings/settings.ts';
+import { sayMissingTopics } from './missing-topics.ts';
+import { ensureSampleArchive, type SampleArchive } from './sample-archive.ts';
+
+export interface OpenLog {
+  eventLog: EventLog;
+  rejects: RejectSink;
+  /** Where the log is, in words. */
+  where: string;
+  /** The embedded default's sample; null for a log of somebody's own. */
+  sample: SampleArchive | null;
+}
+
+/** The event log that the settings name: Kafka, an archive, or the sample archive, made where there is none. */
+export async function openEventLog(settings: Settings, log: Log): Promise<OpenLog> {
+  const { kafka } = settings;
+  if (kafka) {
+    const registry = kafka.schemaRegistryUrl ? schemaRegistry({ url: kafka.schemaRegistryUrl }) : null;
+    const { topicPrefix, group } = kafka;
+    return {
+      eventLog: kafkaEventLog({ kafka, topicPrefix, group, writers: new WriterSchemas(), registry, log }),
+      rejects: kafkaRejectSink({ kafka, topicPrefix, log }),
+      where: `Kafka at ${kafka.brokers.join(', ')}`,
+      sample: null,
+    };
+  }
+  const sample = settings.archiveDir
+    ? null
+    : await ensureSampleArchive({ dataDir: settings.dataDir, now: settings.nowMs ?? Date.now() });
+  const dir = settings.archiveDir ?? sample!.dir;
+  sayMissingTopics(dir, log);
+  return {
+    eventLog: archiveEventLog({ dir, log }),
+    rejects: archiveRejectSink({ dir, fallbackDir: join(settings.dataDir, 'rejected'), log }),
+    where: sample ? 'a made-up sample calendar' : `the archive ${dir}`,
+    sample,
+  };
+}

@@ -1,0 +1,81 @@
+import { signSampleToken } from '../../api/tokens/sample-token.ts';
+import type { Facts } from '../../projector/facts/facts.ts';
+import { publishedNight } from '../../projector/views/night.ts';
+import { dayText } from '../../schemas/views/days.ts';
+import type { Settings } from '../settings/settings.ts';
+import { loadSigningKeys } from '../settings/signing-keys.ts';
+import { liveliestRiders } from './rider-directory.ts';
+import type { SampleArchive } from './sample-archive.ts';
+
+// The printed token is for trying the service out: longer than one got by signing in.
+const tokenSeconds = 8 * 3600;
+
+/** What to try first on a service that has just started. */
+export interface FirstSteps {
+  /** What is served, in words. */
+  serves: string;
+  baseUrl: string;
+  docs: string;
+  /** Of the sample data; null for a log of somebody's own. */
+  developerKey: string | null;
+  /** A day with something on it. */
+  day: string | null;
+  /** In the embedded default: a rider, and a token of theirs. */
+  rider: string | null;
+  token: string | null;
+}
+
+/** Somewhere to look first: the metro-day with the most nights of the coming week, or the nearest one with any. */
+export function firstDay(facts: Facts, nowMs: number): { metro: string; day: string; ride: string } | null {
+  const today = Math.floor(nowMs / 86_400_000);
+  let best: { metro: string; day: number; ride: string; score: number } | null = null;
+  for (const [metroDay, numbers] of facts.nightsOfDay) {
+    const slash = metroDay.lastIndexOf('/');
+    const day = Number(metroDay.slice(slash + 1));
+    const nights = [...numbers].map((number) => publishedNight(facts, number)).filter((night) => night !== null);
+    if (nights.length === 0) continue;
+    const away = day - today;
+    const score = away >= 0 && away < 7 ? nights.length * 100 - away : -Math.abs(away);
+    if (best && (score < best.score || (score === best.score && metroDay > `${best.metro}/${best.day}`))) continue;
+    best = { metro: metroDay.slice(0, slash), day, ride: nights[0]!.ride.ride, score };
+  }
+  return best && { metro: best.metro, day: dayText(best.day), ride: best.ride };
+}
+
+export async function firstSteps(
+  settings: Settings,
+  serves: string,
+  facts: Facts,
+  sample: SampleArchive | null,
+): Promise<FirstSteps> {
+  const { baseUrl, origin, embedded, dataDir, oauth } = settings;
+  const first = firstDay(facts, settings.nowMs ?? Date.now());
+  const rider = embedded ? (sample?.rider ?? liveliestRiders(facts, 1)[0]?.rider ?? null) : null;
+  const keys = rider && (await loadSigningKeys({ file: oauth.keysFile ?? undefined, dataDir }));
+  return {
+    serves,
+    baseUrl,
+    docs: `${origin}/docs`,
+    developerKey: sample?.developerKey ?? null,
+    day: first && `${baseUrl}/metros/${first.metro}/days/${first.day}`,
+    rider,
+    token: keys
+      ? await signSampleToken({ rider, keys, issuer: origin, audience: baseUrl, lifetimeSeconds: tokenSeconds })
+      : null,
+  };
+}
+
+/** The first steps as lines for a person. */
+export function firstStepsText({ serves, baseUrl, docs, developerKey, day, rider, token }: FirstSteps): string {
+  const lines = [`Ride Calendar serves ${serves}.`, '', `  Base URL       ${baseUrl}`, `  Docs           ${docs}`];
+  if (developerKey) lines.push(`  Developer key  ${developerKey}`);
+  if (day) lines.push('', 'First request:', `  curl -H 'X-Api-Key: ${developerKey ?? '<developer key>'}' ${day}`);
+  if (token) {
+    lines.push(
+      '',
+      `A rider's own nights (a token for ${rider}, good for ${tokenSeconds / 3600} hours on this machine):`,
+      `  curl -H 'Authorization: Bearer ${token}' ${baseUrl}/me/nights`,
+    );
+  }
+  return [...lines, '', 'Ctrl-C stops it.'].join('\n');
+}

@@ -1,0 +1,56 @@
+import { createServer } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import type { Settings } from '../settings/settings.ts';
+
+/** Listens where the settings say. Throws with what to do where the port is taken or the address is not this machine's. */
+export async function listen(app: FastifyInstance, { host, port }: Settings): Promise<void> {
+  await app.listen({ host, port }).catch((cause) => refuse(host, port, cause));
+}
+
+/** Throws as `listen` would, for a server that has much to do before it listens. */
+export async function assertCanListen({ host, port }: Settings): Promise<void> {
+  const server = createServer();
+  try {
+    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
+  } catch (cause) {
+    refuse(host, port, cause as Error);
+  }
+  await new Promise((resolve) => server.close(resolve));
+}
+
+/** How long answers under way may still take once the process shall end. */
+const graceMs = 5_000;
+
+/** Stops listening, and answers what is in hand. Whoever takes longer than the grace, as one who reads nothing, is cut off. */
+export async function stopListening(app: FastifyInstance, withinMs = graceMs): Promise<void> {
+  const timer = setTimeout(() => app.server.closeAllConnections(), withinMs);
+  await app.close();
+  clearTimeout(timer);
+}
+
+function refuse(host: string, port: number, cause: NodeJS.ErrnoException): never {
+  const { code } = cause;
+  const fix =
+    code === 'EADDRINUSE'
+      ? 'the port is in use; stop what runs there, or set PORT to another'
+      : code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND'
+        ? "the address is not this machine's; set HOST"
+        : code === 'EACCES'
+          ? 'this user may not; set PORT to 1024 or above'
+          : cause.message;
+  throw new Error(`Cannot listen on ${host}:${port}: ${fix}`, { cause });
+}
+
+/** Resolves on SIGINT or SIGTERM. */
+export function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
+  return stop.signal;
+}
+
+/** Resolves when the signal aborts. */
+export const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });

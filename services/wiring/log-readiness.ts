@@ -1,0 +1,21 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { ViewReader } from '../../api/ports/view-reader.ts';
+
+// A first connection takes a moment: no word of that.
+const firstLookMs = 1_500;
+const lookMs = 2_000;
+
+/** Says in the log when reads can't be answered, with the reason, and when they can again, until the signal aborts. */
+export async function logReadiness(reader: ViewReader, log: Logger, signal: AbortSignal): Promise<void> {
+  let said: string | null = null;
+  for (let waitMs = firstLookMs; !signal.aborted; waitMs = lookMs) {
+    await sleep(waitMs, undefined, { signal, ref: false }).catch(() => undefined);
+    if (signal.aborted) return;
+    const state = await reader.ready();
+    const reason = state.ready ? null : state.reason;
+    if (reason !== null && reason !== said) log.warn(`Not ready: ${reason}. Reads get 503 until then`);
+    else if (reason === null && said !== null) log.info('Ready: reads are answered');
+    said = reason;
+  }
+}

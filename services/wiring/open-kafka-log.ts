@@ -1,0 +1,13 @@
+import { kafkaEventLog } from '../../infra/kafka/kafka-event-log.ts';
+import type { KafkaLog } from '../../infra/kafka/kafka-retry.ts';
+import { schemaRegistry } from '../../infra/registry/schema-registry.ts';
+import type { EventLog } from '../../projector/ports/event-log.ts';
+import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
+import type { KafkaSettings } from '../settings/settings.ts';
+
+/** The event log in Kafka as the settings say. `group`: where positions are committed for Kafka's own lag tools; null: nowhere. */
+export function openKafkaLog(kafka: KafkaSettings, log: KafkaLog, group: string | null): EventLog {
+  const { topicPrefix, schemaRegistryUrl } = kafka;
+  const registry = schemaRegistryUrl === null ? null : schemaRegistry({ url: schemaRegistryUrl });
+  return kafkaEventLog({ kafka, topicPrefix, writers: new WriterSchemas(), registry, log, group });
+}

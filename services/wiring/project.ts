@@ -1,0 +1,73 @@
+import type { Logger } from 'pino';
+import {
+  type EventLog,
+  LateRecordsError,
+  LogTruncatedError,
+  PartitionsChangedError,
+} from '../../projector/ports/event-log.ts';
+import type { ProjectorMetrics } from '../../projector/ports/metrics.ts';
+import { Projector } from '../../projector/projector.ts';
+import { allTags } from '../../schemas/views/view-keys.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { OpenLog } from './event-log.ts';
+import type { OpenStore } from './view-store.ts';
+
+/** The projector that runs, or ran last. */
+export interface Projecting {
+  current(): Projector;
+  /** Resolves when the signal has aborted; rejects with what ended the projector. */
+  done: Promise<void>;
+}
+
+/** Runs a projector until the signal aborts; folds again from the start where the log was truncated under it. */
+export async function project(
+  settings: Settings,
+  { eventLog, rejects }: OpenLog,
+  store: OpenStore,
+  metrics: ProjectorMetrics,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<Projecting> {
+  const writer = await store.writer();
+  const { index, count } = settings.shard;
+  const make = (): Projector =>
+    new Projector({
+      eventLog,
+      writer,
+      rejects: index === 0 ? rejects : null,
+      log: plain(log),
+      metrics,
+      tags: allTags.filter((tag) => tag % count === index),
+    });
+  let projector = make();
+  const run = async (): Promise<void> => {
+    try {
+      for (;;) {
+        try {
+          await projector.run(signal);
+          return;
+        } catch (cause) {
+          if (!foldAgain(cause, eventLog)) throw cause;
+          log.warn(`Folding again from the start: ${(cause as Error).message}`);
+          projector = make();
+        }
+      }
+    } finally {
+      await Promise.allSettled([writer.close(), eventLog.close(), rejects.close()]);
+    }
+  };
+  return { current: () => projector, done: run() };
+}
+
+function foldAgain(cause: unknown, { identity }: EventLog): boolean {
+  // An archive's partitions may come one by one: only Kafka's say where a key lives.
+  if (cause instanceof PartitionsChangedError) return identity === undefined;
+  return cause instanceof LogTruncatedError || cause instanceof LateRecordsError;
+}
+
+/** A logger that takes a message alone. */
+export const plain = (log: Logger) => ({
+  info: (message: string) => log.info(message),
+  warn: (message: string) => log.warn(message),
+  error: (message: string) => log.error(message),
+});

@@ -1,0 +1,101 @@
+import { mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { archiveWriter } from '../../infra/archive/archive-writer.ts';
+import { makeFolder } from '../../infra/archive/make-folder.ts';
+import { defaultTopicPrefix } from '../../schemas/events/records.ts';
+import { dayText, parseDay } from '../../schemas/views/days.ts';
+import { generatorVersion, simulation } from '../simulate/simulation.ts';
+import { archiveSink } from '../simulate/sinks.ts';
+import { defaultSizes } from '../simulate/sizes.ts';
+
+export interface SampleArchive {
+  /** The archive's folder. */
+  dir: string;
+  /** The text of a developer key that is live in the sample. Made up, and the same for everybody. */
+  developerKey: string;
+  /** A rider with nights, friends and flags around today. */
+  rider: string;
+}
+
+const dayMs = 86_400_000;
+/** A sample's calendar goes 40 days ahead: a week later there is still plenty to see. */
+const ageDaysMax = 7;
+const forgottenMs = 30 * dayMs;
+const unfinishedMs = dayMs / 24;
+const unfinishedPrefix = 'sample-unfinished-';
+
+/**
+ * The archive of the embedded default: a made-up calendar around `now` (milliseconds since the epoch), made once in
+ * `dataDir` and taken again for a week. Each lies in `sample-<day>-v<version>`, which appears complete or not at all,
+ * so that a crash or a second process leaves no half sample.
+ */
+export async function ensureSampleArchive({ dataDir, now }: { dataDir: string; now: number }): Promise<SampleArchive> {
+  const today = Math.floor(now / dayMs);
+  makeFolder(dataDir, 'DATA_DIR', 0o700);
+  return (await recentSample(dataDir, today)) ?? (await makeSample(dataDir, today));
+}
+
+async function recentSample(dataDir: string, today: number): Promise<SampleArchive | null> {
+  for (let day = today; day >= today - ageDaysMax; day--) {
+    const sample = await readSample(join(dataDir, folderName(day)));
+    if (sample) return sample;
+  }
+  return null;
+}
+
+const folderName = (day: number): string => `sample-${dayText(day)}-v${generatorVersion}`;
+
+/** null where there is none, or one whose notes were spoilt. */
+async function readSample(folder: string): Promise<SampleArchive | null> {
+  try {
+    const notes = JSON.parse(await readFile(join(folder, 'sample.json'), 'utf8')) as Partial<SampleArchive>;
+    if (typeof notes.developerKey !== 'string' || typeof notes.rider !== 'string') return null;
+    return { dir: join(folder, 'archive'), developerKey: notes.developerKey, rider: notes.rider };
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+async function makeSample(dataDir: string, today: number): Promise<SampleArchive> {
+  await forgetOldSamples(dataDir);
+  const draft = await mkdtemp(join(dataDir, unfinishedPrefix));
+  const made = simulation({ ...defaultSizes, today });
+  const sink = archiveSink(
+    archiveWriter({ dir: join(draft, 'archive'), prefix: defaultTopicPrefix, codec: 'deflate' }),
+  );
+  try {
+    for (const record of made.initial()) await sink.add(record);
+  } finally {
+    await sink.close();
+  }
+  const { developerKey, rider } = made;
+  const notes = { day: dayText(today), seed: defaultSizes.seed, generatorVersion, developerKey, rider };
+  await writeFile(join(draft, 'sample.json'), `${JSON.stringify(notes, null, 2)}\n`);
+  const folder = join(dataDir, folderName(today));
+  try {
+    await rename(draft, folder);
+  } catch (error) {
+    // Another process was first: its sample has the same records.
+    const theirs = await readSample(folder);
+    if (!theirs) {
+      await rm(folder, { recursive: true, force: true });
+      await rename(draft, folder).catch(() => {
+        throw error;
+      });
+    } else await rm(draft, { recursive: true, force: true });
+  }
+  return { dir: join(folder, 'archive'), developerKey, rider };
+}
+
+/** Removes samples of a month ago, and what crashed processes left. Younger ones may still be in use. */
+async function forgetOldSamples(dataDir: string): Promise<void> {
+  for (const name of await readdir(dataDir)) {
+    const unfinished = name.startsWith(unfinishedPrefix);
+    const day = /^sample-(\d{4}-\d{2}-\d{2})-v\d+$/.exec(name)?.[1];
+    if (!unfinished && (day === undefined || parseDay(day) === null)) continue;
+    const path = join(dataDir, name);
+    const ageMs = Date.now() - (await stat(path).catch(() => ({ mtimeMs: Date.now() }))).mtimeMs;
+    if (ageMs > (unfinished ? unfinishedMs : forgottenMs)) await rm(path, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import { LocalDays } from '../../api/calendar/local-days.ts';
+import { riderReads } from '../../api/calendar/rider-reads.ts';
+import { ViewCache } from '../../api/calendar/view-cache.ts';
+import { createApp } from '../../api/http/app.ts';
+import { refusals } from '../../api/http/refusals.ts';
+import { registerDocs } from '../../api/openapi/docs.ts';
+import { openApiDocument } from '../../api/openapi/openapi.ts';
+import type { ViewReader } from '../../api/ports/view-reader.ts';
+import { registerSignIn, type SignIn } from '../../api/sign-in/register-sign-in.ts';
+import { RecentErasures } from '../../api/tokens/recent-erasures.ts';
+import type { SampleRider } from '../../api/tokens/rider-directory.ts';
+import { createTokenChecker } from '../../api/tokens/token-checker.ts';
+import { memoryAuthState } from '../../infra/memory/auth-state-memory.ts';
+import { metadataFetch } from '../../infra/net/metadata-fetch.ts';
+import { redisAuthState } from '../../infra/redis/auth-state-redis.ts';
+import { completeKey, parseKey, tagOf } from '../../schemas/views/view-keys.ts';
+import type { Settings } from '../settings/settings.ts';
+import { loadSignInFiles, type SignInFiles } from '../settings/sign-in-files.ts';
+import { stopListening } from './listen.ts';
+import type { ServiceMetrics } from './metrics.ts';
+import { riderDirectory } from './rider-directory.ts';
+
+// How long after anything may have changed unheard erased riders are looked for.
+const sweepDelayMs = 5_000;
+
+export interface ServeOptions {
+  settings: Settings;
+  reader: ViewReader;
+  metrics: ServiceMetrics;
+  log: Logger;
+  /** Read before, where something that takes time comes between. */
+  files?: SignInFiles;
+  /** Riders to pick from, in the embedded default. */
+  sampleRiders?(count: number): SampleRider[];
+  /** Shown and prefilled at /docs. */
+  sampleKey?: string;
+  /** Inputs for /docs's forms that find something. */
+  sample?: { metro?: string; ride?: string; day?: string };
+}
+
+export interface Served {
+  app: FastifyInstance;
+  close(): Promise<void>;
+}
+
+/** The API and the authorization server as one HTTP application, not listening yet. */
+export async function serve(options: ServeOptions): Promise<Served> {
+  const { settings, reader, metrics, log } = options;
+  const { keys, cookieKeys, clients } = options.files ?? (await loadSignInFiles(settings));
+  const { baseUrl, origin } = settings;
+
+  const cache = new ViewCache(reader);
+  metrics.watchCache(cache);
+  const localDays = new LocalDays();
+  const calendarNowMs = (): number => settings.nowMs ?? Date.now();
+  const openApi = Buffer.from(JSON.stringify(openApiDocument(baseUrl)));
+  const authRedis = settings.authRedis;
+  const store = authRedis
+    ? redisAuthState({ ...authRedis, onError: (error) => log.warn(`Sign-in's Redis: ${error.message}`) })
+    : memoryAuthState();
+  const erasures = new RecentErasures({ store });
+  const app = createApp({
+    baseUrl,
+    cache,
+    localDays,
+    calendarNowMs,
+    cacheSeconds: settings.cacheSeconds,
+    ...(settings.trustProxy !== null && { trustProxy: settings.trustProxy }),
+    checker: createTokenChecker({ issuer: origin, audience: baseUrl, keys, erasures }),
+    openApi: { body: openApi, etag: `"${createHash('sha256').update(openApi).digest('base64url').slice(0, 16)}"` },
+    answerMine: riderReads({ cache, reader, localDays, calendarNowMs, refuse: refusals(baseUrl) }),
+    onFault: (cause) => log.error({ err: cause }, 'Cannot answer a request'),
+    onAnswer: metrics.answered,
+  });
+  registerDocs(app, {
+    openapiUrl: `${baseUrl}/openapi.json`,
+    oauthClientId: 'docs',
+    ...(options.sampleKey !== undefined && { sampleKey: options.sampleKey }),
+    ...(options.sample && { sample: options.sample }),
+  });
+  const signIn = await registerSignIn(app, {
+    baseUrl,
+    store,
+    erasures,
+    riders: riderDirectory(cache, options.sampleRiders ?? (() => [])),
+    keys,
+    cookieKeys,
+    clients,
+    registration: settings.oauth.registration,
+    metadataFetch: settings.oauth.clientMetadata ? metadataFetch() : null,
+    who: settings.signIn ? { upstream: settings.signIn } : settings.embedded ? { pickerAt: settings.host } : null,
+    logger: log,
+  });
+  const stopErasing = eraseGoneRiders(cache, signIn, erasures, log);
+  return {
+    app,
+    async close() {
+      stopErasing();
+      await stopListening(app);
+      await signIn.close();
+      await reader.close();
+    },
+  };
+}
+
+/** Destroys the grants and sessions of riders as their erasure shows in the views; sweeps where one may go unheard. */
+function eraseGoneRiders(cache: ViewCache, signIn: SignIn, erasures: RecentErasures, log: Logger): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  const sweep = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      signIn.sweep().catch((cause: Error) => {
+        log.warn(`Cannot look for the grants of erased riders, trying again: ${cause.message}`);
+        sweep();
+      });
+    }, sweepDelayMs);
+    timer.unref();
+  };
+  const eraseIfGone = async (key: string, rider: string): Promise<void> => {
+    const [card, complete] = await cache.load([key, completeKey(tagOf(rider))]);
+    if (card!.value === null && complete!.value !== null) await signIn.eraseRider(rider);
+  };
+  cache.onChange({
+    changed(key) {
+      const { kind, id } = parseKey(key);
+      // The sweep repeats what fails here.
+      if (kind === 'rider') eraseIfGone(key, id).catch(sweep);
+    },
+    allChanged() {
+      erasures.doubt();
+      sweep();
+    },
+  });
+  sweep();
+  return () => clearTimeout(timer);
+}

@@ -1,0 +1,153 @@
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { LocalDays } from '../../../api/calendar/local-days.ts';
+import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
+import { dayOf, dayText, localDay } from '../../reference/dates.ts';
+import { metro, night, ride } from '../../reference/example-log.ts';
+import { clockChanges, everyZone } from '../../support/clock-changes.ts';
+import { toLogRecord } from '../../support/histories.ts';
+import { answering, projecting } from '../../support/service.ts';
+import { keyHash } from '../../support/universe.ts';
+
+/** `past` flips at the metro's midnight (DESIGN §3, Calendar), in every zone, and on days when clocks change. */
+
+const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+// St John's changed its clock a minute past midnight until 2011; Apia skipped a day in 2011.
+const years = [2006, 2027] as const;
+
+const changes = new Map<string, number[]>();
+beforeAll(() => {
+  for (const zone of everyZone) changes.set(zone, clockChanges(zone, ...years));
+});
+
+describe('a local date', () => {
+  it('is right in every zone at every half hour around its clock changes, and at either side of each midnight', () => {
+    let checked = 0;
+    for (const zone of everyZone) {
+      const localDays = new LocalDays();
+      const list = changes.get(zone)!;
+      // Rules change over the years, but not much: the first and the last ones stand for all.
+      for (const change of new Set([...list.slice(0, 3), ...list.slice(-1)])) {
+        let before = localDay(zone, change - 26 * hourMs);
+        for (let at = change - 26 * hourMs; at < change + 26 * hourMs; at += hourMs / 2) {
+          const day = localDay(zone, at);
+          expect([zone, at, localDays.dayAt(zone, at)]).toEqual([zone, at, day]);
+          if (day !== before) {
+            let [low, high] = [at - hourMs / 2, at];
+            while (high - low > 1) {
+              const middle = Math.floor((low + high) / 2);
+              if (localDay(zone, middle) === before) low = middle;
+              else high = middle;
+            }
+            const around = [low, high].map((ms) => localDays.dayAt(zone, ms));
+            expect([zone, high, ...around]).toEqual([zone, high, before, day]);
+          }
+          before = day;
+          checked += 1;
+        }
+      }
+    }
+    expect(everyZone.length).toBeGreaterThan(550);
+    expect(checked).toBeGreaterThan(100_000);
+  });
+
+  it('is right whatever was asked before, in any order, in years 1 to 9999', () => {
+    const instant = fc.oneof(
+      { weight: 3, arbitrary: fc.integer({ min: Date.UTC(1970, 0, 1), max: Date.UTC(2040, 0, 1) }) },
+      { weight: 1, arbitrary: fc.integer({ min: Date.parse('0001-01-02T00:00:00Z'), max: Date.UTC(9999, 11, 30) }) },
+    );
+    const nearby = fc.tuple(instant, fc.array(fc.integer({ min: -2 * dayMs, max: 2 * dayMs }), { minLength: 5 }));
+    fc.assert(
+      fc.property(fc.constantFrom(...everyZone), nearby, (zone, [base, offsets]) => {
+        const localDays = new LocalDays();
+        for (const offset of offsets) expect(localDays.dayAt(zone, base + offset)).toBe(localDay(zone, base + offset));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('is known for how long it will stay', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...everyZone),
+        fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
+        fc.integer({ min: -2 * dayMs, max: dayMs }),
+        fc.integer({ min: 1, max: 90_000 }),
+        (zone, which, offset, secondsMax) => {
+          const list = changes.get(zone)!;
+          const ms = (list[Math.floor(which * list.length)] ?? Date.UTC(2026, 0, 1)) + offset;
+          const today = localDay(zone, ms);
+          const seconds = new LocalDays().secondsUntil(zone, ms, secondsMax, (day) => day !== today);
+          expect(seconds).toBeLessThanOrEqual(secondsMax);
+          const end = ms + seconds * 1_000;
+          // An answer of that age is stale (RFC 9111 §4.2): at the end itself it may be tomorrow.
+          for (let at = ms; at < end; at += 20_000) expect([zone, at, localDay(zone, at)]).toEqual([zone, at, today]);
+          if (seconds < secondsMax) expect([zone, ms, localDay(zone, end + 999)]).not.toEqual([zone, ms, today]);
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+});
+
+describe('a night', () => {
+  it('is past from its metro’s midnight on, in every zone, on the day of a clock change and the days around it', async () => {
+    const key = `rck_${'Z'.repeat(43)}`;
+    const store = new MemoryViewStore();
+    const projector = await projecting(store.writer());
+    let clockMs = 0;
+    const api = answering(store.reader(), () => clockMs);
+    const days = new Map<string, number[]>();
+    const value = { key_id: 'k', key_hash: keyHash(key), label: null, revision: 1, changed_at: 0 };
+    const records = [{ topic: 'developer-keys' as const, key: 'k', value }, ...everyZone.flatMap(withNights)];
+    await projector.complete();
+    for (const [i, record] of records.entries()) {
+      const place = { partition: 0, offset: i, timestampMs: 0 };
+      await projector.take({
+        topic: record.topic,
+        partition: 0,
+        records: [toLogRecord({ ...record, ...place })],
+        nextOffset: i + 1,
+      });
+    }
+    await projector.settle();
+
+    function withNights(zone: string, i: number) {
+      // The first change is St John's or Apia's odd one, the last the rule of today.
+      const list = changes.get(zone)!;
+      const odd = zone.includes('Apia') ? list.filter((ms) => Math.abs(ms - Date.UTC(2011, 11, 30)) < 2 * dayMs) : [];
+      const near = [list[0], list.at(-1), ...odd, Date.UTC(2026, 6, 1)].filter((ms) => ms !== undefined);
+      const dates = new Set(near.flatMap((ms) => [-1, 0, 1].map((n) => localDay(zone, ms) + n)));
+      days.set(zone, [...dates]);
+      const nights = [...dates].map((day) => night(`ride${i}`, dayText(day)));
+      return [metro(`z${i}`, { time_zone: zone }), ride(`ride${i}`, { metro: `z${i}` }), ...nights];
+    }
+
+    for (const [i, zone] of everyZone.entries()) {
+      for (const day of days.get(zone)!) {
+        // Past from the first instant at which it is a later date there; found by looking at the date itself.
+        let [low, high] = [(day - 2) * dayMs, (day + 3) * dayMs];
+        while (high - low > 1) {
+          const middle = Math.floor((low + high) / 2);
+          if (localDay(zone, middle) > day) high = middle;
+          else low = middle;
+        }
+        for (clockMs of [low, high, high - 60_000, high + 30_000, high + hourMs - 1, high + 2 * hourMs]) {
+          const past = localDay(zone, clockMs) > day;
+          const got = await api.get(`/metros/z${i}/days/${dayText(day)}`, { 'x-api-key': key });
+          expect([zone, dayText(day), clockMs, JSON.parse(got.body).nights[0].past]).toEqual([
+            zone,
+            dayText(day),
+            clockMs,
+            past,
+          ]);
+          const onRide = JSON.parse((await api.get(`/rides/ride${i}`, { 'x-api-key': key })).body);
+          const ofRide = onRide.nights.find((each: { day: string }) => each.day === dayText(day));
+          expect([zone, clockMs, ofRide.past]).toEqual([zone, clockMs, past]);
+          for (const each of onRide.nights) expect(each.past).toBe(localDay(zone, clockMs) > dayOf(each.day)!);
+        }
+      }
+    }
+  });
+});

@@ -1,0 +1,245 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type RedisServer, startRedisServer } from '../../../infra/local/redis-server.ts';
+import { redisViewReader } from '../../../infra/redis/redis-view-reader.ts';
+import { redisViewWriter } from '../../../infra/redis/redis-view-writer.ts';
+import { allTags, completeKey, liveKeyKey, rideKey, tagOf } from '../../../schemas/views/view-keys.ts';
+import { ride } from '../../reference/example-log.ts';
+import { freshKeyPrefix } from '../../support/backends.ts';
+import { type HttpService, startHttpService } from '../../support/http-service.ts';
+import { smallWorld, withKey, withToken } from '../../support/small-world.ts';
+import { type StallingProxy, stallingProxy } from '../../support/stalling-proxy.ts';
+import { keyHash } from '../../support/universe.ts';
+
+/**
+ * The API's own copies of views against Redis's invalidation messages, over a real Redis, behind a proxy that can hold
+ * replies back and leave connections half open.
+ */
+
+let server: RedisServer;
+let admin: Redis;
+let proxy: StallingProxy;
+let service: HttpService;
+let stopBeating: () => Promise<void>;
+
+beforeAll(async () => {
+  server = await startRedisServer();
+  admin = new Redis(server.url);
+  // It is away for a while.
+  admin.on('error', () => {});
+});
+afterAll(async () => {
+  admin.disconnect();
+  await server.stop();
+});
+
+beforeEach(async () => {
+  await admin.flushall();
+  proxy = await stallingProxy(server.url);
+  const keyPrefix = freshKeyPrefix();
+  const writer = await redisViewWriter({ url: server.url, cluster: false, keyPrefix });
+  const reader = redisViewReader({ url: proxy.url, cluster: false, keyPrefix });
+  await until(async () => (await reader.get([completeKey(0)]).catch(() => null)) !== null, 'Redis answers');
+  service = await startHttpService({ views: { writer, reader } });
+  stopBeating = beat();
+  await untilKept();
+});
+afterEach(async () => {
+  await stopBeating();
+  await service.close();
+  await proxy.close();
+});
+
+async function until(holds: () => boolean | Promise<boolean>, what: string, ms = 15_000): Promise<void> {
+  for (const end = performance.now() + ms; !(await holds()); await sleep(5)) {
+    if (performance.now() > end) throw new Error(`not within ${ms} ms: ${what}`);
+  }
+}
+
+/** A projector's sign of life, as long as the test wants. */
+function beat(): () => Promise<void> {
+  let beating = true;
+  const done = (async () => {
+    while (beating) {
+      await service.projector.lanes.beat(allTags, 100);
+      await sleep(200);
+    }
+  })();
+  return async () => {
+    beating = false;
+    await done;
+  };
+}
+
+const loop = rideKey('loop');
+const title = async (): Promise<string> => {
+  const answer = await service.ask(smallWorld.ride, withKey());
+  return answer.status === 200 ? JSON.parse(answer.body.toString()).title : String(answer.status);
+};
+const rename = (to: string): Promise<void> => service.publish([ride('loop', { title: to, leaders: ['ada'] })]);
+/** What is asked for is kept: changes are heard. */
+const untilKept = () =>
+  until(async () => {
+    await title();
+    return service.cache.peek(loop) !== undefined;
+  }, 'the ride is kept');
+
+describe('a read', () => {
+  it('right after a commit gets what was committed, a hundred times in a row', async () => {
+    for (let i = 0; i < 100; i++) {
+      await rename(`Title ${i}`);
+      await until(async () => (await title()) === `Title ${i}`, `title ${i}`, 1_000);
+    }
+  });
+
+  it('among many, while views change all the time, is right once they no longer do', async () => {
+    for (let round = 0; round < 10; round++) {
+      let reading = true;
+      const readers = Array.from({ length: 20 }, async () => {
+        while (reading) await title();
+      });
+      for (let i = 0; i < 15; i++) await rename(`Round ${round}, title ${i}`);
+      await sleep(20);
+      reading = false;
+      await Promise.all(readers);
+      // Whatever was filled against an invalidation would stay.
+      expect(await title()).toBe(`Round ${round}, title 14`);
+    }
+  });
+
+  it('whose reply comes after its own invalidation is not kept', async () => {
+    await rename('Before');
+    await until(() => service.cache.peek(loop) === undefined, 'the ride is forgotten');
+    proxy.hold('data');
+    const slow = service.cache.load([loop]);
+    await until(
+      async () => Number((await admin.info('commandstats')).match(/cmdstat_get:calls=(\d+)/)?.[1]) > 0,
+      'read',
+    );
+    await sleep(50);
+    await rename('After');
+    await sleep(100);
+    proxy.release('data');
+    // Redis had answered before the change: the reader may have that, but nobody later.
+    expect((await slow)[0]!.value!.toString()).toContain('Before');
+    expect(service.cache.peek(loop)).toBeUndefined();
+    expect(await title()).toBe('After');
+  });
+
+  it('whose invalidation comes late is right once it has come', async () => {
+    proxy.hold('tracker');
+    await rename('Late');
+    await sleep(100);
+    expect(await title()).not.toBe('Late');
+    proxy.release('tracker');
+    await until(async () => (await title()) === 'Late', 'the new title', 1_000);
+  });
+});
+
+describe('a tracking connection', () => {
+  it('that is closed empties all that is kept, and nothing is kept until changes are heard again', async () => {
+    // So that it is not the new connection that empties it, nor the silence of two seconds.
+    proxy.refuse(true);
+    proxy.cut('tracker');
+    await until(() => service.cache.peek(loop) === undefined, 'all is forgotten', 1_000);
+    await rename('While away');
+    expect(await title()).toBe('While away');
+    proxy.refuse(false);
+    await untilKept();
+    await rename('Heard again');
+    await until(async () => (await title()) === 'Heard again', 'the new title', 1_000);
+  });
+
+  it('that is half open is noticed: reads go past what is kept, and changes are heard again on a new one', async () => {
+    proxy.stall('tracker');
+    await rename('Unheard');
+    await until(async () => (await title()) === 'Unheard', 'reads go past what is kept', 5_000);
+    expect(service.cache.peek(loop)).toBeUndefined();
+    for (let i = 0; i < 20; i++) {
+      await rename(`Unheard ${i}`);
+      if (service.cache.peek(loop) === undefined) expect(await title()).toBe(`Unheard ${i}`);
+    }
+    await untilKept();
+    await rename('Heard on a new connection');
+    await until(async () => (await title()) === 'Heard on a new connection', 'the new title', 1_000);
+  });
+
+  it('over which the projector falls silent leaves reads right, and from Redis', async () => {
+    await stopBeating();
+    await until(() => service.cache.peek(loop) === undefined, 'nothing is kept', 5_000);
+    expect(await title()).toBe('Loop 🚲');
+    expect(service.cache.peek(loop)).toBeUndefined();
+    stopBeating = beat();
+    await untilKept();
+  });
+});
+
+describe('an emptied Redis', () => {
+  it('empties all that is kept: reads are 503 at once, and none is stale', async () => {
+    await stopBeating();
+    await service.ask(smallWorld.day, withKey());
+    await admin.flushall();
+    await until(async () => (await title()) === '503', 'reads are 503', 1_000);
+    for (const path of [smallWorld.day, smallWorld.ride, '/rides/unknown', smallWorld.emptyDay]) {
+      expect((await service.ask(path, withKey())).status).toBe(503);
+    }
+    expect((await service.ask('/me/nights', withToken())).status).toBe(503);
+  });
+
+  it('of which nobody has heard yet gives no false 404, 401, empty day or shorter list', async () => {
+    // All that decides on absence has been read before, as on a process that has run for a while.
+    for (const path of ['/rides/unknown', smallWorld.emptyDay, '/metros/nowhere/days/2015-06-13']) {
+      await service.ask(path, withKey());
+    }
+    await service.ask('/me/nights', withToken());
+    await service.ask(smallWorld.day, withKey(smallWorld.unknownKey));
+    proxy.stall('tracker');
+    await stopBeating();
+    await admin.flushall();
+    const otherKey = withKey(smallWorld.unknownKey);
+    expect((await service.ask('/rides/unknown', withKey())).status).toBe(503);
+    expect((await service.ask(smallWorld.emptyDay, withKey())).status).toBe(503);
+    expect((await service.ask('/metros/nowhere/days/2015-06-13', withKey())).status).toBe(503);
+    expect((await service.ask(smallWorld.day, otherKey)).status).toBe(503);
+    expect((await service.ask('/me/nights', withToken())).status).toBe(503);
+    expect((await service.ask('/me/nights', withToken('nobody'))).status).toBe(503);
+  });
+});
+
+describe('a Redis that is away', () => {
+  it('is 503 with Retry-After for what is not kept, and reads recover by themselves', async () => {
+    await stopBeating();
+    await server.kill();
+    await until(async () => (await title()) === '503', 'reads are 503');
+    for (const [path, headers] of [
+      [smallWorld.day, withKey()],
+      [smallWorld.day, withToken()],
+      ['/rides/unknown', withKey()],
+      ['/me/nights', withToken()],
+    ] as const) {
+      const answer = await service.ask(path, headers);
+      expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1']);
+      expect(answer.headers['content-type']).toBe('application/problem+json');
+    }
+    expect((await service.ask(smallWorld.day)).status).toBe(401);
+    expect((await service.ask('/openapi.json')).status).toBe(200);
+    await server.start();
+    await until(async () => (await admin.ping().catch(() => '')) === 'PONG', 'Redis is back');
+    // It came back empty, so it is not complete: still no false 404.
+    expect((await service.ask('/rides/unknown', withKey())).status).toBe(503);
+  });
+
+  it('behind a half-open connection is 503 soon, and reads recover on a new one', async () => {
+    const unkept = `/rides/unknown`;
+    expect((await service.ask(unkept, withKey())).status).toBe(404);
+    proxy.stall('data');
+    expect((await service.ask(unkept, withKey())).status).toBe(503);
+    await until(async () => (await service.ask(unkept, withKey())).status === 404, 'reads recover');
+  });
+});
+
+it('the keys of these tests have other tags than what decides on them', () => {
+  const unknown = liveKeyKey(keyHash(smallWorld.unknownKey).toString('hex'));
+  expect(Number(unknown.split('|')[0])).not.toBe(tagOf('loop'));
+});

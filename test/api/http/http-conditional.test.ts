@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { night, says } from '../../reference/example-log.ts';
+import { type HttpService, startHttpService } from '../../support/http-service.ts';
+import type { RawAnswer } from '../../support/raw-http.ts';
+import { everyOperation, publicOperations, smallWorld, withKey, withToken } from '../../support/small-world.ts';
+
+/** Bytes, ETag, If-None-Match and HEAD (DESIGN §3, Answers), over sockets. */
+
+let service: HttpService;
+let nowMs = smallWorld.nowMs;
+beforeAll(async () => {
+  service = await startHttpService({ clockMs: () => nowMs });
+});
+afterAll(() => service.close());
+
+const withoutDate = ({ lines }: RawAnswer) => lines.filter(([name]) => name !== 'Date');
+
+describe.each(everyOperation)('$name', ({ path, headers }) => {
+  const ask = (more: Record<string, string> = {}, method = 'GET') => service.ask(path, { ...headers, ...more }, method);
+
+  it('answers 200 with JSON as JSON.stringify writes it, typed application/json and nothing more', async () => {
+    const answer = await ask();
+    expect(answer.status).toBe(200);
+    expect(answer.lines.filter(([name]) => name.toLowerCase() === 'content-type')).toEqual([
+      ['Content-Type', 'application/json'],
+    ]);
+    const text = answer.body.toString();
+    expect(JSON.stringify(JSON.parse(text))).toBe(text);
+    expect(answer.headers['content-length']).toBe(String(answer.body.length));
+    expect(answer.headers).not.toHaveProperty('transfer-encoding');
+    expect(answer.headers).not.toHaveProperty('content-encoding');
+  });
+
+  it('is not compressed, whatever the reader takes', async () => {
+    const answer = await ask({ 'Accept-Encoding': 'gzip, br, zstd', Accept: 'text/html', TE: 'trailers' });
+    expect(answer.body).toEqual((await ask()).body);
+    expect(answer.headers).not.toHaveProperty('content-encoding');
+  });
+
+  it('has a strong ETag, the same for the same bytes', async () => {
+    const first = await ask();
+    expect(first.headers.etag).toMatch(/^"[!#-~]+"$/);
+    expect((await ask()).headers.etag).toBe(first.headers.etag);
+  });
+
+  it('answers HEAD as GET, headers and all, without the body', async () => {
+    const [get, head] = [await ask(), await ask({}, 'HEAD')];
+    expect(head.body.length).toBe(0);
+    expect([head.status, withoutDate(head)]).toEqual([get.status, withoutDate(get)]);
+    const [refusedGet, refusedHead] = [await service.ask(`${path}/`), await service.ask(`${path}/`, {}, 'HEAD')];
+    expect([refusedHead.status, withoutDate(refusedHead)]).toEqual([refusedGet.status, withoutDate(refusedGet)]);
+  });
+
+  it('answers HEAD without credentials and with wrong inputs as GET, too', async () => {
+    for (const [target, some] of [
+      [path, {}],
+      [path, withToken('dead')],
+      [path.replace('2015-06-', '2015-06x'), headers],
+    ] as const) {
+      const [get, head] = [await service.ask(target, some), await service.ask(target, some, 'HEAD')];
+      expect([head.status, withoutDate(head)]).toEqual([get.status, withoutDate(get)]);
+    }
+  });
+
+  it('answers 304 to its ETag: alone, weak, in a list, and to *', async () => {
+    const get = await ask();
+    const etag = get.headers.etag!;
+    for (const sent of [
+      etag,
+      `W/${etag}`,
+      `"x", ${etag}`,
+      `${etag}, "x"`,
+      `"x",W/"y",W/${etag} ,"z"`,
+      `, ,${etag},,`,
+      `"a,b", ${etag}`,
+      '*',
+      ' * ',
+    ]) {
+      for (const method of ['GET', 'HEAD']) {
+        const answer = await ask({ 'If-None-Match': sent }, method);
+        expect([sent, answer.status, answer.body.length]).toEqual([sent, 304, 0]);
+        expect(answer.headers).not.toHaveProperty('content-length');
+        expect(answer.headers).not.toHaveProperty('content-type');
+        // What a cache updates its copy with: as on the 200.
+        for (const name of [
+          'etag',
+          'cache-control',
+          'vary',
+          'access-control-allow-origin',
+          'access-control-expose-headers',
+        ]) {
+          expect([name, answer.headers[name]]).toEqual([name, get.headers[name]]);
+        }
+      }
+    }
+  });
+
+  it('answers two lines of If-None-Match as one list', async () => {
+    const { etag } = (await ask()).headers;
+    const answer = await ask({ 'If-None-Match': '"x"', 'if-none-match': etag! });
+    expect(answer.status).toBe(304);
+  });
+
+  it('ignores another ETag and a malformed If-None-Match', async () => {
+    const { etag } = (await ask()).headers;
+    const bare = etag!.slice(1, -1);
+    for (const sent of [
+      '"x"',
+      'W/"x"',
+      '',
+      bare,
+      `"${bare}`,
+      `${bare}"`,
+      `w/${etag}`,
+      `W/ ${etag}`,
+      `${etag} ${etag}`,
+      `${etag}; "x"`,
+      `${etag}x`,
+      `x, ${etag}`,
+      `"x${bare}"`,
+      `*, ${etag}`,
+      `'${bare}'`,
+      '**',
+      '"*"',
+    ]) {
+      const answer = await ask({ 'If-None-Match': sent });
+      expect([sent, answer.status]).toEqual([sent, 200]);
+    }
+  });
+
+  it('ignores the other preconditions, and ranges', async () => {
+    const { etag } = (await ask()).headers;
+    for (const some of [
+      { 'If-Match': '"x"' },
+      { 'If-Modified-Since': 'Sat, 01 Jan 2050 00:00:00 GMT' },
+      { 'If-Unmodified-Since': 'Sat, 01 Jan 2000 00:00:00 GMT' },
+      { Range: 'bytes=0-1' },
+      { Range: 'bytes=0-1', 'If-Range': etag! },
+    ] as Record<string, string>[]) {
+      expect((await ask(some)).status).toBe(200);
+    }
+  });
+});
+
+describe.each(publicOperations)('$name', ({ path, headers }) => {
+  it('has another ETag once a night is past or its count is another, and an old one is 200 again', async () => {
+    const before = (await service.ask(path, headers)).headers.etag!;
+    nowMs += 86_400_000;
+    const later = await service.ask(path, { ...headers, 'If-None-Match': before });
+    expect(later.status).toBe(200);
+    expect(later.headers.etag).not.toBe(before);
+    expect(later.body.toString()).toContain('"past":true');
+    nowMs = smallWorld.nowMs;
+    expect((await service.ask(path, { ...headers, 'If-None-Match': before })).status).toBe(304);
+    await service.publish([says('bo', 'NONE', 'loop', '2015-06-13')]);
+    const fewer = await service.ask(path, { ...headers, 'If-None-Match': before });
+    expect(fewer.status).toBe(200);
+    expect(fewer.headers.etag).not.toBe(before);
+    await service.publish([says('bo', 'GOING', 'loop', '2015-06-13')]);
+    // The same bytes again: the same ETag again.
+    expect((await service.ask(path, headers)).headers.etag).toBe(before);
+  });
+});
+
+describe('another process', () => {
+  it('gives the same bytes and ETags', async () => {
+    const other = await startHttpService({ clockMs: () => nowMs });
+    for (const { path, headers } of [...everyOperation, { path: smallWorld.emptyDay, headers: withKey() }]) {
+      const [one, two] = [await service.ask(path, headers), await other.ask(path, headers)];
+      expect([two.status, two.body, withoutDate(two)]).toEqual([one.status, one.body, withoutDate(one)]);
+    }
+    await other.close();
+  });
+});
+
+describe('an empty day', () => {
+  it('has a constant ETag, and another once it has nights', async () => {
+    const etag = (await service.ask(smallWorld.emptyDay, withKey())).headers.etag!;
+    expect(etag).toMatch(/^"[!#-~]+"$/);
+    expect((await service.ask('/metros/quiet/days/0001-01-01', withKey())).headers.etag).toBe(etag);
+    expect((await service.ask(smallWorld.emptyDay, { ...withKey(), 'If-None-Match': etag })).status).toBe(304);
+    await service.publish([night('loop', '2015-06-20')]);
+    const answer = await service.ask(smallWorld.emptyDay, { ...withKey(), 'If-None-Match': etag });
+    expect(answer.status).toBe(200);
+    await service.publish([{ topic: 'nights', key: 'loop/2015-06-20', value: null }]);
+    expect((await service.ask(smallWorld.emptyDay, withKey())).headers.etag).toBe(etag);
+  });
+});

@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type HttpService, json, requestText, startHttpService } from '../../support/http-service.ts';
+import { smallWorld, withKey, withToken } from '../../support/small-world.ts';
+
+/** Decoding (DESIGN §3, Requests) of bytes as they are sent, and base paths, over sockets. */
+
+let service: HttpService;
+beforeAll(async () => {
+  service = await startHttpService();
+});
+afterAll(() => service.close());
+
+/** Status and, of a 400, the input that it names. */
+async function judged(path: string, headers = withKey()): Promise<[number, string?]> {
+  const answer = await service.ask(path, headers);
+  return answer.status === 400 ? [400, (json(answer) as { input: string }).input] : [answer.status];
+}
+
+describe('a path', () => {
+  it.each([
+    ['/rides/%6Coop', [200]],
+    ['/%72ides/%6c%6F%6f%70', [200]],
+    ['/rides/%256Coop', [400, 'ride']],
+    ['/rides/loop%2F', [400, 'ride']],
+    ['/rides/lo%2Fop', [400, 'ride']],
+    ['/rides/loop%00', [400, 'ride']],
+    ['/rides/loop%0A', [400, 'ride']],
+    ['/rides/loop+', [400, 'ride']],
+    ['/rides/loop;v=1', [400, 'ride']],
+    ['/rides/%', [400, 'ride']],
+    ['/rides/%l', [400, 'ride']],
+    ['/rides/%FF', [400, 'ride']],
+    ['/rides/%C0%AF', [400, 'ride']],
+    ['/rides/%ED%A0%80', [400, 'ride']],
+    ['/rides/%u006c', [400, 'ride']],
+    ['/rides/lo\xf6p', [400, 'ride']],
+    ['/rides/lo\xc3\xb6p', [400, 'ride']],
+    ['/rides/loop?', [200]],
+    ['/rides/..', [400, 'ride']],
+    ['/rides/%2e%2e', [400, 'ride']],
+    ['/rides/../rides/loop', [404]],
+    ['/./rides/loop', [404]],
+    ['/metros/p%64x/days/2015-06-1%33', [200]],
+    ['/metros/pdx/days/2015-06-13%20', [400, 'day']],
+    ['/metros/%FF/days/%FF', [400, 'metro']],
+    ['/metros//days/2015-06-13', [400, 'metro']],
+    ['/metros/pdx/days/', [400, 'day']],
+    ['/metros%2Fpdx/days/2015-06-13', [404]],
+    ['/metros/pdx%2Fdays/2015-06-13', [404]],
+    ['/r\xefdes/loop', [400, undefined]],
+    ['/%FFides/loop', [404]],
+  ])('%j is split at slashes and each segment decoded once: %j', async (path, wanted) => {
+    expect(await judged(path)).toEqual(wanted);
+  });
+});
+
+describe('a query', () => {
+  const search = async (query: string) => {
+    const answer = await service.ask(`${smallWorld.day}?${query}`, withKey());
+    if (answer.status !== 200) return [answer.status, (json(answer) as { input: string }).input];
+    return (json(answer) as { nights: { ride: string }[] }).nights.map(({ ride }) => ride);
+  };
+
+  it.each([
+    ['q=loop+fountain', ['loop']],
+    ['q=loop%20fountain', ['loop']],
+    ['q=loop%2Bfountain', ['loop']],
+    ['q=LO%4FP', ['loop']],
+    ['q=caf%C3%A9', ['cafe']],
+    ['q=cafe%CC%81', ['cafe']],
+    ['q=CAFE', ['cafe']],
+    ['q=lantern', []],
+    ['q=%F0%9F%9A%B2%F0%9F%9A%B2', ['loop', 'cafe']],
+    ['q=a', [400, 'q']],
+    ['q', [400, 'q']],
+    ['q=%', [400, 'q']],
+    ['q=%FFab', [400, 'q']],
+    ['q=caf\xe9', [400, 'q']],
+    ['q=caf\xc3\xa9', [400, 'q']],
+    ['q=ab&q=ab', [400, 'q']],
+    ['q=ab&%71=ab', [400, 'q']],
+    ['q=loop;far=x', []],
+    ['who=21%2B%20Only', ['loop', 'cafe']],
+    ['who=21+%20Only', ['loop', 'cafe']],
+    ['who=21++Only', ['loop', 'cafe']],
+    ['who=21%2B+Only', ['loop', 'cafe']],
+    ['who=General', ['cafe']],
+    ['who=21+Only', [400, 'who']],
+    ['who=21++Only,21%2B+Only', [400, 'who']],
+    ['who=Family+Friendly,General', ['cafe']],
+    ['who=Family%20Friendly%2CGeneral', ['cafe']],
+    ['far=under_5', ['loop', 'cafe']],
+    ['far=over_40%2C5_to_10', ['cafe']],
+    ['far=under_5,', [400, 'far']],
+    ['far=', [400, 'far']],
+    ['far', [400, 'far']],
+    ['far[]=under_5', ['loop', 'cafe']],
+    ['where=alameda', ['loop']],
+    ['where=Alameda', [400, 'where']],
+    ['where=alameda,alameda', [400, 'where']],
+    ['where=nowhere', []],
+    ['q=loop?far=x', []],
+  ])('%j finds %j', async (query, wanted) => {
+    expect(await search(query)).toEqual(wanted);
+  });
+
+  it('with raw bytes is judged in the order of checks, too', async () => {
+    const target = `${smallWorld.day}?q=caf\xe9`;
+    expect((await service.ask(target)).status).toBe(401);
+    expect((await service.ask(target, withKey(), 'POST')).status).toBe(405);
+    expect((await service.ask(target, withKey(), 'HEAD')).status).toBe(400);
+    expect((await service.ask(`${smallWorld.day}?x=\xe9`, withKey())).status).toBe(200);
+    expect((await service.ask('/me/known?metro=\xe9', withToken())).status).toBe(400);
+    expect((await service.ask('/me/known?metro=\xe9')).status).toBe(401);
+    expect((await service.ask(target, { 'X-Api-Key ': smallWorld.liveKey })).status).toBe(400);
+  });
+
+  it('is cut from the path at its first question mark', async () => {
+    expect(await judged('/rides/loop?/x')).toEqual([200]);
+    expect(await judged('/rides/loop%3Fx')).toEqual([400, 'ride']);
+  });
+});
+
+describe('header text', () => {
+  it('of any bytes is a credential or none', async () => {
+    for (const bytes of ['\xff', '\x80\x81', 'é', '{"a":1}', "' OR 1=1 --", '*']) {
+      expect(await judged('/rides/loop', withKey(bytes))).toEqual([401]);
+      expect((await service.ask('/me/nights', withToken(bytes))).status).toBe(401);
+    }
+  });
+});
+
+describe('the target in absolute form', () => {
+  it.each([
+    'http://elsewhere.example/api/rides/loop',
+    'HTTP://elsewhere.example:81/api/rides/loop?x=1',
+    'https://rides.example/api/rides/loop',
+  ])('%s is the same path', async (target) => {
+    const answer = await service.exchange(requestText('GET', target, withKey()));
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual((await service.ask('/rides/loop', withKey())).body);
+  });
+
+  it('is another path elsewhere', async () => {
+    const answer = await service.exchange(requestText('GET', 'http://elsewhere.example/rides/loop', withKey()));
+    expect(answer.status).toBe(404);
+  });
+});
+
+describe.each([
+  ['https://rides.example', '', 'https://rides.example/.well-known/oauth-protected-resource'],
+  ['https://rides.example/', '', 'https://rides.example/.well-known/oauth-protected-resource'],
+  [
+    'https://rides.example/calendar/api',
+    '/calendar/api',
+    'https://rides.example/.well-known/oauth-protected-resource/calendar/api',
+  ],
+  [
+    'http://127.0.0.1:8080/caf%C3%A9',
+    '/caf%C3%A9',
+    'http://127.0.0.1:8080/.well-known/oauth-protected-resource/caf%C3%A9',
+  ],
+])('with the base URL %s', (baseUrl, basePath, metadata) => {
+  let based: HttpService;
+  beforeAll(async () => {
+    based = await startHttpService({
+      baseUrl,
+      register: (app) => {
+        app.get('/healthz', () => ({ status: 'ok' }));
+        app.get('/docs', () => 'docs');
+        app.get('/oauth/authorize', () => 'authorize');
+      },
+    });
+  });
+  afterAll(() => based.close());
+  const at = (target: string, headers: Record<string, string> = {}) =>
+    based.exchange(requestText('GET', target, headers));
+
+  it('the interface is below its path and nowhere else', async () => {
+    expect((await at(`${basePath}${smallWorld.day}`, withKey())).status).toBe(200);
+    expect((await at(`${basePath}/openapi.json`)).status).toBe(200);
+    expect((await at(`${basePath}/me/nights`, withToken())).status).toBe(200);
+    expect((await at(`${basePath}/rides/`, withKey())).status).toBe(400);
+    for (const other of ['/api', '/other', `${basePath}/api`, `${basePath}/x`]) {
+      expect((await at(`${other}/openapi.json`)).status).toBe(404);
+    }
+  });
+
+  it('every 401 names the metadata by it, whatever the Host and forwarding headers say', async () => {
+    const forged = { Host: 'evil.example', 'X-Forwarded-Host': 'evil.example', Forwarded: 'host=evil.example' };
+    for (const path of [smallWorld.day, '/me/nights']) {
+      const answer = await at(basePath + path, forged);
+      expect(answer.headers['www-authenticate']).toBe(`Bearer resource_metadata="${metadata}", scope="read"`);
+    }
+    const document = (await at(`${basePath}/openapi.json`, forged)).body.toString();
+    expect(document).not.toContain('evil.example');
+    expect(JSON.parse(document).servers[0].url.replace(/\/$/, '')).toBe(baseUrl.replace(/\/$/, ''));
+  });
+
+  it('what is registered beside the interface is answered there', async () => {
+    for (const path of ['/healthz', '/docs', '/oauth/authorize?client_id=%FF', '/docs?x=%zz']) {
+      expect((await at(path)).status).toBe(200);
+    }
+    expect((await at('/healthz/')).status).toBe(404);
+    expect((await based.exchange(requestText('POST', '/healthz', {}, 'x'))).status).toBe(404);
+  });
+});

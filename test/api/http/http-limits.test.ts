@@ -1,0 +1,252 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type HttpService, json, requestText, startHttpService } from '../../support/http-service.ts';
+import { everyOperation, smallWorld, withKey, withToken } from '../../support/small-world.ts';
+
+/** Sizes, malformed HTTP, old HTTP and connections (DESIGN §3, Decoding and Errors), over sockets. */
+
+let service: HttpService;
+beforeAll(async () => {
+  service = await startHttpService();
+});
+afterAll(() => service.close());
+
+const dayTarget = `/api${smallWorld.day}`;
+const good = requestText('GET', dayTarget, withKey());
+
+/** A target of exactly so many bytes. */
+function targetOf(bytes: number, start: string, filler = 'x'): string {
+  const room = bytes - start.length;
+  const text = start + filler.repeat(Math.floor(room / filler.length));
+  return text + 'x'.repeat(bytes - text.length);
+}
+
+describe('a URL of 8,000 bytes', () => {
+  it.each(everyOperation)('works for $name', async ({ path, headers }) => {
+    const target = targetOf(8_000, `/api${path}${path.includes('?') ? '&' : '?'}utm=`);
+    expect(target.length).toBe(8_000);
+    expect((await service.exchange(requestText('GET', target, headers))).status).toBe(200);
+  });
+
+  it('works with many-byte text, decoded and searched for', async () => {
+    const bike = '%F0%9F%9A%B2';
+    const q = `Loop+${bike}`;
+    const target = targetOf(8_000, `${dayTarget}?q=${q}&utm=`, bike);
+    const answer = await service.exchange(requestText('GET', target, withKey()));
+    expect((json(answer) as { nights: { ride: string }[] }).nights.map(({ ride }) => ride)).toEqual(['loop']);
+  });
+
+  it('works beside a token and other headers of several kilobytes', async () => {
+    const target = targetOf(8_000, `${dayTarget}?utm=`);
+    const headers = { ...withKey(), Cookie: 'c'.repeat(8_000), 'X-Forwarded-For': 'f'.repeat(4_000) };
+    expect((await service.exchange(requestText('GET', target, headers))).status).toBe(200);
+  });
+
+  it('works in absolute form', async () => {
+    const target = targetOf(8_000, `http://elsewhere.example${dayTarget}?utm=`);
+    expect((await service.exchange(requestText('GET', target, withKey()))).status).toBe(200);
+  });
+
+  it('as one path parameter is a wrong input, like any other', async () => {
+    const answer = await service.exchange(requestText('GET', targetOf(8_000, '/api/rides/'), withKey()));
+    expect([answer.status, (json(answer) as { input: string }).input]).toEqual([400, 'ride']);
+  });
+});
+
+describe('a longer URL', () => {
+  it.each([8_001, 9_000, 20_000, 31_000, 33_000, 60_000])('of %d bytes is answered 414', async (bytes) => {
+    const answer = await service.exchange(requestText('GET', targetOf(bytes, `${dayTarget}?utm=`), withKey()));
+    expect([answer.status, answer.reason]).toEqual([414, 'URI Too Long']);
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/problem+json',
+      'cache-control': 'no-store',
+      'access-control-allow-origin': '*',
+    });
+    expect(json(answer)).toEqual({ title: 'URI Too Long', status: 414, detail: 'URLs of up to 8,000 bytes are read.' });
+  });
+
+  it('is answered 414 in a path parameter too, and without credentials', async () => {
+    expect((await service.exchange(requestText('GET', targetOf(8_001, '/api/rides/'), {}))).status).toBe(414);
+  });
+});
+
+describe('header fields', () => {
+  it('of more than 32 kB are answered 431', async () => {
+    for (const headers of [{ 'X-Long': 'x'.repeat(33_000) }, { Authorization: `Bearer ${'x'.repeat(40_000)}` }]) {
+      const answer = await service.ask(smallWorld.day, { ...withKey(), ...headers });
+      expect([answer.status, answer.reason]).toEqual([431, 'Request Header Fields Too Large']);
+      expect(answer.headers).toMatchObject({
+        'content-type': 'application/problem+json',
+        'cache-control': 'no-store',
+        'access-control-allow-origin': '*',
+        connection: 'close',
+      });
+      expect(json(answer)).toMatchObject({ status: 431 });
+    }
+  });
+
+  it('that are many and small are bounded too', async () => {
+    const many = Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`X-${i}`, 'y'.repeat(10)]));
+    expect((await service.ask(smallWorld.day, { ...many, ...withKey() })).status).toBe(431);
+  });
+});
+
+describe('what is no HTTP', () => {
+  it.each([
+    'nonsense\r\n\r\n',
+    `GET ${dayTarget}\r\n\r\n`,
+    `GET ${dayTarget} HTTP/9.9\r\nHost: x\r\n\r\n`,
+    `GET ${dayTarget} HTTP/1.1\r\nHost x\r\n\r\n`,
+    `GET ${dayTarget} HTTP/1.1\r\nHost: x\r\nX-Api-Key: a\0b\r\n\r\n`,
+    `GET ${dayTarget}\t HTTP/1.1\r\nHost: x\r\n\r\n`,
+    `GET ${dayTarget} HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n`,
+    `GET ${dayTarget} HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n`,
+    `GET ${dayTarget} HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n`,
+    `GET rides/loop HTTP/1.1\r\nHost: x\r\n\r\n`,
+    `GET ${dayTarget} HTTP/1.1\r\nX-Api-Key: ${smallWorld.liveKey}\r\n\r\n`,
+    '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+  ])('is answered 400 once, as problem details with CORS: %j', async (bytes) => {
+    const { answers, closed, rest } = await service.converse(bytes);
+    expect(answers.map(({ status }) => status)).toEqual([400]);
+    expect(rest.length).toBe(0);
+    expect(closed).toBe(true);
+    expect(answers[0]!.headers).toMatchObject({
+      'content-type': 'application/problem+json',
+      'cache-control': 'no-store',
+      'access-control-allow-origin': '*',
+      connection: 'close',
+    });
+    expect(json(answers[0]!)).toEqual({
+      title: 'Bad Request',
+      status: 400,
+      detail: 'The request is not well-formed HTTP.',
+    });
+  });
+
+  it('does no harm to the next connection', async () => {
+    await service.converse('\0\0\0\0');
+    expect((await service.exchange(good)).status).toBe(200);
+  });
+
+  it('CONNECT, which asks for a proxy, is refused as another method is', async () => {
+    const answer = await service.exchange('CONNECT rides.example:443 HTTP/1.1\r\nHost: rides.example:443\r\n\r\n');
+    expect([answer.status, answer.headers.allow]).toEqual([405, 'GET, HEAD, OPTIONS']);
+    expect(answer.headers['access-control-allow-origin']).toBe('*');
+  });
+
+  it('an expectation that nobody knows is passed over', async () => {
+    const answer = await service.ask(smallWorld.day, { ...withKey(), Expect: 'the-unexpected' });
+    expect(answer.status).toBe(200);
+  });
+
+  it('a wish to speak another protocol is passed over', async () => {
+    const upgrade = { ...withKey(), Connection: 'Upgrade', Upgrade: 'websocket' };
+    expect((await service.ask(smallWorld.day, upgrade)).status).toBe(200);
+    const h2c = { ...withKey(), Connection: 'Upgrade, HTTP2-Settings', Upgrade: 'h2c', 'HTTP2-Settings': 'AAMAAABk' };
+    expect((await service.ask(smallWorld.day, h2c)).status).toBe(200);
+  });
+});
+
+describe('HTTP/1.0', () => {
+  it('is answered, and the connection closed', async () => {
+    const plain = await service.exchange(good);
+    for (const host of ['', 'Host: x\r\n']) {
+      const request = `GET ${dayTarget} HTTP/1.0\r\n${host}X-Api-Key: ${smallWorld.liveKey}\r\n\r\n`;
+      const { answers, closed } = await service.converse(request);
+      expect(answers.map(({ status }) => status)).toEqual([200]);
+      expect(answers[0]!.body).toEqual(plain.body);
+      expect(answers[0]!.headers.connection).toBe('close');
+      expect(closed).toBe(true);
+    }
+  });
+});
+
+describe('a connection', () => {
+  it('is kept after 304, 400, 401, 404, 405, 414 and OPTIONS', async () => {
+    const requests = [
+      requestText('GET', dayTarget, { ...withKey(), 'If-None-Match': '*' }),
+      requestText('GET', '/api/rides/x', withKey()),
+      requestText('GET', dayTarget),
+      requestText('GET', '/api/rides/unknown', withKey()),
+      requestText('GET', '/nowhere'),
+      requestText('POST', dayTarget, {}, 'body'),
+      requestText('GET', targetOf(9_000, dayTarget)),
+      requestText('OPTIONS', dayTarget),
+      requestText('GET', '/api/me/nights'),
+      requestText('HEAD', dayTarget, withKey()),
+      good,
+    ];
+    const { answers, closed } = await service.converse(requests[0]!, { later: requests.slice(1) });
+    expect(answers.map(({ status }) => status)).toEqual([304, 400, 401, 404, 404, 405, 414, 204, 401, 200, 200]);
+    expect(closed).toBe(false);
+  });
+
+  it('answers pipelined requests in order, quick and slow ones mixed', async () => {
+    const requests = [
+      requestText('GET', `/api/me/friends?${smallWorld.range}`, withToken()),
+      good,
+      requestText('HEAD', dayTarget, withKey()),
+      requestText('POST', dayTarget, {}, 'a body'),
+      requestText('GET', '/api/me/nights', withToken()),
+      requestText('GET', '/api/nowhere'),
+      good,
+    ];
+    const { answers, rest } = await service.converse(requests.join(''), {
+      answers: requests.length,
+      methods: ['GET', 'GET', 'HEAD', 'POST', 'GET', 'GET', 'GET'],
+    });
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 405, 200, 404, 200]);
+    expect(answers[0]!.body.toString()).toContain('"friends"');
+    expect(answers[1]!.body).toEqual(answers[6]!.body);
+    expect(rest.length).toBe(0);
+  });
+
+  it('with nonsense behind a request answers the request first', async () => {
+    const slow = requestText('GET', `/api/me/friends?${smallWorld.range}`, withToken());
+    const { answers, closed } = await service.converse(`${slow}nonsense\r\n\r\n`, {
+      answers: 2,
+      methods: ['GET', 'GET'],
+    });
+    expect(answers.map(({ status }) => status)).toEqual([200, 400]);
+    expect(closed).toBe(true);
+  });
+
+  it('takes a request in pieces of one byte', async () => {
+    const { connect } = await import('node:net');
+    const answer = await new Promise<string>((resolve) => {
+      const socket = connect(service.port, '127.0.0.1', async () => {
+        socket.setNoDelay(true);
+        for (const byte of Buffer.from(good, 'latin1')) {
+          socket.write(Buffer.from([byte]));
+          await new Promise(setImmediate);
+        }
+      });
+      socket.once('data', (data) => {
+        socket.destroy();
+        resolve(data.toString('latin1', 0, 15));
+      });
+    });
+    expect(answer).toBe('HTTP/1.1 200 OK');
+  });
+});
+
+describe('while the service stops', () => {
+  it('a request on a connection that is open is answered, and told to close', async () => {
+    const held: (() => void)[] = [];
+    const checker = {
+      check: () => new Promise<{ rider: string }>((resolve) => held.push(() => resolve({ rider: 'ada' }))),
+    };
+    const stopping = await startHttpService({ checker });
+    const slow = requestText('GET', '/api/me/nights', withToken());
+    // The second comes while the first is still worked on.
+    const both = stopping.converse(slow + good, { answers: 2, methods: ['GET', 'GET'] });
+    while (held.length === 0) await new Promise(setImmediate);
+    const closed = stopping.app.close();
+    await new Promise(setImmediate);
+    const late = stopping.converse(good).catch(() => null);
+    held[0]!();
+    const { answers } = await both;
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    await closed;
+    await late;
+  });
+});

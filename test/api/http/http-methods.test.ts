@@ -1,0 +1,201 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { registerSignIn } from '../../../api/sign-in/register-sign-in.ts';
+import { type HttpService, json, requestText, startHttpService } from '../../support/http-service.ts';
+import type { RawAnswer } from '../../support/raw-http.ts';
+import { signInDeps } from '../../support/sign-in-deps.ts';
+import { everyOperation, smallWorld, withKey } from '../../support/small-world.ts';
+
+/** Methods, OPTIONS and CORS (DESIGN §3, Requests and Answers), over sockets. */
+
+let service: HttpService;
+beforeAll(async () => {
+  service = await startHttpService({
+    register: async (app) => void (await registerSignIn(app, await signInDeps('https://rides.example/api'))),
+  });
+});
+afterAll(() => service.close());
+
+const exposed = 'ETag, WWW-Authenticate, Retry-After';
+function expectCors(answer: RawAnswer): void {
+  expect(answer.lines.filter(([name]) => name.toLowerCase() === 'access-control-allow-origin')).toEqual([
+    [expect.any(String), '*'],
+  ]);
+  expect(answer.headers['access-control-expose-headers']).toBe(exposed);
+}
+
+// What node:http parses, less the three that routes have and CONNECT, which has no path.
+const otherMethods = [
+  ...['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'QUERY', 'PROPFIND', 'PROPPATCH', 'MKCOL', 'COPY', 'MOVE', 'LOCK'],
+  ...['UNLOCK', 'SEARCH', 'REPORT', 'PURGE', 'BIND', 'ACL', 'MKACTIVITY', 'CHECKOUT', 'MERGE', 'M-SEARCH', 'NOTIFY'],
+  ...['SUBSCRIBE', 'UNSUBSCRIBE', 'LINK', 'UNLINK', 'SOURCE', 'REBIND', 'UNBIND', 'MKCALENDAR'],
+];
+
+describe.each(everyOperation)('$name', ({ path, headers }) => {
+  it.each(otherMethods)('is answered 405 with Allow to %s, before any credentials', async (method) => {
+    const answer = await service.ask(path, {}, method);
+    expect(answer.status).toBe(405);
+    expect(answer.headers).toMatchObject({
+      allow: 'GET, HEAD, OPTIONS',
+      'content-type': 'application/problem+json',
+      'cache-control': 'no-store',
+    });
+    expect(json(answer)).toEqual({
+      title: 'Method Not Allowed',
+      status: 405,
+      detail: 'This is read with GET or HEAD.',
+    });
+    expectCors(answer);
+  });
+
+  it.each([
+    ['{"not": json', 'application/json'],
+    ['<x/>', 'application/xml'],
+    ['a=b', 'application/x-www-form-urlencoded'],
+    ['anything', ''],
+  ])('is answered 405 to POST with the body %j of type %j, and the connection goes on', async (body, type) => {
+    const post = requestText('POST', service.basePath + path, type ? { 'Content-Type': type } : {}, body);
+    const get = requestText('GET', service.basePath + path, headers);
+    const { answers, closed } = await service.converse(post, { later: [get] });
+    expect(answers.map(({ status }) => status)).toEqual([405, 200]);
+    expect(closed).toBe(false);
+  });
+
+  it.each(['FOO', 'get', 'G', 'PROPFINDS', 'X-Y'])(
+    'is answered 405 with Allow to %s, which no HTTP parser knows',
+    async (method) => {
+      const answer = await service.ask(path, headers, method);
+      expect(answer.status).toBe(405);
+      expect(answer.headers).toMatchObject({ allow: 'GET, HEAD, OPTIONS', 'content-type': 'application/problem+json' });
+      expectCors(answer);
+    },
+  );
+
+  it('answers OPTIONS 204 with Allow, without credentials', async () => {
+    const answer = await service.ask(path, {}, 'OPTIONS');
+    expect(answer.status).toBe(204);
+    expect(answer.headers.allow).toBe('GET, HEAD, OPTIONS');
+    expect(answer.headers).not.toHaveProperty('content-length');
+    expect(answer.headers).not.toHaveProperty('content-type');
+    expect(answer.headers).not.toHaveProperty('access-control-allow-methods');
+    expectCors(answer);
+  });
+
+  it('answers a preflight with the methods and the headers that may be sent', async () => {
+    const answer = await service.ask(
+      path,
+      {
+        Origin: 'https://app.example',
+        'Access-Control-Request-Method': 'GET',
+        'Access-Control-Request-Headers': 'authorization,x-api-key,if-none-match',
+      },
+      'OPTIONS',
+    );
+    expect(answer.status).toBe(204);
+    expect(answer.headers).toMatchObject({
+      allow: 'GET, HEAD, OPTIONS',
+      'access-control-allow-origin': '*',
+      'access-control-allow-methods': 'GET, HEAD',
+      'access-control-allow-headers': 'Authorization, X-Api-Key, If-None-Match',
+    });
+    expect(answer.headers).not.toHaveProperty('access-control-allow-credentials');
+  });
+
+  it('answers OPTIONS whatever its inputs and credentials are', async () => {
+    const answer = await service.ask(`${path}?metro=%FF&q=`, { Authorization: 'Bearer dead' }, 'OPTIONS');
+    expect(answer.status).toBe(204);
+  });
+
+  it('ignores the body of a GET', async () => {
+    const plain = await service.ask(path, headers);
+    for (const body of ['{"q":"x"', 'x'.repeat(100_000)]) {
+      const get = requestText('GET', service.basePath + path, { ...headers, 'Content-Type': 'application/json' }, body);
+      const { answers } = await service.converse(get, { later: [get] });
+      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+      for (const answer of answers) expect(answer.body).toEqual(plain.body);
+    }
+    const chunked = { ...headers, 'Transfer-Encoding': 'chunked' };
+    const get = requestText('GET', service.basePath + path, chunked, '5\r\nhello\r\n0\r\n\r\n');
+    const { answers } = await service.converse(get, { later: [get] });
+    expect(answers.map(({ status, body }) => [status, body])).toEqual([
+      [200, plain.body],
+      [200, plain.body],
+    ]);
+  });
+
+  it('is open to pages of every origin, whatever the answer', async () => {
+    const origin = { Origin: 'https://app.example' };
+    expectCors(await service.ask(path, { ...headers, ...origin }));
+    expectCors(await service.ask(path, { ...headers, ...origin, 'If-None-Match': '*' }));
+    expectCors(await service.ask(path, origin));
+    expectCors(await service.ask(path, origin, 'HEAD'));
+    expectCors(await service.ask(`${path}/`, { ...headers, ...origin }));
+  });
+});
+
+describe('the endpoints of signing in', () => {
+  const paths = [
+    ['/.well-known/oauth-protected-resource/api', 'GET, HEAD, OPTIONS'],
+    ['/.well-known/oauth-authorization-server', 'GET, HEAD, OPTIONS'],
+    ['/oauth/token', 'POST, OPTIONS'],
+    ['/oauth/register', 'POST, OPTIONS'],
+  ] as const;
+  const at = (method: string, path: string, headers: Record<string, string> = {}) =>
+    service.exchange(requestText(method, path, headers));
+
+  it.each(paths)('%s answers OPTIONS 204 with Allow %s', async (path, allow) => {
+    const answer = await at('OPTIONS', path);
+    expect([answer.status, answer.headers.allow]).toEqual([204, allow]);
+    expectCors(answer);
+  });
+
+  it.each(paths)('%s answers preflights', async (path, allow) => {
+    const method = allow.split(', ')[0]!;
+    const answer = await at('OPTIONS', path, {
+      Origin: 'https://app.example',
+      'Access-Control-Request-Method': method,
+      'Access-Control-Request-Headers': 'authorization,content-type',
+    });
+    expect(answer.status).toBe(204);
+    expect(answer.headers['access-control-allow-methods']).toContain(method);
+    for (const name of ['Authorization', 'X-Api-Key', 'If-None-Match', 'Content-Type'])
+      expect(answer.headers['access-control-allow-headers']).toContain(name);
+    expectCors(answer);
+  });
+
+  it.each(paths)('%s answers other methods 405 with Allow %s', async (path, allow) => {
+    for (const method of ['PUT', 'PROPFIND', 'QUERY', 'TRACE', 'DELETE']) {
+      const answer = await at(method, path);
+      expect([method, answer.status, answer.headers.allow]).toEqual([method, 405, allow]);
+      expect(answer.headers['content-type']).toMatch(/^application\/problem\+json/);
+      expectCors(answer);
+    }
+  });
+
+  it('are open to pages of every origin also in their errors', async () => {
+    const form = { 'Content-Type': 'application/x-www-form-urlencoded', Origin: 'https://app.example' };
+    const refused = await service.exchange(requestText('POST', '/oauth/token', form, 'grant_type=none'));
+    expect(refused.status).toBeGreaterThanOrEqual(400);
+    expectCors(refused);
+    const registered = await service.exchange(
+      requestText(
+        'POST',
+        '/oauth/register',
+        { 'Content-Type': 'application/json', Origin: 'https://app.example' },
+        '{',
+      ),
+    );
+    expect(registered.status).toBe(400);
+    expectCors(registered);
+  });
+});
+
+describe('CORS', () => {
+  it('is on 404, 405, 414, 431 and on what is no HTTP', async () => {
+    expectCors(await service.ask('/nowhere'));
+    expectCors(await service.exchange(requestText('GET', '/')));
+    expectCors(await service.ask(smallWorld.day, {}, 'POST'));
+    expectCors(await service.ask(`${smallWorld.day}?${'x'.repeat(8_000)}`, withKey()));
+    expectCors(await service.ask(smallWorld.day, { 'X-Long': 'x'.repeat(40_000) }));
+    expectCors(await service.exchange('nonsense\r\n\r\n'));
+  });
+});

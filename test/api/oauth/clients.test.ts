@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'vitest';
+import { clientProblem, redirectProblem } from '../../../api/oauth/client-policy.ts';
+import { parseClients } from '../../../api/oauth/clients.ts';
+
+const secret = 'a secret of at least 32 characters'.replaceAll(' ', '-');
+const web = { client_id: 'site', redirect_uris: ['https://site.example/cb'], client_secret: secret };
+const parse = (...clients: unknown[]) => parseClients(JSON.stringify(clients), 'OAUTH_CLIENTS clients.json');
+
+describe('clients of the file', () => {
+  test('are public without a secret, confidential with one, and web or native by their addresses', () => {
+    expect(parse(web, { client_id: 'app', redirect_uris: ['com.example.app:/cb', 'http://127.0.0.1/cb'] })).toEqual([
+      { ...web, token_endpoint_auth_method: 'client_secret_basic', application_type: 'web' },
+      {
+        client_id: 'app',
+        redirect_uris: ['com.example.app:/cb', 'http://127.0.0.1/cb'],
+        token_endpoint_auth_method: 'none',
+        application_type: 'native',
+      },
+    ]);
+    expect(parse()).toEqual([]);
+  });
+
+  test.each([
+    ['without an id', [{ redirect_uris: ['https://a.example'] }], /client 1: client_id /],
+    ['with a wrong id', [{ ...web, client_id: 'a b' }], /client 1 \("a b"\): client_id must be 1 to 128/],
+    ['with the id of another', [web, web], /client 2 \("site"\): client_id is taken/],
+    ['with an id of the service', [{ ...web, client_id: 'docs' }], /client 1 \("docs"\): client_id is taken/],
+    [
+      'without addresses',
+      [web, { ...web, client_id: 'b', redirect_uris: [] }],
+      /client 2 \("b"\): redirect_uris must name/,
+    ],
+    [
+      'with a plain http address',
+      [{ ...web, redirect_uris: ['http://site.example/cb'] }],
+      /redirect_uris must be https/,
+    ],
+    [
+      'with a member nobody knows',
+      [{ ...web, redirect_url: 'x' }],
+      /client 1 \("site"\): redirect_url is not client metadata/,
+    ],
+    ['with another scope', [{ ...web, scope: 'write' }], /scope must be "read"/],
+    ['with a short secret', [{ ...web, client_secret: 'hush' }], /client_secret must be 32 to 512/],
+    [
+      'that needs a secret and has none',
+      [{ ...web, client_secret: undefined, token_endpoint_auth_method: 'client_secret_post' }],
+      /client_secret is missing/,
+    ],
+    [
+      'that is public and has a secret',
+      [{ ...web, token_endpoint_auth_method: 'none' }],
+      /client_secret must not be there/,
+    ],
+    [
+      'with a way to authenticate that isn’t offered',
+      [{ ...web, token_endpoint_auth_method: 'private_key_jwt' }],
+      /token_endpoint_auth_method must be one of none/,
+    ],
+    ['that is no object', ['x', null, 7], /client 1: .*\nclient 2: .*\nclient 3: /],
+  ])('%s: the error names the file, the entry and the member', (_, clients, message) => {
+    expect(() => parse(...clients)).toThrow(message);
+    expect(() => parse(...clients)).toThrow(/^Cannot read OAUTH_CLIENTS clients.json: /);
+    expect(() => parse(...clients)).not.toThrow(/hush|a-secret/);
+  });
+
+  test('that are no JSON or no array are refused without quoting them', () => {
+    expect(() => parseClients('[{"client_secret": "hush', 'OAUTH_CLIENTS c')).toThrow(
+      /^Cannot read OAUTH_CLIENTS c: it is not JSON/,
+    );
+    expect(() => parseClients('[{"client_secret": "hush', 'OAUTH_CLIENTS c')).not.toThrow(/hush/);
+    expect(() => parseClients('{}', 'OAUTH_CLIENTS c')).toThrow(/it is not an array/);
+  });
+
+  test('with several faults are told of all at once', () => {
+    expect(() => parse({ ...web, scope: 'x', redirect_uris: [] }, { ...web, client_id: '' })).toThrow(
+      /redirect_uris[\s\S]*scope[\s\S]*client 2/,
+    );
+  });
+});
+
+describe('a redirect URI', () => {
+  test.each([
+    'https://a.example/cb?x=1',
+    'https://[2001:db8::1]:8443/cb',
+    'http://127.0.0.1/cb',
+    'http://[::1]:1/cb',
+    'http://localhost:3000/cb',
+    'com.example.app:/cb',
+    'vscode://publisher.ext/cb',
+  ])('%s is fine', (uri) => expect(redirectProblem(uri)).toBeNull());
+  test.each([
+    'http://a.example/cb',
+    'http://127.0.0.1.evil.example/',
+    'http://0.0.0.0/cb',
+    'http://10.0.0.1/cb',
+    'javascript:alert(1)',
+    'JavaScript:alert(1)',
+    'data:text/html,x',
+    'file:///etc/passwd',
+    'ws://127.0.0.1/x',
+    'intent://x#Intent;end',
+    'view-source:https://a.example',
+    'https://user@a.example/cb',
+    'https://user:pw@a.example/cb',
+    'https://a.example/cb#x',
+    'https://a.example/\u0000',
+    'https://ä.example/',
+    'https://x;frame-ancestors/cb',
+    'https://x,y/cb',
+    'https://*.example/cb',
+    "https://'self'/cb",
+    'ms-settings:x',
+    'chrome-extension://x/cb',
+    '/cb',
+    '',
+    `https://a.example/${'x'.repeat(2000)}`,
+  ])('%s is refused', (uri) => expect(redirectProblem(uri)).not.toBeNull());
+});
+
+test('a client can neither bring addresses for the service to fetch nor a name that deceives', () => {
+  const fine = { redirect_uris: ['https://a.example/cb'], client_name: 'Radausflüge 🚲' };
+  expect(clientProblem(fine)).toBeNull();
+  for (const client_name of ['I ❤️ rides', 'Ride Tiếng Việt', 'Chạy xe đêm', 'רכיבה', '라이딩', 'a\u0323\u0302\u0301'])
+    expect([client_name, clientProblem({ ...fine, client_name })]).toEqual([client_name, null]);
+  for (const more of [
+    { jwks_uri: 'http://169.254.169.254/' },
+    { sector_identifier_uri: 'https://a.example' },
+    { client_name: 'Ride\u202eradnelaC' },
+    { client_name: 'a\nb' },
+    { client_name: 'a\ue000' },
+    { client_name: 'a\ud800' },
+    { client_name: '\u3164' },
+    { client_name: '\u2800' },
+    { client_name: 'a\u034f' },
+    { client_name: `a${'\u0301'.repeat(4)}` },
+    { client_name: ' ' },
+    { client_name: 7 },
+    { client_name: 'x'.repeat(81) },
+    { redirect_uris: Array.from({ length: 11 }, (_, i) => `https://a.example/${i}`) },
+    { redirect_uris: [7] },
+    { post_logout_redirect_uris: ['http://a.example'] },
+  ])
+    expect([more, clientProblem({ ...fine, ...more })]).toEqual([more, expect.any(String)]);
+});

@@ -1,0 +1,183 @@
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { StateStore } from '../../../api/oauth/state-store.ts';
+import { memoryAuthState } from '../../../infra/memory/auth-state-memory.ts';
+import { redisAuthState } from '../../../infra/redis/auth-state-redis.ts';
+import { freshKeyPrefix, redisUrl } from '../../support/backends.ts';
+import { approve, authorizeUrl, nights, redeem, refresh, register, signedIn } from '../../support/sign-in-flow.ts';
+import {
+  newSigningKeys,
+  sampleRiders,
+  startSignInService,
+  type TestService,
+  testRiders,
+} from '../../support/sign-in-service.ts';
+import { csrfOf, newPkce, TestBrowser } from '../../support/test-browser.ts';
+
+describe.each([
+  ['memory', () => memoryAuthState()],
+  ['Redis', () => redisAuthState({ url: redisUrl(), keyPrefix: freshKeyPrefix() })],
+])('a rider who is erased, with state in %s,', (_, makeStore) => {
+  let service: TestService;
+  let origin: string;
+  let store: StateStore;
+  let number = 0;
+  // Each test erases a rider of its own.
+  const ids = Array.from({ length: 8 }, (_, i) => `rider-${i}`);
+  const nextRider = () => ids[number++]!;
+  beforeAll(async () => {
+    store = makeStore();
+    const riders = testRiders([...ids.map((rider) => ({ rider, handle: rider, name: null })), ...sampleRiders]);
+    service = await startSignInService({ store, riders });
+    origin = service.origin;
+  });
+  afterAll(async () => {
+    await service.close();
+  });
+
+  test('has no live token, and refreshes no more', async () => {
+    const rider = nextRider();
+    const { client, tokens } = await signedIn(origin, rider);
+    service.riders.erase(rider);
+    expect((await nights(service.baseUrl, tokens.access_token)).status).toBe(401);
+    expect((await refresh(origin, client, tokens.refresh_token)).body.error).toBe('invalid_grant');
+  });
+
+  test('redeems no code', async () => {
+    const rider = nextRider();
+    const client = await register(origin);
+    const pkce = newPkce();
+    const end = await approve(new TestBrowser(origin), authorizeUrl(origin, client, pkce), rider);
+    service.riders.erase(rider);
+    const answer = await redeem(origin, client, end.searchParams.get('code')!, pkce.verifier);
+    expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+  });
+
+  test('leaves nothing behind, and takes nothing of others along', async () => {
+    const rider = nextRider();
+    const [gone, other] = [await signedIn(origin, rider), await signedIn(origin, 'rider-ada')];
+    expect((await store.ofAccount(rider)).map(({ kind }) => kind).sort()).toEqual(
+      expect.arrayContaining(['Grant', 'RefreshToken', 'Session']),
+    );
+    service.riders.erase(rider);
+    await service.signIn.eraseRider(rider);
+    await service.signIn.eraseRider(rider);
+    expect(await store.ofAccount(rider)).toEqual([]);
+    expect((await refresh(origin, gone.client, gone.tokens.refresh_token)).body.error).toBe('invalid_grant');
+    expect((await refresh(origin, other.client, other.tokens.refresh_token)).status).toBe(200);
+  });
+
+  test('is found by the sweep, unless it is not known who exists', async () => {
+    const rider = nextRider();
+    await signedIn(origin, rider);
+    const other = await signedIn(origin, 'rider-bo');
+    service.riders.erase(rider);
+    service.riders.away = true;
+    await expect(service.signIn.sweep()).rejects.toThrow('away');
+    service.riders.away = false;
+    expect(await store.ofAccount(rider)).not.toEqual([]);
+    await service.signIn.sweep();
+    expect(await store.ofAccount(rider)).toEqual([]);
+    expect((await refresh(origin, other.client, other.tokens.refresh_token)).status).toBe(200);
+  });
+
+  test('is asked to sign in anew where a browser still has their session', async () => {
+    for (const destroyed of [false, true]) {
+      const rider = nextRider();
+      const client = await register(origin);
+      const browser = new TestBrowser(origin);
+      await approve(browser, authorizeUrl(origin, client, newPkce()), rider);
+      service.riders.erase(rider);
+      if (destroyed) await service.signIn.eraseRider(rider);
+      const at = await browser.open(authorizeUrl(origin, client, newPkce()));
+      expect([at.response.status, at.page]).toEqual([200, expect.stringContaining('Pick any rider')]);
+      const picked = await browser.follow(
+        await browser.post(at.url, { do: 'pick', rider: 'rider-ada', csrf: csrfOf(at.page) }),
+      );
+      expect(await picked.response.text()).toContain('Ada Lovelace');
+    }
+  });
+
+  test('in the midst of consent connects no app', async () => {
+    const rider = nextRider();
+    const client = await register(origin);
+    const browser = new TestBrowser(origin);
+    const first = await browser.open(authorizeUrl(origin, client, newPkce()));
+    const asked = await browser.follow(await browser.post(first.url, { do: 'pick', rider, csrf: csrfOf(first.page) }));
+    const page = await asked.response.text();
+    service.riders.erase(rider);
+    await service.signIn.eraseRider(rider);
+    const end = await browser.follow(await browser.post(asked.url, { do: 'allow', csrf: csrfOf(page) }));
+    expect(end.url).not.toContain('code=');
+    expect(await store.ofAccount(rider)).toEqual([]);
+  });
+});
+
+test('the token of an erased rider stays dead once the id is published again, at every instance and after a restart', async () => {
+  const [keys, riders, keyPrefix] = [await newSigningKeys(), testRiders(), freshKeyPrefix()];
+  const start = (baseUrl?: string) =>
+    startSignInService({
+      ...(baseUrl && { baseUrl }),
+      keys,
+      riders,
+      store: redisAuthState({ url: redisUrl(), keyPrefix }),
+    });
+  const one = await start();
+  const two = await start(one.baseUrl);
+  const at = ({ app }: TestService) => `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/api`;
+  const statuses = (token: string) =>
+    Promise.all([one, two].map(async (instance) => (await nights(at(instance), token)).status));
+
+  const before = await signedIn(one.origin, 'rider-ada');
+  const other = await signedIn(one.origin, 'rider-bo');
+  expect(await statuses(before.tokens.access_token)).toEqual([200, 200]);
+  riders.erase('rider-ada');
+  // One of them saw it, the other did not.
+  await one.signIn.eraseRider('rider-ada');
+  riders.publish('rider-ada');
+  expect((await nights(at(one), before.tokens.access_token)).status).toBe(401);
+  await expect.poll(() => statuses(before.tokens.access_token), { timeout: 20_000 }).toEqual([401, 401]);
+  const restarted = await start(one.baseUrl);
+  expect((await nights(at(restarted), before.tokens.access_token)).status).toBe(401);
+  expect((await nights(at(restarted), other.tokens.access_token)).status).toBe(200);
+
+  // A token issued within the erasure's second ended too: `iat` is no finer.
+  await expect
+    .poll(async () => await statuses((await signedIn(one.origin, 'rider-ada')).tokens.access_token), {
+      timeout: 20_000,
+    })
+    .toEqual([200, 200]);
+  expect(await statuses(before.tokens.access_token)).toEqual([401, 401]);
+  for (const instance of [one, two, restarted]) await instance.close();
+});
+
+test('while it is not known who exists, riders are told to come back, and nobody is signed out', async () => {
+  const service = await startSignInService();
+  const { tokens } = await signedIn(service.origin);
+  const client = await register(service.origin);
+  const browser = new TestBrowser(service.origin);
+  const at = await browser.open(authorizeUrl(service.origin, client, newPkce()));
+  const pick = async () => await browser.post(at.url, { do: 'pick', rider: 'rider-ada', csrf: csrfOf(at.page) });
+  service.riders.away = true;
+  expect((await nights(service.baseUrl, tokens.access_token)).status).not.toBe(401);
+  const away = await pick();
+  expect([away.status, away.headers.get('retry-after'), await away.text()]).toEqual([
+    503,
+    '60',
+    expect.stringContaining('not available right now'),
+  ]);
+  service.riders.away = false;
+  const picked = await pick();
+  service.riders.away = true;
+  // On the way to consent: the same page, loaded again, goes on.
+  expect((await browser.follow(picked)).response.status).toBe(503);
+  service.riders.away = false;
+  const asked = await browser.follow(picked);
+  service.riders.away = true;
+  expect((await browser.open(asked.url)).response.status).toBe(503);
+  const again = await browser.follow(await browser.get(authorizeUrl(service.origin, client, newPkce())));
+  expect(new URL(again.url).searchParams.get('error')).toBe('temporarily_unavailable');
+  service.riders.away = false;
+  expect((await browser.open(asked.url)).page).toContain('Ada Lovelace');
+  await service.close();
+});

@@ -1,0 +1,224 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { memoryAuthState } from '../../../infra/memory/auth-state-memory.ts';
+import { redisAuthState } from '../../../infra/redis/auth-state-redis.ts';
+import { freshKeyPrefix, redisUrl } from '../../support/backends.ts';
+import { Gathering } from '../../support/gathering.ts';
+import { codeFor, redeem, refresh, register, signedIn, tokenRequest } from '../../support/sign-in-flow.ts';
+import { startSignInService, type TestService } from '../../support/sign-in-service.ts';
+
+// Long enough for two requests in a row on a busy machine.
+const graceSeconds = 5;
+
+describe.each([
+  ['memory', () => memoryAuthState()],
+  ['Redis', () => redisAuthState({ url: redisUrl(), keyPrefix: freshKeyPrefix() })],
+])('with state in %s,', (_, makeStore) => {
+  let service: TestService;
+  let origin: string;
+  const gathering = new Gathering();
+  beforeAll(async () => {
+    const store = gathering.in(makeStore());
+    service = await startSignInService({ store, lifetimes: { refreshGrace: graceSeconds } });
+    origin = service.origin;
+  });
+  afterAll(async () => {
+    await service.close();
+  });
+  const refused = (error: string) => ({ status: 400, body: { error } });
+
+  test('a code that is redeemed again ends what came of it', async () => {
+    const { client, code, pkce, tokens } = await signedIn(origin);
+    expect(await redeem(origin, client, code, pkce.verifier)).toMatchObject(refused('invalid_grant'));
+    expect(await refresh(origin, client, tokens.refresh_token)).toMatchObject(refused('invalid_grant'));
+  });
+
+  test('of many who redeem one code at a time one gets tokens, and keeps them', async () => {
+    const client = await register(origin);
+    const { code, pkce } = await codeFor(origin, client);
+    gathering.of(6);
+    const all = await Promise.all(Array.from({ length: 6 }, () => redeem(origin, client, code, pkce.verifier)));
+    const winners = all.filter(({ status }) => status === 200);
+    expect(winners).toHaveLength(1);
+    for (const loser of all) if (loser.status !== 200) expect(loser).toMatchObject(refused('invalid_grant'));
+    expect((await refresh(origin, client, winners[0]!.body.refresh_token)).status).toBe(200);
+  });
+
+  test('a code serves neither another client nor another verifier nor another address, and a wrong guess burns it', async () => {
+    const [client, other] = [await register(origin), await register(origin)];
+    const stolen = await codeFor(origin, client);
+    expect(await redeem(origin, other, stolen.code, stolen.pkce.verifier)).toMatchObject(refused('invalid_grant'));
+    // Another client's attempt must not take the code from its own.
+    expect((await redeem(origin, client, stolen.code, stolen.pkce.verifier)).status).toBe(200);
+
+    for (const wrong of [
+      { code_verifier: (await codeFor(origin, other)).pkce.verifier },
+      { redirect_uri: 'http://127.0.0.1:9/callback2' },
+    ]) {
+      const { code, pkce } = await codeFor(origin, client);
+      expect(await redeem(origin, client, code, pkce.verifier, wrong)).toMatchObject(refused('invalid_grant'));
+      expect(await redeem(origin, client, code, pkce.verifier)).toMatchObject(refused('invalid_grant'));
+    }
+  });
+
+  test('a code needs its verifier', async () => {
+    const client = await register(origin);
+    const { code } = await codeFor(origin, client);
+    const form = { grant_type: 'authorization_code', client_id: client.client_id, code };
+    expect(await tokenRequest(origin, { ...form, redirect_uri: 'http://127.0.0.1:9/callback' })).toMatchObject(
+      refused('invalid_grant'),
+    );
+  });
+
+  test('a token request that says something twice is refused', async () => {
+    const { client, tokens } = await signedIn(origin);
+    const form = new URLSearchParams({ grant_type: 'refresh_token', client_id: client.client_id });
+    for (const token of [tokens.refresh_token, 'other']) form.append('refresh_token', token);
+    const response = await fetch(`${origin}/oauth/token`, { method: 'POST', body: form });
+    expect([response.status, await response.json()]).toMatchObject([400, { error: 'invalid_request' }]);
+  });
+
+  test('a refresh token used again after the grace ends the whole family', async () => {
+    const { client, tokens } = await signedIn(origin);
+    const second = await refresh(origin, client, tokens.refresh_token);
+    await sleep(graceSeconds * 1000 + 100);
+    expect(await refresh(origin, client, tokens.refresh_token)).toMatchObject(refused('invalid_grant'));
+    expect(await refresh(origin, client, second.body.refresh_token)).toMatchObject(refused('invalid_grant'));
+  });
+
+  test('a refresh token used again once its successor was used ends the family at once', async () => {
+    const { client, tokens } = await signedIn(origin);
+    const second = await refresh(origin, client, tokens.refresh_token);
+    const third = await refresh(origin, client, second.body.refresh_token);
+    expect(third.status).toBe(200);
+    expect(await refresh(origin, client, tokens.refresh_token)).toMatchObject(refused('invalid_grant'));
+    expect(await refresh(origin, client, third.body.refresh_token)).toMatchObject(refused('invalid_grant'));
+  });
+
+  test('a lost reply does not sign a rider out: the same refresh token works again; its first successor ends the family', async () => {
+    const { client, tokens } = await signedIn(origin);
+    const lost = await refresh(origin, client, tokens.refresh_token);
+    const again = await refresh(origin, client, tokens.refresh_token);
+    expect(again.status).toBe(200);
+    const newest = await refresh(origin, client, again.body.refresh_token);
+    expect(newest.status).toBe(200);
+    // A reply that was not lost, but read by a thief, or by the rider's app while a thief asks again: both end.
+    expect(await refresh(origin, client, lost.body.refresh_token)).toMatchObject(refused('invalid_grant'));
+    expect(await refresh(origin, client, newest.body.refresh_token)).toMatchObject(refused('invalid_grant'));
+  });
+
+  test('of many who redeem one refresh token at a time no two get a line of their own', async () => {
+    const { client, tokens } = await signedIn(origin);
+    gathering.of(6);
+    const all = await Promise.all(Array.from({ length: 6 }, () => refresh(origin, client, tokens.refresh_token)));
+    const winners = all.filter(({ status }) => status === 200);
+    expect(winners).toHaveLength(1);
+    for (const loser of all) if (loser.status !== 200) expect(loser).toMatchObject(refused('invalid_grant'));
+    expect((await refresh(origin, client, winners[0]!.body.refresh_token)).status).toBe(200);
+  });
+
+  test('a refresh token serves no other client', async () => {
+    const { client, tokens } = await signedIn(origin);
+    const other = await register(origin);
+    expect(await refresh(origin, other, tokens.refresh_token)).toMatchObject(refused('invalid_grant'));
+    expect((await refresh(origin, client, tokens.refresh_token)).status).toBe(200);
+  });
+
+  test('a refresh that asks for another resource or scope is refused, and does not use the token up', async () => {
+    const { client, tokens } = await signedIn(origin);
+    const token = tokens.refresh_token;
+    expect(await refresh(origin, client, token, { resource: 'https://elsewhere.example/api' })).toMatchObject(
+      refused('invalid_target'),
+    );
+    expect(await refresh(origin, client, token, { scope: 'read write' })).toMatchObject(refused('invalid_scope'));
+    await sleep(graceSeconds * 1000 + 100);
+    expect((await refresh(origin, client, token, { resource: `${service.baseUrl}/`, scope: 'read' })).status).toBe(200);
+  });
+
+  test('a revoked refresh token ends its family, and another client can’t revoke it', async () => {
+    const { client, tokens } = await signedIn(origin);
+    const other = await register(origin);
+    const revoke = async (client_id: string) =>
+      (
+        await fetch(`${origin}/oauth/revoke`, {
+          method: 'POST',
+          body: new URLSearchParams({ client_id, token: tokens.refresh_token }),
+        })
+      ).status;
+    await revoke(other.client_id);
+    const second = await refresh(origin, client, tokens.refresh_token);
+    expect(second.status).toBe(200);
+    expect(await revoke(client.client_id)).toBe(200);
+    expect(await refresh(origin, client, second.body.refresh_token)).toMatchObject(refused('invalid_grant'));
+  });
+
+  test('an access token can’t be revoked: it ends by itself', async () => {
+    const { client, tokens } = await signedIn(origin);
+    const response = await fetch(`${origin}/oauth/revoke`, {
+      method: 'POST',
+      body: new URLSearchParams({ client_id: client.client_id, token: tokens.access_token }),
+    });
+    expect([response.status, await response.json()]).toMatchObject([400, { error: 'unsupported_token_type' }]);
+  });
+
+  test('where it is not known who exists, codes and refresh tokens are not used up', async () => {
+    const client = await register(origin);
+    const { code, pkce } = await codeFor(origin, client);
+    service.riders.away = true;
+    try {
+      expect(await redeem(origin, client, code, pkce.verifier)).toMatchObject({
+        status: 503,
+        body: { error: 'temporarily_unavailable' },
+      });
+    } finally {
+      service.riders.away = false;
+    }
+    const { status, body } = await redeem(origin, client, code, pkce.verifier);
+    expect(status).toBe(200);
+    service.riders.away = true;
+    try {
+      expect(await refresh(origin, client, body.refresh_token)).toMatchObject({ status: 503 });
+    } finally {
+      service.riders.away = false;
+    }
+    await sleep(graceSeconds * 1000 + 100);
+    expect((await refresh(origin, client, body.refresh_token)).status).toBe(200);
+  });
+});
+
+test('an expired code and an expired grant give no tokens', async () => {
+  const service = await startSignInService({ lifetimes: { code: 3, grant: 8 } });
+  const client = await register(service.origin);
+  const late = await codeFor(service.origin, client);
+  await sleep(3100);
+  expect(await redeem(service.origin, client, late.code, late.pkce.verifier)).toMatchObject({
+    status: 400,
+    body: { error: 'invalid_grant' },
+  });
+  const { client: other, tokens } = await signedIn(service.origin);
+  const second = await refresh(service.origin, other, tokens.refresh_token);
+  expect(second.status).toBe(200);
+  await sleep(8100);
+  // Refreshing has not extended it.
+  expect(await refresh(service.origin, other, second.body.refresh_token)).toMatchObject({ status: 400 });
+  await service.close();
+});
+
+test('an authorization code is short-lived, and what gives access is kept under its hash', async () => {
+  const store = memoryAuthState();
+  const put: string[] = [];
+  const spied = {
+    ...store,
+    put: async (...args: Parameters<typeof store.put>) => {
+      put.push(JSON.stringify(args));
+      await store.put(...args);
+    },
+  };
+  const service = await startSignInService({ store: spied });
+  const { code, tokens } = await signedIn(service.origin);
+  expect(put.length).toBeGreaterThan(5);
+  for (const secret of [code, tokens.refresh_token, tokens.access_token]) expect(put.join('\n')).not.toContain(secret);
+  expect(service.log.join('\n')).not.toContain(code);
+  expect(service.log.join('\n')).not.toContain(tokens.refresh_token);
+  await service.close();
+});

@@ -1,0 +1,315 @@
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import * as oauth from 'oauth4webapi';
+import * as oidc from 'openid-client';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { metadataFetch } from '../../../infra/net/metadata-fetch.ts';
+import { makeCertificate } from '../../support/certificate.ts';
+import { approve, callback, nights } from '../../support/sign-in-flow.ts';
+import { startSignInService, type TestService } from '../../support/sign-in-service.ts';
+import { TestBrowser } from '../../support/test-browser.ts';
+
+const secret = 'a-secret-of-at-least-32-characters';
+const insecure = { [oauth.allowInsecureRequests]: true };
+let service: TestService;
+beforeAll(async () => {
+  service = await startSignInService({
+    clients: [
+      {
+        client_id: 'site',
+        client_secret: secret,
+        token_endpoint_auth_method: 'client_secret_basic',
+        redirect_uris: [callback],
+      },
+      {
+        client_id: 'poster',
+        client_secret: secret,
+        token_endpoint_auth_method: 'client_secret_post',
+        redirect_uris: [callback],
+      },
+    ],
+  });
+});
+afterAll(async () => {
+  await service.close();
+});
+
+describe('openid-client', () => {
+  test.each([
+    ['a confidential client by basic', 'site', () => oidc.ClientSecretBasic(secret)],
+    ['a confidential client by form', 'poster', () => oidc.ClientSecretPost(secret)],
+  ])('signs in %s, refreshes and revokes', async (_, clientId, authentication) => {
+    const config = await oidc.discovery(
+      new URL(service.origin),
+      clientId,
+      { client_secret: secret },
+      authentication(),
+      {
+        algorithm: 'oauth2',
+        execute: [oidc.allowInsecureRequests],
+      },
+    );
+    await wholeFlow(config);
+  });
+
+  test('registers by itself, then does so as a public client', async () => {
+    const config = await oidc.dynamicClientRegistration(
+      new URL(service.origin),
+      { redirect_uris: [callback], token_endpoint_auth_method: 'none', client_name: 'By openid-client' },
+      oidc.None(),
+      { algorithm: 'oauth2', execute: [oidc.allowInsecureRequests] },
+    );
+    await wholeFlow(config);
+  });
+
+  async function wholeFlow(config: oidc.Configuration): Promise<void> {
+    const pkceCodeVerifier = oidc.randomPKCECodeVerifier();
+    const expectedState = oidc.randomState();
+    const url = oidc.buildAuthorizationUrl(config, {
+      redirect_uri: callback,
+      scope: 'read',
+      resource: service.baseUrl,
+      state: expectedState,
+      code_challenge: await oidc.calculatePKCECodeChallenge(pkceCodeVerifier),
+      code_challenge_method: 'S256',
+    });
+    const end = await approve(new TestBrowser(service.origin), url.href);
+    const tokens = await oidc.authorizationCodeGrant(config, end, { pkceCodeVerifier, expectedState });
+    expect((await nights(service.baseUrl, tokens.access_token)).rider).toBe('rider-ada');
+    const read = await oidc.fetchProtectedResource(
+      config,
+      tokens.access_token,
+      new URL(`${service.baseUrl}/me/nights`),
+      'GET',
+    );
+    expect(await read.json()).toEqual({ rider: 'rider-ada' });
+    const second = await oidc.refreshTokenGrant(config, tokens.refresh_token!);
+    await oidc.tokenRevocation(config, second.refresh_token!);
+    await expect(oidc.refreshTokenGrant(config, second.refresh_token!)).rejects.toMatchObject({
+      error: 'invalid_grant',
+    });
+  }
+});
+
+/** What an MCP client does: it knows an address, gets a 401, and finds everything else out by itself. */
+async function signInFromA401(
+  resource: string,
+  identify: (server: oauth.AuthorizationServer) => Promise<oauth.Client>,
+) {
+  const refused = await fetch(`${resource}/me/nights`);
+  expect(refused.status).toBe(401);
+  const named = /resource_metadata="([^"]+)"/.exec(refused.headers.get('www-authenticate')!)![1]!;
+  const described = await fetch(named, { headers: { 'mcp-protocol-version': '2025-11-25' } });
+  const metadata = await oauth.processResourceDiscoveryResponse(new URL(resource), described);
+  const issuer = new URL(metadata.authorization_servers![0]!);
+  const server = await oauth.processDiscoveryResponse(
+    issuer,
+    await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure }),
+  );
+  expect(server.code_challenge_methods_supported).toContain('S256');
+  const client = await identify(server);
+  const verifier = oauth.generateRandomCodeVerifier();
+  const state = oauth.generateRandomState();
+  const url = new URL(server.authorization_endpoint!);
+  url.search = new URLSearchParams({
+    response_type: 'code',
+    client_id: client.client_id,
+    redirect_uri: callback,
+    scope: metadata.scopes_supported!.join(' '),
+    resource: metadata.resource,
+    state,
+    code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+  }).toString();
+  const end = await approve(new TestBrowser(issuer.origin), url.href);
+  // Checks state, and by `iss` that the answer is this server's (RFC 9207).
+  const params = oauth.validateAuthResponse(server, client, end, state);
+  const redeemed = await oauth.authorizationCodeGrantRequest(server, client, oauth.None(), params, callback, verifier, {
+    additionalParameters: { resource: metadata.resource },
+    ...insecure,
+  });
+  const tokens = await oauth.processAuthorizationCodeResponse(server, client, redeemed);
+  const read = await oauth.protectedResourceRequest(
+    tokens.access_token,
+    'GET',
+    new URL(`${resource}/me/nights`),
+    undefined,
+    undefined,
+    insecure,
+  );
+  // As a resource server would check it, from the published keys (RFC 9068).
+  const checked = await oauth.validateJwtAccessToken(
+    server,
+    new Request(`${resource}/me/nights`, { headers: { authorization: `Bearer ${tokens.access_token}` } }),
+    metadata.resource,
+    insecure,
+  );
+  return { read: await read.json(), server, client, tokens, end, state, checked };
+}
+
+async function registered(server: oauth.AuthorizationServer): Promise<oauth.Client> {
+  const metadata = {
+    client_name: 'MCP client',
+    redirect_uris: [callback],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+  };
+  const response = await oauth.dynamicClientRegistrationRequest(server, metadata, insecure);
+  return await oauth.processDynamicClientRegistrationResponse(response);
+}
+
+describe('oauth4webapi, knowing only the base path,', () => {
+  test('signs in with a client that it registers', async () => {
+    const { read, checked } = await signInFromA401(service.baseUrl, registered);
+    expect(read).toEqual({ rider: 'rider-ada' });
+    expect(checked).toMatchObject({ sub: 'rider-ada', scope: 'read', aud: service.baseUrl });
+  });
+
+  test('signs in with a metadata document as its client id', async () => {
+    const certificate = makeCertificate(['client.example']);
+    const documents = createServer(certificate, (_request, response) => {
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ client_id: id, client_name: 'MCP client', redirect_uris: [callback] }));
+    });
+    await new Promise<void>((resolve) => documents.listen(0, '127.0.0.1', resolve));
+    const id = `https://client.example:${(documents.address() as AddressInfo).port}/client.json`;
+    const other = await startSignInService({
+      registration: false,
+      metadataFetch: metadataFetch({
+        ca: certificate.cert,
+        lookup: async () => [{ address: '127.0.0.1', family: 4 }],
+        isAllowed: () => true,
+      }),
+    });
+    const { read } = await signInFromA401(other.baseUrl, async (server) => {
+      expect(server.client_id_metadata_document_supported).toBe(true);
+      return { client_id: id };
+    });
+    expect(read).toEqual({ rider: 'rider-ada' });
+    await other.close();
+    documents.close();
+  });
+
+  test('notices when answers of two issuers are mixed up', async () => {
+    const { server, client, end, state } = await signInFromA401(service.baseUrl, registered);
+    const mixed = { ...server, issuer: 'https://other.example' };
+    expect(() => oauth.validateAuthResponse(mixed, client, end, state)).toThrow(/iss/);
+    const without = new URL(end);
+    without.searchParams.delete('iss');
+    expect(() => oauth.validateAuthResponse(server, client, without, state)).toThrow(/iss/);
+  });
+});
+
+describe('programs in browsers of other origins', () => {
+  const paths = [
+    ['/.well-known/oauth-authorization-server', 'GET, HEAD, OPTIONS'],
+    ['/.well-known/oauth-protected-resource/api', 'GET, HEAD, OPTIONS'],
+    ['/oauth/jwks', 'GET, HEAD, OPTIONS'],
+    ['/oauth/token', 'POST, OPTIONS'],
+    ['/oauth/revoke', 'POST, OPTIONS'],
+    ['/oauth/register', 'POST, OPTIONS'],
+  ] as const;
+
+  test.each(paths)('may ask %s', async (path, allow) => {
+    const url = service.origin + path;
+    const preflight = await fetch(url, {
+      method: 'OPTIONS',
+      headers: {
+        origin: 'https://app.example',
+        'access-control-request-method': allow.startsWith('GET') ? 'GET' : 'POST',
+        'access-control-request-headers': 'authorization,content-type,mcp-protocol-version',
+      },
+    });
+    expect([preflight.status, Object.fromEntries(preflight.headers)]).toMatchObject([
+      204,
+      { allow, 'access-control-allow-origin': '*', 'access-control-allow-methods': allow },
+    ]);
+    for (const header of ['Authorization', 'X-Api-Key', 'If-None-Match', 'Content-Type', 'MCP-Protocol-Version'])
+      expect(preflight.headers.get('access-control-allow-headers')).toContain(header);
+    const plain = await fetch(url, { method: 'OPTIONS' });
+    expect([plain.status, plain.headers.get('allow'), plain.headers.get('access-control-allow-methods')]).toEqual([
+      204,
+      allow,
+      null,
+    ]);
+    const asked = await fetch(url, {
+      method: allow.startsWith('GET') ? 'GET' : 'POST',
+      headers: { origin: 'https://app.example' },
+    });
+    expect(asked.headers.get('access-control-allow-origin')).toBe('*');
+    expect(asked.headers.get('access-control-expose-headers')).toContain('WWW-Authenticate');
+    expect(asked.headers.get('access-control-allow-credentials')).toBeNull();
+    const wrong = await fetch(url, { method: 'DELETE' });
+    expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, allow]);
+  });
+
+  test('may redeem and refresh, also where the token endpoint knows their client', async () => {
+    const form = { grant_type: 'refresh_token', client_id: 'nobody', refresh_token: 'x' };
+    const headers = { origin: 'https://app.example' };
+    const answer = await fetch(`${service.origin}/oauth/token`, {
+      method: 'POST',
+      headers,
+      body: new URLSearchParams(form),
+    });
+    expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([401, '*']);
+  });
+
+  test('may not ask for pages', async () => {
+    for (const path of ['/oauth/authorize', '/oauth/connected-apps', '/oauth/sign-out']) {
+      const answer = await fetch(service.origin + path, {
+        headers: { origin: 'https://app.example' },
+        redirect: 'manual',
+      });
+      expect([path, answer.headers.get('access-control-allow-origin')]).toEqual([path, null]);
+      expect((await fetch(service.origin + path, { method: 'OPTIONS' })).status).toBe(405);
+    }
+  });
+});
+
+test('the published keys have no private part', async () => {
+  const { keys } = (await (await fetch(`${service.origin}/oauth/jwks`)).json()) as { keys: Record<string, unknown>[] };
+  expect(keys).toEqual([
+    {
+      kty: 'EC',
+      crv: 'P-256',
+      x: service.keys[0].x,
+      y: service.keys[0].y,
+      kid: service.keys[0].kid,
+      alg: 'ES256',
+      use: 'sig',
+    },
+  ]);
+});
+
+test('metadata says what is offered, and nothing else', async () => {
+  const { origin, baseUrl } = service;
+  expect(await (await fetch(`${origin}/.well-known/oauth-authorization-server`)).json()).toEqual({
+    issuer: origin,
+    authorization_endpoint: `${origin}/oauth/authorize`,
+    token_endpoint: `${origin}/oauth/token`,
+    jwks_uri: `${origin}/oauth/jwks`,
+    registration_endpoint: `${origin}/oauth/register`,
+    scopes_supported: ['read'],
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+    token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
+    revocation_endpoint: `${origin}/oauth/revoke`,
+    revocation_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
+    end_session_endpoint: `${origin}/oauth/sign-out`,
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+    protected_resources: [baseUrl],
+    service_documentation: `${origin}/docs`,
+  });
+  expect(await (await fetch(`${origin}/.well-known/oauth-protected-resource/api`)).json()).toEqual({
+    resource: baseUrl,
+    authorization_servers: [origin],
+    scopes_supported: ['read'],
+    bearer_methods_supported: ['header'],
+    resource_name: 'Ride Calendar',
+    resource_documentation: `${origin}/docs`,
+  });
+  expect((await fetch(`${origin}/.well-known/oauth-protected-resource`)).status).toBe(404);
+});

@@ -1,0 +1,110 @@
+import { request } from 'node:http';
+import { afterEach, expect, test } from 'vitest';
+import { authorizeUrl, callback, register } from '../../support/sign-in-flow.ts';
+import { startSignInService, stateInOneWindow, type TestService } from '../../support/sign-in-service.ts';
+import { newPkce } from '../../support/test-browser.ts';
+
+let service: TestService;
+afterEach(() => service.close());
+const start = async (trustProxy?: readonly string[], more: { metadataFetch?: typeof fetch } = {}) => {
+  service = await startSignInService({ ...more, ...(trustProxy && { trustProxy }), store: stateInOneWindow() });
+  return service;
+};
+
+const registration = JSON.stringify({ redirect_uris: [callback] });
+
+/** Status of a registration that a proxy at 127.0.0.1, or at `from`, sends on. */
+async function registering(headers: Record<string, string>, from = '127.0.0.1'): Promise<number> {
+  const { hostname, port } = new URL(service.origin);
+  return await new Promise((resolve, reject) => {
+    const all = { 'content-type': 'application/json', ...headers };
+    const options = { hostname, port, localAddress: from, path: '/oauth/register', method: 'POST', headers: all };
+    request(options, (response) => response.resume().on('end', () => resolve(response.statusCode!)))
+      .on('error', reject)
+      .end(registration);
+  });
+}
+
+const by = (forwarded: string) => ({ 'x-forwarded-for': forwarded });
+
+async function exhaust(headers: Record<string, string>, from?: string): Promise<void> {
+  for (let i = 0; i < 100; i++) expect(await registering(headers, from)).toBe(201);
+  expect(await registering(headers, from)).toBe(429);
+}
+
+test('while no proxy is trusted, whom a request is said to be from changes nothing', async () => {
+  await start();
+  await exhaust(by('203.0.113.1'));
+  for (const headers of [{}, by('203.0.113.2'), { forwarded: 'for=203.0.113.3' }, { 'x-real-ip': '203.0.113.4' }])
+    expect(await registering(headers)).toBe(429);
+});
+
+test('each address behind a trusted proxy has limits of its own', async () => {
+  await start(['127.0.0.1']);
+  await exhaust(by('203.0.113.1'));
+  expect(await registering(by('203.0.113.2'))).toBe(201);
+  expect(await registering(by('2001:db8::1'))).toBe(201);
+  // A client that names others before itself is who the proxy says: the last one.
+  expect(await registering(by('203.0.113.7, 203.0.113.1'))).toBe(429);
+  // Of a chain of trusted proxies the first is asked about.
+  expect(await registering(by('203.0.113.1, 127.0.0.1'))).toBe(429);
+  expect(await registering({})).toBe(201);
+});
+
+test('whoever connects from elsewhere is who connects, whatever they say', async () => {
+  await start(['10.0.0.0/8', '127.0.0.2']);
+  await exhaust(by('203.0.113.1'));
+  expect(await registering(by('203.0.113.2'))).toBe(429);
+  expect(await registering(by('127.0.0.2'))).toBe(429);
+  expect(await registering(by('203.0.113.2'), '127.0.0.2')).toBe(201);
+});
+
+test('what is not an address is limited like one', async () => {
+  await start(['127.0.0.1']);
+  await exhaust(by('not an address'));
+  expect(await registering(by('203.0.113.1'))).toBe(201);
+});
+
+test('documents that apps name themselves by are fetched for each address behind the proxy', async () => {
+  let fetched = 0;
+  const never: typeof fetch = async () => {
+    fetched++;
+    throw new Error('nothing there');
+  };
+  const { origin } = await start(['127.0.0.1'], { metadataFetch: never });
+  const ask = async (forwarded: string, i: number) => {
+    const client = { client_id: `https://app-${i}.example/client.json` };
+    await fetch(authorizeUrl(origin, client, newPkce()), { headers: by(forwarded), redirect: 'manual' });
+  };
+  for (let i = 0; i < 62; i++) await ask('203.0.113.1', i);
+  expect(fetched).toBe(60);
+  await ask('203.0.113.2', 62);
+  expect(fetched).toBeGreaterThan(60);
+});
+
+test('a trusted proxy too changes no URL that the service names', async () => {
+  const { origin, baseUrl } = await start(['127.0.0.1']);
+  const client = await register(origin);
+  const forged = {
+    ...by('203.0.113.1'),
+    'x-forwarded-host': 'evil.example',
+    'x-forwarded-proto': 'https',
+    'x-forwarded-port': '443',
+    forwarded: 'host=evil.example;proto=https',
+  };
+  const said: string[] = [];
+  for (const url of [
+    `${origin}/.well-known/oauth-authorization-server`,
+    `${origin}/.well-known/oauth-protected-resource/api`,
+    `${baseUrl}/me/nights`,
+    authorizeUrl(origin, client, newPkce()),
+    authorizeUrl(origin, { client_id: 'nobody' }, newPkce()),
+    `${origin}/oauth/sign-out`,
+  ]) {
+    const response = await fetch(url, { headers: forged, redirect: 'manual' });
+    said.push(JSON.stringify([...response.headers]), await response.text());
+  }
+  expect(said.join('\n')).toContain(origin);
+  expect(said.join('\n')).not.toMatch(/evil\.example|https:\/\/127/);
+  expect(said.join('\n').toLowerCase()).not.toContain('; secure');
+});

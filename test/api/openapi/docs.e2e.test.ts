@@ -1,0 +1,127 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import Fastify, { type FastifyInstance } from 'fastify';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { registerDocs } from '../../../api/openapi/docs.ts';
+import { openApiDocument } from '../../../api/openapi/openapi.ts';
+import { dayExample } from '../../../api/openapi/openapi-examples.ts';
+import { launchBrowser } from '../../support/browser.ts';
+
+/** The reference in a real browser, beside stand-ins of the routes that it tries. */
+
+const sampleKey = `rck_${'s'.repeat(43)}`;
+
+describe('/docs in Chromium', () => {
+  let app: FastifyInstance;
+  let origin: string;
+  let browser: Browser;
+  /** What the stand-ins were asked. */
+  const asked: { url: string; key: unknown; authorization: unknown; body: unknown }[] = [];
+
+  beforeAll(async () => {
+    app = Fastify();
+    app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+    app.addHook('preHandler', async ({ url, headers, body }) => {
+      if (url.startsWith('/docs')) return;
+      asked.push({ url, key: headers['x-api-key'], authorization: headers.authorization, body });
+    });
+    app.get('/api/openapi.json', () => openApiDocument(`${origin}/api`));
+    app.get('/api/metros/:metro/days/:day', () => dayExample);
+    app.get('/api/me/nights', () => ({ nights: [], flagged: [] }));
+    app.get<{ Querystring: Record<string, string> }>('/oauth/authorize', ({ query }, reply) => {
+      const { redirect_uri, state = '' } = query;
+      return reply.redirect(`${redirect_uri}?code=c0de&state=${encodeURIComponent(state)}&iss=${origin}`);
+    });
+    app.post('/oauth/token', () => ({ access_token: 'token', token_type: 'Bearer', expires_in: 60, scope: 'read' }));
+    const port = await freePort();
+    origin = `http://127.0.0.1:${port}`;
+    registerDocs(app, {
+      openapiUrl: `${origin}/api/openapi.json`,
+      oauthClientId: 'docs',
+      sampleKey,
+      sample: { day: '2026-06-13' },
+    });
+    await app.listen({ port });
+    browser = await launchBrowser();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await app?.close();
+  });
+
+  /** The page, once there; collects what it asks of other hosts and what it complains of. */
+  async function open(width: number, colorScheme: 'light' | 'dark'): Promise<{ page: Page; strays: string[] }> {
+    const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
+    const strays: string[] = [];
+    page.on('request', (request) => {
+      if (!request.url().startsWith(`${origin}/`) && !request.url().startsWith('data:')) strays.push(request.url());
+    });
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warning') strays.push(message.text());
+    });
+    page.on('pageerror', (error) => strays.push(error.message));
+    await page.goto(`${origin}/docs`);
+    await page.waitForSelector('.opblock');
+    return { page, strays };
+  }
+
+  async function execute(page: Page, operation: string): Promise<void> {
+    await page.click(`#operations-${operation} .opblock-summary-control`);
+    await page.click(`#operations-${operation} .execute`);
+    await page.waitForSelector(`#operations-${operation} .live-responses-table`);
+  }
+
+  it.each([
+    [1280, 'light'],
+    [1280, 'dark'],
+    [375, 'light'],
+    [375, 'dark'],
+  ] as const)(
+    'at %i pixels, %s, reads a day with the sample key, asks no other host, and fits',
+    async (width, scheme) => {
+      const { page, strays } = await open(width, scheme);
+      asked.length = 0;
+      await execute(page, 'Calendar-getDay');
+      expect(asked).toMatchObject([{ url: '/api/metros/portland/days/2026-06-13', key: sampleKey }]);
+      expect(await page.textContent('.version')).toBe('2.1.0');
+      const isDark = await page.evaluate('document.documentElement.classList.contains("dark-mode")');
+      expect(isDark).toBe(scheme === 'dark');
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+      expect(strays).toEqual([]);
+      await page.close();
+    },
+  );
+
+  it('signs a rider in with PKCE, as a client without a secret, and sends the token', async () => {
+    const { page, strays } = await open(1280, 'light');
+    asked.length = 0;
+    await page.click('.scheme-container .btn.authorize');
+    await page.click('.modal-ux .auth-container:has(.scopes) .btn.authorize');
+    await page.waitForSelector('.modal-ux .auth-container:has-text("signIn") .btn:has-text("Logout")');
+    await page.click('.modal-ux .close-modal');
+    await execute(page, 'Rider-getMyNights');
+    const [authorize, token, nights] = asked;
+    expect(authorize?.url).toMatch(/code_challenge=[\w-]{43}&code_challenge_method=S256/);
+    expect(authorize?.url).toContain('scope=read');
+    expect(authorize?.url).toContain(`redirect_uri=${encodeURIComponent(`${origin}/docs/oauth2-redirect.html`)}`);
+    expect(token).toMatchObject({
+      authorization: undefined,
+      body: expect.stringMatching(/code=c0de&.*code_verifier=/),
+    });
+    expect(nights).toMatchObject({ url: '/api/me/nights', authorization: 'Bearer token' });
+    expect(strays).toEqual([]);
+    await page.close();
+  });
+});
+
+/** The document names its own address, so the port must be known before the routes are. */
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}

@@ -1,0 +1,100 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import openapiTypescript, { astToString } from 'openapi-typescript';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openApiDocument } from '../../../api/openapi/openapi.ts';
+
+/** What well-kept tools say of the OpenAPI document: linters, and a generated client. Nothing leaves the machine. */
+
+const root = path.resolve(import.meta.dirname, '../../..');
+const document = openApiDocument('https://rides.example.org/calendar/api');
+let folder: string;
+let file: string;
+
+beforeAll(async () => {
+  // Inside the checkout, so that the client finds openapi-fetch.
+  await mkdir(path.join(root, '.cache'), { recursive: true });
+  folder = await mkdtemp(path.join(root, '.cache/openapi-'));
+  file = path.join(folder, 'openapi.json');
+  await writeFile(file, JSON.stringify(document));
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const run = promisify(execFile);
+
+/** Runs a tool of a dependency; resolves with all it printed, however it ended. */
+async function tool(dependency: string, bin: string, args: string[]): Promise<string> {
+  const script = path.join(path.dirname(createRequire(import.meta.url).resolve(`${dependency}/package.json`)), bin);
+  const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+  try {
+    const { stdout } = await run(process.execPath, [script, ...args], { cwd: folder, env });
+    return stdout;
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: string; stderr: string };
+    return stdout || stderr;
+  }
+}
+
+const redocly = (at: string) =>
+  tool('@redocly/cli', 'bin/cli.js', ['lint', '--extends=recommended', '--format=json', at]);
+
+async function spectral(at: string): Promise<string> {
+  const rules = path.join(folder, 'spectral.yaml');
+  await writeFile(rules, 'extends: ["spectral:oas"]\n');
+  return tool('@stoplight/spectral-cli', 'dist/index.js', ['lint', '--quiet', '-f', 'json', '-r', rules, at]);
+}
+
+it("Redocly's recommended rules find nothing, and would", async () => {
+  expect(JSON.parse(await redocly(file))).toMatchObject({ totals: { errors: 0, warnings: 0, ignored: 0 } });
+  const broken = path.join(folder, 'broken-1.json');
+  await writeFile(broken, JSON.stringify({ ...document, servers: [] }));
+  expect(JSON.parse(await redocly(broken)).totals.errors).toBeGreaterThan(0);
+});
+
+it("Spectral's rules for OpenAPI find nothing, and would", async () => {
+  expect(JSON.parse(await spectral(file))).toEqual([]);
+  const broken = path.join(folder, 'broken-2.json');
+  await writeFile(broken, JSON.stringify({ ...document, servers: [] }));
+  expect(JSON.parse(await spectral(broken))).toMatchObject([{ code: 'oas3-api-servers' }]);
+});
+
+const program = `
+import createClient from 'openapi-fetch';
+import type { components, paths } from './client.ts';
+
+const client = createClient<paths>({ baseUrl: 'https://rides.example.org/calendar/api' });
+
+export async function read(): Promise<string | null> {
+  const { data, error } = await client.GET('/metros/{metro}/days/{day}', {
+    params: { path: { metro: 'portland', day: '2026-06-13' }, query: { q: 'taco', far: ['under_5'], who: ['21+ Only'] } },
+    headers: { 'X-Api-Key': 'rck_…' },
+  });
+  if (error) return 'detail' in error ? error.detail : null;
+  const night: components['schemas']['Night'] | undefined = data.nights[0];
+  // @ts-expect-error: a place's name may be null.
+  const place: string | undefined = night?.meeting.place_name;
+  // @ts-expect-error: no such band.
+  await client.GET('/metros/{metro}/days/{day}', { params: { path: { metro: 'a', day: 'b' }, query: { far: ['near'] } } });
+  // @ts-expect-error: the range is missing.
+  await client.GET('/me/friends', { params: { query: { metro: 'portland' } } });
+  const friends = await client.GET('/me/friends', {
+    params: { query: { metro: 'portland', from: '2026-06-12', to: '2026-06-19' } },
+  });
+  const close: boolean | undefined = friends.data?.nights[0]?.friends[0]?.close;
+  return close === true ? (place ?? null) : null;
+}
+`;
+
+it('openapi-typescript makes a client that compiles, strictly, and catches misuse', async () => {
+  await writeFile(path.join(folder, 'client.ts'), astToString(await openapiTypescript(JSON.stringify(document))));
+  await writeFile(path.join(folder, 'program.ts'), program);
+  const options = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
+  options.push('--allowImportingTsExtensions', '--target', 'es2022', '--lib', 'es2022,dom,dom.iterable');
+  options.push('--module', 'nodenext', '--skipLibCheck');
+  const said = await tool('typescript', 'bin/tsc', [...options, 'program.ts']);
+  expect(said).toBe('');
+});

@@ -1,0 +1,78 @@
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { LocalDays } from '../../../api/calendar/local-days.ts';
+import { riderReads } from '../../../api/calendar/rider-reads.ts';
+import { ViewCache } from '../../../api/calendar/view-cache.ts';
+import { createApp } from '../../../api/http/app.ts';
+import { refusals } from '../../../api/http/refusals.ts';
+import { openApiDocument } from '../../../api/openapi/openapi.ts';
+import { portlandKeys } from '../../support/portland.ts';
+import { portlandNowMs, portlandViews } from '../../support/portland-service.ts';
+import { runSchemathesis } from '../../support/schemathesis.ts';
+
+/** The HTTP application over Portland's views, asked whatever Schemathesis makes of the OpenAPI document. */
+
+let app: FastifyInstance;
+let baseUrl: string;
+const faults: unknown[] = [];
+
+/** Inputs that find something in Portland. */
+const found: Record<string, unknown> = {
+  day: '2015-06-13',
+  ride: 'sh20r6756',
+  from: '2015-06-01',
+  to: '2015-06-30',
+};
+
+function documentWith(examples: Record<string, unknown>): Buffer {
+  const document = openApiDocument(baseUrl) as { paths: Record<string, { get: { parameters?: Parameter[] } }> };
+  for (const { get } of Object.values(document.paths)) {
+    for (const parameter of get.parameters ?? []) parameter.example = examples[parameter.name] ?? parameter.example;
+  }
+  return Buffer.from(JSON.stringify(document));
+}
+
+interface Parameter {
+  name: string;
+  example: unknown;
+}
+
+beforeAll(async () => {
+  const reader = (await portlandViews()).reader();
+  const cache = new ViewCache(reader);
+  const localDays = new LocalDays();
+  const calendarNowMs = () => portlandNowMs;
+  const openApi: { body: Buffer; etag: string } = { body: Buffer.alloc(0), etag: '"openapi"' };
+  // The port is known only once it listens; no address of ours stands in what is tried here.
+  const refuse = refusals('http://127.0.0.1/api');
+  app = createApp({
+    baseUrl: 'http://127.0.0.1/api',
+    cache,
+    localDays,
+    calendarNowMs,
+    cacheSeconds: 60,
+    checker: { check: (token) => ({ rider: token }) },
+    openApi,
+    answerMine: riderReads({ cache, reader, localDays, calendarNowMs, refuse }),
+    onFault: (cause) => faults.push(cause),
+  });
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  baseUrl = `http://127.0.0.1:${(app.addresses()[0] as AddressInfo).port}/api`;
+  openApi.body = documentWith(found);
+});
+
+afterAll(() => app?.close());
+
+it('whatever is asked, the answer is as the OpenAPI document says, and never a failure', async () => {
+  const { passed, output } = await runSchemathesis({
+    baseUrl,
+    developerKey: portlandKeys.live,
+    accessToken: 'r0020',
+    examplesMax: 60,
+  });
+  expect(passed, output).toBe(true);
+  // All but openapi.json itself, which it starts from.
+  expect(output).toContain('Tested: 6');
+  expect(faults).toEqual([]);
+}, 300_000);

@@ -1,0 +1,441 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { memoryAuthState } from '../../../infra/memory/auth-state-memory.ts';
+import { approve, authorizeUrl, type Client, redeem, refresh, register, signedIn } from '../../support/sign-in-flow.ts';
+import { startSignInService, type TestService } from '../../support/sign-in-service.ts';
+import { csrfOf, newPkce, TestBrowser } from '../../support/test-browser.ts';
+
+let service: TestService;
+let origin: string;
+let client: Client;
+beforeAll(async () => {
+  service = await startSignInService();
+  origin = service.origin;
+  client = await register(origin, { client_name: 'Evil <script>alert(1)</script> "app"' });
+});
+afterAll(async () => {
+  await service.close();
+});
+
+const picker = async (browser = new TestBrowser(origin), more: Record<string, string> = {}) =>
+  await browser.open(authorizeUrl(origin, client, newPkce(), more));
+const consent = async (browser = new TestBrowser(origin)) => {
+  const first = await picker(browser);
+  const picked = await browser.post(first.url, { csrf: csrfOf(first.page), do: 'pick', rider: 'rider-cy' });
+  const { url, response } = await browser.follow(picked);
+  return { browser, url, page: await response.text(), response };
+};
+
+describe('every page', () => {
+  test('can’t be framed, runs no script, is not kept, and shows what others wrote as text', async () => {
+    const signedOut = await new TestBrowser(origin).get('/oauth/sign-out/success');
+    const pages: [string, Response, string][] = [
+      ['sign-in', (await picker()).response, (await picker()).page],
+      ['consent', (await consent()).response, (await consent()).page],
+      ['error', await fetch(`${origin}/oauth/authorize?client_id=<script>alert(1)</script>`), ''],
+      ['expired', await fetch(`${origin}/oauth/sign-in/nothing`), ''],
+      ['signed out', signedOut, await signedOut.text()],
+    ];
+    for (const [name, response, text] of pages) {
+      const page = text === '' ? await response.text() : text;
+      const headers = Object.fromEntries(response.headers);
+      const policy = headers['content-security-policy']!;
+      expect([name, headers]).toMatchObject([
+        name,
+        {
+          'x-frame-options': 'DENY',
+          'x-content-type-options': 'nosniff',
+          'referrer-policy': 'same-origin',
+          'cache-control': 'no-store',
+          'content-type': 'text/html; charset=utf-8',
+        },
+      ]);
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).toContain("base-uri 'none'");
+      expect(policy).not.toMatch(/unsafe|script-src [^;]/);
+      expect(headers['access-control-allow-origin']).toBeUndefined();
+      expect(page).toContain('<html lang="en">');
+      expect(page).not.toMatch(/<script|javascript:|onclick|<b>&/i);
+      expect(page.match(/<h1>/g)).toHaveLength(1);
+    }
+  });
+
+  test('that asks for consent names the app, what it may see, the rider and where the answer goes', async () => {
+    const { page, response } = await consent();
+    expect(page).toContain('Evil &#60;script&#62;alert(1)&#60;/script&#62; &#34;app&#34;');
+    expect(page).toContain('Cyrus &#60;b&#62;&#38; &#34;Co&#34;&#60;/b&#62;');
+    expect(page).toContain('nobody here has checked that');
+    expect(page).toContain('an app on this device');
+    for (const covered of ['ride calendar', 'own nights', 'friends', 'flagged']) expect(page).toContain(covered);
+    expect(response.headers.get('content-security-policy')).toContain("form-action 'self' http://127.0.0.1:9 ");
+  });
+
+  test('names where its forms may end by way of its client’s redirects', async () => {
+    for (const [uri, source] of [
+      ['https://app.example/cb', 'https://app.example https:'],
+      ['com.example.app:/cb', 'com.example.app:'],
+      ['http://[::1]:7/cb', 'http: https:'],
+    ] as const) {
+      const app = await register(origin, { redirect_uris: [uri] });
+      const browser = new TestBrowser(origin);
+      const at = await browser.open(authorizeUrl(origin, app, newPkce(), { redirect_uri: uri }));
+      expect(at.response.headers.get('content-security-policy')).toContain(`form-action 'self' ${source};`);
+    }
+  });
+});
+
+describe('a form', () => {
+  test.each([
+    ['without its token', {}, {}],
+    ['with another’s token', { csrf: 'A'.repeat(43) }, {}],
+    ['sent from another site', undefined, { 'sec-fetch-site': 'cross-site' }],
+    ['sent from a neighbour site', undefined, { 'sec-fetch-site': 'same-site' }],
+    ['sent from nowhere', undefined, { 'sec-fetch-site': 'none' }],
+  ] as [string, Record<string, string> | undefined, Record<string, string>][])(
+    'of the consent page %s does nothing',
+    async (_, form, headers) => {
+      const { browser, url, page } = await consent();
+      const forged = await browser.post(url, { do: 'allow', ...(form ?? { csrf: csrfOf(page) }) }, headers);
+      expect([forged.status, forged.headers.get('location')]).toEqual([403, null]);
+      expect(await forged.text()).toContain('csrf');
+      const honest = await browser.post(url, { do: 'allow', csrf: csrfOf(page) });
+      expect(honest.status).toBe(303);
+    },
+  );
+
+  test('of an old browser is judged by its Origin', async () => {
+    const { browser, url, page } = await consent();
+    const post = async (from: string) => {
+      const old: RequestInit = { method: 'POST', body: new URLSearchParams({ do: 'allow', csrf: csrfOf(page) }) };
+      // Without Sec-Fetch-Site, which the test browser would send.
+      const cookie = browser.cookieHeader(url);
+      return (await fetch(url, { ...old, headers: { origin: from, cookie }, redirect: 'manual' })).status;
+    };
+    expect(await post('https://evil.example')).toBe(403);
+    expect(await post('null')).toBe(403);
+    expect(await post(origin)).toBe(303);
+  });
+
+  test('made for one interaction does not serve another', async () => {
+    const [one, two] = [await consent(), await consent()];
+    const forged = await two.browser.post(two.url, { do: 'allow', csrf: csrfOf(one.page) });
+    expect(forged.status).toBe(403);
+  });
+
+  test('of an interaction serves only the browser that began it', async () => {
+    const { url, page } = await consent();
+    const thief = new TestBrowser(origin);
+    await consent(thief);
+    // Nor with the cookie of one's own interaction, sent where a browser wouldn't.
+    const own = await consent();
+    const cookie = own.browser.cookieHeader(own.url);
+    const body = new URLSearchParams({ do: 'allow', csrf: csrfOf(page) });
+    expect((await fetch(url, { headers: { cookie } })).status).toBe(400);
+    expect((await fetch(url, { method: 'POST', headers: { cookie }, body, redirect: 'manual' })).status).toBe(400);
+    for (const browser of [thief, new TestBrowser(origin)]) {
+      const posted = await browser.post(url, { do: 'allow', csrf: csrfOf(page) });
+      expect(posted.status).toBe(400);
+      expect(await posted.text()).toContain('interaction_expired');
+    }
+  });
+
+  test.each([
+    ['is huge', 'a='.padEnd(200_000, 'x'), 'application/x-www-form-urlencoded', 413],
+    ['has many fields', 'a&'.repeat(5000), 'application/x-www-form-urlencoded', 400],
+    ['is malformed', 'do=%zz', 'application/x-www-form-urlencoded', 400],
+    ['is no UTF-8', 'do=%ff%fe', 'application/x-www-form-urlencoded', 400],
+    ['is JSON', '{"do":"allow"}', 'application/json', 415],
+    ['is a file', '--x\r\n', 'multipart/form-data; boundary=x', 415],
+    ['has a type that is none', 'a=b', 'form', 415],
+    ['has two types', 'a=b', 'text/plain, application/json', 415],
+  ])('that %s is refused', async (_, body, type, status) => {
+    const { browser, url } = await consent();
+    const cookie = browser.cookieHeader(url);
+    const posted = await fetch(url, { method: 'POST', body, headers: { cookie, 'content-type': type } });
+    expect(posted.status).toBe(status);
+    await posted.text();
+    const token = await fetch(`${origin}/oauth/token`, { method: 'POST', body, headers: { 'content-type': type } });
+    expect([token.status, await token.json()]).toMatchObject([status, { error: 'invalid_request' }]);
+  });
+
+  test('that does not say how huge it is, is refused once it is too long', async () => {
+    const { browser, url } = await consent();
+    for (const at of [url, `${origin}/oauth/token`]) {
+      const body = new ReadableStream({
+        start(controller) {
+          for (let i = 0; i < 40; i++) controller.enqueue(new TextEncoder().encode('a=b&'.repeat(256)));
+          controller.close();
+        },
+      });
+      const headers = { cookie: browser.cookieHeader(url), 'content-type': 'application/x-www-form-urlencoded' };
+      const posted = await fetch(at, { method: 'POST', body, headers, duplex: 'half' } as RequestInit);
+      expect([at, posted.status]).toEqual([at, 413]);
+    }
+  });
+
+  test('may do only what its page offers', async () => {
+    const at = await picker();
+    const browser = new TestBrowser(origin);
+    const first = await picker(browser);
+    for (const act of ['allow', 'deny', 'switch', '', 'constructor']) {
+      const posted = await browser.post(first.url, { do: act, csrf: csrfOf(first.page), rider: 'rider-ada' });
+      expect([act, posted.status]).toEqual([act, 400]);
+    }
+    expect(at.response.status).toBe(200);
+    for (const rider of ['nobody', '', 'a/b', '__proto__', 'x'.repeat(100)]) {
+      const posted = await browser.post(first.url, { do: 'pick', csrf: csrfOf(first.page), rider });
+      expect([posted.status, await posted.text()]).toEqual([422, expect.stringContaining('There is no such rider')]);
+    }
+  });
+});
+
+describe('a rider', () => {
+  test('who says no sends the app away with access_denied', async () => {
+    const { browser, url, page } = await consent();
+    const { url: end } = await browser.follow(await browser.post(url, { do: 'deny', csrf: csrfOf(page) }));
+    expect(Object.fromEntries(new URL(end).searchParams)).toMatchObject({ error: 'access_denied', iss: origin });
+  });
+
+  test('who cancels at the sign-in page does so too', async () => {
+    const browser = new TestBrowser(origin);
+    const first = await picker(browser);
+    const { url } = await browser.follow(await browser.post(first.url, { do: 'cancel', csrf: csrfOf(first.page) }));
+    expect(new URL(url).searchParams.get('error')).toBe('access_denied');
+  });
+
+  test('who goes back to a page that is done is told so, and to one that took too long as well', async () => {
+    const { browser, url, page } = await consent();
+    await browser.follow(await browser.post(url, { do: 'allow', csrf: csrfOf(page) }));
+    expect((await browser.open(url)).page).toContain('interaction_expired');
+    const again = await browser.post(url, { do: 'allow', csrf: csrfOf(page) });
+    expect(again.status).toBe(400);
+
+    const quick = await startSignInService({ lifetimes: { interaction: 4 } });
+    const late = new TestBrowser(quick.origin);
+    const at = await late.open(authorizeUrl(quick.origin, await register(quick.origin), newPkce()));
+    await sleep(4100);
+    const posted = await late.post(at.url, { do: 'pick', rider: 'rider-ada', csrf: csrfOf(at.page) });
+    expect([posted.status, await posted.text()]).toEqual([400, expect.stringContaining('interaction_expired')]);
+    await quick.close();
+  });
+
+  test('who is signed in is asked for consent only, and an app without pages is told that consent is needed', async () => {
+    const { browser, url, page } = await consent();
+    await browser.follow(await browser.post(url, { do: 'allow', csrf: csrfOf(page) }));
+    expect((await picker(browser)).page).toContain('will be able to see');
+    const silent = await browser.follow(await browser.get(authorizeUrl(origin, client, newPkce(), { prompt: 'none' })));
+    expect(new URL(silent.url).searchParams.get('error')).toBeOneOf(['consent_required', 'interaction_required']);
+  });
+
+  test('may go on as somebody else, and the session is then theirs', async () => {
+    const { browser, url, page } = await consent();
+    const switched = await browser.follow(await browser.post(url, { do: 'switch', csrf: csrfOf(page) }));
+    const again = await switched.response.text();
+    expect(again).toContain('Pick any rider');
+    const picked = await browser.follow(
+      await browser.post(switched.url, { do: 'pick', rider: 'rider-ada', csrf: csrfOf(again) }),
+    );
+    expect(await picked.response.text()).toContain('Ada Lovelace');
+  });
+
+  test('with two tabs signs two apps in, whatever the order', async () => {
+    const other = await register(origin, { client_name: 'Another app' });
+    const [browser, pkces] = [new TestBrowser(origin), [newPkce(), newPkce()]];
+    const apps = [client, other];
+    const tabs = [];
+    for (const [i, app] of apps.entries()) tabs.push(await browser.open(authorizeUrl(origin, app, pkces[i]!)));
+    const asked = [];
+    for (const tab of tabs) {
+      const form = { do: 'pick', rider: 'rider-ada', csrf: csrfOf(tab.page) };
+      asked.push(await browser.follow(await browser.post(tab.url, form)));
+    }
+    for (const i of [1, 0]) {
+      const page = await (await browser.get(asked[i]!.url)).text();
+      const end = await browser.follow(await browser.post(asked[i]!.url, { do: 'allow', csrf: csrfOf(page) }));
+      const code = new URL(end.url).searchParams.get('code')!;
+      expect((await redeem(origin, apps[i]!, code, pkces[i]!.verifier)).status).toBe(200);
+    }
+  });
+
+  test('who signs in as somebody else in a second tab is them there, and the first tab’s sign-in is over', async () => {
+    const browser = new TestBrowser(origin);
+    const [first, second] = [await picker(browser), await picker(browser)];
+    const pick = async (tab: { url: string; page: string }, rider: string) => {
+      const next = await browser.follow(await browser.post(tab.url, { do: 'pick', rider, csrf: csrfOf(tab.page) }));
+      return { url: next.url, page: await next.response.text() };
+    };
+    const ada = await pick(first, 'rider-ada');
+    expect(ada.page).toContain('Ada Lovelace');
+    const cy = await pick(second, 'rider-cy');
+    expect(cy.page).toContain('Cyrus');
+    const late = await browser.follow(await browser.post(ada.url, { do: 'allow', csrf: csrfOf(ada.page) }));
+    expect([late.response.status, await late.response.text()]).toEqual([
+      400,
+      expect.stringContaining('This sign-in is over'),
+    ]);
+    const allowed = await browser.follow(await browser.post(cy.url, { do: 'allow', csrf: csrfOf(cy.page) }));
+    expect(new URL(allowed.url).searchParams.has('code')).toBe(true);
+  });
+});
+
+describe('connected apps', () => {
+  const open = async (browser: TestBrowser) => await browser.open(`${origin}/oauth/connected-apps`);
+  const signIn = async (browser: TestBrowser, rider: string) => {
+    const first = await open(browser);
+    expect(first.page).toContain('Sign in to see the apps connected');
+    const picked = await browser.follow(await browser.post(first.url, { do: 'pick', rider, csrf: csrfOf(first.page) }));
+    return await picked.response.text();
+  };
+
+  test('are listed by rider, once each, and ended by the rider for good', async () => {
+    const mine = await signedIn(origin, 'rider-bo');
+    const other = await register(origin, { client_name: 'Another app' });
+    for (let devices = 0; devices < 2; devices++)
+      await approve(new TestBrowser(origin), authorizeUrl(origin, other, newPkce()), 'rider-bo');
+    const browser = new TestBrowser(origin);
+    const page = await signIn(browser, 'rider-bo');
+    expect(page.match(/aria-label="Disconnect/g)).toHaveLength(2);
+    expect(page).toContain('Connected since');
+    expect(page.match(/chose its name by itself/g)).toHaveLength(2);
+    expect(page).toContain(new Date().toISOString().slice(0, 10));
+    const disconnected = await browser.post('/oauth/connected-apps', {
+      csrf: csrfOf(page),
+      disconnect: mine.client.client_id,
+    });
+    const after = await disconnected.text();
+    expect(after).toContain('Test app is disconnected');
+    expect(after.match(/aria-label="Disconnect/g)).toHaveLength(1);
+    expect((await refresh(origin, mine.client, mine.tokens.refresh_token)).body.error).toBe('invalid_grant');
+    const forged = await browser.post('/oauth/connected-apps', { csrf: 'x', disconnect: other.client_id });
+    expect(forged.status).toBe(403);
+    expect((await open(browser)).page.match(/aria-label="Disconnect/g)).toHaveLength(1);
+  });
+
+  test('of other riders are neither shown nor ended', async () => {
+    const theirs = await signedIn(origin, 'rider-cy');
+    const browser = new TestBrowser(origin);
+    const page = await signIn(browser, 'rider-ada');
+    await browser.post('/oauth/connected-apps', { csrf: csrfOf(page), disconnect: theirs.client.client_id });
+    expect((await refresh(origin, theirs.client, theirs.tokens.refresh_token)).status).toBe(200);
+  });
+
+  test('leave the rider signed in, but give no app a token: their own code can’t be redeemed', async () => {
+    const query = new URLSearchParams({
+      client_id: 'connected-apps',
+      response_type: 'code',
+      redirect_uri: `${origin}/oauth/connected-apps`,
+      code_challenge: newPkce().challenge,
+      code_challenge_method: 'S256',
+    });
+    const pkce = newPkce();
+    query.set('code_challenge', pkce.challenge);
+    const browser = new TestBrowser(origin);
+    const first = await browser.open(`${origin}/oauth/authorize?${query}`);
+    let at = await browser.post(first.url, { do: 'pick', rider: 'rider-ada', csrf: csrfOf(first.page) });
+    while (!at.headers.get('location')?.includes('code=')) at = await browser.get(at.headers.get('location')!);
+    const code = new URL(at.headers.get('location')!).searchParams.get('code')!;
+    const form = { redirect_uri: `${origin}/oauth/connected-apps` };
+    const answer = await redeem(origin, { client_id: 'connected-apps' }, code, pkce.verifier, form);
+    expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+  });
+
+  test('beyond twenty sign-ins of one app the oldest ends', async () => {
+    const store = memoryAuthState();
+    const many = await startSignInService({ store });
+    const app = await register(many.origin);
+    for (let i = 0; i < 22; i++) await approve(new TestBrowser(many.origin), authorizeUrl(many.origin, app, newPkce()));
+    const grants = (await store.ofAccount('rider-ada')).filter(({ kind }) => kind === 'Grant');
+    expect(grants).toHaveLength(20);
+    await many.close();
+  });
+});
+
+describe('signing out', () => {
+  test('asks first, ends the browser’s session, and leaves apps connected', async () => {
+    const browser = new TestBrowser(origin);
+    const app = await register(origin);
+    const pkce = newPkce();
+    const end = await approve(browser, authorizeUrl(origin, app, pkce));
+    const { body } = await redeem(origin, app, end.searchParams.get('code')!, pkce.verifier);
+    const asked = await browser.open(`${origin}/oauth/sign-out`);
+    expect(asked.page).toContain('Sign out?');
+    const stay = await browser.follow(await browser.post('/oauth/sign-out/confirm', { xsrf: csrfOf(asked.page) }));
+    expect(await stay.response.text()).toContain('still signed in');
+    // Neither a page of nobody nor an older one signs out; both lead to one that does.
+    for (const xsrf of ['x', csrfOf(asked.page)]) {
+      const old = await browser.follow(await browser.post('/oauth/sign-out/confirm', { xsrf, logout: 'yes' }));
+      expect(await old.response.text()).toContain('Sign out?');
+    }
+    const site = { 'sec-fetch-site': 'cross-site' };
+    const forged = await browser.post('/oauth/sign-out/confirm', { xsrf: csrfOf(asked.page), logout: 'yes' }, site);
+    expect(forged.status).toBe(403);
+    const again = await browser.open(`${origin}/oauth/sign-out`);
+    const out = await browser.follow(
+      await browser.post('/oauth/sign-out/confirm', { xsrf: csrfOf(again.page), logout: 'yes' }),
+    );
+    expect(await out.response.text()).toContain('You are signed out');
+    const twice = await browser.post('/oauth/sign-out/confirm', { xsrf: csrfOf(again.page), logout: 'yes' });
+    expect(await (await browser.follow(twice)).response.text()).toContain('You are signed out');
+    expect((await picker(browser)).page).toContain('Pick any rider');
+    expect((await refresh(origin, app, body.refresh_token)).status).toBe(200);
+  });
+
+  test('of nobody says so, without script', async () => {
+    const asked = await new TestBrowser(origin).open(`${origin}/oauth/sign-out`);
+    expect(asked.page).toContain('You are signed out');
+  });
+
+  test('goes back to an address that the client registered for it, and to no other', async () => {
+    const site = await startSignInService({
+      clients: [
+        {
+          client_id: 'site',
+          token_endpoint_auth_method: 'none',
+          application_type: 'web',
+          redirect_uris: ['https://site.example/cb'],
+          post_logout_redirect_uris: ['https://site.example/bye'],
+        },
+      ],
+    });
+    const out = async (uri: string, browser: TestBrowser) => {
+      const query = new URLSearchParams({ client_id: 'site', post_logout_redirect_uri: uri, state: 's' });
+      const asked = await browser.open(`${site.origin}/oauth/sign-out?${query}`);
+      if (asked.response.status !== 200) return asked.response.status;
+      if (asked.page === '') return asked.url;
+      expect(asked.response.headers.get('content-security-policy')).toContain(
+        "form-action 'self' https://site.example https:;",
+      );
+      const posted = await browser.post('/oauth/sign-out/confirm', { xsrf: csrfOf(asked.page), logout: 'yes' });
+      return posted.headers.get('location');
+    };
+    const browser = new TestBrowser(site.origin);
+    const url = authorizeUrl(site.origin, { client_id: 'site' }, newPkce(), {
+      redirect_uri: 'https://site.example/cb',
+    });
+    await approve(browser, url);
+    const connected = await browser.open(`${site.origin}/oauth/connected-apps`);
+    expect(connected.page).toContain('<h2>site</h2>');
+    expect(connected.page).not.toContain('chose its name by itself');
+    expect(await out('https://evil.example/bye', browser)).toBe(400);
+    expect(await out('https://site.example/bye', browser)).toBe('https://site.example/bye?state=s');
+    // Who is signed out already goes straight back, and only there.
+    for (const [uri, location] of [
+      ['https://site.example/bye', 'https://site.example/bye?state=s'],
+      ['https://evil.example/bye', null],
+      ['https://site.example/bye/', null],
+    ]) {
+      const query = new URLSearchParams({ client_id: 'site', post_logout_redirect_uri: uri!, state: 's' });
+      const gone = await browser.get(`/oauth/sign-out?${query}`);
+      expect([uri, gone.headers.get('location')]).toEqual([uri, location]);
+    }
+    // A stranger that registered by itself could lead anybody anywhere: here the rider sees where, and decides.
+    const stranger = await register(site.origin, { post_logout_redirect_uris: ['https://stranger.example/bye'] });
+    const strange = await new TestBrowser(site.origin).open(
+      `${site.origin}/oauth/sign-out?client_id=${stranger.client_id}&post_logout_redirect_uri=https://stranger.example/bye`,
+    );
+    expect(strange.response.headers.get('location')).toBeNull();
+    expect(strange.page).toContain('<a href="https://stranger.example/bye">Go on to stranger.example</a>');
+    await site.close();
+  });
+});

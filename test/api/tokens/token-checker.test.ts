@@ -1,0 +1,153 @@
+import { createHmac, generateKeyPairSync, randomUUID } from 'node:crypto';
+import { type JWTPayload, SignJWT } from 'jose';
+import { describe, expect, test } from 'vitest';
+import { signSampleToken } from '../../../api/tokens/sample-token.ts';
+import { parseSigningKeys, privateKeyOf, publicKeyOf, type SigningKeys } from '../../../api/tokens/signing-keys.ts';
+import { createTokenChecker } from '../../../api/tokens/token-checker.ts';
+
+const issuer = 'https://rides.example';
+const audience = 'https://rides.example/api';
+
+async function newKeys(kid?: string): Promise<SigningKeys> {
+  const jwk = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' });
+  return await parseSigningKeys(JSON.stringify({ keys: [{ ...jwk, ...(kid && { kid }) }] }), 'test keys');
+}
+const keys = await newKeys();
+const foreign = await newKeys();
+const impostor = await newKeys(keys[0].kid);
+const checker = createTokenChecker({ issuer, audience, keys });
+
+interface Forgery {
+  claims?: JWTPayload;
+  header?: Record<string, unknown>;
+  signedBy?: SigningKeys;
+}
+async function token({ claims = {}, header = {}, signedBy = keys }: Forgery = {}): Promise<string> {
+  const now = Math.floor(Date.now() / 1000);
+  return await new SignJWT({
+    iss: issuer,
+    aud: audience,
+    sub: 'rider-1',
+    scope: 'read',
+    client_id: 'app',
+    jti: randomUUID(),
+    iat: now,
+    exp: now + 600,
+    ...claims,
+  })
+    .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: signedBy[0].kid, ...header })
+    .sign(privateKeyOf(signedBy[0]));
+}
+
+describe('an access token', () => {
+  test('of ours names its rider, at once the second time', async () => {
+    const good = await token();
+    expect(await checker.check(good)).toEqual({ rider: 'rider-1' });
+    expect(checker.check(good)).toEqual({ rider: 'rider-1' });
+  });
+
+  test('made as a sample is as good as one from the token endpoint', async () => {
+    const sample = await signSampleToken({ rider: 'rider-7', keys, issuer, audience });
+    expect(await checker.check(sample)).toEqual({ rider: 'rider-7' });
+  });
+
+  test('may carry more scopes beside read', async () => {
+    expect(await checker.check(await token({ claims: { scope: 'write read' } }))).toEqual({ rider: 'rider-1' });
+  });
+
+  const past = Math.floor(Date.now() / 1000) - 1;
+  const refused: [string, Forgery][] = [
+    ['that expired', { claims: { exp: past } }],
+    ['without an expiry', { claims: { exp: undefined } as unknown as JWTPayload }],
+    ['for another resource', { claims: { aud: 'https://elsewhere.example/api' } }],
+    ['for the resource with a slash more', { claims: { aud: `${audience}/` } }],
+    ['of another issuer', { claims: { iss: 'https://elsewhere.example' } }],
+    ['without scope read', { claims: { scope: 'write' } }],
+    ['whose scope only begins with read', { claims: { scope: 'reader' } }],
+    ['without scope', { claims: { scope: undefined } as unknown as JWTPayload }],
+    ['whose sub is no rider id', { claims: { sub: 'a b' } }],
+    ['that is an id token', { header: { typ: 'JWT' } }],
+    ['without a type', { header: { typ: undefined } }],
+    ['signed by a key of nobody', { signedBy: foreign }],
+    ['signed by a foreign key under our kid', { signedBy: impostor }],
+    ['without a kid, signed by a foreign key', { signedBy: foreign, header: { kid: undefined } }],
+  ];
+  test.each(refused)('%s is refused', async (_, forgery) => {
+    expect(await checker.check(await token(forgery))).toBeNull();
+  });
+
+  test('without a kid is good while there is one key, and refused of several', async () => {
+    const anonymous = await token({ header: { kid: undefined } });
+    expect(await checker.check(anonymous)).toEqual({ rider: 'rider-1' });
+    const rotating = createTokenChecker({ issuer, audience, keys: [keys[0], foreign[0]] });
+    expect(await rotating.check(anonymous)).toBeNull();
+    expect(await rotating.check(await token())).toEqual({ rider: 'rider-1' });
+  });
+
+  test('with alg none is refused', async () => {
+    const [, claims] = (await token()).split('.');
+    for (const alg of ['none', 'None', '']) {
+      const header = Buffer.from(JSON.stringify({ alg, typ: 'at+jwt', kid: keys[0].kid })).toString('base64url');
+      expect(await checker.check(`${header}.${claims}.`)).toBeNull();
+    }
+  });
+
+  test('with an HMAC keyed by our public key is refused', async () => {
+    const [, claims] = (await token()).split('.');
+    const header = Buffer.from(JSON.stringify({ alg: 'HS256', typ: 'at+jwt', kid: keys[0].kid })).toString('base64url');
+    for (const secret of [
+      publicKeyOf(keys[0]).export({ type: 'spki', format: 'pem' }),
+      publicKeyOf(keys[0]).export({ type: 'spki', format: 'der' }),
+      JSON.stringify(keys[0]),
+    ]) {
+      const mac = createHmac('sha256', secret).update(`${header}.${claims}`).digest('base64url');
+      expect(await checker.check(`${header}.${claims}.${mac}`)).toBeNull();
+    }
+  });
+
+  test('that is no JWT is refused', async () => {
+    for (const text of ['', '.', '..', 'x', '\u0000', 'a.b.c', '🚲', 'x'.repeat(100_000), 'e30.e30.e30'])
+      expect(await checker.check(text)).toBeNull();
+  });
+
+  test('with one character changed is refused', async () => {
+    const good = await token();
+    expect(await checker.check(good)).not.toBeNull();
+    const at = good.lastIndexOf('.') + 5;
+    expect(await checker.check(good.slice(0, at) + (good[at] === 'A' ? 'B' : 'A') + good.slice(at + 1))).toBeNull();
+  });
+});
+
+describe('the cache of verified tokens', () => {
+  test('holds none past its expiry', async () => {
+    let now = Date.now();
+    const timed = createTokenChecker({ issuer, audience, keys, nowMs: () => now });
+    const good = await token({ claims: { exp: Math.floor(now / 1000) + 600 } });
+    expect(await timed.check(good)).not.toBeNull();
+    now += 599_000 - (now % 1000);
+    expect(timed.check(good)).toEqual({ rider: 'rider-1' });
+    now += 1000;
+    expect(await timed.check(good)).toBeNull();
+  });
+
+  test('is bounded: the oldest makes room', async () => {
+    const small = createTokenChecker({ issuer, audience, keys, cacheSizeMax: 2 });
+    const [a, b, c] = [await token(), await token(), await token()];
+    for (const each of [a, b, c]) await small.check(each);
+    expect(small.check(b)).not.toBeInstanceOf(Promise);
+    expect(small.check(c)).not.toBeInstanceOf(Promise);
+    const again = small.check(a);
+    expect(again).toBeInstanceOf(Promise);
+    expect(await again).toEqual({ rider: 'rider-1' });
+  });
+});
+
+test('a key that was appended verifies, and one that was removed no longer does', async () => {
+  const next = await newKeys();
+  const both = createTokenChecker({ issuer, audience, keys: [keys[0], next[0]] });
+  const byNext = await token({ signedBy: next });
+  expect(await both.check(byNext)).toEqual({ rider: 'rider-1' });
+  expect(await both.check(await token())).toEqual({ rider: 'rider-1' });
+  const onlyNext = createTokenChecker({ issuer, audience, keys: next });
+  expect(await onlyNext.check(await token())).toBeNull();
+});

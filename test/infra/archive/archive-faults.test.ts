@@ -1,0 +1,266 @@
+import { copyFile, readFile, rename, rm, truncate, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { describe, expect, test, vi } from 'vitest';
+import { ArchiveError } from '../../../infra/archive/archive-files.ts';
+import {
+  LateRecordsError,
+  LogTruncatedError,
+  MissingTopicsError,
+  type Position,
+} from '../../../projector/ports/event-log.ts';
+import { archivedSchemas } from '../../../schemas/avro/avro-types.ts';
+import { topicNames } from '../../../schemas/events/records.ts';
+import { archivedRider, followArchive, startOf, TestArchive } from '../../support/archive.ts';
+
+const soon = { timeout: 20_000, interval: 20 };
+
+describe('an archive that is not whole', () => {
+  test('ends, for its bounds, with the last whole block, and that is said once', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    await archive.append('riders', 0, [{ ...archivedRider(0), timestampMs: 1 }]);
+    const [file] = (await archive.files('riders')) as [string];
+    const { length } = await readFile(file);
+    await archive.append('riders', 0, [{ ...archivedRider(1), timestampMs: 1 }]);
+    await truncate(file, (await readFile(file)).length - 1);
+    const log = archive.open();
+    for (let i = 0; i < 2; i++) expect((await log.bounds()).riders).toEqual([{ low: 0, end: 1 }]);
+    expect(archive.warnings).toEqual([
+      `${file} ends within a block that begins at byte ${length}: what is there of it does not count yet`,
+    ]);
+    await log.close();
+  });
+
+  test('is refused where another file follows the half block, with file and byte', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    await archive.removeFiles('riders');
+    const first = await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [archivedRider(0)]);
+    await archive.writeFile('riders', 0, 1, archivedSchemas.riders, [archivedRider(1)]);
+    const bytes = await readFile(first);
+    await truncate(first, bytes.length - 1);
+    await utimes(first, new Date(0), new Date(0));
+    await using following = followArchive(archive);
+    const blockStart = bytes.lastIndexOf(bytes.subarray(-16), -17) + 16;
+    await expect(following.done).rejects.toThrow(
+      `Cannot read ${first} at byte ${blockStart}: it ends within a block, and another file follows`,
+    );
+  });
+
+  test('is waited for where the half block has just been written: it is being copied', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    await archive.removeFiles('riders');
+    const first = await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [archivedRider(0)]);
+    await archive.writeFile('riders', 0, 1, archivedSchemas.riders, [archivedRider(1)]);
+    const bytes = await readFile(first);
+    for (const length of [0, 20, bytes.length - 1]) {
+      await writeFile(first, bytes.subarray(0, length));
+      await using following = followArchive(archive, { warnAfterMs: 60_000 });
+      await setTimeout(200);
+      expect(following.offsets()).toEqual([]);
+      // Whoever copies it anew begins with an empty file.
+      await truncate(first, 0);
+      await setTimeout(200);
+      expect(following.offsets()).toEqual([]);
+      await writeFile(first, bytes);
+      await vi.waitFor(() => expect(following.offsets()).toEqual([0, 1]), soon);
+    }
+  });
+
+  test('ends the following where a file comes late: its records belong before some that are read', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    await archive.removeFiles('riders');
+    const write = (offset: number) =>
+      archive.writeFile('riders', 0, offset, archivedSchemas.riders, [archivedRider(offset)]);
+    await write(0);
+    await write(2);
+    await using following = followArchive(archive);
+    await vi.waitFor(() => expect(following.offsets()).toEqual([0, 2]), soon);
+    const late = await write(1);
+    await expect(following.done).rejects.toThrow(LateRecordsError);
+    await expect(following.done).rejects.toThrow(`${late} came after `);
+    await using again = followArchive(archive);
+    await vi.waitFor(() => expect(again.offsets()).toEqual([0, 1, 2]), soon);
+  });
+
+  test('can not be followed from bounds that a file has come before', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    await archive.removeFiles('riders');
+    const write = (offset: number) =>
+      archive.writeFile('riders', 0, offset, archivedSchemas.riders, [archivedRider(offset)]);
+    await write(5);
+    const log = archive.open();
+    const from = startOf(await log.bounds());
+    await write(0);
+    const follower = { onBatch: async () => undefined };
+    await expect(log.follow(from, follower, new AbortController().signal)).rejects.toThrow(LateRecordsError);
+    await log.close();
+  });
+
+  test('is refused where a file holds offsets before that of its name', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    await archive.removeFiles('riders');
+    const file = await archive.writeFile('riders', 0, 50, archivedSchemas.riders, [archivedRider(7)]);
+    await expect(archive.open().bounds()).rejects.toThrow(
+      `Cannot read ${file}: it holds offset 7, lower than the first offset of its name`,
+    );
+  });
+
+  test('is refused where a sync marker is wrong', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    await archive.append('riders', 0, [{ ...archivedRider(0), timestampMs: 1 }]);
+    const [file] = (await archive.files('riders')) as [string];
+    await archive.edit(file, (bytes) => Buffer.concat([bytes.subarray(0, -1), Buffer.from([bytes.at(-1)! ^ 1])]));
+    await expect(archive.open().bounds()).rejects.toThrow(
+      /Cannot read .* at byte \d+: the sync marker after its block/,
+    );
+  });
+
+  test('is refused where a block holds more or fewer records than it says', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    await archive.removeFiles('riders');
+    const file = await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [archivedRider(0), archivedRider(1)]);
+    const bytes = await readFile(file);
+    const blockStart = bytes.indexOf(bytes.subarray(-16)) + 16;
+    for (const [count, message] of [
+      [1, 'its block goes on after its 1 records'],
+      [3, 'record 3 of its block can not be read (undecodable value)'],
+    ] as const) {
+      await archive.edit(file, (whole) => {
+        whole[blockStart] = 2 * count;
+        return whole;
+      });
+      const log = archive.open();
+      const from = Object.fromEntries(topicNames.map((topic) => [topic, [0]])) as Position;
+      const followed = log.follow(from, { onBatch: async () => undefined }, new AbortController().signal);
+      await expect(followed).rejects.toThrow(`Cannot read ${file} at byte ${blockStart}: ${message}`);
+      await log.close();
+    }
+  });
+
+  test('is refused where a deflated block is spoilt', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    await archive.append('riders', 0, [{ ...archivedRider(0), timestampMs: 1 }]);
+    const [file] = (await archive.files('riders')) as [string];
+    await archive.edit(file, (bytes) => {
+      bytes.fill(0xff, bytes.length - 30, bytes.length - 16);
+      return bytes;
+    });
+    await expect(archive.open().bounds()).rejects.toThrow(/Cannot read .* at byte \d+: its block can not be inflated/);
+  });
+});
+
+describe('refusals name what is wrong and the fix', () => {
+  const refused = async (archive: TestArchive, message: string | RegExp) => {
+    const log = archive.open();
+    const failure = await log.bounds().then(
+      () => new Error('not refused'),
+      (error) => error,
+    );
+    expect(failure.message).toMatch(message);
+    await log.close();
+    return failure;
+  };
+
+  test('a folder that is not there, one without topics, and a file', async () => {
+    await using archive = await TestArchive.make();
+    expect(
+      await refused(archive, 'it holds no folder of a topic (ride-calendar.<topic>). ARCHIVE_DIR: name a folder'),
+    ).toBeInstanceOf(MissingTopicsError);
+    await rm(archive.dir, { recursive: true });
+    await refused(archive, `Cannot read the archive ${archive.dir}: there is no such folder. ARCHIVE_DIR:`);
+    await writeFile(archive.dir, '');
+    await refused(archive, `Cannot read the archive ${archive.dir}: it is no folder that can be read (ENOTDIR)`);
+  });
+
+  test('a file that is no container file', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    const [file] = (await archive.files('riders')) as [string];
+    await writeFile(file, '{"rider":"r0001"}');
+    const error = await refused(
+      archive,
+      `Cannot read ${file} at byte 0: it does not begin as an Avro Object Container File`,
+    );
+    expect(error).toBeInstanceOf(ArchiveError);
+  });
+
+  test('a misnamed file, but not what is no Avro file or hidden', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    await writeFile(join(archive.folder('riders'), '_SUCCESS'), '');
+    await writeFile(join(archive.folder('riders'), '.0-0.avro.crc'), '');
+    await writeFile(join(archive.folder('riders'), 'README.md'), '');
+    expect((await archive.open().bounds()).riders).toHaveLength(1);
+    const [file] = (await archive.files('riders')).filter((path) => path.includes('0000')) as [string];
+    await rename(file, join(archive.folder('riders'), '0-0.avro'));
+    await refused(archive, /Cannot read .*0-0\.avro: rename it to <partition>-<first offset, 20 digits>\.avro/);
+  });
+
+  test("another topic's schema", async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    const [file] = (await archive.files('riders')) as [string];
+    const [metros] = (await archive.files('metros')) as [string];
+    await copyFile(metros, file);
+    await refused(archive, `Cannot read ${file}: its schema is not that of an archive of riders`);
+  });
+
+  test('an unknown codec', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    const [file] = (await archive.files('riders')) as [string];
+    await archive.edit(file, (bytes) => Buffer.from(bytes.toString('latin1').replace('deflate', 'xz-fast'), 'latin1'));
+    await refused(
+      archive,
+      `Cannot read ${file} at byte 0: its codec is "xz-fast": write it again with null or deflate`,
+    );
+  });
+
+  test('records of another partition, and offsets that go back', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    await archive.removeFiles('riders');
+    const path = await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [archivedRider(0, 1)]);
+    await using wrongPartition = followArchive(archive);
+    await expect(wrongPartition.done).rejects.toThrow('partition 1 in a file of partition 0');
+    await rm(path);
+    await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [archivedRider(3), archivedRider(2)]);
+    await using goingBack = followArchive(archive);
+    await expect(goingBack.done).rejects.toThrow('offset 2 where more than 3 is due');
+  });
+
+  test('files that repeat each other', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    await archive.removeFiles('riders');
+    const first = await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [archivedRider(0), archivedRider(5)]);
+    const second = await archive.writeFile('riders', 0, 4, archivedSchemas.riders, [
+      archivedRider(4),
+      archivedRider(6),
+    ]);
+    await using following = followArchive(archive);
+    await expect(following.done).rejects.toThrow(
+      `Cannot read ${second}: it begins at offset 4, but ${first} goes on to 5`,
+    );
+  });
+
+  test('a position beyond the end: another archive stands where one was', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    await archive.append('riders', 0, [{ ...archivedRider(0), timestampMs: 1 }]);
+    const log = archive.open();
+    const from = { ...startOf(await log.bounds()), riders: [2] };
+    const following = log.follow(from, { onBatch: async () => undefined }, new AbortController().signal);
+    await expect(following).rejects.toThrow(LogTruncatedError);
+    await log.close();
+  });
+});

@@ -1,0 +1,163 @@
+import { chmod, mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { archiveRejectSink } from '../../../infra/archive/archive-reject-sink.ts';
+import { archiveRejected } from '../../../infra/archive/archive-rejected.ts';
+import type { Reject } from '../../../projector/ports/event-log.ts';
+import { rejectedSchema } from '../../../schemas/avro/avro-types.ts';
+import { TestArchive, writeContainer } from '../../support/archive.ts';
+
+const reject = (offset: number, changed: Partial<Reject> = {}): Reject => ({
+  topic: 'nights',
+  partition: 2,
+  offset,
+  timestampMs: 1_700_000_000_000,
+  reason: 'unknown schema id',
+  raw: {
+    key: Buffer.from([0xff, offset]),
+    value: Buffer.from([0, 0, 0, 0, 9]),
+    headers: { trace: Buffer.from('x'), __proto__x: Buffer.alloc(0) },
+  },
+  ...changed,
+});
+
+async function publish(archive: TestArchive, rejects: Reject[], options = {}): Promise<void> {
+  const sink = archiveRejectSink({ dir: archive.dir, ...options });
+  await sink.publish(rejects);
+  await sink.close();
+}
+
+const kept = (archive: TestArchive) => [...archiveRejected({ dir: archive.dir })];
+
+describe('bad records', () => {
+  test('are kept as they came', async () => {
+    await using archive = await TestArchive.make();
+    const bare = reject(3, { raw: { key: null, value: null, headers: {} } });
+    await publish(archive, [reject(1), bare]);
+    expect(kept(archive)).toEqual([reject(1), bare]);
+    expect(await readdir(archive.folder('rejected'))).toEqual(['0-00000000000000000000.avro']);
+  });
+
+  test('are kept once: within a call, in later ones and after a restart', async () => {
+    await using archive = await TestArchive.make();
+    const sink = archiveRejectSink({ dir: archive.dir });
+    await sink.publish([reject(1), reject(1)]);
+    await sink.publish([reject(1), reject(2)]);
+    await sink.close();
+    await publish(archive, [
+      reject(1),
+      reject(2),
+      reject(3),
+      reject(2, { partition: 1 }),
+      reject(2, { topic: 'rides' }),
+      // Of a topic that was made anew, say.
+      reject(1, { timestampMs: 99 }),
+    ]);
+    expect(kept(archive).map(({ topic, partition, offset }) => `${topic}/${partition}@${offset}`)).toEqual([
+      'nights/2@1',
+      'nights/2@2',
+      'nights/2@3',
+      'nights/1@2',
+      'rides/2@2',
+      'nights/2@1',
+    ]);
+    expect(await archive.files('rejected')).toHaveLength(1);
+  });
+
+  test('are there when publish resolves', async () => {
+    await using archive = await TestArchive.make();
+    const sink = archiveRejectSink({ dir: archive.dir });
+    await sink.publish([reject(1)]);
+    expect(kept(archive)).toHaveLength(1);
+    await sink.close();
+  });
+
+  test('that a crash cut off are published again', async () => {
+    await using archive = await TestArchive.make();
+    await publish(archive, [reject(1)]);
+    await publish(archive, [reject(2)]);
+    const [file] = (await archive.files('rejected')) as [string];
+    await truncate(file, (await readFile(file)).length - 1);
+    await publish(archive, [reject(1), reject(2)]);
+    expect(kept(archive).map(({ offset }) => offset)).toEqual([1, 2]);
+    await truncate(file, 10);
+    await publish(archive, [reject(1)]);
+    expect(kept(archive).map(({ offset }) => offset)).toEqual([1]);
+  });
+
+  test('that another library wrote, topics named in full, are known', async () => {
+    await using archive = await TestArchive.make();
+    await mkdir(archive.folder('rejected'));
+    const theirs = {
+      topic: 'ride-calendar.nights',
+      partition: 2,
+      offset: 1,
+      timestamp: reject(1).timestampMs,
+      key: Buffer.from('k'),
+      value: null,
+      headers: {},
+      reason: 'theirs',
+    };
+    const schema = { ...(rejectedSchema as object), doc: 'theirs' } as never;
+    await writeContainer(join(archive.folder('rejected'), '0-00000000000000000001.avro'), schema, [theirs], 'deflate');
+    await publish(archive, [reject(1), reject(2)]);
+    expect(kept(archive).map(({ topic, offset, reason }) => `${topic}@${offset} ${reason}`)).toEqual([
+      'nights@1 theirs',
+      'nights@2 unknown schema id',
+    ]);
+    expect(await archive.files('rejected')).toHaveLength(2);
+  });
+
+  test('in a file that is none of them are refused with its name', async () => {
+    await using archive = await TestArchive.make();
+    await mkdir(archive.folder('rejected'));
+    const path = join(archive.folder('rejected'), '0-00000000000000000000.avro');
+    await writeFile(path, 'no container');
+    await expect(publish(archive, [reject(1)])).rejects.toThrow(`Cannot read the bad records in ${path}`);
+  });
+});
+
+describe('an archive that can not be written to', () => {
+  test('has its bad records in the fallback folder, each once, and that is said', async () => {
+    await using archive = await TestArchive.make();
+    await using fallback = await TestArchive.make();
+    await publish(archive, [reject(1)]);
+    await chmod(fallback.dir, 0o777);
+    await using _ = await readOnly(archive);
+    const warnings: string[] = [];
+    const options = { fallbackDir: fallback.dir, log: { warn: (message: string) => void warnings.push(message) } };
+    await publish(archive, [reject(1)], options);
+    expect(warnings).toEqual([]);
+    for (let i = 0; i < 2; i++) await publish(archive, [reject(1), reject(2)], options);
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toMatch(
+      `Cannot write to ${archive.folder('rejected')} (EACCES): bad records go to ${fallback.dir}`,
+    );
+    expect(kept(archive).map(({ offset }) => offset)).toEqual([1]);
+    expect([...archiveRejected({ dir: archive.dir, ...options })].map(({ offset }) => offset)).toEqual([1, 2]);
+    // Another archive has other records there.
+    await using other = await TestArchive.make();
+    expect([...archiveRejected({ dir: other.dir, ...options })]).toEqual([]);
+  });
+
+  test('without a fallback folder says why', async () => {
+    await using archive = await TestArchive.make();
+    await using _ = await readOnly(archive);
+    await expect(publish(archive, [reject(1)])).rejects.toThrow('EACCES');
+  });
+});
+
+/** Takes the right to write away, also from root: until the end of the block the process is nobody. */
+async function readOnly(archive: TestArchive): Promise<AsyncDisposable> {
+  const isRoot = process.getuid!() === 0;
+  const paths = [archive.dir, ...(await readdir(archive.dir)).map((name) => join(archive.dir, name))];
+  for (const path of paths) await chmod(path, 0o555);
+  for (const path of paths.slice(1)) for (const name of await readdir(path)) await chmod(join(path, name), 0o444);
+  if (isRoot) process.seteuid!('nobody');
+  return {
+    async [Symbol.asyncDispose]() {
+      if (isRoot) process.seteuid!('root');
+      for (const path of paths) await chmod(path, 0o755);
+    },
+  };
+}

@@ -1,0 +1,323 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import kafkajs from 'kafkajs';
+import { describe, expect, test, vi } from 'vitest';
+import { startKafkaBroker } from '../../../infra/local/kafka-broker.ts';
+import { SchemaRegistryAwayError } from '../../../infra/registry/schema-registry.ts';
+import { LogTruncatedError, MissingTopicsError, PartitionsChangedError } from '../../../projector/ports/event-log.ts';
+import { topicTypes } from '../../../schemas/avro/avro-types.ts';
+import { eventLogContract } from '../../contracts/event-log.ts';
+import { metroValue, positionAt, TestKafka } from '../../support/kafka.ts';
+import { KafkaFixture } from '../../support/kafka-fixture.ts';
+
+eventLogContract('Kafka', async () => new KafkaFixture());
+
+const soon = { timeout: 20_000, interval: 50 };
+
+describe('what is read', () => {
+  test('every compression a producer may choose is understood', async () => {
+    await using kafka = new TestKafka();
+    await kafka.createTopics();
+    const { None, GZIP, Snappy, LZ4, ZSTD } = kafkajs.CompressionTypes;
+    for (const compression of [None, GZIP, Snappy, LZ4, ZSTD]) {
+      await kafka.sendMetros([`a${compression}`, `b${compression}`], { compression });
+    }
+    const following = kafka.follow(kafka.eventLog(), positionAt(1));
+    await vi.waitFor(() => expect(following.position.metros).toEqual([10]), soon);
+    expect(following.metros).toEqual(['a0', 'b0', 'a1', 'b1', 'a2', 'b2', 'a3', 'b3', 'a4', 'b4']);
+  });
+
+  test('a record comes with its place, time, headers and bytes; a tombstone as null', async () => {
+    await using kafka = new TestKafka();
+    await kafka.createTopics({ partitions: 2 });
+    await kafka.sendRaw(
+      'metros',
+      [
+        { key: 'kiel', value: metroValue('kiel') },
+        { key: 'kiel', value: null },
+      ],
+      { partition: 1 },
+    );
+    const following = kafka.follow(kafka.eventLog(), positionAt(2));
+    await vi.waitFor(() => expect(following.position.metros).toEqual([0, 2]), soon);
+    const [good, tombstone] = following.records;
+    expect(good).toMatchObject({
+      topic: 'metros',
+      partition: 1,
+      offset: 0,
+      timestampMs: 1_700_000_000_000,
+      key: 'kiel',
+    });
+    expect(good).toMatchObject({ value: { metro: 'kiel', time_zone: 'Europe/Berlin' } });
+    expect(good!.raw()).toEqual({ key: Buffer.from('kiel'), value: metroValue('kiel'), headers: {} });
+    expect(tombstone).toMatchObject({ offset: 1, key: 'kiel', value: null });
+  });
+
+  test('what cannot be decoded comes with a reason, and as it came', async () => {
+    await using kafka = new TestKafka();
+    // A compacted topic takes no record without a key.
+    await kafka.createTopics({ settings: { 'cleanup.policy': 'delete', 'retention.ms': '-1' } });
+    await kafka.sendRaw('metros', [
+      { key: null, value: metroValue('kiel') },
+      { key: Buffer.from([0xff]), value: metroValue('kiel') },
+      { key: 'kiel', value: Buffer.from('{}') },
+      { key: 'kiel', value: Buffer.from([0, 0, 0, 0, 7, 1]) },
+    ]);
+    const following = kafka.follow(kafka.eventLog(), positionAt(1));
+    await vi.waitFor(() => expect(following.position.metros).toEqual([4]), soon);
+    expect(following.metros).toEqual(['no key', 'key is not UTF-8', 'not Avro', 'unknown schema id']);
+    expect(following.records[2]!.raw()).toEqual({ key: Buffer.from('kiel'), value: Buffer.from('{}'), headers: {} });
+  });
+
+  test('it goes on from the position given, and as the log grows', async () => {
+    await using kafka = new TestKafka();
+    await kafka.createTopics();
+    await kafka.sendMetros(['aa', 'bb', 'cc']);
+    const following = kafka.follow(kafka.eventLog(), { ...positionAt(1), metros: [2] });
+    await vi.waitFor(() => expect(following.metros).toEqual(['cc']), soon);
+    await kafka.sendMetros(['dd']);
+    await vi.waitFor(() => expect(following.metros).toEqual(['cc', 'dd']), soon);
+    await following.stop();
+    await kafka.sendMetros(['ee']);
+    expect(following.metros).toEqual(['cc', 'dd']);
+  });
+});
+
+describe('positions', () => {
+  test('a position passes control records and aborted transactions, of which nothing is seen', async () => {
+    await using kafka = new TestKafka();
+    await kafka.createTopics();
+    const producer = kafka.client.producer({
+      transactionalId: kafka.topicPrefix,
+      maxInFlightRequests: 1,
+      idempotent: true,
+    });
+    await producer.connect();
+    // Two aborted ones in a row: the producer's id alone doesn't tell which of its records count.
+    for (const [key, end] of [
+      ['no1', 'abort'],
+      ['no2', 'abort'],
+      ['yes', 'commit'],
+      ['no3', 'abort'],
+    ] as const) {
+      const transaction = await producer.transaction();
+      await transaction.send({ topic: `${kafka.topicPrefix}metros`, messages: [{ key, value: metroValue(key) }] });
+      await transaction[end]();
+    }
+    await producer.disconnect();
+    const eventLog = kafka.eventLog();
+    // A control record is written some time after the answer.
+    await vi.waitFor(async () => expect((await eventLog.bounds()).metros).toEqual([{ low: 0, end: 8 }]), soon);
+    const following = kafka.follow(eventLog, positionAt(1));
+    await vi.waitFor(() => expect(following.position.metros).toEqual([8]), soon);
+    expect(following.metros).toEqual(['yes']);
+  });
+
+  test('an open transaction holds its partition back, says so, and lets the others flow', async () => {
+    await using kafka = new TestKafka();
+    await kafka.createTopics({ partitions: 2 });
+    const producer = kafka.client.producer({
+      transactionalId: kafka.topicPrefix,
+      maxInFlightRequests: 1,
+      idempotent: true,
+    });
+    await producer.connect();
+    const transaction = await producer.transaction();
+    const messages = [{ key: 'open', value: metroValue('open'), partition: 0 }];
+    await transaction.send({ topic: `${kafka.topicPrefix}metros`, messages });
+    await kafka.sendMetros(['later']);
+    const eventLog = kafka.eventLog();
+    expect((await eventLog.bounds()).metros).toEqual([
+      { low: 0, end: 2 },
+      { low: 0, end: 0 },
+    ]);
+    const following = kafka.follow(eventLog, positionAt(2));
+    await vi.waitFor(() => expect(following.waits).toEqual([['metros/0', true]]), soon);
+    await kafka.sendMetros(['other'], { partition: 1 });
+    await vi.waitFor(() => expect(following.metros).toEqual(['other']), soon);
+    expect(kafka.log.lines.join()).toContain(`an open transaction at ${kafka.topicPrefix}metros/0@0`);
+    await transaction.commit();
+    await vi.waitFor(
+      () =>
+        expect(following.waits).toEqual([
+          ['metros/0', true],
+          ['metros/0', false],
+        ]),
+      soon,
+    );
+    await vi.waitFor(() => expect(following.metros).toEqual(['other', 'open', 'later']), soon);
+    await producer.disconnect();
+  });
+
+  test('offsets that compaction removed are passed', async () => {
+    await using kafka = new TestKafka();
+    const settings = { 'segment.ms': '50', 'min.cleanable.dirty.ratio': '0.01', 'max.compaction.lag.ms': '100' };
+    await kafka.createTopics({ settings });
+    await kafka.sendMetros(['old', 'old', 'old', 'kept', 'old'], { timestampMs: Date.now() - 60_000 });
+    const eventLog = kafka.eventLog();
+    // Each append rolls a segment; the cleaner takes those before it when it comes round.
+    await vi.waitFor(
+      async () => {
+        await kafka.sendMetros(['old'], { timestampMs: Date.now() });
+        const following = kafka.follow(eventLog, positionAt(1));
+        const { end } = (await eventLog.bounds()).metros[0]!;
+        await vi.waitFor(() => expect(following.position.metros).toEqual([end]), soon);
+        await following.stop();
+        expect(following.records[0]!.offset).toBe(3);
+        expect(following.metros.length).toBeLessThan(end - 3);
+      },
+      { timeout: 50_000, interval: 300 },
+    );
+  });
+
+  test('positions are committed to the group, for lag tools', async () => {
+    await using kafka = new TestKafka();
+    await kafka.createTopics();
+    await kafka.sendMetros(['aa', 'bb']);
+    const group = `${kafka.topicPrefix}group`;
+    const following = kafka.follow(kafka.eventLog({ group }), positionAt(1));
+    await vi.waitFor(() => expect(following.position.metros).toEqual([2]), soon);
+    await following.stop();
+    const committed = await (await kafka.admin()).fetchOffsets({
+      groupId: group,
+      topics: [`${kafka.topicPrefix}metros`],
+    });
+    expect(committed[0]!.partitions).toMatchObject([{ partition: 0, offset: '2' }]);
+  });
+});
+
+describe('faults', () => {
+  test('topics that are missing are named, with how to make them', async () => {
+    await using kafka = new TestKafka();
+    const eventLog = kafka.eventLog();
+    await expect(eventLog.bounds()).rejects.toThrow(MissingTopicsError);
+    await expect(eventLog.bounds()).rejects.toThrow(
+      `${kafka.topicPrefix}rejected; make them with: npx ride-calendar topics`,
+    );
+  });
+
+  test('a topic that got more partitions stops the follower, with words on new topics', async () => {
+    await using kafka = new TestKafka();
+    await kafka.createTopics();
+    const following = kafka.follow(kafka.eventLog({ checkEveryMs: 200 }), positionAt(1));
+    await kafka.sendMetros(['aa']);
+    await vi.waitFor(() => expect(following.metros).toEqual(['aa']), soon);
+    const topicPartitions = [{ topic: `${kafka.topicPrefix}nights`, count: 2 }];
+    await (await kafka.admin()).createPartitions({ topicPartitions });
+    await expect(following.done).rejects.toThrow(PartitionsChangedError);
+    await expect(following.done).rejects.toThrow(/nights: it had 1 partitions and has 2.*KAFKA_TOPIC_PREFIX/);
+  });
+
+  test('a position with another number of partitions than the topic is refused', async () => {
+    await using kafka = new TestKafka();
+    await kafka.createTopics({ partitions: 2 });
+    const following = kafka.follow(kafka.eventLog(), positionAt(1));
+    await expect(following.done).rejects.toThrow(PartitionsChangedError);
+  });
+
+  test('a topic that was deleted and made again stops the follower', async () => {
+    await using kafka = new TestKafka();
+    await kafka.createTopics();
+    const following = kafka.follow(kafka.eventLog({ checkEveryMs: 200 }), positionAt(1));
+    await kafka.sendMetros(['aa']);
+    await vi.waitFor(() => expect(following.metros).toEqual(['aa']), soon);
+    const admin = await kafka.admin();
+    const topic = `${kafka.topicPrefix}metros`;
+    await admin.deleteTopics({ topics: [topic] });
+    await vi.waitFor(() => admin.createTopics({ topics: [{ topic, numPartitions: 1 }] }), soon);
+    await expect(following.done).rejects.toThrow(/metros: it was deleted and made again/);
+  });
+
+  test('a partition unread for longer than half of delete.retention.ms stops it: tombstones may be gone', async () => {
+    await using kafka = new TestKafka();
+    await kafka.createTopics({ settings: { 'delete.retention.ms': '3000' } });
+    let away = true;
+    const lookUp = async () => {
+      if (away) throw new SchemaRegistryAwayError('it is away');
+      return { bad: 'unknown schema id' } as const;
+    };
+    await kafka.sendRaw('metros', [{ key: 'framed', value: Buffer.from([0, 0, 0, 0, 9, 0]) }]);
+    const following = kafka.follow(kafka.eventLog({ registry: { lookUp } }), positionAt(1));
+    await vi.waitFor(() => expect(following.waits).toEqual([['metros/0', true]]), soon);
+    await sleep(2_500);
+    await kafka.sendMetros(['next']);
+    away = false;
+    await expect(following.done).rejects.toThrow(LogTruncatedError);
+    await expect(following.done).rejects.toThrow(/metros\/0@1: it went unread/);
+  });
+
+  test('records deleted before they were read stop the follower', async () => {
+    await using kafka = new TestKafka();
+    await kafka.createTopics({ settings: { 'cleanup.policy': 'compact,delete', 'retention.ms': '-1' } });
+    await kafka.sendMetros(['aa', 'bb', 'cc']);
+    await kafka.deleteBefore('metros', 0, 2);
+    const eventLog = kafka.eventLog();
+    expect((await eventLog.bounds()).metros).toEqual([{ low: 2, end: 3 }]);
+    await expect(kafka.follow(eventLog, positionAt(1)).done).rejects.toThrow(LogTruncatedError);
+    await expect(kafka.follow(eventLog, { ...positionAt(1), metros: [4] }).done).rejects.toThrow(LogTruncatedError);
+  });
+});
+
+describe('what it waits for', () => {
+  test('a broker that is killed and comes back: nothing is missed, nothing comes twice', async () => {
+    const broker = await startKafkaBroker();
+    await using kafka = new TestKafka(broker.brokers);
+    await kafka.createTopics();
+    await kafka.sendMetros(['aa', 'bb']);
+    const eventLog = kafka.eventLog({ checkEveryMs: 200 });
+    const following = kafka.follow(eventLog, positionAt(1));
+    await vi.waitFor(() => expect(following.metros).toEqual(['aa', 'bb']), soon);
+    await broker.kill();
+    const bounds = eventLog.bounds();
+    await vi.waitFor(() => expect(kafka.log.lines.join()).toContain('Cannot read from Kafka'), soon);
+    await broker.start();
+    await kafka.sendMetros(['cc']);
+    await vi.waitFor(() => expect(following.metros).toEqual(['aa', 'bb', 'cc']), { ...soon, timeout: 40_000 });
+    expect((await bounds).metros[0]!.low).toBe(0);
+    expect(kafka.log.lines.join()).toContain('over, Kafka answers again');
+    await following.stop();
+    await eventLog.close();
+    await broker.stop();
+  }, 90_000);
+
+  test('an event loop that was blocked for long: nothing is missed, nothing comes twice', async () => {
+    await using kafka = new TestKafka();
+    await kafka.createTopics();
+    await kafka.sendMetros(['aa']);
+    const following = kafka.follow(kafka.eventLog(), positionAt(1));
+    await vi.waitFor(() => expect(following.metros).toEqual(['aa']), soon);
+    const blockedUntil = Date.now() + 3_000;
+    while (Date.now() < blockedUntil);
+    await kafka.sendMetros(['bb']);
+    await vi.waitFor(() => expect(following.metros).toEqual(['aa', 'bb']), soon);
+  });
+
+  test('a schema registry that is away: only its partition waits, and goes on where it was', async () => {
+    await using kafka = new TestKafka();
+    await kafka.createTopics({ partitions: 2 });
+    let away = true;
+    const registry = {
+      lookUp: async () => {
+        if (away) throw new SchemaRegistryAwayError('it is away');
+        return { schema: JSON.stringify(topicTypes.metros.schema({ exportAttrs: true })), references: [] };
+      },
+    };
+    const framed = Buffer.concat([Buffer.from([0, 0, 0, 0, 9]), metroValue('framed').subarray(10)]);
+    await kafka.sendRaw('metros', [
+      { key: 'first', value: metroValue('first') },
+      { key: 'framed', value: framed },
+      { key: 'last', value: metroValue('last') },
+    ]);
+    const following = kafka.follow(kafka.eventLog({ registry }), positionAt(2));
+    await vi.waitFor(() => expect(following.waits).toEqual([['metros/0', true]]), soon);
+    await kafka.sendMetros(['other'], { partition: 1 });
+    await vi.waitFor(() => expect(following.metros).toEqual(['first', 'other']), soon);
+    expect(following.position.metros).toEqual([1, 1]);
+    away = false;
+    await vi.waitFor(() => expect(following.metros).toEqual(['first', 'other', 'framed', 'last']), soon);
+    expect(following.waits).toEqual([
+      ['metros/0', true],
+      ['metros/0', false],
+    ]);
+    expect(following.position.metros).toEqual([3, 1]);
+  });
+});

@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { StateStoreAwayError } from '../../../api/oauth/state-store.ts';
+import { startRedisCluster } from '../../../infra/local/redis-cluster.ts';
+import { type RedisServer, startRedisServer } from '../../../infra/local/redis-server.ts';
+import { redisAuthState } from '../../../infra/redis/auth-state-redis.ts';
+import { authStateContract } from '../../contracts/auth-state.ts';
+import { freshKeyPrefix, redisUrl } from '../../support/backends.ts';
+
+authStateContract('Redis', () => redisAuthState({ url: redisUrl(), keyPrefix: freshKeyPrefix() }));
+
+describe('on a Redis Cluster', () => {
+  let cluster: Awaited<ReturnType<typeof startRedisCluster>>;
+  beforeAll(async () => {
+    cluster = await startRedisCluster();
+  });
+  afterAll(async () => {
+    await cluster.stop();
+  });
+  authStateContract('a Redis Cluster', () => redisAuthState({ url: cluster.url, cluster: true }));
+});
+
+describe('a Redis that is restarted', () => {
+  let server: RedisServer;
+  beforeAll(async () => {
+    server = await startRedisServer({ persistence: 'aof' });
+  });
+  afterAll(async () => {
+    await server.stop();
+  });
+
+  test('keeps entries, marks and indexes, and a command meanwhile waits for it', async () => {
+    const store = redisAuthState({ url: server.url, commandTimeoutMs: 10_000 });
+    await store.put('Grant', 'g', { n: 1 }, { lifeSeconds: 60, account: 'rider-1' });
+    await store.put('Token', 't', { n: 2 }, { lifeSeconds: 60, grant: 'g' });
+    await store.mark('Token', 't', { consumed: '1' }, {});
+    await server.kill();
+    const found = store.find('Token', 't');
+    await server.start();
+    expect(await found).toEqual({ payload: { n: 2 }, marks: { consumed: '1' } });
+    expect(await store.ofAccount('rider-1')).toEqual([{ kind: 'Grant', id: 'g', payload: { n: 1 }, marks: {} }]);
+    await store.removeGrant('g');
+    expect(await store.find('Token', 't')).toBeNull();
+    await store.close();
+  });
+
+  test('is said to be away while it is down', async () => {
+    const errors: Error[] = [];
+    const store = redisAuthState({ url: server.url, commandTimeoutMs: 200, onError: (error) => errors.push(error) });
+    await store.find('A', 'x');
+    await server.kill();
+    await expect(store.find('A', 'x')).rejects.toThrow(StateStoreAwayError);
+    await server.start();
+    expect(errors).toHaveLength(1);
+    await store.close();
+  });
+});
+
+describe('what a restart would lose', () => {
+  test.each([
+    ['nothing, with an append-only file', { persistence: 'aof' }, null],
+    ['all, without persistence', { persistence: 'none' }, /no persistence/],
+    ['the latest, with snapshots only', { args: ['--save', '60', '1'] }, /snapshots only/],
+    [
+      'some, where keys are evicted',
+      { persistence: 'aof', args: ['--maxmemory-policy', 'allkeys-lru'] },
+      /allkeys-lru/,
+    ],
+  ] as const)('%s', async (_, options, risk) => {
+    const server = await startRedisServer(options);
+    const store = redisAuthState({ url: server.url });
+    const said = await store.risk();
+    if (risk === null) expect(said).toBeNull();
+    else expect(said).toMatch(risk);
+    await store.close();
+    await server.stop();
+  });
+});

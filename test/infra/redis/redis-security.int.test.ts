@@ -1,0 +1,204 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import tls from 'node:tls';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type RedisCluster, startRedisCluster } from '../../../infra/local/redis-cluster.ts';
+import { type RedisServer, startRedisServer } from '../../../infra/local/redis-server.ts';
+import { redisAuthState } from '../../../infra/redis/auth-state-redis.ts';
+import { redisViewReader } from '../../../infra/redis/redis-view-reader.ts';
+import { redisViewWriter } from '../../../infra/redis/redis-view-writer.ts';
+import { allTags } from '../../../schemas/views/view-keys.ts';
+import { authStateContract } from '../../contracts/auth-state.ts';
+import { viewStoreContract } from '../../contracts/view-store.ts';
+import { freshKeyPrefix } from '../../support/backends.ts';
+import { makeCertificate } from '../../support/certificate.ts';
+import { portlandDirectory } from '../../support/portland.ts';
+import { type Env, Processes } from '../../support/process.ts';
+
+// Servers of their own that want TLS and credentials: no other of the run does.
+
+const user = { name: 'rider', password: 'ty@re/7' };
+const certificate = makeCertificate(['localhost', '127.0.0.1']);
+const authorities = tls.getCACertificates('default');
+const processes = new Processes();
+const servers: { stop(): Promise<void> }[] = [];
+
+// What NODE_EXTRA_CA_CERTS does at the start of a process.
+beforeAll(() => tls.setDefaultCACertificates([...authorities, certificate.cert]));
+afterAll(async () => {
+  tls.setDefaultCACertificates(authorities);
+  await processes.close();
+  for (const server of servers) await server.stop();
+});
+
+const once = <T>(make: () => Promise<T>): (() => Promise<T>) => {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+};
+
+const oneServer = once(async () => {
+  const rider = ['--user', user.name, 'on', `>${user.password}`, '~*', '&*', '+@all'];
+  const server = await startRedisServer({ tls: certificate, args: ['--user', 'default', 'off', ...rider] });
+  servers.push(server);
+  return server;
+});
+
+const oneCluster = once(async () => {
+  const cluster = await startRedisCluster({ tls: certificate, password: user.password });
+  servers.push(cluster);
+  return cluster;
+});
+
+const signedIn = (url: string, name = user.name, password = user.password): string =>
+  url.replace('//', `//${name}:${encodeURIComponent(password)}@`);
+
+viewStoreContract('redis over TLS, signed in,', async () => {
+  const server = await oneServer();
+  const settings = { url: signedIn(server.url), cluster: false, keyPrefix: freshKeyPrefix() };
+  const admin = new Redis(settings.url);
+  return {
+    writer: () => redisViewWriter(settings),
+    reader: () => redisViewReader(settings),
+    empty: async () => {
+      await admin.flushall();
+    },
+    close: async () => admin.disconnect(),
+  };
+});
+
+viewStoreContract('redis cluster over TLS, signed in,', async () => {
+  const cluster = await oneCluster();
+  const settings = { url: signedIn(cluster.url, ''), cluster: true, keyPrefix: freshKeyPrefix() };
+  const admins = cluster.nodes.map((node) => new Redis(signedIn(node.url, '')));
+  return {
+    writer: () => redisViewWriter(settings),
+    reader: () => redisViewReader(settings),
+    empty: async () => {
+      for (const admin of admins) await admin.flushall();
+    },
+    close: async () => {
+      for (const admin of admins) admin.disconnect();
+    },
+  };
+});
+
+authStateContract('Redis over TLS, signed in', async () => redisAuthState({ url: signedIn((await oneServer()).url) }));
+authStateContract('a Redis Cluster over TLS, signed in', async () =>
+  redisAuthState({ url: signedIn((await oneCluster()).url, ''), cluster: true }),
+);
+
+/** What writing, readiness and sign-in's state say of a Redis. */
+async function said(url: string, cluster: boolean): Promise<{ writing: string; reading: string; signingIn: string }> {
+  const settings = { url, cluster, keyPrefix: freshKeyPrefix() };
+  const writer = await redisViewWriter(settings);
+  const writing = await writer.lead(allTags).then(String, ({ message }: Error) => message);
+  await writer.close();
+  const reader = redisViewReader(settings);
+  const reading = await vi.waitFor(
+    async () => {
+      const state = await reader.ready();
+      expect(state).toMatchObject({ ready: false, reason: expect.not.stringContaining('cannot be reached') });
+      return state.ready ? '' : state.reason;
+    },
+    { timeout: 20_000 },
+  );
+  await reader.close();
+  const heard: string[] = [];
+  const store = redisAuthState({ ...settings, commandTimeoutMs: 500, onError: ({ message }) => heard.push(message) });
+  await expect(store.find('A', 'x')).rejects.toThrow('AUTH_REDIS_URL');
+  await vi.waitFor(() => expect(heard).toHaveLength(1), { timeout: 20_000 });
+  await store.close();
+  return { writing, reading, signingIn: heard[0]! };
+}
+
+describe('a Redis that refuses', () => {
+  let server: RedisServer;
+  let cluster: RedisCluster;
+  beforeAll(async () => {
+    [server, cluster] = await Promise.all([oneServer(), oneCluster()]);
+  });
+
+  test.each([
+    ['a wrong password', false, 'rider', 'wheel-9'],
+    ['no password', false, '', ''],
+    ['a wrong password, as a cluster', true, '', 'wheel-9'],
+  ])('%s is said to, with the setting and without the password', async (_, isCluster, name, password) => {
+    const { url } = isCluster ? cluster : server;
+    const { writing, reading, signingIn } = await said(password ? signedIn(url, name, password) : url, isCluster);
+    expect(writing).toContain('it refuses the user and password of REDIS_URL');
+    expect(reading).toContain('Redis refuses the user and password of REDIS_URL');
+    expect(signingIn).toContain('it refuses the user and password of AUTH_REDIS_URL');
+    expect([writing, reading, signingIn].join()).not.toMatch(/wheel-9|ty(@|%40)re/);
+  });
+
+  test('is not trusted where nobody named its authority, and words say how to', async () => {
+    tls.setDefaultCACertificates(authorities);
+    try {
+      const words = await said(signedIn(server.url), false);
+      // Of a cluster, ioredis tells no reason.
+      const writer = await redisViewWriter({ url: signedIn(cluster.url, ''), cluster: true, keyPrefix: 'x:' });
+      const writing = await writer.lead(allTags).then(String, ({ message }: Error) => message);
+      await writer.close();
+      for (const one of [...Object.values(words), writing])
+        expect(one).toMatch(/certificate is not trusted .*NODE_EXTRA_CA_CERTS/);
+    } finally {
+      tls.setDefaultCACertificates([...authorities, certificate.cert]);
+    }
+  });
+
+  test('a client without TLS is said to want TLS', async () => {
+    const writer = await redisViewWriter({
+      url: signedIn(server.url).replace('rediss:', 'redis:'),
+      cluster: false,
+      keyPrefix: freshKeyPrefix(),
+    });
+    await vi.waitFor(() => expect(writer.position()).rejects.toThrow('if it wants TLS, write rediss:// in REDIS_URL'), {
+      timeout: 20_000,
+    });
+    await writer.close();
+  });
+});
+
+describe('the command', () => {
+  let env: Env;
+  beforeAll(async () => {
+    const { url } = await oneServer();
+    const authority = join(await processes.folder(), 'authority.pem');
+    await writeFile(authority, certificate.cert);
+    env = {
+      ARCHIVE_DIR: portlandDirectory,
+      NODE_EXTRA_CA_CERTS: authority,
+      REDIS_URL: signedIn(url),
+      AUTH_REDIS_URL: `${signedIn(url)}/1`,
+      REDIS_KEY_PREFIX: freshKeyPrefix(),
+    };
+  });
+
+  test('projects and serves, with both Redis over TLS', async () => {
+    const service = await processes.start('start', env);
+    await service.ready();
+    // Where sign-in's state is counted in its Redis.
+    const started = await fetch(`${service.origin}/oauth/authorize?client_id=nobody`, { redirect: 'manual' });
+    expect(started.status).toBe(400);
+    const { code, out, err } = await service.stop();
+    expect(code).toBe(0);
+    expect(out + err).not.toMatch(/Sign-in's Redis|ty(@|%40)re/);
+  });
+
+  test('says which Redis refuses a password, and never the password', async () => {
+    const wrong = signedIn((await oneServer()).url, user.name, 'wheel-9');
+    const api = await processes.start('api', { ...env, REDIS_URL: wrong, AUTH_REDIS_URL: wrong });
+    await api.printed('Not ready: Redis refuses the user and password of REDIS_URL');
+    await api.printed("Sign-in's Redis: it refuses the user and password of AUTH_REDIS_URL");
+    const { out, err } = await api.stop();
+    const projector = await processes.start('projector', { ...env, REDIS_URL: wrong });
+    const ended = await projector.ended;
+    expect(ended.code).toBe(1);
+    expect(ended.err).toContain('it refuses the user and password of REDIS_URL');
+    expect(out + err + ended.out + ended.err).not.toMatch(/wheel-9|ty(@|%40)re/);
+  });
+});

@@ -1,0 +1,127 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { EdgeLists } from '../../../projector/facts/edge-lists.ts';
+
+interface Change {
+  list: number;
+  id: number;
+  bits: number;
+}
+
+const changes = (idMax: number): fc.Arbitrary<Change[]> =>
+  fc.array(
+    fc.record({
+      list: fc.oneof(fc.nat(4), fc.nat(400)),
+      id: fc.nat(idMax),
+      // 0 removes: often enough that lists shrink again.
+      bits: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 15 })),
+    }),
+    { maxLength: 400, size: 'max' },
+  );
+
+/** As attendance is: by something of the id, then by number. */
+class KeyedLists extends EdgeLists {
+  override compare(a: number, b: number): number {
+    return (a % 7) - (b % 7) || a - b;
+  }
+}
+
+const orders: Record<string, [() => EdgeLists, (a: number, b: number) => number]> = {
+  'by number': [() => new EdgeLists(), (a, b) => a - b],
+  'by a key of the id': [() => new KeyedLists(), (a, b) => (a % 7) - (b % 7) || a - b],
+};
+
+function entries(lists: EdgeLists, list: number): [number, number][] {
+  return Array.from({ length: lists.length(list) }, (_, i) => [lists.id(list, i), lists.bits(list, i)]);
+}
+
+describe('edge lists', () => {
+  it.each(Object.entries(orders))('hold what a map of sorted maps holds, %s', (_, [make, compare]) => {
+    fc.assert(
+      fc.property(changes(60), (list) => {
+        const lists = make();
+        const model = new Map<number, Map<number, number>>();
+        for (const change of list) {
+          const ofList = model.get(change.list) ?? new Map<number, number>();
+          model.set(change.list, ofList);
+          expect(lists.set(change.list, change.id, change.bits)).toBe(ofList.get(change.id) ?? 0);
+          if (change.bits === 0) ofList.delete(change.id);
+          else ofList.set(change.id, change.bits);
+          expect(lists.get(change.list, change.id)).toBe(change.bits);
+        }
+        for (const [number, ofList] of model) {
+          expect(entries(lists, number)).toEqual([...ofList].sort(([a], [b]) => compare(a, b)));
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('find where an id is, or would be', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.nat(60)), fc.nat(60), (ids, wanted) => {
+        const lists = new EdgeLists();
+        for (const id of ids) lists.set(3, id, 1);
+        expect(lists.lowerBound(3, wanted)).toBe(ids.filter((id) => id < wanted).length);
+        expect(lists.firstIndex(3, (id) => id >= wanted)).toBe(ids.filter((id) => id < wanted).length);
+        expect(lists.get(3, wanted)).toBe(ids.includes(wanted) ? 1 : 0);
+      }),
+    );
+  });
+
+  it('that were never written are empty', () => {
+    const lists = new EdgeLists();
+    expect([lists.length(100_000), lists.get(100_000, 1), lists.lowerBound(100_000, 1)]).toEqual([0, 0, 0]);
+  });
+
+  it('keep ids of 28 bits apart, and all four bits of each', () => {
+    const lists = new EdgeLists();
+    const top = 2 ** 28 - 1;
+    lists.set(0, top, 15);
+    lists.set(0, top - 1, 8);
+    lists.set(0, 0, 1);
+    expect(entries(lists, 0)).toEqual([
+      [0, 1],
+      [top - 1, 8],
+      [top, 15],
+    ]);
+  });
+
+  it('give the room of a list that shrank to others: coming and going does not grow them', () => {
+    const lists = new EdgeLists();
+    const fillAndEmpty = (): void => {
+      for (let list = 0; list < 50; list++) for (let id = 0; id < 100; id++) lists.set(list, id, 1);
+      for (let list = 0; list < 50; list++) for (let id = 0; id < 100; id++) lists.set(list, id, 0);
+    };
+    fillAndEmpty();
+    const { bytes } = lists;
+    for (let round = 0; round < 20; round++) fillAndEmpty();
+    expect(lists.bytes).toBe(bytes);
+  });
+
+  it('keep every entry when they move together into more room, and lists that grow and shrink meanwhile', () => {
+    const lists = new EdgeLists();
+    const model = Array.from({ length: 300 }, () => new Map<number, number>());
+    for (let i = 0; i < 60_000; i++) {
+      const list = (i * 7919) % 300;
+      const id = (i * 31 + (i >> 3)) % 200;
+      const bits = i % 5 === 0 ? 0 : 1 + (i % 15);
+      lists.set(list, id, bits);
+      if (bits === 0) model[list]!.delete(id);
+      else model[list]!.set(id, bits);
+    }
+    for (const [list, ofList] of model.entries()) {
+      expect(entries(lists, list)).toEqual([...ofList].sort(([a], [b]) => a - b));
+    }
+  });
+
+  it('take 12 bytes an entry at most, slack included, once there are many', () => {
+    const lists = new EdgeLists();
+    let count = 0;
+    // Ten entries a list on average, as relations are; lengths of every sort.
+    for (let list = 0; list < 20_000; list++) {
+      for (let id = 0; id < (list * 7) % 21; id++, count++) lists.set(list, list + id, 1);
+    }
+    expect(lists.bytes / count).toBeLessThan(12);
+  });
+});

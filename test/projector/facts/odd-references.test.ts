@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
+import { Reconcile } from '../../../projector/writing/reconcile.ts';
+import { allTags } from '../../../schemas/views/view-keys.ts';
+import { sampleRecords } from '../../support/records.ts';
+import { projecting } from '../../support/service.ts';
+
+// Fields that refer to others are not checked: whatever stands there must do no harm.
+const odd = ['', '/', 'a/b', '|', 'day:', '{v1}', '\u0000', '🚲'];
+
+describe('a ride', () => {
+  it.each(odd)('whose metro and leader are %j is kept and shows nowhere', async (text) => {
+    const store = new MemoryViewStore();
+    const writer = store.writer();
+    const projector = await projecting(writer);
+    const { rides, nights } = sampleRecords;
+    const night = {
+      ...nights,
+      ride: 'oddone',
+      day: 16_000,
+      meeting: { place_name: 'x', district: text, secret: false, show_neighbourhood: false },
+    };
+    projector.fold.apply('rides', 'oddone', { ...rides, ride: 'oddone', metro: text, leaders: [text], posted: true });
+    projector.fold.apply('nights', 'oddone/2013-10-22', night);
+    await projector.settle();
+    const reconcile = new Reconcile(projector.fold, projector.settle);
+    expect(await reconcile.run(writer, allTags)).toBe(0);
+    const stored: string[] = [];
+    for await (const view of writer.list(allTags)) stored.push(view.key);
+    expect(stored.filter((key) => !key.endsWith('position:'))).toEqual([]);
+  });
+});

@@ -1,0 +1,46 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { RevisionWatch } from '../../../projector/facts/revision-watch.ts';
+
+describe('a revision watch', () => {
+  it('notices each revision that is lower than the one before of the same key', () => {
+    const seen = fc.array(fc.record({ key: fc.constantFrom('a', 'b', 'a/b', 'b/a'), revision: fc.nat(5) }));
+    fc.assert(
+      fc.property(seen, (records) => {
+        const watch = new RevisionWatch();
+        const last = new Map<string, number>();
+        for (const { key, revision } of records) {
+          expect(watch.fell(key, revision)).toBe(revision < (last.get(key) ?? 0));
+          last.set(key, revision);
+        }
+      }),
+    );
+  });
+
+  it('does so too of keys that are known by two numbers', () => {
+    const top = 2 ** 26 - 1;
+    const number = fc.constantFrom(0, 1, top - 1, top);
+    const seen = fc.array(fc.record({ first: number, second: number, revision: fc.integer({ min: -2, max: 3 }) }));
+    fc.assert(
+      fc.property(seen, (records) => {
+        const watch = new RevisionWatch();
+        const last = new Map<string, number>();
+        for (const { first, second, revision } of records) {
+          const key = `${first}/${second}`;
+          expect(watch.fellOfPair(first, second, revision)).toBe(
+            revision < (last.get(key) ?? Number.NEGATIVE_INFINITY),
+          );
+          last.set(key, revision);
+        }
+      }),
+    );
+  });
+
+  it('forgets keys rather than mix them up: among many, none falls that did not', () => {
+    const watch = new RevisionWatch();
+    // More keys than it has room for, each at a lower revision than the one before it.
+    for (let i = 400_000; i > 0; i--) {
+      if (watch.fell(`ride${i}/2026-01-01/rider${i}`, i)) throw new Error(`key ${i} fell`);
+    }
+  });
+});

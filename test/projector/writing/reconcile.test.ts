@@ -1,0 +1,173 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
+import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
+import { Reconcile } from '../../../projector/writing/reconcile.ts';
+import { dayText } from '../../../schemas/views/days.ts';
+import {
+  allTags,
+  dayKey,
+  liveKeyKey,
+  metroKey,
+  nightKey,
+  parseKey,
+  readerKey,
+  rideKey,
+  riderKey,
+  type ViewWrite,
+} from '../../../schemas/views/view-keys.ts';
+import { encodeView } from '../../../schemas/views/view-values.ts';
+import { type History, toLogRecord, worldArb } from '../../support/histories.ts';
+import { sampleRecords } from '../../support/records.ts';
+import { projecting } from '../../support/service.ts';
+import * as universe from '../../support/universe.ts';
+import { dumpViews } from '../../support/view-dump.ts';
+
+const numRuns = Number(process.env.RUNS ?? 40);
+
+/** A store with a world's views, and the projector that wrote them. */
+async function worldIn(history: History, settle = true) {
+  const store = new MemoryViewStore();
+  const writer = store.writer();
+  const projector = await projecting(writer);
+  for (const record of history.records) {
+    const { topic, partition, offset } = record;
+    await projector.take({ topic, partition, records: [toLogRecord(record)], nextOffset: offset + 1 });
+  }
+  if (settle) await projector.settle();
+  return { store, writer, projector };
+}
+
+type Corruption =
+  /** One of the views there: gone, or other bytes. Picked by number. */
+  { at: number; value: Buffer | null } | { extra: ViewWrite };
+
+const someBytes = fc.oneof(
+  fc.string().map((text) => encodeView({ odd: text }, null, Buffer.from(text))),
+  fc.uint8Array({ minLength: 1, maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
+);
+
+function extraArb(today: number): fc.Arbitrary<ViewWrite> {
+  const day = fc.integer({ min: -200, max: 200 }).map((shift) => dayText(today + shift));
+  const rider = fc.constantFrom(...universe.riders, universe.nobody, 'stranger');
+  const ride = fc.constantFrom(...universe.rides, 'gone');
+  const metro = fc.constantFrom(...universe.metros, 'atlantis');
+  const key = fc.oneof(
+    metro.map(metroKey),
+    fc.tuple(metro, day).map(([slug, date]) => dayKey(slug, date)),
+    ride.map(rideKey),
+    fc.tuple(ride, day).map(([id, date]) => nightKey(id, date)),
+    rider.map(riderKey),
+    fc.constantFrom('00', 'ff'.repeat(32)).map(liveKeyKey),
+    fc.constantFrom('7|junk:1', '7|', dayKey('portland', '2026-6-1'), nightKey('ride1', 'today')),
+  );
+  const field = fc.tuple(rider, fc.constantFrom('o', 'f', 'x'), day, someBytes);
+  return fc.oneof(
+    fc.tuple(key, someBytes).map(([name, value]): ViewWrite => ({ key: name, value })),
+    field.map(([id, kind, date, value]): ViewWrite => ({ key: readerKey(id), field: `${kind}${date}`, value })),
+  );
+}
+
+const corruptions = (today: number): fc.Arbitrary<Corruption[]> =>
+  fc.array(
+    fc.oneof(
+      fc.record({ at: fc.nat(), value: fc.oneof(fc.constant(null), someBytes) }),
+      extraArb(today).map((extra) => ({ extra })),
+    ),
+    { minLength: 1, maxLength: 40 },
+  );
+
+async function corrupt(store: MemoryViewStore, writer: ViewWriter, list: readonly Corruption[]): Promise<void> {
+  const names = [...(await dumpViews(store)).keys()];
+  for (const corruption of list) {
+    let write: ViewWrite;
+    if ('extra' in corruption) write = corruption.extra;
+    else {
+      const name = names[corruption.at % names.length];
+      if (name === undefined) continue;
+      const [key, field] = name.split(' ') as [string, string | undefined];
+      write = { key, value: corruption.value, ...(field !== undefined && { field }) };
+    }
+    await writer.commit(parseKey(write.key).tag, [write]);
+  }
+}
+
+const scenarioArb = worldArb().chain((history) =>
+  fc.record({ history: fc.constant(history), corruption: corruptions(history.today) }),
+);
+
+describe('reconcile', () => {
+  it('mends any views that are gone, altered or extra, and finds nothing more to mend', async () => {
+    await fc.assert(
+      fc.asyncProperty(scenarioArb, async ({ history, corruption }) => {
+        const { store, writer, projector } = await worldIn(history);
+        const before = await dumpViews(store);
+        await corrupt(store, writer, corruption);
+        const after = await dumpViews(store);
+        const differing = await new Reconcile(projector.fold, projector.settle).run(writer, allTags);
+        await projector.settle();
+        expect(await dumpViews(store)).toEqual(before);
+        const changed = [...new Set([...before.keys(), ...after.keys()])].some(
+          (key) => before.get(key) !== after.get(key),
+        );
+        expect(differing > 0).toBe(changed);
+        expect(await new Reconcile(projector.fold, projector.settle).run(writer, allTags)).toBe(0);
+      }),
+      { numRuns },
+    );
+  }, 120_000);
+
+  it('against an empty store is the whole build', async () => {
+    await fc.assert(
+      fc.asyncProperty(worldArb(), async (history) => {
+        const { store, writer, projector } = await worldIn(history, false);
+        projector.fold.marks.clear();
+        await new Reconcile(projector.fold, projector.settle).run(writer, allTags);
+        await projector.settle();
+        const { store: fresh } = await worldIn(history);
+        expect(await dumpViews(store)).toEqual(await dumpViews(fresh));
+      }),
+      { numRuns },
+    );
+  }, 120_000);
+
+  it('touches the tags it was given alone', async () => {
+    await fc.assert(
+      fc.asyncProperty(scenarioArb, fc.subarray([...allTags]), async ({ history, corruption }, tags) => {
+        const { store, writer, projector } = await worldIn(history);
+        const before = await dumpViews(store);
+        await corrupt(store, writer, corruption);
+        const corrupted = await dumpViews(store);
+        await new Reconcile(projector.fold, projector.settle).run(writer, tags);
+        await projector.settle();
+        const after = await dumpViews(store);
+        for (const key of new Set([...before.keys(), ...corrupted.keys()])) {
+          const wanted = tags.includes(parseKey(key).tag) ? before : corrupted;
+          expect(after.get(key)).toBe(wanted.get(key));
+        }
+      }),
+      { numRuns },
+    );
+  }, 120_000);
+});
+
+it('a comparison that is told to stop marks no more, and one that goes on comes to the end', async () => {
+  const records = Array.from({ length: 2_000 }, (_, offset) => {
+    const rider = `r${offset}`;
+    const value = { ...sampleRecords.riders, rider, handle: rider };
+    return toLogRecord({ topic: 'riders', partition: 0, offset, timestampMs: 0, key: rider, value });
+  });
+  const store = new MemoryViewStore();
+  const projector = await projecting(store.writer());
+  await projector.take({ topic: 'riders', partition: 0, records, nextOffset: records.length });
+  await projector.settle();
+  const empty = new MemoryViewStore().writer();
+  const stop = new AbortController();
+  const stopped = new Reconcile(projector.fold, async () => {}, stop.signal).run(empty, allTags);
+  stop.abort(new Error('told to'));
+  await expect(stopped).rejects.toThrow('told to');
+  const marked = projector.fold.marks.views.size;
+  expect(marked).toBeLessThan(2_000);
+  await new Reconcile(projector.fold, async () => {}, new AbortController().signal).run(empty, allTags);
+  expect(projector.fold.marks.views.size).toBe(2_000);
+});

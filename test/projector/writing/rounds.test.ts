@@ -1,0 +1,184 @@
+import { describe, expect, it } from 'vitest';
+import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
+import type { Position } from '../../../projector/ports/event-log.ts';
+import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
+import { dayText } from '../../../schemas/views/days.ts';
+import { nightKey, positionKey, readerKey, type ViewWrite } from '../../../schemas/views/view-keys.ts';
+import { decodeGoing } from '../../../schemas/views/view-values.ts';
+import { sampleRecords } from '../../support/records.ts';
+import { projecting } from '../../support/service.ts';
+import { watchedWriter } from '../../support/watched-writer.ts';
+
+const day = 20_000;
+const ride = 'loop1';
+const { riders, relations, attendance, metros, rides, nights } = sampleRecords;
+
+/** A projector whose every commit the test looks at, and records that are folded one by one. */
+async function world(before: (tag: number, writes: readonly ViewWrite[]) => void = () => {}, fanOut = {}) {
+  const store = new MemoryViewStore();
+  const projector = await projecting(watchedWriter(store.writer(), { before }), fanOut);
+  const offsets = new Map<TopicName, number>();
+  const publish = async (topic: TopicName, key: string, value: AnyRecord | null): Promise<number> => {
+    const offset = offsets.get(topic) ?? 0;
+    offsets.set(topic, offset + 1);
+    const record = {
+      topic,
+      partition: 0,
+      offset,
+      timestampMs: 0,
+      key,
+      value,
+      raw: () => ({ key: null, value: null, headers: {} }),
+    };
+    await projector.take({ topic, partition: 0, records: [record], nextOffset: offset + 1 });
+    return offset;
+  };
+  return {
+    store,
+    ...projector,
+    rider: (id: string) => publish('riders', id, { ...riders, rider: id, handle: id, name: null }),
+    follow: (reader: string, other: string) =>
+      publish('relations', `${reader}/${other}`, {
+        ...relations,
+        rider: reader,
+        other,
+        follows: true,
+        close: false,
+        flagged: false,
+        blocked: false,
+      }),
+    unfollow: (reader: string, other: string) => publish('relations', `${reader}/${other}`, null),
+    answer: (rider: string, response: 'NONE' | 'GOING', nightOf = ride) =>
+      publish('attendance', `${nightOf}/${dayText(day)}/${rider}`, {
+        ...attendance,
+        ride: nightOf,
+        day,
+        rider,
+        response,
+        saved: false,
+      }),
+    async ride(id: string) {
+      await publish('metros', 'portland', { ...metros, metro: 'portland', time_zone: 'America/Los_Angeles' });
+      await publish('rides', id, { ...rides, ride: id, metro: 'portland', posted: true });
+      await publish('nights', `${id}/${dayText(day)}`, { ...nights, ride: id, day });
+    },
+  };
+}
+
+const readersOf = (count: number): string[] => Array.from({ length: count }, (_, i) => `reader${i}`);
+
+async function readersWhoSee(store: MemoryViewStore, readers: readonly string[], star: string): Promise<number> {
+  const reader = store.reader();
+  let count = 0;
+  for (const id of readers) {
+    const [value] = await reader.fields(readerKey(id), [`f${dayText(day)}`]);
+    if (value && decodeGoing(value).some(({ rider }) => rider === star)) count += 1;
+  }
+  return count;
+}
+
+const positionIn = (writes: readonly ViewWrite[]): Position | null => {
+  const write = writes.find(({ key }) => key === positionKey);
+  return write ? (JSON.parse(write.value!.toString()) as Position) : null;
+};
+
+describe('a round', () => {
+  it('writes each view once, however many changes touched it', async () => {
+    const written = new Map<string, number>();
+    const w = await world((_tag, writes) => {
+      for (const { key } of writes) written.set(key, (written.get(key) ?? 0) + 1);
+    });
+    await w.ride(ride);
+    for (let i = 0; i < 10_000; i++) {
+      await w.rider(`rider${i % 500}`);
+      await w.answer(`rider${i % 500}`, i % 3 === 0 ? 'NONE' : 'GOING');
+    }
+    await w.rounds.run(w.position);
+    expect(written.get(nightKey(ride, dayText(day)))).toBe(1);
+  });
+});
+
+describe('a change of a rider whom many read about', () => {
+  const readers = readersOf(2_500);
+
+  async function famous(before: (tag: number, writes: readonly ViewWrite[]) => void = () => {}) {
+    const w = await world(before, { inlineMax: 64, slice: 1_000 });
+    await w.ride(ride);
+    await w.ride('other1');
+    for (const id of ['star', 'someone', ...readers]) await w.rider(id);
+    for (const id of readers) await w.follow(id, 'star');
+    await w.settle();
+    return w;
+  }
+
+  it('is written slice by slice, while changes of others go first', async () => {
+    const w = await famous();
+    await w.answer('star', 'GOING');
+    await w.rounds.run(w.position);
+    expect(await readersWhoSee(w.store, readers, 'star')).toBe(1_000);
+    await w.answer('someone', 'GOING', 'other1');
+    await w.rounds.run(w.position);
+    const [night] = await w.store.reader().get([nightKey('other1', dayText(day))]);
+    expect(night!.toString()).toContain('"going_count":1');
+    expect(await readersWhoSee(w.store, readers, 'star')).toBe(2_000);
+    expect(w.rounds.idle).toBe(false);
+    await w.rounds.run(w.position);
+    expect(await readersWhoSee(w.store, readers, 'star')).toBe(2_500);
+    expect(w.rounds.idle).toBe(true);
+  });
+
+  it('holds the position back until the last reader’s view is written, however much goes on', async () => {
+    // At each commit of a position, the store must already hold every change before it.
+    const passed: number[] = [];
+    let seen = 0;
+    let committing: Promise<void> = Promise.resolve();
+    const rsvps = { offset: Number.POSITIVE_INFINITY };
+    const w = await famous((_tag, writes) => {
+      const position = positionIn(writes);
+      if (!position || position.attendance[0]! <= rsvps.offset) return;
+      committing = readersWhoSee(w.store, readers, 'star').then((count) => {
+        passed.push(count);
+      });
+    });
+    rsvps.offset = await w.answer('star', 'GOING');
+    while (!w.rounds.idle || seen < 12) {
+      // Others answer all the while, and so the folded position moves on.
+      if (seen++ < 12) await w.answer('someone', seen % 2 ? 'GOING' : 'NONE', 'other1');
+      await w.rounds.run(w.position);
+      await committing;
+    }
+    expect(passed.length).toBeGreaterThan(0);
+    expect(new Set(passed)).toEqual(new Set([readers.length]));
+  });
+
+  it('that changes again under way is told to all, the first ones too', async () => {
+    const w = await famous();
+    await w.answer('star', 'GOING');
+    await w.rounds.run(w.position);
+    expect(await readersWhoSee(w.store, readers, 'star')).toBe(1_000);
+    await w.answer('star', 'NONE');
+    await w.settle();
+    expect(await readersWhoSee(w.store, readers, 'star')).toBe(0);
+  });
+
+  it('leaves no old word with those who stop reading about them before their turn', async () => {
+    const w = await famous();
+    await w.answer('star', 'GOING');
+    await w.settle();
+    await w.answer('star', 'NONE');
+    await w.rounds.run(w.position);
+    for (const id of readers) await w.unfollow(id, 'star');
+    await w.settle();
+    expect(await readersWhoSee(w.store, readers, 'star')).toBe(0);
+  });
+
+  it('reaches those who came to follow while it was under way, and who were before them in turn', async () => {
+    const w = await famous();
+    await w.answer('star', 'GOING');
+    await w.rounds.run(w.position);
+    // `someone` has a lower number than every reader.
+    await w.follow('someone', 'star');
+    await w.settle();
+    expect(await readersWhoSee(w.store, ['someone', ...readers], 'star')).toBe(2_501);
+  });
+});

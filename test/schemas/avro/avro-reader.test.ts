@@ -1,0 +1,69 @@
+import avro, { type Schema } from 'avsc';
+import { describe, expect, test } from 'vitest';
+import { Cursor } from '../../../schemas/avro/avro-cursor.ts';
+import { compileReader, compileSkip } from '../../../schemas/avro/avro-reader.ts';
+import { parseOurs, parseWriter } from '../../../schemas/avro/avro-types.ts';
+
+describe("a reader's own defaults and aliases", () => {
+  const read = (writer: unknown, reader: unknown, value: unknown) => {
+    const bytes = avro.Type.forSchema(structuredClone(writer) as Schema, { wrapUnions: true }).toBuffer(value);
+    const ours = parseOurs(structuredClone(reader) as Schema);
+    return compileReader(parseWriter(JSON.stringify(writer)), ours)(new Cursor().set(bytes, 0));
+  };
+  const record = (name: string, ...fields: object[]) => ({ type: 'record', name, fields });
+
+  test('an alias of a field, of a record and of an enum takes what was written by the old name', () => {
+    const writer = record('Old', { name: 'was', type: { type: 'enum', name: 'Kind', symbols: ['A'] } });
+    const reader = {
+      ...record('New', {
+        name: 'is',
+        aliases: ['was'],
+        type: { type: 'enum', name: 'Sort', aliases: ['Kind'], symbols: ['A'] },
+      }),
+      aliases: ['Old'],
+    };
+    expect(read(writer, reader, { was: 'A' })).toEqual({ is: 'A' });
+  });
+
+  test("an enum's default stands for symbols that it lacks", () => {
+    const writer = { type: 'enum', name: 'Kind', symbols: ['A', 'B'] };
+    expect(read(writer, { type: 'enum', name: 'Kind', symbols: ['A', 'X'], default: 'X' }, 'B')).toBe('X');
+  });
+
+  test('a default that is an object is a fresh one each time', () => {
+    const writer = record('R', { name: 'a', type: 'int' });
+    const reader = record('R', { name: 'list', type: { type: 'array', items: 'int' }, default: [1] });
+    const bytes = Buffer.from([2]);
+    const readOne = compileReader<{ list: number[] }>(parseWriter(JSON.stringify(writer)), parseOurs(reader as Schema));
+    readOne(new Cursor().set(bytes, 0)).list.push(2);
+    expect(readOne(new Cursor().set(bytes, 0))).toEqual({ list: [1] });
+  });
+
+  test('a type that does not match where it first occurs does not match where it occurs again', () => {
+    const field = (name: string, type: unknown) => ({ name, type: ['null', type], default: null });
+    const inner = (name: string) => record('Inner', { name, type: 'int' });
+    const writer = record('Outer', { name: 'a', type: ['null', inner('x')] }, { name: 'b', type: ['null', 'Inner'] });
+    const reader = record('Outer', field('a', inner('y')), field('b', 'Inner'));
+    expect(read(writer, reader, { a: null, b: null })).toEqual({ a: null, b: null });
+    expect(() => read(writer, reader, { a: null, b: { Inner: { x: 1 } } })).toThrow('incompatible writer schema');
+  });
+
+  test('items of no bytes can not fill the memory', () => {
+    const nulls = { type: 'array', items: 'null' };
+    const bytes = Buffer.from('feffffffff1f00', 'hex');
+    const writer = parseWriter(JSON.stringify(nulls));
+    expect(() => compileReader(writer, parseOurs(nulls as Schema))(new Cursor().set(bytes, 0))).toThrow(
+      'undecodable value',
+    );
+    const cursor = new Cursor().set(bytes, 0);
+    compileSkip(writer)(cursor);
+    expect(cursor.pos).toBe(bytes.length);
+  });
+
+  test('maps come back with any key', () => {
+    const map = { type: 'map', values: 'int' };
+    const bytes = Buffer.concat([Buffer.from([2, 18]), Buffer.from('__proto__'), Buffer.from([4, 0])]);
+    const value = compileReader(parseWriter(JSON.stringify(map)), parseOurs(map as Schema))(new Cursor().set(bytes, 0));
+    expect(Object.entries(value as object)).toEqual([['__proto__', 2]]);
+  });
+});

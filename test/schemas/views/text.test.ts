@@ -1,0 +1,53 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { compareText, foldText, matchesWords, searchWords } from '../../../schemas/views/text.ts';
+
+const byCodePoint = (a: string, b: string): number => {
+  const x = [...a].map((c) => c.codePointAt(0)!);
+  const y = [...b].map((c) => c.codePointAt(0)!);
+  for (let i = 0; i < Math.min(x.length, y.length); i++) if (x[i] !== y[i]) return x[i]! - y[i]!;
+  return x.length - y.length;
+};
+
+describe('order of texts', () => {
+  it('is by code point: a bicycle comes after a fullwidth tilde', () => {
+    expect(compareText('～', '🚲')).toBeLessThan(0);
+    expect(['🚲', '～', 'z', ''].sort(compareText)).toEqual(['', 'z', '～', '🚲']);
+  });
+
+  it('is that of the code points one by one, for any two texts', () => {
+    const text = fc.array(fc.constantFrom('a', 'b', '\ud7ff', '\ue000', '\uffff', '🚲', '😀', 'é'), { maxLength: 6 });
+    fc.assert(
+      fc.property(text, text, (a, b) => {
+        expect(Math.sign(compareText(a.join(''), b.join('')))).toBe(Math.sign(byCodePoint(a.join(''), b.join(''))));
+      }),
+    );
+  });
+});
+
+describe('the fold of a text', () => {
+  it.each([
+    ['Café', 'cafe'],
+    ['Women’s', "women's"],
+    ['ΟΔΟΣ', 'οδοσ'],
+    ['οδός', 'οδοσ'],
+    ['ﬁsh', 'fish'],
+    ['İstanbul', 'istanbul'],
+  ])('of %s is %s', (text, folded) => expect(foldText(text)).toBe(folded));
+});
+
+describe('search words', () => {
+  it('are parted at everything but letters, numbers and apostrophes', () => {
+    expect(searchWords("  Women’s-ride №5, 'n  ")).toEqual(["women's", 'ride', 'no5', "'n"]);
+  });
+
+  it('must each be in the title or the place, and may be in different ones', () => {
+    const text = `${foldText('Bike Play')}\n${foldText('Café Früh')}`;
+    expect(matchesWords(text, searchWords('fruh play'))).toBe(true);
+    expect(matchesWords(text, searchWords('play cafe zoo'))).toBe(false);
+  });
+
+  it('are none in a text of punctuation, which matches every night', () => {
+    expect(matchesWords('x', searchWords('-- !!'))).toBe(true);
+  });
+});

@@ -1,0 +1,268 @@
+import { describe, expect, it } from 'vitest';
+import { loadSettings, SettingsError } from '../../../services/settings/settings.ts';
+import { maskUrl, type SettingName, settingRules } from '../../../services/settings/settings-schema.ts';
+
+/** The lines of a refusal; none where the settings are taken. */
+function refusal(env: Record<string, string>): readonly string[] {
+  try {
+    loadSettings(env);
+    return [];
+  } catch (error) {
+    if (error instanceof SettingsError) return error.lines;
+    throw error;
+  }
+}
+
+const here = import.meta.filename;
+
+/** Wrong values of every setting that can be wrong by itself. */
+const wrong: Partial<Record<SettingName, string[]>> = {
+  HOST: ['[::1]', '127.0.0.1:80', 'a b', '-x'],
+  PORT: ['0', '65536', '-1', '80.5', 'http', '1e3', '０'],
+  BASE_URL: [
+    '/api',
+    'ftp://a/api',
+    'http://',
+    'https://a/api?x=1',
+    'https://a/api#x',
+    'https://a/api#',
+    'https://u:p@a/api',
+    'https://a/a//b',
+    'https://a/:x',
+    'https://a/oauth/x',
+    'https://a/.well-known',
+  ],
+  TRUST_PROXY: ['true', '1', 'proxy', '10.0.0.0/0', '10.0.0.0/33', '::/129', '10.0.0.1/8/8', '::1,', 'fe80::1%eth0'],
+  KAFKA_BROKERS: ['localhost', 'a:1,', 'a:1,a:1', 'a:70000', 'kafka://a:1', 'a :1'],
+  KAFKA_TOPIC_PREFIX: ['a b', 'x/', 'é', 'x'.repeat(201)],
+  KAFKA_SSL: ['yes', '1'],
+  KAFKA_SASL_MECHANISM: ['gssapi', 'scram'],
+  KAFKA_GROUP: ['a b'],
+  SCHEMA_REGISTRY_URL: ['a:8081', 'http://a?x', 'redis://a'],
+  REDIS_URL: ['localhost:6379', 'http://a', 'redis://a/x', 'redis://a/1/2', 'redis://a?db=1'],
+  REDIS_CLUSTER: ['2', 'yes'],
+  REDIS_KEY_PREFIX: ['a{b}', 'a b'],
+  AUTH_REDIS_URL: ['localhost'],
+  ARCHIVE_DIR: ['/no/such/folder', import.meta.filename],
+  SIGN_IN_ISSUER: ['http://accounts.example.org', 'accounts.example.org', 'https://a/?x', 'https://u@a/'],
+  OAUTH_CLIENTS: ['/no/such/file'],
+  OAUTH_REGISTRATION: ['yes'],
+  OAUTH_CLIENT_METADATA: ['maybe'],
+  OAUTH_KEYS: ['/no/such/file', import.meta.dirname],
+  OAUTH_COOKIE_KEYS: ['short', `${'k'.repeat(32)},short`],
+  CACHE_SECONDS: ['-1', '1.5', 'ten', '99999999999'],
+  SHARD: ['1/1', '2/2', '0/0', '0/65', '1', '1/2/3', '-1/2'],
+  NOW: ['2015-06-13', '2015-06-13T19:00:00', '2015-02-30T19:00:00Z', '0000-01-01T00:00:00Z', 'yesterday', '1434222000'],
+  LOG_LEVEL: ['verbose', 'INFO'],
+};
+
+/** Only their absence can be wrong. */
+const anyText: SettingName[] = [
+  'KAFKA_SASL_USERNAME',
+  'KAFKA_SASL_PASSWORD',
+  'DATA_DIR',
+  'SIGN_IN_CLIENT_ID',
+  'SIGN_IN_CLIENT_SECRET',
+];
+
+describe('settings', () => {
+  it('have defaults that need nothing else', () => {
+    expect(loadSettings({})).toEqual({
+      host: '127.0.0.1',
+      port: 8080,
+      baseUrl: 'http://127.0.0.1:8080/api',
+      origin: 'http://127.0.0.1:8080',
+      basePath: '/api',
+      trustProxy: null,
+      kafka: null,
+      archiveDir: null,
+      redis: null,
+      authRedis: null,
+      dataDir: '.ride-calendar',
+      signIn: null,
+      oauth: { clientsFile: null, keysFile: null, cookieKeys: null, registration: true, clientMetadata: true },
+      cacheSeconds: 0,
+      shard: { index: 0, count: 1 },
+      nowMs: null,
+      logLevel: 'info',
+      embedded: true,
+    });
+  });
+
+  it('take every value that is right', () => {
+    const settings = loadSettings({
+      HOST: '::',
+      PORT: '9000',
+      BASE_URL: 'HTTPS://Rides.Example.org:443/v/api/',
+      TRUST_PROXY: '10.0.0.0/8, ::1',
+      KAFKA_BROKERS: 'a:9092, [::1]:9093',
+      KAFKA_TOPIC_PREFIX: 'x.',
+      KAFKA_SSL: 'true',
+      KAFKA_SASL_MECHANISM: 'SCRAM-SHA-256',
+      KAFKA_SASL_USERNAME: 'u',
+      KAFKA_SASL_PASSWORD: 'p',
+      KAFKA_GROUP: 'g',
+      SCHEMA_REGISTRY_URL: 'http://u:p@r:8081/',
+      REDIS_URL: 'rediss://u:p@h:6380/2',
+      REDIS_KEY_PREFIX: 'test:1:',
+      AUTH_REDIS_URL: 'redis://auth',
+      DATA_DIR: '/data',
+      SIGN_IN_ISSUER: 'https://id.example.org/',
+      SIGN_IN_CLIENT_ID: 'c',
+      SIGN_IN_CLIENT_SECRET: 's',
+      OAUTH_CLIENTS: here,
+      OAUTH_REGISTRATION: 'on',
+      OAUTH_CLIENT_METADATA: 'off',
+      OAUTH_KEYS: here,
+      OAUTH_COOKIE_KEYS: `${'a'.repeat(32)},${'b'.repeat(32)}`,
+      CACHE_SECONDS: '60',
+      SHARD: '1/2',
+      NOW: '2015-06-13T12:00:00-07:00',
+      LOG_LEVEL: 'silent',
+    });
+    expect(settings).toEqual({
+      host: '::',
+      port: 9000,
+      baseUrl: 'https://rides.example.org/v/api',
+      origin: 'https://rides.example.org',
+      basePath: '/v/api',
+      trustProxy: ['10.0.0.0/8', '::1'],
+      kafka: {
+        brokers: ['a:9092', '[::1]:9093'],
+        topicPrefix: 'x.',
+        ssl: true,
+        sasl: { mechanism: 'scram-sha-256', username: 'u', password: 'p' },
+        group: 'g',
+        schemaRegistryUrl: 'http://u:p@r:8081',
+      },
+      archiveDir: null,
+      redis: { url: 'rediss://u:p@h:6380/2', cluster: false, keyPrefix: 'test:1:' },
+      authRedis: { url: 'redis://auth', cluster: false, keyPrefix: 'test:1:' },
+      dataDir: '/data',
+      signIn: { issuer: 'https://id.example.org', clientId: 'c', clientSecret: 's' },
+      oauth: {
+        clientsFile: here,
+        keysFile: here,
+        cookieKeys: `${'a'.repeat(32)},${'b'.repeat(32)}`,
+        registration: true,
+        clientMetadata: false,
+      },
+      cacheSeconds: 60,
+      shard: { index: 1, count: 2 },
+      nowMs: Date.UTC(2015, 5, 13, 19),
+      logLevel: 'silent',
+      embedded: false,
+    });
+  });
+
+  it.each(Object.entries(wrong).flatMap(([name, values]) => values.map((value) => [name, value] as const)))(
+    '%s refuses %j in one line that names it and what is wanted',
+    (name, value) => {
+      const lines = refusal({ [name]: value }).filter((line) => line.includes('want'));
+      expect(lines).toHaveLength(1);
+      expect(lines[0]).toMatch(new RegExp(`^Cannot use setting ${name}: got .+, want .+`));
+    },
+  );
+
+  it('are each tested with a wrong value, but for those that take any text', () => {
+    expect(Object.keys(wrong).concat(anyText).sort()).toEqual(Object.keys(settingRules).sort());
+  });
+
+  it('that are wrong are all named at once', () => {
+    const lines = refusal({ PORT: 'x', SHARD: '9', NOW: 'later', SIGN_IN_CLIENT_ID: 'c' });
+    expect(lines.map((line) => line.match(/^Cannot use setting (\w+)/)?.[1])).toEqual([
+      'PORT',
+      'SHARD',
+      'NOW',
+      'SIGN_IN_CLIENT_ID',
+    ]);
+  });
+
+  it.each([
+    [{ SIGN_IN_ISSUER: 'https://a' }, ['SIGN_IN_CLIENT_ID', 'SIGN_IN_CLIENT_SECRET']],
+    [{ SIGN_IN_CLIENT_ID: 'a', SIGN_IN_CLIENT_SECRET: 'b' }, ['SIGN_IN_ISSUER']],
+    [{ KAFKA_BROKERS: 'a:1', KAFKA_SASL_USERNAME: 'a' }, ['KAFKA_SASL_MECHANISM', 'KAFKA_SASL_PASSWORD']],
+    [{ KAFKA_BROKERS: 'a:1', KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'a' }, ['KAFKA_SASL_PASSWORD']],
+    [{ KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'a', KAFKA_SASL_PASSWORD: 'b' }, ['KAFKA_BROKERS']],
+    [{ KAFKA_SSL: 'true' }, ['KAFKA_BROKERS']],
+    [{ REDIS_CLUSTER: 'true' }, ['REDIS_URL']],
+  ])('half-given as %j name what is missing', (env, missing) => {
+    const lines = refusal(env as Record<string, string>);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain(missing.join(' and '));
+    expect(lines[0]).toContain('missing');
+  });
+
+  it('refuse two event logs at once', () => {
+    expect(refusal({ KAFKA_BROKERS: 'a:1', ARCHIVE_DIR: import.meta.dirname })).toEqual([
+      'Cannot use setting ARCHIVE_DIR: KAFKA_BROKERS is given too; give one event log, not two',
+    ]);
+  });
+
+  it('refuse a database number in a cluster', () => {
+    expect(refusal({ REDIS_URL: 'redis://h/2', REDIS_CLUSTER: 'on' })).toHaveLength(1);
+    expect(refusal({ REDIS_URL: 'redis://h/0', REDIS_CLUSTER: 'on' })).toEqual([]);
+  });
+
+  it('never show a secret in an error', () => {
+    const secret = 'hunter2';
+    const lines = refusal({
+      REDIS_URL: `reds://:${secret}@h`,
+      AUTH_REDIS_URL: `:${secret}@h`,
+      SCHEMA_REGISTRY_URL: `ftp://u:${secret}@h`,
+      BASE_URL: `https://u:p@${secret}@h/?token=${secret}`,
+      SIGN_IN_ISSUER: `https://u:${secret}@h?${secret}`,
+      SIGN_IN_CLIENT_SECRET: secret,
+      OAUTH_COOKIE_KEYS: secret,
+      KAFKA_SASL_PASSWORD: secret,
+    });
+    expect(lines.length).toBeGreaterThanOrEqual(8);
+    expect(lines.join('\n')).not.toContain(secret);
+  });
+
+  it('take an empty text for not given', () => {
+    expect(loadSettings({ PORT: '', REDIS_URL: ' ', SIGN_IN_ISSUER: '' })).toEqual(loadSettings({}));
+  });
+
+  it('use REDIS_URL for grants too, as the cluster it is', () => {
+    const { redis, authRedis } = loadSettings({ REDIS_URL: 'redis://h', REDIS_CLUSTER: 'true' });
+    expect(authRedis).toEqual(redis);
+    expect(authRedis?.cluster).toBe(true);
+  });
+
+  it.each([
+    [{ HOST: '0.0.0.0' }],
+    [{ BASE_URL: 'https://rides.example.org/api' }],
+    [{ KAFKA_BROKERS: 'a:1' }],
+    [{ REDIS_URL: 'redis://h' }],
+  ])('with %j are not the embedded default, and registration is off', (env) => {
+    const settings = loadSettings(env as Record<string, string>);
+    expect([settings.embedded, settings.oauth.registration, settings.oauth.clientMetadata]).toEqual([
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  it('take NOW without seconds', () => {
+    expect(loadSettings({ NOW: '2015-06-13T19:00Z' }).nowMs).toBe(Date.UTC(2015, 5, 13, 19));
+  });
+
+  it('follow PORT in the default BASE_URL', () => {
+    expect(loadSettings({ PORT: '9001' }).baseUrl).toBe('http://127.0.0.1:9001/api');
+    expect(loadSettings({ PORT: '80' }).baseUrl).toBe('http://127.0.0.1/api');
+    expect(loadSettings({ BASE_URL: 'https://h/' })).toMatchObject({ baseUrl: 'https://h', basePath: '' });
+  });
+});
+
+describe('a masked URL', () => {
+  it.each([
+    ['redis://h:1/2', 'redis://h:1/2'],
+    ['redis://u:p@h:1', 'redis://***@h:1'],
+    ['redis://u:p@q@h', 'redis://***@h'],
+    ['nonsense@h', '(hidden)'],
+    ['https://h/x?token=1', 'https://h/x'],
+  ])('%s is shown as %s', (given, shown) => {
+    expect(maskUrl(given)).toBe(shown);
+  });
+});

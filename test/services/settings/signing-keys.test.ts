@@ -1,0 +1,87 @@
+import { mkdtemp, readdir, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { loadCookieKeys, loadSigningKeys } from '../../../services/settings/signing-keys.ts';
+
+const folder = (): Promise<string> => mkdtemp(join(tmpdir(), 'signing-keys-'));
+
+describe('signing keys', () => {
+  test('are made once and kept, readable by their owner alone', async () => {
+    const dataDir = join(await folder(), 'data');
+    const first = await loadSigningKeys({ dataDir });
+    expect(first[0].d).toBeDefined();
+    expect(await loadSigningKeys({ dataDir })).toEqual(first);
+    expect((await stat(join(dataDir, 'oauth-keys.json'))).mode & 0o777).toBe(0o600);
+    expect(await readdir(dataDir)).toEqual(['oauth-keys.json']);
+  });
+
+  test('are the same for processes that start at once', async () => {
+    const dataDir = await folder();
+    const all = await Promise.all(Array.from({ length: 8 }, () => loadSigningKeys({ dataDir })));
+    expect(new Set(all.map((keys) => keys[0].kid)).size).toBe(1);
+  });
+
+  test('without kid get their thumbprint, the same everywhere', async () => {
+    const dataDir = await folder();
+    const [{ kid, ...key }] = await loadSigningKeys({ dataDir });
+    const file = join(dataDir, 'file.json');
+    await writeFile(file, JSON.stringify({ keys: [{ kty: key.kty, crv: key.crv, x: key.x, y: key.y, d: key.d }] }));
+    expect((await loadSigningKeys({ file, dataDir }))[0].kid).toBe(kid);
+  });
+
+  const bad: [string, (key: Record<string, unknown>) => string, RegExp][] = [
+    ['no JSON', () => '{"keys": [{"d": "hush', /OAUTH_KEYS .*not JSON.*JSON Web Key Set/],
+    ['no key set', () => '[]', /OAUTH_KEYS/],
+    ['an empty set', () => '{"keys": []}', /"keys" is empty/],
+    ['an RSA key', () => '{"keys": [{"kty": "RSA"}]}', /key 1: "kty" must be "EC"/],
+    ['another curve', (key) => JSON.stringify({ keys: [{ ...key, crv: 'P-384' }] }), /key 1: "crv" must be "P-256"/],
+    ['a point off the curve', (key) => JSON.stringify({ keys: [{ ...key, x: key.y, y: key.x }] }), /key 1: .*P-256/],
+    ['a public key first', ({ d, ...key }) => JSON.stringify({ keys: [key] }), /key 1 has no private part/],
+    [
+      'the private part of another key',
+      (key) =>
+        JSON.stringify({ keys: [{ ...key, d: `${String(key.d)[0] === 'A' ? 'B' : 'A'}${String(key.d).slice(1)}` }] }),
+      /key 1: .*not a key on P-256/,
+    ],
+    ['one kid twice', (key) => JSON.stringify({ keys: [key, key] }), /key 2: its kid/],
+  ];
+  test.each(bad)('from a file with %s: the error names the file and the entry', async (_, text, message) => {
+    const dataDir = await folder();
+    const [key] = await loadSigningKeys({ dataDir });
+    const file = join(dataDir, 'file.json');
+    await writeFile(file, text({ ...key }));
+    const error = await loadSigningKeys({ file, dataDir }).then(
+      () => null,
+      (thrown: Error) => thrown,
+    );
+    expect(error?.message).toMatch(message);
+    expect(error?.message).toContain(file);
+    expect(error?.message).not.toContain('hush');
+    expect(error?.message).not.toContain(key.d);
+  });
+
+  test('from a file that is absent: the error names it', async () => {
+    const dataDir = await folder();
+    await expect(loadSigningKeys({ file: join(dataDir, 'none'), dataDir })).rejects.toThrow(
+      /OAUTH_KEYS .*none: ENOENT/,
+    );
+  });
+});
+
+describe('cookie keys', () => {
+  test('are made once and kept', async () => {
+    const dataDir = await folder();
+    const keys = await loadCookieKeys(undefined, dataDir);
+    expect(keys).toHaveLength(1);
+    expect(await loadCookieKeys(undefined, dataDir)).toEqual(keys);
+    expect((await stat(join(dataDir, 'cookie-key'))).mode & 0o777).toBe(0o600);
+  });
+
+  test('from the setting are a list, and a short one is refused by its place', async () => {
+    const long = 'a'.repeat(43);
+    expect(await loadCookieKeys(`${long}, ${'b'.repeat(43)}`, '/nowhere')).toEqual([long, 'b'.repeat(43)]);
+    await expect(loadCookieKeys(`${long},hush`, '/nowhere')).rejects.toThrow(/OAUTH_COOKIE_KEYS: key 2/);
+    await expect(loadCookieKeys(`${long},hush`, '/nowhere')).rejects.not.toThrow(/hush/);
+  });
+});
