@@ -1,0 +1,31 @@
+/**
+ * The partition of a key as Kafka's Java producer chooses it, and with it every client that follows it: murmur2 of the
+ * key's bytes. librdkafka's own default is another one, CRC32.
+ */
+export function murmur2Partition(key: Uint8Array, partitions: number): number {
+  // Java's `toPositive`: it drops the sign, and does not negate.
+  return (murmur2(key) & 0x7fffffff) % partitions;
+}
+
+const seed = 0x9747b28c;
+const m = 0x5bd1e995;
+
+/** As org.apache.kafka.common.utils.Utils.murmur2: 32-bit MurmurHash2 with Kafka's seed, as a signed number. */
+export function murmur2(data: Uint8Array): number {
+  const { length } = data;
+  const rest = length & 3;
+  const whole = length - rest;
+  let h = seed ^ length;
+  for (let i = 0; i < whole; i += 4) {
+    let k = data[i]! | (data[i + 1]! << 8) | (data[i + 2]! << 16) | (data[i + 3]! << 24);
+    k = Math.imul(k, m);
+    k ^= k >>> 24;
+    h = Math.imul(h, m) ^ Math.imul(k, m);
+  }
+  if (rest === 3) h ^= data[whole + 2]! << 16;
+  if (rest >= 2) h ^= data[whole + 1]! << 8;
+  if (rest >= 1) h = Math.imul(h ^ data[whole]!, m);
+  h ^= h >>> 13;
+  h = Math.imul(h, m);
+  return h ^ (h >>> 15);
+}

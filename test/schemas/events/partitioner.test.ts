@@ -1,0 +1,42 @@
+import fc from 'fast-check';
+import kafkajs from 'kafkajs';
+import { expect, test } from 'vitest';
+import { murmur2, murmur2Partition } from '../../../schemas/events/partitioner.ts';
+
+const bytes = (text: string) => Buffer.from(text);
+
+/** From Kafka's own UtilsTest.testMurmur2. */
+const kafkasOwn: [string, number][] = [
+  ['21', -973932308],
+  ['foobar', -790332482],
+  ['a-little-bit-long-string', -985981536],
+  ['a-little-bit-longer-string', -1486304829],
+  ['lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8', -58897971],
+  ['abc', 479470107],
+];
+
+test.each(kafkasOwn)('murmur2 of %s is what Kafka’s own tests want', (key, hash) => {
+  expect(murmur2(bytes(key))).toBe(hash);
+});
+
+test('the partition of a negative hash drops the sign, as Java does', () => {
+  expect(murmur2Partition(bytes('21'), 4)).toBe((-973932308 & 0x7fffffff) % 4);
+  expect(murmur2Partition(bytes('21'), 1)).toBe(0);
+});
+
+test('partitions are those of kafkajs’s default partitioner, for any key and any number of partitions', () => {
+  const partition = kafkajs.Partitioners.DefaultPartitioner();
+  fc.assert(
+    fc.property(fc.uint8Array({ minLength: 1, maxLength: 80 }), fc.integer({ min: 1, max: 64 }), (key, count) => {
+      const partitionMetadata = Array.from({ length: count }, (_, partitionId) => ({
+        partitionId,
+        partitionErrorCode: 0,
+        leader: 1,
+        replicas: [1],
+        isr: [1],
+      }));
+      const message = { key: Buffer.from(key), value: null };
+      expect(murmur2Partition(key, count)).toBe(partition({ topic: 't', partitionMetadata, message }));
+    }),
+  );
+});
