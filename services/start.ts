@@ -76,7 +76,10 @@ export async function runStart(settings: Settings, { json = false } = {}): Promi
   }
 }
 
-/** Where riders are picked from a page, nobody else may reach the page (DESIGN §4, Sign-in). Throws SettingsError. */
+/**
+ * Where riders are picked from a page, nobody else may reach the page (docs/rules.md#picking-a-rider). Throws
+ * SettingsError.
+ */
 function assertRidersProven({ host, kafka, redis, signIn }: Settings): void {
   if (kafka || redis || signIn || isLoopback(host)) return;
   throw new SettingsError([

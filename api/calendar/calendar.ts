@@ -23,7 +23,7 @@ import {
 import { remembered } from './remembered.ts';
 import type { ViewCache } from './view-cache.ts';
 
-// URLs of up to 8,000 bytes work (DESIGN §3).
+// URLs of up to 8,000 bytes work (docs/rules.md#long-urls).
 const targetBytesMax = 8_000;
 
 export interface CalendarRequest {
@@ -74,7 +74,10 @@ interface PublicRead {
   answer(views: Views, ifNoneMatch: string | undefined): Answer;
 }
 
-/** Answers the interface's seven paths, in the order of checks of DESIGN §3: route, method, credentials, inputs, existence, preconditions. */
+/**
+ * Answers the interface's seven paths, each check in its turn (docs/rules.md#order-of-checks): route, method,
+ * credentials, inputs, existence, preconditions.
+ */
 export function calendar(deps: CalendarDeps) {
   const { cache, checker, baseUrl } = deps;
   const basePath = new URL(baseUrl).pathname.replace(/\/$/, '');

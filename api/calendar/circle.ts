@@ -29,7 +29,10 @@ export interface Gathering {
   riders: Known[];
 }
 
-/** Order of riders (DESIGN §3): folded name, or handle where there is none; then handle; then rider id. */
+/**
+ * Order of riders (docs/rules.md#order-of-riders): folded name, or handle where there is none; then handle; then rider
+ * id.
+ */
 function compareRiders(a: Known, b: Known): number {
   return (
     compareText(a.card.sort, b.card.sort) || compareText(a.card.handle, b.card.handle) || compareText(a.rider, b.rider)

@@ -58,7 +58,7 @@ function parameter(name: string, schema: z.ZodType, decode: (raw: string) => str
 /**
  * Reads an operation's inputs from the raw path segments that its route found and the raw query, without its question
  * mark. The first wrong, missing or repeated one is named, path parameters first, then the query in the interface's
- * order, and a range last (DESIGN §3, Inputs). Never throws.
+ * order, and a range last (docs/rules.md#order-of-inputs). Never throws.
  */
 export function readInputs<O extends OperationName>(
   operation: O,

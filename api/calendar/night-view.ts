@@ -27,7 +27,7 @@ export class NightView {
     return past ? withPast(this.#body, [this.#pastAt]) : this.#body;
   }
 
-  /** Order of nights (DESIGN §3): day, time (none last), title, ride id. */
+  /** Order of nights (docs/rules.md#order-of-nights): day, time (none last), title, ride id. */
   static compare(a: NightView, b: NightView): number {
     return (
       a.day - b.day ||

@@ -42,7 +42,7 @@ export function rideKeys({ ride }: Inputs<'getRide'>): Keys {
   return [rideKey(ride), completeKey(tagOf(ride))];
 }
 
-/** INTERFACE, getDay. */
+/** getDay (docs/rules.md#paths, #filters). */
 export function answerDay(
   inputs: Inputs<'getDay'>,
   keys: Keys,
@@ -102,7 +102,7 @@ function answerAbsentDay(
   );
 }
 
-/** INTERFACE, getRide. */
+/** getRide (docs/rules.md#paths). */
 export function answerRide(
   _inputs: Inputs<'getRide'>,
   [ride, complete]: Keys,

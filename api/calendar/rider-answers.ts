@@ -12,9 +12,9 @@ import {
 } from './circle.ts';
 import type { NightView } from './night-view.ts';
 
-/** Bodies of the riders' own operations, joined from stored bytes in INTERFACE's key order. */
+/** Bodies of the riders' own operations, joined from stored bytes in the order of their schemas' keys. */
 
-// INTERFACE, Limits.
+// docs/rules.md#my-nights, #known
 export const daysBack = 30;
 export const daysAhead = 90;
 const namesMax = 2;
@@ -35,7 +35,7 @@ function joined(head: string, items: readonly (readonly Buffer[])[], tail: strin
   return Buffer.concat(pieces);
 }
 
-/** INTERFACE, MyNights. The window and `why` follow the clock in each night's own zone. */
+/** MyNights (docs/rules.md#my-nights). The window and `why` follow the clock in each night's own zone. */
 export function myNights(circle: Circle): Buffer {
   const mine = circle.own
     .flatMap(({ day, nights }) => nights.map((own) => ({ own, night: circle.night(own.ride, day) })))
@@ -59,14 +59,14 @@ export function myNights(circle: Circle): Buffer {
   return joined('{"nights":[', items, `],"flagged":${flaggedNights(flagged)}}`);
 }
 
-/** Why a night is the rider's: the first that applies (DESIGN §3). */
+/** Why a night is the rider's: the first that applies (docs/rules.md#why). */
 function why(own: OwnNight, past: boolean): string {
   if (own.led) return 'led';
   if (own.response === 'CONFIRMED' && past) return 'ridden';
   return own.response === 'NONE' ? 'saved' : 'going';
 }
 
-/** INTERFACE, KnownNights: how many the reader follows, and up to two names, close ones first. */
+/** KnownNights (docs/rules.md#known): how many the reader follows, and up to two names, close ones first. */
 export function knownNights(circle: Circle, { metro }: Inputs<'getKnown'>): Buffer {
   const nights = gather(
     circle,
@@ -89,7 +89,7 @@ export function knownNights(circle: Circle, { metro }: Inputs<'getKnown'>): Buff
   );
 }
 
-/** INTERFACE, FriendNights: nights with a close friend first, then the order of nights. */
+/** FriendNights (docs/rules.md#friends): nights with a close friend first, then the order of nights. */
 export function friendNights(circle: Circle, { metro, close_friends_only }: Inputs<'getFriends'>): Buffer {
   const hasClose = ({ riders }: Gathering): boolean => riders.some((rider) => rider.close);
   const nights = gather(
@@ -123,7 +123,7 @@ const friend = ({ card, close, follows, flagged }: Known) => ({
   flagged,
 });
 
-/** INTERFACE, FlaggedNights. */
+/** FlaggedNights (docs/rules.md#flagged). */
 export function flaggedNightsOf(circle: Circle, { metro }: Inputs<'getFlagged'>): Buffer {
   const nights = gather(
     circle,

@@ -1,6 +1,6 @@
 /**
- * From a request target's raw text to decoded text (DESIGN §3, Decoding). Node hands the target over as latin1: a
- * character past 0x7f is a raw byte, which no percent-encoded UTF-8 has.
+ * From a request target's raw text to decoded text (docs/rules.md#path-decoding, #broken-encoding). Node hands the
+ * target over as latin1: a character past 0x7f is a raw byte, which no percent-encoded UTF-8 has.
  */
 
 const plainText = /^[\x00-\x24\x26-\x7f]*$/;

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { ErrorAnswer, Problem } from '../../schemas/interface/answers.ts';
 
-/** Bodies of refusals and failures, as they are sent (INTERFACE, Errors; RFC 9457 where the interface has no body). */
+/** Bodies of refusals and failures, as they are sent (docs/rules.md#errors, #problems). */
 
 export const errorContentType = 'application/json';
 export const problemContentType = 'application/problem+json';

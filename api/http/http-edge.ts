@@ -7,7 +7,7 @@ import { allow } from './refusals.ts';
 
 /**
  * What node:http would answer by itself, before any of our code sees a request: with no body, and without the headers
- * that every answer has (DESIGN §3, Answers). Here it gets problem details and CORS headers like any other failure.
+ * that every answer has (docs/rules.md#cors). Here it gets problem details and CORS headers like any other failure.
  */
 
 interface ParseError {
@@ -119,7 +119,7 @@ function restOf({ rawPacket, bytesParsed = 0 }: ParseError): string {
 
 /**
  * The parser refuses targets with bytes past 0x7f. In a parameter they are a wrong input, like all that is no
- * percent-encoded UTF-8 (DESIGN §3, Decoding): so such a request's head is read here. Null for any other.
+ * percent-encoded UTF-8 (docs/rules.md#broken-encoding): so such a request's head is read here. Null for any other.
  */
 function requestWithRawBytes(error: ParseError): CalendarRequest | null {
   if (error.code !== 'HPE_INVALID_URL') return null;

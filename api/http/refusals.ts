@@ -2,7 +2,7 @@ import { wwwAuthenticate } from '../tokens/www-authenticate.ts';
 import { type Answer, corsHeaders } from './answer.ts';
 import { errorContentType, invalidKeyBody, invalidRequest, problemContentType, problems } from './errors.ts';
 
-/** Answers that are no success (DESIGN §3, Errors), for one BASE_URL. */
+/** Answers that are no success (docs/rules.md#errors), for one BASE_URL. */
 export function refusals(baseUrl: string) {
   const challenge = { false: wwwAuthenticate(baseUrl, false), true: wwwAuthenticate(baseUrl, true) };
   const error = (status: number, body: Buffer, headers: Record<string, string> = {}): Answer => ({

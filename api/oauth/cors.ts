@@ -1,6 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** Headers of every answer that programs in browsers read: no cookies go there, so every origin may (DESIGN §3, CORS). */
+/**
+ * Headers of every answer that programs in browsers read: no cookies go there, so every origin may
+ * (docs/rules.md#cors).
+ */
 export const openCors: Record<string, string> = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': 'ETag, WWW-Authenticate, Retry-After',

@@ -23,7 +23,7 @@ export function serviceUrl(baseUrl: string): ServiceUrl {
   };
 }
 
-/** The resource as tokens have it: one sent with a trailing slash is accepted (DESIGN §3, Sign-in). */
+/** The resource as tokens have it: one sent with a trailing slash is accepted (docs/rules.md#resource). */
 export function canonicalResource(resource: string, service: ServiceUrl): string {
   return resource === `${service.resource}/` ? service.resource : resource;
 }

@@ -10,7 +10,7 @@ import {
 import { type Caching, shared } from './openapi-responses.ts';
 import { componentRef, type Json } from './openapi-schemas.ts';
 
-/** The interface's version (INTERFACE, Versioning): rises when the contract grows. */
+/** The interface's version (docs/rules.md#version): rises when the contract grows. */
 export const interfaceVersion = '2.1.0';
 
 /** The one scope there is. */
@@ -46,7 +46,7 @@ const metroRefusals = {
 
 const rangeWords = 'The range is at most 31 days: `to` is neither before `from` nor more than 31 days after it.';
 
-/** The seven operations (INTERFACE, Endpoints). */
+/** The seven operations (docs/rules.md#paths). */
 export const operations: readonly Operation[] = [
   {
     path: '/openapi.json',

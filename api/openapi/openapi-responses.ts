@@ -10,7 +10,7 @@ import {
 import { bodyExample } from './openapi-examples.ts';
 import { componentRef, type Json } from './openapi-schemas.ts';
 
-/** The responses and headers that operations share (DESIGN §3, Answers). */
+/** The responses and headers that operations share (docs/rules.md#openapi-operations). */
 
 const text = (description: string, example: string): Json => ({
   description,

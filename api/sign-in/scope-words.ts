@@ -1,6 +1,6 @@
 import { type Html, html } from './html.ts';
 
-/** What scope `read` covers (INTERFACE, Authentication), in words for riders. */
+/** What scope `read` covers (docs/rules.md#scope), in words for riders. */
 export const readWords: Html = html`<ul>
 <li><strong>The ride calendar</strong>: days, rides and where they meet, as anybody sees them.</li>
 <li><strong>Your own nights</strong>: the ones you lead, are going to, rode or saved.</li>

@@ -1,4 +1,4 @@
-/** The one scope there is (INTERFACE, Authentication). */
+/** The one scope there is (docs/rules.md#scope). */
 export const readScope = 'read';
 
 /** Seconds that an access token lives. */

@@ -5,8 +5,8 @@ export function resourceMetadataUrl(baseUrl: string): string {
 }
 
 /**
- * The WWW-Authenticate header of every 401 (DESIGN §3, Errors; RFC 9728 §5.1, RFC 6750 §3). `error` is there only
- * where a token was sent: a request that brought none has done nothing wrong.
+ * The WWW-Authenticate header of every 401 (docs/rules.md#www-authenticate; RFC 9728 §5.1, RFC 6750 §3). `error` is
+ * there only where a token was sent: a request that brought none has done nothing wrong.
  */
 export function wwwAuthenticate(baseUrl: string, tokenSent: boolean): string {
   const challenge = `Bearer resource_metadata="${resourceMetadataUrl(baseUrl)}", scope="read"`;

@@ -29,8 +29,8 @@ export interface ArchiveEventLogOptions {
 const batchesPerTurn = 64;
 
 /**
- * The event log from an archive (DESIGN §2), also one that is still being written. Faults of its files are thrown as
- * ArchiveError, with file, byte and fix.
+ * The event log from an archive (docs/rules.md#archive), also one that is still being written. Faults of its files are
+ * thrown as ArchiveError, with file, byte and fix.
  */
 export function archiveEventLog(options: ArchiveEventLogOptions): EventLog {
   const { dir, prefix = defaultTopicPrefix, pollMs = 500, warnAfterMs = 5_000 } = options;

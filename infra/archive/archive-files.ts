@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { MissingTopicsError } from '../../projector/ports/event-log.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 
-/** `<dir>/<topic name>/<partition>-<first offset, 20 digits>.avro` (DESIGN §2, Archive). */
+/** `<dir>/<topic name>/<partition>-<first offset, 20 digits>.avro` (docs/rules.md#archive-files). */
 export interface ArchiveFile {
   path: string;
   partition: number;

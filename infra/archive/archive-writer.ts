@@ -16,7 +16,7 @@ export interface ArchiveWriter {
   close(): Promise<void>;
 }
 
-/** Writes an archive (DESIGN §2), or goes on with one. One writer at a time. */
+/** Writes an archive (docs/rules.md#archive), or goes on with one. One writer at a time. */
 export function archiveWriter(options: ArchiveWriterOptions): ArchiveWriter {
   const partitions = new Map<string, ArchivePartitionWriter>();
   const partitionOf = (topic: TopicName, partition: number): ArchivePartitionWriter => {

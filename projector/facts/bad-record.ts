@@ -15,7 +15,7 @@ import type {
 import { dayMax, dayMin, dayText, parseDay } from '../../schemas/views/days.ts';
 
 /**
- * Why a record is bad, or null (DESIGN §2, Bad records). Reasons are a small fixed set: they label a metric. None
+ * Why a record is bad, or null (docs/rules.md#what-is-bad). Reasons are a small fixed set: they label a metric. None
  * holds anything of the record.
  */
 export type BadReason =

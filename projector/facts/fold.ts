@@ -34,7 +34,8 @@ const reads = follows | close | flagged;
 
 /**
  * Folds good records into facts, and marks the views that each touches. Marking too much costs a write of the same
- * bytes; marking too little breaks the law: every rule of DESIGN §3 that lets one fact show in a view has its mark here.
+ * bytes; marking too little breaks the law: every rule (docs/rules.md#calendar) that lets one fact show in a view has
+ * its mark here.
  */
 export class Fold {
   readonly facts: Facts;

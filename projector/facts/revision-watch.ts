@@ -2,7 +2,7 @@
 const slots = 1 << 14;
 
 /**
- * Notices a revision lower than the one before of the same key, for upstream to look into (DESIGN §2, Order). It
+ * Notices a revision lower than the one before of the same key, for upstream to look into (docs/rules.md#revision). It
  * remembers the keys seen last, not all: out-of-order publishing shows within moments, and ten million relations should
  * not cost a second copy of their revisions. Two keys that share a slot forget one another; they are never mixed up.
  */

@@ -6,7 +6,10 @@ import { joinNights } from './night-list.ts';
 
 const tail = Buffer.from(']}');
 
-/** One day of a metro's calendar (INTERFACE, Day); null where it has no night: absence is the empty day. */
+/**
+ * One day of a metro's calendar (docs/rules.md#fields-of-answers); null where it has no night: absence is the empty
+ * day.
+ */
 export function renderDay(facts: Facts, slug: string, day: number): Buffer | null {
   const nights = [...(facts.nightsOfDay.get(`${slug}/${day}`) ?? [])]
     .map((number) => publishedNight(facts, number))

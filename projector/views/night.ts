@@ -12,7 +12,7 @@ export interface PublishedNight {
   goingCount: number;
 }
 
-/** INTERFACE, Meeting. */
+/** docs/rules.md#secret-meeting, #secret-neighbourhood, #no-meeting, #neighbourhood */
 interface Meeting {
   withheld: boolean;
   place_name: string | null;
@@ -68,7 +68,7 @@ function publishedMeeting(facts: Facts, place: MeetingPlace | null): Meeting {
   };
 }
 
-/** Order of nights: day, time (none last), title, ride id (DESIGN §3). */
+/** Order of nights: day, time (none last), title, ride id (docs/rules.md#order-of-nights). */
 export function compareNights(a: PublishedNight, b: PublishedNight): number {
   return (
     a.night.day - b.night.day ||
@@ -78,7 +78,7 @@ export function compareNights(a: PublishedNight, b: PublishedNight): number {
   );
 }
 
-/** INTERFACE, Night, as JSON bytes with `past` false, and the byte at which that `false` begins. */
+/** A Night as JSON bytes with `past` false, and the byte at which that `false` begins. */
 export function nightBytes(
   facts: Facts,
   { metro, ride, night, goingCount }: PublishedNight,

@@ -3,7 +3,9 @@ import type { Facts } from '../facts/facts.ts';
 import { compareNights, type PublishedNight, publishedNight, textOrNull } from './night.ts';
 import { joinNights } from './night-list.ts';
 
-/** One ride and every date it meets (INTERFACE, Ride); null where it has no page. */
+/**
+ * One ride and every date it meets (docs/rules.md#nights-of-a-ride); null where it has no page (docs/rules.md#posted).
+ */
 export function renderRide(facts: Facts, id: string): Buffer | null {
   const fact = facts.rides[facts.rideIds.find(id)];
   const metro = fact && facts.postedIn(fact);

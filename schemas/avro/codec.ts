@@ -7,7 +7,7 @@ import { type TopicReader, topicReader } from './topic-reader.ts';
 import { reasonOf, type UndecodableReason } from './undecodable.ts';
 import type { WriterSchemas } from './writer-schemas.ts';
 
-/** Keys and values of the event log (DESIGN §2): both encodings, told apart record by record. */
+/** Keys and values of the event log (docs/rules.md#encodings): both encodings, told apart record by record. */
 
 export type ReadValue =
   | { value: AnyRecord }

@@ -1,14 +1,16 @@
-/** Patterns and closed lists of INTERFACE.md that events, answers and inputs are made of. All patterns are anchored. */
+/**
+ * Patterns and closed lists that events, answers and inputs share (docs/rules.md#keys, #patterns). All are anchored.
+ */
 
 export const metroSlugPattern = /^[a-z0-9-]{2,32}$/;
 export const rideIdPattern = /^[a-z0-9]{4,32}$/;
 export const districtSlugPattern = /^[a-z0-9-]{1,80}$/;
-/** Of riders and of developer keys (DESIGN §2). */
+/** Of riders and of developer keys (docs/rules.md#keys). */
 export const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
 export const meetTimePattern = /^[0-2][0-9]:[0-5][0-9]$/;
 
 export const nightStatuses = ['on', 'cancelled'] as const;
-/** The first that applies is a night's `why`. */
+/** In the order in which the interface lists them; which one applies first is another (docs/rules.md#why). */
 export const reasonsWhy = ['led', 'going', 'ridden', 'saved'] as const;
 export const errorWords = ['invalid_request', 'not_found', 'invalid_key'] as const;
 

@@ -1,5 +1,5 @@
 /**
- * The records of the event log as the service holds them in memory, one type per topic (DESIGN §2).
+ * The records of the event log as the service holds them in memory, one type per topic (docs/rules.md#topics).
  * Field order and names are those of the Avro schemas in `schemas/events/*.avsc`.
  */
 

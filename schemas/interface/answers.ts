@@ -9,12 +9,12 @@ import {
 } from '../events/patterns.ts';
 
 /**
- * Every object the API answers with (INTERFACE, Resources and their fields), keys in the interface's order. Strict:
- * an answer has exactly these fields. The OpenAPI document is made from these and leaves the strictness out, since
- * the contract grows.
+ * Every object the API answers with, keys in the order in which they are sent. Strict: an answer has exactly these
+ * fields (docs/rules.md#fields-of-answers, #bytes). The OpenAPI document is made from these and leaves the strictness
+ * out, since the contract grows.
  */
 
-/** Component names, as INTERFACE's headings spell them, with what each is. */
+/** Names of the OpenAPI document's components, with what each is (docs/rules.md#openapi-schemas). */
 export const answerRegistry = z.registry<{ id: string; description: string }>();
 
 const rideId = z.string().regex(rideIdPattern);

@@ -2,9 +2,9 @@ import * as z from 'zod';
 import { audiences, distanceBands, districtSlugPattern, metroSlugPattern, rideIdPattern } from '../events/patterns.ts';
 
 /**
- * What each operation takes (INTERFACE, Endpoints), as zod schemas from decoded text to typed values, in the
- * interface's order: path parameters first, then the query's table. A refusal's first message is the `detail` a
- * reader gets: one constant text per kind of fault, which never repeats what was sent.
+ * What each operation takes (docs/rules.md#paths), as zod schemas from decoded text to typed values. Their order is
+ * that in which inputs are checked (docs/rules.md#order-of-inputs). A refusal's first message is the `detail` a reader
+ * gets: one constant text per kind of fault, which never repeats what was sent.
  */
 
 const metroSlug = z
@@ -136,7 +136,7 @@ export const rangeDaysMax = 31;
 
 /**
  * What is wrong with the last day of a range of two dates that exist, or null: it may be the first day's own, and at
- * most 31 days after it (DESIGN §3, A rider's own).
+ * most 31 days after it (docs/rules.md#range-of-dates).
  */
 export function rangeFault(from: string, to: string): string | null {
   const days = (Date.parse(to) - Date.parse(from)) / dayMs;

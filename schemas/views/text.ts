@@ -1,6 +1,6 @@
 /**
- * Compares two texts by Unicode code point (DESIGN §3, Order of nights). JavaScript's `<` compares UTF-16 units, which
- * puts 🚲 (a surrogate pair) before ～ (U+FF5E).
+ * Compares two texts by Unicode code point (docs/rules.md#comparing-text). JavaScript's `<` compares UTF-16 units,
+ * which puts 🚲 (a surrogate pair) before ～ (U+FF5E).
  */
 export function compareText(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
@@ -18,12 +18,12 @@ export function compareText(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Fold of a text, for search and for the order of riders (DESIGN §3). */
+/** Fold of a text, for search and for the order of riders (docs/rules.md#folded-text). */
 export function foldText(text: string): string {
   return text.normalize('NFKD').replace(/\p{M}/gu, '').replaceAll('’', "'").toLowerCase().replaceAll('ς', 'σ');
 }
 
-/** The words of a search: its fold, split at everything but letters, numbers and `'` (DESIGN §3, q). */
+/** The words of a search: its fold, split at everything but letters, numbers and `'` (docs/rules.md#q). */
 export function searchWords(q: string): string[] {
   return foldText(q)
     .split(/[^\p{L}\p{N}']+/u)

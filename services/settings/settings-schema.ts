@@ -124,7 +124,7 @@ export function isLoopback(host: string): boolean {
 const onOff = 'on or off';
 const trueFalse = 'true or false';
 
-/** Every setting (DESIGN §5), in the order in which errors name them. */
+/** Every setting, in the order in which errors name them. */
 export const settingRules = {
   HOST: rule(
     z.string().refine((host) => isIP(host) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(host)),

@@ -1,7 +1,7 @@
 import { defaultTopicPrefix } from '../../schemas/events/records.ts';
 import { isLoopback, type SettingName, type SettingRule, type SettingValue, settingRules } from './settings-schema.ts';
 
-/** What the environment asks for, checked (DESIGN §5). null: not given, and there is no default. */
+/** What the environment asks for, checked. null: not given, and there is no default. */
 export interface Settings {
   host: string;
   port: number;

@@ -3,7 +3,7 @@ import { isLive } from './answers.ts';
 import { asked, district, gone, metro, night, nightsOn, place, ride, rider, says, told } from './example-log.ts';
 import { type LoggedRecord, latestRecords } from './facts.ts';
 
-/** One small example for each public rule of DESIGN §3; the rider's own are in rider-answers.test.ts. */
+/** One small example for each rule of public answers (docs/rules.md); the rider's own are in rider-answers.test.ts. */
 
 const day = '2015-06-13';
 const pdx = metro('pdx');

@@ -7,13 +7,13 @@ import { flaggedAnswer, friendsAnswer, knownAnswer, myNightsAnswer } from './rid
 
 /**
  * The slow, obvious answer to every request, worked out from the facts alone: what the service is held to.
- * Independent of projector/ and api/ on purpose; from INTERFACE and DESIGN §3 only.
+ * Independent of projector/ and api/ on purpose; from docs/rules.md only.
  */
 
 export type ReferenceAnswer =
   /** `body` is the exact JSON text. */
   | { status: 200; body: string }
-  /** `detail` only where INTERFACE fixes its words. */
+  /** `detail` only where the rules fix its words. */
   | { status: 400; error: 'invalid_request'; input: string; detail?: string }
   /** On /me: the token's rider does not exist; no body. */
   | { status: 401 }

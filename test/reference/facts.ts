@@ -25,8 +25,8 @@ export interface LoggedRecord {
 export type Facts = { [T in TopicName]: Map<string, TopicRecords[T]> };
 
 /**
- * The facts that a log stands for (DESIGN §2): the last good record per key. A bad record changes nothing, a tombstone
- * removes. Each key's records must come in log order; nothing else about the order matters.
+ * The facts that a log stands for (docs/rules.md#law): the last good record per key. A bad record changes nothing, a
+ * tombstone removes. Each key's records must come in log order; nothing else about the order matters.
  */
 export function latestRecords(records: Iterable<LoggedRecord>): Facts {
   const facts: Facts = {

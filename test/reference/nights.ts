@@ -3,7 +3,7 @@ import { dayText, localDay } from './dates.ts';
 import type { Facts } from './facts.ts';
 import { compareText, fold } from './text.ts';
 
-/** INTERFACE's Meeting, in its field order. */
+/** A Meeting, in the order of its fields. */
 export interface MeetingAnswer {
   withheld: boolean;
   place_name: string | null;
@@ -11,7 +11,7 @@ export interface MeetingAnswer {
   neighbourhood_slug: string | null;
 }
 
-/** INTERFACE's Night, in its field order. */
+/** A Night, in the order of its fields. */
 export interface NightAnswer {
   ride: string;
   title: string;

@@ -5,7 +5,7 @@ import { type PostedNight, postedNights } from './nights.ts';
 import { type DayFilters, plusRestored } from './requests.ts';
 import { fold, searchWords } from './text.ts';
 
-/** INTERFACE's Day, or null where there is no such metro. The inputs must be right. */
+/** A Day, or null where there is no such metro. The inputs must be right. */
 export function dayAnswer(facts: Facts, clockMs: number, metro: string, day: string, filters: DayFilters) {
   if (!facts.metros.has(metro)) return null;
   const nights = postedNights(facts, clockMs, (night, ride) => ride.metro === metro && night.day === dayOf(day))
@@ -16,7 +16,7 @@ export function dayAnswer(facts: Facts, clockMs: number, metro: string, day: str
   return { metro, day, nights: nights.map((posted) => posted.answer) };
 }
 
-/** INTERFACE's Ride, or null where there is no such posted ride. */
+/** A Ride, or null where there is no such posted ride. */
 export function rideAnswer(facts: Facts, clockMs: number, id: string) {
   const ride = facts.rides.get(id);
   if (!ride?.posted || !facts.metros.has(ride.metro)) return null;

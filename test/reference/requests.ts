@@ -54,7 +54,10 @@ function query(parameters: Record<string, string | undefined>): string {
   return `?${pairs.map(([name, value]) => `${name}=${encodeURIComponent(value!)}`).join('&')}`;
 }
 
-/** The first input that its schema refuses, by name, or null: path first, then INTERFACE's order, a range last. */
+/**
+ * The first input that its schema refuses, by name, or null: path first, then the query's order, a range last
+ * (docs/rules.md#order-of-inputs).
+ */
 export function wrongInput(request: CalendarRequest): string | null {
   switch (request.operation) {
     case 'getDay':

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { asked, evening, gone, marks, metro, night, ride, rider, says, told } from './example-log.ts';
 import type { LoggedRecord } from './facts.ts';
 
-/** One small example for each rule of DESIGN §3 about a rider's own answers. The reader is `me`. */
+/** One small example for each rule of a rider's own answers (docs/rules.md#a-riders-own). The reader is `me`. */
 
 const day = '2015-06-13';
 const base = [metro('pdx'), ride('loop1'), night('loop1', day), ...['me', 'r1', 'r2', 'r3'].map((id) => rider(id))];

@@ -12,7 +12,7 @@ const namesMax = 2;
 
 type Why = 'led' | 'going' | 'ridden' | 'saved';
 
-/** INTERFACE's MyNights. */
+/** MyNights (docs/rules.md#my-nights, #why). */
 export function myNightsAnswer(facts: Facts, clockMs: number, reader: string) {
   const mine: { posted: PostedNight; why: Why }[] = [];
   const inWindow = postedNights(facts, clockMs, (night, _ride, metro) => {
@@ -42,7 +42,7 @@ function whyItIs(facts: Facts, posted: PostedNight, reader: string): Why | null 
   return own.saved ? 'saved' : null;
 }
 
-/** INTERFACE's KnownNights, or null where there is no such metro. */
+/** KnownNights (docs/rules.md#known), or null where there is no such metro. */
 export function knownAnswer(facts: Facts, clockMs: number, reader: string, range: MetroRange) {
   const nights = nightsOfRange(facts, clockMs, range);
   if (!nights) return null;
@@ -59,7 +59,7 @@ export function knownAnswer(facts: Facts, clockMs: number, reader: string, range
   return { nights: known.filter((night) => night.known > 0) };
 }
 
-/** INTERFACE's FriendNights, or null where there is no such metro. */
+/** FriendNights (docs/rules.md#friends), or null where there is no such metro. */
 export function friendsAnswer(
   facts: Facts,
   clockMs: number,
@@ -86,7 +86,7 @@ export function friendsAnswer(
   };
 }
 
-/** INTERFACE's FlaggedNights, or null where there is no such metro. */
+/** FlaggedNights (docs/rules.md#flagged), or null where there is no such metro. */
 export function flaggedAnswer(facts: Facts, clockMs: number, reader: string, range: MetroRange) {
   const nights = nightsOfRange(facts, clockMs, range);
   return nights && { nights: flaggedNights(facts, reader, nights) };
@@ -109,7 +109,7 @@ interface FriendAnswer {
   flagged: boolean;
 }
 
-/** What a friend's entry says, in INTERFACE's field order; null for whoever is no friend, or blocked either way. */
+/** What a friend's entry says, in the order of its fields; null for whoever is no friend, or blocked either way. */
 function friendAnswer(facts: Facts, reader: string, rider: Rider): FriendAnswer | null {
   const relation = facts.relations.get(`${reader}/${rider.rider}`);
   if (!relation || (!relation.follows && !relation.close)) return null;

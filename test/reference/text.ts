@@ -1,4 +1,4 @@
-/** How texts are compared and folded (DESIGN §3). */
+/** How texts are compared and folded (docs/rules.md#comparing-text, #folded-text). */
 
 /** Below, equal to or above zero, by Unicode code point: JavaScript's own `<` compares UTF-16 units. */
 export function compareText(a: string, b: string): number {

@@ -13,8 +13,8 @@ import { type Change, changeOf, good } from './record-arbs.ts';
 import * as universe from './universe.ts';
 
 /**
- * Records that can be decoded and are bad all the same (DESIGN §2), most of them under keys that good records have:
- * each kind by name, so that a test can ask for one.
+ * Records that can be decoded and are bad all the same (docs/rules.md#what-is-bad), most of them under keys that good
+ * records have: each kind by name, so that a test can ask for one.
  */
 export function badKinds(today: number): Record<string, fc.Arbitrary<Change>> {
   const metro = fc.constantFrom(...universe.metros).chain(good.metro);

@@ -9,7 +9,7 @@ import { toLogRecord } from '../../support/histories.ts';
 import { answering, projecting } from '../../support/service.ts';
 import { keyHash } from '../../support/universe.ts';
 
-/** `past` flips at the metro's midnight (DESIGN §3, Calendar), in every zone, and on days when clocks change. */
+/** `past` flips at the metro's midnight (docs/rules.md#past), in every zone, and on days when clocks change. */
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;

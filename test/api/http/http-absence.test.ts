@@ -15,8 +15,8 @@ import { riderOperations, smallWorld, withKey, withToken } from '../../support/s
 import { keyHash } from '../../support/universe.ts';
 
 /**
- * Absence counts only where the store is known to be complete (DESIGN §3): what is missing from an incomplete tag is
- * 503, and never a 404, a 401, an empty day or a shorter list. Over sockets.
+ * Absence counts only where the store is known to be complete (docs/rules.md#absence): what is missing from an
+ * incomplete tag is 503, and never a 404, a 401, an empty day or a shorter list. Over sockets.
  */
 
 let service: HttpService | undefined;

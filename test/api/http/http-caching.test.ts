@@ -3,7 +3,7 @@ import { metro, night, ride } from '../../reference/example-log.ts';
 import { type HttpService, startHttpService } from '../../support/http-service.ts';
 import { everyOperation, publicOperations, riderOperations, smallWorld, withKey } from '../../support/small-world.ts';
 
-/** Cache-Control and Vary of every kind of answer (DESIGN §3, Caching), over sockets. */
+/** Cache-Control and Vary of every kind of answer (docs/rules.md#cache-control, #vary), over sockets. */
 
 const cacheControl = async (service: HttpService, path: string, headers: Record<string, string>) =>
   (await service.ask(path, headers)).headers['cache-control'];

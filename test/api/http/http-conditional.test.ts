@@ -4,7 +4,7 @@ import { type HttpService, startHttpService } from '../../support/http-service.t
 import type { RawAnswer } from '../../support/raw-http.ts';
 import { everyOperation, publicOperations, smallWorld, withKey, withToken } from '../../support/small-world.ts';
 
-/** Bytes, ETag, If-None-Match and HEAD (DESIGN §3, Answers), over sockets. */
+/** Bytes, ETag, If-None-Match and HEAD (docs/rules.md#bytes, #etag, #if-none-match, #head), over sockets. */
 
 let service: HttpService;
 let nowMs = smallWorld.nowMs;

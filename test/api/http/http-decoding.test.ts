@@ -2,7 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type HttpService, json, requestText, startHttpService } from '../../support/http-service.ts';
 import { smallWorld, withKey, withToken } from '../../support/small-world.ts';
 
-/** Decoding (DESIGN §3, Requests) of bytes as they are sent, and base paths, over sockets. */
+/**
+ * Decoding (docs/rules.md#path-decoding, #broken-encoding, #plus-sign) of bytes as they are sent, and base paths, over
+ * sockets.
+ */
 
 let service: HttpService;
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type HttpService, json, requestText, startHttpService } from '../../support/http-service.ts';
 import { everyOperation, smallWorld, withKey, withToken } from '../../support/small-world.ts';
 
-/** Sizes, malformed HTTP, old HTTP and connections (DESIGN §3, Decoding and Errors), over sockets. */
+/** Sizes, malformed HTTP, old HTTP and connections (docs/rules.md#long-urls, #problems), over sockets. */
 
 let service: HttpService;
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import type { RawAnswer } from '../../support/raw-http.ts';
 import { signInDeps } from '../../support/sign-in-deps.ts';
 import { everyOperation, smallWorld, withKey } from '../../support/small-world.ts';
 
-/** Methods, OPTIONS and CORS (DESIGN §3, Requests and Answers), over sockets. */
+/** Methods, OPTIONS and CORS (docs/rules.md#options, #cors), over sockets. */
 
 let service: HttpService;
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { type HttpService, json, requestText, startHttpService } from '../../sup
 import type { RawAnswer } from '../../support/raw-http.ts';
 import { publicOperations, riderOperations, smallWorld, withKey, withToken } from '../../support/small-world.ts';
 
-/** The order of checks, the credentials and the errors (DESIGN §3, Requests and Answers), over sockets. */
+/** The order of checks, the credentials and the errors (docs/rules.md#order-of-checks, #errors), over sockets. */
 
 let service: HttpService;
 beforeAll(async () => {

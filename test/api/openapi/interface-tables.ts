@@ -1,6 +1,6 @@
 /**
- * INTERFACE.md's tables, written out by hand: what the OpenAPI document is compared with. Not derived from any schema
- * of the code. Descriptions and examples are left out.
+ * The interface's tables (docs/rules.md#fields-of-answers, #paths), written out by hand: what the OpenAPI document is
+ * compared with. Not derived from any schema of the code. Descriptions and examples are left out.
  */
 
 const rideId = { type: 'string', pattern: '^[a-z0-9]{4,32}$' };

@@ -6,7 +6,10 @@ import { registerOperatorRoutes } from '../../../services/wiring/operator-routes
 import { type HttpService, requestText, startHttpService } from '../../support/http-service.ts';
 import { signInDeps } from '../../support/sign-in-deps.ts';
 
-/** What is beside the interface on a process's port, and which of it pages of other origins may read (DESIGN §3, CORS). */
+/**
+ * What is beside the interface on a process's port, and which of it pages of other origins may read
+ * (docs/rules.md#cors).
+ */
 
 let service: HttpService;
 let ready = true;
