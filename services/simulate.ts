@@ -9,6 +9,7 @@ import { needEmptyFolder } from './wiring/empty-folder.ts';
 import { type ExitCode, type Io, needKafka, UsageError } from './wiring/io.ts';
 import { makeLogger } from './wiring/logger.ts';
 import { showProgress } from './wiring/progress.ts';
+import { markSimulated } from './wiring/simulated-mark.ts';
 
 export interface SimulateCommandOptions {
   metros: number;
@@ -61,6 +62,7 @@ export async function runSimulate(options: SimulateCommandOptions, settings: Set
   } finally {
     await sink.close();
   }
+  if (options.archive !== undefined) await markSimulated(options.archive, { ...sample, seed: options.seed });
   return 0;
 }
 

@@ -2,7 +2,7 @@ import { type Settings, SettingsError } from './settings/settings.ts';
 import { isLoopback } from './settings/settings-schema.ts';
 import { loadSignInFiles } from './settings/sign-in-files.ts';
 import { type OpenLog, openEventLog } from './wiring/event-log.ts';
-import { firstDay, firstSteps, firstStepsText } from './wiring/first-steps.ts';
+import { firstDay, firstSteps, firstStepsText, picksRiders } from './wiring/first-steps.ts';
 import { keepProjecting } from './wiring/keep-projecting.ts';
 import { assertCanListen, listen, stopSignal } from './wiring/listen.ts';
 import { makeLogger } from './wiring/logger.ts';
@@ -52,8 +52,8 @@ export async function runStart(settings: Settings, { json = false } = {}): Promi
       metrics,
       log,
       files,
-      sampleRiders: (count) => liveliestRiders(facts(), count),
-      ...(opened.sample && { sampleKey: opened.sample.developerKey }),
+      ...(picksRiders(settings, opened) && { sampleRiders: (count: number) => liveliestRiders(facts(), count) }),
+      ...(opened.madeUp && { sampleKey: opened.madeUp.developerKey }),
       ...(settings.embedded && first && { sample: first }),
     });
     registerOperatorRoutes(served.app, metrics.register, async () => {
@@ -63,7 +63,7 @@ export async function runStart(settings: Settings, { json = false } = {}): Promi
     });
     await briefly(async () => (await reader.ready()).ready, signal);
     await listen(served.app, settings);
-    const steps = await firstSteps(settings, opened.where, facts(), opened.sample);
+    const steps = await firstSteps(settings, opened, facts());
     process.stdout.write(`${json ? JSON.stringify(steps) : firstStepsText(steps)}\n`);
     try {
       await projecting.done;

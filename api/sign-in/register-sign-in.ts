@@ -169,7 +169,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
 
   if (who === 'nobody')
     logger.warn(
-      'nobody can sign in: set SIGN_IN_ISSUER (riders to pick from are for sample data on this machine alone)',
+      'nobody can sign in: set SIGN_IN_ISSUER, or, to try an archive on this machine alone, SIGN_IN=pick (made-up riders can be picked without it)',
     );
   // Not waited for: a store of sign-ins that is away must not keep the reads from starting.
   void store.risk().then(

@@ -170,6 +170,13 @@ export const settingRules = {
   ),
   SIGN_IN_CLIENT_ID: rule(z.string(), 'a client id'),
   SIGN_IN_CLIENT_SECRET: rule(z.string(), 'a client secret', hidden),
+  SIGN_IN: rule(
+    z
+      .string()
+      .toLowerCase()
+      .pipe(z.enum(['pick'])),
+    'pick, or nothing',
+  ),
   OAUTH_CLIENTS: rule(file, 'a file that exists and can be read, with a JSON array of client metadata (RFC 7591)'),
   OAUTH_REGISTRATION: rule(yes, onOff),
   OAUTH_CLIENT_METADATA: rule(yes, onOff),

@@ -25,6 +25,8 @@ export interface Settings {
   dataDir: string;
   /** The riders' own OpenID Connect provider. */
   signIn: SignInSettings | null;
+  /** SIGN_IN=pick: whoever sits at this machine may be any rider of the log, whosever it is. Only ever with `embedded`. */
+  pickRiders: boolean;
   oauth: OAuthSettings;
   cacheSeconds: number;
   /** This projector owns the tags whose number is `index` modulo `count`. */
@@ -127,15 +129,48 @@ function checkTogether(has: (name: SettingName) => boolean, given: Given, errors
   if (has('KAFKA_BROKERS') && has('ARCHIVE_DIR')) {
     errors.push('Cannot use setting ARCHIVE_DIR: KAFKA_BROKERS is given too; give one event log, not two');
   }
+  if (given.SHARD && given.SHARD.count > 1)
+    needs('SHARD', ['REDIS_URL'], 'views in memory are one process’s own, and no other can write their other shards');
+  if (has('SIGN_IN_ISSUER')) checkOrigin(originOf(given), given, errors);
+  if (has('SIGN_IN')) checkPicking(has, given, errors);
   if (given.REDIS_CLUSTER && given.REDIS_URL && !/\/0?$/.test(new URL(given.REDIS_URL).pathname || '/')) {
     errors.push('Cannot use setting REDIS_URL: it names a database, want none: a cluster has only database 0');
   }
 }
 
+/** Where riders sign in, tokens and cookies travel; and a provider that is this service asks itself for ever. */
+function checkOrigin(origin: URL, given: Given, errors: string[]): void {
+  if (origin.protocol === 'http:' && !isLoopback(origin.hostname)) {
+    errors.push(
+      'Cannot use setting BASE_URL: it is http, and riders sign in with SIGN_IN_ISSUER; their tokens would cross the network in the clear: want https (a proxy may end TLS), or http on a loopback address',
+    );
+  }
+  if (given.SIGN_IN_ISSUER && new URL(given.SIGN_IN_ISSUER).origin === origin.origin) {
+    errors.push(
+      `Cannot use setting SIGN_IN_ISSUER: ${origin.origin} is this service itself; want the ride-management system's own OpenID Connect provider`,
+    );
+  }
+}
+
+/** Riders are picked without a proof (DESIGN §4, Sign-in): only in the embedded default. */
+function checkPicking(has: (name: SettingName) => boolean, given: Given, errors: string[]): void {
+  const others: SettingName[] = ['KAFKA_BROKERS', 'REDIS_URL', 'SIGN_IN_ISSUER'];
+  const reasons = others.filter(has).map((name) => `${name} is given too`);
+  if (!isLoopback(hostOf(given))) reasons.push('HOST can be reached by others');
+  if (!isLoopback(originOf(given).hostname)) reasons.push('BASE_URL is not on this machine');
+  if (reasons.length === 0) return;
+  errors.push(
+    `Cannot use setting SIGN_IN: ${reasons.join(', ')}; riders are picked only from an archive with views in memory, on a loopback address: leave SIGN_IN out`,
+  );
+}
+
+const hostOf = (given: Given): string => given.HOST ?? '127.0.0.1';
+const portOf = (given: Given): number => given.PORT ?? 8080;
+const originOf = (given: Given): URL => new URL(given.BASE_URL?.origin ?? `http://127.0.0.1:${portOf(given)}`);
+
 function settingsOf(given: Given): Settings {
-  const host = given.HOST ?? '127.0.0.1';
-  const port = given.PORT ?? 8080;
-  const base = given.BASE_URL ?? { origin: new URL(`http://127.0.0.1:${port}`).origin, path: '/api' };
+  const [host, port] = [hostOf(given), portOf(given)];
+  const base = given.BASE_URL ?? { origin: originOf(given).origin, path: '/api' };
   const redisAt = (url: string | undefined, cluster: boolean): RedisSettings | null =>
     url === undefined ? null : { url, cluster, keyPrefix: given.REDIS_KEY_PREFIX ?? 'ride-calendar:' };
   const cluster = given.REDIS_CLUSTER ?? false;
@@ -168,6 +203,7 @@ function settingsOf(given: Given): Settings {
           clientSecret: given.SIGN_IN_CLIENT_SECRET!,
         }
       : null,
+    pickRiders: given.SIGN_IN === 'pick',
     oauth: {
       clientsFile: given.OAUTH_CLIENTS ?? null,
       keysFile: given.OAUTH_KEYS ?? null,

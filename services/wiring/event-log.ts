@@ -9,15 +9,16 @@ import type { Log } from '../../projector/ports/log.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import type { Settings } from '../settings/settings.ts';
 import { sayMissingTopics } from './missing-topics.ts';
-import { ensureSampleArchive, type SampleArchive } from './sample-archive.ts';
+import { ensureSampleArchive } from './sample-archive.ts';
+import { type SimulatedArchive, simulatedMark } from './simulated-mark.ts';
 
 export interface OpenLog {
   eventLog: EventLog;
   rejects: RejectSink;
   /** Where the log is, in words. */
   where: string;
-  /** The embedded default's sample; null for a log of somebody's own. */
-  sample: SampleArchive | null;
+  /** What a made-up log has to try, that of the sample or of an archive that `simulate` made; null for anybody's own log. */
+  madeUp: Pick<SimulatedArchive, 'developerKey' | 'rider'> | null;
 }
 
 /** The event log that the settings name: Kafka, an archive, or the sample archive, made where there is none. */
@@ -30,7 +31,7 @@ export async function openEventLog(settings: Settings, log: Log): Promise<OpenLo
       eventLog: kafkaEventLog({ kafka, topicPrefix, group, writers: new WriterSchemas(), registry, log }),
       rejects: kafkaRejectSink({ kafka, topicPrefix, log }),
       where: `Kafka at ${kafka.brokers.join(', ')}`,
-      sample: null,
+      madeUp: null,
     };
   }
   const sample = settings.archiveDir
@@ -42,6 +43,6 @@ export async function openEventLog(settings: Settings, log: Log): Promise<OpenLo
     eventLog: archiveEventLog({ dir, log }),
     rejects: archiveRejectSink({ dir, fallbackDir: join(settings.dataDir, 'rejected'), log }),
     where: sample ? 'a made-up sample calendar' : `the archive ${dir}`,
-    sample,
+    madeUp: sample ?? (await simulatedMark(dir)),
   };
 }

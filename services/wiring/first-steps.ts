@@ -4,8 +4,8 @@ import { publishedNight } from '../../projector/views/night.ts';
 import { dayText } from '../../schemas/views/days.ts';
 import type { Settings } from '../settings/settings.ts';
 import { loadSigningKeys } from '../settings/signing-keys.ts';
+import type { OpenLog } from './event-log.ts';
 import { liveliestRiders } from './rider-directory.ts';
-import type { SampleArchive } from './sample-archive.ts';
 
 // The printed token is for trying the service out: longer than one got by signing in.
 const tokenSeconds = 8 * 3600;
@@ -16,13 +16,23 @@ export interface FirstSteps {
   serves: string;
   baseUrl: string;
   docs: string;
-  /** Of the sample data; null for a log of somebody's own. */
+  /** Of made-up data; null for a log of somebody's own. */
   developerKey: string | null;
   /** A day with something on it. */
   day: string | null;
-  /** In the embedded default: a rider, and a token of theirs. */
+  /** How riders sign in. null: nobody can. */
+  signIn: 'issuer' | 'pick' | null;
+  /** Where riders are picked: one, and a token of theirs. */
   rider: string | null;
   token: string | null;
+}
+
+/**
+ * Whether whoever sits at this machine may be any rider (DESIGN §4, Sign-in): riders of a log that is made up, or of any
+ * archive where SIGN_IN=pick says so.
+ */
+export function picksRiders({ embedded, pickRiders }: Settings, { madeUp }: OpenLog): boolean {
+  return embedded && (madeUp !== null || pickRiders);
 }
 
 /** Somewhere to look first: the metro-day with the most nights of the coming week, or the nearest one with any. */
@@ -42,22 +52,19 @@ export function firstDay(facts: Facts, nowMs: number): { metro: string; day: str
   return best && { metro: best.metro, day: dayText(best.day), ride: best.ride };
 }
 
-export async function firstSteps(
-  settings: Settings,
-  serves: string,
-  facts: Facts,
-  sample: SampleArchive | null,
-): Promise<FirstSteps> {
-  const { baseUrl, origin, embedded, dataDir, oauth } = settings;
+export async function firstSteps(settings: Settings, opened: OpenLog, facts: Facts): Promise<FirstSteps> {
+  const { baseUrl, origin, dataDir, oauth } = settings;
   const first = firstDay(facts, settings.nowMs ?? Date.now());
-  const rider = embedded ? (sample?.rider ?? liveliestRiders(facts, 1)[0]?.rider ?? null) : null;
+  const picks = picksRiders(settings, opened);
+  const rider = picks ? riderToTry(facts, opened) : null;
   const keys = rider && (await loadSigningKeys({ file: oauth.keysFile ?? undefined, dataDir }));
   return {
-    serves,
+    serves: opened.where,
     baseUrl,
     docs: `${origin}/docs`,
-    developerKey: sample?.developerKey ?? null,
+    developerKey: opened.madeUp?.developerKey ?? null,
     day: first && `${baseUrl}/metros/${first.metro}/days/${first.day}`,
+    signIn: settings.signIn ? 'issuer' : picks ? 'pick' : null,
     rider,
     token: keys
       ? await signSampleToken({ rider, keys, issuer: origin, audience: baseUrl, lifetimeSeconds: tokenSeconds })
@@ -65,8 +72,16 @@ export async function firstSteps(
   };
 }
 
+/** The one that a made-up log names, unless a later change has erased them. */
+function riderToTry(facts: Facts, { madeUp }: OpenLog): string | null {
+  const named = madeUp === null ? -1 : facts.riderIds.find(madeUp.rider);
+  if (named >= 0 && facts.riderExists(named)) return madeUp!.rider;
+  return liveliestRiders(facts, 1)[0]?.rider ?? null;
+}
+
 /** The first steps as lines for a person. */
-export function firstStepsText({ serves, baseUrl, docs, developerKey, day, rider, token }: FirstSteps): string {
+export function firstStepsText(steps: FirstSteps): string {
+  const { serves, baseUrl, docs, developerKey, day, signIn, rider, token } = steps;
   const lines = [`Ride Calendar serves ${serves}.`, '', `  Base URL       ${baseUrl}`, `  Docs           ${docs}`];
   if (developerKey) lines.push(`  Developer key  ${developerKey}`);
   if (day) lines.push('', 'First request:', `  curl -H 'X-Api-Key: ${developerKey ?? '<developer key>'}' ${day}`);
@@ -77,5 +92,11 @@ export function firstStepsText({ serves, baseUrl, docs, developerKey, day, rider
       `  curl -H 'Authorization: Bearer ${token}' ${baseUrl}/me/nights`,
     );
   }
+  if (signIn === null) lines.push('', ...nobodySignsIn);
   return [...lines, '', 'Ctrl-C stops it.'].join('\n');
 }
+
+const nobodySignsIn = [
+  'No rider can sign in: SIGN_IN_ISSUER is not set, and these riders may be real. To try an archive as one of its riders,',
+  'on this machine alone and with views in memory: SIGN_IN=pick.',
+];

@@ -7,6 +7,7 @@ import { dayText, parseDay } from '../../schemas/views/days.ts';
 import { generatorVersion, simulation } from '../simulate/simulation.ts';
 import { archiveSink } from '../simulate/sinks.ts';
 import { defaultSizes } from '../simulate/sizes.ts';
+import { markSimulated } from './simulated-mark.ts';
 
 export interface SampleArchive {
   /** The archive's folder. */
@@ -70,6 +71,7 @@ async function makeSample(dataDir: string, today: number): Promise<SampleArchive
     await sink.close();
   }
   const { developerKey, rider } = made;
+  await markSimulated(join(draft, 'archive'), { seed: defaultSizes.seed, developerKey, rider });
   const notes = { day: dayText(today), seed: defaultSizes.seed, generatorVersion, developerKey, rider };
   await writeFile(join(draft, 'sample.json'), `${JSON.stringify(notes, null, 2)}\n`);
   const folder = join(dataDir, folderName(today));

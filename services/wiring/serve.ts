@@ -9,7 +9,7 @@ import { refusals } from '../../api/http/refusals.ts';
 import { registerDocs } from '../../api/openapi/docs.ts';
 import { openApiDocument } from '../../api/openapi/openapi.ts';
 import type { ViewReader } from '../../api/ports/view-reader.ts';
-import { registerSignIn, type SignIn } from '../../api/sign-in/register-sign-in.ts';
+import { registerSignIn, type SignIn, type SignInDeps } from '../../api/sign-in/register-sign-in.ts';
 import { RecentErasures } from '../../api/tokens/recent-erasures.ts';
 import type { SampleRider } from '../../api/tokens/rider-directory.ts';
 import { createTokenChecker } from '../../api/tokens/token-checker.ts';
@@ -33,7 +33,7 @@ export interface ServeOptions {
   log: Logger;
   /** Read before, where something that takes time comes between. */
   files?: SignInFiles;
-  /** Riders to pick from, in the embedded default. */
+  /** Whoever sits at this machine may be one of these riders. Absent: riders prove who they are, or can't sign in. */
   sampleRiders?(count: number): SampleRider[];
   /** Shown and prefilled at /docs. */
   sampleKey?: string;
@@ -91,7 +91,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     clients,
     registration: settings.oauth.registration,
     metadataFetch: settings.oauth.clientMetadata ? metadataFetch() : null,
-    who: settings.signIn ? { upstream: settings.signIn } : settings.embedded ? { pickerAt: settings.host } : null,
+    who: whoSignsIn(options),
     logger: log,
   });
   const stopErasing = eraseGoneRiders(cache, signIn, erasures, log);
@@ -104,6 +104,12 @@ export async function serve(options: ServeOptions): Promise<Served> {
       await reader.close();
     },
   };
+}
+
+/** How riders show who they are: at their own provider, by being picked, or not at all. */
+function whoSignsIn({ settings, sampleRiders }: ServeOptions): SignInDeps['who'] {
+  if (settings.signIn) return { upstream: settings.signIn };
+  return sampleRiders ? { pickerAt: settings.host } : null;
 }
 
 /** Destroys the grants and sessions of riders as their erasure shows in the views; sweeps where one may go unheard. */

@@ -20,6 +20,7 @@ test("an erasure in the log destroys the rider's grants and sessions, also once 
     PORT: port,
     DATA_DIR: await processes.folder(),
     ARCHIVE_DIR: dir,
+    SIGN_IN: 'pick',
     NOW: '2015-06-13T19:00:00Z',
     AUTH_REDIS_URL: redisUrl(),
     REDIS_KEY_PREFIX: keyPrefix,

@@ -45,6 +45,7 @@ const wrong: Partial<Record<SettingName, string[]>> = {
   AUTH_REDIS_URL: ['localhost'],
   ARCHIVE_DIR: ['/no/such/folder', import.meta.filename],
   SIGN_IN_ISSUER: ['http://accounts.example.org', 'accounts.example.org', 'https://a/?x', 'https://u@a/'],
+  SIGN_IN: ['pik', 'on', 'picker'],
   OAUTH_CLIENTS: ['/no/such/file'],
   OAUTH_REGISTRATION: ['yes'],
   OAUTH_CLIENT_METADATA: ['maybe'],
@@ -80,6 +81,7 @@ describe('settings', () => {
       authRedis: null,
       dataDir: '.ride-calendar',
       signIn: null,
+      pickRiders: false,
       oauth: { clientsFile: null, keysFile: null, cookieKeys: null, registration: true, clientMetadata: true },
       cacheSeconds: 0,
       shard: { index: 0, count: 1 },
@@ -140,6 +142,7 @@ describe('settings', () => {
       authRedis: { url: 'redis://auth', cluster: false, keyPrefix: 'test:1:' },
       dataDir: '/data',
       signIn: { issuer: 'https://id.example.org', clientId: 'c', clientSecret: 's' },
+      pickRiders: false,
       oauth: {
         clientsFile: here,
         keysFile: here,
@@ -186,6 +189,9 @@ describe('settings', () => {
     [{ KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'a', KAFKA_SASL_PASSWORD: 'b' }, ['KAFKA_BROKERS']],
     [{ KAFKA_SSL: 'true' }, ['KAFKA_BROKERS']],
     [{ REDIS_CLUSTER: 'true' }, ['REDIS_URL']],
+    // Views in memory are this process's own: nobody writes the other half, and it would never be ready.
+    [{ SHARD: '1/2' }, ['REDIS_URL']],
+    [{ SHARD: '0/2', ARCHIVE_DIR: import.meta.dirname }, ['REDIS_URL']],
   ])('half-given as %j name what is missing', (env, missing) => {
     const lines = refusal(env as Record<string, string>);
     expect(lines).toHaveLength(1);
@@ -202,6 +208,44 @@ describe('settings', () => {
   it('refuse a database number in a cluster', () => {
     expect(refusal({ REDIS_URL: 'redis://h/2', REDIS_CLUSTER: 'on' })).toHaveLength(1);
     expect(refusal({ REDIS_URL: 'redis://h/0', REDIS_CLUSTER: 'on' })).toEqual([]);
+  });
+
+  it('take the one shard that is all of them without Redis', () => {
+    expect(refusal({ SHARD: '0/1' })).toEqual([]);
+  });
+
+  const issuer = { SIGN_IN_ISSUER: 'https://id.example.org', SIGN_IN_CLIENT_ID: 'c', SIGN_IN_CLIENT_SECRET: 's' };
+
+  it('refuse sign-in over http, but on this machine', () => {
+    expect(refusal({ ...issuer, BASE_URL: 'http://rides.example.org/api' })).toEqual([
+      'Cannot use setting BASE_URL: it is http, and riders sign in with SIGN_IN_ISSUER; their tokens would cross the network in the clear: want https (a proxy may end TLS), or http on a loopback address',
+    ]);
+    for (const origin of ['https://rides.example.org', 'http://127.0.0.1:8080', 'http://localhost', 'http://[::1]:80'])
+      expect(refusal({ ...issuer, BASE_URL: `${origin}/api` })).toEqual([]);
+    // Readers with developer keys alone, inside a network.
+    expect(refusal({ BASE_URL: 'http://rides.example.org/api' })).toEqual([]);
+  });
+
+  it.each([
+    [{ SIGN_IN_ISSUER: 'http://127.0.0.1:8080' }],
+    [{ BASE_URL: 'https://rides.example.org/api', SIGN_IN_ISSUER: 'https://rides.example.org/' }],
+  ])('refuse a service that is its own sign-in provider: %j', (env) => {
+    const lines = refusal({ ...issuer, ...(env as Record<string, string>) });
+    expect(lines).toEqual([
+      expect.stringMatching(/^Cannot use setting SIGN_IN_ISSUER: .* is this service itself; want the .* provider/),
+    ]);
+  });
+
+  it.each([
+    [issuer, 'SIGN_IN_ISSUER'],
+    [{ KAFKA_BROKERS: 'a:1' }, 'KAFKA_BROKERS'],
+    [{ REDIS_URL: 'redis://h' }, 'REDIS_URL'],
+    [{ HOST: '0.0.0.0' }, 'HOST'],
+    [{ BASE_URL: 'https://rides.example.org/api' }, 'BASE_URL'],
+  ])('let riders be picked by SIGN_IN=pick, but not beside %j', (env, name) => {
+    expect(loadSettings({ SIGN_IN: 'pick', ARCHIVE_DIR: import.meta.dirname }).pickRiders).toBe(true);
+    const lines = refusal({ SIGN_IN: 'pick', ...(env as Record<string, string>) });
+    expect(lines).toEqual([expect.stringMatching(new RegExp(`^Cannot use setting SIGN_IN: .*\\b${name}\\b`))]);
   });
 
   it('never show a secret in an error', () => {

@@ -21,7 +21,7 @@ it('an archive whose files come one by one, in any order, is folded again, and n
     eventLog: archiveEventLog({ dir, pollMs: 50 }),
     rejects: { publish: async () => {}, close: async () => {} },
     where: dir,
-    sample: null,
+    madeUp: null,
   };
   const views = { writer: async () => store.writer(), reader: () => store.reader(), where: 'memory' };
   const log = pino({ level: 'silent' });

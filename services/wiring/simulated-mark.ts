@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { defaultTopicPrefix } from '../../schemas/events/records.ts';
+
+/** What `simulate` notes of an archive that it made by itself. */
+export interface SimulatedArchive {
+  seed: number;
+  /** The text of a developer key that is live in the archive. Made up: whoever knows the seed can work it out. */
+  developerKey: string;
+  /** A rider with nights, friends and flags around the day it was made for. */
+  rider: string;
+}
+
+const fileName = 'simulated.json';
+
+/**
+ * Marks an archive as made up: its riders are nobody's, so `start` may let anybody pick one (DESIGN §4, Sign-in). Once
+ * the archive is complete.
+ */
+export async function markSimulated(dir: string, { seed, developerKey, rider }: SimulatedArchive): Promise<void> {
+  const mark = { seed, developerKey, rider, riders: await ridersDigest(dir) };
+  await writeFile(join(dir, fileName), `${JSON.stringify(mark, null, 2)}\n`);
+}
+
+/**
+ * The mark of an archive; null where there is none, or where its riders are no longer those that `simulate` wrote: real
+ * ones were saved or copied to the folder since.
+ */
+export async function simulatedMark(dir: string): Promise<SimulatedArchive | null> {
+  const mark = await readMark(dir);
+  if (mark === null || mark.riders !== (await ridersDigest(dir))) return null;
+  const { seed, developerKey, rider } = mark;
+  return { seed, developerKey, rider };
+}
+
+async function readMark(dir: string): Promise<(SimulatedArchive & { riders: string }) | null> {
+  try {
+    const mark = JSON.parse(await readFile(join(dir, fileName), 'utf8'));
+    const texts = [mark?.developerKey, mark?.rider, mark?.riders];
+    return texts.every((text) => typeof text === 'string') ? mark : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Of the names and bytes of all files with riders. A rider is whoever has a record there (DESIGN §3). */
+async function ridersDigest(dir: string): Promise<string | null> {
+  const folder = join(dir, `${defaultTopicPrefix}riders`);
+  const digest = createHash('sha256');
+  try {
+    for (const name of (await readdir(folder)).sort()) {
+      digest.update(`${name}\n`).update(
+        createHash('sha256')
+          .update(await readFile(join(folder, name)))
+          .digest(),
+      );
+    }
+    return digest.digest('hex');
+  } catch {
+    return null;
+  }
+}

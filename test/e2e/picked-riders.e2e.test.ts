@@ -1,0 +1,88 @@
+import { cp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { portlandDirectory } from '../support/portland.ts';
+import { type Env, Processes, type RunningService } from '../support/process.ts';
+import { authorizeUrl, nights, register, signedIn } from '../support/sign-in-flow.ts';
+import { newPkce, TestBrowser } from '../support/test-browser.ts';
+
+// Whoever sits at this machine may be any rider of a made-up log. Of a log that may be somebody's real one: nobody, unless
+// SIGN_IN=pick says so.
+
+const processes = new Processes();
+let simulated: string;
+let real: string;
+beforeAll(async () => {
+  const folder = await processes.folder();
+  [simulated, real] = [join(folder, 'simulated'), join(folder, 'real')];
+  await cp(portlandDirectory, real, { recursive: true });
+  const { code } = await processes.run(['simulate', '--archive', simulated, '--seed', '7', '--riders', '50']);
+  expect(code).toBe(0);
+});
+afterAll(() => processes.close());
+
+async function serve(env: Env): Promise<RunningService> {
+  const service = await processes.start('start', env);
+  await service.printed('Ctrl-C stops it.');
+  return service;
+}
+
+const tokenIn = (service: RunningService): string | undefined => /Bearer (\S+?)'/.exec(service.out())?.[1];
+
+/** The page where a rider would be picked. */
+async function signInPage(service: RunningService): Promise<{ status: number; page: string }> {
+  const client = await register(service.origin);
+  const { response, page } = await new TestBrowser(service.origin).open(
+    authorizeUrl(service.origin, client, newPkce()),
+  );
+  return { status: response.status, page };
+}
+
+async function expectNobody(service: RunningService): Promise<void> {
+  expect(tokenIn(service)).toBeUndefined();
+  expect(service.out()).toContain('SIGN_IN=pick');
+  const { status, page } = await signInPage(service);
+  expect(status).toBe(503);
+  expect(page).not.toContain('value="pick"');
+}
+
+async function expectAnybody(service: RunningService, rider: string): Promise<void> {
+  expect((await nights(service.api, tokenIn(service)!)).status).toBe(200);
+  expect((await signInPage(service)).page).toContain('value="pick"');
+  expect(await signedIn(service.origin, rider)).toMatchObject({ tokens: { scope: 'read' } });
+}
+
+describe('riders of an archive', () => {
+  it('can not be picked where it may be real: no token is printed, and no page offers them', async () => {
+    const service = await serve({ ARCHIVE_DIR: real });
+    await expectNobody(service);
+    await service.stop();
+  });
+
+  it('can be picked where SIGN_IN=pick says so', async () => {
+    const service = await serve({ ARCHIVE_DIR: real, SIGN_IN: 'pick', NOW: '2015-06-13T19:00:00Z' });
+    await expectAnybody(service, 'r0020');
+    await service.stop();
+  });
+
+  it('that simulate made can be picked, and its key and token are printed', async () => {
+    const service = await serve({ ARCHIVE_DIR: simulated });
+    const rider = /a token for (\S+),/.exec(service.out())![1]!;
+    await expectAnybody(service, rider);
+    const [, key, day] = /X-Api-Key: (rck_\S+)' (\S+)/.exec(service.out())!;
+    const answer = await fetch(day!, { headers: { 'X-Api-Key': key! } });
+    expect(answer.status).toBe(200);
+    expect(((await answer.json()) as { nights: unknown[] }).nights.length).toBeGreaterThan(0);
+    await service.stop();
+  });
+
+  it('can not be picked once real ones were copied over those that simulate made', async () => {
+    const mixed = join(await processes.folder(), 'mixed');
+    await cp(simulated, mixed, { recursive: true });
+    await rm(join(mixed, 'ride-calendar.riders'), { recursive: true });
+    await cp(join(real, 'ride-calendar.riders'), join(mixed, 'ride-calendar.riders'), { recursive: true });
+    const service = await serve({ ARCHIVE_DIR: mixed });
+    await expectNobody(service);
+    await service.stop();
+  });
+});
