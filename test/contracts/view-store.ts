@@ -89,6 +89,7 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
       expect(await r.get([ride, rideKey('other')])).toEqual([bytes, null]);
     });
 
+    // docs/rules.md#batch
     it('writes a batch whole: sets, deletes, fields and removed fields', async () => {
       const w = await writer();
       await w.lead(allTags);
@@ -128,6 +129,7 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
       expect([...(await listed(w, [tag])).keys()]).toEqual([ride]);
     });
 
+    // docs/rules.md#fence
     it('fences an older leader once a newer one leads, and not a byte of it is written', async () => {
       const older = await writer();
       const newer = await writer();
@@ -174,6 +176,7 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
       expect(await r.get([completeKey(tag)])).toEqual([null]);
     });
 
+    // docs/rules.md#ready-api
     it('is ready once every tag is complete', async () => {
       const w = await writer();
       await w.lead(allTags);

@@ -130,6 +130,7 @@ async function attendance(origin: string): Promise<number> {
 const views = (command: string): Env =>
   command === 'projector' ? { REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshKeyPrefix() } : {};
 
+// docs/rules.md#picking-a-rider
 it('riders can not be picked where others reach the page', async () => {
   const ended = await refused('start', { HOST: '0.0.0.0' });
   expect(ended.code).toBe(2);

@@ -133,6 +133,7 @@ it('a registry that is away at start delays the partitions that need it, and no 
   await expect.poll(() => shown('second', '2015-06-13'), soon).toEqual([]);
 });
 
+// docs/rules.md#encodings, #schema-versions
 it('records of older and newer writers are read once the registry answers', async () => {
   await registry.start();
   await expect.poll(() => shown('pdx', '2015-06-13'), soon).toEqual(['A ride (1)']);

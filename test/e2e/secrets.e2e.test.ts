@@ -166,6 +166,7 @@ const scenes: [string, string[], () => Promise<Scene>][] = [
   ],
 ];
 
+// docs/rules.md#secret-meeting
 describe.each(scenes)('of %s', (_name, marks, start) => {
   let scene: Scene;
   let names: string[];

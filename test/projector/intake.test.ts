@@ -59,6 +59,7 @@ const batch = (...records: LogBatch['records']): LogBatch => ({
 });
 
 describe('a bad record', () => {
+  // docs/rules.md#rejected
   it('is set aside as it came, with its place and its reason, and the flow goes on', async () => {
     const { intake, fold, published, counted } = intakeWith(() => {});
     await intake.take(batch(rider(0, 'good1'), undecodable(1), rider(4, 'not an id'), rider(5, 'good2')));
@@ -79,6 +80,7 @@ describe('a bad record', () => {
     expect(counted).toEqual(['riders: unknown schema id', 'riders: key does not match its pattern']);
   });
 
+  // docs/rules.md#last-good-record
   it('leaves its key’s last good record in force', async () => {
     const { intake, fold } = intakeWith(() => {});
     await intake.take(batch(rider(0, 'r1'), rider(1, 'r1', { ...sampleRecords.riders, rider: 'r2' })));

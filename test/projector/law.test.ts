@@ -19,6 +19,7 @@ const replayed = (history: Pick<History, 'partitions' | 'records'>): Promise<Map
   projected(new MemoryViewStore(), history);
 
 describe('the views', { timeout: 120_000 }, () => {
+  // docs/rules.md#law
   it('are those of a fresh replay after any batches, repeats and moments of writing', async () => {
     const scenario = historyArb().chain((history) =>
       fc.record({
@@ -43,6 +44,7 @@ describe('the views', { timeout: 120_000 }, () => {
     );
   });
 
+  // docs/rules.md#absent-references
   it('are the same for any interleaving of keys, partitions and topics', async () => {
     const scenario = historyArb().chain((history) => fc.tuple(fc.constant(history), interleavings(history)));
     await fc.assert(
@@ -53,6 +55,7 @@ describe('the views', { timeout: 120_000 }, () => {
     );
   });
 
+  // docs/rules.md#last-record-wins, #compaction
   it('are the same for any compaction that leaves the last good record of each key', async () => {
     const scenario = historyArb().chain((history) => fc.tuple(fc.constant(history), compactions(history)));
     await fc.assert(

@@ -10,6 +10,7 @@ const bounds = (partitions: number): LogBounds =>
 const stored = (partitions: number, log: string): string =>
   JSON.stringify({ ...Object.fromEntries(topicNames.map((topic) => [topic, new Array(partitions).fill(5)])), log });
 
+// docs/rules.md#partition-growth
 it('a topic that grew while no projector ran is noticed from the stored position', () => {
   expect(() => assertSamePartitions(stored(4, 'a'), 'a', bounds(6))).toThrow(PartitionsChangedError);
   expect(() => assertSamePartitions(stored(4, 'a'), 'a', bounds(6))).toThrow(/KAFKA_TOPIC_PREFIX/);

@@ -60,6 +60,7 @@ const there = async (store: MemoryViewStore, key: string): Promise<boolean> =>
 const isComplete = ({ key }: ViewWrite): boolean => parseKey(key).kind === 'complete';
 
 describe('a projector', () => {
+  // docs/rules.md#ready-projector
   it('is ready once its views stand at the ends sampled at its start, and writes none before', async () => {
     const log = new Publishing();
     const eventLog = new MemoryEventLog({ partitions, records: [log.metro(), log.rider('r1'), log.ride('ride1')] });
@@ -79,6 +80,7 @@ describe('a projector', () => {
     expect((await store.reader().ready()).ready).toBe(true);
   });
 
+  // docs/rules.md#schema-registry
   it('does not wait at its start for a partition that itself waits for a schema registry', async () => {
     const log = new Publishing();
     const eventLog = new MemoryEventLog({ partitions, records: [log.metro(), log.rider('r1'), log.ride('ride1')] });
@@ -94,6 +96,7 @@ describe('a projector', () => {
     await until(() => there(store, rideKey('ride1')));
   });
 
+  // docs/rules.md#complete
   it('mends an emptied store, and says that a tag is complete only when its views are there again', async () => {
     const log = new Publishing();
     const records = [log.metro()];
@@ -145,6 +148,7 @@ describe('a projector', () => {
     expect(written).toEqual([]);
   });
 
+  // docs/rules.md#position
   it('never stores a position that is past a view not yet written, at its start either', async () => {
     const log = new Publishing();
     const records = Array.from({ length: 12_000 }, (_, i) => log.rider(`r${i}`));

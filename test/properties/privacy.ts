@@ -134,6 +134,7 @@ export function privacyProperties(name: string, freshStore: FreshStore, numRuns:
     JSON.stringify(one.answers) !== JSON.stringify(two.answers);
 
   describe(`over ${name}`, { timeout: 600_000 }, () => {
+    // docs/rules.md#nobody-is-named
     it('a public answer, its ETag and what is stored for it depend on how many are going, never on who', async () => {
       await twice(
         fc.integer({ min: 1, max: 5 }),
@@ -147,6 +148,7 @@ export function privacyProperties(name: string, freshStore: FreshStore, numRuns:
       );
     });
 
+    // docs/rules.md#flagged
     it('a flag shows to its maker alone, in answers and in what is stored', async () => {
       await twice(
         fc.record({ maker: readers, bits }),
@@ -160,6 +162,7 @@ export function privacyProperties(name: string, freshStore: FreshStore, numRuns:
       );
     });
 
+    // docs/rules.md#blocks
     it('a block hides both ways in known and friends: as if there were no friendship', async () => {
       const others = (facts: Facts, reader: string): string[] =>
         universe.riders.filter(
@@ -199,6 +202,7 @@ export function privacyProperties(name: string, freshStore: FreshStore, numRuns:
       );
     });
 
+    // docs/rules.md#erased-riders
     it('an erased rider is in no view, count or name: as if they had never been', async () => {
       await twice(
         readers,
@@ -233,6 +237,7 @@ export function privacyProperties(name: string, freshStore: FreshStore, numRuns:
       );
     });
 
+    // docs/rules.md#secret-meeting
     it('nothing of a secret meeting point is anywhere: with another place not a byte is another', async () => {
       await twice(
         fc.constantFrom('Elsewhere Yard', 'bike', '', null, 'Colonel Summers Park'),

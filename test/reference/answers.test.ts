@@ -11,6 +11,7 @@ const oneNight = (some: LoggedRecord): LoggedRecord[] => [pdx, ride('loop1'), so
 const rides = (nights: { ride: string }[]): string[] => nights.map((found) => found.ride);
 const getRide = { operation: 'getRide', ride: 'loop1' } as const;
 
+// docs/rules.md#bytes
 describe('bytes', () => {
   it('of a day have the keys in the interface’s order', () => {
     const log = [
@@ -39,6 +40,7 @@ describe('bytes', () => {
   });
 });
 
+// docs/rules.md#past
 describe('past', () => {
   it('turns at midnight in the metro’s zone', () => {
     const log = oneNight(night('loop1', day));
@@ -66,6 +68,7 @@ describe('past', () => {
   });
 });
 
+// docs/rules.md#going-count, #going
 describe('going_count', () => {
   it('counts who is going or confirmed and exists', () => {
     const answers = [
@@ -82,6 +85,7 @@ describe('going_count', () => {
   });
 });
 
+// docs/rules.md#posted, #absent-references
 describe('a ride without a page', () => {
   const log = [pdx, ride('loop1'), night('loop1', day)];
   it.each([
@@ -106,39 +110,47 @@ describe('a meeting', () => {
   const alameda = { neighbourhood: 'Alameda', neighbourhood_slug: 'alameda' };
   const secret = { place_name: 'Lantern Yard', district: 'alameda', secret: true };
 
+  // docs/rules.md#secret-meeting
   it('that is secret is withheld', () => {
     expect(meetingOf(secret, district('alameda'))).toEqual({ withheld: true, place_name: null, ...nowhere });
   });
 
+  // docs/rules.md#secret-neighbourhood
   it('that is secret shows its neighbourhood and slug where the leader chose to', () => {
     const shown = { ...secret, show_neighbourhood: true };
     expect(meetingOf(shown, district('alameda'))).toEqual({ withheld: true, place_name: null, ...alameda });
   });
 
+  // docs/rules.md#secret-neighbourhood
   it('that is open shows its neighbourhood whatever the leader chose', () => {
     const open = { place_name: 'Park', district: 'alameda' };
     expect(meetingOf(open, district('alameda'))).toEqual({ withheld: false, place_name: 'Park', ...alameda });
   });
 
+  // docs/rules.md#no-meeting
   it('that a night has none of is not withheld', () => {
     const found = nightsOn(oneNight(night('loop1', day)), day)[0]?.meeting;
     expect(found).toEqual({ withheld: false, place_name: null, ...nowhere });
   });
 
+  // docs/rules.md#neighbourhood
   it('in another metro’s district has that neighbourhood', () => {
     expect(meetingOf({ district: 'alameda' }, district('alameda', { metro: 'sfo' }))).toMatchObject(alameda);
   });
 
+  // docs/rules.md#neighbourhood
   it('in a city has its name and no slug', () => {
     const city = district('alameda', { kind: 'CITY' });
     expect(meetingOf({ district: 'alameda' }, city)).toMatchObject({ ...alameda, neighbourhood_slug: null });
   });
 
+  // docs/rules.md#neighbourhood, #unchecked-references
   it('in an unknown district has no neighbourhood', () => {
     expect(meetingOf({ district: 'alameda' })).toMatchObject(nowhere);
   });
 });
 
+// docs/rules.md#cancelled-nights, #cancellation-reason
 describe('a cancelled night', () => {
   it('is listed with its reason', () => {
     const log = oneNight(night('loop1', day, { status: 'CANCELLED', cancellation_reason: 'Thunder' }));
@@ -151,6 +163,7 @@ describe('a cancelled night', () => {
   });
 });
 
+// docs/rules.md#order-of-nights
 describe('the order of nights', () => {
   const titled = (id: string, title: string, meet_time: number | null = null): LoggedRecord[] => [
     ride(id, { title }),
@@ -162,16 +175,19 @@ describe('the order of nights', () => {
     expect(rides(nightsOn(log, day))).toEqual(['cccc', 'bbbb', 'aaaa']);
   });
 
+  // docs/rules.md#meet-time
   it('knows no seconds', () => {
     const log = [pdx, ...titled('aaaa', 'B', 60_000), ...titled('bbbb', 'A', 119_999)];
     expect(rides(nightsOn(log, day))).toEqual(['bbbb', 'aaaa']);
   });
 
+  // docs/rules.md#comparing-text
   it('is by title in code points, then by id', () => {
     const log = [pdx, ...titled('aaaa', '🚲'), ...titled('bbbb', '～'), ...titled('dddd', 'Z'), ...titled('cccc', 'Z')];
     expect(rides(nightsOn(log, day))).toEqual(['cccc', 'dddd', 'bbbb', 'aaaa']);
   });
 
+  // docs/rules.md#nights-of-a-ride
   it('of a ride is by day, every date of it', () => {
     const dates = ['2015-06-13', '0001-01-01', '9999-12-31'];
     const log = [pdx, ride('loop1'), ...dates.map((date) => night('loop1', date))];
@@ -180,6 +196,7 @@ describe('the order of nights', () => {
   });
 });
 
+// docs/rules.md#q, #folded-text
 describe('q', () => {
   const finds = (title: string, q: string, where: Parameters<typeof place>[0] = {}): boolean =>
     nightsOn([pdx, ride('loop1', { title }), night('loop1', day, place(where))], day, { q }).length > 0;
@@ -209,6 +226,7 @@ describe('q', () => {
     expect(finds('Cafe', 'febig', { place_name: 'Big Park' })).toBe(false);
   });
 
+  // docs/rules.md#secret-meeting
   it('never finds a secret place', () => {
     expect(finds('Ride', 'lantern', { place_name: 'Lantern Yard', secret: true })).toBe(false);
     expect(finds('Ride', 'lantern', { place_name: 'Lantern Yard' })).toBe(true);
@@ -223,6 +241,7 @@ describe('q', () => {
   });
 });
 
+// docs/rules.md#filters, #far, #who, #where, #plus-sign
 describe('filters', () => {
   const log = [
     pdx,
@@ -255,6 +274,7 @@ describe('filters', () => {
   });
 });
 
+// docs/rules.md#length-of-q, #lists
 describe('inputs', () => {
   const refusedFor = (filters: object, path = { metro: 'pdx', day }): unknown => {
     const found = asked([pdx], { operation: 'getDay', ...path, ...filters });
@@ -277,6 +297,7 @@ describe('inputs', () => {
     expect(refusedFor(filters)).toEqual(expected);
   });
 
+  // docs/rules.md#order-of-inputs, #unknown-metro
   it('of the path come first, then whether the metro exists', () => {
     expect(refusedFor({ q: 'a' }, { metro: 'PDX', day: 'x' })).toEqual([400, 'metro']);
     expect(refusedFor({ q: 'a' }, { metro: 'sfo', day: '2026-02-30' })).toEqual([400, 'day']);
@@ -284,6 +305,7 @@ describe('inputs', () => {
     expect(refusedFor({}, { metro: 'sfo', day })).toEqual([404, 'metro']);
   });
 
+  // docs/rules.md#dates
   it('that is no date has the interface’s words', () => {
     expect(asked([pdx], { operation: 'getDay', metro: 'pdx', day: '2026-02-30' })).toEqual({
       status: 400,
@@ -294,6 +316,7 @@ describe('inputs', () => {
   });
 });
 
+// docs/rules.md#developer-keys
 describe('a developer key', () => {
   const hash = Buffer.from('9b7f17d6c3b7f9a2b6ae0b1e3ab5c3bb2d7e2c0fce9d3f3c0fb4b2f9e7c7f6a1', 'hex');
   const key = (id: string, key_hash: Buffer): LoggedRecord => ({

@@ -5,21 +5,25 @@ import { badness, type LoggedRecord, latestRecords } from './facts.ts';
 const day = '2015-06-13';
 
 describe('facts', () => {
+  // docs/rules.md#last-record-wins, #revision
   it('are the last record of each key, whatever its revision', () => {
     const facts = latestRecords([rider('r1', { name: 'Old', revision: 9 }), rider('r1', { name: 'New', revision: 2 })]);
     expect(facts.riders.get('r1')?.name).toBe('New');
   });
 
+  // docs/rules.md#tombstones, #absent-references
   it('lose a key by its tombstone, and have it back when it is published again', () => {
     expect(latestRecords([rider('r1'), gone('riders', 'r1')]).riders.size).toBe(0);
     expect(latestRecords([rider('r1'), gone('riders', 'r1'), rider('r1')]).riders.size).toBe(1);
   });
 
+  // docs/rules.md#last-good-record
   it('keep the last good record where a bad one follows', () => {
     const log = [ride('loop1', { title: 'Good' }), ride('loop1', { title: 'Bad', url: 'ftp://x' })];
     expect(latestRecords(log).rides.get('loop1')?.title).toBe('Good');
   });
 
+  // docs/rules.md#empty-text
   it('hold a zero-length nullable text as null', () => {
     const facts = latestRecords([
       rider('r1', { name: '' }),
@@ -34,6 +38,7 @@ describe('facts', () => {
     });
   });
 
+  // docs/rules.md#meet-time
   it('hold a meet_time without its seconds', () => {
     const facts = latestRecords([night('loop1', day, { meet_time: 68_459_999 })]);
     expect(facts.nights.get(`loop1/${day}`)?.meet_time).toBe(68_400_000);

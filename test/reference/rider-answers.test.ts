@@ -15,6 +15,7 @@ const friends = (...log: LoggedRecord[]) => told([...base, ...log], { operation:
 const flagged = (...log: LoggedRecord[]) => told([...base, ...log], { operation: 'getFlagged', ...range }).nights;
 const handles = (riders: { handle: string }[]): string[] => riders.map(({ handle }) => handle);
 
+// docs/rules.md#why
 describe('why a night is mine', () => {
   const why = (now: string, ...log: LoggedRecord[]): string | undefined =>
     told([...base, ...log], { operation: 'getMyNights', rider: 'me' }, now).nights[0]?.why;
@@ -39,11 +40,13 @@ describe('why a night is mine', () => {
     expect(why(evening, says('me', 'NONE', 'loop1', day))).toBeUndefined();
   });
 
+  // docs/rules.md#posted
   it('is nothing where the ride is not posted', () => {
     expect(why(evening, ride('loop1', { leaders: ['me'], posted: false }))).toBeUndefined();
   });
 });
 
+// docs/rules.md#my-nights
 describe('my nights', () => {
   const mine = (now: string, ...log: LoggedRecord[]) =>
     told([...base, ...log], { operation: 'getMyNights', rider: 'me' }, now);
@@ -66,6 +69,7 @@ describe('my nights', () => {
   });
 });
 
+// docs/rules.md#blocks
 describe('a block', () => {
   const going = [...goingTo('loop1', day, 'r1')];
   it.each([
@@ -78,6 +82,7 @@ describe('a block', () => {
   });
 });
 
+// docs/rules.md#known
 describe('known', () => {
   it('counts whom I follow among those going, with close ones named first', () => {
     const log = [
@@ -104,11 +109,13 @@ describe('known', () => {
     expect(known(...goingTo('loop1', day, 'r1'), marks('me', 'r1', 'close'))).toEqual([]);
   });
 
+  // docs/rules.md#erased-riders
   it('leaves out whoever was erased', () => {
     expect(known(...goingTo('loop1', day, 'r1'), marks('me', 'r1', 'follows'), gone('riders', 'r1'))).toEqual([]);
   });
 });
 
+// docs/rules.md#order-of-riders, #empty-text
 describe('the order of riders', () => {
   it('is by folded name, or folded handle where there is none, then handle, then id', () => {
     const log = [
@@ -128,6 +135,7 @@ describe('the order of riders', () => {
   });
 });
 
+// docs/rules.md#friends
 describe('friends', () => {
   const close = [marks('me', 'r1', 'follows'), marks('me', 'r2', 'close'), marks('me', 'r3', 'flagged')];
   const twoNights = [
@@ -152,6 +160,7 @@ describe('friends', () => {
     expect(handles(found.flagged[0].riders)).toEqual(['h-r3']);
   });
 
+  // docs/rules.md#close-friends-only
   it('are asked for nights with a close one alone', () => {
     const request = { operation: 'getFriends', ...range, closeFriendsOnly: 'true' } as const;
     const found = told([...base, ...close, ...twoNights], request);
@@ -165,6 +174,7 @@ describe('friends', () => {
   });
 });
 
+// docs/rules.md#range-of-dates
 describe('from and to', () => {
   const refused = (from?: string, to?: string, id = 'pdx', closeFriendsOnly?: string): unknown => {
     const request = { operation: 'getFriends', rider: 'me', metro: id, from, to, closeFriendsOnly } as const;
@@ -207,6 +217,7 @@ describe('from and to', () => {
     expect(refused(...given)).toEqual(expected);
   });
 
+  // docs/rules.md#flagged
   it('are both included, and only in the metro asked for', () => {
     const log = [
       ...['2015-06-12', '2015-06-14', '2015-06-15'].map((date) => night('loop1', date)),
@@ -223,6 +234,7 @@ describe('from and to', () => {
   });
 });
 
+// docs/rules.md#live-token
 describe('a token', () => {
   it('of a rider who no longer exists is no live token, before any input is looked at', () => {
     expect(asked([...base, gone('riders', 'me')], { operation: 'getKnown', rider: 'me' })).toEqual({ status: 401 });

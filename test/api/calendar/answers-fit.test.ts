@@ -31,6 +31,7 @@ const key = { 'x-api-key': portlandKeys.live };
 const readers = ['r0020', 'r0001', 'r0100', 'r0200', 'r0300', 'r0400', 'r0500'];
 const range = 'metro=portland&from=2015-06-01&to=2015-06-30';
 
+// docs/rules.md#fields-of-answers
 describe('every answer about Portland', () => {
   it('is exactly a Day or a Ride', async () => {
     const rides = new Set<string>();

@@ -21,6 +21,7 @@ describe('path parameters', () => {
     expect(named(readInputs('getRide', ['abcd+'], ''))).toBe('ride');
   });
 
+  // docs/rules.md#patterns
   it.each(['', 'abc', 'ABCD', 'abcd%0A', 'abcd%', '%zzab', '%FFab', 'ab%C0%AFcd', 'abc\xe9', 'a'.repeat(33), 'a%2Fbc'])(
     'ride %j is refused',
     (ride) => {
@@ -36,6 +37,7 @@ describe('path parameters', () => {
   });
 });
 
+// docs/rules.md#dates
 describe('dates', () => {
   it.each(['2026-02-30', '2025-02-29', '1900-02-29', '2026-13-01', '2026-00-10', '2026-01-00', '2026-04-31'])(
     '%s does not exist',
@@ -63,6 +65,7 @@ describe('dates', () => {
 });
 
 describe('q', () => {
+  // docs/rules.md#length-of-q
   it('is counted in code points of the decoded text, untrimmed', () => {
     expect(day('q=%F0%9F%9A%B2')).toMatchObject({ ok: false, input: 'q' });
     expect(day('q=%F0%9F%9A%B2a')).toMatchObject({ inputs: { q: '🚲a' } });
@@ -73,6 +76,7 @@ describe('q', () => {
     expect(named(day(`q=${'a'.repeat(201)}`))).toBe('q');
   });
 
+  // docs/rules.md#plus-sign
   it('a plus sign is a space, an encoded one is a plus sign', () => {
     expect(day('q=a+b%2Bc%20d')).toMatchObject({ inputs: { q: 'a b+c d' } });
   });
@@ -87,6 +91,7 @@ describe('q', () => {
   });
 });
 
+// docs/rules.md#lists
 describe('lists', () => {
   it('are split at commas once decoded', () => {
     expect(day('far=under_5,over_40')).toMatchObject({ inputs: { far: ['under_5', 'over_40'] } });
@@ -112,6 +117,7 @@ describe('lists', () => {
     expect(named(day(`where=${text}`))).toBe('where');
   });
 
+  // docs/rules.md#plus-sign
   it.each(['21%2B%20Only', '21%2B+Only', '21++Only', '21+%20Only', '21+ Only'])('who=%s is 21+ Only', (text) => {
     expect(day(`who=${text}`)).toMatchObject({ inputs: { who: ['21+ Only'] } });
   });
@@ -132,6 +138,7 @@ describe('lists', () => {
 });
 
 describe('a query', () => {
+  // docs/rules.md#unknown-parameters
   it('ignores unknown parameters, even those that can not be decoded', () => {
     expect(day('x=%FF&%FF=1&\xe9=1&&=&limit=3&Q=a').ok).toBe(true);
     expect(readInputs('getMyNights', [], 'metro=%').ok).toBe(true);
@@ -148,6 +155,7 @@ describe('a query', () => {
     expect(named(known('metro=pdx&from=2026-01-01&to=2026-01-02&to=2026-01-02'))).toBe('to');
   });
 
+  // docs/rules.md#order-of-inputs
   it('names the first wrong one in the order of the interface, not of the query', () => {
     expect(named(day('where=A&who=x&far=x&q=a'))).toBe('q');
     expect(named(day('where=A&who=x&far=x'))).toBe('far');
@@ -157,6 +165,7 @@ describe('a query', () => {
     expect(named(friends('close_friends_only=1&metro=pdx&from=2026-01-02&to=2026-01-01'))).toBe('close_friends_only');
   });
 
+  // docs/rules.md#broken-encoding
   it('text that is not percent-encoded UTF-8 is a wrong input of its parameter', () => {
     for (const text of ['%', '%zz', '%FF', '%C0%AF', '%ED%A0%80', '%F4%90%80%80', 'caf\xe9', 'caf\xc3\xa9']) {
       expect(day(`q=ab${text}`)).toEqual({ ok: false, input: 'q', detail: 'is not percent-encoded UTF-8' });
@@ -165,6 +174,7 @@ describe('a query', () => {
   });
 });
 
+// docs/rules.md#range-of-dates
 describe('a range', () => {
   const range = (from: string, to: string) => known(`metro=pdx&from=${from}&to=${to}`);
 
@@ -191,6 +201,7 @@ describe('a range', () => {
   });
 });
 
+// docs/rules.md#booleans, #close-friends-only
 describe('close_friends_only', () => {
   const only = (text: string) => friends(`metro=pdx&from=2026-01-01&to=2026-01-02${text}`);
 

@@ -10,6 +10,7 @@ import {
 } from '../../../api/http/errors.ts';
 import { errorAnswer } from '../../../schemas/interface/answers.ts';
 
+// docs/rules.md#errors
 describe('error bodies', () => {
   it("have the interface's keys in its order", () => {
     expect(errorBody('invalid_request', 'day', 'is not a date, YYYY-MM-DD').toString()).toBe(
@@ -31,6 +32,7 @@ describe('error bodies', () => {
   });
 });
 
+// docs/rules.md#problems
 describe('problem bodies', () => {
   it('are problem details of RFC 9457', () => {
     expect(problemBody(503, 'Service Unavailable', 'é').toString()).toBe(

@@ -20,6 +20,7 @@ async function withService(
   }
 }
 
+// docs/rules.md#vary
 describe('without CACHE_SECONDS', () => {
   it('public reads are private, no-cache and vary with the credentials, at 200 and 304', async () => {
     await withService({}, async (service) => {
@@ -66,6 +67,7 @@ describe.each([0, 60, 86_400])('with CACHE_SECONDS=%d', (cacheSeconds) => {
   });
 });
 
+// docs/rules.md#max-age
 describe('max-age', () => {
   const midnight = Date.parse('2015-06-14T07:00:00Z');
   const second = 1_000;

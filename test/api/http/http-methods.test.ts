@@ -31,6 +31,7 @@ const otherMethods = [
 ];
 
 describe.each(everyOperation)('$name', ({ path, headers }) => {
+  // docs/rules.md#problems
   it.each(otherMethods)('is answered 405 with Allow to %s, before any credentials', async (method) => {
     const answer = await service.ask(path, {}, method);
     expect(answer.status).toBe(405);
@@ -105,6 +106,7 @@ describe.each(everyOperation)('$name', ({ path, headers }) => {
     expect(answer.status).toBe(204);
   });
 
+  // docs/rules.md#request-body
   it('ignores the body of a GET', async () => {
     const plain = await service.ask(path, headers);
     for (const body of ['{"q":"x"', 'x'.repeat(100_000)]) {
@@ -122,6 +124,7 @@ describe.each(everyOperation)('$name', ({ path, headers }) => {
     ]);
   });
 
+  // docs/rules.md#cors
   it('is open to pages of every origin, whatever the answer', async () => {
     const origin = { Origin: 'https://app.example' };
     expectCors(await service.ask(path, { ...headers, ...origin }));

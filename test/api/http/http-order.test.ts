@@ -76,6 +76,7 @@ describe('a path that is no route', () => {
 describe.each(publicOperations)('$name', ({ path }) => {
   const noKey = error('invalid_key', null, 'no live developer key in X-Api-Key, and no live sign-in token');
 
+  // docs/rules.md#401-on-a-public-read
   it('answers a missing, an unknown, a deleted and an odd key with the same 401, byte for byte', async () => {
     const keys = [smallWorld.unknownKey, smallWorld.deletedKey, '', 'x', 'rck_', 'é', `${smallWorld.liveKey}x`];
     const first = await service.ask(path);
@@ -89,6 +90,7 @@ describe.each(publicOperations)('$name', ({ path }) => {
     }
   });
 
+  // docs/rules.md#www-authenticate
   it('says error="invalid_token" in WWW-Authenticate exactly where a token was sent', async () => {
     for (const headers of [withToken('dead'), withToken(smallWorld.erasedRider), withToken('nobody')]) {
       const answer = await service.ask(path, headers);
@@ -103,6 +105,7 @@ describe.each(publicOperations)('$name', ({ path }) => {
     }
   });
 
+  // docs/rules.md#public-reads
   it('is opened by a live key beside a bad token, and by a live token beside a bad key', async () => {
     const plain = await service.ask(path, withKey());
     expect(plain.status).toBe(200);
@@ -123,6 +126,7 @@ describe.each(publicOperations)('$name', ({ path }) => {
     }
   });
 
+  // docs/rules.md#order-of-checks
   it('judges the method before credentials, credentials before inputs, inputs before existence', async () => {
     const wrong = path.replace(/[^/]*$/, 'x').replace('pdx', 'nowhere');
     expect((await service.ask(wrong, {}, 'POST')).status).toBe(405);
@@ -146,6 +150,7 @@ describe.each(publicOperations)('$name', ({ path }) => {
 describe('getDay', () => {
   const dayWith = (query: string) => service.ask(`${smallWorld.day}?${query}`, withKey());
 
+  // docs/rules.md#order-of-inputs
   it('names the first wrong input: path parameters first, then the query in the order of the interface', async () => {
     const all = 'where=A&who=x&far=x&q=a';
     const named = async (path: string) => (json(await service.ask(path, withKey())) as { input: string }).input;
@@ -168,6 +173,7 @@ describe('getDay', () => {
     }
   });
 
+  // docs/rules.md#unknown-metro
   it('404 names the metro, also of a day that is no day of any', async () => {
     expectError(
       await service.ask('/metros/nowhere/days/2015-06-13', withKey()),
@@ -182,6 +188,7 @@ describe('getDay', () => {
 });
 
 describe('getRide', () => {
+  // docs/rules.md#posted
   it('404 for a ride that is not posted, that nobody published, or whose metro is unknown', async () => {
     await service.publish([]);
     for (const path of [smallWorld.unpostedRide, '/rides/unknown']) {
@@ -189,6 +196,7 @@ describe('getRide', () => {
     }
   });
 
+  // docs/rules.md#path-decoding
   it('/rides/ is 400 for ride, one slash more another route', async () => {
     expectError(await service.ask('/rides/', withKey()), 400, error('invalid_request', 'ride', text));
     expectError(await service.ask('/rides//', withKey()), 404, error('not_found', null, text));
@@ -196,6 +204,7 @@ describe('getRide', () => {
 });
 
 describe.each(riderOperations)('$name', ({ name, path }) => {
+  // docs/rules.md#401-on-me, #me
   it('answers 401 without a body where no live token is sent', async () => {
     const cases: [Record<string, string>, string][] = [
       [{}, challenge],
@@ -223,6 +232,7 @@ describe.each(riderOperations)('$name', ({ name, path }) => {
     }
   });
 
+  // docs/rules.md#bearer
   it('does not take a token from the query', async () => {
     const glue = path.includes('?') ? '&' : '?';
     const answer = await service.ask(`${path}${glue}access_token=ada&token=ada`);

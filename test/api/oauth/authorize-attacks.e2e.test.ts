@@ -61,6 +61,7 @@ describe('an authorization request', () => {
     expect(page).not.toContain('evil.example');
   });
 
+  // docs/rules.md#redirect-uris
   test('from a native client may name any port of its loopback address, and no other client may', async () => {
     expect((await ask({ redirect_uri: 'http://127.0.0.1:54321/callback' })).status).toBe(303);
     const web = { client_id: 'two-addresses' };
@@ -123,6 +124,7 @@ describe('an authorization request', () => {
     }
   });
 
+  // docs/rules.md#scope, #resource
   test('without scope, without resource, or with the resource’s address and a slash gets a token for read', async () => {
     for (const more of [
       { scope: '' },
@@ -160,6 +162,7 @@ describe('an authorization request', () => {
       expect([path, (await fetch(origin + path)).status]).toEqual([path, 404]);
   });
 
+  // docs/rules.md#issuer
   test('is answered to the client with its own issuer, so that it can’t be mixed up with another', async () => {
     const end = await approve(new TestBrowser(origin), authorizeUrl(origin, client, newPkce()));
     expect(end.searchParams.get('iss')).toBe(origin);
@@ -167,6 +170,7 @@ describe('an authorization request', () => {
   });
 });
 
+// docs/rules.md#base-url
 describe('headers that name another host', () => {
   const forged = {
     host: 'evil.example',

@@ -79,6 +79,7 @@ describe('clients of the file', () => {
   });
 });
 
+// docs/rules.md#redirect-uris
 describe('a redirect URI', () => {
   test.each([
     'https://a.example/cb?x=1',

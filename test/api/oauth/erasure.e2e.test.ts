@@ -14,6 +14,7 @@ import {
 } from '../../support/sign-in-service.ts';
 import { csrfOf, newPkce, TestBrowser } from '../../support/test-browser.ts';
 
+// docs/rules.md#ended-tokens
 describe.each([
   ['memory', () => memoryAuthState()],
   ['Redis', () => redisAuthState({ url: redisUrl(), keyPrefix: freshKeyPrefix() })],
@@ -113,6 +114,7 @@ describe.each([
   });
 });
 
+// docs/rules.md#republished-rider
 test('the token of an erased rider stays dead once the id is published again, at every instance and after a restart', async () => {
   const [keys, riders, keyPrefix] = [await newSigningKeys(), testRiders(), freshKeyPrefix()];
   const start = (baseUrl?: string) =>

@@ -6,6 +6,7 @@ import { freshKeyPrefix, redisUrl } from '../../support/backends.ts';
 import { nights, refresh, signedIn } from '../../support/sign-in-flow.ts';
 import { startSignInService, type TestService } from '../../support/sign-in-service.ts';
 
+// docs/rules.md#code-flow
 describe.each([
   ['memory', () => memoryAuthState()],
   ['Redis', () => redisAuthState({ url: redisUrl(), keyPrefix: freshKeyPrefix() })],

@@ -175,6 +175,7 @@ describe('sign-in does not start', () => {
   });
 });
 
+// docs/rules.md#sign-in-state
 test('what a restart of the store would lose is said at the start', async () => {
   const risk = 'the Redis of sign-in has no persistence: set appendonly yes';
   const service = await startSignInService({ store: { ...memoryAuthState(), risk: async () => risk } });

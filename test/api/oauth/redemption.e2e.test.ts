@@ -61,6 +61,7 @@ describe.each([
     }
   });
 
+  // docs/rules.md#code-flow
   test('a code needs its verifier', async () => {
     const client = await register(origin);
     const { code } = await codeFor(origin, client);
@@ -135,6 +136,7 @@ describe.each([
     expect((await refresh(origin, client, token, { resource: `${service.baseUrl}/`, scope: 'read' })).status).toBe(200);
   });
 
+  // docs/rules.md#revocation
   test('a revoked refresh token ends its family, and another client can’t revoke it', async () => {
     const { client, tokens } = await signedIn(origin);
     const other = await register(origin);
@@ -152,6 +154,7 @@ describe.each([
     expect(await refresh(origin, client, second.body.refresh_token)).toMatchObject(refused('invalid_grant'));
   });
 
+  // docs/rules.md#access-tokens
   test('an access token can’t be revoked: it ends by itself', async () => {
     const { client, tokens } = await signedIn(origin);
     const response = await fetch(`${origin}/oauth/revoke`, {

@@ -64,6 +64,7 @@ async function sampleRider(): Promise<string> {
   return (JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as { sub: string }).sub;
 }
 
+// docs/rules.md#sign-in-state
 test('service and Redis restart between each step of signing in, and nothing is lost', {
   timeout: 300_000,
 }, async () => {

@@ -282,6 +282,7 @@ test('the published keys have no private part', async () => {
   ]);
 });
 
+// docs/rules.md#metadata, #code-flow
 test('metadata says what is offered, and nothing else', async () => {
   const { origin, baseUrl } = service;
   expect(await (await fetch(`${origin}/.well-known/oauth-authorization-server`)).json()).toEqual({

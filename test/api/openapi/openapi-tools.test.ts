@@ -48,6 +48,7 @@ async function spectral(at: string): Promise<string> {
   return tool('@stoplight/spectral-cli', 'dist/index.js', ['lint', '--quiet', '-f', 'json', '-r', rules, at]);
 }
 
+// docs/rules.md#openapi-document
 it("Redocly's recommended rules find nothing, and would", async () => {
   expect(JSON.parse(await redocly(file))).toMatchObject({ totals: { errors: 0, warnings: 0, ignored: 0 } });
   const broken = path.join(folder, 'broken-1.json');

@@ -42,6 +42,7 @@ const answerTypes: Record<string, { safeParse(value: unknown): { error?: { messa
 };
 
 describe('the OpenAPI document', () => {
+  // docs/rules.md#openapi-document, #version
   it('is of version 3.1.0, describes version 2.1.0, and names this server without a slash at its end', () => {
     expect(document.openapi).toBe('3.1.0');
     expect(document.info.version).toBe('2.1.0');
@@ -54,6 +55,7 @@ describe('the OpenAPI document', () => {
     expect(JSON.stringify(bareOrigin)).toContain('/.well-known/oauth-protected-resource\\"');
   });
 
+  // docs/rules.md#paths
   it("has the interface's seven paths, each with GET alone", () => {
     expect(Object.keys(document.paths).sort()).toEqual(Object.keys(endpoints).sort());
     for (const path of Object.keys(endpoints)) expect(Object.keys(document.paths[path])).toEqual(['get']);
@@ -63,6 +65,7 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(document.components.schemas).sort()).toEqual([...Object.keys(fields), 'Problem'].sort());
   });
 
+  // docs/rules.md#openapi-schemas
   it('tells a reader nowhere to refuse what it does not know', () => {
     expect(JSON.stringify(document)).not.toContain('additionalProperties');
     expect(JSON.stringify(document)).not.toMatch(/9007199254740991|\$schema|\$id|anyOf/);
@@ -74,6 +77,7 @@ describe('the OpenAPI document', () => {
   });
 });
 
+// docs/rules.md#openapi-schemas, #fields-of-answers
 describe.each(Object.keys(fields))('component %s', (name) => {
   const schema = document.components.schemas[name];
 
@@ -93,6 +97,7 @@ describe.each(Object.keys(fields))('component %s', (name) => {
   });
 });
 
+// docs/rules.md#openapi-operations, #paths
 describe.each(Object.entries(endpoints))('%s', (path, endpoint) => {
   const { name, security, parameters, answer, statuses } = endpoint;
 
@@ -106,6 +111,7 @@ describe.each(Object.entries(endpoints))('%s', (path, endpoint) => {
     expect(operation(path).security).toEqual(security);
   });
 
+  // docs/rules.md#openapi-lists
   it('takes the parameters of the interface, in its order', () => {
     expect(bare(operation(path).parameters ?? [])).toEqual(parameters);
   });
@@ -166,6 +172,7 @@ describe.each(Object.entries(endpoints))('%s', (path, endpoint) => {
   });
 });
 
+// docs/rules.md#openapi-security
 describe('security schemes', () => {
   it('are a developer key and signing in at this origin', () => {
     expect(bare(document.components.securitySchemes)).toEqual({

@@ -279,6 +279,7 @@ describe('a rider', () => {
   });
 });
 
+// docs/rules.md#signing-out
 describe('connected apps', () => {
   const open = async (browser: TestBrowser) => await browser.open(`${origin}/oauth/connected-apps`);
   const signIn = async (browser: TestBrowser, rider: string) => {
@@ -352,6 +353,7 @@ describe('connected apps', () => {
 });
 
 describe('signing out', () => {
+  // docs/rules.md#signing-out
   test('asks first, ends the browser’s session, and leaves apps connected', async () => {
     const browser = new TestBrowser(origin);
     const app = await register(origin);

@@ -42,6 +42,7 @@ async function toTheDoor(browser: TestBrowser, more: Record<string, string> = {}
 }
 
 describe('a rider who signs in at the ride-management system', () => {
+  // docs/rules.md#identity
   test('is known by their sub, and the app gets a token for them', async () => {
     const browser = new TestBrowser(origin);
     const { page, door, pkce } = await toTheDoor(browser);
@@ -200,6 +201,7 @@ test('in a browser without script, a rider goes there and back, and a stranger i
   await browser.close();
 });
 
+// docs/rules.md#picking-a-rider
 test('no rider can be picked where riders have to prove who they are', async () => {
   const browser = new TestBrowser(origin);
   const { url, page } = await toTheDoor(browser);

@@ -72,6 +72,7 @@ describe('an access token', () => {
     ['signed by a foreign key under our kid', { signedBy: impostor }],
     ['without a kid, signed by a foreign key', { signedBy: foreign, header: { kid: undefined } }],
   ];
+  // docs/rules.md#live-token
   test.each(refused)('%s is refused', async (_, forgery) => {
     expect(await checker.check(await token(forgery))).toBeNull();
   });

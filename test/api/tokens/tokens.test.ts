@@ -73,6 +73,7 @@ const wrong: Record<string, () => Promise<string> | string> = {
   'that is a developer key': () => smallWorld.liveKey,
 };
 
+// docs/rules.md#live-token
 describe.each(Object.keys(wrong))('a token %s', (kind) => {
   it('is 401 without a body on all that is a rider’s own', async () => {
     const token = await wrong[kind]!();
@@ -120,6 +121,7 @@ describe('a live token', () => {
     if (status === 401) expect(answer.headers['www-authenticate']).not.toContain('error=');
   });
 
+  // docs/rules.md#bearer
   it('in the query, a cookie or a body is none', async () => {
     for (const name of ['access_token', 'token', 'bearer', 'authorization']) {
       expect((await service.ask(`/me/nights?${name}=${good}`)).status).toBe(401);
@@ -130,6 +132,7 @@ describe('a live token', () => {
     expect((await service.ask('/me/nights', { 'X-Api-Key': good })).status).toBe(401);
   });
 
+  // docs/rules.md#live-token, #ended-tokens
   it('ends with its rider, at once, and lives again with them', async () => {
     const token = await signed({ sub: 'bo' });
     expect((await service.ask('/me/nights', withToken(token))).status).toBe(200);
@@ -141,6 +144,7 @@ describe('a live token', () => {
     expect((await service.ask('/me/nights', withToken(token))).status).toBe(200);
   });
 
+  // docs/rules.md#access-tokens
   it('ends at its exp, though it has been seen before', async () => {
     let nowMs = Date.now();
     const timed = await startHttpService({

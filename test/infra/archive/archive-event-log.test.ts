@@ -23,6 +23,7 @@ eventLogContract('an archive', () => TestArchive.make());
 const soon = { timeout: 20_000, interval: 20 };
 const offsetsOf = (records: { offset: number }[]) => records.map(({ offset }) => offset);
 
+// docs/rules.md#archive-files, #archived-record
 describe('an archive that another library wrote', () => {
   test('is read to the last record: partitions, offsets, codecs, several files', async () => {
     const { bounds, records } = await readArchive(portlandDir);

@@ -29,6 +29,7 @@ async function publish(archive: TestArchive, rejects: Reject[], options = {}): P
 
 const kept = (archive: TestArchive) => [...archiveRejected({ dir: archive.dir })];
 
+// docs/rules.md#archived-rejects
 describe('bad records', () => {
   test('are kept as they came', async () => {
     await using archive = await TestArchive.make();

@@ -72,6 +72,7 @@ describe('what is written', () => {
     await writer.close();
   });
 
+  // docs/rules.md#archive-files
   test('lies in files of limited size, each named by its first offset', async () => {
     await using archive = await TestArchive.make();
     const writer = archiveWriter({ dir: archive.dir, codec: 'null', blockBytes: 500, fileBytes: 1_500 });

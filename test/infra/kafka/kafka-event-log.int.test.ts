@@ -195,6 +195,7 @@ describe('faults', () => {
     );
   });
 
+  // docs/rules.md#partition-growth
   test('a topic that got more partitions stops the follower, with words on new topics', async () => {
     await using kafka = new TestKafka();
     await kafka.createTopics();
@@ -291,6 +292,7 @@ describe('what it waits for', () => {
     await vi.waitFor(() => expect(following.metros).toEqual(['aa', 'bb']), soon);
   });
 
+  // docs/rules.md#schema-registry
   test('a schema registry that is away: only its partition waits, and goes on where it was', async () => {
     await using kafka = new TestKafka();
     await kafka.createTopics({ partitions: 2 });

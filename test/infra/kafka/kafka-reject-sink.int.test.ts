@@ -30,6 +30,7 @@ async function readAll(kafka: TestKafka): Promise<Reject[]> {
   return rejects;
 }
 
+// docs/rules.md#rejected
 describe('rejected', () => {
   test('holds a bad record as it came, with where it stood and why', async () => {
     await using kafka = new TestKafka();

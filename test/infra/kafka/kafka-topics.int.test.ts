@@ -5,6 +5,7 @@ import { TestKafka } from '../../support/kafka.ts';
 
 const longMax = '9223372036854775807';
 
+// docs/rules.md#topics, #compaction
 test('topics that are missing are created as planned, and then differ in nothing', async () => {
   await using kafka = new TestKafka();
   const missing = await ensureTopics({ ...kafka.options, create: false });

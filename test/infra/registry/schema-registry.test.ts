@@ -41,6 +41,7 @@ async function registryOf(
 const away = (url: string, what: string) => new SchemaRegistryAwayError(`the schema registry at ${url} ${what}`);
 
 describe('a schema id', () => {
+  // docs/rules.md#schema-registry
   test('is looked up once and kept', async () => {
     const { registry, paths } = await registryOf((_, response) => json(response, 200, { schema: '"int"' }));
     expect(await registry.lookUp(17)).toEqual({ schema: '"int"', references: [] });

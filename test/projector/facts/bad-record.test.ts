@@ -8,6 +8,7 @@ import { goodChange } from '../../support/record-arbs.ts';
 const today = 20_000;
 
 describe('a record', () => {
+  // docs/rules.md#what-is-bad, #keys, #tombstones, #time-zones, #urls, #days-and-times
   it.each(Object.entries(badKinds(today)))('is bad: %s', (_, changes) => {
     fc.assert(
       fc.property(changes, (change) => {
@@ -31,6 +32,7 @@ describe('a record', () => {
     expect(badness({ topic: 'relations', key: 'r1/r1', value: null } as Parameters<typeof badness>[0])).toBeNull();
   });
 
+  // docs/rules.md#rejected
   it('is set aside for a reason out of a small set, which holds nothing of the record', () => {
     const reasons = new Set<string>();
     fc.assert(

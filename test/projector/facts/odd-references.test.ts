@@ -8,6 +8,7 @@ import { projecting } from '../../support/service.ts';
 // Fields that refer to others are not checked: whatever stands there must do no harm.
 const odd = ['', '/', 'a/b', '|', 'day:', '{v1}', '\u0000', '🚲'];
 
+// docs/rules.md#absent-references, #unchecked-references
 describe('a ride', () => {
   it.each(odd)('whose metro and leader are %j is kept and shows nowhere', async (text) => {
     const store = new MemoryViewStore();

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { RevisionWatch } from '../../../projector/facts/revision-watch.ts';
 
 describe('a revision watch', () => {
+  // docs/rules.md#revision
   it('notices each revision that is lower than the one before of the same key', () => {
     const seen = fc.array(fc.record({ key: fc.constantFrom('a', 'b', 'a/b', 'b/a'), revision: fc.nat(5) }));
     fc.assert(

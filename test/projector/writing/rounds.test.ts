@@ -127,6 +127,7 @@ describe('a change of a rider whom many read about', () => {
     expect(w.rounds.idle).toBe(true);
   });
 
+  // docs/rules.md#position
   it('holds the position back until the last reader’s view is written, however much goes on', async () => {
     // At each commit of a position, the store must already hold every change before it.
     const passed: number[] = [];

@@ -36,6 +36,7 @@ async function ledBy(store: MemoryViewStore): Promise<ViewWriter> {
 }
 
 describe('tag lanes', () => {
+  // docs/rules.md#batch
   it('write batches of at most 200 views and 512 kB, one at a time in a tag, in the order they came', async () => {
     const store = new MemoryViewStore();
     const batches: (readonly ViewWrite[])[] = [];

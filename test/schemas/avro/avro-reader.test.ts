@@ -4,6 +4,7 @@ import { Cursor } from '../../../schemas/avro/avro-cursor.ts';
 import { compileReader, compileSkip } from '../../../schemas/avro/avro-reader.ts';
 import { parseOurs, parseWriter } from '../../../schemas/avro/avro-types.ts';
 
+// docs/rules.md#schema-versions
 describe("a reader's own defaults and aliases", () => {
   const read = (writer: unknown, reader: unknown, value: unknown) => {
     const bytes = avro.Type.forSchema(structuredClone(writer) as Schema, { wrapUnions: true }).toBuffer(value);

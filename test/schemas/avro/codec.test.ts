@@ -51,6 +51,7 @@ const ride = {
 };
 
 describe('bytes of another Avro library', () => {
+  // docs/rules.md#fields-of-records
   test.each(topicNames)('the fingerprint of %s is the one that it works out', (topic) => {
     const header = encodeValue(topic, sampleRecords[topic] as never).subarray(0, 10);
     expect(header.toString('hex')).toBe(`c301${fingerprints[topic]}`);
@@ -77,6 +78,7 @@ describe('bytes of another Avro library', () => {
   });
 });
 
+// docs/rules.md#encodings
 describe('round trip', () => {
   test.each(topicNames)('any record of %s comes back as it was', (topic) => {
     fc.assert(
@@ -115,6 +117,7 @@ describe('encoding what does not fit', () => {
   });
 });
 
+// docs/rules.md#what-is-bad
 describe('bad values', () => {
   const good = encodeValue('attendance', sampleRecords.attendance);
   const change = (change: (bytes: Buffer) => Buffer | undefined) => {
@@ -139,6 +142,7 @@ describe('bad values', () => {
     expect(decodeValue('attendance', bytes, writers)).toEqual({ bad: 'not Avro' });
   });
 
+  // docs/rules.md#unknown-schema
   test('a fingerprint that nobody knows', () => {
     expect(change((bytes) => void bytes.writeUInt8(bytes[5]! ^ 1, 5))).toEqual({ bad: 'unknown fingerprint' });
   });

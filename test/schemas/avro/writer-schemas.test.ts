@@ -42,6 +42,7 @@ const rider = sampleRecords.riders;
 const wrappedRider = { ...rider, name: { string: 'Ada' } };
 const attendance = sampleRecords.attendance;
 
+// docs/rules.md#schema-versions
 describe("a writer's schema that differs from ours", () => {
   test('the same schema', () => {
     expect(readWith('riders', topicSchemas.riders, wrappedRider)).toEqual({ value: rider });
@@ -141,6 +142,7 @@ describe("a writer's schema that differs from ours", () => {
     });
   });
 
+  // docs/rules.md#unknown-schema
   test('an enum with a symbol that ours lacks fails only with that symbol', () => {
     const schema = schemaLike('attendance', (it) =>
       typeOf(it, 'response', { type: 'enum', name: 'Response', symbols: ['MAYBE', 'GOING', 'NONE', 'CONFIRMED'] }),

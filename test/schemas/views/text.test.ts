@@ -9,6 +9,7 @@ const byCodePoint = (a: string, b: string): number => {
   return x.length - y.length;
 };
 
+// docs/rules.md#comparing-text
 describe('order of texts', () => {
   it('is by code point: a bicycle comes after a fullwidth tilde', () => {
     expect(compareText('～', '🚲')).toBeLessThan(0);
@@ -25,6 +26,7 @@ describe('order of texts', () => {
   });
 });
 
+// docs/rules.md#folded-text
 describe('the fold of a text', () => {
   it.each([
     ['Café', 'cafe'],
@@ -36,6 +38,7 @@ describe('the fold of a text', () => {
   ])('of %s is %s', (text, folded) => expect(foldText(text)).toBe(folded));
 });
 
+// docs/rules.md#q
 describe('search words', () => {
   it('are parted at everything but letters, numbers and apostrophes', () => {
     expect(searchWords("  Women’s-ride №5, 'n  ")).toEqual(["women's", 'ride', 'no5', "'n"]);

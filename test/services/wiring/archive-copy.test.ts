@@ -126,6 +126,7 @@ describe('archive save', () => {
   });
 });
 
+// docs/rules.md#archive-load
 describe('archive load', () => {
   test('publishes every record to its partition, in order, with its time', async () => {
     const publisher = new Kept();
