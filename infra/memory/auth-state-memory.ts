@@ -21,51 +21,65 @@ interface Kept {
 interface Counter {
   window: number;
   value: number;
+  endsMs: number;
 }
 
 export interface MemoryAuthStateOptions {
-  /** Beyond this many, those that would end soonest make room. */
-  entriesMax?: number;
+  /**
+   * Beyond this many of one kind, those of that kind that would end soonest make room. Sign-ins that strangers begin
+   * and never finish push out no code, session or grant.
+   */
+  kindEntriesMax?: number;
+  /** Beyond this many counters, the lowest make room. */
+  countersMax?: number;
   nowMs?: () => number;
 }
 
 const sweepEveryMs = 30_000;
 
 /** Sign-in's state in this process, for the embedded default: a restart signs everybody out. */
-export function memoryAuthState({ entriesMax = 50_000, nowMs = Date.now }: MemoryAuthStateOptions = {}): StateStore {
-  const entries = new Map<string, Kept>();
+export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStore {
+  const { kindEntriesMax = 20_000, countersMax = 50_000, nowMs = Date.now } = options;
+  const kinds = new Map<string, Map<string, Kept>>();
   const counters = new Map<string, Counter>();
   const erased = new Map<string, number>();
 
-  const keyOf = (kind: string, id: string): string => `${kind}:${id}`;
   const live = (kind: string, id: string): Kept | undefined => {
-    const entry = entries.get(keyOf(kind, id));
+    const entry = kinds.get(kind)?.get(id);
     return entry !== undefined && entry.expiresMs > nowMs() ? entry : undefined;
   };
+  const liveOf = (account: string): Kept[] =>
+    [...all()].filter((entry) => entry.account === account && entry.expiresMs > nowMs());
+  function* all(): Generator<Kept> {
+    for (const entries of kinds.values()) yield* entries.values();
+  }
   const entryOf = ({ payload, marks }: Kept): StateEntry => ({
     payload: JSON.parse(payload) as StatePayload,
     marks: Object.fromEntries(marks),
   });
+  const remove = ({ kind, id }: Pick<Kept, 'kind' | 'id'>): boolean => kinds.get(kind)?.delete(id) ?? false;
   const sweep = (): void => {
     const now = nowMs();
-    for (const [key, entry] of entries) if (entry.expiresMs <= now) entries.delete(key);
-    // Windows have different lengths; a counter that lost its window only begins again.
-    if (counters.size > entriesMax) counters.clear();
+    for (const entry of all()) if (entry.expiresMs <= now) remove(entry);
+    for (const [name, { endsMs }] of counters) if (endsMs <= now) counters.delete(name);
   };
-  const makeRoom = (): void => {
-    if (entries.size < entriesMax) return;
-    sweep();
-    if (entries.size < entriesMax) return;
-    // A tenth at once, so that a full store isn't sorted for every entry.
-    const byEnd = [...entries].sort(([, a], [, b]) => a.expiresMs - b.expiresMs);
-    for (const [key] of byEnd.slice(0, Math.ceil(entriesMax / 10))) entries.delete(key);
+  const makeRoom = (kind: string): Map<string, Kept> => {
+    const entries = kinds.get(kind) ?? new Map<string, Kept>();
+    kinds.set(kind, entries);
+    if (entries.size >= kindEntriesMax) sweep();
+    if (entries.size >= kindEntriesMax) removeLowest(entries, kindEntriesMax, ({ expiresMs }) => expiresMs);
+    return entries;
+  };
+  const makeRoomToCount = (): void => {
+    if (counters.size >= countersMax) sweep();
+    // A counter that is high limits somebody now.
+    if (counters.size >= countersMax) removeLowest(counters, countersMax, ({ value }) => value);
   };
   const timer = setInterval(sweep, sweepEveryMs).unref();
 
   return {
     async put(kind: string, id: string, payload: StatePayload, { lifeSeconds, grant, account }: PutOptions) {
-      makeRoom();
-      entries.set(keyOf(kind, id), {
+      makeRoom(kind).set(id, {
         kind,
         id,
         payload: JSON.stringify(payload),
@@ -81,7 +95,7 @@ export function memoryAuthState({ entriesMax = 50_000, nowMs = Date.now }: Memor
     },
     async take(kind, id) {
       const entry = live(kind, id);
-      entries.delete(keyOf(kind, id));
+      remove({ kind, id });
       return entry ? entryOf(entry) : null;
     },
     async mark(kind: string, id: string, marks: Marks, expected: Marks) {
@@ -99,29 +113,27 @@ export function memoryAuthState({ entriesMax = 50_000, nowMs = Date.now }: Memor
       if (entry) entry.expiresMs = nowMs() + lifeSeconds * 1000;
     },
     async remove(kind, id) {
-      entries.delete(keyOf(kind, id));
+      remove({ kind, id });
     },
     async removeGrant(grant) {
-      for (const [key, entry] of entries) if (entry.grant === grant) entries.delete(key);
+      for (const entry of all()) if (entry.grant === grant) remove(entry);
     },
     async ofAccount(account) {
-      const found: OwnedEntry[] = [];
-      for (const entry of entries.values())
-        if (entry.account === account && entry.expiresMs > nowMs())
-          found.push({ kind: entry.kind, id: entry.id, ...entryOf(entry) });
-      return found;
+      return liveOf(account).map((entry): OwnedEntry => ({ kind: entry.kind, id: entry.id, ...entryOf(entry) }));
     },
     async *accounts() {
       sweep();
       const accounts = new Set<string>();
-      for (const entry of entries.values()) if (entry.account !== undefined) accounts.add(entry.account);
+      for (const entry of all()) if (entry.account !== undefined) accounts.add(entry.account);
       yield* accounts;
     },
     async count(name, windowSeconds, add) {
       const window = Math.floor(nowMs() / 1000 / windowSeconds);
       const counter = counters.get(name);
       const value = (counter?.window === window ? counter.value : 0) + add;
-      if (add !== 0) counters.set(name, { window, value });
+      if (add === 0) return value;
+      if (!counter) makeRoomToCount();
+      counters.set(name, { window, value, endsMs: (window + 1) * windowSeconds * 1000 });
       return value;
     },
     async noteErasures(erasures, lifeSeconds) {
@@ -137,7 +149,13 @@ export function memoryAuthState({ entriesMax = 50_000, nowMs = Date.now }: Memor
     },
     async close() {
       clearInterval(timer);
-      entries.clear();
+      kinds.clear();
     },
   };
+}
+
+/** Removes a tenth at once, so that what is full isn't sorted for every new one. */
+function removeLowest<T>(from: Map<string, T>, max: number, rank: (value: T) => number): void {
+  const ranked = [...from].sort(([, a], [, b]) => rank(a) - rank(b));
+  for (const [key] of ranked.slice(0, Math.ceil(max / 10))) from.delete(key);
 }

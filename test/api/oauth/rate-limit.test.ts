@@ -1,26 +1,77 @@
 import { expect, test } from 'vitest';
-import { networkOf, rateLimit } from '../../../api/oauth/rate-limit.ts';
+import { type RateLimit, rateLimit, rateLimits } from '../../../api/oauth/rate-limit.ts';
+import { memoryAuthState } from '../../../infra/memory/auth-state-memory.ts';
 import { stateInOneWindow } from '../../support/sign-in-service.ts';
 
-test.each([
-  ['192.0.2.7', '192.0.2.7'],
-  ['::ffff:192.0.2.7', '192.0.2.7'],
-  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-  ['2001:DB8:1:2::6', '2001:db8:1:2::/64'],
-  ['2001:0db8:0001:0002::', '2001:db8:1:2::/64'],
-  ['2001:db8::6', '2001:db8:0:0::/64'],
-  ['2001:db8:0:0:1::', '2001:db8:0:0::/64'],
-  ['::1', '0:0:0:0::/64'],
-  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-  ['not an address', 'not an address'],
-])('a limit counts %s as %s', (address, network) => expect(networkOf(address)).toBe(network));
+/** How many of so many hits are let through. */
+async function passed(limit: RateLimit, hits: number, address: (i: number) => string, client?: string) {
+  let count = 0;
+  for (let i = 0; i < hits; i++) if ((await limit.hit(address(i), client)) === null) count++;
+  return count;
+}
 
 test('a limit counts the addresses of one IPv6 network together', async () => {
   const store = stateInOneWindow();
-  const limit = rateLimit(store, 'test', 2, 60);
+  const limit = rateLimit(store, 'test', { max: 2, windowSeconds: 60 });
   expect(await limit.hit('2001:db8::1')).toBeNull();
   expect(await limit.hit('2001:db8::2')).toBeNull();
   expect(await limit.hit('2001:db8::3')).toBe(60);
   expect(await limit.hit('2001:db8:0:1::1')).toBeNull();
+  await store.close();
+});
+
+test('a /56 may twice as much as a /64, and a /48 four times, from however many networks', async () => {
+  const store = stateInOneWindow();
+  const limit = rateLimit(store, 'test', { max: 10, windowSeconds: 60 });
+  const [in56, in48] = [
+    (i: number) => `2001:db8:0:${(i % 256).toString(16)}::1`,
+    (i: number) => `2001:db8:1:${((i * 256) % 65_536).toString(16)}::1`,
+  ];
+  expect(await passed(limit, 1000, in56)).toBe(20);
+  expect(await passed(limit, 1000, in48)).toBe(40);
+  expect(await passed(limit, 1000, () => '2001:db8:2::1')).toBe(10);
+  await store.close();
+});
+
+test('a limit for all together counts what was let through, so one network can’t use it up', async () => {
+  const store = stateInOneWindow();
+  const limit = rateLimit(store, 'test', { max: 10, allMax: 50, windowSeconds: 60 });
+  expect(await passed(limit, 1000, () => '192.0.2.1')).toBe(10);
+  expect(await passed(limit, 1000, (i) => `2001:db8:0:${(i % 256).toString(16)}::1`)).toBe(20);
+  expect(await passed(limit, 1000, (i) => `198.51.100.${i % 250}`)).toBe(20);
+  expect(await limit.full('203.0.113.1')).toBe(60);
+  await store.close();
+});
+
+test('a limit by client counts each client of an address by itself, and all of the address together', async () => {
+  const store = stateInOneWindow();
+  const limit = rateLimit(store, 'test', { clientMax: 5, max: 12, windowSeconds: 60 });
+  const from = () => '192.0.2.1';
+  expect(await passed(limit, 100, from, 'one')).toBe(5);
+  expect([await limit.full('192.0.2.1', 'one'), await limit.full('192.0.2.1', 'two')]).toEqual([60, null]);
+  expect(await passed(limit, 100, from, 'two')).toBe(5);
+  expect(await passed(limit, 100, from, 'three')).toBe(2);
+  expect(await limit.full('192.0.2.2', 'one')).toBeNull();
+  await store.close();
+});
+
+test('20,000 sign-ins from one /56 meet a limit, and those of others do not', async () => {
+  const store = stateInOneWindow();
+  const { authorize } = rateLimits(store);
+  expect(await passed(authorize, 20_000, (i) => `2001:db8:5:${(i % 256).toString(16)}::${i.toString(16)}`)).toBe(1200);
+  expect(await authorize.hit('2001:db8:6::1')).toBeNull();
+  await store.close();
+});
+
+test('counters in memory outlast those that strangers make up, however many', async () => {
+  let nowMs = 0;
+  const store = memoryAuthState({ nowMs: () => nowMs });
+  for (let i = 0; i < 50; i++) await store.count('all', 60, 1);
+  for (let i = 0; i < 60_000; i++) await store.count(`made up ${i}`, 60, 1);
+  // Looks through all that is kept.
+  for await (const _ of store.accounts());
+  expect(await store.count('all', 60, 0)).toBe(50);
+  nowMs = 60_000;
+  expect(await store.count('all', 60, 0)).toBe(0);
   await store.close();
 });
