@@ -2,6 +2,7 @@ import { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC 
 import { readScope } from '../tokens/access-token-terms.ts';
 import type { RiderDirectory } from '../tokens/rider-directory.ts';
 import type { SigningKeys } from '../tokens/signing-keys.ts';
+import { lengthChecks } from './authorize-request.ts';
 import { type ClientMetadata, clientProblem } from './client-policy.ts';
 import { connectedAppsClientId } from './clients.ts';
 import { allowRead } from './grants.ts';
@@ -45,6 +46,7 @@ export function providerSettings(options: ProviderOptions): Configuration {
     claims: {},
     responseTypes: ['code'],
     subjectTypes: ['public'],
+    extraParams: lengthChecks,
     clientAuthMethods: [...clientAuthMethods],
     clientDefaults: {
       grant_types: ['authorization_code', 'refresh_token'],
