@@ -1,3 +1,4 @@
+import { fieldsOfKey } from '../../schemas/events/record-keys.ts';
 import type {
   AnyRecord,
   Attendance,
@@ -10,7 +11,7 @@ import type {
   Rider,
   TopicName,
 } from '../../schemas/events/records.ts';
-import { dayText, parseDay } from '../../schemas/views/days.ts';
+import { dayText } from '../../schemas/views/days.ts';
 import { dayKey, liveKeyKey, metroKey, nightKey, rideKey, riderKey } from '../../schemas/views/view-keys.ts';
 import { dayOf, Marks, readerDay, readerOf } from '../writing/marks.ts';
 import {
@@ -126,9 +127,8 @@ export class Fold {
   }
 
   #night(key: string, value: Night | null): void {
-    const slash = key.indexOf('/');
-    const ride = this.facts.rideNumber(key.slice(0, slash));
-    const day = value ? value.day : parseDay(key.slice(slash + 1))!;
+    const { ride: id, day } = value ?? fieldsOfKey('nights', key);
+    const ride = this.facts.rideNumber(id);
     const number = this.facts.nightNumber(ride, day);
     const before = this.facts.nightRecords[number]!;
     const { record } = this.facts.rides[ride]!;
@@ -206,13 +206,9 @@ export class Fold {
 
   #attendance(key: string, value: Attendance | null): void {
     const { facts } = this;
-    if (value) {
-      const night = facts.nightNumber(facts.rideNumber(value.ride), value.day);
-      this.answer(facts.riderIds.add(value.rider), night, answerBits(value.response, value.saved));
-    } else {
-      const [ride, day, rider] = key.split('/') as [string, string, string];
-      this.answer(facts.riderIds.add(rider), facts.nightNumber(facts.rideNumber(ride), parseDay(day)!), 0);
-    }
+    const { ride, day, rider } = value ?? fieldsOfKey('attendance', key);
+    const night = facts.nightNumber(facts.rideNumber(ride), day);
+    this.answer(facts.riderIds.add(rider), night, value ? answerBits(value.response, value.saved) : 0);
   }
 
   /** Applies a rider's answer to a night, by their numbers: bits going, confirmed, saved; 0 where there is none. */
@@ -231,10 +227,8 @@ export class Fold {
 
   #relation(key: string, value: Relation | null): void {
     const { riderIds } = this.facts;
-    const slash = key.indexOf('/');
-    const reader = riderIds.add(value ? value.rider : key.slice(0, slash));
-    const other = riderIds.add(value ? value.other : key.slice(slash + 1));
-    this.relate(reader, other, value ? relationBits(value) : 0);
+    const { rider, other } = value ?? fieldsOfKey('relations', key);
+    this.relate(riderIds.add(rider), riderIds.add(other), value ? relationBits(value) : 0);
   }
 
   /** Applies what a rider marked another as, by their numbers: bits follows, close, flagged, blocked; 0 where nothing. */

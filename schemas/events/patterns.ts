@@ -7,6 +7,8 @@ export const rideIdPattern = /^[a-z0-9]{4,32}$/;
 export const districtSlugPattern = /^[a-z0-9-]{1,80}$/;
 /** Of riders and of developer keys (docs/rules.md#keys). */
 export const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
+/** A page's address: http or https, and RFC 3986's characters alone, since answers give it as `format: uri` (docs/rules.md#urls). */
+export const urlPattern = /^https?:\/\/[A-Za-z0-9._~:/?#@!$&'()*+,;=%[\]-]+$/;
 export const meetTimePattern = /^[0-2][0-9]:[0-5][0-9]$/;
 
 export const nightStatuses = ['on', 'cancelled'] as const;

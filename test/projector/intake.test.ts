@@ -89,6 +89,22 @@ describe('a bad record', () => {
     expect(fold.facts.riderIds.find('r2')).toBe(-1);
   });
 
+  it.each(['ab', 'a//ab', 'a/ab/', 'ab/ab'])(
+    'that takes back a relation by the key %s takes back none',
+    async (key) => {
+      const { intake, fold, published } = intakeWith(() => {});
+      const relation = { ...sampleRecords.relations, rider: 'a', other: 'ab', follows: true };
+      const logged = (offset: number, itsKey: string, value: AnyRecord | null) =>
+        toLogRecord({ topic: 'relations', partition: 0, offset, timestampMs: 7, key: itsKey, value });
+      const records = [logged(0, 'a/ab', relation), logged(1, key, null)];
+      await intake.take({ topic: 'relations', partition: 0, records, nextOffset: 2 });
+      await intake.drain();
+      const { riderIds, relations } = fold.facts;
+      expect(relations.get(riderIds.find('a'), riderIds.find('ab'))).not.toBe(0);
+      expect(published).toMatchObject([{ offset: 1, raw: { key: Buffer.from(key), value: null } }]);
+    },
+  );
+
   it('holds the position back until it is acknowledged, while good records are folded', async () => {
     let accept: () => void = () => {};
     const accepted = new Promise<void>((resolve) => {

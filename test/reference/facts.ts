@@ -52,7 +52,7 @@ const slug = /^[a-z0-9-]{2,32}$/;
 const districtSlug = /^[a-z0-9-]{1,80}$/;
 const rideId = /^[a-z0-9]{4,32}$/;
 const opaqueId = /^[A-Za-z0-9_-]{1,64}$/;
-const url = /^https?:\/\/[!-~]+$/;
+const url = /^https?:\/\/[A-Za-z0-9._~:/?#@!$&'()*+,;=%[\]-]+$/;
 const zones = new Set(Object.keys(tzdata.zones).filter((zone) => zone !== 'Factory'));
 const dayLengthMs = 86_400_000;
 
@@ -61,9 +61,9 @@ export function badness({ topic, key, value }: LoggedRecord): string | null {
   const parts = key.split('/');
   if (parts.length !== keyPatterns[topic].length) return 'key off its pattern';
   if (!parts.every((part, i) => isWellFormed(part, keyPatterns[topic][i]!))) return 'key off its pattern';
-  // A tombstone relates nobody: it is how upstream takes such a record back.
-  if (value === null) return null;
+  // A tombstone's key too: no good record has it, so there is nothing to take back.
   if (topic === 'relations' && parts[0] === parts[1]) return 'a rider related to themself';
+  if (value === null) return null;
   if (topic === 'nights' || topic === 'attendance') {
     const { day } = value as Night | Attendance;
     if (day < firstDay || day > lastDay) return 'day outside years 0001 to 9999';

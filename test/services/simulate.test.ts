@@ -58,7 +58,7 @@ function* steps<T extends TopicName>(
 }
 
 const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
-const urlPattern = /^https?:\/\/[!-~]+$/;
+const urlPattern = /^https?:\/\/[A-Za-z0-9._~:/?#@!$&'()*+,;=%[\]-]+$/;
 
 /** What is wrong with a record by the rules of the event log; null: nothing. */
 function wrongWith({ topic, key, value }: SimulatedRecord): string | null {

@@ -99,8 +99,13 @@ export const keyIds = ['k1', 'k2', 'K1', 'k_-'] as const;
 export const keyTexts = ['A', 'B', 'C'].map((letter) => `rck_${letter.repeat(43)}`);
 export const keyHash = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-export const goodUrls = ['https://rides.example/1', 'http://x', 'https://rides.example/?a=1&b=%20#~!'];
-/** Off `^https?://[!-~]+$`. */
+export const goodUrls = [
+  'https://rides.example/1',
+  'http://x',
+  'https://rides.example/?a=1&b=%20#~!',
+  "http://[::1]:80/_$(a)*+,;='@-.",
+];
+/** Off their pattern (docs/rules.md#urls): no http or https, or characters that RFC 3986 does not have. */
 export const wrongUrls = [
   '',
   'https://',
@@ -110,4 +115,8 @@ export const wrongUrls = [
   'https://é',
   'https://x\n',
   ' https://x',
+  'https://x/"',
+  'https://x/<b>',
+  'https://x/\\',
+  'https://x/^`{|}',
 ];
