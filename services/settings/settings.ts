@@ -152,7 +152,7 @@ function checkOrigin(origin: URL, given: Given, errors: string[]): void {
   }
 }
 
-/** Riders are picked without a proof (DESIGN §4, Sign-in): only in the embedded default. */
+/** Riders are picked without a proof (docs/rules.md#picking-a-rider): only in the embedded default. */
 function checkPicking(has: (name: SettingName) => boolean, given: Given, errors: string[]): void {
   const others: SettingName[] = ['KAFKA_BROKERS', 'REDIS_URL', 'SIGN_IN_ISSUER'];
   const reasons = others.filter(has).map((name) => `${name} is given too`);

@@ -28,8 +28,8 @@ export interface FirstSteps {
 }
 
 /**
- * Whether whoever sits at this machine may be any rider (DESIGN §4, Sign-in): riders of a log that is made up, or of any
- * archive where SIGN_IN=pick says so.
+ * Whether whoever sits at this machine may be any rider (docs/rules.md#picking-a-rider): riders of a log that is made
+ * up, or of any archive where SIGN_IN=pick says so.
  */
 export function picksRiders({ embedded, pickRiders }: Settings, { madeUp }: OpenLog): boolean {
   return embedded && (madeUp !== null || pickRiders);

@@ -15,8 +15,8 @@ export interface SimulatedArchive {
 const fileName = 'simulated.json';
 
 /**
- * Marks an archive as made up: its riders are nobody's, so `start` may let anybody pick one (DESIGN §4, Sign-in). Once
- * the archive is complete.
+ * Marks an archive as made up: its riders are nobody's, so `start` may let anybody pick one
+ * (docs/rules.md#picking-a-rider). Once the archive is complete.
  */
 export async function markSimulated(dir: string, { seed, developerKey, rider }: SimulatedArchive): Promise<void> {
   const mark = { seed, developerKey, rider, riders: await ridersDigest(dir) };
@@ -44,7 +44,7 @@ async function readMark(dir: string): Promise<(SimulatedArchive & { riders: stri
   }
 }
 
-/** Of the names and bytes of all files with riders. A rider is whoever has a record there (DESIGN §3). */
+/** Of the names and bytes of all files with riders. A rider is whoever has a record there. */
 async function ridersDigest(dir: string): Promise<string | null> {
   const folder = join(dir, `${defaultTopicPrefix}riders`);
   const digest = createHash('sha256');
