@@ -36,8 +36,10 @@ export const lengthChecks: NonNullable<Configuration['extraParams']> = Object.fr
 
 /**
  * The query of an authorization request as the library should see it. A request without scope gets `read`: the library
- * would ask for consent to nothing and then refuse it. What means nothing here is left out (RFC 6749, 3.1). The resource is spelled in one way. Only answers in the query
- * are offered; the library knows others and can't forget them, so their names are made unknown to it.
+ * would ask for consent to nothing and then refuse it. What means nothing here is left out (RFC 6749, 3.1). The resource
+ * is spelled in one way. Only answers in the query are offered; the library knows others and can't forget them, so their
+ * names are made unknown to it. A response type other than `code` gets another name too: from those with a token in them
+ * the library would answer in the fragment.
  */
 export function canonicalAuthorizeQuery(query: string, service: ServiceUrl): string {
   const params = new URLSearchParams([...new URLSearchParams(query)].filter(([name]) => known.has(name)));
@@ -47,5 +49,7 @@ export function canonicalAuthorizeQuery(query: string, service: ServiceUrl): str
   for (const resource of resources) params.append('resource', resource);
   const modes = params.getAll('response_mode');
   if (modes.length === 1 && modes[0] !== '' && modes[0] !== 'query') params.set('response_mode', 'not-offered');
+  const types = params.getAll('response_type');
+  if (types.length === 1 && types[0] !== '' && types[0] !== 'code') params.set('response_type', 'not-offered');
   return params.toString();
 }

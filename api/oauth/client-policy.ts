@@ -7,13 +7,9 @@ const redirectUrisMax = 10;
 const redirectUriLengthMax = 2000;
 const nameLengthMax = 80;
 
-// Schemes that a browser or its system acts on by itself, or that carry the code to somebody else.
-const refusedSchemes = new Set(
-  'about blob chrome data file filesystem ftp intent jar javascript mailto resource search-ms sms tel urn vbscript view-source ws wss'.split(
-    ' ',
-  ),
-);
-const refusedFamilies = /^(chrome|moz|ms)-/;
+// A domain in reverse order, such as com.example.app (RFC 8252, 7.1). Schemes that browsers and systems act on by
+// themselves (javascript, smb, itms-services, x-apple.systempreferences) don't begin with a top-level domain and a dot.
+const ownScheme = /^([a-z]{2,}|xn--[a-z0-9-]+)(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/;
 
 // URLs take more for a host: a semicolon or comma in one would end a directive of a page's content security policy.
 const hostShape = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)$/;
@@ -33,6 +29,14 @@ export function clientProblem(metadata: ClientMetadata): string | null {
     urisProblem(metadata, 'redirect_uris') ??
     urisProblem(metadata, 'post_logout_redirect_uris')
   );
+}
+
+/**
+ * Whether anything on a rider's device could receive a client's answers (RFC 8252, 8.6): then it is a native app whatever
+ * it calls itself, and its riders are asked each time.
+ */
+export function isOnDevice({ redirect_uris: uris }: ClientMetadata): boolean {
+  return Array.isArray(uris) && !uris.every((uri) => String(uri).startsWith('https:'));
 }
 
 function nameProblem(name: unknown): string | null {
@@ -72,5 +76,7 @@ export function redirectProblem(uri: string): string | null {
   if (scheme === 'https') return null;
   if (scheme === 'http')
     return isLoopbackHost(url.hostname) ? null : 'must be https, but for http on this machine’s own addresses';
-  return refusedSchemes.has(scheme) || refusedFamilies.test(scheme) ? `must not use the scheme ${scheme}` : null;
+  return ownScheme.test(scheme)
+    ? null
+    : 'must be https, or have a scheme that is a domain of the app’s makers in reverse order, such as com.example.app';
 }

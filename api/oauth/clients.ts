@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ClientMetadata, clientProblem } from './client-policy.ts';
+import { type ClientMetadata, clientProblem, isOnDevice } from './client-policy.ts';
 import { clientAuthMethods, paths } from './metadata.ts';
 
 /** A client that the operator named, in the words of RFC 7591. */
@@ -44,7 +44,7 @@ const clientShape = z
 /** Ids of clients that are part of the service itself. */
 export const docsClientId = 'docs';
 export const connectedAppsClientId = 'connected-apps';
-const ownIds = new Set<string>([docsClientId, connectedAppsClientId]);
+export const ownIds: ReadonlySet<string> = new Set<string>([docsClientId, connectedAppsClientId]);
 
 /**
  * Reads OAUTH_CLIENTS: a JSON array of client metadata (RFC 7591), public ones and, with `client_secret`, confidential
@@ -83,12 +83,9 @@ function completed(client: z.output<typeof clientShape>): ClientMetadata {
     ...client,
     token_endpoint_auth_method:
       client.token_endpoint_auth_method ?? (client.client_secret === undefined ? 'none' : 'client_secret_basic'),
-    // What the operator named runs where its redirect URIs are; those on this machine or a scheme are an app's.
-    application_type: client.application_type ?? (client.redirect_uris.every(isWeb) ? 'web' : 'native'),
+    application_type: isOnDevice(client) ? 'native' : (client.application_type ?? 'web'),
   };
 }
-
-const isWeb = (uri: string): boolean => uri.startsWith('https:');
 
 function memberProblem({ path, message, code, ...rest }: z.core.$ZodIssue): string {
   if (code === 'unrecognized_keys')

@@ -3,6 +3,7 @@ import { hash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import type { RiderDirectory } from '../tokens/rider-directory.ts';
+import { hasPlainSecret, withHashedSecret } from './client-secrets.ts';
 import type { Lifetimes } from './lifetimes.ts';
 import { type StateEntry, type StatePayload, type StateStore, StateStoreAwayError } from './state-store.ts';
 import { temporarilyUnavailable } from './temporarily-unavailable.ts';
@@ -55,10 +56,19 @@ export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
   const find = async (id: string): Promise<AdapterPayload | undefined> => {
     const entry = await store.find(kind, storeId(kind, id));
     if (!entry) return undefined;
-    const payload = { ...entry.payload, ...(bearers.has(kind) && { jti: id }) } as AdapterPayload;
+    const kept = kind === clientKind ? await hashedClient(id, entry.payload) : entry.payload;
+    const payload = { ...kept, ...(bearers.has(kind) && { jti: id }) } as AdapterPayload;
     return (await isUsedUp(entry))
       ? { ...payload, consumed: Math.floor(Number(entry.marks.consumed) / 1000) }
       : payload;
+  };
+
+  // Versions before this one kept secrets as they are.
+  const hashedClient = async (id: string, client: StatePayload): Promise<StatePayload> => {
+    if (!hasPlainSecret(client)) return client;
+    const hashed = withHashedSecret(client);
+    await store.replace(kind, id, hashed);
+    return hashed;
   };
 
   const isUsedUp = async ({ marks }: StateEntry): Promise<boolean> => {
@@ -116,7 +126,7 @@ export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
       ...(!bearers.has(kind) && jti !== undefined && { jti }),
     };
     const key = storeId(kind, id);
-    await store.put(kind, key, kept, {
+    await store.put(kind, key, kind === clientKind ? withHashedSecret(kept) : kept, {
       // The library names no lifetime for clients alone: a registered one ends unless it is used.
       lifeSeconds: expiresIn ?? lifetimes.unusedClient,
       grant: grantable.has(kind) ? grantId : undefined,

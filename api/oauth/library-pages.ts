@@ -1,11 +1,11 @@
-import type { errors, KoaContextWithOIDC } from 'oidc-provider';
-import { redirectSources } from '../sign-in/client-words.ts';
+import type { errors, KoaContextWithOIDC, Provider } from 'oidc-provider';
+import { redirectSources, redirectWords } from '../sign-in/client-words.ts';
 import { errorPage, libraryTrouble } from '../sign-in/error-page.ts';
 import { type Page, pageHeaders, pagePolicy, renderPage } from '../sign-in/page.ts';
 import { isSignedIn } from '../sign-in/sign-out.ts';
 import { signedOutPage, signOutPage, stillSignedInPage } from '../sign-in/sign-out-pages.ts';
 import { paths } from './metadata.ts';
-import type { ProviderOptions } from './provider-settings.ts';
+import type { ErrorOut, ProviderOptions } from './provider-settings.ts';
 import type { ServiceUrl } from './service-url.ts';
 
 /** Our pages in place of the library's own. `providerHost`: where riders may still be signed in. */
@@ -20,7 +20,7 @@ export function libraryPages(
     ctx.body = renderPage(page);
   };
   return {
-    renderError: (ctx, error) => show(ctx, ...errorPageOf(error)),
+    renderError: (ctx, answer, error) => show(ctx, ...errorPageOf(ctx, answer, error)),
     renderSignOut: (ctx, secret) => show(ctx, signOutPage(`${paths.signOut}/confirm`, secret), 200),
     async renderSignedOut(ctx) {
       const page = (await isSignedIn(ctx))
@@ -31,11 +31,41 @@ export function libraryPages(
   };
 }
 
-function errorPageOf(error: errors.OIDCProviderError): [Page, number] {
+/** Errors that are kept from the address that their client registered by itself. */
+const withheld = new WeakSet<Error>();
+
+/**
+ * Keeps the service from being an open redirector (RFC 9700, 4.11.2). Anybody can register a client or publish its
+ * document, and make a wrong request of it: its error would send a browser on to any address, without a click. Such an
+ * error is a page with a link instead. What a rider has answered on a page of ours goes to the client as ever.
+ */
+export function withholdErrors(provider: Provider, knownClients: ReadonlySet<string>): void {
+  // The library emits these just before it looks whether an error may be redirected.
+  const withhold = ({ oidc }: KoaContextWithOIDC, error: Error & { allow_redirect?: boolean }): void => {
+    if (oidc.route !== 'authorization' || error.allow_redirect !== true) return;
+    if (knownClients.has(oidc.client?.clientId ?? '')) return;
+    error.allow_redirect = false;
+    withheld.add(error);
+  };
+  provider.on('authorization.error', withhold);
+  provider.on('server_error', withhold);
+}
+
+function errorPageOf(ctx: KoaContextWithOIDC, answer: ErrorOut, error: errors.OIDCProviderError): [Page, number] {
   const status = error.expose ? error.statusCode : 500;
   const code = error.expose ? error.error : 'server_error';
-  const trouble = libraryTrouble(code, status, error.name === 'SessionNotFound');
-  return [errorPage(trouble), trouble.status];
+  const trouble = libraryTrouble(code, Math.max(status, 400), error.name === 'SessionNotFound');
+  const uri = ctx.oidc.params?.redirect_uri;
+  const back = withheld.has(error) && typeof uri === 'string' ? answerAddress(uri, answer) : null;
+  return [errorPage({ ...trouble, ...(back !== null && { back }) }), trouble.status];
+}
+
+/** Where the library would have sent the browser; it has seen by then that the client registered the address. */
+function answerAddress(uri: string, answer: ErrorOut): { to: string; words: string } {
+  const url = new URL(uri);
+  for (const [name, value] of Object.entries(answer))
+    if (value !== undefined) url.searchParams.set(name, String(value));
+  return { to: url.href, words: redirectWords(uri) };
 }
 
 /** Signing out may end at an address that a client registered for it. */

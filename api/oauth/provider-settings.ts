@@ -3,14 +3,18 @@ import { readScope } from '../tokens/access-token-terms.ts';
 import type { RiderDirectory } from '../tokens/rider-directory.ts';
 import type { SigningKeys } from '../tokens/signing-keys.ts';
 import { lengthChecks } from './authorize-request.ts';
-import { type ClientMetadata, clientProblem } from './client-policy.ts';
-import { connectedAppsClientId } from './clients.ts';
+import { type ClientMetadata, clientProblem, isOnDevice } from './client-policy.ts';
+import { withHashedSecret } from './client-secrets.ts';
+import { connectedAppsClientId, ownIds } from './clients.ts';
 import { allowRead } from './grants.ts';
 import { libraryAdapter } from './library-adapter.ts';
 import type { Lifetimes } from './lifetimes.ts';
 import { clientAuthMethods, paths } from './metadata.ts';
 import type { ServiceUrl } from './service-url.ts';
 import type { StateStore } from './state-store.ts';
+
+/** An error as its client is told of it. */
+export type ErrorOut = Parameters<NonNullable<Configuration['renderError']>>[1];
 
 export interface ProviderOptions {
   service: ServiceUrl;
@@ -26,7 +30,7 @@ export interface ProviderOptions {
   mayFetchMetadata: (ctx: KoaContextWithOIDC) => Promise<boolean>;
   lifetimes: Lifetimes;
   nowMs: () => number;
-  renderError: (ctx: KoaContextWithOIDC, error: errors.OIDCProviderError) => void;
+  renderError: (ctx: KoaContextWithOIDC, answer: ErrorOut, error: errors.OIDCProviderError) => void;
   renderSignOut: (ctx: KoaContextWithOIDC, secret: string) => void;
   renderSignedOut: (ctx: KoaContextWithOIDC) => Promise<void>;
 }
@@ -39,7 +43,7 @@ export function providerSettings(options: ProviderOptions): Configuration {
   const { service, store, riders, lifetimes, nowMs } = options;
   return {
     adapter: (kind: string) => libraryAdapter(kind, { store, riders, lifetimes, nowMs }),
-    clients: options.clients as NonNullable<Configuration['clients']>,
+    clients: options.clients.map(withHashedSecret) as unknown as NonNullable<Configuration['clients']>,
     // Those that can sign; one without its private part is only known to the token checker.
     jwks: { keys: options.keys.filter((key) => key.d !== undefined) } as NonNullable<Configuration['jwks']>,
     scopes: [readScope],
@@ -89,10 +93,7 @@ export function providerSettings(options: ProviderOptions): Configuration {
     extraClientMetadata: {
       // Our own member, so that its check runs for every client, however it came.
       properties: ['ride_calendar'],
-      validator: (_ctx, _key, _value, metadata) => {
-        const problem = clientProblem(metadata as unknown as ClientMetadata);
-        if (problem !== null) throw new errors.InvalidClientMetadata(problem);
-      },
+      validator: (_ctx, _key, _value, metadata) => checkClient(metadata as unknown as ClientMetadata),
     },
     features: {
       devInteractions: { enabled: false },
@@ -142,7 +143,7 @@ export function providerSettings(options: ProviderOptions): Configuration {
     },
     // Only documents of clients are fetched; without them nothing is.
     fetch: options.metadataFetch ?? (() => Promise.reject(new Error('nothing is fetched'))),
-    renderError: async (ctx, _out, error) => options.renderError(ctx, error as errors.OIDCProviderError),
+    renderError: async (ctx, answer, error) => options.renderError(ctx, answer, error as errors.OIDCProviderError),
     routes: {
       authorization: paths.authorize,
       token: paths.token,
@@ -165,6 +166,13 @@ export function cookieNames({ https, host }: ServiceUrl): { session: string; int
     interaction: `${https ? '__Secure-' : ''}${name}interaction`,
     resume: `${https ? '__Secure-' : ''}${name}resume`,
   };
+}
+
+/** Refuses a client, or says what it is. The service's own are on this machine where the service is: nothing else is there. */
+function checkClient(metadata: ClientMetadata): void {
+  const problem = clientProblem(metadata);
+  if (problem !== null) throw new errors.InvalidClientMetadata(problem);
+  if (isOnDevice(metadata) && !ownIds.has(String(metadata.client_id))) metadata.application_type = 'native';
 }
 
 function scopesOf(ctx: KoaContextWithOIDC): Set<string> {

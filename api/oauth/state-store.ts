@@ -6,6 +6,8 @@
 export interface StateStore {
   /** Puts an entry in place of any earlier one of its kind and id; its marks are gone. */
   put(kind: string, id: string, payload: StatePayload, options: PutOptions): Promise<void>;
+  /** Puts another payload into an entry, whose end, grant, account and marks stay; nothing where it is gone. */
+  replace(kind: string, id: string, payload: StatePayload): Promise<void>;
   find(kind: string, id: string): Promise<StateEntry | null>;
   /** Finds an entry and removes it, as one step: of several callers one gets it. */
   take(kind: string, id: string): Promise<StateEntry | null>;

@@ -10,6 +10,8 @@ export interface Trouble {
   code?: string;
   /** Where the rider can go on without their app. */
   again?: string;
+  /** Where the app wants its answer. */
+  back?: { to: string; words: string };
 }
 
 export const troubles = {
@@ -57,8 +59,16 @@ export const troubles = {
   },
 } satisfies Record<string, Trouble>;
 
+const silent = {
+  title: 'You have to be asked first',
+  text: 'The app that sent you wanted an answer without a page. You have to sign in, and say that it may read. Start again from the app.',
+};
+
 /** Errors of the library, in words for a rider. */
 const libraryWords: Record<string, { title: string; text: string }> = {
+  login_required: silent,
+  consent_required: silent,
+  interaction_required: silent,
   invalid_client: {
     title: 'This app is not known here',
     text: 'The app that sent you is not registered with this service, or its registration has ended. Tell its makers.',
@@ -87,11 +97,12 @@ export function libraryTrouble(code: string, status: number, expired: boolean): 
   return { status, ...words, code };
 }
 
-export function errorPage({ title, text, code, again }: Trouble): Page {
+export function errorPage({ title, text, code, again, back }: Trouble): Page {
   return {
     title,
     body: html`<p>${text}</p>
 ${again === undefined ? null : html`<p class="actions"><a class="button" href="${again}">Try again</a></p>`}
+${back === undefined ? null : html`<p><a href="${back.to}">Go on to ${back.words}</a></p>`}
 ${code === undefined ? null : html`<p class="soft">Error code: <code>${code}</code></p>`}`,
   };
 }

@@ -1,13 +1,14 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { type errors, Provider } from 'oidc-provider';
 import type { ClientMetadata } from '../oauth/client-policy.ts';
+import { compareSecretHashes } from '../oauth/client-secrets.ts';
 import { ownClients } from '../oauth/clients.ts';
 import { documentFetch } from '../oauth/document-fetch.ts';
 import { addEndpoints, isForPrograms, refuseRequest, sendFault } from '../oauth/endpoints.ts';
 import { grantsOf } from '../oauth/grants.ts';
 import { listenToLibrary } from '../oauth/library-events.ts';
 import { libraryMount } from '../oauth/library-mount.ts';
-import { libraryPages } from '../oauth/library-pages.ts';
+import { libraryPages, withholdErrors } from '../oauth/library-pages.ts';
 import { defaultLifetimes, type Lifetimes } from '../oauth/lifetimes.ts';
 import { paths } from '../oauth/metadata.ts';
 import { providerSettings } from '../oauth/provider-settings.ts';
@@ -102,13 +103,15 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
       ...libraryPages(service, providerHost),
     }),
   );
+  const knownClients = new Set([...ownClients(service.origin), ...deps.clients].map(({ client_id: id }) => String(id)));
   listenToLibrary(provider, store, lifetimes, logger);
+  withholdErrors(provider, knownClients);
+  compareSecretHashes(provider);
   await checkClients(provider, deps.clients);
 
   const mount = libraryMount(provider, service);
   const grants = grantsOf(provider, store, deps.erasures, service);
   const csrf = createCsrf(deps.cookieKeys, service.origin);
-  const knownClients = new Set([...ownClients(service.origin), ...deps.clients].map(({ client_id: id }) => String(id)));
   const offers = { registration: deps.registration, clientMetadata: deps.metadataFetch !== null };
 
   await app.register(async (scope) => {

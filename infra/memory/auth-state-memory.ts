@@ -89,6 +89,10 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
         account,
       });
     },
+    async replace(kind, id, payload) {
+      const entry = live(kind, id);
+      if (entry) entry.payload = JSON.stringify(payload);
+    },
     async find(kind, id) {
       const entry = live(kind, id);
       return entry ? entryOf(entry) : null;

@@ -15,6 +15,7 @@ import {
   markScript,
   putScript,
   removeGrantScript,
+  replaceScript,
   takeScript,
 } from './auth-state-scripts.ts';
 import { redisClusterClient } from './redis-cluster-client.ts';
@@ -35,6 +36,7 @@ export interface RedisAuthStateOptions {
 /** The scripts, as methods of the client. */
 interface Scripts {
   authPut(...args: (string | number)[]): Promise<unknown>;
+  authReplace(...args: (string | number)[]): Promise<unknown>;
   authTake(...args: (string | number)[]): Promise<string[]>;
   authMark(...args: (string | number)[]): Promise<number>;
   authExtend(...args: (string | number)[]): Promise<unknown>;
@@ -89,6 +91,10 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
           account ?? '',
           `${kind}:${id}`,
         );
+      }),
+    replace: (kind, id, payload) =>
+      ask(async () => {
+        await redis.authReplace(entryKey(kind, id), JSON.stringify(payload));
       }),
     find: (kind, id) => ask(async () => entryOf(await redis.hgetall(entryKey(kind, id)))),
     take: (kind, id) => ask(async () => entryOf(fieldsOf(await redis.authTake(entryKey(kind, id))))),
@@ -173,6 +179,7 @@ function connect({ url, cluster = false }: RedisAuthStateOptions, commandTimeout
     ? redisClusterClient(url, { redisOptions: common, clusterRetryStrategy: retry })
     : new Redis(url, { ...common, retryStrategy: retry });
   client.defineCommand('authPut', { numberOfKeys: 4, lua: putScript });
+  client.defineCommand('authReplace', { numberOfKeys: 1, lua: replaceScript });
   client.defineCommand('authTake', { numberOfKeys: 1, lua: takeScript });
   client.defineCommand('authMark', { numberOfKeys: 1, lua: markScript });
   client.defineCommand('authExtend', { numberOfKeys: 1, lua: extendScript });

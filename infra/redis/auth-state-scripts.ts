@@ -22,6 +22,11 @@ if ARGV[4] ~= '' then
 end
 return 1`;
 
+/** KEYS entry. ARGV payload. */
+export const replaceScript = `if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+redis.call('HSET', KEYS[1], 'p', ARGV[1])
+return 1`;
+
 /** KEYS entry. */
 export const takeScript = `local fields = redis.call('HGETALL', KEYS[1])
 redis.call('DEL', KEYS[1])

@@ -63,6 +63,22 @@ export function authStateContract(name: string, make: () => StateStore | Promise
       expect(await store.find('A', id)).toEqual({ payload: { n: 2 }, marks: {} });
     });
 
+    test('a payload put into an entry leaves its end, grant, account and marks as they are', async () => {
+      const id = randomUUID();
+      await store.put('A', id, { n: 1 }, { lifeSeconds: 0.3, grant: id, account: id });
+      await store.mark('A', id, { x: '1' }, {});
+      await store.replace('A', id, { n: 2 });
+      await store.replace('A', `${id}x`, { n: 2 });
+      expect(await store.ofAccount(id)).toEqual([{ kind: 'A', id, payload: { n: 2 }, marks: { x: '1' } }]);
+      expect(await store.find('A', `${id}x`)).toBeNull();
+      await sleep(400);
+      expect(await store.find('A', id)).toBeNull();
+      await store.put('A', id, {}, { ...life, grant: id });
+      await store.replace('A', id, { n: 2 });
+      await store.removeGrant(id);
+      expect(await store.find('A', id)).toBeNull();
+    });
+
     test('of many who take an entry one gets it', async () => {
       const id = randomUUID();
       await store.put('A', id, { n: 1 }, life);

@@ -25,6 +25,7 @@ beforeAll(async () => {
         token_endpoint_auth_method: 'none',
         redirect_uris: ['https://app.example/cb', 'https://app.example/cb?x=1'],
       },
+      { client_id: 'named', token_endpoint_auth_method: 'none', redirect_uris: [callback] },
     ],
   });
   origin = service.origin;
@@ -79,7 +80,7 @@ describe('an authorization request', () => {
     }
   });
 
-  const refusedAtTheClient: [string, Record<string, string>, string][] = [
+  const faulty: [string, Record<string, string>, string][] = [
     ['without PKCE', { code_challenge: '', code_challenge_method: '' }, 'invalid_request'],
     ['with PKCE by plain text', { code_challenge_method: 'plain' }, 'invalid_request'],
     ['with a method of PKCE left to default to plain', { code_challenge_method: '' }, 'invalid_request'],
@@ -101,20 +102,34 @@ describe('an authorization request', () => {
     ['without pages, of nobody signed in', { prompt: 'none' }, 'login_required'],
     ['with an unknown prompt', { prompt: 'create' }, 'invalid_request'],
   ];
-  test.each(refusedAtTheClient)('%s is refused by a redirect that names the issuer', async (_, more, error) => {
-    const { status, location } = await ask(more);
-    expect(status).toBe(303);
-    const url = new URL(location!);
-    expect(url.origin + url.pathname).toBe(callback);
-    // What would come in the fragment is refused there.
-    const answer = new URLSearchParams(url.hash === '' ? url.search : url.hash.slice(1));
-    expect(Object.fromEntries(answer)).toMatchObject({ error, state: 'the-state', iss: origin });
-    expect(answer.has('code')).toBe(false);
-  });
+  test.each(faulty)(
+    'of a client that the operator named, %s, is answered in the query, with the issuer',
+    async (_, more, error) => {
+      const { status, location } = await ask(more, { client_id: 'named' });
+      expect(status).toBe(303);
+      const url = new URL(location!);
+      expect([url.origin + url.pathname, url.hash]).toEqual([callback, '']);
+      expect(Object.fromEntries(url.searchParams)).toMatchObject({ error, state: 'the-state', iss: origin });
+      expect(url.searchParams.has('code')).toBe(false);
+    },
+  );
+
+  test.each(faulty)(
+    'of a client that introduced itself, %s, sends nobody away without a click',
+    async (_, more, error) => {
+      const { status, location, page } = await ask(more);
+      expect([status, location]).toEqual([400, null]);
+      expect(page).toContain(`<code>${error}</code>`);
+      const link = /<a href="([^"]+)">Go on to an app on this device<\/a>/.exec(page)![1]!;
+      const url = new URL(link.replaceAll('&#38;', '&'));
+      expect([url.origin + url.pathname, url.hash]).toEqual([callback, '']);
+      expect(Object.fromEntries(url.searchParams)).toMatchObject({ error, state: 'the-state', iss: origin });
+    },
+  );
 
   test('with a parameter given twice is refused', async () => {
     for (const name of ['state', 'scope', 'code_challenge', 'client_id', 'redirect_uri']) {
-      const url = `${authorizeUrl(origin, client, newPkce())}&${name}=read&${name}=other`;
+      const url = `${authorizeUrl(origin, { client_id: 'named' }, newPkce())}&${name}=read&${name}=other`;
       const response = await fetch(url, { redirect: 'manual' });
       const location = response.headers.get('location');
       expect([name, location === null ? response.status : new URL(location).searchParams.get('error')]).toEqual([

@@ -88,7 +88,8 @@ describe('a redirect URI', () => {
     'http://[::1]:1/cb',
     'http://localhost:3000/cb',
     'com.example.app:/cb',
-    'vscode://publisher.ext/cb',
+    'com.example.my-app://cb',
+    'xn--p1ai.example:/cb',
   ])('%s is fine', (uri) => expect(redirectProblem(uri)).toBeNull());
   test.each([
     'http://a.example/cb',
@@ -112,6 +113,16 @@ describe('a redirect URI', () => {
     'https://*.example/cb',
     "https://'self'/cb",
     'ms-settings:x',
+    // Systems act on these by themselves, and no app owns a name without a domain (RFC 8252, 7.1).
+    'smb://evil.example/share',
+    'ssh://evil.example',
+    'itms-services://?action=download-manifest',
+    'vscode://publisher.ext/cb',
+    'x-apple.systempreferences:x',
+    'z39.50r://evil.example/x',
+    'com.:/cb',
+    'com..example:/cb',
+    'com.example-:/cb',
     'chrome-extension://x/cb',
     '/cb',
     '',

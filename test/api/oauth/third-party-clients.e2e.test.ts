@@ -5,7 +5,7 @@ import * as oidc from 'openid-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { metadataFetch } from '../../../infra/net/metadata-fetch.ts';
 import { makeCertificate } from '../../support/certificate.ts';
-import { approve, callback, nights } from '../../support/sign-in-flow.ts';
+import { approve, callback, nights, tokenRequest } from '../../support/sign-in-flow.ts';
 import { startSignInService, type TestService } from '../../support/sign-in-service.ts';
 import { TestBrowser } from '../../support/test-browser.ts';
 
@@ -198,6 +198,30 @@ describe('oauth4webapi, knowing only the base path,', () => {
     const without = new URL(end);
     without.searchParams.delete('iss');
     expect(() => oauth.validateAuthResponse(server, client, without, state)).toThrow(/iss/);
+  });
+});
+
+describe('a client that has a secret', () => {
+  const basic = { authorization: `Basic ${Buffer.from(`site:${secret}`).toString('base64')}` };
+  const posterBasic = { authorization: `Basic ${Buffer.from(`poster:${secret}`).toString('base64')}` };
+  const form = { grant_type: 'refresh_token', refresh_token: 'x' };
+
+  test.each([
+    ['by basic, as it said', form, basic, 'invalid_grant'],
+    ['by form, having said basic', { ...form, client_id: 'site', client_secret: secret }, {}, 'invalid_client'],
+    ['by form, as it said', { ...form, client_id: 'poster', client_secret: secret }, {}, 'invalid_grant'],
+    ['by basic, having said form', form, posterBasic, 'invalid_client'],
+    ['not at all', { ...form, client_id: 'site' }, {}, 'invalid_client'],
+    ['both ways', { ...form, client_secret: secret }, basic, 'invalid_request'],
+  ])('shows it %s', async (_, body, headers, error) => {
+    const answer = await tokenRequest(service.origin, body, headers);
+    expect(answer.body.error).toBe(error);
+    const revoked = await fetch(`${service.origin}/oauth/revoke`, {
+      method: 'POST',
+      body: new URLSearchParams({ ...body, token: 'x' }),
+      headers,
+    });
+    expect(revoked.status).toBe({ invalid_grant: 200, invalid_client: 401, invalid_request: 400 }[error]!);
   });
 });
 

@@ -1,7 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { memoryAuthState } from '../../../infra/memory/auth-state-memory.ts';
-import { approve, authorizeUrl, type Client, redeem, refresh, register, signedIn } from '../../support/sign-in-flow.ts';
+import {
+  approve,
+  authorizeUrl,
+  type Client,
+  callback,
+  redeem,
+  refresh,
+  register,
+  signedIn,
+} from '../../support/sign-in-flow.ts';
 import { startSignInService, type TestService } from '../../support/sign-in-service.ts';
 import { csrfOf, newPkce, TestBrowser } from '../../support/test-browser.ts';
 
@@ -9,7 +18,13 @@ let service: TestService;
 let origin: string;
 let client: Client;
 beforeAll(async () => {
-  service = await startSignInService();
+  service = await startSignInService({
+    clients: [
+      { client_id: 'named', redirect_uris: [callback] },
+      { client_id: 'says-web', redirect_uris: [callback], application_type: 'web' },
+      { client_id: 'site', redirect_uris: ['https://site.example/cb'], application_type: 'web' },
+    ].map((client) => ({ ...client, token_endpoint_auth_method: 'none' })),
+  });
   origin = service.origin;
   client = await register(origin, { client_name: 'Evil <script>alert(1)</script> "app"' });
 });
@@ -224,8 +239,32 @@ describe('a rider', () => {
     const { browser, url, page } = await consent();
     await browser.follow(await browser.post(url, { do: 'allow', csrf: csrfOf(page) }));
     expect((await picker(browser)).page).toContain('will be able to see');
-    const silent = await browser.follow(await browser.get(authorizeUrl(origin, client, newPkce(), { prompt: 'none' })));
-    expect(new URL(silent.url).searchParams.get('error')).toBeOneOf(['consent_required', 'interaction_required']);
+    const silently = (app: Client) => browser.open(authorizeUrl(origin, app, newPkce(), { prompt: 'none' }));
+    const needed = ['consent_required', 'interaction_required'];
+    const named = await silently({ client_id: 'named' });
+    expect(new URL(named.url).searchParams.get('error')).toBeOneOf(needed);
+    // A stranger's app gets no answer that the rider has not seen.
+    const strange = await silently(client);
+    expect([strange.response.status, strange.response.headers.get('location')]).toEqual([400, null]);
+    expect(/<code>(\w+)<\/code>/.exec(strange.page)?.[1]).toBeOneOf(needed);
+  });
+
+  test('is asked each time by an app on their device, though it calls itself a web app', async () => {
+    const web = { client_id: 'says-web' };
+    const site = { client_id: 'site' };
+    const browser = new TestBrowser(origin);
+    const ask = (app: Client, more: Record<string, string> = {}) =>
+      browser.open(authorizeUrl(origin, app, newPkce(), more));
+    const registered = await register(origin, { application_type: 'web' });
+    expect(registered).toMatchObject({ application_type: 'native' });
+    for (const app of [web, registered]) {
+      await approve(browser, authorizeUrl(origin, app, newPkce()));
+      expect((await ask(app)).page).toContain('will be able to see');
+    }
+    const at = { redirect_uri: 'https://site.example/cb' };
+    const first = await ask(site, at);
+    await browser.post(first.url, { do: 'allow', csrf: csrfOf(first.page) }).then((next) => browser.follow(next));
+    expect(new URL((await ask(site, at)).url).searchParams.has('code')).toBe(true);
   });
 
   test('may go on as somebody else, and the session is then theirs', async () => {

@@ -1,0 +1,32 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import { Provider } from 'oidc-provider';
+import type { ClientMetadata } from './client-policy.ts';
+
+const hashed = 'sha256:';
+const secretHash = (id: unknown, secret: string): string => hashed + hash('sha256', `${id}\0${secret}`, 'base64url');
+
+/**
+ * A client as the library and the store have it: with the hash of its secret. The library makes registered secrets of 512
+ * random bits, so a plain SHA-256 is enough.
+ */
+export function withHashedSecret(client: ClientMetadata): ClientMetadata {
+  const { client_id: id, client_secret: secret } = client;
+  return typeof secret === 'string' ? { ...client, client_secret: secretHash(id, secret) } : client;
+}
+
+/** Whether a client was stored by a version that kept secrets as they are. */
+export const hasPlainSecret = ({ client_secret: secret }: ClientMetadata): boolean =>
+  typeof secret === 'string' && !secret.startsWith(hashed);
+
+/**
+ * Has a client's secret compared with its hash, and taken only the way that the client registered for: the library takes
+ * each of `client_secret_basic` and `client_secret_post` for the other.
+ */
+export function compareSecretHashes(provider: Provider): void {
+  provider.Client.prototype.compareClientSecret = function (actual) {
+    const inHeader = Provider.ctx!.headers.authorization !== undefined;
+    if (this.tokenEndpointAuthMethod !== (inHeader ? 'client_secret_basic' : 'client_secret_post')) return false;
+    const [known, given] = [Buffer.from(this.clientSecret ?? ''), Buffer.from(secretHash(this.clientId, actual))];
+    return known.length === given.length && timingSafeEqual(known, given);
+  };
+}
