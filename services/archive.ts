@@ -3,13 +3,8 @@ import { kafkaPublisher } from '../infra/kafka/kafka-publisher.ts';
 import { RejectedTopic } from '../infra/kafka/kafka-rejected-topic.ts';
 import { MissingTopicsError, type Reject } from '../projector/ports/event-log.ts';
 import type { KafkaSettings, Settings } from './settings/settings.ts';
-import {
-  ArchiveCopyError,
-  archiveLoad,
-  archiveSave,
-  type CopyOptions,
-  type CopyResult,
-} from './wiring/archive-copy.ts';
+import { ArchiveCopyError, archiveLoad, type CopyOptions, type CopyResult } from './wiring/archive-copy.ts';
+import { archiveSave } from './wiring/archive-save.ts';
 import { needArchiveFolder } from './wiring/empty-folder.ts';
 import { type ExitCode, type Io, needKafka, UsageError } from './wiring/io.ts';
 import { makeLogger } from './wiring/logger.ts';

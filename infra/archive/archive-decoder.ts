@@ -1,8 +1,8 @@
-import type { Type, types } from 'avsc';
-import type { LogRecord, RawRecord, UndecodableRecord } from '../../projector/ports/event-log.ts';
+import type { Schema, Type, types } from 'avsc';
+import type { LogRecord, RawRecord, RecordHeader, UndecodableRecord } from '../../projector/ports/event-log.ts';
 import { Cursor } from '../../schemas/avro/avro-cursor.ts';
 import { compileReader, compileSkip, IncompatibleSchemaError, type Read } from '../../schemas/avro/avro-reader.ts';
-import { archivedTypes, parseOurs, parseWriter, topicTypes } from '../../schemas/avro/avro-types.ts';
+import { archivedExtras, archivedSchema, parseOurs, parseWriter, topicTypes } from '../../schemas/avro/avro-types.ts';
 import { decodeKey, encodeValue } from '../../schemas/avro/codec.ts';
 import { singleObjectHeader } from '../../schemas/avro/single-object.ts';
 import { reasonOf, undecodable } from '../../schemas/avro/undecodable.ts';
@@ -15,22 +15,42 @@ interface Archived {
   timestamp: number;
   key: string;
   value: AnyRecord | null;
+  headers?: RecordHeader[];
+  raw?: Buffer | null;
 }
 
 /** An archived record without its value; its key as bytes, since it may not be UTF-8. */
 type ArchivedHead = Omit<Archived, 'key' | 'value'> & { key: Buffer };
 
-const headType = parseOurs({
-  type: 'record',
-  name: 'Archived',
-  namespace: 'ridecalendar',
-  fields: [
-    { name: 'partition', type: 'int' },
-    { name: 'offset', type: 'long' },
-    { name: 'timestamp', type: 'long' },
-    { name: 'key', type: 'bytes' },
-  ],
-});
+/** Other tools may have fields of these names that say something else: those are left out. */
+function extrasOf(writer: types.RecordType): typeof archivedExtras {
+  return archivedExtras.filter(({ name, type }) => {
+    const field = writer.fields.find((one) => one.name === name);
+    if (!field) return true;
+    try {
+      compileReader(field.type, parseOurs(type as Schema), { anyName: true });
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+const headType = (extras: typeof archivedExtras): Type =>
+  parseOurs({
+    type: 'record',
+    name: 'Archived',
+    namespace: 'ridecalendar',
+    fields: [
+      { name: 'partition', type: 'int' },
+      { name: 'offset', type: 'long' },
+      { name: 'timestamp', type: 'long' },
+      { name: 'key', type: 'bytes' },
+      ...extras,
+    ],
+  } as Schema);
+
+const none: readonly RecordHeader[] = [];
 
 const cursor = new Cursor();
 
@@ -41,6 +61,8 @@ class ArchivedRecord implements LogRecord {
   readonly timestampMs: number;
   readonly key: string;
   readonly value: AnyRecord | null;
+  readonly headers: readonly RecordHeader[];
+  readonly rawValue: Buffer | null;
 
   constructor(topic: TopicName, archived: Archived) {
     this.topic = topic;
@@ -49,13 +71,19 @@ class ArchivedRecord implements LogRecord {
     this.timestampMs = archived.timestamp;
     this.key = archived.key;
     this.value = archived.value;
+    this.headers = archived.headers ?? none;
+    this.rawValue = archived.raw ?? null;
   }
 
   raw(): RawRecord {
-    const value = this.value === null ? null : encodeValue(this.topic, this.value as never);
-    return { key: Buffer.from(this.key), value, headers: {} };
+    const encoded = () => (this.value === null ? null : encodeValue(this.topic, this.value as never));
+    return { key: Buffer.from(this.key), value: this.rawValue ?? encoded(), headers: byName(this.headers) };
   }
 }
+
+/** Of headers with one name the last is kept. */
+const byName = (headers: readonly RecordHeader[]): Record<string, Buffer> =>
+  Object.fromEntries(headers.map(({ key, value }) => [key, value ?? Buffer.alloc(0)]));
 
 /** Files have few schemas between them: each is compiled once. */
 const decoders = new Map<string, ArchiveDecoder>();
@@ -86,8 +114,9 @@ class ArchiveDecoder {
       const writer = parseWriter(schemaText);
       // Tools that write files name the records in them by themselves.
       const options = { anyName: true };
-      this.#read = compileReader<Archived>(writer, archivedTypes[topic], options);
-      this.#readHead = compileReader<ArchivedHead>(writer, headType, options);
+      const extras = extrasOf(writer as types.RecordType);
+      this.#read = compileReader<Archived>(writer, parseOurs(archivedSchema(topic, extras)), options);
+      this.#readHead = compileReader<ArchivedHead>(writer, headType(extras), options);
       this.#readValueBytes = valueBytesReader(writer as types.RecordType);
       checkValueType(topic, writer as types.RecordType);
     } catch (error) {
@@ -133,13 +162,15 @@ class ArchiveDecoder {
     const value = this.#readValueBytes(cursor.set(data, pos));
     cursor.pos = end;
     const key = decodeKey(head.key);
-    const raw: RawRecord = { key: head.key, value, headers: {} };
+    const { headers = none } = head;
+    const raw: RawRecord = { key: head.key, value: head.raw ?? value, headers: byName(headers) };
     return {
       topic: this.#topic,
       partition: head.partition,
       offset: head.offset,
       timestampMs: head.timestamp,
       undecodable: 'bad' in key ? key.bad : reason,
+      headers,
       raw: () => raw,
     };
   }

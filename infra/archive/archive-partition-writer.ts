@@ -1,5 +1,6 @@
 import { readdirSync, rmSync } from 'node:fs';
 import type { Type } from 'avsc';
+import type { RecordHeader } from '../../projector/ports/event-log.ts';
 import { archivedSchemas, archivedTypes } from '../../schemas/avro/avro-types.ts';
 import { type AnyRecord, defaultTopicPrefix, type TopicName } from '../../schemas/events/records.ts';
 import { archiveDecoder } from './archive-decoder.ts';
@@ -27,6 +28,9 @@ export interface ArchiveRecord {
   timestampMs: number;
   key: string;
   value: AnyRecord | null;
+  headers?: readonly RecordHeader[];
+  /** The value as it came, where `value` does not hold all of it. */
+  rawValue?: Buffer | null;
 }
 
 /** Writes one partition of an archive. */
@@ -73,13 +77,14 @@ export class ArchivePartitionWriter {
     this.#file = this.#create(firstOffset);
   }
 
-  append({ partition, offset, timestampMs, key, value }: ArchiveRecord): void {
+  append(record: ArchiveRecord): void {
+    const { offset } = record;
     if (this.#nextOffset !== null && offset < this.#nextOffset) {
       throw new ArchiveError(
-        `Cannot append ${this.#topic}/${partition}@${offset} to the archive: it goes on to ${this.#nextOffset - 1} already`,
+        `Cannot append ${this.#topic}/${this.#partition}@${offset} to the archive: it goes on to ${this.#nextOffset - 1} already`,
       );
     }
-    const archived = { partition, offset, timestamp: timestampMs, key, value };
+    const archived = archivedOf(record);
     let end = this.#encode(archived, offset);
     if (end < 0 && this.#blockCount > 0) {
       this.flush();
@@ -158,6 +163,13 @@ export class ArchivePartitionWriter {
     if (isOurs) this.#file = writer;
     else writer.close();
   }
+}
+
+const none: readonly RecordHeader[] = [];
+
+function archivedOf(record: ArchiveRecord): object {
+  const { partition, offset, timestampMs: timestamp, key, value, headers = none, rawValue: raw = null } = record;
+  return { partition, offset, timestamp, key, value, headers, raw };
 }
 
 function lastOffset(

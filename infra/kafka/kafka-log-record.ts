@@ -3,6 +3,7 @@ import type {
   EncodedRecord,
   LogRecord,
   RawRecord,
+  RecordHeader,
   UndecodableRecord,
 } from '../../projector/ports/event-log.ts';
 import { decodeKey, readerFor, readValue } from '../../schemas/avro/codec.ts';
@@ -25,7 +26,7 @@ export function kafkaLogRecord(
   }
   const decodedKey = decodeKey(key);
   if ('bad' in decodedKey) return undecodable(topic, partition, fetched, decodedKey.bad);
-  if (value === null) return new KafkaLogRecord(topic, partition, decodedKey.key, null, fetched);
+  if (value === null) return new KafkaLogRecord(topic, partition, decodedKey.key, null, fetched, true);
   if (typeof reader === 'number') return reader;
   if (typeof reader === 'string') return undecodable(topic, partition, fetched, reader);
   return decoded(topic, partition, fetched, decodedKey.key, reader!);
@@ -40,7 +41,7 @@ function decoded(
 ): LogRecord | UndecodableRecord {
   const read = readValue(reader, fetched.value!);
   if ('bad' in read) return undecodable(topic, partition, fetched, read.bad);
-  return new KafkaLogRecord(topic, partition, key, read.value, fetched);
+  return new KafkaLogRecord(topic, partition, key, read.value, fetched, reader.holdsAll);
 }
 
 /** Of a record that waits for a schema in vain, too. */
@@ -51,7 +52,17 @@ export function undecodable(
   reason: string,
 ): UndecodableRecord {
   const { offset, timestampMs } = fetched;
-  return { topic, partition, offset, timestampMs, undecodable: reason, raw: () => rawRecord(fetched) };
+  return {
+    topic,
+    partition,
+    offset,
+    timestampMs,
+    undecodable: reason,
+    get headers() {
+      return headersOf(fetched);
+    },
+    raw: () => rawRecord(fetched),
+  };
 }
 
 // Millions of these: classes, so that they share one shape and their functions.
@@ -106,8 +117,17 @@ class KafkaLogRecord implements LogRecord {
   readonly key: string;
   readonly value: AnyRecord | null;
   readonly #record: FetchedRecord;
+  readonly #holdsAll: boolean;
 
-  constructor(topic: TopicName, partition: number, key: string, value: AnyRecord | null, record: FetchedRecord) {
+  /** `holdsAll`: whether the value says all that its bytes do. */
+  constructor(
+    topic: TopicName,
+    partition: number,
+    key: string,
+    value: AnyRecord | null,
+    record: FetchedRecord,
+    holdsAll: boolean,
+  ) {
     this.topic = topic;
     this.partition = partition;
     this.offset = record.offset;
@@ -115,11 +135,26 @@ class KafkaLogRecord implements LogRecord {
     this.key = key;
     this.value = value;
     this.#record = record;
+    this.#holdsAll = holdsAll;
+  }
+
+  get headers(): readonly RecordHeader[] {
+    return headersOf(this.#record);
+  }
+
+  get rawValue(): Buffer | null {
+    return this.#holdsAll ? null : this.#record.value;
   }
 
   raw(): RawRecord {
     return rawRecord(this.#record);
   }
+}
+
+const none: readonly RecordHeader[] = [];
+
+function headersOf({ headers }: FetchedRecord): readonly RecordHeader[] {
+  return headers.length === 0 ? none : headers.map(([name, value]) => ({ key: String(name ?? ''), value }));
 }
 
 /** Copies: the record's buffers are slices of a whole response. Of headers with one name the last is kept. */

@@ -6,6 +6,12 @@ import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
  * (test/contracts/event-log.ts).
  */
 
+/** One header of a record. A record may have several of one name; their order counts. */
+export interface RecordHeader {
+  readonly key: string;
+  readonly value: Buffer | null;
+}
+
 /** A record that could be decoded. Whether it makes sense (key against value, zones, days…) the projector judges. */
 export interface LogRecord {
   topic: TopicName;
@@ -16,7 +22,17 @@ export interface LogRecord {
   key: string;
   /** null: a tombstone, the entity is gone. */
   value: AnyRecord | null;
-  /** The record as it came, for setting it aside. An archive, which keeps no raw bytes, encodes the value again. */
+  /** All headers, in their order; absent: none. Good until the batch is done, as `rawValue` is. */
+  readonly headers?: readonly RecordHeader[];
+  /**
+   * The value's bytes as they came, where `value` does not hold all that they say: a writer's schema with more fields
+   * than ours. Absent or null: `value` is all.
+   */
+  readonly rawValue?: Buffer | null;
+  /**
+   * The record as it came, for setting it aside. An archive keeps a value's bytes only where `value` does not hold all of
+   * them (`rawValue`), and else encodes it again.
+   */
   raw(): RawRecord;
 }
 
@@ -45,6 +61,8 @@ export interface UndecodableRecord {
   timestampMs: number;
   /** A short reason without any of the record's content, such as `unknown schema id 17`. */
   undecodable: string;
+  /** All headers, in their order; absent: none. */
+  readonly headers?: readonly RecordHeader[];
   raw(): RawRecord;
 }
 

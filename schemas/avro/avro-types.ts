@@ -78,24 +78,47 @@ export const topicTypes = Object.fromEntries(
 export const rejectedSchema: Schema = readSchema('Rejected.avsc');
 export const rejectedType: Type = parseOurs(rejectedSchema);
 
+const headerSchema = {
+  type: 'record',
+  name: 'Header',
+  fields: [
+    { name: 'key', type: 'string' },
+    { name: 'value', type: ['null', 'bytes'], default: null },
+  ],
+};
+
+interface SchemaField {
+  name: string;
+  type: unknown;
+  default?: unknown;
+}
+
+/** What `Archived` has beside a value: archives without these fields are read too (docs/rules.md#archived-record). */
+export const archivedExtras: readonly SchemaField[] = [
+  { name: 'headers', type: { type: 'array', items: headerSchema }, default: [] },
+  { name: 'raw', type: ['null', 'bytes'], default: null },
+];
+
 /** The archive's record for a topic: `Archived`, whose value is null or the topic's record. */
-export const archivedSchemas = Object.fromEntries(
-  topicNames.map((topic) => [
-    topic,
-    {
-      type: 'record',
-      name: 'Archived',
-      namespace: 'ridecalendar',
-      fields: [
-        { name: 'partition', type: 'int' },
-        { name: 'offset', type: 'long' },
-        { name: 'timestamp', type: { type: 'long', logicalType: 'timestamp-millis' } },
-        { name: 'key', type: 'string' },
-        { name: 'value', type: ['null', topicSchemas[topic]] },
-      ],
-    } as Schema,
-  ]),
-) as Record<TopicName, Schema>;
+export const archivedSchema = (topic: TopicName, extras: readonly SchemaField[] = archivedExtras): Schema =>
+  ({
+    type: 'record',
+    name: 'Archived',
+    namespace: 'ridecalendar',
+    fields: [
+      { name: 'partition', type: 'int' },
+      { name: 'offset', type: 'long' },
+      { name: 'timestamp', type: { type: 'long', logicalType: 'timestamp-millis' } },
+      { name: 'key', type: 'string' },
+      { name: 'value', type: ['null', topicSchemas[topic]] },
+      ...extras,
+    ],
+  }) as Schema;
+
+export const archivedSchemas = Object.fromEntries(topicNames.map((topic) => [topic, archivedSchema(topic)])) as Record<
+  TopicName,
+  Schema
+>;
 
 export const archivedTypes = Object.fromEntries(
   topicNames.map((topic) => [topic, parseOurs(archivedSchemas[topic])]),
