@@ -13,7 +13,10 @@ import type { Holds } from './writing/holds.ts';
 const pendingMax = 1_000;
 const retryDelayMaxMs = 5_000;
 
-/** Takes batches in: good records are folded, bad ones set aside, once, without stopping the flow. */
+/**
+ * Takes batches in: good records are folded, bad ones set aside, once, without stopping the flow
+ * (docs/rules.md#rejected, #last-good-record).
+ */
 export class Intake {
   readonly #fold: Fold;
   readonly #edges: EncodedEdges;

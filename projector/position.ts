@@ -18,7 +18,7 @@ export function copyPosition(position: Position): Position {
 
 /**
  * Throws PartitionsChangedError where a topic has another number of partitions than when the stored position was
- * written: keys would live in two places. A position of another log says nothing.
+ * written: keys would live in two places (docs/rules.md#partition-growth). A position of another log says nothing.
  */
 export function assertSamePartitions(stored: string | null, log: string, bounds: LogBounds): void {
   const before = stored === null ? null : (JSON.parse(stored) as StoredPosition);

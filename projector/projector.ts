@@ -58,7 +58,7 @@ export class Projector {
     this.#tags = deps.tags ?? allTags;
   }
 
-  /** Whether the views stand at the ends sampled at the start. */
+  /** Whether the views stand at the ends sampled at the start (docs/rules.md#ready-projector). */
   get ready(): boolean {
     return this.#ready;
   }

@@ -183,7 +183,7 @@ export function calendar(deps: CalendarDeps) {
     query: string,
     headers: IncomingHttpHeaders,
   ): Promise<Answer> {
-    // A developer key never opens these.
+    // A developer key never opens these (docs/rules.md#me).
     const { rider, tokenSent } = await presented(
       { authorization: headers.authorization } as IncomingHttpHeaders,
       checker,
@@ -192,6 +192,7 @@ export function calendar(deps: CalendarDeps) {
     return deps.answerMine(operation, found, query, rider.slice(rider.indexOf(':') + 1), headers);
   }
 
+  // docs/rules.md#options
   function options(headers: IncomingHttpHeaders): Answer {
     const preflight = headers['access-control-request-method'] !== undefined && {
       'Access-Control-Allow-Methods': 'GET, HEAD',

@@ -9,7 +9,9 @@ import type { ViewCache } from './view-cache.ts';
 // The scheme alone: a pattern that also looked for the end would try every run of spaces from every place in it.
 const bearer = /^bearer +/i;
 
-/** The bearer token of an Authorization header, the scheme in any case; null where none is sent. */
+/**
+ * The bearer token of an Authorization header, the scheme in any case; null where none is sent (docs/rules.md#bearer).
+ */
 export function bearerToken(headers: IncomingHttpHeaders): string | null {
   const { authorization } = headers;
   if (authorization === undefined) return null;
@@ -17,7 +19,10 @@ export function bearerToken(headers: IncomingHttpHeaders): string | null {
   return (scheme && authorization.slice(scheme.length).trimEnd()) || null;
 }
 
-/** The view that says whether a developer key's text is live. Header text is latin1: its bytes are hashed as they came. */
+/**
+ * The view that says whether a developer key's text is live (docs/rules.md#developer-keys). Header text is latin1: its
+ * bytes are hashed as they came.
+ */
 export const keyViewOf = remembered((keyText) => liveKeyKey(hash('sha256', Buffer.from(keyText, 'latin1'), 'hex')));
 
 /** Keys of the views that decide on what a request carries: a developer key, a token's rider. */
@@ -57,8 +62,8 @@ export function keysToDecide({ key, rider }: Presented): string[] {
 const tagOfView = (view: string): number => Number(view.slice(0, view.indexOf('|')));
 
 /**
- * Decides on what was presented, given the views loaded. Absence counts only where the store is known to be complete:
- * else throws UnavailableError, never a false 401.
+ * Decides on what was presented, given the views loaded (docs/rules.md#public-reads). Absence counts only where the
+ * store is known to be complete: else throws UnavailableError, never a false 401.
  */
 export function isLive({ key, rider }: Presented, there: (key: string) => boolean): boolean {
   const views = [key, rider].filter((view) => view !== null);

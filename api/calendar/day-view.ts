@@ -42,7 +42,7 @@ export class DayView {
     return this.#past;
   }
 
-  /** Places of the nights that a filter selects. */
+  /** Places of the nights that a filter selects (docs/rules.md#filters, #far, #who, #where). */
   select(filter: DayFilter): number[] {
     this.#facets ??= this.#readFacets();
     const words = filter.q === undefined ? [] : wordsOf(filter.q);

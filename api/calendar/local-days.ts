@@ -25,7 +25,7 @@ export class LocalDays {
 
   /**
    * Seconds, rounded down, from an instant to the first local midnight (or jump) at which `changes` holds of the new
-   * date; at most `secondsMax`.
+   * date; at most `secondsMax` (docs/rules.md#max-age).
    */
   secondsUntil(zone: string, ms: number, secondsMax: number, changes: (day: number) => boolean): number {
     const end = ms + secondsMax * 1000;

@@ -1,7 +1,7 @@
 const yes = Buffer.from('true');
 const noLength = 'false'.length;
 
-/** Stored bytes with `true` in the places of `false` given by their offsets, ascending. */
+/** Stored bytes with `true` in the places of `false` given by their offsets, ascending (docs/rules.md#past). */
 export function withPast(body: Buffer, offsets: readonly number[]): Buffer {
   if (offsets.length === 0) return body;
   const pieces: Buffer[] = [];

@@ -28,6 +28,7 @@ export type PublicAnswer<O extends 'getDay' | 'getRide'> = (
   context: PublicReadContext,
 ) => Answer;
 
+// docs/rules.md#vary
 const vary = 'Authorization, X-Api-Key';
 
 /** Keys of the views that an answer needs: the first alone is enough where it is there; the others say what its absence means. */
@@ -79,7 +80,10 @@ export function answerDay(
   );
 }
 
-/** A day without a view: an empty day of a metro that exists, or no such metro, where that is known for sure. */
+/**
+ * A day without a view: an empty day of a metro that exists, or no such metro, where that is known for sure
+ * (docs/rules.md#unknown-metro, #absence).
+ */
 function answerAbsentDay(
   { metro, day }: Inputs<'getDay'>,
   [, metroView, dayComplete, metroComplete]: Keys,
@@ -127,6 +131,7 @@ function need(views: Views, complete: string): void {
   if (!views(complete)?.value) throw new UnavailableError('the store is not known to be complete here');
 }
 
+// docs/rules.md#etag, #cache-control
 function publicAnswer(
   etag: string,
   ifNoneMatch: string | undefined,

@@ -91,6 +91,7 @@ export function knownNights(circle: Circle, { metro }: Inputs<'getKnown'>): Buff
 
 /** FriendNights (docs/rules.md#friends): nights with a close friend first, then the order of nights. */
 export function friendNights(circle: Circle, { metro, close_friends_only }: Inputs<'getFriends'>): Buffer {
+  // docs/rules.md#close-friends-only
   const hasClose = ({ riders }: Gathering): boolean => riders.some((rider) => rider.close);
   const nights = gather(
     circle,

@@ -10,7 +10,7 @@ export const corsHeaders = {
   'Access-Control-Expose-Headers': 'ETag, WWW-Authenticate, Retry-After',
 } as const;
 
-/** A read that can't be answered now; sent as 503. */
+/** A read that can't be answered now; sent as 503 (docs/rules.md#absence, #problems). */
 export class UnavailableError extends Error {
   override name = 'UnavailableError';
 }

@@ -73,7 +73,7 @@ export function createApp(deps: AppDeps): FastifyInstance {
   app.route({
     method: app.supportedMethods,
     url: calendarRoute,
-    // Before any body is parsed: bodies are ignored.
+    // Before any body is parsed: bodies are ignored (docs/rules.md#request-body).
     onRequest(request, reply) {
       const started = performance.now();
       const target = request.originalUrl;
@@ -122,7 +122,7 @@ export function createApp(deps: AppDeps): FastifyInstance {
   return app;
 }
 
-/** Sends an answer. A HEAD's body is left out by node:http, its length is not. */
+/** Sends an answer. A HEAD's body is left out by node:http, its length is not (docs/rules.md#head). */
 export function send(response: ServerResponse, { status, headers, body }: Answer): void {
   if (body) headers['Content-Length'] = String(body.length);
   else if (status !== 204 && status !== 304) headers['Content-Length'] = '0';

@@ -17,7 +17,7 @@ export function decodeText(raw: string): string | null {
   }
 }
 
-/** The same for text of a query, where a plus sign is a space, as forms send it. */
+/** The same for text of a query, where a plus sign is a space, as forms send it (docs/rules.md#plus-sign). */
 export function decodeQueryText(raw: string): string | null {
   return decodeText(raw.includes('+') ? raw.replaceAll('+', ' ') : raw);
 }
@@ -27,7 +27,7 @@ export type RawParameter = string | null | undefined;
 
 /**
  * Picks parameters out of a raw query, without its question mark. Others are passed over, those whose name can't be
- * decoded too; a parameter without `=` is empty text.
+ * decoded too; a parameter without `=` is empty text (docs/rules.md#unknown-parameters).
  */
 export function pickParameters(query: string, names: readonly string[]): RawParameter[] {
   const picked: RawParameter[] = names.map(() => undefined);

@@ -5,7 +5,7 @@ const tags = /"[\x21\x23-\x7e\x80-\xff]*"/g;
 
 /**
  * Whether an If-None-Match header matches a strong ETag (with its quotes), compared weakly (RFC 9110 §13.1.2). A
- * malformed header is ignored.
+ * malformed header is ignored (docs/rules.md#if-none-match).
  */
 export function matchesEtag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;

@@ -21,10 +21,10 @@ export function refusals(baseUrl: string) {
   return {
     invalid: (input: string, detail: string): Answer => error(400, invalidRequest(input, detail)),
     notFound: (body: Buffer): Answer => error(404, body),
-    /** On a public read. */
+    /** On a public read (docs/rules.md#401-on-a-public-read). */
     noLiveKey: (tokenSent: boolean): Answer =>
       error(401, invalidKeyBody, { 'WWW-Authenticate': challenge[`${tokenSent}`] }),
-    /** On a /me operation: no body. */
+    /** On a /me operation: no body (docs/rules.md#401-on-me). */
     noLiveToken: (tokenSent: boolean): Answer => ({
       status: 401,
       headers: { ...corsHeaders, 'Cache-Control': 'no-store', 'WWW-Authenticate': challenge[`${tokenSent}`] },

@@ -62,7 +62,7 @@ function urisProblem(metadata: ClientMetadata, member: string): string | null {
   return null;
 }
 
-/** Why an address can't be redirected to, or null. */
+/** Why an address can't be redirected to, or null (docs/rules.md#redirect-uris). */
 export function redirectProblem(uri: string): string | null {
   if (uri.length > redirectUriLengthMax) return `must have at most ${redirectUriLengthMax} characters each`;
   if (!/^[!-~]+$/.test(uri)) return 'must be of printable ASCII';

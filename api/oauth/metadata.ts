@@ -52,7 +52,7 @@ export function serverMetadata({ origin, resource }: ServiceUrl, { registration,
   };
 }
 
-/** The resource's own metadata (RFC 9728), which every 401 names. */
+/** The resource's own metadata (RFC 9728), which every 401 names (docs/rules.md#metadata). */
 export function resourceMetadata({ origin, resource }: ServiceUrl): object {
   return {
     resource,

@@ -61,6 +61,7 @@ export function providerSettings(options: ProviderOptions): Configuration {
       // Loopback redirects on any port and apps' own schemes (RFC 8252).
       application_type: 'native',
     },
+    // docs/rules.md#code-flow
     pkce: { required: () => true },
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
@@ -108,6 +109,7 @@ export function providerSettings(options: ProviderOptions): Configuration {
         },
         postLogoutSuccessSource: async (ctx) => options.renderSignedOut(ctx),
       },
+      // docs/rules.md#revocation
       revocation: {
         enabled: true,
         // Silence for the tokens of others, as for unknown ones: RFC 7009 lets nobody learn whose a token is.

@@ -1,6 +1,9 @@
-/** Everything that depends on where the service is. It comes from BASE_URL alone, never from a request. */
+/**
+ * Everything that depends on where the service is. It comes from BASE_URL alone, never from a request
+ * (docs/rules.md#base-url).
+ */
 export interface ServiceUrl {
-  /** Origin of BASE_URL: the issuer of tokens. */
+  /** Origin of BASE_URL: the issuer of tokens (docs/rules.md#issuer). */
   origin: string;
   /** Host and port, as a Host header has them. */
   host: string;

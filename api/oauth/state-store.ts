@@ -1,7 +1,8 @@
 /**
  * What sign-in has to remember (sessions, grants, codes, refresh tokens, registered clients): Redis or memory (infra/),
- * held to one contract suite (test/contracts/auth-state.ts). It is the one thing that the event log can't rebuild.
- * Nothing is kept without an end: every entry is put with its lifetime, and is gone when that is over.
+ * held to one contract suite (test/contracts/auth-state.ts). It is the one thing that the event log can't rebuild
+ * (docs/rules.md#sign-in-state). Nothing is kept without an end: every entry is put with its lifetime, and is gone when
+ * that is over.
  */
 export interface StateStore {
   /** Puts an entry in place of any earlier one of its kind and id; its marks are gone. */

@@ -14,7 +14,7 @@ export function componentSchemas(): Record<string, Json> {
 
 export const componentRef = (name: string): string => `#/components/schemas/${name}`;
 
-/** An operation's parameters, in the order of the interface. */
+/** An operation's parameters, in the order of the interface (docs/rules.md#openapi-lists). */
 export function parametersOf(operation: OperationName): Json[] {
   const { path, query } = operationInputs[operation];
   return [...parameters('path', path.shape), ...parameters('query', query.shape)];

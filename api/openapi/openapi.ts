@@ -3,8 +3,8 @@ import { componentHeaders, componentResponses, notModified, okResponse, shared }
 import { componentSchemas, type Json, parametersOf } from './openapi-schemas.ts';
 
 /**
- * The OpenAPI 3.1 document of the interface, made from the zod schemas that requests and tests are held to.
- * `baseUrl` is BASE_URL: an absolute URL, whose origin is the authorization server too.
+ * The OpenAPI 3.1 document of the interface (docs/rules.md#openapi-document), made from the zod schemas that requests
+ * and tests are held to. `baseUrl` is BASE_URL: an absolute URL, whose origin is the authorization server too.
  */
 export function openApiDocument(baseUrl: string): object {
   const server = baseUrl.replace(/\/+$/, '');
@@ -70,6 +70,7 @@ const tags = [
   { name: 'Interface', description: 'The interface about itself.' },
 ];
 
+// docs/rules.md#openapi-security
 function securitySchemes(origin: string): Json {
   return {
     developerKey: {

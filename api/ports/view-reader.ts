@@ -12,7 +12,9 @@ export interface ViewReader {
   fields(key: string, fields: readonly string[]): Promise<(Buffer | null)[]>;
   /** Hears of every change to a view of the public layer from now on. One listener. */
   watch(listener: ChangeListener): void;
-  /** Resolves when the store can be reached and holds views; with the reason where it can't. */
+  /**
+   * Resolves when the store can be reached and holds views; with the reason where it can't (docs/rules.md#ready-api).
+   */
   ready(): Promise<{ ready: true } | { ready: false; reason: string }>;
   close(): Promise<void>;
 }

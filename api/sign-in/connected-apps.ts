@@ -32,7 +32,7 @@ interface SignedIn {
   session: string;
 }
 
-/** The page on which a rider sees which apps may read, and disconnects them. */
+/** The page on which a rider sees which apps may read, and disconnects them (docs/rules.md#signing-out). */
 export function addConnectedApps(app: FastifyInstance, options: ConnectedAppsOptions): void {
   const { service, grants, csrf, pages, knownClients } = options;
 

@@ -25,7 +25,10 @@ export interface SignOutOptions {
 
 const confirm = `${paths.signOut}/confirm`;
 
-/** Signing out: the library's end of a session, which a client may send a rider to and be returned to. */
+/**
+ * Signing out: the library's end of a session, which a client may send a rider to and be returned to
+ * (docs/rules.md#signing-out).
+ */
 export function addSignOut(app: FastifyInstance, options: SignOutOptions): void {
   const { service, provider, mount, csrf, pages, providerHost, knownClients } = options;
   const headers = pageHeaders(pagePolicy(), service.https);

@@ -42,8 +42,9 @@ const timeoutSeconds = 10;
 const freshMs = 3_600_000;
 
 /**
- * Riders' sign-in by OpenID Connect's code flow, with state, nonce and PKCE, and the id token's signature checked too.
- * The provider is asked for its metadata at the first sign-in, so that it need not be there when the service starts.
+ * Riders' sign-in by OpenID Connect's code flow, with state, nonce and PKCE (docs/rules.md#identity), and the id
+ * token's signature checked too. The provider is asked for its metadata at the first sign-in, so that it need not be
+ * there when the service starts.
  */
 export function upstreamSignIn(
   { issuer, clientId, clientSecret }: UpstreamSettings,

@@ -17,9 +17,10 @@ export interface RecentErasuresOptions {
 const clockMarginSeconds = 60;
 
 /**
- * Riders seen to be gone within the life of an access token. Their tokens can't be revoked, and the views know nothing of
- * an erasure once the id is published again: so what was issued up to the erasure is refused by this, until it has
- * expired. Kept in sign-in's store for other processes and after a restart, and here, so that a request asks nobody.
+ * Riders seen to be gone within the life of an access token (docs/rules.md#ended-tokens, #republished-rider). Their
+ * tokens can't be revoked, and the views know nothing of an erasure once the id is published again: so what was issued
+ * up to the erasure is refused by this, until it has expired. Kept in sign-in's store for other processes and after a
+ * restart, and here, so that a request asks nobody.
  */
 export class RecentErasures {
   readonly #store: StateStore;

@@ -31,9 +31,10 @@ interface Verified {
 }
 
 /**
- * Checks access tokens without asking anybody: RFC 9068 access tokens (typ at+jwt), ES256 by a key of ours, `iss`,
- * `aud`, `exp`, `read` among the scopes, and no erasure of its rider since. A signature costs 17 times what a look-up does, so tokens that verified
- * are remembered by their hash, until their `exp`, at most `cacheSizeMax` of them.
+ * Checks access tokens without asking anybody (docs/rules.md#live-token): RFC 9068 access tokens (typ at+jwt), ES256 by
+ * a key of ours, `iss`, `aud`, `exp`, `read` among the scopes, and no erasure of its rider since. A signature costs 17
+ * times what a look-up does, so tokens that verified are remembered by their hash, until their `exp`, at most
+ * `cacheSizeMax` of them.
  */
 export function createTokenChecker(options: TokenCheckerOptions): TokenChecker {
   const { issuer, audience, erasures, cacheSizeMax = 10_000, nowMs = Date.now } = options;

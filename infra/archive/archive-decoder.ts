@@ -101,7 +101,10 @@ export function archiveDecoder(topic: TopicName, schemaText: string): ArchiveDec
   return decoder;
 }
 
-/** Decodes the blocks of container files: their records are `Archived`, as whoever wrote them spelled that. */
+/**
+ * Decodes the blocks of container files (docs/rules.md#archived-record): their records are `Archived`, as whoever wrote
+ * them spelled that.
+ */
 class ArchiveDecoder {
   readonly #topic: TopicName;
   readonly #read: Read<Archived>;

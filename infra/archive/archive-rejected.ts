@@ -10,7 +10,7 @@ import { defaultTopicPrefix, type TopicName } from '../../schemas/events/records
 import { ArchiveError, archiveFolder } from './archive-files.ts';
 import { readContainer } from './container-content.ts';
 
-/** A record of the archive's `rejected` (schemas/events/Rejected.avsc). */
+/** A record of the archive's `rejected` (schemas/events/Rejected.avsc) (docs/rules.md#archived-rejects). */
 export interface RejectedRecord {
   /** Without the prefix, as in the headers of the topic `rejected`. */
   topic: string;

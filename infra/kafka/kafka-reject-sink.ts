@@ -7,9 +7,9 @@ import { headersOf, RejectedTopic } from './kafka-rejected-topic.ts';
 import type { KafkaLog } from './kafka-retry.ts';
 
 /**
- * Sets bad records aside in `<prefix>rejected`, with the headers of `rejectedHeaders`, acknowledged by all replicas.
- * What the topic holds already is read first, and again before each publishing: a restart, or a projector that took
- * over, publishes nothing twice. It remembers 16 bytes a record.
+ * Sets bad records aside in `<prefix>rejected` (docs/rules.md#rejected), with the headers of `rejectedHeaders`,
+ * acknowledged by all replicas. What the topic holds already is read first, and again before each publishing: a
+ * restart, or a projector that took over, publishes nothing twice. It remembers 16 bytes a record.
  */
 export function kafkaRejectSink(options: { kafka: KafkaConnection; topicPrefix: string; log: KafkaLog }): RejectSink {
   const { kafka, topicPrefix, log } = options;

@@ -74,7 +74,8 @@ export interface TopicsOptions {
 
 const compacted: WantedSetting[] = [
   { name: 'cleanup.policy', value: 'compact', rule: 'equal' },
-  // A key's last good record, and a tombstone, stay for a week: time to mend what a bad record broke.
+  // A key's last good record, and a tombstone, stay for a week: time to mend what a bad record broke
+  // (docs/rules.md#compaction, #last-good-record).
   { name: 'min.compaction.lag.ms', value: String(weekMs), rule: 'least' },
   { name: 'delete.retention.ms', value: String(weekMs), rule: 'least' },
   // `replay --as-of` and archives go by the writer's times.

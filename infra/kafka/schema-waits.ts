@@ -2,7 +2,10 @@ import type { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import type { SchemaRegistry } from '../registry/schema-registry.ts';
 import { Backoff, type KafkaLog } from './kafka-retry.ts';
 
-/** Looks schemas up for the partitions that wait for them, each id once however many wait, until the registry answers. */
+/**
+ * Looks schemas up for the partitions that wait for them, each id once however many wait, until the registry answers
+ * (docs/rules.md#schema-registry).
+ */
 export class SchemaWaits {
   readonly #writers: WriterSchemas;
   readonly #registry: SchemaRegistry;

@@ -16,7 +16,7 @@ export type BadReason =
   | 'day outside years 0001 to 9999'
   | 'time outside the day';
 
-// Zone and Link names exactly as spelled in the IANA database; Factory stands for "not set up".
+// docs/rules.md#time-zones: names exactly as the IANA database spells them; Factory stands for "not set up".
 const zones = new Set(Object.keys(tzdata.zones).filter((name) => name !== 'Factory'));
 
 /** Whether a record that could be decoded is a good one. `value` null: a tombstone, whose key is checked all the same. */
@@ -47,6 +47,8 @@ function contentFault(topic: TopicName, value: AnyRecord): BadReason | null {
   }
 }
 
+// docs/rules.md#urls
 const urlFault = (url: string): BadReason | null => (urlPattern.test(url) ? null : 'url does not match its pattern');
+// docs/rules.md#days-and-times
 const timeFault = (time: number | null): BadReason | null =>
   time !== null && (time < 0 || time >= 86_400_000) ? 'time outside the day' : null;

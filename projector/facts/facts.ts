@@ -22,7 +22,7 @@ export const close = 2;
 export const flagged = 4;
 export const blocked = 8;
 
-/** Bits of an attendance: a response (one of the two low bits, or none), and saved. */
+/** Bits of an attendance: a response (one of the two low bits, or none), and saved (docs/rules.md#going). */
 export const going = 1;
 export const confirmed = 2;
 export const saved = 4;
@@ -52,7 +52,7 @@ class NightLists extends EdgeLists {
 
 /**
  * The latest good record per key. Riders, rides and nights are interned: whatever refers to something absent is kept
- * under its number, and appears when the other arrives.
+ * under its number, and appears when the other arrives (docs/rules.md#absent-references, #unchecked-references).
  */
 export class Facts {
   readonly metros = new Map<string, Metro>();
@@ -69,7 +69,7 @@ export class Facts {
   readonly nightRide: number[] = [];
   readonly nightDay: number[] = [];
   readonly nightRecords: (Night | null)[] = [];
-  /** Riders that exist and answered GOING or CONFIRMED. */
+  /** Riders that exist and answered GOING or CONFIRMED (docs/rules.md#going-count). */
   readonly nightGoing: number[] = [];
 
   /** Nights' keys, `<ride>/<YYYY-MM-DD>`; their numbers are the nights'. */

@@ -34,9 +34,9 @@ const fanOutInlineMax = 64;
 const reads = follows | close | flagged;
 
 /**
- * Folds good records into facts, and marks the views that each touches. Marking too much costs a write of the same
- * bytes; marking too little breaks the law: every rule (docs/rules.md#calendar) that lets one fact show in a view has
- * its mark here.
+ * Folds good records into facts (docs/rules.md#law, #last-record-wins), and marks the views that each touches. Marking
+ * too much costs a write of the same bytes; marking too little breaks the law: every rule (docs/rules.md#calendar) that
+ * lets one fact show in a view has its mark here.
  */
 export class Fold {
   readonly facts: Facts;
@@ -145,6 +145,7 @@ export class Fold {
     }
   }
 
+  // docs/rules.md#erased-riders, #going-count
   #rider(id: string, value: Rider | null): void {
     const { facts } = this;
     const number = facts.riderIds.add(id);

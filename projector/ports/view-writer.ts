@@ -22,7 +22,10 @@ export interface ViewWriter {
   lead(tags: readonly number[]): Promise<void>;
   /** Puts this leader's fence on a tag whose fence was found lost, and takes back the word that the tag is complete. `fenced`: a newer leader is there. */
   refence(tag: number): Promise<CommitResult>;
-  /** Writes all of a batch or nothing. One batch per tag in flight at a time. An empty batch only checks and moves the fence. */
+  /**
+   * Writes all of a batch or nothing (docs/rules.md#batch, #fence). One batch per tag in flight at a time. An empty
+   * batch only checks and moves the fence.
+   */
   commit(tag: number, writes: readonly ViewWrite[]): Promise<CommitResult>;
   /** The position last written, as it was written; null where there is none. */
   position(): Promise<string | null>;

@@ -34,7 +34,7 @@ const audiences: Record<Audience, string> = {
   ADULTS_21_PLUS: '21+ Only',
 };
 
-/** The published night under a night's number, or null where nobody may see it. */
+/** The published night under a night's number, or null where nobody may see it (docs/rules.md#posted). */
 export function publishedNight(facts: Facts, number: number): PublishedNight | null {
   const ride = facts.rides[facts.nightRide[number]!]!;
   const night = facts.nightRecords[number];
@@ -43,10 +43,10 @@ export function publishedNight(facts: Facts, number: number): PublishedNight | n
   return { metro, ride: ride.record!, night, goingCount: facts.nightGoing[number]! };
 }
 
-/** Text that is there: a zero-length one counts as null. */
+/** Text that is there: a zero-length one counts as null (docs/rules.md#empty-text). */
 export const textOrNull = (text: string | null): string | null => (text === '' ? null : text);
 
-// Seconds are cut off, in the answer and in the order alike.
+// Seconds are cut off, in the answer and in the order alike (docs/rules.md#meet-time).
 const minuteOf = (night: Night): number | null =>
   night.meet_time === null ? null : Math.floor(night.meet_time / 60_000);
 
@@ -83,6 +83,7 @@ export function nightBytes(
   facts: Facts,
   { metro, ride, night, goingCount }: PublishedNight,
 ): { bytes: Buffer; past: number } {
+  // docs/rules.md#cancelled-nights, #cancellation-reason
   const cancelled = night.status === 'CANCELLED';
   const head = JSON.stringify({
     ride: ride.ride,
@@ -104,7 +105,10 @@ export function nightBytes(
   return { bytes, past: Buffer.byteLength(head) - 1 + ',"past":'.length };
 }
 
-/** What the filters of a day need of a night. A withheld night is in no neighbourhood, even one it shows. */
+/**
+ * What the filters of a day need of a night. A withheld night is in no neighbourhood, even one it shows
+ * (docs/rules.md#where, #q).
+ */
 export function nightFacets(facts: Facts, { ride, night }: PublishedNight): Facets {
   const meeting = publishedMeeting(facts, night.meeting);
   return {

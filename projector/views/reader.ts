@@ -19,7 +19,10 @@ function* attendancesOn(facts: Facts, rider: number, day: number): Generator<{ n
 
 const rideOf = (facts: Facts, night: number): string => facts.rides[facts.nightRide[night]!]!.id;
 
-/** A rider's own nights of a day: those they answered or saved, and those of rides they lead. Null where there are none. */
+/**
+ * A rider's own nights of a day: those they answered or saved, and those of rides they lead (docs/rules.md#why). Null
+ * where there are none.
+ */
 export function renderOwn(facts: Facts, reader: number, day: number): Buffer | null {
   if (!facts.riderExists(reader)) return null;
   const nights = new Map<number, OwnNight>();
@@ -68,7 +71,10 @@ function renderGoing(
   return riders.length === 0 ? null : encodeGoing(riders.sort(byRideAndRider));
 }
 
-/** Friends going on a day: riders the reader follows or marked close, with no block either way. */
+/**
+ * Friends going on a day: riders the reader follows or marked close, with no block either way (docs/rules.md#friends,
+ * #blocks).
+ */
 export function renderFriends(facts: Facts, reader: number, day: number): Buffer | null {
   return renderGoing(
     facts,
@@ -79,7 +85,7 @@ export function renderFriends(facts: Facts, reader: number, day: number): Buffer
   );
 }
 
-/** Flagged riders going on a day; a flag shows whoever blocked whom. */
+/** Flagged riders going on a day; a flag shows whoever blocked whom (docs/rules.md#flagged, #blocks). */
 export function renderFlagged(facts: Facts, reader: number, day: number): Buffer | null {
   return renderGoing(facts, reader, day, (_other, bits) => (bits & flagged) > 0);
 }

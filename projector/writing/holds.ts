@@ -1,7 +1,7 @@
 import type { Position } from '../ports/event-log.ts';
 import { copyPosition } from '../position.ts';
 
-/** Something not yet done for a change already folded: the position may not pass it. */
+/** Something not yet done for a change already folded: the position may not pass it (docs/rules.md#position). */
 export interface Hold {
   round: number;
   since: Position;

@@ -19,7 +19,10 @@ export interface RepairsDeps extends InsistDeps {
   round: () => Promise<void>;
 }
 
-/** Compares and mends tags, and says that they are complete: all of them at the start, later those that are lost. */
+/**
+ * Compares and mends tags, and says that they are complete (docs/rules.md#complete): all of them at the start, later
+ * those that are lost.
+ */
 export class Repairs {
   readonly #deps: RepairsDeps;
   readonly #lost = new Set<number>();

@@ -3,7 +3,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { CommitResult, ViewWriter } from '../ports/view-writer.ts';
 
-// A batch is one script call: at most about 200 keys and 512 kB, so that it blocks the store for a millisecond or so.
+// A batch is one script call, and blocks the store for a millisecond or so (docs/rules.md#batch).
 const batchWritesMax = 200;
 const batchBytesMax = 512 * 1024;
 const retryDelayMaxMs = 2_000;

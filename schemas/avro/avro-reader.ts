@@ -36,10 +36,10 @@ export class IncompatibleSchemaError extends Error {
 }
 
 /**
- * Compiles a reader of values that were written by one schema and are wanted by another (Avro specification 1.12,
- * "Schema Resolution"): writer's fields that the reader lacks are stepped over, the reader's defaults fill in,
- * numbers and texts are promoted, the reader's aliases count. What only some values can't be (a union's branch, an
- * enum's symbol) fails with those values alone. Throws IncompatibleSchemaError.
+ * Compiles a reader of values that were written by one schema and are wanted by another (docs/rules.md#schema-versions)
+ * (Avro specification 1.12, "Schema Resolution"): writer's fields that the reader lacks are stepped over, the reader's
+ * defaults fill in, numbers and texts are promoted, the reader's aliases count. What only some values can't be (a
+ * union's branch, an enum's symbol) fails with those values alone. Throws IncompatibleSchemaError.
  *
  * avsc's own resolvers refuse such schemas altogether, and its readers take wrong booleans, wide ints and broken UTF-8
  * as they come and let an array's count fill the memory: of avsc only the parsed types are used here.

@@ -4,7 +4,7 @@ import avro, { type Schema, type Type } from 'avsc';
 import { type TopicName, topicNames } from '../events/records.ts';
 import { exactLongType } from './exact-long-type.ts';
 
-/** Our own Avro schemas (`schemas/events/*.avsc`), and the parsing of others'. */
+/** Our own Avro schemas (`schemas/events/*.avsc`) (docs/rules.md#fields-of-records), and the parsing of others'. */
 const folder = join(import.meta.dirname, '../events');
 
 const complexTypes = new Set(['record', 'error', 'enum', 'array', 'map', 'fixed']);

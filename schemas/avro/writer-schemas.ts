@@ -17,8 +17,8 @@ export type RegisteredSchema =
   | { bad: UndecodableReason; untilMs?: number };
 
 /**
- * The writers' schemas known so far: by fingerprint, ours and those beside them; by registry id, what was looked up.
- * What each gives for a topic is worked out when a record first needs it.
+ * The writers' schemas known so far (docs/rules.md#unknown-schema): by fingerprint, ours and those beside them; by
+ * registry id, what was looked up. What each gives for a topic is worked out when a record first needs it.
  */
 export class WriterSchemas {
   readonly #byFingerprint = new Map<string, Type>();

@@ -19,10 +19,13 @@ const rideId = z
 
 const dateFault = 'is not a date, YYYY-MM-DD';
 
-/** A date that exists, years 0001 to 9999. */
+/** A date that exists, years 0001 to 9999 (docs/rules.md#dates). */
 const date = z.iso.date(dateFault).refine((text) => !text.startsWith('0000'), dateFault);
 
-/** JSON Schema counts code points, zod's own bounds UTF-16 units: hence the bounds as metadata. */
+/**
+ * JSON Schema counts code points, zod's own bounds UTF-16 units: hence the bounds as metadata
+ * (docs/rules.md#length-of-q).
+ */
 const searchWords = z
   .string()
   .refine((text) => {
@@ -39,8 +42,8 @@ function codePoints(text: string): number {
 }
 
 /**
- * One comma-separated value (form style, not exploded). An empty text is one empty item, which no list allows. Stops at
- * the first wrong item: thousands of them would cost milliseconds to collect.
+ * One comma-separated value (form style, not exploded). An empty text is one empty item, which no list allows
+ * (docs/rules.md#lists). Stops at the first wrong item: thousands of them would cost milliseconds to collect.
  */
 function commaList<Item extends z.ZodType<unknown, string>>(item: Item, read = (text: string) => text) {
   const list = z
@@ -67,7 +70,7 @@ const listFault = (items: readonly string[]): string => `is not a comma-separate
 
 const far = commaList(z.enum(distanceBands, listFault(distanceBands)));
 
-/** `21+ Only` sent with a bare plus sign, which forms read as a space. */
+/** `21+ Only` sent with a bare plus sign, which forms read as a space (docs/rules.md#plus-sign). */
 const barePlus = '21  Only';
 const who = commaList(z.enum(audiences, listFault(audiences)), (text) => (text === barePlus ? '21+ Only' : text));
 
@@ -77,6 +80,7 @@ const where = commaList(
     .regex(districtSlugPattern, 'is not a comma-separated list of district slugs: each 1 to 80 of a-z, 0-9 and hyphen'),
 );
 
+// docs/rules.md#booleans
 const trueOrFalse = z.stringbool({
   truthy: ['true'],
   falsy: ['false'],

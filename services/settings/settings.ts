@@ -31,7 +31,7 @@ export interface Settings {
   cacheSeconds: number;
   /** This projector owns the tags whose number is `index` modulo `count`. */
   shard: { index: number; count: number };
-  /** NOW, in milliseconds since the epoch: rules calendar time only. null: the real clock. */
+  /** NOW, in milliseconds since the epoch: rules calendar time only (docs/rules.md#clock). null: the real clock. */
   nowMs: number | null;
   logLevel: SettingValue<'LOG_LEVEL'>;
   /** Neither Kafka, Redis nor a sign-in issuer, and both HOST and BASE_URL are this machine alone. */
