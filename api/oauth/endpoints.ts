@@ -11,6 +11,8 @@ import type { RateLimits } from './rate-limit.ts';
 import { registrationRequest } from './registration-request.ts';
 import { BodyError, readBody, readForm } from './request-body.ts';
 import { isLoopbackHost, type ServiceUrl } from './service-url.ts';
+import type { StateStore } from './state-store.ts';
+import { tokenLimit } from './token-limit.ts';
 import { canonicalTokenRequest } from './token-request.ts';
 
 export interface EndpointOptions {
@@ -20,6 +22,7 @@ export interface EndpointOptions {
   riders: RiderDirectory;
   mount: LibraryMount;
   limits: RateLimits;
+  store: StateStore;
   pages: PageSender;
   /** Riders pick who they are: browsers must then be at BASE_URL's own host. */
   picker: boolean;
@@ -92,17 +95,18 @@ function addAuthorize(app: FastifyInstance, options: EndpointOptions): void {
   );
 }
 
-function addTokenEndpoints(app: FastifyInstance, { service, mount, limits }: EndpointOptions): void {
+function addTokenEndpoints(app: FastifyInstance, { service, mount, limits, store }: EndpointOptions): void {
+  const limit = tokenLimit(limits, store);
   for (const path of [paths.token, paths.revoke]) {
     app.post(path, async (request, reply) => {
-      const wait = await limits.failures.full(request.ip);
-      if (wait !== null) return tooMany(reply, wait, 'too many refused requests from this address');
       let form: URLSearchParams;
       try {
         form = await readForm(request.raw);
       } catch (error) {
         return refuseBody(reply, error);
       }
+      const wait = await limit.wait(request, form);
+      if (wait !== null) return tooMany(reply, wait, 'too many refused requests of this client from this address');
       const canonical = path === paths.token ? canonicalTokenRequest(form, service) : { form: form.toString() };
       if ('refuse' in canonical) return reply.code(400).headers(noStore).send(canonical.refuse);
       await mount.answer(request, reply, {
@@ -111,7 +115,7 @@ function addTokenEndpoints(app: FastifyInstance, { service, mount, limits }: End
         body: { text: canonical.form, type: formType },
         headers: openCors,
       });
-      if (reply.raw.statusCode === 400 || reply.raw.statusCode === 401) await limits.failures.hit(request.ip);
+      if (reply.raw.statusCode === 400 || reply.raw.statusCode === 401) await limit.refused(request, form);
     });
     refuseOthers(app, path, 'POST, OPTIONS');
   }

@@ -27,6 +27,7 @@ import { libraryTrouble } from './error-page.ts';
 import { addInteractions, type WhoSignsIn } from './interactions.ts';
 import { pageSender } from './page-sender.ts';
 import { addSignOut } from './sign-out.ts';
+import { warnOfUnnamedProxy } from './unnamed-proxy.ts';
 import { addUpstreamRoutes, upstreamTrouble } from './upstream-routes.ts';
 import { type UpstreamSettings, upstreamSignIn } from './upstream-sign-in.ts';
 
@@ -50,6 +51,8 @@ export interface SignInDeps {
   /** SIGN_IN_ISSUER…; or, in the embedded default, picking a sample rider at the address listened on; or nobody. */
   who: { upstream: UpstreamSettings } | { pickerAt: string } | null;
   logger: FastifyBaseLogger;
+  /** TRUST_PROXY is set. */
+  proxiesNamed: boolean;
   /** Others than the default are for tests. */
   lifetimes?: Partial<Lifetimes>;
   nowMs?: () => number;
@@ -140,7 +143,8 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
         ? pages.trouble(reply, 'away')
         : pages.trouble(reply, libraryTrouble(refused ? 'invalid_request' : 'server_error', status, false));
     });
-    addEndpoints(scope, { service, offers, provider, riders, mount, limits, pages, picker: who === 'picker' });
+    if (service.https && !deps.proxiesNamed) warnOfUnnamedProxy(scope, logger);
+    addEndpoints(scope, { service, offers, provider, riders, mount, limits, store, pages, picker: who === 'picker' });
     addInteractions(scope, {
       service,
       provider,

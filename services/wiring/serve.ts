@@ -93,6 +93,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     metadataFetch: settings.oauth.clientMetadata ? metadataFetch() : null,
     who: whoSignsIn(options),
     logger: log,
+    proxiesNamed: settings.trustProxy !== null,
   });
   const stopErasing = eraseGoneRiders(cache, signIn, erasures, log);
   return {

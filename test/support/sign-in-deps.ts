@@ -19,5 +19,6 @@ export async function signInDeps(baseUrl: string): Promise<SignInDeps> {
     metadataFetch: null,
     who: null,
     logger: pino({ level: 'silent' }),
+    proxiesNamed: false,
   };
 }

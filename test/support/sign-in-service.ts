@@ -123,6 +123,7 @@ export async function startSignInService(options: TestServiceOptions = {}): Prom
     metadataFetch: null,
     who: { pickerAt: '127.0.0.1' },
     logger: pino({ level: 'debug' }, { write: (line: string) => void log.push(line) }),
+    proxiesNamed: trustProxy !== undefined,
     ...given,
     riders: given.riders ?? testRiders(),
   };

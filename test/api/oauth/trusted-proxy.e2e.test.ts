@@ -1,12 +1,18 @@
 import { request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { authorizeUrl, callback, register } from '../../support/sign-in-flow.ts';
-import { startSignInService, stateInOneWindow, type TestService } from '../../support/sign-in-service.ts';
+import {
+  startSignInService,
+  stateInOneWindow,
+  type TestService,
+  type TestServiceOptions,
+} from '../../support/sign-in-service.ts';
 import { newPkce } from '../../support/test-browser.ts';
 
 let service: TestService;
 afterEach(() => service.close());
-const start = async (trustProxy?: readonly string[], more: { metadataFetch?: typeof fetch } = {}) => {
+const start = async (trustProxy?: readonly string[], more: TestServiceOptions = {}) => {
   service = await startSignInService({ ...more, ...(trustProxy && { trustProxy }), store: stateInOneWindow() });
   return service;
 };
@@ -15,10 +21,17 @@ const registration = JSON.stringify({ redirect_uris: [callback] });
 
 /** Status of a registration that a proxy at 127.0.0.1, or at `from`, sends on. */
 async function registering(headers: Record<string, string>, from = '127.0.0.1'): Promise<number> {
-  const { hostname, port } = new URL(service.origin);
+  const { port } = service.app.server.address() as AddressInfo;
   return await new Promise((resolve, reject) => {
     const all = { 'content-type': 'application/json', ...headers };
-    const options = { hostname, port, localAddress: from, path: '/oauth/register', method: 'POST', headers: all };
+    const options = {
+      hostname: '127.0.0.1',
+      port,
+      localAddress: from,
+      path: '/oauth/register',
+      method: 'POST',
+      headers: all,
+    };
     request(options, (response) => response.resume().on('end', () => resolve(response.statusCode!)))
       .on('error', reject)
       .end(registration);
@@ -107,4 +120,24 @@ test('a trusted proxy too changes no URL that the service names', async () => {
   expect(said.join('\n')).toContain(origin);
   expect(said.join('\n')).not.toMatch(/evil\.example|https:\/\/127/);
   expect(said.join('\n').toLowerCase()).not.toContain('; secure');
+});
+
+const warnings = () => service.log.filter((line) => line.includes('TRUST_PROXY is not set'));
+
+test('a proxy that TRUST_PROXY does not name is warned of once, where the service is called by https', async () => {
+  await start(undefined, { baseUrl: 'https://rides.example/api', who: null });
+  await registering({});
+  expect(warnings()).toEqual([]);
+  for (let i = 0; i < 3; i++) await registering(by('203.0.113.1'));
+  expect(warnings().map((line) => (JSON.parse(line) as { level: number }).level)).toEqual([40]);
+  expect(warnings().join()).not.toContain('203.0.113.1');
+});
+
+test.each([
+  ['a proxy that is named', ['127.0.0.1'], { baseUrl: 'https://rides.example/api', who: null }],
+  ['a service that is called by http', undefined, {}],
+])('of %s nothing is said', async (_, trustProxy, more) => {
+  await start(trustProxy, more);
+  await registering(by('203.0.113.1'));
+  expect(warnings()).toEqual([]);
 });

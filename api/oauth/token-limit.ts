@@ -1,0 +1,49 @@
+import type { FastifyRequest } from 'fastify';
+import { storeId } from './library-adapter.ts';
+import type { RateLimits } from './rate-limit.ts';
+import type { StateStore } from './state-store.ts';
+
+/** Limits refused requests at the token and revocation endpoints: guesses at codes, tokens and secrets. */
+export interface TokenLimit {
+  /** Seconds to wait, or null where the request may go on. */
+  wait(request: FastifyRequest, form: URLSearchParams): Promise<number | null>;
+  /** A request was refused. */
+  refused(request: FastifyRequest, form: URLSearchParams): Promise<void>;
+}
+
+/**
+ * Refused requests are counted by address and client, so that those of one client refuse no other's. And a code or
+ * refresh token that is there is no guess: it is let through, however many guesses came from its address or named its
+ * client. Behind a proxy that nobody named all riders have one address, and a stranger must not lock them out.
+ */
+export function tokenLimit({ failures }: RateLimits, store: StateStore): TokenLimit {
+  return {
+    async wait(request, form) {
+      const client = namedClient(request, form);
+      const wait = await failures.full(request.ip, client);
+      return wait !== null && (await isKept(store, form, client)) ? null : wait;
+    },
+    async refused(request, form) {
+      await failures.hit(request.ip, namedClient(request, form));
+    },
+  };
+}
+
+const kinds = { code: 'AuthorizationCode', refresh_token: 'RefreshToken', token: 'RefreshToken' };
+
+async function isKept(store: StateStore, form: URLSearchParams, client: string): Promise<boolean> {
+  for (const [name, kind] of Object.entries(kinds)) {
+    const value = form.get(name);
+    const entry = value ? await store.find(kind, storeId(kind, value)) : null;
+    if (entry?.payload.clientId === client) return true;
+  }
+  return false;
+}
+
+/** The client that a request says it is from, by form or HTTP Basic (RFC 6749, 2.3.1); not proven. */
+function namedClient({ headers }: FastifyRequest, form: URLSearchParams): string {
+  const basic = /^Basic +([A-Za-z0-9+/=]+)$/i.exec(headers.authorization ?? '')?.[1];
+  if (basic === undefined) return form.get('client_id') ?? '';
+  const [user] = Buffer.from(basic, 'base64').toString().split(':');
+  return new URLSearchParams(`id=${user!.replaceAll('&', '%26')}`).get('id') ?? '';
+}
