@@ -1,4 +1,5 @@
 import { allTags } from '../schemas/views/view-keys.ts';
+import { countText } from './count-text.ts';
 import { Fold } from './facts/fold.ts';
 import { FoldProgress } from './fold-progress.ts';
 import { Intake } from './intake.ts';
@@ -205,10 +206,10 @@ export class Projector {
 
 function describeFolded({ facts }: Fold): string {
   const counts = [
-    [facts.metros.size, 'metros'],
-    [facts.rides.length, 'rides'],
-    [facts.nightRide.length, 'nights'],
-    [facts.riders.length, 'riders'],
-  ];
-  return counts.map(([count, name]) => `${count} ${name}`).join(', ');
+    [facts.metros.size, 'metro'],
+    [facts.rides.length, 'ride'],
+    [facts.nightRide.length, 'night'],
+    [facts.riders.length, 'rider'],
+  ] as const;
+  return counts.map(([count, name]) => countText(count, name)).join(', ');
 }

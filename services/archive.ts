@@ -1,3 +1,4 @@
+import { archivePrefix, listArchive } from '../infra/archive/archive-files.ts';
 import { KafkaCluster } from '../infra/kafka/kafka-cluster.ts';
 import { kafkaPublisher } from '../infra/kafka/kafka-publisher.ts';
 import { RejectedTopic } from '../infra/kafka/kafka-rejected-topic.ts';
@@ -5,7 +6,7 @@ import { MissingTopicsError, type Reject } from '../projector/ports/event-log.ts
 import type { KafkaSettings, Settings } from './settings/settings.ts';
 import { ArchiveCopyError, archiveLoad, type CopyOptions, type CopyResult } from './wiring/archive-copy.ts';
 import { archiveSave } from './wiring/archive-save.ts';
-import { needArchiveFolder } from './wiring/empty-folder.ts';
+import { needArchiveFolder, needFolderName } from './wiring/empty-folder.ts';
 import { type ExitCode, type Io, needKafka, UsageError } from './wiring/io.ts';
 import { makeLogger } from './wiring/logger.ts';
 import { sayMissingTopics } from './wiring/missing-topics.ts';
@@ -53,9 +54,13 @@ export async function runArchiveLoad(
   io: Io,
 ): Promise<ExitCode> {
   const kafka = needKafka(settings, 'archive load');
+  needFolderName(options.dir, 'archive load', 'the folder of an archive');
   const { topicPrefix } = kafka;
   const logger = makeLogger(settings);
-  sayMissingTopics(options.dir, logger);
+  const prefix = await asUsage(archivePrefix(options.dir, topicPrefix));
+  // Before anything waits for Kafka.
+  await asUsage(listArchive(options.dir, prefix, 'archive load'));
+  sayMissingTopics(options.dir, prefix, logger);
   const log = openKafkaLog(kafka, logger, null);
   const publisher = kafkaPublisher({ kafka, topicPrefix, log: logger });
   try {
@@ -63,7 +68,7 @@ export async function runArchiveLoad(
     const goOn =
       'the topics may hold a part of the archive; load it again with --append: what comes twice changes nothing';
     return await copy('Loaded', goOn, options, io, settings, (copyOptions) =>
-      archiveLoad(options.dir, target, copyOptions),
+      archiveLoad({ dir: options.dir, prefix }, target, copyOptions),
     );
   } finally {
     await Promise.all([log.close(), publisher.close()]);

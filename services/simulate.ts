@@ -1,5 +1,6 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { defaultTopicPrefix, type TopicName, topicNames } from '../schemas/events/records.ts';
+import { countText } from '../projector/count-text.ts';
+import { type TopicName, topicNames } from '../schemas/events/records.ts';
 import { dayText } from '../schemas/views/days.ts';
 import type { Settings } from './settings/settings.ts';
 import { type Simulation, simulation, steppingClock } from './simulate/simulation.ts';
@@ -44,7 +45,7 @@ export async function runSimulate(options: SimulateCommandOptions, settings: Set
   try {
     await publishInitial(made, tally, io);
     if (!options.json && !io.signal.aborted) {
-      io.out(`A calendar around ${sample.today}: ${tally.text()}`);
+      io.out(`A calendar around ${sample.today}: ${sizeText(made)}, in ${tally.total} records`);
       io.out(`Developer key: ${sample.developerKey}`);
       io.out(`Rider with nights, friends and flags: ${sample.rider}`);
     }
@@ -70,7 +71,7 @@ async function openSink(options: SimulateCommandOptions, settings: Settings): Pr
   if (options.archive !== undefined) {
     await needEmptyFolder(options.archive, 'simulate --archive');
     const { archiveWriter } = await import('../infra/archive/archive-writer.ts');
-    return archiveSink(archiveWriter({ dir: options.archive, prefix: defaultTopicPrefix, codec: 'deflate' }));
+    return archiveSink(archiveWriter({ dir: options.archive, prefix: settings.topicPrefix, codec: 'deflate' }));
   }
   const kafka = needKafka(settings, 'simulate without --archive');
   const [{ ensureTopics }, { kafkaPublisher }] = await Promise.all([
@@ -90,7 +91,13 @@ async function openSink(options: SimulateCommandOptions, settings: Settings): Pr
   return kafkaSink(kafkaPublisher({ kafka, topicPrefix, log }));
 }
 
-/** Counts what goes through. */
+/** What there is, not how many records said so. */
+const sizeText = (made: Simulation): string =>
+  Object.entries(made.size())
+    .map(([what, count]) => countText(count, what))
+    .join(', ');
+
+/** Counts the records that go through. */
 class Tally {
   total = 0;
   readonly #sink: RecordSink;
@@ -112,12 +119,6 @@ class Tally {
 
   topics(): Record<string, number> {
     return Object.fromEntries(topicNames.map((topic) => [topic, this.#counts.get(topic) ?? 0]));
-  }
-
-  text(): string {
-    return Object.entries(this.topics())
-      .map(([topic, count]) => `${topic} ${count}`)
-      .join(', ');
   }
 }
 

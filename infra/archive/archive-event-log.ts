@@ -15,9 +15,11 @@ import { ArchivePartitionReader } from './archive-partition.ts';
 import { ArchiveWatch } from './archive-watch.ts';
 
 export interface ArchiveEventLogOptions {
-  /** ARCHIVE_DIR: holds `<prefix><topic>/<partition>-<first offset>.avro`. */
+  /** Holds `<prefix><topic>/<partition>-<first offset>.avro`. */
   dir: string;
   prefix?: string;
+  /** What names the folder, for messages. Default: ARCHIVE_DIR. */
+  named?: string;
   log?: { warn(message: string): void };
   /** How often the files are looked at where the system tells of no changes. */
   pollMs?: number;
@@ -33,7 +35,7 @@ const batchesPerTurn = 64;
  * thrown as ArchiveError, with file, byte and fix.
  */
 export function archiveEventLog(options: ArchiveEventLogOptions): EventLog {
-  const { dir, prefix = defaultTopicPrefix, pollMs = 500, warnAfterMs = 5_000 } = options;
+  const { dir, prefix = defaultTopicPrefix, named = 'ARCHIVE_DIR', pollMs = 500, warnAfterMs = 5_000 } = options;
   const warn = (message: string) => options.log?.warn(message);
   const ends = new ArchiveBounds(warn);
   /** What the bounds last given began with: whoever follows from there counts on nothing coming before. */
@@ -41,7 +43,7 @@ export function archiveEventLog(options: ArchiveEventLogOptions): EventLog {
   const closed = new AbortController();
 
   async function sample(): Promise<LogBounds> {
-    const listing = await listArchive(dir, prefix);
+    const listing = await listArchive(dir, prefix, named);
     const result: Partial<LogBounds> = {};
     for (const topic of topicNames) {
       result[topic] = [];
@@ -71,7 +73,7 @@ export function archiveEventLog(options: ArchiveEventLogOptions): EventLog {
     try {
       while (!stop.aborted) {
         watch.add([dir, ...topicNames.map((topic) => archiveFolder(dir, prefix, topic))]);
-        const listing = await listArchive(dir, prefix);
+        const listing = await listArchive(dir, prefix, named);
         checkPartitions(from, listing);
         let progressed = false;
         for (const { topic, partition, reader } of readers) {

@@ -68,23 +68,46 @@ function parseName(folder: string, name: string): ArchiveFile {
   return { path, partition: Number(match[1]), firstOffset };
 }
 
-/** Lists an archive. Throws MissingTopicsError where no topic has a folder. */
-export async function listArchive(dir: string, prefix: string): Promise<ArchiveListing> {
+/** Lists an archive. `named`: what names the folder, for messages. Throws MissingTopicsError where no topic has a folder. */
+export async function listArchive(dir: string, prefix: string, named: string): Promise<ArchiveListing> {
   const lists = await Promise.all(topicNames.map((topic) => listTopicFiles(archiveFolder(dir, prefix, topic))));
-  if (lists.every((list) => list === null)) throw await noTopics(dir, prefix);
+  if (lists.every((list) => list === null)) throw await noTopics(dir, prefix, named);
   return Object.fromEntries(
     topicNames.map((topic, index) => [topic, lists[index]?.length ? lists[index] : [[]]]),
   ) as ArchiveListing;
 }
 
-async function noTopics(dir: string, prefix: string): Promise<MissingTopicsError> {
+async function noTopics(dir: string, prefix: string, named: string): Promise<MissingTopicsError> {
   const fix = `name a folder that holds ${prefix}rides, ${prefix}nights and so on, or make one: ride-calendar simulate --archive ${dir}`;
   let what = `it holds no folder of a topic (${prefix}<topic>)`;
   try {
-    await readdir(dir);
+    const others = prefixesOf(await readdir(dir));
+    if (others.length > 0) what += `, but of KAFKA_TOPIC_PREFIX ${others.join(' and ')}`;
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     what = code === 'ENOENT' ? 'there is no such folder' : `it is no folder that can be read (${code})`;
   }
-  return new MissingTopicsError(`Cannot read the archive ${dir}: ${what}. ARCHIVE_DIR: ${fix}`);
+  return new MissingTopicsError(`Cannot read the archive ${dir}: ${what}. ${named}: ${fix}`);
+}
+
+/**
+ * The prefix of an archive's folders: `wanted` where it has them, else the one prefix that it has, so that it can be
+ * loaded into topics of another. Throws MissingTopicsError where there are several.
+ */
+export async function archivePrefix(dir: string, wanted: string): Promise<string> {
+  const prefixes = prefixesOf(await readdir(dir).catch(() => []));
+  if (prefixes.length === 0 || prefixes.includes(wanted)) return wanted;
+  if (prefixes.length === 1) return prefixes[0]!;
+  throw new MissingTopicsError(
+    `Cannot tell the archive in ${dir}: it has folders of the prefixes ${prefixes.join(', ')}, and none of ${wanted}; move the one that is meant to a folder of its own`,
+  );
+}
+
+/** The prefixes of the topics that an archive has folders of. */
+export function prefixesOf(names: readonly string[]): string[] {
+  const found = names.flatMap((name) => {
+    const topic = topicNames.find((one) => name.endsWith(one));
+    return topic === undefined ? [] : [name.slice(0, -topic.length)];
+  });
+  return [...new Set(found)].sort();
 }

@@ -56,7 +56,11 @@ export class ContainerWriter {
 
   /** Returns once what was appended is durable. */
   sync(): void {
-    fdatasyncSync(this.#fd);
+    try {
+      fdatasyncSync(this.#fd);
+    } catch (error) {
+      throw writeFault(this.path, error);
+    }
   }
 
   close(): void {
@@ -71,9 +75,16 @@ export class ContainerWriter {
     } catch (error) {
       // A full disk: what went through of the block must not stand before the next.
       ftruncateSync(this.#fd, this.#size);
-      throw error;
+      throw writeFault(this.path, error);
     }
   }
+}
+
+/** The system names no file where a write fails. */
+function writeFault(path: string, error: unknown): Error {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const full = code === 'ENOSPC' || code === 'EDQUOT' ? '; make room on its disk, and call the command again' : '';
+  return Object.assign(new Error(`Cannot write ${path}: ${message}${full}`, { cause: error }), { code });
 }
 
 /** Makes a file's name durable. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
-import { type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { defaultPartitions } from '../../schemas/events/partitioner.ts';
+import { topicNames } from '../../schemas/events/records.ts';
 import type { KafkaConnection } from './kafka-client.ts';
 import { KafkaCluster } from './kafka-cluster.ts';
 import { kafkaJs } from './kafka-js.ts';
@@ -13,17 +14,6 @@ const weekMs = 7 * dayMs;
 const rejectedBytesMin = 4 << 20;
 /** Room in a rejected record for the headers that say where it came from. */
 const rejectedHeaderBytes = 64 << 10;
-
-const defaultPartitions: Record<TopicName, number> = {
-  metros: 1,
-  districts: 1,
-  'developer-keys': 1,
-  riders: 4,
-  rides: 4,
-  nights: 4,
-  attendance: 8,
-  relations: 8,
-};
 
 /** One setting of a topic: what it must be, and how a value is judged. */
 interface WantedSetting {

@@ -1,3 +1,17 @@
+import type { TopicName } from './records.ts';
+
+/** Partitions of each topic, unless somebody asks for others: those of a topic in Kafka, and of an archive made up here. */
+export const defaultPartitions: Record<TopicName, number> = {
+  metros: 1,
+  districts: 1,
+  'developer-keys': 1,
+  riders: 4,
+  rides: 4,
+  nights: 4,
+  attendance: 8,
+  relations: 8,
+};
+
 /**
  * The partition of a key as Kafka's Java producer chooses it, and with it every client that follows it: murmur2 of the
  * key's bytes. librdkafka's own default is another one, CRC32.

@@ -13,6 +13,8 @@ export interface Settings {
   basePath: string;
   /** TRUST_PROXY: proxies' addresses and ranges. null: nobody's word on whom they forward is taken. */
   trustProxy: readonly string[] | null;
+  /** KAFKA_TOPIC_PREFIX: before the names of topics in Kafka, and of an archive's folders. */
+  topicPrefix: string;
   /** null without KAFKA_BROKERS: the log is then an archive. */
   kafka: KafkaSettings | null;
   /** ARCHIVE_DIR. null with neither this nor `kafka`: the sample archive in `dataDir`. */
@@ -188,6 +190,7 @@ function settingsOf(given: Given): Settings {
     origin: base.origin,
     basePath: base.path,
     trustProxy: given.TRUST_PROXY ?? null,
+    topicPrefix: topicPrefixOf(given),
     kafka: kafkaOf(given),
     archiveDir: given.ARCHIVE_DIR ?? null,
     redis,
@@ -219,11 +222,13 @@ function settingsOf(given: Given): Settings {
   };
 }
 
+const topicPrefixOf = (given: Given): string => given.KAFKA_TOPIC_PREFIX ?? defaultTopicPrefix;
+
 function kafkaOf(given: Given): KafkaSettings | null {
   if (!given.KAFKA_BROKERS) return null;
   return {
     brokers: given.KAFKA_BROKERS,
-    topicPrefix: given.KAFKA_TOPIC_PREFIX ?? defaultTopicPrefix,
+    topicPrefix: topicPrefixOf(given),
     ssl: given.KAFKA_SSL ?? false,
     sasl: given.KAFKA_SASL_MECHANISM
       ? {

@@ -3,14 +3,16 @@ import { keyText, sampleRider } from './founding.ts';
 import { history } from './history.ts';
 import { dayStartMs, type SimulatedRecord, type SimulationOptions, World } from './world.ts';
 
-/** To be raised with every change to the records that the same options make: kept samples are then made again. */
-export const generatorVersion = 1;
+/** To be raised with every change to the records that the same options make, or to their partitions: kept samples are then made again. */
+export const generatorVersion = 2;
 
 export interface Simulation {
   /** The records that make the calendar as it is when `today` begins. To be taken to the end, once, before `changes`. */
   initial(progress?: (done: number) => void): Iterable<SimulatedRecord>;
   /** What happens from then on, without an end. `clock`: milliseconds since the epoch, asked once for each record. */
   changes(clock: () => number): Iterable<SimulatedRecord>;
+  /** How many of each are there as of the last record given: not erased, not removed. */
+  size(): Record<'metro' | 'ride' | 'night' | 'rider', number>;
   /** The text of a developer key that stays live; the log holds its hash alone. Whoever knows the seed can work it out. */
   developerKey: string;
   /** Id of a rider with nights, friends and flags around today. */
@@ -38,6 +40,12 @@ export function simulation(options: SimulationOptions): Simulation {
       };
       return ongoingChanges(world, () => Math.floor(last / dayMs));
     },
+    size: () => ({
+      metro: world.metros.length,
+      ride: world.rides.length,
+      night: world.nights.filter(({ removed }) => !removed).length,
+      rider: world.riders.filter(({ erased }) => !erased).length,
+    }),
     developerKey: keyText(options.seed, 0),
     rider: world.riders[sampleRider]!.id,
   };

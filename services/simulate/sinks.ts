@@ -1,8 +1,8 @@
 import type { ArchiveWriter } from '../../infra/archive/archive-writer.ts';
 import type { LogPublisher, PublishedRecord } from '../../projector/ports/log-publisher.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
+import { defaultPartitions, murmur2Partition } from '../../schemas/events/partitioner.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
-import { tagOf } from '../../schemas/views/view-keys.ts';
 import type { SimulatedRecord } from './world.ts';
 
 /** Where simulated records go. */
@@ -14,26 +14,15 @@ export interface RecordSink {
   close(): Promise<void>;
 }
 
-const archivePartitions: Record<TopicName, number> = {
-  metros: 1,
-  districts: 1,
-  'developer-keys': 1,
-  riders: 1,
-  rides: 1,
-  nights: 2,
-  attendance: 4,
-  relations: 2,
-};
-
-/** To an archive, with offsets from 0. */
+/** To an archive, with offsets from 0: each key in the partition where Kafka's own producer would put it by default. */
 export function archiveSink(writer: ArchiveWriter): RecordSink {
-  const nextOffsets = new Map(topicNames.map((topic) => [topic, Array<number>(archivePartitions[topic]).fill(0)]));
+  const nextOffsets = new Map(topicNames.map((topic) => [topic, Array<number>(defaultPartitions[topic]).fill(0)]));
   // Those that stay empty are there too: a reader learns the number of partitions from the files.
   for (const [topic, offsets] of nextOffsets) for (const p of offsets.keys()) writer.addPartition(topic, p, 0);
   return {
     add({ topic, key, value, timestampMs }) {
       const offsets = nextOffsets.get(topic)!;
-      const partition = offsets.length === 1 ? 0 : tagOf(key) % offsets.length;
+      const partition = offsets.length === 1 ? 0 : murmur2Partition(Buffer.from(key), offsets.length);
       return writer.append(topic, { partition, offset: offsets[partition]!++, timestampMs, key, value });
     },
     flush: async () => writer.flush(),

@@ -64,8 +64,12 @@ export interface LoadTarget {
  * folds them sets them aside, at their new offsets. Throws ArchiveCopyError before anything is published where a
  * topic has fewer partitions, or holds records.
  */
-export async function archiveLoad(dir: string, target: LoadTarget, options: CopyOptions): Promise<CopyResult> {
-  const log = archiveEventLog({ dir, ...(options.log && { log: options.log }) });
+export async function archiveLoad(
+  archive: { dir: string; prefix?: string },
+  target: LoadTarget,
+  options: CopyOptions,
+): Promise<CopyResult> {
+  const log = archiveEventLog({ ...archive, named: 'archive load', ...(options.log && { log: options.log }) });
   const result: CopyResult = { records: 0, rejected: 0 };
   try {
     const bounds = await log.bounds();
@@ -74,7 +78,7 @@ export async function archiveLoad(dir: string, target: LoadTarget, options: Copy
       topicNames.map((topic) => [topic, bounds[topic].map(({ low }) => low)]),
     ) as Position;
     const bad = new BadRecords();
-    for (const reject of archiveRejected({ dir })) bad.add(reject);
+    for (const reject of archiveRejected(archive)) bad.add(reject);
     await followToEnds(log, from, bounds, options, async ({ topic, partition, records }) => {
       const { end } = bounds[topic][partition]!;
       const wanted = records.filter(({ offset }) => offset < end);

@@ -19,7 +19,14 @@ export async function needArchiveFolder(dir: string, command: string): Promise<v
   }
 }
 
+/** An empty name is the current folder to the system, and an unset variable to the person who typed it. */
+export function needFolderName(dir: string, command: string, want: string): void {
+  if (dir.trim() !== '') return;
+  throw new UsageError(`Cannot run ${command}: the folder's name is empty (an unset variable?), want ${want}`);
+}
+
 async function namesIn(dir: string, command: string, want: string): Promise<string[]> {
+  needFolderName(dir, command, want);
   try {
     return await readdir(dir);
   } catch (error) {

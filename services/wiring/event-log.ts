@@ -34,14 +34,15 @@ export async function openEventLog(settings: Settings, log: Log): Promise<OpenLo
       madeUp: null,
     };
   }
+  const { topicPrefix: prefix, dataDir } = settings;
   const sample = settings.archiveDir
     ? null
-    : await ensureSampleArchive({ dataDir: settings.dataDir, now: settings.nowMs ?? Date.now() });
+    : await ensureSampleArchive({ dataDir, prefix, now: settings.nowMs ?? Date.now() });
   const dir = settings.archiveDir ?? sample!.dir;
-  sayMissingTopics(dir, log);
+  sayMissingTopics(dir, prefix, log);
   return {
-    eventLog: archiveEventLog({ dir, log }),
-    rejects: archiveRejectSink({ dir, fallbackDir: join(settings.dataDir, 'rejected'), log }),
+    eventLog: archiveEventLog({ dir, prefix, log }),
+    rejects: archiveRejectSink({ dir, prefix, fallbackDir: join(dataDir, 'rejected'), log }),
     where: sample ? 'a made-up sample calendar' : `the archive ${dir}`,
     madeUp: sample ?? (await simulatedMark(dir)),
   };

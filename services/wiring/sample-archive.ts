@@ -28,23 +28,30 @@ const unfinishedPrefix = 'sample-unfinished-';
 /**
  * The archive of the embedded default: a made-up calendar around `now` (milliseconds since the epoch), made once in
  * `dataDir` and taken again for a week. Each lies in `sample-<day>-v<version>`, which appears complete or not at all,
- * so that a crash or a second process leaves no half sample.
+ * so that a crash or a second process leaves no half sample. Folders of topics are named with `prefix`.
  */
-export async function ensureSampleArchive({ dataDir, now }: { dataDir: string; now: number }): Promise<SampleArchive> {
+export async function ensureSampleArchive(options: {
+  dataDir: string;
+  now: number;
+  prefix?: string;
+}): Promise<SampleArchive> {
+  const { dataDir, now, prefix = defaultTopicPrefix } = options;
   const today = Math.floor(now / dayMs);
   makeFolder(dataDir, 'DATA_DIR', 0o700);
-  return (await recentSample(dataDir, today)) ?? (await makeSample(dataDir, today));
+  return (await recentSample(dataDir, prefix, today)) ?? (await makeSample(dataDir, prefix, today));
 }
 
-async function recentSample(dataDir: string, today: number): Promise<SampleArchive | null> {
+async function recentSample(dataDir: string, prefix: string, today: number): Promise<SampleArchive | null> {
   for (let day = today; day >= today - ageDaysMax; day--) {
-    const sample = await readSample(join(dataDir, folderName(day)));
+    const sample = await readSample(join(dataDir, folderName(day, prefix)));
     if (sample) return sample;
   }
   return null;
 }
 
-const folderName = (day: number): string => `sample-${dayText(day)}-v${generatorVersion}`;
+/** Another prefix has a sample of its own: its folders of topics have other names. */
+const folderName = (day: number, prefix: string): string =>
+  `sample-${dayText(day)}-v${generatorVersion}${prefix === defaultTopicPrefix ? '' : `-${prefix}`}`;
 
 /** null where there is none, or one whose notes were spoilt. */
 async function readSample(folder: string): Promise<SampleArchive | null> {
@@ -58,13 +65,11 @@ async function readSample(folder: string): Promise<SampleArchive | null> {
   }
 }
 
-async function makeSample(dataDir: string, today: number): Promise<SampleArchive> {
+async function makeSample(dataDir: string, prefix: string, today: number): Promise<SampleArchive> {
   await forgetOldSamples(dataDir);
   const draft = await mkdtemp(join(dataDir, unfinishedPrefix));
   const made = simulation({ ...defaultSizes, today });
-  const sink = archiveSink(
-    archiveWriter({ dir: join(draft, 'archive'), prefix: defaultTopicPrefix, codec: 'deflate' }),
-  );
+  const sink = archiveSink(archiveWriter({ dir: join(draft, 'archive'), prefix, codec: 'deflate' }));
   try {
     for (const record of made.initial()) await sink.add(record);
   } finally {
@@ -74,7 +79,7 @@ async function makeSample(dataDir: string, today: number): Promise<SampleArchive
   await markSimulated(join(draft, 'archive'), { seed: defaultSizes.seed, developerKey, rider });
   const notes = { day: dayText(today), seed: defaultSizes.seed, generatorVersion, developerKey, rider };
   await writeFile(join(draft, 'sample.json'), `${JSON.stringify(notes, null, 2)}\n`);
-  const folder = join(dataDir, folderName(today));
+  const folder = join(dataDir, folderName(today, prefix));
   try {
     await rename(draft, folder);
   } catch (error) {
@@ -94,7 +99,7 @@ async function makeSample(dataDir: string, today: number): Promise<SampleArchive
 async function forgetOldSamples(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
     const unfinished = name.startsWith(unfinishedPrefix);
-    const day = /^sample-(\d{4}-\d{2}-\d{2})-v\d+$/.exec(name)?.[1];
+    const day = /^sample-(\d{4}-\d{2}-\d{2})-v\d+(-.+)?$/.exec(name)?.[1];
     if (!unfinished && (day === undefined || parseDay(day) === null)) continue;
     const path = join(dataDir, name);
     const ageMs = Date.now() - (await stat(path).catch(() => ({ mtimeMs: Date.now() }))).mtimeMs;

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -123,7 +124,58 @@ describe('archive save', () => {
   });
 });
 
+describe('a folder', () => {
+  it.each([
+    ['archive load', ['archive', 'load', '']],
+    ['simulate --archive', ['simulate', '--archive=']],
+    ['simulate --archive', ['simulate', '--archive', ' ']],
+  ])('of %s with an empty name exits 2, and puts nothing into the current folder', async (command, args) => {
+    const before = await readdir(dir);
+    const { code, out, err } = await run(args, { env: { KAFKA_BROKERS: '127.0.0.1:1' } });
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain(`Cannot run ${command}: the folder's name is empty`);
+    expect(await readdir(dir)).toEqual(before);
+  });
+
+  it('of archive load that is not there exits 2 before Kafka is asked, naming the argument', async () => {
+    const { code, err } = await run(['archive', 'load', '/nope'], { env: { KAFKA_BROKERS: '127.0.0.1:1' } });
+    expect(code).toBe(2);
+    expect(err).toMatch(/^Cannot read the archive \/nope: there is no such folder\. archive load: name a folder/);
+  });
+});
+
 describe('simulate', () => {
+  it('names the folders with KAFKA_TOPIC_PREFIX', async () => {
+    const env = { KAFKA_TOPIC_PREFIX: 'other-' };
+    const { code } = await run(['simulate', '--archive', 'prefixed', '--riders', '10', '--rides', '5'], { env });
+    expect(code).toBe(0);
+    const names = await readdir(join(dir, 'prefixed'));
+    expect(names.filter((name) => !name.startsWith('other-') && name !== 'manifest.json')).toEqual([]);
+    expect(names).toContain('other-nights');
+  });
+
+  it('tells what the calendar has, and in how many records', async () => {
+    const { out } = await run(['simulate', '--archive', 'sizes', '--metros', '1', '--riders', '40', '--rides', '5'], {
+      env: { NOW: '2026-11-21T12:00:00Z' },
+    });
+    expect(out).toMatch(
+      /^A calendar around 2026-11-21: 1 metro, 5 rides, \d+ nights?, (3\d|40) riders, in \d+ records\n/,
+    );
+  });
+
+  it('names the file that can not be written', async () => {
+    // A limit of the size of files, in blocks of 512 bytes, does what a full disk does.
+    const script = `ulimit -f 16; exec "${process.execPath}" "${bin}" simulate --archive full --riders 2000`;
+    const child = spawn('sh', ['-c', script], { cwd: dir, env: { PATH: process.env.PATH } });
+    let err = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      err += chunk;
+    });
+    const [code] = await once(child, 'close');
+    expect(code).toBe(1);
+    expect(err).toMatch(/^Cannot write full\/ride-calendar\.\w+\/\d+-0{20}\.avro: EFBIG/);
+  });
+
   it('writes an archive, the same one twice', async () => {
     const args = ['--riders', '30', '--rides', '10', '--count', '50', '--seed', '7', '--json'];
     const env = { NOW: '2026-11-21T12:00:00Z' };

@@ -1,4 +1,4 @@
-import { copyFile, readFile, rename, rm, truncate, utimes, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, rename, rm, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
@@ -175,6 +175,8 @@ describe('refusals name what is wrong and the fix', () => {
     expect(
       await refused(archive, 'it holds no folder of a topic (ride-calendar.<topic>). ARCHIVE_DIR: name a folder'),
     ).toBeInstanceOf(MissingTopicsError);
+    await mkdir(join(archive.dir, 'other-rides'));
+    await refused(archive, '(ride-calendar.<topic>), but of KAFKA_TOPIC_PREFIX other-. ARCHIVE_DIR: name a folder');
     await rm(archive.dir, { recursive: true });
     await refused(archive, `Cannot read the archive ${archive.dir}: there is no such folder. ARCHIVE_DIR:`);
     await writeFile(archive.dir, '');

@@ -75,6 +75,7 @@ describe('settings', () => {
       origin: 'http://127.0.0.1:8080',
       basePath: '/api',
       trustProxy: null,
+      topicPrefix: 'ride-calendar.',
       kafka: null,
       archiveDir: null,
       redis: null,
@@ -129,6 +130,7 @@ describe('settings', () => {
       origin: 'https://rides.example.org',
       basePath: '/v/api',
       trustProxy: ['10.0.0.0/8', '::1'],
+      topicPrefix: 'x.',
       kafka: {
         brokers: ['a:9092', '[::1]:9093'],
         topicPrefix: 'x.',

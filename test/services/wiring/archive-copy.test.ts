@@ -46,7 +46,11 @@ const reject = (offset: number, timestampMs = 3): Reject => ({
 describe('archive load', () => {
   test('publishes every record to its partition, in order, with its time', async () => {
     const publisher = new Kept();
-    const result = await archiveLoad(portlandDir, { publisher, bounds: boundsOf(4), append: false }, { signal });
+    const result = await archiveLoad(
+      { dir: portlandDir },
+      { publisher, bounds: boundsOf(4), append: false },
+      { signal },
+    );
     const { records } = await readArchive(portlandDir);
     expect(result.records).toBe(records.length);
     const writers = new WriterSchemas();
@@ -77,7 +81,7 @@ describe('archive load', () => {
     await sink.publish(rejects);
     await sink.close();
     const publisher = new Kept();
-    const result = await archiveLoad(archive.dir, { publisher, bounds: boundsOf(1), append: false }, { signal });
+    const result = await archiveLoad(archive, { publisher, bounds: boundsOf(1), append: false }, { signal });
     expect(result).toEqual({ records: 0, rejected: 1_100 });
     expect(publisher.rejects).toEqual(rejects);
   });
@@ -92,7 +96,7 @@ describe('archive load', () => {
     await sink.publish([reject(1, timestampMs), reject(2), reject(0)]);
     await sink.close();
     const publisher = new Kept();
-    const result = await archiveLoad(archive.dir, { publisher, bounds: boundsOf(1), append: false }, { signal });
+    const result = await archiveLoad(archive, { publisher, bounds: boundsOf(1), append: false }, { signal });
     expect(result).toEqual({ records: 2, rejected: 2 });
     expect(publisher.rejects).toEqual([reject(2), reject(0)]);
   });
@@ -103,14 +107,14 @@ describe('archive load', () => {
     for (const partition of [0, 1]) await archive.append('riders', partition, [rider('a')]);
     const publisher = new Kept();
     const target = { publisher, bounds: boundsOf(2), append: false };
-    await archiveLoad(archive.dir, target, { signal, onProgress: growingOnce(archive) });
+    await archiveLoad(archive, target, { signal, onProgress: growingOnce(archive) });
     expect(publisher.records.map(({ partition }) => partition)).toEqual([0, 1]);
   });
 
   test('refuses a log with fewer partitions, before it publishes anything', async () => {
     const publisher = new Kept();
     await expect(
-      archiveLoad(portlandDir, { publisher, bounds: boundsOf(3), append: true }, { signal }),
+      archiveLoad({ dir: portlandDir }, { publisher, bounds: boundsOf(3), append: true }, { signal }),
     ).rejects.toThrow('Cannot load the archive: attendance has 3 partitions in the log and 4 in the archive');
     expect(publisher.records).toEqual([]);
   });
@@ -121,11 +125,11 @@ describe('archive load', () => {
     await archive.append('riders', 0, [rider('a')]);
     const publisher = new Kept();
     const bounds = { ...boundsOf(1), nights: [{ low: 3, end: 4 }] };
-    await expect(archiveLoad(archive.dir, { publisher, bounds, append: false }, { signal })).rejects.toThrow(
+    await expect(archiveLoad(archive, { publisher, bounds, append: false }, { signal })).rejects.toThrow(
       'Cannot load the archive: nights holds records already; load into empty topics, or add to them with --append',
     );
     expect(publisher.records).toEqual([]);
-    await archiveLoad(archive.dir, { publisher, bounds, append: true }, { signal });
+    await archiveLoad(archive, { publisher, bounds, append: true }, { signal });
     expect(publisher.records).toHaveLength(1);
   });
 
@@ -134,7 +138,7 @@ describe('archive load', () => {
     const publisher = new Kept();
     publisher.publish = async () => abort.abort(new Error('stopped'));
     const target = { publisher, bounds: boundsOf(4), append: false };
-    await expect(archiveLoad(portlandDir, target, { signal: abort.signal })).rejects.toThrow('stopped');
+    await expect(archiveLoad({ dir: portlandDir }, target, { signal: abort.signal })).rejects.toThrow('stopped');
   });
 });
 

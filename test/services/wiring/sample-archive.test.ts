@@ -60,6 +60,17 @@ describe('the sample archive', () => {
     expect(await readdir(dir)).toContain('ride-calendar.riders');
   });
 
+  it('of another KAFKA_TOPIC_PREFIX is another, kept and forgotten in the same way', async () => {
+    const { dir } = await ensureSampleArchive({ dataDir, now });
+    const other = await ensureSampleArchive({ dataDir, now, prefix: 'other.' });
+    expect(other.dir).not.toBe(dir);
+    expect(await readdir(other.dir)).toContain('other.riders');
+    expect(await ensureSampleArchive({ dataDir, now, prefix: 'other.' })).toEqual(other);
+    await utimes(join(other.dir, '..'), 0, 0);
+    await ensureSampleArchive({ dataDir, now: now + 40 * dayMs });
+    expect((await readdir(dataDir)).filter((name) => name.endsWith('other.'))).toEqual([]);
+  });
+
   it('that was left half made is made again', async () => {
     const { dir } = await ensureSampleArchive({ dataDir, now });
     await writeFile(join(dir, '..', 'sample.json'), '{"day":');
@@ -72,7 +83,7 @@ describe('the sample archive', () => {
   it('is one when several processes make it at the same time', async () => {
     const samples = await Promise.all(Array.from({ length: 4 }, () => ensureSampleArchive({ dataDir, now })));
     for (const sample of samples) expect(sample).toEqual(samples[0]);
-    expect(await readdir(dataDir)).toEqual(['sample-2026-11-21-v1']);
+    expect(await readdir(dataDir)).toEqual(['sample-2026-11-21-v2']);
     expect((await readTopic(samples[0]!.dir, 'metros')).length).toBeGreaterThan(3);
   });
 
@@ -86,7 +97,7 @@ describe('the sample archive', () => {
     await ensureSampleArchive({ dataDir, now });
     expect((await readdir(dataDir)).sort()).toEqual([
       'oauth-keys.json',
-      'sample-2026-11-21-v1',
+      'sample-2026-11-21-v2',
       'sample-notes',
       'sample-unfinished-new',
     ]);
