@@ -63,7 +63,8 @@ export async function runSimulate(options: SimulateCommandOptions, settings: Set
   } finally {
     await sink.close();
   }
-  if (options.archive !== undefined) await markSimulated(options.archive, { ...sample, seed: options.seed });
+  const mark = { ...sample, seed: options.seed };
+  if (options.archive !== undefined) await markSimulated(options.archive, mark, settings.topicPrefix);
   return 0;
 }
 

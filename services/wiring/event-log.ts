@@ -44,6 +44,6 @@ export async function openEventLog(settings: Settings, log: Log): Promise<OpenLo
     eventLog: archiveEventLog({ dir, prefix, log }),
     rejects: archiveRejectSink({ dir, prefix, fallbackDir: join(dataDir, 'rejected'), log }),
     where: sample ? 'a made-up sample calendar' : `the archive ${dir}`,
-    madeUp: sample ?? (await simulatedMark(dir)),
+    madeUp: sample ?? (await simulatedMark(dir, prefix)),
   };
 }

@@ -18,8 +18,12 @@ const fileName = 'simulated.json';
  * Marks an archive as made up: its riders are nobody's, so `start` may let anybody pick one
  * (docs/rules.md#picking-a-rider). Once the archive is complete.
  */
-export async function markSimulated(dir: string, { seed, developerKey, rider }: SimulatedArchive): Promise<void> {
-  const mark = { seed, developerKey, rider, riders: await ridersDigest(dir) };
+export async function markSimulated(
+  dir: string,
+  { seed, developerKey, rider }: SimulatedArchive,
+  prefix = defaultTopicPrefix,
+): Promise<void> {
+  const mark = { seed, developerKey, rider, riders: await ridersDigest(dir, prefix) };
   await writeFile(join(dir, fileName), `${JSON.stringify(mark, null, 2)}\n`);
 }
 
@@ -27,9 +31,9 @@ export async function markSimulated(dir: string, { seed, developerKey, rider }: 
  * The mark of an archive; null where there is none, or where its riders are no longer those that `simulate` wrote: real
  * ones were saved or copied to the folder since.
  */
-export async function simulatedMark(dir: string): Promise<SimulatedArchive | null> {
+export async function simulatedMark(dir: string, prefix = defaultTopicPrefix): Promise<SimulatedArchive | null> {
   const mark = await readMark(dir);
-  if (mark === null || mark.riders !== (await ridersDigest(dir))) return null;
+  if (mark === null || mark.riders !== (await ridersDigest(dir, prefix))) return null;
   const { seed, developerKey, rider } = mark;
   return { seed, developerKey, rider };
 }
@@ -45,8 +49,8 @@ async function readMark(dir: string): Promise<(SimulatedArchive & { riders: stri
 }
 
 /** Of the names and bytes of all files with riders. A rider is whoever has a record there. */
-async function ridersDigest(dir: string): Promise<string | null> {
-  const folder = join(dir, `${defaultTopicPrefix}riders`);
+async function ridersDigest(dir: string, prefix: string): Promise<string | null> {
+  const folder = join(dir, `${prefix}riders`);
   const digest = createHash('sha256');
   try {
     for (const name of (await readdir(folder)).sort()) {

@@ -40,6 +40,14 @@ describe('the mark of an archive that simulate made', () => {
     expect(await simulatedMark(dir)).toBeNull();
   });
 
+  it('does not count for riders of another KAFKA_TOPIC_PREFIX in the same folder', async () => {
+    await markSimulated(dir, made);
+    await cp(ridersFolder(), join(dir, 'other.riders'), { recursive: true });
+    await writeFile(join(dir, 'other.riders', '1-00000000000000000000.avro'), '');
+    expect(await simulatedMark(dir, 'other.')).toBeNull();
+    expect(await simulatedMark(dir)).toEqual(made);
+  });
+
   it.each(['', 'null', '{}', '{"riders":null}', '[1]'])('does not count where it reads %j', async (text) => {
     await rm(ridersFolder(), { recursive: true });
     await writeFile(join(dir, 'simulated.json'), text);
