@@ -152,17 +152,19 @@ class ArchiveDecoder {
 
   /** The offset of a block's last record. */
   lastOffset(data: Buffer, count: number): number {
-    cursor.set(data, 0);
     let offset = -1;
-    for (let i = 0; i < count; i++) offset = this.#head(i).offset;
+    let pos = 0;
+    for (let i = 0; i < count; i++) {
+      offset = this.#head(data, pos, i).offset;
+      pos = cursor.pos;
+    }
     return offset;
   }
 
   #undecodable(data: Buffer, pos: number, index: number, reason: string): UndecodableRecord {
-    cursor.set(data, pos);
-    const head = this.#head(index);
+    const head = this.#head(data, pos, index);
     const end = cursor.pos;
-    const value = this.#readValueBytes(cursor.set(data, pos));
+    const value = this.#readValueBytes(cursor.set(data, pos).withoutStepsMax());
     cursor.pos = end;
     const key = decodeKey(head.key);
     const { headers = none } = head;
@@ -178,9 +180,10 @@ class ArchiveDecoder {
     };
   }
 
-  #head(index: number): ArchivedHead {
+  /** Where the next record begins is found whatever this one takes: it may be bad by itself. */
+  #head(data: Buffer, pos: number, index: number): ArchivedHead {
     try {
-      return exact(this.#readHead(cursor));
+      return exact(this.#readHead(cursor.set(data, pos).withoutStepsMax()));
     } catch (error) {
       throw new ContainerFormatError(`record ${index + 1} of its block can not be read (${reasonOf(error)})`);
     }

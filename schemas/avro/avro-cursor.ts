@@ -5,6 +5,8 @@ const truncated = undecodable('undecodable value');
 const outOfRange = undecodable('number out of range');
 const notUtf8 = undecodable('text is not UTF-8');
 const unknownSymbol = undecodable('unknown enum symbol');
+const tooManySteps = undecodable('too many steps to decode');
+const tooDeep = undecodable('nested too deeply');
 const empty = Buffer.alloc(0);
 
 /**
@@ -18,8 +20,18 @@ interface SliceableBuffer extends Buffer {
 /** Texts in one value that can be left where they lie. */
 const placesMax = 8;
 
-/** Items of no bytes (null, empty records) that a block may hold: its count alone must not fill the memory. */
-const emptyItemsMax = 1 << 20;
+/**
+ * How many records and items of no bytes one value may be made of: so many whatever its size, and more for each byte of
+ * it that is read. By a writer's schema few bytes can stand for any number of them.
+ */
+const stepsMax = 1 << 17;
+const stepsPerByte = 8;
+
+/**
+ * How deep records may lie within one another, which a type that holds itself does not bound. The stack would end
+ * somewhere too, but not at the same place in every process: the same record would be good here and bad there.
+ */
+const depthMax = 500;
 
 /**
  * Reads Avro's binary encoding (specification 1.12, "Binary encoding") from one place of a buffer to the next, strictly:
@@ -33,14 +45,45 @@ export class Cursor {
   /** Where the texts lie that `place` passed since `set`: the start and end of each. */
   readonly places = new Int32Array(2 * placesMax);
   #placed = 0;
+  #start = 0;
+  #steps = 0;
+  #depth = 0;
 
-  /** Stands at `pos` of a buffer that may be read up to its end. */
+  /** Stands at `pos` of a buffer that may be read up to its end: where one value begins. */
   set(buf: Buffer, pos: number): this {
     this.buf = buf;
     this.pos = pos;
     this.end = buf.length;
     this.#placed = 0;
+    this.#start = pos;
+    this.#steps = 0;
+    this.#depth = 0;
     return this;
+  }
+
+  /**
+   * Lets the value take any number of steps. Only for stepping over values: there each step takes a byte within so many
+   * levels, so that their number is bounded all the same.
+   */
+  withoutStepsMax(): this {
+    this.#steps = Number.NEGATIVE_INFINITY;
+    return this;
+  }
+
+  /** Before the fields of a record that holds more than plain ones. */
+  enter(): void {
+    if (++this.#depth > depthMax) throw tooDeep;
+    this.#step(1);
+  }
+
+  /** After the fields of a record. */
+  leave(): void {
+    this.#depth--;
+  }
+
+  #step(count: number): void {
+    this.#steps += count;
+    if (this.#steps > stepsMax && this.#steps > stepsMax + stepsPerByte * (this.pos - this.#start)) throw tooManySteps;
   }
 
   boolean(): boolean {
@@ -186,23 +229,23 @@ export class Cursor {
     return symbol;
   }
 
-  /** The number of items in the next block of an array or map, 0 at its end. Items of no bytes are bounded. */
+  /** The number of items in the next block of an array or map, 0 at its end. Each item of no bytes is a step. */
   blockCount(itemsTakeBytes: boolean): number {
     let count = this.long();
     if (count < 0) {
       count = -count;
       if (this.long() < 0) throw truncated;
     }
-    if (!itemsTakeBytes && count > emptyItemsMax) throw truncated;
+    if (!itemsTakeBytes) this.#step(count);
     return count;
   }
 
-  /** As blockCount, but steps over blocks that state their size. */
-  blockCountToSkip(itemsTakeBytes: boolean): number {
+  /** As blockCount, but steps over blocks that state their size. Items that need no look are passed by their count alone. */
+  blockCountToSkip(lookAtItems: boolean): number {
     for (;;) {
       const count = this.long();
-      if (count >= 0) return itemsTakeBytes ? count : Math.min(count, 1);
-      this.skip(this.long());
+      if (count === 0 || (count > 0 && lookAtItems)) return count;
+      if (count < 0) this.skip(this.long());
     }
   }
 

@@ -1,7 +1,9 @@
 import type { Type, types } from 'avsc';
 import type { Cursor } from './avro-cursor.ts';
 import {
+  assertDepth,
   isArray,
+  isEndless,
   isEnum,
   isFixed,
   isMap,
@@ -43,6 +45,7 @@ export class IncompatibleSchemaError extends Error {
  *
  * avsc's own resolvers refuse such schemas altogether, and its readers take wrong booleans, wide ints and broken UTF-8
  * as they come and let an array's count fill the memory: of avsc only the parsed types are used here.
+ * Throws UnusableSchemaError for a schema that nests too deeply.
  */
 export function compileReader<T>(writer: Type, reader: Type, options: ReaderOptions = {}): Read<T> {
   return new ReaderCode(options).compile((code) => code.read(writer, reader)) as Read<T>;
@@ -79,14 +82,22 @@ const primitiveSkips: Record<string, string> = {
   bytes: 'c.skip(c.long())',
 };
 
+/** The reading of a record's fields, counted as a step where they hold more than bytes to read at once. */
+const counted = (fields: string): string => (/\bf_\d+\(/.test(fields) ? `c.enter(); ${fields} c.leave();` : fields);
+
 /** JavaScript for one reader: expressions over a cursor `c`, constants `k`, and a function per record, array or union. */
 class ReaderCode {
   readonly #options: ReaderOptions;
   readonly #constants: unknown[] = [];
-  #functions: string[] = [];
+  readonly #functions: string[] = [];
   /** Functions by what they read, so that a type that holds itself ends. */
-  #names = new Map<Type, Map<Type | null, string>>();
+  readonly #names = new Map<Type, Map<Type | null, string>>();
+  /** What was named, in that order: an attempt that fails takes its names back. */
+  readonly #named: [Type, Type | null][] = [];
+  /** Pairs that don't match, so that a writer's unions of unions are not tried in every combination. */
+  readonly #failed = new Map<Type, Map<Type | null, IncompatibleSchemaError>>();
   #count = 0;
+  #depth = 0;
 
   constructor(options: ReaderOptions) {
     this.#options = options;
@@ -143,13 +154,18 @@ class ReaderCode {
     const primitive = primitiveSkips[writer.typeName];
     if (primitive !== undefined) return primitive;
     if (isEnum(writer)) return 'c.skipNumber()';
+    // However many records it is made of, there is nothing to step over.
+    if (!takesBytes(writer)) return isEndless(writer) ? `throw ${this.#constant(badIndex)}` : '';
     if (isFixed(writer)) return `c.skip(${writer.size})`;
     return this.#function(writer, null, () => {
       if (isUnion(writer)) return this.#branches(writer.types.map((branch) => `${this.skip(branch)}; return;`));
-      if (isRecord(writer)) return writer.fields.map((field) => `${this.skip(field.type)};`).join(' ');
+      if (isRecord(writer)) {
+        return counted(writer.fields.map((field) => `${this.skip(field.type)};`).join(' '));
+      }
       const items = isArray(writer) ? writer.itemsType : (writer as types.MapType).valuesType;
       const key = isArray(writer) ? '' : 'c.skip(c.long()); ';
-      const loop = `for (let n; (n = c.blockCountToSkip(${key !== '' || takesBytes(items)})) !== 0; )`;
+      const lookAtItems = key !== '' || takesBytes(items) || isEndless(items);
+      const loop = `for (let n; (n = c.blockCountToSkip(${lookAtItems})) !== 0; )`;
       return `${loop} while (n-- > 0) { ${key}${this.skip(items)}; }`;
     });
   }
@@ -191,7 +207,7 @@ class ReaderCode {
       const value = source ? `f${sources.indexOf(source)}` : this.#defaultOf(field, reader);
       return `${JSON.stringify(field.name)}: ${value}`;
     });
-    return `${statements.join(' ')} return { ${members.join(', ')} };`;
+    return `${counted(statements.join(' '))} return { ${members.join(', ')} };`;
   }
 
   #defaultOf(field: types.Field, reader: types.RecordType): string {
@@ -215,29 +231,46 @@ class ReaderCode {
   }
 
   #function(writer: Type, reader: Type | null, body: () => string): string {
+    const failed = this.#failed.get(writer)?.get(reader);
+    if (failed) throw failed;
     const names = this.#names.get(writer) ?? new Map<Type | null, string>();
     this.#names.set(writer, names);
     let name = names.get(reader);
     if (name === undefined) {
       name = `f_${this.#count++}`;
       names.set(reader, name);
+      this.#named.push([writer, reader]);
       // The body first: an attempt inside it may put the list back to what it was.
-      const text = `function ${name}(c) { ${body()} }`;
+      const text = `function ${name}(c) { ${this.#body(writer, reader, body)} }`;
       this.#functions.push(text);
     }
     return `${name}(c)`;
   }
 
+  #body(writer: Type, reader: Type | null, body: () => string): string {
+    assertDepth(++this.#depth);
+    try {
+      return body();
+    } catch (error) {
+      if (error instanceof IncompatibleSchemaError) {
+        const byReader = this.#failed.get(writer) ?? new Map<Type | null, IncompatibleSchemaError>();
+        this.#failed.set(writer, byReader.set(reader, error));
+      }
+      throw error;
+    } finally {
+      this.#depth--;
+    }
+  }
+
   /** null where the schemas don't match; what was emitted so far is then forgotten. */
   #attempt(emit: () => string): string | null {
-    const functions = this.#functions.slice();
-    const names = new Map([...this.#names].map(([writer, byReader]) => [writer, new Map(byReader)]));
+    const [functions, named] = [this.#functions.length, this.#named.length];
     try {
       return emit();
     } catch (error) {
       if (!(error instanceof IncompatibleSchemaError)) throw error;
-      this.#functions = functions;
-      this.#names = names;
+      this.#functions.length = functions;
+      for (const [writer, reader] of this.#named.splice(named)) this.#names.get(writer)!.delete(reader);
       return null;
     }
   }

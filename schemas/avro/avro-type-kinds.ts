@@ -22,11 +22,46 @@ export function writerField(field: types.Field, writer: types.RecordType): types
   return undefined;
 }
 
+/** A schema that nests deeper is no use: what reads it, and asks these questions of it, goes down as deep. */
+export const nestingMax = 250;
+
+/** A writer's schema that is too deep or too large to be compiled. */
+export class UnusableSchemaError extends Error {
+  override name = 'UnusableSchemaError';
+}
+
 /** Whether a value takes any bytes at all: then what is left of them bounds how many values there can be. */
-export function takesBytes(type: Type, within: ReadonlySet<Type> = new Set()): boolean {
-  if (type.typeName === 'null' || within.has(type)) return false;
-  if (isFixed(type)) return type.size > 0;
-  if (!isRecord(type)) return true;
-  const inside = new Set(within).add(type);
-  return type.fields.some((field) => takesBytes(field.type, inside));
+export function takesBytes(type: Type): boolean {
+  // What was looked at once gave no byte, or is being looked at: it need not be looked at again.
+  const seen = new Set<Type>();
+  const takes = (inner: Type, depth: number): boolean => {
+    if (inner.typeName === 'null' || seen.has(inner)) return false;
+    seen.add(inner);
+    if (isFixed(inner)) return inner.size > 0;
+    if (!isRecord(inner)) return true;
+    assertDepth(depth);
+    return inner.fields.some((field) => takes(field.type, depth + 1));
+  };
+  return takes(type, 0);
+}
+
+/** Whether a record holds itself, and nothing on the way can end it: there are no values of it. */
+export function isEndless(type: Type): boolean {
+  const within = new Set<Type>();
+  const ended = new Set<Type>();
+  const goesOn = (inner: Type, depth: number): boolean => {
+    if (!isRecord(inner) || ended.has(inner)) return false;
+    if (within.has(inner)) return true;
+    assertDepth(depth);
+    within.add(inner);
+    if (inner.fields.some((field) => goesOn(field.type, depth + 1))) return true;
+    within.delete(inner);
+    ended.add(inner);
+    return false;
+  };
+  return goesOn(type, 0);
+}
+
+export function assertDepth(depth: number): void {
+  if (depth > nestingMax) throw new UnusableSchemaError(`its types nest deeper than ${nestingMax} levels`);
 }

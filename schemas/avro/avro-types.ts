@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import avro, { type Schema, type Type } from 'avsc';
 import { type TopicName, topicNames } from '../events/records.ts';
+import { assertDepth, UnusableSchemaError } from './avro-type-kinds.ts';
 import { exactLongType } from './exact-long-type.ts';
 
 /** Our own Avro schemas (`schemas/events/*.avsc`) (docs/rules.md#fields-of-records), and the parsing of others'. */
@@ -25,38 +26,48 @@ export function parseOurs(schema: Schema): Type {
 
 /**
  * Parses a writer's schema, for its structure alone. `references`: texts of schemas that it names, each after those it
- * needs itself. Throws where the text is no Avro schema.
+ * needs itself. Throws where the text is no Avro schema, or one that is too deep or too large.
  */
 export function parseWriter(text: string, references: readonly string[] = []): Type {
   const registry: Record<string, Type> = Object.create(null);
-  for (const reference of references) parseStructure(reference, registry);
-  return parseStructure(text, registry);
+  const structures = structuresOf([...references, text]);
+  // Wrapped unions are never ambiguous, whatever they hold.
+  return structures.map((schema) => avro.Type.forSchema(schema as Schema, { wrapUnions: true, registry })).at(-1)!;
 }
 
-function parseStructure(text: string, registry: Record<string, Type>): Type {
-  // Wrapped unions are never ambiguous, whatever they hold.
-  return avro.Type.forSchema(structureOf(JSON.parse(text)) as Schema, { wrapUnions: true, registry });
+/** A writer's schema may be made of so many types: avsc takes about a millisecond for each. */
+const typesMax = 1_000;
+
+function structuresOf(texts: readonly string[]): unknown[] {
+  let types = 0;
+  const count = (): void => {
+    if (++types > typesMax) throw new UnusableSchemaError(`it is made of more than ${typesMax} types`);
+  };
+  return texts.map((text) => structureOf(JSON.parse(text), count));
 }
 
 /**
  * The schema without what a writer's schema is not read for, since avsc is stricter there than Avro's own parsers:
- * defaults and sort orders. `{"type": {…}}` and `{"type": "a.Name"}` become what they wrap.
+ * defaults and sort orders. `{"type": {…}}` and `{"type": "a.Name"}` become what they wrap. `count` is told of each type.
  */
-function structureOf(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(structureOf);
+function structureOf(schema: unknown, count: () => void, depth = 0): unknown {
+  assertDepth(depth);
+  const inner = (part: unknown): unknown => structureOf(part, count, depth + 1);
+  if (Array.isArray(schema)) return schema.map(inner);
   if (typeof schema !== 'object' || schema === null) return schema;
   const node = schema as Record<string, unknown>;
   const type = node.type;
-  if (typeof type !== 'string') return structureOf(type);
+  if (typeof type !== 'string') return inner(type);
+  count();
   if (!complexTypes.has(type)) return primitiveTypes.has(type) ? { type } : type;
   const copy: Record<string, unknown> = { type };
   for (const key of ['name', 'namespace', 'symbols', 'size']) if (node[key] !== undefined) copy[key] = node[key];
-  if (node.items !== undefined) copy.items = structureOf(node.items);
-  if (node.values !== undefined) copy.values = structureOf(node.values);
+  if (node.items !== undefined) copy.items = inner(node.items);
+  if (node.values !== undefined) copy.values = inner(node.values);
   if (Array.isArray(node.fields)) {
     copy.fields = node.fields.map((field: { name: unknown; type: unknown }) => ({
       name: field.name,
-      type: structureOf(field.type),
+      type: inner(field.type),
     }));
   }
   return copy;

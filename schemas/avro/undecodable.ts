@@ -13,6 +13,8 @@ export const undecodableReasons = [
   'unknown enum symbol',
   'number out of range',
   'text is not UTF-8',
+  'too many steps to decode',
+  'nested too deeply',
   'undecodable value',
   'trailing bytes',
 ] as const;
@@ -37,7 +39,7 @@ export function undecodable(reason: UndecodableReason): UndecodableError {
   return instances.get(reason)!;
 }
 
-/** The reason behind whatever reading threw: a stack that overflowed on endless nesting is a bad value too. */
+/** The reason behind whatever reading threw. */
 export function reasonOf(error: unknown): UndecodableReason {
   return error instanceof UndecodableError ? error.reason : 'undecodable value';
 }

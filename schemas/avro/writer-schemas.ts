@@ -96,7 +96,7 @@ function readerOf(writer: Type, topic: TopicName, headerBytes: number): WriterRe
     return topicReader(topic, writer, headerBytes);
   } catch (error) {
     if (error instanceof IncompatibleSchemaError) return 'incompatible writer schema';
-    // A schema nested without end overflows the stack.
+    // Too deep, or too large.
     return 'unusable writer schema';
   }
 }

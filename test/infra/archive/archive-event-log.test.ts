@@ -158,6 +158,32 @@ describe('a value that can not be decoded', () => {
     ]);
   });
 
+  test('for the steps that it takes is one bad record too', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    await archive.removeFiles('riders');
+    const [level, deep] = [100, 10_000];
+    let nested: unknown = 'int';
+    let item: unknown = 1;
+    for (let i = 0; i < level; i++) {
+      nested = { type: 'record', name: `Level${i}`, fields: [{ name: 'in', type: nested }] };
+      item = { in: item };
+    }
+    const schema = structuredClone(archivedSchemas.riders) as { fields: { type: { fields: object[] }[] }[] };
+    schema.fields[4]!.type[1]!.fields.push({ name: 'more', type: { type: 'array', items: nested } });
+    const records = [1, deep, 1].map((count, offset) => {
+      const { value, ...rest } = archivedRider(offset);
+      return { ...rest, value: { ...value, more: Array(count).fill(item) } };
+    });
+    await archive.writeFile('riders', 0, 0, schema as never, records);
+    const read = await archive.read();
+    expect(read.records.map((one) => ('undecodable' in one ? one.undecodable : one.key))).toEqual([
+      'r0',
+      'too many steps to decode',
+      'r2',
+    ]);
+  });
+
   test('for its texts alone: a key or a field that is not UTF-8', async () => {
     await using archive = await TestArchive.make();
     await archive.createTopics(1);

@@ -1,0 +1,131 @@
+import { type Schema, Type } from 'avsc';
+import { describe, expect, test } from 'vitest';
+import { Cursor } from '../../../schemas/avro/avro-cursor.ts';
+import { compileReader, compileSkip } from '../../../schemas/avro/avro-reader.ts';
+import { parseOurs, parseWriter, topicSchemas } from '../../../schemas/avro/avro-types.ts';
+import { decodeValue } from '../../../schemas/avro/codec.ts';
+import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
+
+/** What a registry may hold: schemas by which few bytes, or none, stand for very much (docs/rules.md#what-is-bad). */
+
+const record = (name: string, ...types: unknown[]) => ({
+  type: 'record',
+  name,
+  fields: types.map((type, i) => ({ name: `f${i}`, type })),
+});
+
+/** Records of three records each, so many levels down to the innermost type. */
+const tripled = (levels: number, innermost: { type: string; name: string; size?: number } | 'int'): unknown => {
+  if (levels === 0) return innermost;
+  const again = levels > 1 ? `Level${levels - 1}` : innermost === 'int' ? 'int' : innermost.name;
+  return record(`Level${levels}`, tripled(levels - 1, innermost), again, again);
+};
+
+/** A record of one record, so many levels down to an int. */
+const nested = (levels: number): unknown => (levels === 0 ? 'int' : record(`Nest${levels}`, nested(levels - 1)));
+
+const rider = { rider: 'r1', handle: 'ana', name: null, revision: 1, changed_at: 2 };
+const riderBytes = Buffer.from('047231' + '06616e61' + '00' + '02' + '04', 'hex');
+
+const ours = topicSchemas.riders as { fields: object[] };
+const schemaWith = (type: unknown) => JSON.stringify({ ...ours, fields: [...ours.fields, { name: 'more', type }] });
+
+/** What a value of riders gives whose writer's schema has one field more, with these bytes. */
+const withMore = (type: unknown, more: Buffer) => withSchema({ schema: schemaWith(type), references: [] }, more);
+
+function withSchema(registered: { schema: string; references: string[] }, more: Buffer) {
+  const writers = new WriterSchemas();
+  writers.addRegistered(1, registered);
+  return decodeValue('riders', Buffer.concat([Buffer.from('0000000001', 'hex'), riderBytes, more]), writers);
+}
+
+describe('a field that our schema lacks', () => {
+  test.each([17, 26, 100])('of %i levels of three empty records each costs nothing', (levels) => {
+    expect(withMore(tripled(levels, record('Empty')), Buffer.alloc(0))).toEqual({ value: rider });
+  });
+
+  test.each([26, 100])('that lists %i levels of three empty records each costs nothing, however many', (levels) => {
+    const many = Buffer.from('feffffffffffff1f00', 'hex');
+    expect(withMore({ type: 'array', items: tripled(levels, { type: 'fixed', name: 'None', size: 0 }) }, many)).toEqual(
+      {
+        value: rider,
+      },
+    );
+  });
+
+  test('of levels whose innermost take bytes ends where the bytes end', () => {
+    expect(withMore(tripled(60, 'int'), Buffer.alloc(100))).toEqual({ bad: 'undecodable value' });
+  });
+
+  test('that takes many more steps than it has bytes is bad', () => {
+    const items = 20_000;
+    const list = Buffer.concat([Type.forSchema('long').toBuffer(items), Buffer.alloc(items + 1)]);
+    expect(withMore({ type: 'array', items: nested(5) }, list)).toEqual({ value: rider });
+    expect(withMore({ type: 'array', items: nested(100) }, list)).toEqual({ bad: 'too many steps to decode' });
+  });
+
+  const list = record('Node', 'int', ['null', 'Node']);
+  const chain = (length: number) => Buffer.from(`${'0002'.repeat(length - 1)}0000`, 'hex');
+
+  test('of a type that holds itself is good up to 500 levels, those around it counted, and bad beyond', () => {
+    expect(withMore(list, chain(499))).toEqual({ value: rider });
+    expect(withMore(list, chain(500))).toEqual({ bad: 'nested too deeply' });
+    expect(withMore(list, chain(500_000))).toEqual({ bad: 'nested too deeply' });
+  });
+
+  test('of a type that always holds itself is bad: it has no value', () => {
+    expect(withMore(record('Endless', 'Endless'), Buffer.alloc(0))).toEqual({ bad: 'undecodable value' });
+    expect(withMore(record('Endless', 'int', 'Endless'), Buffer.alloc(9))).toEqual({ bad: 'undecodable value' });
+    expect(withMore(record('Endless', 'Endless', 'int'), Buffer.alloc(9))).toEqual({ bad: 'nested too deeply' });
+    const unused = ['null', record('Endless', 'Endless')];
+    expect(withMore(unused, Buffer.from([0]))).toEqual({ value: rider });
+  });
+});
+
+describe("a writer's schema", () => {
+  test.each([256, 100_000])('of %i levels is unusable', (levels) => {
+    let type = '"int"';
+    for (let i = 0; i < levels; i++) type = `{"type":"array","items":${type}}`;
+    const text = schemaWith(0).replace('"type":0', `"type":${type}`);
+    expect(withSchema({ schema: text, references: [] }, Buffer.alloc(1))).toEqual({ bad: 'unusable writer schema' });
+  });
+
+  test.each([500, 100_000])('of %i types, which name one another in a row, is unusable', (count) => {
+    const references = [JSON.stringify(record('Row0', 'int'))];
+    for (let i = 1; i < count; i++) references.push(JSON.stringify(record(`Row${i}`, `Row${i - 1}`)));
+    const registered = { schema: schemaWith(`Row${count - 1}`), references };
+    expect(withSchema(registered, Buffer.alloc(1))).toEqual({ bad: 'unusable writer schema' });
+  });
+
+  test('whose unions fail branch by branch is looked at once a pair of types', () => {
+    // Each level's union has two records that only fail at the innermost level.
+    const levels = 40;
+    const names = (n: number): unknown => (n === 0 ? 'int' : [`a${n}.N`, `b${n}.N`]);
+    const both = (n: number): unknown =>
+      n === 0 ? 'int' : [record(`a${n}.N`, both(n - 1)), record(`b${n}.N`, names(n - 1))];
+    const reader = { type: 'record', name: 'N', fields: [{ name: 'f0', type: ['null', 'N'] }] };
+    const parsed = parseWriter(JSON.stringify(both(levels)));
+    expect(() => compileReader(parsed, parseOurs(reader as Schema))).toThrow('no branch');
+  });
+});
+
+describe('items of no bytes', () => {
+  const nulls = { type: 'array', items: 'null' };
+  const parsed = parseWriter(JSON.stringify(nulls));
+  const read = compileReader<null[]>(parsed, parseOurs(nulls as Schema));
+  const blocks = (count: number, times: number) =>
+    Buffer.concat([...Array(times).fill(Type.forSchema('long').toBuffer(count)), Buffer.from([0])]);
+
+  test('are bounded over all blocks of a value', () => {
+    expect(read(new Cursor().set(blocks(1_000, 10), 0))).toHaveLength(10_000);
+    expect(() => read(new Cursor().set(blocks(1_000, 1_000), 0))).toThrow('too many steps to decode');
+    expect(() => read(new Cursor().set(blocks(1_000_000, 1), 0))).toThrow('too many steps to decode');
+  });
+
+  test('are stepped over however many they are', () => {
+    const bytes = blocks(1_000_000, 1_000);
+    const cursor = new Cursor().set(bytes, 0);
+    compileSkip(parsed)(cursor);
+    expect(cursor.pos).toBe(bytes.length);
+  });
+});
