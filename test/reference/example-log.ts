@@ -1,9 +1,6 @@
 import type { TopicName, TopicRecords } from '../../schemas/events/records.ts';
-import { answer, type ReferenceAnswer } from './answers.ts';
 import { dayOf } from './dates.ts';
-import { type LoggedRecord, latestRecords } from './facts.ts';
-import type { NightAnswer } from './nights.ts';
-import type { CalendarRequest, DayFilters } from './requests.ts';
+import type { LoggedRecord } from './facts.ts';
 
 /** Records for hand-written examples: each takes its id and what matters, the rest is plain. */
 
@@ -87,20 +84,3 @@ export function marks(who: string, other: string, ...given: Mark[]): LoggedRecor
 
 /** An evening of 2015-06-13 in Portland, in UTC. */
 export const evening = '2015-06-14T02:00:00Z';
-
-export function asked(log: LoggedRecord[], request: CalendarRequest, now = evening): ReferenceAnswer {
-  return answer(latestRecords(log), Date.parse(now), request);
-}
-
-/** The answer's body; the request must succeed. */
-// biome-ignore lint/suspicious/noExplicitAny: examples reach into answers of every shape.
-export function told(log: LoggedRecord[], request: CalendarRequest, now = evening): any {
-  const found = asked(log, request, now);
-  if (found.status !== 200) throw new Error(`Cannot read the answer to ${request.operation}: it is ${found.status}.`);
-  return JSON.parse(found.body);
-}
-
-/** The nights of metro `pdx` on a day. */
-export function nightsOn(log: LoggedRecord[], date: string, filters: DayFilters = {}, now = evening): NightAnswer[] {
-  return told(log, { operation: 'getDay', metro: 'pdx', day: date, ...filters }, now).nights;
-}

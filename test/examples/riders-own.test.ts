@@ -1,0 +1,260 @@
+import { describe, expect, it } from 'vitest';
+import { evening, gone, marks, metro, night, ride, rider, says } from '../reference/example-log.ts';
+import type { LoggedRecord } from '../reference/facts.ts';
+import { answerers } from './answerers.ts';
+
+/**
+ * One small example for each rule of a rider's own answers (docs/rules.md#a-riders-own), held up to the reference and
+ * to the service. The reader is `me`.
+ */
+
+const day = '2015-06-13';
+const base = [metro('pdx'), ride('loop1'), night('loop1', day), ...['me', 'r1', 'r2', 'r3'].map((id) => rider(id))];
+const range = { rider: 'me', metro: 'pdx', from: day, to: day };
+const handles = (riders: { handle: string }[]): string[] => riders.map(({ handle }) => handle);
+const goingTo = (id: string, date: string, ...riders: string[]): LoggedRecord[] =>
+  riders.map((who) => says(who, 'GOING', id, date));
+
+describe.each(answerers)('$name', ({ asked, told }) => {
+  const known = async (...log: LoggedRecord[]) =>
+    (await told([...base, ...log], { operation: 'getKnown', ...range })).nights;
+  const friends = async (...log: LoggedRecord[]) =>
+    await told([...base, ...log], { operation: 'getFriends', ...range });
+  const flagged = async (...log: LoggedRecord[]) =>
+    (await told([...base, ...log], { operation: 'getFlagged', ...range })).nights;
+
+  // docs/rules.md#why
+  describe('why a night is mine', () => {
+    const why = async (now: string, ...log: LoggedRecord[]): Promise<string | undefined> =>
+      (await told([...base, ...log], { operation: 'getMyNights', rider: 'me' }, now)).nights[0]?.why;
+    const after = '2015-06-20T00:00:00Z';
+
+    it('is led for a leader, whatever they answered', async () => {
+      expect(await why(after, ride('loop1', { leaders: ['r1', 'me'] }), says('me', 'CONFIRMED', 'loop1', day))).toBe(
+        'led',
+      );
+    });
+
+    it('is ridden once a night that was confirmed is past', async () => {
+      expect(await why(after, says('me', 'CONFIRMED', 'loop1', day))).toBe('ridden');
+      expect(await why(evening, says('me', 'CONFIRMED', 'loop1', day))).toBe('going');
+    });
+
+    it('is going before and after the night', async () => {
+      expect(await why(evening, says('me', 'GOING', 'loop1', day, true))).toBe('going');
+      expect(await why(after, says('me', 'GOING', 'loop1', day))).toBe('going');
+    });
+
+    it('is saved where that is all', async () => {
+      expect(await why(evening, says('me', 'NONE', 'loop1', day, true))).toBe('saved');
+      expect(await why(evening, says('me', 'NONE', 'loop1', day))).toBeUndefined();
+    });
+
+    // docs/rules.md#posted
+    it('is nothing where the ride is not posted', async () => {
+      expect(await why(evening, ride('loop1', { leaders: ['me'], posted: false }))).toBeUndefined();
+    });
+  });
+
+  // docs/rules.md#my-nights
+  describe('my nights', () => {
+    const mine = async (now: string, ...log: LoggedRecord[]) =>
+      await told([...base, ...log], { operation: 'getMyNights', rider: 'me' }, now);
+
+    it('are from 30 days back to 90 days ahead of the metro’s own today', async () => {
+      const dates = ['2015-05-13', '2015-05-14', '2015-09-11', '2015-09-12'];
+      const log = [ride('loop1', { leaders: ['me'] }), ...dates.map((date) => night('loop1', date))];
+      const days = async (now: string): Promise<string[]> =>
+        (await mine(now, ...log)).nights.map((found: { night: { day: string } }) => found.night.day);
+      expect(await days('2015-06-14T06:59:59Z')).toEqual(['2015-05-14', day, '2015-09-11']);
+      expect(await days('2015-06-14T07:00:00Z')).toEqual([day, '2015-09-11', '2015-09-12']);
+    });
+
+    it('have the riders I flagged on them, blocked or not, and on no other', async () => {
+      const other = [ride('loop2'), night('loop2', day), ...goingTo('loop2', day, 'r1')];
+      const log = [marks('me', 'r1', 'flagged'), marks('r1', 'me', 'blocked'), ...goingTo('loop1', day, 'r1', 'r2')];
+      expect((await mine(evening, ...other, ...log, says('me', 'NONE', 'loop1', day, true))).flagged).toEqual([
+        { ride: 'loop1', day, riders: [{ handle: 'h-r1', name: 'r1' }] },
+      ]);
+    });
+  });
+
+  // docs/rules.md#blocks
+  describe('a block', () => {
+    const going = [...goingTo('loop1', day, 'r1')];
+    it.each([
+      ['mine', marks('me', 'r1', 'follows', 'flagged', 'blocked'), marks('r1', 'me')],
+      ['theirs', marks('me', 'r1', 'follows', 'flagged'), marks('r1', 'me', 'blocked')],
+    ])('%s hides a friend and not a flag', async (_whose, one, other) => {
+      expect(await known(...going, one, other)).toEqual([]);
+      expect(await friends(...going, one, other)).toEqual({ nights: [], flagged: [] });
+      expect(await flagged(...going, one, other)).toHaveLength(1);
+    });
+  });
+
+  // docs/rules.md#known
+  describe('known', () => {
+    it('counts whom I follow among those going, with close ones named first', async () => {
+      const log = [
+        ...goingTo('loop1', day, 'r1', 'r3'),
+        says('r2', 'CONFIRMED', 'loop1', day),
+        marks('me', 'r1', 'follows'),
+        marks('me', 'r2', 'follows', 'flagged'),
+        marks('me', 'r3', 'follows', 'close'),
+      ];
+      expect(await known(...log)).toEqual([
+        {
+          ride: 'loop1',
+          day,
+          known: 3,
+          names: [
+            { handle: 'h-r3', name: 'r3', flagged: false },
+            { handle: 'h-r1', name: 'r1', flagged: false },
+          ],
+        },
+      ]);
+    });
+
+    it('leaves out whom I only marked close, and nights without anybody', async () => {
+      expect(await known(...goingTo('loop1', day, 'r1'), marks('me', 'r1', 'close'))).toEqual([]);
+    });
+
+    // docs/rules.md#erased-riders
+    it('leaves out whoever was erased', async () => {
+      expect(await known(...goingTo('loop1', day, 'r1'), marks('me', 'r1', 'follows'), gone('riders', 'r1'))).toEqual(
+        [],
+      );
+    });
+  });
+
+  // docs/rules.md#order-of-riders, #empty-text
+  describe('the order of riders', () => {
+    it('is by folded name, or folded handle where there is none, then handle, then id', async () => {
+      const log = [
+        rider('r1', { name: 'Zoë', handle: 'a' }),
+        rider('r2', { name: '', handle: 'zoe' }),
+        rider('r3', { name: 'ÁNA', handle: 'x' }),
+        rider('r4', { name: 'zoe', handle: 'a' }),
+        rider('r5', { name: '🚲', handle: 'bike' }),
+        rider('r6', { name: '～', handle: 'wave' }),
+      ];
+      const ids = ['r6', 'r5', 'r4', 'r3', 'r2', 'r1'];
+      const all = [...log, ...goingTo('loop1', day, ...ids), ...ids.map((id) => marks('me', id, 'follows', 'flagged'))];
+      const expected = ['x', 'a', 'a', 'zoe', 'wave', 'bike'];
+      expect(handles((await friends(...all)).nights[0].friends)).toEqual(expected);
+      expect(handles((await flagged(...all))[0].riders)).toEqual(expected);
+      expect((await friends(...all)).nights[0].friends[1].name).toBe('Zoë');
+    });
+  });
+
+  // docs/rules.md#friends
+  describe('friends', () => {
+    const close = [marks('me', 'r1', 'follows'), marks('me', 'r2', 'close'), marks('me', 'r3', 'flagged')];
+    const twoNights = [
+      ride('loop2'),
+      night('loop2', day),
+      ...goingTo('loop1', day, 'r1', 'r3'),
+      ...goingTo('loop2', day, 'r1', 'r2', 'r3'),
+    ];
+
+    it('are those I follow or marked close, close ones first, in nights with a close one first', async () => {
+      const found = await friends(...close, ...twoNights);
+      expect(found.nights.map((one: { night: { ride: string } }) => one.night.ride)).toEqual(['loop2', 'loop1']);
+      expect(found.nights[0].friends).toEqual([
+        { handle: 'h-r2', name: 'r2', close: true, following: false, flagged: false },
+        { handle: 'h-r1', name: 'r1', close: false, following: true, flagged: false },
+      ]);
+    });
+
+    it('have the riders I flagged on those nights, in the order of nights', async () => {
+      const found = await friends(...close, ...twoNights);
+      expect(found.flagged.map((one: { ride: string }) => one.ride)).toEqual(['loop1', 'loop2']);
+      expect(handles(found.flagged[0].riders)).toEqual(['h-r3']);
+    });
+
+    // docs/rules.md#close-friends-only
+    it('are asked for nights with a close one alone', async () => {
+      const request = { operation: 'getFriends', ...range, closeFriendsOnly: 'true' } as const;
+      const found = await told([...base, ...close, ...twoNights], request);
+      expect(found.nights).toHaveLength(1);
+      expect(handles(found.nights[0].friends)).toEqual(['h-r2', 'h-r1']);
+      expect(found.flagged.map((one: { ride: string }) => one.ride)).toEqual(['loop2']);
+    });
+
+    it('never include whom I only flagged', async () => {
+      expect(await friends(marks('me', 'r3', 'flagged'), ...goingTo('loop1', day, 'r3'))).toEqual({
+        nights: [],
+        flagged: [],
+      });
+    });
+  });
+
+  // docs/rules.md#range-of-dates
+  describe('from and to', () => {
+    const refused = async (from?: string, to?: string, id = 'pdx', closeFriendsOnly?: string): Promise<unknown> => {
+      const request = { operation: 'getFriends', rider: 'me', metro: id, from, to, closeFriendsOnly } as const;
+      const found = await asked(base, request);
+      return 'input' in found ? [found.status, found.input] : found.status;
+    };
+
+    it.each([
+      [['2015-06-13', '2015-06-13'], 200],
+      [['2015-06-13', '2015-07-14'], 200],
+      [
+        ['2015-06-13', '2015-07-15'],
+        [400, 'to'],
+      ],
+      [
+        ['2015-06-13', '2015-06-12'],
+        [400, 'to'],
+      ],
+      [
+        [undefined, undefined],
+        [400, 'from'],
+      ],
+      [
+        ['2015-06-13', 'x', 'sfo'],
+        [400, 'to'],
+      ],
+      [
+        ['2015-06-13', '2015-06-12', 'pdx', 'True'],
+        [400, 'close_friends_only'],
+      ],
+      [
+        ['2015-06-13', '2015-06-12', 'sfo'],
+        [400, 'to'],
+      ],
+      [
+        ['2015-06-13', '2015-06-13', 'sfo'],
+        [404, 'metro'],
+      ],
+    ] as [[string?, string?, string?, string?], unknown][])('%j', async (given, expected) => {
+      expect(await refused(...given)).toEqual(expected);
+    });
+
+    // docs/rules.md#flagged
+    it('are both included, and only in the metro asked for', async () => {
+      const log = [
+        ...['2015-06-12', '2015-06-14', '2015-06-15'].map((date) => night('loop1', date)),
+        ...['2015-06-12', '2015-06-13', '2015-06-14', '2015-06-15'].map((date) => says('r1', 'GOING', 'loop1', date)),
+        metro('sfo'),
+        ride('else1', { metro: 'sfo' }),
+        night('else1', day),
+        says('r1', 'GOING', 'else1', day),
+        marks('me', 'r1', 'flagged'),
+      ];
+      const request = { operation: 'getFlagged', rider: 'me', metro: 'pdx', from: day, to: '2015-06-14' } as const;
+      const found: { ride: string; day: string }[] = (await told([...base, ...log], request)).nights;
+      expect(found.map((one) => `${one.ride} ${one.day}`)).toEqual(['loop1 2015-06-13', 'loop1 2015-06-14']);
+    });
+  });
+
+  // docs/rules.md#live-token
+  describe('a token', () => {
+    it('of a rider who no longer exists is no live token, before any input is looked at', async () => {
+      expect(await asked([...base, gone('riders', 'me')], { operation: 'getKnown', rider: 'me' })).toEqual({
+        status: 401,
+      });
+    });
+  });
+});

@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import { district, metro, night, place, ride } from '../reference/example-log.ts';
+import { answerers } from './answerers.ts';
+
+/** One small example for each rule of searching a day and of what inputs are taken, as in calendar.test.ts. */
+
+const day = '2015-06-13';
+const pdx = metro('pdx');
+const rides = (nights: { ride: string }[]): string[] => nights.map((found) => found.ride);
+
+describe.each(answerers)('$name', ({ asked, nightsOn }) => {
+  // docs/rules.md#q, #folded-text
+  describe('q', () => {
+    const finds = async (title: string, q: string, where: Parameters<typeof place>[0] = {}): Promise<boolean> =>
+      (await nightsOn([pdx, ride('loop1', { title }), night('loop1', day, place(where))], day, { q })).length > 0;
+
+    it.each([
+      ['CAFE', 'Café ride'],
+      ['café', 'CAFE\u0301 RIDE'],
+      ["women's", 'Women’s ride'],
+      ['women’s', "Women's ride"],
+      ['bike', 'Ｂｉｋｅ ride'],
+      ['ride caf', 'Café ride'],
+      ['οδος', 'ΟΔΟΣ'],
+      ['οδοσ', 'οδος'],
+      ['istanbul', 'İSTANBUL'],
+      ['ﬁsh', 'Fish'],
+      ['ride-café!', 'Café ride'],
+    ])('%s finds %s', async (q, title) => {
+      expect(await finds(title, q)).toBe(true);
+    });
+
+    it('needs every word, each in the title or the place', async () => {
+      expect(await finds('Café ride', 'cafe park', { place_name: 'Big Park' })).toBe(true);
+      expect(await finds('Café ride', 'cafe park zoo', { place_name: 'Big Park' })).toBe(false);
+    });
+
+    it('never finds a word across title and place', async () => {
+      expect(await finds('Cafe', 'febig', { place_name: 'Big Park' })).toBe(false);
+    });
+
+    // docs/rules.md#secret-meeting
+    it('never finds a secret place', async () => {
+      expect(await finds('Ride', 'lantern', { place_name: 'Lantern Yard', secret: true })).toBe(false);
+      expect(await finds('Ride', 'lantern', { place_name: 'Lantern Yard' })).toBe(true);
+    });
+
+    it('without a word finds all nights', async () => {
+      expect(await finds('Ride', '  🚲?')).toBe(true);
+    });
+
+    it('keeps the apostrophe in a word', async () => {
+      expect(await finds('Womens ride', "women's")).toBe(false);
+    });
+  });
+
+  // docs/rules.md#filters, #far, #who, #where, #plus-sign
+  describe('filters', () => {
+    const log = [
+      pdx,
+      district('alameda'),
+      district('alameda-2'),
+      district('town', { kind: 'CITY' }),
+      ride('near', { distance: 'UNDER_5', audience: 'ADULTS_21_PLUS' }),
+      ride('farr', { distance: 'OVER_40', audience: 'GENERAL' }),
+      ride('open'),
+      night('near', day, place({ district: 'alameda' })),
+      night('farr', day, place({ district: 'alameda-2' })),
+      night('open', day, place({ district: 'alameda', secret: true, show_neighbourhood: true })),
+      ride('city'),
+      night('city', day, place({ district: 'town' })),
+    ];
+    it.each([
+      [{ far: 'under_5' }, ['city', 'near', 'open']],
+      [{ far: 'over_40,under_5' }, ['city', 'farr', 'near', 'open']],
+      [{ far: '5_to_10' }, ['city', 'open']],
+      [{ who: '21+ Only' }, ['city', 'near', 'open']],
+      [{ who: '21  Only' }, ['city', 'near', 'open']],
+      [{ who: 'Family Friendly' }, ['city', 'open']],
+      [{ who: 'General', far: 'under_5' }, ['city', 'open']],
+      [{ where: 'alameda' }, ['near']],
+      [{ where: 'alameda,alameda-2' }, ['farr', 'near']],
+      [{ where: 'town' }, []],
+      [{ where: 'nowhere' }, []],
+    ])('%j', async (filters, found) => {
+      expect(rides(await nightsOn(log, day, filters))).toEqual(found);
+    });
+  });
+
+  // docs/rules.md#length-of-q, #lists
+  describe('inputs', () => {
+    const refusedFor = async (filters: object, path = { metro: 'pdx', day }): Promise<unknown> => {
+      const found = await asked([pdx], { operation: 'getDay', ...path, ...filters });
+      return 'input' in found ? [found.status, found.input] : found.status;
+    };
+    it.each([
+      [{ q: 'a' }, [400, 'q']],
+      [{ q: '🚲' }, [400, 'q']],
+      [{ q: '🚲'.repeat(200) }, 200],
+      [{ q: 'a'.repeat(201) }, [400, 'q']],
+      [{ q: '  ' }, 200],
+      [{ far: '' }, [400, 'far']],
+      [{ far: 'under_5,' }, [400, 'far']],
+      [{ far: 'under_5,under_5' }, [400, 'far']],
+      [{ far: 'OVER_40' }, [400, 'far']],
+      [{ who: '21+ Only,21  Only' }, [400, 'who']],
+      [{ where: 'Alameda' }, [400, 'where']],
+      [{ where: 'a', q: 'a', far: '' }, [400, 'q']],
+    ])('of a day: %j', async (filters, expected) => {
+      expect(await refusedFor(filters)).toEqual(expected);
+    });
+
+    // docs/rules.md#order-of-inputs, #unknown-metro
+    it('of the path come first, then whether the metro exists', async () => {
+      expect(await refusedFor({ q: 'a' }, { metro: 'PDX', day: 'x' })).toEqual([400, 'metro']);
+      expect(await refusedFor({ q: 'a' }, { metro: 'sfo', day: '2026-02-30' })).toEqual([400, 'day']);
+      expect(await refusedFor({ q: 'a' }, { metro: 'sfo', day })).toEqual([400, 'q']);
+      expect(await refusedFor({}, { metro: 'sfo', day })).toEqual([404, 'metro']);
+    });
+
+    // docs/rules.md#dates
+    it('that is no date has the interface’s words', async () => {
+      expect(await asked([pdx], { operation: 'getDay', metro: 'pdx', day: '2026-02-30' })).toEqual({
+        status: 400,
+        error: 'invalid_request',
+        input: 'day',
+        detail: 'is not a date, YYYY-MM-DD',
+      });
+    });
+  });
+});
