@@ -24,10 +24,8 @@ export interface ProviderOptions {
   cookieKeys: readonly string[];
   clients: readonly ClientMetadata[];
   registration: boolean;
-  /** The fetch of client ID metadata documents: public addresses only. null: they are off. */
+  /** The fetch of client ID metadata documents (`documentFetch`). null: they are off. */
   metadataFetch: typeof fetch | null;
-  /** Whether a document may be fetched now: limits how often. */
-  mayFetchMetadata: (ctx: KoaContextWithOIDC) => Promise<boolean>;
   lifetimes: Lifetimes;
   nowMs: () => number;
   renderError: (ctx: KoaContextWithOIDC, answer: ErrorOut, error: errors.OIDCProviderError) => void;
@@ -119,8 +117,8 @@ export function providerSettings(options: ProviderOptions): Configuration {
       clientIdMetadataDocument: {
         enabled: options.metadataFetch !== null,
         ack: 'draft-02',
-        // Pages of our own look clients up beside any request of the library: only such as are signed in with already.
-        allowFetch: async (ctx?: KoaContextWithOIDC) => ctx === undefined || (await options.mayFetchMetadata(ctx)),
+        // The fetch has its limits, which hold for pages of our own too: the library is not told who asks for these.
+        allowFetch: async () => true,
       },
       resourceIndicators: {
         enabled: true,

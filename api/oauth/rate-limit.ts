@@ -65,8 +65,10 @@ export interface RateLimits {
   /** Refused token requests, by client too: guesses at codes, tokens and secrets. */
   failures: RateLimit;
   registrations: RateLimit;
-  /** Client ID metadata documents looked for. */
+  /** Client ID metadata documents fetched, by the address that asks. */
   documents: RateLimit;
+  /** The same by the host that is asked, with the document as the client. */
+  fetches: RateLimit;
 }
 
 /**
@@ -79,6 +81,8 @@ export function rateLimits(store: StateStore): RateLimits {
     // Without one for all: whoever reached it would keep everybody's mistakes from being told.
     failures: rateLimit(store, 'failures', { clientMax: 300, max: 1_500, windowSeconds: 60 }),
     registrations: rateLimit(store, 'registrations', { max: 100, allMax: 1_000, windowSeconds: 3600 }),
-    documents: rateLimit(store, 'documents', { max: 60, allMax: 600, windowSeconds: 60 }),
+    documents: rateLimit(store, 'documents', { max: 60, windowSeconds: 60 }),
+    // Each instance asks for a document that is in use every 30 s at most.
+    fetches: rateLimit(store, 'fetches', { clientMax: 30, max: 60, allMax: 600, windowSeconds: 60 }),
   };
 }

@@ -18,6 +18,7 @@ import { isLoopbackHost, serviceUrl } from '../oauth/service-url.ts';
 import { type StateStore, StateStoreAwayError } from '../oauth/state-store.ts';
 import { sweepErased } from '../oauth/sweep-erased.ts';
 import { askedRiders } from '../oauth/temporarily-unavailable.ts';
+import { rememberWhoAsks, whoAsks } from '../oauth/who-asks.ts';
 import type { RecentErasures } from '../tokens/recent-erasures.ts';
 import type { RiderDirectory } from '../tokens/rider-directory.ts';
 import type { SigningKeys } from '../tokens/signing-keys.ts';
@@ -99,8 +100,8 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
       cookieKeys: deps.cookieKeys,
       clients: [...ownClients(service.origin), ...deps.clients],
       registration: deps.registration,
-      metadataFetch: deps.metadataFetch && documentFetch(deps.metadataFetch, nowMs),
-      mayFetchMetadata: async (ctx) => (await limits.documents.hit(ctx.ip)) === null,
+      metadataFetch:
+        deps.metadataFetch && documentFetch({ fetchPublic: deps.metadataFetch, store, limits, whoAsks, nowMs }),
       lifetimes,
       nowMs,
       ...libraryPages(service, providerHost),
@@ -143,6 +144,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
         ? pages.trouble(reply, 'away')
         : pages.trouble(reply, libraryTrouble(refused ? 'invalid_request' : 'server_error', status, false));
     });
+    rememberWhoAsks(scope);
     if (service.https && !deps.proxiesNamed) warnOfUnnamedProxy(scope, logger);
     addEndpoints(scope, { service, offers, provider, riders, mount, limits, store, pages, picker: who === 'picker' });
     addInteractions(scope, {

@@ -1,7 +1,9 @@
-import { lookup as dnsLookup, type LookupAddress, type LookupOptions } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { isIP } from 'node:net';
+import { TooManyFetchesError } from '../../api/oauth/too-many-fetches.ts';
+import { dnsAddresses, type ResolveAddresses } from './dns-addresses.ts';
 import { isPublicAddress } from './public-address.ts';
 
 export interface MetadataFetchOptions {
@@ -12,7 +14,7 @@ export interface MetadataFetchOptions {
   /** Documents fetched at a time. */
   concurrencyMax?: number;
   /** For tests: name resolution, which addresses may be reached, and certificates to trust. */
-  lookup?: (host: string, options: LookupOptions) => Promise<LookupAddress[]>;
+  resolve?: ResolveAddresses;
   isAllowed?: (address: string) => boolean;
   ca?: string;
 }
@@ -28,15 +30,14 @@ export class FetchRefusedError extends Error {
  * was checked, so that a second answer of its DNS changes nothing.
  */
 export function metadataFetch(options: MetadataFetchOptions = {}): typeof fetch {
-  const { bytesMax = 16 * 1024, timeoutMs = 4000, concurrencyMax = 8, isAllowed = isPublicAddress, ca } = options;
-  const lookup = options.lookup ?? lookupAll;
+  const { bytesMax = 16 * 1024, timeoutMs = 4000, concurrencyMax = 16, isAllowed = isPublicAddress, ca } = options;
+  const resolve = options.resolve ?? dnsAddresses();
   let running = 0;
 
-  const checkedAddresses = async (host: string): Promise<LookupAddress[]> => {
+  const checkedAddresses = async (host: string, signal: AbortSignal): Promise<LookupAddress[]> => {
     const literal = host.replace(/^\[|\]$/g, '');
-    const found = isIP(literal)
-      ? [{ address: literal, family: isIP(literal) }]
-      : await lookup(host, { all: true }).catch(() => []);
+    const found = isIP(literal) ? [{ address: literal, family: isIP(literal) }] : await resolve(host, signal);
+    if (signal.aborted) throw new FetchRefusedError('the document took too long');
     if (found.length === 0) throw new FetchRefusedError('the host has no address');
     // One reserved address among public ones is somebody's trick, not a mistake.
     if (!found.every(({ address }) => isAllowed(address)))
@@ -47,7 +48,7 @@ export function metadataFetch(options: MetadataFetchOptions = {}): typeof fetch 
   const get = async (url: URL, signal: AbortSignal): Promise<Response> => {
     if (url.protocol !== 'https:') throw new FetchRefusedError('only https is fetched');
     if (url.username !== '' || url.password !== '') throw new FetchRefusedError('the URL has a user or password');
-    const addresses = await untilAborted(checkedAddresses(url.hostname), signal);
+    const addresses = await checkedAddresses(url.hostname, signal);
     const response = await respond(url, addresses, signal, ca);
     const status = response.statusCode ?? 0;
     if (status !== 200) {
@@ -66,7 +67,7 @@ export function metadataFetch(options: MetadataFetchOptions = {}): typeof fetch 
 
   return async (input) => {
     const url = new URL(typeof input === 'object' && 'url' in input ? input.url : String(input));
-    if (running >= concurrencyMax) throw new FetchRefusedError('too many documents are being fetched');
+    if (running >= concurrencyMax) throw new TooManyFetchesError('too many documents are being fetched');
     running++;
     try {
       return await get(url, AbortSignal.timeout(timeoutMs));
@@ -112,18 +113,4 @@ async function readLimited(response: IncomingMessage, bytesMax: number): Promise
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
-}
-
-function lookupAll(host: string, options: LookupOptions): Promise<LookupAddress[]> {
-  return new Promise((resolve, reject) => {
-    dnsLookup(host, { ...options, all: true }, (error, addresses) => (error ? reject(error) : resolve(addresses)));
-  });
-}
-
-/** Name resolution can't be aborted; it can be left behind. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => reject(new FetchRefusedError('the document took too long')), { once: true });
-    work.then(resolve, reject);
-  });
 }

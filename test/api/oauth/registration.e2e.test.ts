@@ -230,7 +230,7 @@ describe('a client that is its own metadata document', () => {
     id = (path) => `https://client.example:${port}${path}`;
     fetchDocuments = metadataFetch({
       ca: certificate.cert,
-      lookup: async (host) => (host === 'client.example' ? [{ address: '127.0.0.1', family: 4 }] : []),
+      resolve: async (host) => (host === 'client.example' ? [{ address: '127.0.0.1', family: 4 }] : []),
       isAllowed: (address) => address === '127.0.0.1',
     });
     service = await startSignInService({ registration: false, metadataFetch: fetchDocuments });

@@ -178,7 +178,7 @@ describe('oauth4webapi, knowing only the base path,', () => {
       registration: false,
       metadataFetch: metadataFetch({
         ca: certificate.cert,
-        lookup: async () => [{ address: '127.0.0.1', family: 4 }],
+        resolve: async () => [{ address: '127.0.0.1', family: 4 }],
         isAllowed: () => true,
       }),
     });

@@ -2,9 +2,11 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { dnsAddresses } from '../../../infra/net/dns-addresses.ts';
 import { type MetadataFetchOptions, metadataFetch } from '../../../infra/net/metadata-fetch.ts';
 import { isPublicAddress } from '../../../infra/net/public-address.ts';
 import { makeCertificate } from '../../support/certificate.ts';
+import { startDnsServer } from '../../support/dns-server.ts';
 
 describe('an address of the public internet', () => {
   test.each([
@@ -87,7 +89,7 @@ describe('a document of a stranger', () => {
   const fetchTo = (options: MetadataFetchOptions = {}) =>
     metadataFetch({
       ca,
-      lookup: async () => [{ address: '127.0.0.1', family: 4 }],
+      resolve: async () => [{ address: '127.0.0.1', family: 4 }],
       isAllowed: (address) => address === '127.0.0.1',
       ...options,
     });
@@ -129,7 +131,7 @@ describe('a document of a stranger', () => {
   test('is not fetched where one of several addresses is reserved', async () => {
     asked = [];
     const mixed = fetchTo({
-      lookup: async () => [
+      resolve: async () => [
         { address: '127.0.0.1', family: 4 },
         { address: '10.0.0.1', family: 4 },
       ],
@@ -141,7 +143,7 @@ describe('a document of a stranger', () => {
   test('is fetched from the very address that was checked, when its name is given another one meanwhile', async () => {
     let lookups = 0;
     const rebinding = fetchTo({
-      lookup: async () => {
+      resolve: async () => {
         lookups++;
         return [{ address: lookups === 1 ? '127.0.0.1' : '10.0.0.1', family: 4 }];
       },
@@ -159,8 +161,10 @@ describe('a document of a stranger', () => {
 
   test('is given up when it takes too long, its name’s resolution included', async () => {
     await expect(fetchTo({ timeoutMs: 200 })(url('/slow'))).rejects.toThrow();
-    const stuck = fetchTo({ timeoutMs: 200, lookup: () => new Promise(() => {}) });
-    await expect(stuck(url('/ok'))).rejects.toThrow(/too long/);
+    const dns = await startDnsServer();
+    const stuck = fetchTo({ timeoutMs: 200, resolve: dnsAddresses({ servers: [dns.address] }) });
+    await expect(stuck(url('/ok', 'name.silent'))).rejects.toThrow(/too long/);
+    dns.close();
   });
 
   test('is fetched by https alone, with a certificate for its name', async () => {

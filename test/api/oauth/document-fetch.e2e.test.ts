@@ -1,0 +1,39 @@
+import type { AddressInfo } from 'node:net';
+import { expect, test } from 'vitest';
+import { redisAuthState } from '../../../infra/redis/auth-state-redis.ts';
+import { freshKeyPrefix, redisUrl } from '../../support/backends.ts';
+import { authorizeUrl, callback } from '../../support/sign-in-flow.ts';
+import { newSigningKeys, startSignInService, type TestService, testRiders } from '../../support/sign-in-service.ts';
+import { newPkce, TestBrowser } from '../../support/test-browser.ts';
+
+const id = 'https://app.example/client.json';
+
+test('300 loads of a pending sign-in’s page fetch a document that fails once, at all instances together', async () => {
+  const [keys, riders, keyPrefix] = [await newSigningKeys(), testRiders(), freshKeyPrefix()];
+  let [fetched, there] = [0, true];
+  const metadataFetch: typeof fetch = async () => {
+    fetched++;
+    if (!there) throw new TypeError('unreachable');
+    return Response.json({ client_id: id, client_name: 'App', redirect_uris: [callback] });
+  };
+  const start = (baseUrl?: string) => {
+    const store = redisAuthState({ url: redisUrl(), keyPrefix });
+    return startSignInService({ ...(baseUrl && { baseUrl }), keys, riders, store, metadataFetch });
+  };
+  const one = await start();
+  const browser = new TestBrowser(one.origin);
+  const page = await browser.open(authorizeUrl(one.origin, { client_id: id }, newPkce()));
+  expect([page.response.status, fetched]).toEqual([200, 1]);
+
+  there = false;
+  const [two, three] = [await start(one.baseUrl), await start(one.baseUrl)];
+  const load = async (at: TestService) => {
+    const url = page.url.replace(one.origin, `http://127.0.0.1:${(at.app.server.address() as AddressInfo).port}`);
+    const response = await fetch(url, { headers: { cookie: browser.cookieHeader(page.url) } });
+    // The app's id stands in for its name.
+    expect([response.status, (await response.text()).includes(id)]).toEqual([200, true]);
+  };
+  for (let i = 0; i < 300; i++) await load(i < 200 ? two : three);
+  expect(fetched).toBe(2);
+  for (const service of [one, two, three]) await service.close();
+});
