@@ -1,10 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { hash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import type { RiderDirectory } from '../tokens/rider-directory.ts';
 import { hasPlainSecret, withHashedSecret } from './client-secrets.ts';
 import type { Lifetimes } from './lifetimes.ts';
+import { isBearer, storeId } from './sealed-store.ts';
 import { type StateEntry, type StatePayload, type StateStore, StateStoreAwayError } from './state-store.ts';
 import { temporarilyUnavailable } from './temporarily-unavailable.ts';
 
@@ -27,11 +28,6 @@ export function withRedemption<T>(run: () => T): T {
 
 /** A client registered by itself is told from one of ours by where it is kept. */
 export const clientKind = 'Client';
-
-// What gives access by itself is kept under its hash: who reads the store learns no working token.
-const bearers = new Set(['AuthorizationCode', 'RefreshToken', 'Session']);
-export const storeId = (kind: string, id: string): string =>
-  bearers.has(kind) ? hash('sha256', `${kind}:${id}`, 'base64url') : id;
 
 // An instance that redeems a refresh token and dies leaves it unsettled; nobody waits longer than this for a reply.
 const settleMs = 2000;
@@ -57,7 +53,7 @@ export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
     const entry = await store.find(kind, storeId(kind, id));
     if (!entry) return undefined;
     const kept = kind === clientKind ? await hashedClient(id, entry.payload) : entry.payload;
-    const payload = { ...kept, ...(bearers.has(kind) && { jti: id }) } as AdapterPayload;
+    const payload = { ...kept, ...(isBearer(kind) && { jti: id }) } as AdapterPayload;
     return (await isUsedUp(entry))
       ? { ...payload, consumed: Math.floor(Number(entry.marks.consumed) / 1000) }
       : payload;
@@ -123,7 +119,7 @@ export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
       ...rest,
       ...(grantId !== undefined && { grantId }),
       ...(accountId !== undefined && { accountId }),
-      ...(!bearers.has(kind) && jti !== undefined && { jti }),
+      ...(!isBearer(kind) && jti !== undefined && { jti }),
     };
     const key = storeId(kind, id);
     await store.put(kind, key, kind === clientKind ? withHashedSecret(kept) : kept, {

@@ -1,8 +1,9 @@
 import type { EventEmitter } from 'node:events';
 import type { FastifyBaseLogger } from 'fastify';
 import type { errors, KoaContextWithOIDC, Provider } from 'oidc-provider';
-import { clientKind, settleRedemption, storeId } from './library-adapter.ts';
+import { clientKind, settleRedemption } from './library-adapter.ts';
 import type { Lifetimes } from './lifetimes.ts';
+import { storeId } from './sealed-store.ts';
 import type { StateStore } from './state-store.ts';
 
 /** What has to be done, or said, at things that happen in the library. */

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import { storeId } from './library-adapter.ts';
 import type { RateLimits } from './rate-limit.ts';
+import { storeId } from './sealed-store.ts';
 import type { StateStore } from './state-store.ts';
 
 /** Limits refused requests at the token and revocation endpoints: guesses at codes, tokens and secrets. */

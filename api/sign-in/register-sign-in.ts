@@ -14,6 +14,7 @@ import { paths } from '../oauth/metadata.ts';
 import { providerSettings } from '../oauth/provider-settings.ts';
 import { rateLimits } from '../oauth/rate-limit.ts';
 import { BodyError } from '../oauth/request-body.ts';
+import { sealedStore } from '../oauth/sealed-store.ts';
 import { isLoopbackHost, serviceUrl } from '../oauth/service-url.ts';
 import { type StateStore, StateStoreAwayError } from '../oauth/state-store.ts';
 import { sweepErased } from '../oauth/sweep-erased.ts';
@@ -75,7 +76,8 @@ export interface SignIn {
  * Throws where a client of the file is refused, or where riders could be picked from another machine.
  */
 export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Promise<SignIn> {
-  const { store, keys, logger, nowMs = Date.now } = deps;
+  const { keys, logger, nowMs = Date.now } = deps;
+  const store = sealedStore(deps.store, deps.cookieKeys);
   const riders = askedRiders(deps.riders);
   const lifetimes = { ...defaultLifetimes, ...deps.lifetimes };
   const service = serviceUrl(deps.baseUrl);

@@ -7,6 +7,7 @@ import type { LibraryMount } from '../oauth/library-mount.ts';
 import type { Lifetimes } from '../oauth/lifetimes.ts';
 import { paths } from '../oauth/metadata.ts';
 import type { RateLimits } from '../oauth/rate-limit.ts';
+import { storeId } from '../oauth/sealed-store.ts';
 import type { ServiceUrl } from '../oauth/service-url.ts';
 import { type StateStore, StateStoreAwayError } from '../oauth/state-store.ts';
 import type { RiderDirectory } from '../tokens/rider-directory.ts';
@@ -67,7 +68,7 @@ export function addUpstreamRoutes(app: FastifyInstance, options: UpstreamRouteOp
       const newSignIn = request.query.other !== undefined || interaction.prompt.reasons.includes('login_prompt');
       const url = await upstream.begin(attempt, { newSignIn });
       const kept: KeptAttempt = { ...attempt, interaction: interaction.uid, browser: hash('sha256', browser) };
-      await store.put(kind, attempt.state, kept, { lifeSeconds: lifetimes.interaction });
+      await store.put(kind, storeId(kind, attempt.state), kept, { lifeSeconds: lifetimes.interaction });
       const attributes = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${lifetimes.interaction}${service.https ? '; Secure' : ''}`;
       reply.header('Set-Cookie', `${cookie}=${browser}; ${attributes}`);
       return reply.header('Cache-Control', 'no-store').redirect(url.href, 303);
@@ -78,7 +79,7 @@ export function addUpstreamRoutes(app: FastifyInstance, options: UpstreamRouteOp
     const callback = new URL(service.origin + paths.callback);
     callback.search = request.raw.url!.split('?').slice(1).join('?');
     const state = callback.searchParams.get('state') ?? '';
-    const kept = (await store.take(kind, state))?.payload as KeptAttempt | undefined;
+    const kept = (await store.take(kind, storeId(kind, state)))?.payload as KeptAttempt | undefined;
     if (!kept || !sameBrowser(browserOf(request, cookie), kept.browser)) return pages.trouble(reply, 'expired');
     const interaction = await provider.Interaction.find(kept.interaction);
     if (!interaction) return pages.trouble(reply, 'expired');

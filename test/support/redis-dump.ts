@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 
-/** Every key below a prefix and its value, as text in latin1; a hash's fields as `key field`, in order. */
+/** Every key below a prefix and its value, as text in latin1; a hash's fields and a sorted set's members as `key field`, in order. */
 export async function dumpRedis(redis: Redis, prefix: string): Promise<Map<string, string>> {
   const dump = new Map<string, string>();
   let cursor = '0';
@@ -13,7 +13,9 @@ export async function dumpRedis(redis: Redis, prefix: string): Promise<Map<strin
       else if (type === 'hash') {
         for (const [field, value] of Object.entries(await redis.hgetallBuffer(name)))
           dump.set(`${name} ${field}`, value.toString('latin1'));
-      } else throw new Error(`Cannot dump ${name}: a ${type} is neither a string nor a hash`);
+      } else if (type === 'zset') {
+        for (const member of await redis.zrange(name, '0', '-1')) dump.set(`${name} ${member}`, '');
+      } else throw new Error(`Cannot dump ${name}: a ${type} is neither a string, a hash nor a sorted set`);
     }
   } while (cursor !== '0');
   return new Map([...dump].sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -48,10 +48,14 @@ export class TestBrowser {
   /** What it would send as its Cookie header. */
   cookieHeader(url: string): string {
     const { pathname } = new URL(url, this.#origin);
-    return [...this.#cookies]
-      .filter(([, { path }]) => path === '/' || pathname === path || pathname.startsWith(`${path}/`))
-      .map(([key, { value }]) => `${key.split(' ')[0]}=${value}`)
-      .join('; ');
+    return (
+      [...this.#cookies]
+        .filter(([, { path }]) => path === '/' || pathname === path || pathname.startsWith(`${path}/`))
+        // As browsers do: the longest path first (RFC 6265, 5.4).
+        .sort(([, a], [, b]) => b.path.length - a.path.length)
+        .map(([key, { value }]) => `${key.split(' ')[0]}=${value}`)
+        .join('; ')
+    );
   }
 
   async #send(url: string, init: RequestInit): Promise<Response> {

@@ -11,7 +11,10 @@ let service: TestService;
 let redis: Redis;
 let client: Client;
 beforeAll(async () => {
-  service = await startSignInService({ store: redisAuthState({ url: redisUrl(), keyPrefix }) });
+  service = await startSignInService({
+    store: redisAuthState({ url: redisUrl(), keyPrefix }),
+    clients: [{ client_id: 'named', token_endpoint_auth_method: 'none', redirect_uris: [callback] }],
+  });
   redis = new Redis(redisUrl());
   client = await register(service.origin);
 });
@@ -20,8 +23,8 @@ afterAll(async () => {
   redis.disconnect();
 });
 
-const begin = (more: Record<string, string>) =>
-  fetch(authorizeUrl(service.origin, client, newPkce(), more), { redirect: 'manual' });
+const begin = (more: Record<string, string>, by = client) =>
+  fetch(authorizeUrl(service.origin, by, newPkce(), more), { redirect: 'manual' });
 const pending = () => redis.keys(`${keyPrefix}*:Interaction:*`);
 
 test('a state of 1,000 characters comes back as it was sent', async () => {
@@ -36,7 +39,8 @@ test.each([
   ['a prompt', { prompt: Array(1000).fill('login').join(' ') }, 'prompt must have at most 1000 characters'],
 ])('%s that is too long is an error with that reason, and nothing of it is kept', async (_, more, reason) => {
   const before = await pending();
-  const answer = await begin(more);
+  // The operator's client: a stranger's errors are shown, not sent on.
+  const answer = await begin(more, { client_id: 'named' });
   const location = new URL(answer.headers.get('location') ?? '');
   expect([location.origin + location.pathname, location.searchParams.get('error')]).toEqual([
     callback,

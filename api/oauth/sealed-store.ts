@@ -1,0 +1,87 @@
+import { hash, hkdfSync } from 'node:crypto';
+import { CompactEncrypt, compactDecrypt } from 'jose';
+import type { OwnedEntry, StateEntry, StatePayload, StateStore } from './state-store.ts';
+
+// What a browser proves itself by, and what is said to the riders' provider, stand in these: a reader of the store could
+// go on in place of the browser.
+const sealedKinds = new Set(['Session', 'Interaction', 'UpstreamAttempt']);
+
+// What gives access by itself is kept under its hash: who reads the store learns nothing that works.
+const bearers = new Set([...sealedKinds, 'AuthorizationCode', 'RefreshToken']);
+
+/** Whether an entry's id gives access by itself. */
+export const isBearer = (kind: string): boolean => bearers.has(kind);
+
+/** The id that an entry is kept under. All of these ids are random, so a plain SHA-256 is enough. */
+export const storeId = (kind: string, id: string): string =>
+  isBearer(kind) ? hash('sha256', `${kind}:${id}`, 'base64url') : id;
+
+interface SealingKey {
+  kid: string;
+  secret: Uint8Array;
+}
+
+/**
+ * A store that keeps what browsers prove themselves by encrypted: AES-256-GCM, by keys derived from the cookie keys. The
+ * newest seals, all of them open. They live at least as long as what they seal, which is over with the cookies that the
+ * same key has signed; an entry whose key is gone is gone too.
+ */
+export function sealedStore(store: StateStore, cookieKeys: readonly string[]): StateStore {
+  const keys = cookieKeys.map(sealingKey);
+  const newest = keys[0]!;
+
+  const seal = async (kind: string, id: string, payload: StatePayload): Promise<StatePayload> => {
+    if (!sealedKinds.has(kind)) return payload;
+    const sealed = await new CompactEncrypt(Buffer.from(JSON.stringify(payload)))
+      .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: newest.kid, sub: `${kind}:${id}` })
+      .encrypt(newest.secret);
+    return { sealed };
+  };
+
+  const open = async (kind: string, id: string, payload: StatePayload): Promise<StatePayload | null> => {
+    const { sealed } = payload;
+    // Versions before this one did not seal.
+    if (!sealedKinds.has(kind) || typeof sealed !== 'string') return payload;
+    try {
+      const { plaintext, protectedHeader } = await compactDecrypt(sealed, ({ kid }) => {
+        const key = keys.find((each) => each.kid === kid);
+        if (key === undefined) throw new Error('sealed by a key that is gone');
+        return key.secret;
+      });
+      // Moved here from another entry, it would be another browser's.
+      if (protectedHeader.sub !== `${kind}:${id}`) return null;
+      return JSON.parse(Buffer.from(plaintext).toString()) as StatePayload;
+    } catch {
+      return null;
+    }
+  };
+
+  const opened = async (kind: string, id: string, entry: StateEntry | null): Promise<StateEntry | null> => {
+    const payload = entry && (await open(kind, id, entry.payload));
+    return payload && { payload, marks: entry!.marks };
+  };
+
+  return {
+    ...store,
+    put: async (kind, id, payload, options) => await store.put(kind, id, await seal(kind, id, payload), options),
+    replace: async (kind, id, payload) => await store.replace(kind, id, await seal(kind, id, payload)),
+    find: async (kind, id) => await opened(kind, id, await store.find(kind, id)),
+    take: async (kind, id) => await opened(kind, id, await store.take(kind, id)),
+    // What can't be opened is an account's all the same: it has to be found to be erased.
+    ofAccount: async (account) =>
+      await Promise.all(
+        (await store.ofAccount(account)).map(
+          async (entry): Promise<OwnedEntry> => ({
+            ...entry,
+            payload: (await open(entry.kind, entry.id, entry.payload)) ?? {},
+          }),
+        ),
+      ),
+  };
+}
+
+function sealingKey(cookieKey: string): SealingKey {
+  const derived = (info: string, bytes: number): Buffer =>
+    Buffer.from(hkdfSync('sha256', cookieKey, '', `ride-calendar sign-in state: ${info}`, bytes));
+  return { kid: derived('key id', 9).toString('base64url'), secret: derived('sealing', 32) };
+}
