@@ -7,7 +7,7 @@ import type { Clock } from './ports/clock.ts';
 import type { LogBatch, LogRecord, Reject, RejectSink, UndecodableRecord } from './ports/event-log.ts';
 import type { Log } from './ports/log.ts';
 import type { ProjectorMetrics } from './ports/metrics.ts';
-import type { Holds } from './writing/holds.ts';
+import type { PositionBarriers } from './writing/position-barriers.ts';
 
 // Rejects waiting for their acknowledgement; above this the log waits, so that memory stays bounded.
 const pendingMax = 1_000;
@@ -21,7 +21,7 @@ export class Intake {
   readonly #fold: Fold;
   readonly #edges: EncodedEdges;
   readonly #sink: RejectSink | null;
-  readonly #holds: Holds;
+  readonly #barriers: PositionBarriers;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #metrics: ProjectorMetrics;
@@ -34,7 +34,7 @@ export class Intake {
   constructor(deps: {
     fold: Fold;
     sink: RejectSink | null;
-    holds: Holds;
+    barriers: PositionBarriers;
     clock: Clock;
     log: Log;
     metrics: ProjectorMetrics;
@@ -43,7 +43,7 @@ export class Intake {
     this.#fold = deps.fold;
     this.#edges = new EncodedEdges(deps.fold);
     this.#sink = deps.sink;
-    this.#holds = deps.holds;
+    this.#barriers = deps.barriers;
     this.#clock = deps.clock;
     this.#log = deps.log;
     this.#metrics = deps.metrics;
@@ -95,13 +95,13 @@ export class Intake {
   }
 
   #setAside(rejects: Reject[]): void {
-    const hold = this.#holds.open();
+    const barrier = this.#barriers.open();
     this.#pending += rejects.length;
     this.#queue = this.#queue.then(async () => {
       for (let delayMs = 100; !this.#signal.aborted; delayMs = Math.min(delayMs * 2, retryDelayMaxMs)) {
         try {
           await this.#sink!.publish(rejects);
-          this.#holds.close(hold);
+          this.#barriers.lift(barrier);
           break;
         } catch (cause) {
           this.#log.warn(`Cannot set bad records aside, trying again: ${(cause as Error).message}`);

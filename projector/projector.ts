@@ -1,5 +1,6 @@
 import { allTags } from '../schemas/views/view-keys.ts';
 import { countText } from './count-text.ts';
+import type { Facts } from './facts/facts.ts';
 import { Fold } from './facts/fold.ts';
 import { FoldProgress } from './fold-progress.ts';
 import { Intake } from './intake.ts';
@@ -12,7 +13,10 @@ import { assertSamePartitions, behind, copyPosition, positionOf } from './positi
 import { orAborted } from './waiting/abortable.ts';
 import { Alarm } from './waiting/alarm.ts';
 import { insist } from './waiting/insist.ts';
-import { Holds } from './writing/holds.ts';
+import { FanOuts } from './writing/fan-outs.ts';
+import { Marking } from './writing/marking.ts';
+import { Marks } from './writing/marks.ts';
+import { PositionBarriers } from './writing/position-barriers.ts';
 import { Repairs } from './writing/repairs.ts';
 import { Rounds } from './writing/rounds.ts';
 import { TagLanes } from './writing/tag-lanes.ts';
@@ -45,7 +49,11 @@ export class Projector {
   readonly #metrics: ProjectorMetrics;
   readonly #tags: readonly number[];
   readonly #fold = new Fold();
+  readonly #marks = new Marks();
+  /** Wakes the rounds. */
   readonly #alarm = new Alarm();
+  /** Wakes the repairs. */
+  readonly #repairAlarm = new Alarm();
   readonly #waiting = new Set<string>();
   #position!: Position;
   #ready = false;
@@ -69,21 +77,22 @@ export class Projector {
     return copyPosition(this.#position);
   }
 
-  /** The facts and marks, for measurements and replay. */
-  get fold(): Fold {
-    return this.#fold;
+  get facts(): Facts {
+    return this.#fold.facts;
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const stop = new AbortController();
     const bothStop = AbortSignal.any([signal, stop.signal]);
-    bothStop.addEventListener('abort', () => this.#alarm.wake());
+    bothStop.addEventListener('abort', () => {
+      this.#alarm.wake();
+      this.#repairAlarm.wake();
+    });
     const start = await this.#begin(bothStop);
     if (start === null || signal.aborted) return;
     this.#position = positionOf(start.bounds, 'low');
-    const { intake, rounds, lanes, repairs } = this.#parts(start.log, bothStop);
+    const { intake, rounds, lanes, repairs, marking } = this.#parts(start.log, bothStop);
 
-    this.#fold.marking = false;
     const following = this.#deps.eventLog.follow(
       this.#position,
       {
@@ -92,15 +101,20 @@ export class Projector {
       },
       bothStop,
     );
-    const writing = this.#write(rounds, repairs, positionOf(start.bounds, 'end'), bothStop);
-    const beating = this.#beat(lanes, repairs, bothStop);
+    const folded = this.#foldTo(positionOf(start.bounds, 'end'), marking, bothStop);
+    const tasks = [
+      following,
+      folded.then(() => this.#writeRounds(rounds, bothStop)),
+      folded.then(() => this.#keepRepaired(repairs, bothStop)),
+      this.#beat(lanes, repairs, bothStop),
+    ];
     try {
-      // Either ends the others: the log's fault, or being fenced.
-      await Promise.race([following, writing, beating]);
+      // Each ends the others: the log's fault, or being fenced.
+      await Promise.race(tasks);
     } finally {
       stop.abort();
       this.#ready = false;
-      await Promise.allSettled([following, writing, beating]);
+      await Promise.allSettled(tasks);
       await intake.drain();
     }
   }
@@ -126,24 +140,27 @@ export class Projector {
   #parts(log: string | null, signal: AbortSignal) {
     const { writer, rejects } = this.#deps;
     const shared = { clock: this.#clock, log: this.#deps.log, metrics: this.#metrics, signal };
-    const holds = new Holds(this.#position);
-    const intake = new Intake({ ...shared, fold: this.#fold, sink: rejects, holds });
+    const { facts } = this.#fold;
+    const owned = new Set(this.#tags);
+    const barriers = new PositionBarriers(this.#position);
+    const fanOuts = new FanOuts(facts, owned, barriers);
+    const marking = new Marking(facts, this.#marks, fanOuts);
+    const intake = new Intake({ ...shared, fold: this.#fold, sink: rejects, barriers });
     const lanes: TagLanes = new TagLanes({
       ...shared,
       writer,
       onLost: (tag) => repairs.lose(tag),
-      onWritten: (writes, bytes) => this.#wrote(writes, bytes),
+      onWritten: (views, bytes) => this.#wrote(views, bytes),
     });
-    const rounds = new Rounds(this.#fold, lanes, new Set(this.#tags), holds, { log });
-    const round = () => rounds.run(this.#position);
-    const repairs = new Repairs({ ...shared, fold: this.#fold, writer, lanes, holds, tags: this.#tags, round });
-    return { intake, rounds, lanes, repairs };
+    const rounds = new Rounds({ facts, marks: this.#marks, marking, fanOuts, lanes, owned, barriers, log });
+    const repairs = new Repairs({ ...shared, facts, writer, lanes, barriers, tags: this.#tags });
+    return { intake, rounds, lanes, repairs, marking };
   }
 
   async #take(intake: Intake, batch: LogBatch): Promise<void> {
     await intake.take(batch);
     this.#position[batch.topic][batch.partition] = batch.nextOffset;
-    if (this.#fold.marks.size > 0) this.#oldestMarkMs ??= this.#clock.nowMs();
+    if (this.#marks.size > 0) this.#oldestMarkMs ??= this.#clock.nowMs();
     this.#alarm.wake();
   }
 
@@ -153,12 +170,13 @@ export class Projector {
     this.#alarm.wake();
   }
 
-  #wrote(writes: number, bytes: number): void {
+  #wrote(views: number, bytes: number): void {
     this.#roundBytes += bytes;
-    this.#metrics.written(writes, bytes);
+    this.#metrics.written(views, bytes);
   }
 
-  async #write(rounds: Rounds, repairs: Repairs, ends: Position, signal: AbortSignal): Promise<void> {
+  /** Resolves once the log is folded up to these ends; from then on changes are marked. */
+  async #foldTo(ends: Position, marking: Marking, signal: AbortSignal): Promise<void> {
     const { log } = this.#deps;
     const progress = new FoldProgress(copyPosition(this.#position), ends, { clock: this.#clock, log });
     while (!signal.aborted && this.#behind(ends)) {
@@ -167,16 +185,27 @@ export class Projector {
     }
     if (signal.aborted) return;
     log.info(`Folded up to the log's ends: ${describeFolded(this.#fold)}`);
-    this.#fold.marking = true;
+    this.#fold.touched = marking;
+  }
+
+  async #writeRounds(rounds: Rounds, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      if (rounds.idle) await this.#alarm.sleep(beatMs);
+      // A round without marks too: the position moves on over records that touch no view.
+      if (!signal.aborted) await this.#round(rounds, signal);
+    }
+  }
+
+  /** Compares every view at the start, and tags that the store loses later; changes are written meanwhile. */
+  async #keepRepaired(repairs: Repairs, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
     await repairs.all();
     if (signal.aborted) return;
     this.#ready = true;
-    log.info('Ready: the views stand at the ends sampled at the start');
+    this.#deps.log.info('Ready: the views stand at the ends sampled at the start');
     while (!signal.aborted) {
       if (repairs.needed) await repairs.lost();
-      if (rounds.idle && !signal.aborted) await this.#alarm.sleep(beatMs);
-      // A round without marks too: the position moves on over records that touch no view.
-      if (!signal.aborted) await this.#round(rounds, signal);
+      else await this.#repairAlarm.sleep(beatMs);
     }
   }
 
@@ -189,7 +218,7 @@ export class Projector {
   async #beat(lanes: TagLanes, repairs: Repairs, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await lanes.beat(this.#tags, beatMs / 2);
-      if (repairs.needed) this.#alarm.wake();
+      if (repairs.needed) this.#repairAlarm.wake();
       await this.#clock.sleep(beatMs, signal);
     }
   }
@@ -206,7 +235,7 @@ export class Projector {
 
 function describeFolded({ facts }: Fold): string {
   const counts = [
-    [facts.metros.size, 'metro'],
+    [facts.metros.filter(Boolean).length, 'metro'],
     [facts.rides.length, 'ride'],
     [facts.nightRide.length, 'night'],
     [facts.riders.length, 'rider'],

@@ -41,7 +41,7 @@ export async function runStart(settings: Settings, { json = false } = {}): Promi
   metrics.watchProjector(() => projecting.current().ready);
   // Its end is judged below; until then it must not count as unhandled.
   projecting.done.catch(() => {});
-  const facts = () => projecting.current().fold.facts;
+  const facts = () => projecting.current().facts;
   try {
     await readyOrEnded(projecting, signal, settings);
     if (signal.aborted) return;

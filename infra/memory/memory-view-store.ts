@@ -1,5 +1,5 @@
 import type { ChangeListener, ViewReader } from '../../api/ports/view-reader.ts';
-import type { CommitResult, StoredView, ViewWriter } from '../../projector/ports/view-writer.ts';
+import type { CommitResult, FieldWrite, StoredView, ViewWrite, ViewWriter } from '../../projector/ports/view-writer.ts';
 import {
   allTags,
   completeKey,
@@ -7,7 +7,7 @@ import {
   parseKey,
   positionKey,
   publicKinds,
-  type ViewWrite,
+  type ValueKind,
 } from '../../schemas/views/view-keys.ts';
 
 const publicKindSet = new Set<string>(publicKinds);
@@ -45,7 +45,7 @@ export class MemoryViewStore {
         const before = held(tag);
         if (!before.committed && before.reason === 'fenced') return before;
         raise(tag, own.get(tag)?.epoch ?? Date.now());
-        this.#write({ key: completeKey(tag), value: null });
+        this.#write(tag, { kind: 'complete', id: '', value: null });
         return { committed: true };
       },
       commit: async (tag, writes) => {
@@ -53,7 +53,7 @@ export class MemoryViewStore {
         if (!result.committed) return result;
         own.get(tag)!.sequence += 1;
         this.#fences.get(tag)!.sequence += 1;
-        for (const write of writes) this.#write(write);
+        for (const write of writes) this.#write(tag, write);
         return result;
       },
       position: async () => this.#values.get(positionKey)?.toString() ?? null,
@@ -86,24 +86,36 @@ export class MemoryViewStore {
     for (const listener of this.#listeners) listener.allChanged();
   }
 
-  #write({ key, field, value }: ViewWrite): void {
-    if (field !== undefined) {
-      const hash = this.#hashes.get(key) ?? new Map<string, Buffer>();
-      if (value) this.#hashes.set(key, hash.set(field, value));
-      else if (hash.delete(field) && hash.size === 0) this.#hashes.delete(key);
+  #write(tag: number, write: ViewWrite): void {
+    const key = `${tag}|${write.kind}:${write.id}`;
+    if (write.kind === 'reader') {
+      this.#writeFields(key, write.fields);
       return;
     }
-    if (value) this.#values.set(key, value);
+    if (write.value) this.#values.set(key, write.value);
     else this.#values.delete(key);
-    if (publicKindSet.has(parseKey(key).kind)) for (const listener of this.#listeners) listener.changed(key);
+    if (publicKindSet.has(write.kind)) for (const listener of this.#listeners) listener.changed(key);
+  }
+
+  #writeFields(key: string, fields: readonly FieldWrite[]): void {
+    const hash = this.#hashes.get(key) ?? new Map<string, Buffer>();
+    for (const { field, value } of fields) {
+      if (value === null) hash.delete(field);
+      else hash.set(field, Buffer.from(value));
+    }
+    if (hash.size > 0) this.#hashes.set(key, hash);
+    else this.#hashes.delete(key);
   }
 
   async *#list(tags: ReadonlySet<number>): AsyncIterable<StoredView> {
     for (const [key, value] of this.#values) {
-      if (tags.has(parseKey(key).tag)) yield { key, digest: value.toString('latin1', 0, digestLength) };
+      const { tag, kind, id } = parseKey(key);
+      const digest = value.toString('latin1', 0, digestLength);
+      if (tags.has(tag)) yield { tag, kind: kind as ValueKind, id, digest };
     }
     for (const [key, fields] of this.#hashes) {
-      if (tags.has(parseKey(key).tag)) yield { key, fields: new Map(fields) };
+      const { tag, id } = parseKey(key);
+      if (tags.has(tag)) yield { tag, kind: 'reader', id, fields: new Map(fields) };
     }
   }
 }

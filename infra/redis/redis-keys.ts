@@ -1,4 +1,4 @@
-import { parseKey, publicKinds, type ViewKind } from '../../schemas/views/view-keys.ts';
+import { publicKinds, type ViewKind } from '../../schemas/views/view-keys.ts';
 
 const publicKindSet = new Set<string>(publicKinds);
 /** Every view lives under its generation; there is one for now. */
@@ -14,15 +14,26 @@ export function redisKeys(prefix: string) {
     prefix,
     /** Prefix of what API processes hear the changes of. */
     publicPrefix: `${prefix}pub:`,
+    /** The Redis key of a view. */
+    of(tag: number, kind: ViewKind, id: string): string {
+      return `${prefix}${publicKindSet.has(kind) ? 'pub' : 'me'}:{v${tag}}:${generation}:${kind}:${id}`;
+    },
+    /** The Redis key of a view's key. */
     toRedis(key: string): string {
       const bar = key.indexOf('|');
       const kind = key.slice(bar + 1, key.indexOf(':', bar)) as ViewKind;
       return `${prefix}${publicKindSet.has(kind) ? 'pub' : 'me'}:{v${key.slice(0, bar)}}:${generation}:${key.slice(bar + 1)}`;
     },
+    /** The view of a Redis key; null for one that is no view of this generation. */
+    viewOf(redisKey: string): { tag: number; kind: ViewKind; id: string } | null {
+      const match = redisKey.startsWith(prefix) ? viewPattern.exec(redisKey.slice(prefix.length)) : null;
+      if (!match || match[2] !== generation) return null;
+      return { tag: Number(match[1]), kind: match[3] as ViewKind, id: match[4]! };
+    },
     /** The view key of a Redis key; null for one that is no view of this generation. */
     fromRedis(redisKey: string): string | null {
-      const match = viewPattern.exec(redisKey.slice(prefix.length));
-      return match && redisKey.startsWith(prefix) && match[2] === generation ? `${match[1]}|${match[3]}` : null;
+      const view = this.viewOf(redisKey);
+      return view && `${view.tag}|${view.kind}:${view.id}`;
     },
     fence: (tag: number): string => `${prefix}pub:{v${tag}}:fence`,
     /** The tag whose fence a Redis key is, or -1. */
@@ -30,11 +41,10 @@ export function redisKeys(prefix: string) {
       const match = redisKey.startsWith(prefix) ? fencePattern.exec(redisKey.slice(prefix.length)) : null;
       return match ? Number(match[1]) : -1;
     },
-    isHash: (key: string): boolean => parseKey(key).kind === 'reader',
   };
 }
 
-const viewPattern = /^(?:pub|me):\{v(\d+)\}:(g\d+):(.*)$/s;
+const viewPattern = /^(?:pub|me):\{v(\d+)\}:(g\d+):([a-z]+):(.*)$/s;
 const fencePattern = /^pub:\{v(\d+)\}:fence$/;
 
 export type RedisKeys = ReturnType<typeof redisKeys>;

@@ -5,7 +5,7 @@
 
 /**
  * KEYS: the fence, then one key a write. ARGV: the fence as this leader left it, the fence to leave, then per write
- * `s` value, `d` (delete), `h` field value, or `r` field (remove).
+ * `s` value, `d` (delete), `h` count field value… or `r` count field… (remove), with how many arguments follow.
  */
 export const commitScript = `
 local found = redis.call('GET', KEYS[1]) or ''
@@ -17,8 +17,11 @@ for k = 2, #KEYS do
   local op = ARGV[a]
   if op == 's' then redis.call('SET', KEYS[k], ARGV[a + 1]); a = a + 2
   elseif op == 'd' then redis.call('DEL', KEYS[k]); a = a + 1
-  elseif op == 'h' then redis.call('HSET', KEYS[k], ARGV[a + 1], ARGV[a + 2]); a = a + 3
-  else redis.call('HDEL', KEYS[k], ARGV[a + 1]); a = a + 2 end
+  else
+    local last = a + 1 + tonumber(ARGV[a + 1])
+    redis.call(op == 'h' and 'HSET' or 'HDEL', KEYS[k], unpack(ARGV, a + 2, last))
+    a = last + 1
+  end
 end
 redis.call('SET', KEYS[1], ARGV[2])
 return 1

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createClient, createCluster, RESP_TYPES } from 'redis';
-import type { CommitResult, StoredView, ViewWriter } from '../../projector/ports/view-writer.ts';
-import { completeKey, digestLength, parseKey, positionKey, type ViewWrite } from '../../schemas/views/view-keys.ts';
+import type { CommitResult, StoredView, ViewWrite, ViewWriter } from '../../projector/ports/view-writer.ts';
+import { digestLength, positionTag } from '../../schemas/views/view-keys.ts';
 import { type RedisKeys, redisKeys } from './redis-keys.ts';
 import { redisRefusal } from './redis-refusal.ts';
 import { commitScript, raiseScript, refenceScript } from './redis-scripts.ts';
@@ -69,18 +69,24 @@ export async function redisViewWriter(settings: RedisSettings): Promise<ViewWrit
     },
     async refence(tag) {
       const sequence = (sequences.get(tag) ?? 0) + 1;
-      const names = [keys.fence(tag), keys.toRedis(completeKey(tag))];
+      const names = [keys.fence(tag), keys.of(tag, 'complete', '')];
       return judge(tag, await script(refenceScript, names, [String(epoch), String(sequence)]), sequence);
     },
     async commit(tag, writes) {
       const sequence = sequences.get(tag) ?? 0;
       const args: Arg[] = [`${epoch}:${sequence}`, `${epoch}:${sequence + 1}`];
-      for (const write of writes) args.push(...operation(write));
-      const names = [keys.fence(tag), ...writes.map((write) => keys.toRedis(write.key))];
+      const names = [keys.fence(tag)];
+      for (const write of writes) {
+        const name = keys.of(tag, write.kind, write.id);
+        for (const operation of operations(write)) {
+          names.push(name);
+          args.push(...operation);
+        }
+      }
       return judge(tag, await script(commitScript, names, args), sequence + 1);
     },
     async position() {
-      const name = keys.toRedis(positionKey);
+      const name = keys.of(positionTag, 'position', '');
       const value = (await connection.command(name, ['GET', name])) as Buffer | null;
       return value?.toString() ?? null;
     },
@@ -91,9 +97,25 @@ export async function redisViewWriter(settings: RedisSettings): Promise<ViewWrit
 
 const epochOf = (fence: string): number => Number(/^\d+/.exec(fence)?.[0] ?? 0);
 
-function operation({ field, value }: ViewWrite): Arg[] {
-  if (field !== undefined) return value ? ['h', field, value] : ['r', field];
-  return value ? ['s', value] : ['d'];
+// Lua hands over some 8,000 arguments to one command at most.
+const fieldsPerOperation = 1_000;
+
+/** The operations of a write, as commitScript takes them: one, but for a rider's fields. */
+function* operations(write: ViewWrite): Generator<Arg[]> {
+  if (write.kind !== 'reader') {
+    yield write.value ? ['s', write.value] : ['d'];
+    return;
+  }
+  const set = write.fields.filter(({ value }) => value !== null);
+  const removed = write.fields.filter(({ value }) => value === null);
+  for (let i = 0; i < set.length; i += fieldsPerOperation) {
+    const some = set.slice(i, i + fieldsPerOperation);
+    yield ['h', String(2 * some.length), ...some.flatMap(({ field, value }) => [field, value!])];
+  }
+  for (let i = 0; i < removed.length; i += fieldsPerOperation) {
+    const some = removed.slice(i, i + fieldsPerOperation);
+    yield ['r', String(some.length), ...some.map(({ field }) => field)];
+  }
 }
 
 /** EVALSHA, and EVAL where the server does not know the script yet (or any more). */
@@ -133,26 +155,28 @@ async function* list(connection: Connection, keys: RedisKeys, tags: ReadonlySet<
         Buffer[],
       ];
       cursor = next.toString();
-      const wanted = names
-        .map((name) => ({ name: name.toString(), key: keys.fromRedis(name.toString()) }))
-        .filter(
-          (found): found is { name: string; key: string } => found.key !== null && tags.has(parseKey(found.key).tag),
-        );
+      const wanted = names.flatMap((found) => {
+        const name = found.toString();
+        const view = keys.viewOf(name);
+        return view && tags.has(view.tag) ? [{ name, view }] : [];
+      });
       // All sent in one go: they share a round trip.
-      yield* await Promise.all(wanted.map(({ name, key }) => stored(connection, keys, name, key)));
+      yield* await Promise.all(wanted.map(({ name, view }) => stored(connection, name, view)));
     } while (cursor !== '0');
   }
 }
 
-async function stored(connection: Connection, keys: RedisKeys, name: string, key: string): Promise<StoredView> {
-  if (!keys.isHash(key)) {
+type NamedView = NonNullable<ReturnType<RedisKeys['viewOf']>>;
+
+async function stored(connection: Connection, name: string, { tag, kind, id }: NamedView): Promise<StoredView> {
+  if (kind !== 'reader') {
     const digest = (await connection.command(name, ['GETRANGE', name, '0', String(digestLength - 1)])) as Buffer;
-    return { key, digest: digest.toString('latin1') };
+    return { tag, kind, id, digest: digest.toString('latin1') };
   }
   const flat = (await connection.command(name, ['HGETALL', name])) as Buffer[];
   const fields = new Map<string, Buffer>();
   for (let i = 0; i < flat.length; i += 2) fields.set(flat[i]!.toString(), flat[i + 1]!);
-  return { key, fields };
+  return { tag, kind, id, fields };
 }
 
 const typeMapping = { [RESP_TYPES.BLOB_STRING]: Buffer } as const;

@@ -3,7 +3,7 @@ import type { Placed } from '../../schemas/avro/avro-reader.ts';
 import { isDayOfNight, isRelationKey, isRideOfNight, nightEndOf } from '../../schemas/events/record-keys.ts';
 import type { Attendance, Relation } from '../../schemas/events/records.ts';
 import type { EncodedRecord } from '../ports/event-log.ts';
-import { answerBits, relationBits } from './facts.ts';
+import { relationBits, rsvpBits } from './facts.ts';
 import type { Fold } from './fold.ts';
 import type { RevisionWatch } from './revision-watch.ts';
 
@@ -52,7 +52,7 @@ export class EncodedEdges {
     const night =
       known >= 0 ? known : this.#newNight(answer.day, value, places[answer.ride]!, places[answer.ride + 1]!);
     const rider = facts.riderIds.addBytes(value, riderStart, riderEnd);
-    this.#fold.answer(rider, night, answerBits(answer.response, answer.saved));
+    this.#fold.respond(rider, night, rsvpBits(answer.response, answer.saved));
     return watch.fellOfPair(rider, night, Number(answer.revision));
   }
 

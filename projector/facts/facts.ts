@@ -2,11 +2,14 @@ import type { Attendance, District, Metro, Night, Relation, Ride } from '../../s
 import { dayText } from '../../schemas/views/days.ts';
 import { EdgeLists } from './edge-lists.ts';
 import { Interner } from './interner.ts';
+import type { SubjectDay } from './subject-day.ts';
 
 /** What is known of one ride id, whether or not its record is there. */
 export interface RideFact {
   id: string;
   record: Ride | null;
+  /** The number of the metro its record names, known or not; -1 without a record. */
+  metro: number;
   /** Interned nights by day: every date that a night record or somebody's answer named. */
   nights: Map<number, number>;
 }
@@ -26,6 +29,8 @@ export const blocked = 8;
 export const going = 1;
 export const confirmed = 2;
 export const saved = 4;
+/** Beside those of an attendance in a rider's own layer: the rider leads the ride. */
+export const led = 8;
 
 export const relationBits = (relation: Pick<Relation, 'follows' | 'close' | 'flagged' | 'blocked'>): number =>
   (relation.follows ? follows : 0) +
@@ -33,7 +38,7 @@ export const relationBits = (relation: Pick<Relation, 'follows' | 'close' | 'fla
   (relation.flagged ? flagged : 0) +
   (relation.blocked ? blocked : 0);
 
-export const answerBits = (response: Attendance['response'], isSaved: boolean): number =>
+export const rsvpBits = (response: Attendance['response'], isSaved: boolean): number =>
   (response === 'GOING' ? going : response === 'CONFIRMED' ? confirmed : 0) + (isSaved ? saved : 0);
 
 /** Lists of nights in order of day. */
@@ -55,7 +60,9 @@ class NightLists extends EdgeLists {
  * under its number, and appears when the other arrives (docs/rules.md#absent-references, #unchecked-references).
  */
 export class Facts {
-  readonly metros = new Map<string, Metro>();
+  readonly metroIds = new Interner();
+  /** By metro number; null or undefined while there is no record. */
+  readonly metros: (Metro | null | undefined)[] = [];
   readonly districts = new Map<string, District>();
 
   readonly riderIds = new Interner();
@@ -80,20 +87,23 @@ export class Facts {
   /** By rider number, the others they follow, marked close, flagged or blocked. */
   readonly relations = new EdgeLists();
   /** By rider number, who follows them, marked them close or flagged them: those bits of the relation. */
-  readonly readers = new EdgeLists();
+  readonly watchers = new EdgeLists();
 
   /** Rides led, by rider number. */
   readonly led = new Map<number, Set<number>>();
-  /** Nights of rides in a metro, posted or not, by `<metro>/<day number>`. */
-  readonly nightsOfDay = new Map<string, Set<number>>();
-  /** Rides that name a metro, known or not. */
-  readonly ridesOfMetro = new Map<string, Set<number>>();
+  /** Nights of rides in a metro, posted or not, by the metro's number and the day. */
+  readonly nightsOfDay = new Map<SubjectDay, Set<number>>();
+  /** Rides that name a metro, known or not, by the metro's number. */
+  readonly ridesOfMetro = new Map<number, Set<number>>();
   /** Nights that name a district, known or not. */
   readonly nightsOfDistrict = new Map<string, Set<number>>();
 
-  /** Hash (hex) of each developer key by its id, and how many ids have a hash. */
-  readonly keyHashes = new Map<string, string>();
-  readonly hashUses = new Map<string, number>();
+  /** Hashes of developer keys, in hex. */
+  readonly hashIds = new Interner();
+  /** The number of each developer key's hash, by the key's id. */
+  readonly keyHashes = new Map<string, number>();
+  /** By hash number, how many developer keys have it. */
+  readonly hashUses: number[] = [];
 
   rideNumber(id: string): number {
     return this.#rideOf(this.rideIds.add(id));
@@ -105,7 +115,9 @@ export class Facts {
   }
 
   #rideOf(ride: number): number {
-    if (ride === this.rides.length) this.rides.push({ id: this.rideIds.text(ride), record: null, nights: new Map() });
+    if (ride === this.rides.length) {
+      this.rides.push({ id: this.rideIds.text(ride), record: null, metro: -1, nights: new Map() });
+    }
     return ride;
   }
 
@@ -127,7 +139,7 @@ export class Facts {
 
   /** The metro a ride is published in: it is posted, and its metro is known. Else null: it has no page. */
   postedIn(ride: RideFact): Metro | null {
-    return ride.record?.posted ? (this.metros.get(ride.record.metro) ?? null) : null;
+    return ride.record?.posted ? (this.metros[ride.metro] ?? null) : null;
   }
 }
 

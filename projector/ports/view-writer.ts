@@ -1,9 +1,31 @@
-import type { ViewWrite } from '../../schemas/views/view-keys.ts';
+import type { RiderKind, ValueKind } from '../../schemas/views/view-keys.ts';
 
 /**
  * The view store as the projector needs it: Redis or memory (infra/), held to one contract suite
  * (test/contracts/view-store.ts). Every view belongs to one of `tagCount` tags: the unit of fencing and of repair.
+ * A view is named by its kind and the id of what it is about; how that is spelled as a key is the store's own.
  */
+
+/** A view whose value is one key, to write; null deletes it. */
+export interface ValueWrite {
+  kind: ValueKind;
+  id: string;
+  value: Buffer | null;
+}
+
+/** Fields of one rider's hash, to write; null removes a field. */
+export interface FieldsWrite {
+  kind: RiderKind;
+  id: string;
+  fields: readonly FieldWrite[];
+}
+
+export interface FieldWrite {
+  field: string;
+  value: string | null;
+}
+
+export type ViewWrite = ValueWrite | FieldsWrite;
 
 export type CommitResult =
   /** All of the batch is written. */
@@ -13,9 +35,9 @@ export type CommitResult =
 
 /** What a listing finds under a tag. */
 export type StoredView =
-  | { key: string; digest: string }
+  | { tag: number; kind: ValueKind; id: string; digest: string }
   /** A hash: each field is a view. */
-  | { key: string; fields: Map<string, Buffer> };
+  | { tag: number; kind: RiderKind; id: string; fields: Map<string, Buffer> };
 
 export interface ViewWriter {
   /** Becomes the leader: an epoch above every fence and the store's clock, in ms, is put on every tag owned. */

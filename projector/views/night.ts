@@ -120,16 +120,14 @@ export function nightFacets(facts: Facts, { ride, night }: PublishedNight): Face
 }
 
 /** The night view: its bytes, metro, zone and sort key, for joining into riders' answers. */
-export function renderNight(facts: Facts, rideId: string, day: number): Buffer | null {
-  const ride = facts.rides[facts.rideIds.find(rideId)];
-  const number = ride?.nights.get(day);
-  const published = number === undefined ? null : publishedNight(facts, number);
+export function renderNight(facts: Facts, night: number): Buffer | null {
+  const published = publishedNight(facts, night);
   if (!published) return null;
   const { bytes, past } = nightBytes(facts, published);
   const header: NightHeader = {
     metro: published.metro.metro,
     zone: published.metro.time_zone,
-    day,
+    day: published.night.day,
     past,
     sort: [minuteOf(published.night), published.ride.title, published.ride.ride],
   };

@@ -1,91 +1,167 @@
+import { dayText } from '../../schemas/views/days.ts';
 import { compareText } from '../../schemas/views/text.ts';
-import { encodeGoing, encodeOwn, type GoingRider, type OwnNight } from '../../schemas/views/view-values.ts';
-import { blocked, close, confirmed, type Facts, flagged, follows, going, saved } from '../facts/facts.ts';
+import { goingText, ownText } from '../../schemas/views/view-values.ts';
+import { blocked, close, confirmed, type Facts, flagged, follows, going, led } from '../facts/facts.ts';
+import type { FieldWrite } from '../ports/view-writer.ts';
 
-const byRide = (a: { ride: string }, b: { ride: string }): number => compareText(a.ride, b.ride);
+/**
+ * A reader's own layer: a field for each part of each day. One pass over the reader's relations renders any number of
+ * days.
+ */
+
+/** Bits of the parts of a reader's day: own nights, friends going, flagged riders going. */
+export type ReaderParts = number;
+export const ownPart = 1;
+export const friendsPart = 2;
+export const flaggedPart = 4;
+export const readerParts: ReaderParts = ownPart | friendsPart | flaggedPart;
+
+/** Which parts of which days to render. */
+export type ReaderDays = ReadonlyMap<number, ReaderParts>;
+
+export const ownField = (day: number): string => `o${dayText(day)}`;
+export const friendsField = (day: number): string => `f${dayText(day)}`;
+export const flaggedField = (day: number): string => `x${dayText(day)}`;
+
+/** Every field of a reader's that the facts render to something; none where the rider does not exist. */
+export function renderReader(facts: Facts, reader: number): FieldWrite[] {
+  if (!facts.riderExists(reader)) return [];
+  const fields: FieldWrite[] = [];
+  for (const [day, nights] of ownNights(facts, reader, null)) fields.push({ field: ownField(day), value: own(nights) });
+  const { friends, flags } = circle(facts, reader, null);
+  for (const [day, riders] of friends) fields.push({ field: friendsField(day), value: goingText(riders) });
+  for (const [day, riders] of flags) fields.push({ field: flaggedField(day), value: goingText(riders) });
+  return fields;
+}
+
+/** The given parts of a reader's days; null where a field should not be. */
+export function renderReaderDays(facts: Facts, reader: number, days: ReaderDays): FieldWrite[] {
+  const exists = facts.riderExists(reader);
+  let parts: ReaderParts = 0;
+  for (const part of days.values()) parts |= part;
+  const nights = exists && parts & ownPart ? ownNights(facts, reader, days) : null;
+  const others = exists && parts & (friendsPart | flaggedPart) ? circle(facts, reader, days) : null;
+  const fields: FieldWrite[] = [];
+  for (const [day, wanted] of days) {
+    if (wanted & ownPart) fields.push({ field: ownField(day), value: textOf(nights?.get(day), own) });
+    if (wanted & friendsPart)
+      fields.push({ field: friendsField(day), value: textOf(others?.friends.get(day), goingText) });
+    if (wanted & flaggedPart)
+      fields.push({ field: flaggedField(day), value: textOf(others?.flags.get(day), goingText) });
+  }
+  return fields;
+}
+
+const textOf = <T>(list: T | undefined, text: (list: T) => string): string | null =>
+  list === undefined ? null : text(list);
+
+/** A night of a rider's own: bits of the RSVP and saved, and of led. */
+interface OwnNight {
+  ride: string;
+  bits: number;
+}
+
+/** Somebody going to a night, and the bits of the reader's relation to them. */
+interface GoingRider {
+  ride: string;
+  rider: string;
+  bits: number;
+}
+
+const byRide = (a: OwnNight, b: OwnNight): number => compareText(a.ride, b.ride);
+const own = (nights: ReadonlyMap<number, OwnNight>): string => ownText([...nights.values()].sort(byRide));
+
+/** By day and night: those the rider answered or saved, and those of rides they lead (docs/rules.md#why). */
+function ownNights(facts: Facts, rider: number, days: ReaderDays | null): Map<number, Map<number, OwnNight>> {
+  const found = new Map<number, Map<number, OwnNight>>();
+  const nightOf = (day: number, night: number): OwnNight => {
+    const ofDay = found.get(day) ?? new Map<number, OwnNight>();
+    if (ofDay.size === 0) found.set(day, ofDay);
+    const known = ofDay.get(night) ?? { ride: rideOf(facts, night), bits: 0 };
+    ofDay.set(night, known);
+    return known;
+  };
+  const isWanted = (day: number): boolean => days === null || (days.get(day) ?? 0) !== 0;
+  eachRsvp(facts, rider, days, (day, night, bits) => {
+    nightOf(day, night).bits = bits;
+  });
+  for (const ride of facts.led.get(rider) ?? []) {
+    for (const [day, night] of facts.rides[ride]!.nights) {
+      if (isWanted(day) && facts.nightRecords[night]) nightOf(day, night).bits |= led;
+    }
+  }
+  return found;
+}
+
+interface Circle {
+  /** By day, in the order of ride and rider: riders the reader follows or marked close, with no block either way (docs/rules.md#friends, #blocks). */
+  friends: ReadonlyMap<number, GoingRider[]>;
+  /** Riders the reader flagged; a flag shows despite any block (docs/rules.md#flagged, #blocks). */
+  flags: ReadonlyMap<number, GoingRider[]>;
+}
+
+/** Who of a reader's relations is going, by day. */
+function circle(facts: Facts, reader: number, days: ReaderDays | null): Circle {
+  const { relations } = facts;
+  const friends = new Map<number, GoingRider[]>();
+  const flags = new Map<number, GoingRider[]>();
+  for (let i = 0; i < relations.length(reader); i++) {
+    const other = relations.id(reader, i);
+    const bits = relations.bits(reader, i);
+    const isFlagged = (bits & flagged) > 0;
+    const mayBeFriend = (bits & (follows | close)) > 0 && (bits & blocked) === 0;
+    if ((!isFlagged && !mayBeFriend) || !facts.riderExists(other)) continue;
+    // Looked up only where the other is going: of most relations, few days matter.
+    let isFriend: boolean | null = mayBeFriend ? null : false;
+    let rider = '';
+    eachRsvp(facts, other, days, (day, night, rsvp) => {
+      if ((rsvp & (going | confirmed)) === 0) return;
+      isFriend ??= (relations.get(other, reader) & blocked) === 0;
+      if (!isFriend && !isFlagged) return;
+      rider ||= facts.riderIds.text(other);
+      const entry = { ride: rideOf(facts, night), rider, bits: bits & (follows | close | flagged) };
+      if (isFriend) add(friends, day, entry);
+      if (isFlagged) add(flags, day, entry);
+    });
+  }
+  for (const riders of friends.values()) riders.sort(byRideAndRider);
+  for (const riders of flags.values()) riders.sort(byRideAndRider);
+  return { friends, flags };
+}
+
 const byRideAndRider = (a: GoingRider, b: GoingRider): number =>
   compareText(a.ride, b.ride) || compareText(a.rider, b.rider);
 
-/** A rider's attendances on a day: night number and bits. */
-function* attendancesOn(facts: Facts, rider: number, day: number): Generator<{ night: number; bits: number }> {
-  const { attendance, nightDay } = facts;
-  const length = attendance.length(rider);
-  for (let i = attendance.firstIndex(rider, (night) => nightDay[night]! >= day); i < length; i++) {
-    const night = attendance.id(rider, i);
-    if (nightDay[night] !== day) return;
-    yield { night, bits: attendance.bits(rider, i) };
-  }
+function add(byDay: Map<number, GoingRider[]>, day: number, entry: GoingRider): void {
+  const list = byDay.get(day);
+  if (list) list.push(entry);
+  else byDay.set(day, [entry]);
 }
 
 const rideOf = (facts: Facts, night: number): string => facts.rides[facts.nightRide[night]!]!.id;
 
-/**
- * A rider's own nights of a day: those they answered or saved, and those of rides they lead (docs/rules.md#why). Null
- * where there are none.
- */
-export function renderOwn(facts: Facts, reader: number, day: number): Buffer | null {
-  if (!facts.riderExists(reader)) return null;
-  const nights = new Map<number, OwnNight>();
-  for (const { night, bits } of attendancesOn(facts, reader, day)) {
-    nights.set(night, {
-      ride: rideOf(facts, night),
-      response: bits & confirmed ? 'CONFIRMED' : bits & going ? 'GOING' : 'NONE',
-      saved: (bits & saved) > 0,
-      led: false,
-    });
-  }
-  for (const ride of facts.led.get(reader) ?? []) {
-    const night = facts.rides[ride]!.nights.get(day);
-    if (night === undefined || !facts.nightRecords[night]) continue;
-    const own = nights.get(night) ?? { ride: rideOf(facts, night), response: 'NONE', saved: false, led: false };
-    nights.set(night, { ...own, led: true });
-  }
-  return nights.size === 0 ? null : encodeOwn([...nights.values()].sort(byRide));
-}
-
-/** Who of a reader's relations is going on a day: friends (followed or close, no block either way) or flagged riders. */
-function renderGoing(
+/** A rider's RSVPs and saved nights, of some days or of all: they are in order of day. */
+function eachRsvp(
   facts: Facts,
-  reader: number,
-  day: number,
-  wanted: (other: number, bits: number) => boolean,
-): Buffer | null {
-  if (!facts.riderExists(reader)) return null;
-  const { relations } = facts;
-  const riders: GoingRider[] = [];
-  for (let i = 0; i < relations.length(reader); i++) {
-    const other = relations.id(reader, i);
-    const bits = relations.bits(reader, i);
-    if (!facts.riderExists(other) || !wanted(other, bits)) continue;
-    for (const answer of attendancesOn(facts, other, day)) {
-      if ((answer.bits & (going | confirmed)) === 0) continue;
-      riders.push({
-        ride: rideOf(facts, answer.night),
-        rider: facts.riderIds.text(other),
-        follows: (bits & follows) > 0,
-        close: (bits & close) > 0,
-        flagged: (bits & flagged) > 0,
-      });
+  rider: number,
+  days: ReaderDays | null,
+  take: (day: number, night: number, bits: number) => void,
+): void {
+  const { attendance, nightDay } = facts;
+  const length = attendance.length(rider);
+  if (length === 0) return;
+  if (days === null) {
+    for (let i = 0; i < length; i++) {
+      const night = attendance.id(rider, i);
+      take(nightDay[night]!, night, attendance.bits(rider, i));
+    }
+    return;
+  }
+  for (const day of days.keys()) {
+    for (let i = attendance.firstIndex(rider, (night) => nightDay[night]! >= day); i < length; i++) {
+      const night = attendance.id(rider, i);
+      if (nightDay[night] !== day) break;
+      take(day, night, attendance.bits(rider, i));
     }
   }
-  return riders.length === 0 ? null : encodeGoing(riders.sort(byRideAndRider));
-}
-
-/**
- * Friends going on a day: riders the reader follows or marked close, with no block either way (docs/rules.md#friends,
- * #blocks).
- */
-export function renderFriends(facts: Facts, reader: number, day: number): Buffer | null {
-  return renderGoing(
-    facts,
-    reader,
-    day,
-    (other, bits) =>
-      (bits & (follows | close)) > 0 && (bits & blocked) === 0 && (facts.relations.get(other, reader) & blocked) === 0,
-  );
-}
-
-/** Flagged riders going on a day; a flag shows whoever blocked whom (docs/rules.md#flagged, #blocks). */
-export function renderFlagged(facts: Facts, reader: number, day: number): Buffer | null {
-  return renderGoing(facts, reader, day, (_other, bits) => (bits & flagged) > 0);
 }

@@ -6,9 +6,9 @@ import { joinNights } from './night-list.ts';
 /**
  * One ride and every date it meets (docs/rules.md#nights-of-a-ride); null where it has no page (docs/rules.md#posted).
  */
-export function renderRide(facts: Facts, id: string): Buffer | null {
-  const fact = facts.rides[facts.rideIds.find(id)];
-  const metro = fact && facts.postedIn(fact);
+export function renderRide(facts: Facts, number: number): Buffer | null {
+  const fact = facts.rides[number]!;
+  const metro = facts.postedIn(fact);
   if (!metro) return null;
   const ride = fact.record!;
   const nights = [...fact.nights.values()]

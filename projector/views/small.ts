@@ -6,19 +6,19 @@ import { textOrNull } from './night.ts';
 const nothing = Buffer.alloc(0);
 
 /** A metro that exists, and its zone. */
-export function renderMetro(facts: Facts, slug: string): Buffer | null {
-  const metro = facts.metros.get(slug);
-  return metro ? encodeView({ zone: metro.time_zone }, null, nothing) : null;
+export function renderMetro(facts: Facts, metro: number): Buffer | null {
+  const record = facts.metros[metro];
+  return record ? encodeView({ zone: record.time_zone }, null, nothing) : null;
 }
 
 /** A live developer key, by the hash of its text: any current record has it. */
-export function renderLiveKey(facts: Facts, hashHex: string): Buffer | null {
-  return facts.hashUses.has(hashHex) ? encodeView({}, null, nothing) : null;
+export function renderLiveKey(facts: Facts, hash: number): Buffer | null {
+  return (facts.hashUses[hash] ?? 0) > 0 ? encodeView({}, null, nothing) : null;
 }
 
 /** The card of a rider that exists. */
-export function renderRider(facts: Facts, id: string): Buffer | null {
-  const rider = facts.riders[facts.riderIds.find(id)];
+export function renderRider(facts: Facts, number: number): Buffer | null {
+  const rider = facts.riders[number];
   if (!rider) return null;
   const name = textOrNull(rider.name);
   const card: RiderCard = { handle: rider.handle, name, sort: foldText(name ?? rider.handle) };

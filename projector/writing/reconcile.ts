@@ -1,131 +1,116 @@
-import { dayText, parseDay } from '../../schemas/views/days.ts';
-import {
-  dayKey,
-  digestLength,
-  liveKeyKey,
-  metroKey,
-  nightKey,
-  parseKey,
-  readerKey,
-  rideKey,
-  riderKey,
-  tagOf,
-} from '../../schemas/views/view-keys.ts';
+import { digestLength, type FactKind, factKinds, tagOf } from '../../schemas/views/view-keys.ts';
 import type { Facts } from '../facts/facts.ts';
-import type { Fold } from '../facts/fold.ts';
-import type { ViewWriter } from '../ports/view-writer.ts';
-import { renderFlagged, renderFriends, renderOwn } from '../views/reader.ts';
-import { renderView } from '../views/render.ts';
-import { readerDay } from './marks.ts';
+import type { StoredView, ViewWrite, ViewWriter } from '../ports/view-writer.ts';
+import { renderReader } from '../views/reader.ts';
+import { valueViews } from '../views/value-views.ts';
+import { Turns } from '../waiting/turns.ts';
+import { NumberSet } from './number-set.ts';
 
-const yieldTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-const stepsPerTurn = 500;
+/** Takes what differs: the right value of a view, rendered a moment ago. */
+export type Mend = (tag: number, write: ViewWrite) => Promise<void>;
 
-const empty = Buffer.alloc(0);
-const same = (a: Buffer | null | undefined, b: Buffer | null): boolean => (a ?? empty).equals(b ?? empty);
+type StoredFields = Extract<StoredView, { kind: 'reader' }>;
+type StoredValue = Exclude<StoredView, StoredFields>;
 
 /**
  * One routine for every repair: lists what a store holds under some tags, compares it with what the facts render, and
- * marks what differs, is missing or is extra; the ordinary rounds do the rest. `settle` is awaited now and then, so that
- * marks are written rather than piled up. Throws the signal's reason soon after it aborts.
+ * mends what differs, is missing or is extra. Each view is rendered once, compared, and handed over in the same turn:
+ * so changes that are folded and written meanwhile stay in order. Throws the signal's reason soon after it aborts.
  */
 export class Reconcile {
-  readonly #fold: Fold;
-  readonly #settle: () => Promise<void>;
+  readonly #facts: Facts;
+  readonly #mend: Mend;
   readonly #signal: AbortSignal | null;
-  #steps = 0;
+  readonly #turns = new Turns();
+  /** What was listed, by kind: numbers of views, and of riders for their own layer. */
+  readonly #listed: Record<FactKind | 'reader', Pick<NumberSet, 'add' | 'has'>> = {
+    metro: new NumberSet(),
+    key: new NumberSet(),
+    rider: new NumberSet(),
+    reader: new NumberSet(),
+    ride: new NumberSet(),
+    night: new NumberSet(),
+    // Pairs of metro and day: large numbers, but few.
+    day: new Set<number>(),
+  };
   #differing = 0;
 
-  constructor(fold: Fold, settle: () => Promise<void>, signal: AbortSignal | null = null) {
-    this.#fold = fold;
-    this.#settle = settle;
+  constructor(facts: Facts, mend: Mend, signal: AbortSignal | null = null) {
+    this.#facts = facts;
+    this.#mend = mend;
     this.#signal = signal;
   }
 
   /** Returns how many views differed. */
   async run(writer: ViewWriter, tags: readonly number[]): Promise<number> {
-    const wanted = new Set(tags);
-    const seen = new Set<string>();
     for await (const stored of writer.list(tags)) {
-      const { kind, id } = parseKey(stored.key);
-      if (kind === 'complete' || kind === 'position') continue;
-      if ('fields' in stored) this.#compareReader(id, stored.fields);
-      else this.#compareView(stored.key, stored.digest);
-      seen.add(stored.key);
+      if (stored.kind === 'reader') await this.#compareReader(stored);
+      else await this.#compareValue(stored);
       await this.#turn();
     }
-    for (const key of viewKeys(this.#fold.facts)) {
-      if (wanted.has(parseKey(key).tag) && !seen.has(key)) this.#compareView(key, '');
-      await this.#turn();
-    }
-    const { facts } = this.#fold;
-    for (let reader = 0; reader < facts.riders.length; reader++) {
-      const id = facts.riderIds.text(reader);
-      if (!facts.riderExists(reader) || !wanted.has(tagOf(id)) || seen.has(readerKey(id))) continue;
-      this.#compareReader(id, new Map());
-      await this.#turn();
-    }
+    const wanted = new Set(tags);
+    for (const kind of factKinds) await this.#addMissingValues(kind, wanted);
+    await this.#addMissingReaders(wanted);
     return this.#differing;
   }
 
-  #compareView(key: string, digest: string): void {
-    const value = renderView(this.#fold.facts, key);
-    if ((value?.toString('latin1', 0, digestLength) ?? '') === digest) return;
-    this.#differing += 1;
-    this.#fold.marks.views.add(key);
+  async #compareValue({ tag, kind, id, digest }: StoredValue): Promise<void> {
+    // These say what was written, not what the facts are.
+    if (kind === 'complete' || kind === 'position') return;
+    // Another version of this software may have written kinds that this one does not know: they should not be there.
+    const views = valueViews[kind] as (typeof valueViews)[FactKind] | undefined;
+    const view = views?.find(this.#facts, id) ?? -1;
+    if (view >= 0) this.#listed[kind].add(view);
+    const value = view >= 0 ? views!.render(this.#facts, view) : null;
+    if (digestIn(value) !== digest) await this.#differs(tag, { kind, id, value });
   }
 
-  /** Every field of a reader's hash, stored or wanted. */
-  #compareReader(id: string, fields: Map<string, Buffer>): void {
-    const { facts, marks } = this.#fold;
-    const reader = facts.riderIds.add(id);
-    const own = new Set<number>();
-    const circle = new Set<number>();
-    for (const field of fields.keys()) (field.startsWith('o') ? own : circle).add(parseDay(field.slice(1)) ?? 0);
-    if (facts.riderExists(reader)) {
-      for (const day of this.#fold.ownDays(reader)) own.add(day);
-      for (const day of this.#fold.circleDays(reader)) circle.add(day);
+  async #compareReader({ tag, kind, id, fields }: StoredFields): Promise<void> {
+    const reader = this.#facts.riderIds.find(id);
+    if (reader >= 0) this.#listed.reader.add(reader);
+    const wanted = reader >= 0 ? renderReader(this.#facts, reader) : [];
+    const different = wanted.filter(({ field, value }) => fields.get(field)?.toString() !== value);
+    const known = new Set(wanted.map(({ field }) => field));
+    const extra = [...fields.keys()].filter((field) => !known.has(field)).map((field) => ({ field, value: null }));
+    const write = [...different, ...extra];
+    if (write.length > 0) await this.#differs(tag, { kind, id, fields: write });
+  }
+
+  async #addMissingValues(kind: FactKind, wanted: ReadonlySet<number>): Promise<void> {
+    const views = valueViews[kind];
+    for (const view of views.all(this.#facts)) {
+      await this.#turn();
+      if (this.#listed[kind].has(view)) continue;
+      const id = views.id(this.#facts, view);
+      const tag = tagOf(id);
+      if (!wanted.has(tag)) continue;
+      const value = views.render(this.#facts, view);
+      if (value !== null) await this.#differs(tag, { kind, id, value });
     }
-    for (const day of own) {
-      if (same(fields.get(`o${dayText(day)}`), renderOwn(facts, reader, day))) continue;
-      this.#differing += 1;
-      marks.own.add(readerDay(reader, day));
+  }
+
+  async #addMissingReaders(wanted: ReadonlySet<number>): Promise<void> {
+    for (let reader = 0; reader < this.#facts.riders.length; reader++) {
+      await this.#turn();
+      if (this.#listed.reader.has(reader) || !this.#facts.riderExists(reader)) continue;
+      const id = this.#facts.riderIds.text(reader);
+      const tag = tagOf(id);
+      if (!wanted.has(tag)) continue;
+      const fields = renderReader(this.#facts, reader);
+      if (fields.length > 0) await this.#differs(tag, { kind: 'reader', id, fields });
     }
-    for (const day of circle) {
-      if (!same(fields.get(`f${dayText(day)}`), renderFriends(facts, reader, day))) {
-        this.#differing += 1;
-        marks.friends.add(readerDay(reader, day));
-      }
-      if (!same(fields.get(`x${dayText(day)}`), renderFlagged(facts, reader, day))) {
-        this.#differing += 1;
-        marks.flagged.add(readerDay(reader, day));
-      }
-    }
+  }
+
+  async #differs(tag: number, write: ViewWrite): Promise<void> {
+    this.#differing += write.kind === 'reader' ? write.fields.length : 1;
+    await this.#mend(tag, write);
   }
 
   async #turn(): Promise<void> {
-    if (++this.#steps % stepsPerTurn !== 0) return;
-    await yieldTurn();
-    // Against an empty store it is minutes of work: whoever stops the projector must not have to wait for it.
+    // Against an empty store it is minutes of work: stopping the projector must not have to wait for it.
     this.#signal?.throwIfAborted();
-    if (this.#fold.marks.size > 10_000) await this.#settle();
+    if (this.#turns.due()) await this.#turns.take();
   }
 }
 
-/** Every whole-key view that the facts may render to something. */
-function* viewKeys(facts: Facts): Generator<string> {
-  for (const slug of facts.metros.keys()) yield metroKey(slug);
-  for (const hash of facts.hashUses.keys()) yield liveKeyKey(hash);
-  for (let rider = 0; rider < facts.riders.length; rider++) {
-    if (facts.riderExists(rider)) yield riderKey(facts.riderIds.text(rider));
-  }
-  for (const ride of facts.rides) {
-    if (!ride.record) continue;
-    yield rideKey(ride.id);
-    for (const [day, night] of ride.nights) if (facts.nightRecords[night]) yield nightKey(ride.id, dayText(day));
-  }
-  for (const metroDay of facts.nightsOfDay.keys()) {
-    const slash = metroDay.lastIndexOf('/');
-    yield dayKey(metroDay.slice(0, slash), dayText(Number(metroDay.slice(slash + 1))));
-  }
-}
+const digestIn = (value: Buffer | null): string => value?.toString('latin1', 0, digestLength) ?? '';

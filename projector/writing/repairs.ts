@@ -1,31 +1,29 @@
-import { completeKey } from '../../schemas/views/view-keys.ts';
-import type { Fold } from '../facts/fold.ts';
+import type { Facts } from '../facts/facts.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import type { ViewWriter } from '../ports/view-writer.ts';
 import { type InsistDeps, insist } from '../waiting/insist.ts';
-import type { Holds } from './holds.ts';
+import type { Barrier, PositionBarriers } from './position-barriers.ts';
 import { Reconcile } from './reconcile.ts';
 import type { TagLanes } from './tag-lanes.ts';
 
 export interface RepairsDeps extends InsistDeps {
-  fold: Fold;
+  facts: Facts;
   writer: ViewWriter;
   lanes: TagLanes;
-  holds: Holds;
+  barriers: PositionBarriers;
   metrics: ProjectorMetrics;
   /** Tags this projector owns. */
   tags: readonly number[];
-  /** Writes everything marked so far. */
-  round: () => Promise<void>;
 }
 
 /**
  * Compares and mends tags, and says that they are complete (docs/rules.md#complete): all of them at the start, later
- * those that are lost.
+ * those that are lost. Ordinary rounds go on meanwhile.
  */
 export class Repairs {
   readonly #deps: RepairsDeps;
-  readonly #lost = new Set<number>();
+  /** Tags lost, each with what keeps the position back from then on: batches of the tag were dropped. */
+  readonly #lost = new Map<number, Barrier>();
 
   constructor(deps: RepairsDeps) {
     this.#deps = deps;
@@ -33,7 +31,7 @@ export class Repairs {
 
   /** The store lost or changed something of this tag. */
   lose(tag: number): void {
-    this.#lost.add(tag);
+    if (!this.#lost.has(tag)) this.#lost.set(tag, this.#deps.barriers.open());
   }
 
   get needed(): boolean {
@@ -42,8 +40,9 @@ export class Repairs {
 
   /** Every tag, and what is lost meanwhile. */
   async all(): Promise<void> {
-    await this.#repair(this.#deps.tags);
-    while (this.needed && !this.#deps.signal.aborted) await this.lost();
+    const { tags, barriers, signal } = this.#deps;
+    await this.#repair(tags, [barriers.open()]);
+    while (this.needed && !signal.aborted) await this.lost();
   }
 
   /** What was lost so far. */
@@ -51,27 +50,30 @@ export class Repairs {
     const { lanes, log, tags: owned } = this.#deps;
     // Tags are seldom lost alone: the others are asked before they say so themselves.
     await lanes.beat(owned, -1);
-    const tags = [...this.#lost];
+    const lost = [...this.#lost];
     this.#lost.clear();
+    const tags = lost.map(([tag]) => tag);
     log.warn(`The view store lost or changed ${tags.length} of ${owned.length} tags: comparing and mending them`);
     for (const tag of tags) await lanes.refence(tag);
-    await this.#repair(tags);
+    await this.#repair(
+      tags,
+      lost.map(([, barrier]) => barrier),
+    );
   }
 
-  async #repair(tags: readonly number[]): Promise<void> {
-    const { fold, writer, lanes, holds, metrics, log, round, signal } = this.#deps;
-    // Rounds run meanwhile, over views that are not all compared yet: the position may not tell of them.
-    const hold = holds.open();
-    const reconcile = new Reconcile(fold, round, signal);
-    const differing = await insist('compare views', () => reconcile.run(writer, tags), this.#deps);
+  /** The barriers are lifted once every view is mended: until then the position may not tell of them. */
+  async #repair(tags: readonly number[], barriers: readonly Barrier[]): Promise<void> {
+    const { facts, writer, lanes, metrics, log, signal } = this.#deps;
+    const compare = () => new Reconcile(facts, (tag, write) => lanes.add(tag, write), signal).run(writer, tags);
+    const differing = await insist('compare views', compare, this.#deps);
     if (differing === null) return;
-    await round();
+    await lanes.drain();
     // A tag lost meanwhile is repaired again before anything is said of it.
     for (const tag of tags) {
-      if (!this.#lost.has(tag)) await lanes.add({ key: completeKey(tag), value: Buffer.from('1') });
+      if (!this.#lost.has(tag)) await lanes.add(tag, { kind: 'complete', id: '', value: Buffer.from('1') });
     }
     await lanes.drain();
-    holds.close(hold);
+    for (const barrier of barriers) this.#deps.barriers.lift(barrier);
     metrics.reconciled(tags.length, differing);
     log.info(
       `Compared ${tags.length} tags with the facts: ${differing} views were missing or differed, and are written`,

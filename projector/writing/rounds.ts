@@ -1,156 +1,95 @@
-import { dayText } from '../../schemas/views/days.ts';
-import { parseKey, positionKey, readerKey, tagCount, type ViewWrite } from '../../schemas/views/view-keys.ts';
-import type { Fold } from '../facts/fold.ts';
-import { RiderTags } from '../facts/rider-tags.ts';
+import { factKinds, positionTag, tagOf } from '../../schemas/views/view-keys.ts';
+import type { Facts } from '../facts/facts.ts';
+import { dayOf, type SubjectDay, subjectOf } from '../facts/subject-day.ts';
 import type { Position } from '../ports/event-log.ts';
 import { copyPosition, type StoredPosition } from '../position.ts';
-import { renderFlagged, renderFriends, renderOwn } from '../views/reader.ts';
-import { renderView } from '../views/render.ts';
-import type { Hold, Holds } from './holds.ts';
-import { dayOf, type ReaderDay, readerOf } from './marks.ts';
+import { type ReaderParts, renderReaderDays } from '../views/reader.ts';
+import { valueViews } from '../views/value-views.ts';
+import { Turns } from '../waiting/turns.ts';
+import type { FanOuts } from './fan-outs.ts';
+import type { Marking } from './marking.ts';
+import type { Marks } from './marks.ts';
+import type { PositionBarriers } from './position-barriers.ts';
 import type { TagLanes } from './tag-lanes.ts';
 
-// How many of a rider's readers are marked between two rounds: other riders' changes wait for no more than these.
-const fanOutSlice = 200;
-// Rendering is synchronous: this often the event loop gets its turn.
-const rendersPerTurn = 500;
-
-interface FanOut {
-  mark: ReaderDay;
-  /** Readers are done tag by tag, so that a slice is a batch or two; of a tag in order of their numbers, up to `after`. */
-  tag: number;
-  after: number;
-  /** Holds the position back until every reader is written. */
-  hold: Hold;
-  /** Marked again while under way: runs once more from the start, for this hold. */
-  again: Hold | null;
+export interface RoundsDeps {
+  facts: Facts;
+  marks: Marks;
+  marking: Marking;
+  fanOuts: FanOuts;
+  lanes: TagLanes;
+  /** Tags this projector owns. */
+  owned: ReadonlySet<number>;
+  barriers: PositionBarriers;
+  /** Which log the position is of. */
+  log?: string | null;
 }
-
-const yieldTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
  * Writes what is marked, in rounds: a round takes all marks as they stand, and ends when their views are written.
- * A view marked meanwhile belongs to the next round. So the position after a round is that of its start, held back only
- * by fan-outs that are still under way.
+ * A view marked meanwhile belongs to the next round. So the position after a round is that of its start, kept back only
+ * by what its barriers stand for.
  */
 export class Rounds {
-  readonly #fold: Fold;
-  readonly #lanes: TagLanes;
-  readonly #owned: ReadonlySet<number>;
-  readonly #holds: Holds;
-  readonly #sliceMax: number;
-  /** Which log the position is of. */
-  readonly #log: string | null;
-  readonly #fanOuts = new Map<ReaderDay, FanOut>();
-  readonly #tags: RiderTags;
+  readonly #deps: RoundsDeps;
+  readonly #turns = new Turns();
 
-  constructor(
-    fold: Fold,
-    lanes: TagLanes,
-    owned: ReadonlySet<number>,
-    holds: Holds,
-    { slice = fanOutSlice, log = null }: { slice?: number | undefined; log?: string | null } = {},
-  ) {
-    this.#log = log;
-    this.#sliceMax = slice;
-    this.#fold = fold;
-    fold.marks.fanningOut = this.#fanOuts;
-    this.#tags = new RiderTags(fold.facts.riderIds);
-    this.#lanes = lanes;
-    this.#owned = owned;
-    this.#holds = holds;
+  constructor(deps: RoundsDeps) {
+    this.#deps = deps;
   }
 
   get idle(): boolean {
-    return this.#fold.marks.size === 0 && this.#fold.marks.fanOuts.size === 0 && this.#fanOuts.size === 0;
+    return this.#deps.marks.size === 0 && this.#deps.fanOuts.idle;
   }
 
   /** Writes everything marked so far. `position`: what is folded now. */
   async run(position: Position): Promise<void> {
+    const { barriers, fanOuts, lanes, marking, log } = this.#deps;
     const at = copyPosition(position);
-    this.#takeFanOuts();
-    const finished = this.#slice();
-    this.#holds.begin(at);
-    await this.#write();
-    if (finished) this.#holds.close(finished);
-    const stored: StoredPosition = { ...this.#holds.settled(at), ...(this.#log !== null && { log: this.#log }) };
-    await this.#put({ key: positionKey, value: Buffer.from(JSON.stringify(stored)) });
-    await this.#lanes.drain();
+    const told = fanOuts.slice((watcher, day, bits) => marking.circle(watcher, day, bits));
+    barriers.begin(at);
+    await this.#writeMarked();
+    if (told) barriers.lift(told);
+    if (!this.#deps.owned.has(positionTag)) return;
+    const stored: StoredPosition = { ...barriers.settled(at), ...(log != null && { log }) };
+    await lanes.add(positionTag, { kind: 'position', id: '', value: Buffer.from(JSON.stringify(stored)) });
+    await lanes.drain();
   }
 
-  async #write(): Promise<void> {
-    const { facts, marks } = this.#fold;
-    const { views, own, friends, flagged } = marks;
-    marks.views = new Set();
-    marks.own = new Set();
-    marks.friends = new Set();
-    marks.flagged = new Set();
-    let renders = 0;
-    const turn = async (): Promise<void> => {
-      if (++renders % rendersPerTurn === 0) await yieldTurn();
-    };
-    for (const key of views) {
-      if (!this.#owned.has(parseKey(key).tag)) continue;
-      await this.#put({ key, value: renderView(facts, key) });
-      await turn();
-    }
-    const fields = async (kind: string, readerDays: Set<ReaderDay>, render: typeof renderOwn): Promise<void> => {
-      for (const mark of readerDays) {
-        const reader = readerOf(mark);
-        const day = dayOf(mark);
-        const key = readerKey(facts.riderIds.text(reader));
-        await this.#put({ key, field: `${kind}${dayText(day)}`, value: render(facts, reader, day) });
-        await turn();
-      }
-    };
-    await fields('o', own, renderOwn);
+  async #writeMarked(): Promise<void> {
+    const { values, readerDays } = this.#deps.marks.take();
+    for (const kind of factKinds) await this.#writeValues(kind, values[kind]);
     // What changed itself is on its way while those who read about it are rendered.
-    this.#lanes.flush();
-    await fields('f', friends, renderFriends);
-    await fields('x', flagged, renderFlagged);
-    await this.#lanes.drain();
+    this.#deps.lanes.flush();
+    await this.#writeReaders(readerDays);
+    await this.#deps.lanes.drain();
   }
 
-  async #put(write: ViewWrite): Promise<void> {
-    if (this.#owned.has(parseKey(write.key).tag)) await this.#lanes.add(write);
-  }
-
-  #takeFanOuts(): void {
-    const { marks } = this.#fold;
-    for (const mark of marks.fanOuts) {
-      const running = this.#fanOuts.get(mark);
-      if (!running) this.#fanOuts.set(mark, fanOut(mark, this.#holds.open()));
-      else running.again ??= this.#holds.open();
+  async #writeValues(kind: (typeof factKinds)[number], marked: ReadonlySet<number>): Promise<void> {
+    const { facts, lanes, owned } = this.#deps;
+    const views = valueViews[kind];
+    for (const view of marked) {
+      const id = views.id(facts, view);
+      const tag = tagOf(id);
+      if (owned.has(tag)) await lanes.add(tag, { kind, id, value: views.render(facts, view) });
+      if (this.#turns.due()) await this.#turns.take();
     }
-    marks.fanOuts = new Set();
   }
 
-  /** Marks the next readers of the fan-out whose turn it is; returns its hold where these are the last. */
-  #slice(): Hold | null {
-    const next = this.#fanOuts.values().next().value;
-    if (!next) return null;
-    const rider = readerOf(next.mark);
-    const day = dayOf(next.mark);
-    const { readers } = this.#fold.facts;
-    const length = readers.length(rider);
-    let marked = 0;
-    for (; next.tag < tagCount; next.tag++, next.after = -1) {
-      if (!this.#owned.has(next.tag)) continue;
-      // By number, not by index: readers may have come or gone since the last slice.
-      for (let i = readers.lowerBound(rider, next.after + 1); i < length && marked < this.#sliceMax; i++) {
-        next.after = readers.id(rider, i);
-        if (this.#tags.of(next.after) !== next.tag) continue;
-        this.#fold.markCircle(next.after, day, readers.bits(rider, i));
-        marked += 1;
+  /** Reader by reader: a reader's marked days are one write. */
+  async #writeReaders(readerDays: ReadonlyMap<SubjectDay, ReaderParts>): Promise<void> {
+    const { facts, lanes, owned } = this.#deps;
+    const sorted = Float64Array.from(readerDays.keys()).sort();
+    for (let i = 0; i < sorted.length; ) {
+      const reader = subjectOf(sorted[i]!);
+      const days = new Map<number, ReaderParts>();
+      for (; i < sorted.length && subjectOf(sorted[i]!) === reader; i++) {
+        days.set(dayOf(sorted[i]!), readerDays.get(sorted[i]!)!);
       }
-      if (marked === this.#sliceMax) break;
+      const id = facts.riderIds.text(reader);
+      const tag = tagOf(id);
+      if (owned.has(tag)) await lanes.add(tag, { kind: 'reader', id, fields: renderReaderDays(facts, reader, days) });
+      if (this.#turns.due()) await this.#turns.take();
     }
-    this.#fanOuts.delete(next.mark);
-    // Set again, it is last in turn: fan-outs share the rounds.
-    if (next.tag < tagCount) this.#fanOuts.set(next.mark, next);
-    else if (next.again) this.#fanOuts.set(next.mark, fanOut(next.mark, next.again));
-    return next.tag < tagCount ? null : next.hold;
   }
 }
-
-const fanOut = (mark: ReaderDay, hold: Hold): FanOut => ({ mark, tag: 0, after: -1, hold, again: null });

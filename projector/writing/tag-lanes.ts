@@ -1,12 +1,18 @@
-import { parseKey, type ViewWrite } from '../../schemas/views/view-keys.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
-import type { CommitResult, ViewWriter } from '../ports/view-writer.ts';
+import type { CommitResult, ViewWrite, ViewWriter } from '../ports/view-writer.ts';
 
-// A batch is one script call, and blocks the store for a millisecond or so (docs/rules.md#batch).
-const batchWritesMax = 200;
+// A batch, counted in keys and fields, is one script call, and blocks the store for a millisecond or so (docs/rules.md#batch).
+const batchViewsMax = 200;
 const batchBytesMax = 512 * 1024;
 const retryDelayMaxMs = 2_000;
+
+interface Batch {
+  writes: ViewWrite[];
+  /** Keys and fields. */
+  views: number;
+  bytes: number;
+}
 
 /** A newer leader has raised the fences: this projector must not write again. */
 export class FencedError extends Error {
@@ -23,10 +29,10 @@ export class TagLanes {
   readonly #log: Log;
   readonly #signal: AbortSignal;
   readonly #lanes = new Map<number, Promise<void>>();
-  readonly #buffers = new Map<number, { writes: ViewWrite[]; bytes: number }>();
+  readonly #buffers = new Map<number, Batch>();
   readonly #lastCommitMs = new Map<number, number>();
   readonly #onLost: (tag: number) => void;
-  readonly #onWritten: (writes: number, bytes: number) => void;
+  readonly #onWritten: (views: number, bytes: number) => void;
   #inFlight = 0;
   #away = false;
 
@@ -36,7 +42,7 @@ export class TagLanes {
     log: Log;
     signal: AbortSignal;
     onLost: (tag: number) => void;
-    onWritten: (writes: number, bytes: number) => void;
+    onWritten: (views: number, bytes: number) => void;
   }) {
     this.#writer = deps.writer;
     this.#clock = deps.clock;
@@ -47,16 +53,24 @@ export class TagLanes {
   }
 
   /** Adds a write to its tag's batch. Waits while many batches are under way, so that memory stays bounded. */
-  async add(write: ViewWrite): Promise<void> {
-    const { tag } = parseKey(write.key);
+  async add(tag: number, write: ViewWrite): Promise<void> {
+    if (write.kind !== 'reader' || write.fields.length <= batchViewsMax) return this.#add(tag, write);
+    const { kind, id, fields } = write;
+    for (let i = 0; i < fields.length; i += batchViewsMax) {
+      await this.#add(tag, { kind, id, fields: fields.slice(i, i + batchViewsMax) });
+    }
+  }
+
+  async #add(tag: number, write: ViewWrite): Promise<void> {
     let buffer = this.#buffers.get(tag);
     if (!buffer) {
-      buffer = { writes: [], bytes: 0 };
+      buffer = { writes: [], views: 0, bytes: 0 };
       this.#buffers.set(tag, buffer);
     }
     buffer.writes.push(write);
-    buffer.bytes += write.key.length + (write.value?.length ?? 0);
-    if (buffer.writes.length < batchWritesMax && buffer.bytes < batchBytesMax) return;
+    buffer.views += write.kind === 'reader' ? write.fields.length : 1;
+    buffer.bytes += bytesOf(write);
+    if (buffer.views < batchViewsMax && buffer.bytes < batchBytesMax) return;
     this.#flush(tag);
     if (this.#inFlight >= 32) await this.#lanes.get(tag);
   }
@@ -75,18 +89,19 @@ export class TagLanes {
   /** Checks and moves the fence of every tag that had no batch lately: a fence not as left means that the store lost or changed something. */
   async beat(tags: readonly number[], idleMs: number): Promise<void> {
     const before = this.#clock.nowMs() - idleMs;
-    for (const tag of tags) if ((this.#lastCommitMs.get(tag) ?? 0) < before) this.#enqueue(tag, [], 0);
+    for (const tag of tags)
+      if ((this.#lastCommitMs.get(tag) ?? 0) < before) this.#enqueue(tag, { writes: [], views: 0, bytes: 0 });
     await Promise.all(this.#lanes.values());
   }
 
   #flush(tag: number): void {
     const buffer = this.#buffers.get(tag)!;
     this.#buffers.delete(tag);
-    this.#enqueue(tag, buffer.writes, buffer.bytes);
+    this.#enqueue(tag, buffer);
   }
 
-  #enqueue(tag: number, writes: ViewWrite[], bytes: number): void {
-    this.#queue(tag, () => this.#commit(tag, writes, bytes));
+  #enqueue(tag: number, batch: Batch): void {
+    this.#queue(tag, () => this.#commit(tag, batch));
   }
 
   /** One step after another in a lane: a fence has one batch in flight at a time. */
@@ -102,7 +117,7 @@ export class TagLanes {
     return lane;
   }
 
-  async #commit(tag: number, writes: ViewWrite[], bytes: number): Promise<void> {
+  async #commit(tag: number, { writes, views, bytes }: Batch): Promise<void> {
     const result = await this.#insist(() => this.#writer.commit(tag, writes));
     if (result === null) return;
     if (!result.committed) {
@@ -111,7 +126,7 @@ export class TagLanes {
       return;
     }
     this.#lastCommitMs.set(tag, this.#clock.nowMs());
-    this.#onWritten(writes.length, bytes);
+    this.#onWritten(views, bytes);
   }
 
   /** Puts our fence back on a tag that was lost. */
@@ -147,3 +162,11 @@ export class TagLanes {
 
 const fencedMessage =
   'Cannot write views: another projector has taken over. Run one projector per store, or divide the tags with SHARD';
+
+/** Bytes of a write's names and values, nearly: texts are ASCII. */
+function bytesOf(write: ViewWrite): number {
+  if (write.kind !== 'reader') return write.id.length + (write.value?.length ?? 0);
+  let bytes = write.id.length;
+  for (const { field, value } of write.fields) bytes += field.length + (value?.length ?? 0);
+  return bytes;
+}

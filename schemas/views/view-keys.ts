@@ -8,18 +8,16 @@ import { createHash, hash } from 'node:crypto';
 export const tagCount = 64;
 export const allTags: readonly number[] = Array.from({ length: tagCount }, (_, i) => i);
 
-/** View kinds of the public layer: API processes keep them in memory and hear of every change. */
-export const publicKinds = ['day', 'ride', 'night', 'metro', 'key', 'rider', 'complete'] as const;
-/** View kinds of the riders' own layer: always read from the store. `reader` is a hash, its fields are views. */
-export const riderKinds = ['reader'] as const;
-export type ViewKind = (typeof publicKinds)[number] | (typeof riderKinds)[number] | 'position';
-
-/** A write of one view: the whole value, or null to delete it. `field` for a view that is a field of a hash. */
-export interface ViewWrite {
-  key: string;
-  field?: string;
-  value: Buffer | null;
-}
+/** Kinds of views that say what the facts are. API processes keep them in memory and hear of every change. */
+export const factKinds = ['day', 'ride', 'night', 'metro', 'key', 'rider'] as const;
+export type FactKind = (typeof factKinds)[number];
+/** View kinds of the public layer: of facts, and the word that a tag is complete. */
+export const publicKinds = [...factKinds, 'complete'] as const;
+/** The kind of the riders' own layer, always read from the store: a hash a rider, whose fields are views. */
+export type RiderKind = 'reader';
+/** Kinds whose value is one key. */
+export type ValueKind = (typeof publicKinds)[number] | 'position';
+export type ViewKind = ValueKind | RiderKind;
 
 /** Tag of what a view is about, 0 to 63: FNV-1a over UTF-16 units, folded to six bits. Part of the stored format. */
 export function tagOf(subject: string): number {
@@ -47,8 +45,9 @@ export const readerKey = (rider: string): string => viewKey('reader', rider);
 /** There while the tag is complete: only then does the absence of one of its views mean anything. */
 export const completeKey = (tag: number): string => `${tag}|complete:`;
 export const isCompleteKey = (key: string): boolean => key.endsWith('|complete:');
-/** The position the views stand for, as JSON: under tag 0. */
-export const positionKey = '0|position:';
+/** The position the views stand for, as JSON, is under this tag. */
+export const positionTag = 0;
+export const positionKey = `${positionTag}|position:`;
 
 export function parseKey(key: string): { tag: number; kind: ViewKind; id: string } {
   const bar = key.indexOf('|');

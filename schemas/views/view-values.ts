@@ -104,12 +104,11 @@ export interface GoingRider {
 // Fields of a reader's hash are many and small, so they are terse text: ids hold neither `:` nor `,` nor `=`.
 const responses = ['NONE', 'GOING', 'CONFIRMED'] as const;
 
-/** `ride=bits,…`: response in the low two bits, 4 saved, 8 led. */
-export function encodeOwn(nights: readonly OwnNight[]): Buffer {
-  const text = nights.map(
-    (n) => `${n.ride}=${(responses.indexOf(n.response) + (n.saved ? 4 : 0) + (n.led ? 8 : 0)).toString(16)}`,
-  );
-  return Buffer.from(text.join(','));
+/** `ride=bits,…`, one hex digit: 1 going, 2 confirmed, 4 saved, 8 led. In the order of the rides. */
+export function ownText(nights: readonly { ride: string; bits: number }[]): string {
+  let text = '';
+  for (const { ride, bits } of nights) text += `${text === '' ? '' : ','}${ride}=${bits.toString(16)}`;
+  return text;
 }
 
 export function decodeOwn(value: Buffer): OwnNight[] {
@@ -122,16 +121,16 @@ export function decodeOwn(value: Buffer): OwnNight[] {
     });
 }
 
-/** `ride:rider=bits,rider=bits;ride:…`: 1 follows, 2 close, 4 flagged. */
-export function encodeGoing(riders: readonly GoingRider[]): Buffer {
+/** `ride:rider=bits,rider=bits;ride:…`: 1 follows, 2 close, 4 flagged. In the order of the rides, then of the riders. */
+export function goingText(riders: readonly { ride: string; rider: string; bits: number }[]): string {
   let text = '';
   let ride = '';
   for (const r of riders) {
     text += r.ride === ride ? ',' : `${text ? ';' : ''}${r.ride}:`;
     ride = r.ride;
-    text += `${r.rider}=${(r.follows ? 1 : 0) + (r.close ? 2 : 0) + (r.flagged ? 4 : 0)}`;
+    text += `${r.rider}=${r.bits}`;
   }
-  return Buffer.from(text);
+  return text;
 }
 
 export function decodeGoing(value: Buffer): GoingRider[] {

@@ -1,5 +1,6 @@
 import { signSampleToken } from '../../api/tokens/sample-token.ts';
 import type { Facts } from '../../projector/facts/facts.ts';
+import { dayOf, subjectOf } from '../../projector/facts/subject-day.ts';
 import { publishedNight } from '../../projector/views/night.ts';
 import { dayText } from '../../schemas/views/days.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -40,14 +41,15 @@ export function firstDay(facts: Facts, nowMs: number): { metro: string; day: str
   const today = Math.floor(nowMs / 86_400_000);
   let best: { metro: string; day: number; ride: string; score: number } | null = null;
   for (const [metroDay, numbers] of facts.nightsOfDay) {
-    const slash = metroDay.lastIndexOf('/');
-    const day = Number(metroDay.slice(slash + 1));
+    const metro = facts.metroIds.text(subjectOf(metroDay));
+    const day = dayOf(metroDay);
     const nights = [...numbers].map((number) => publishedNight(facts, number)).filter((night) => night !== null);
     if (nights.length === 0) continue;
     const away = day - today;
     const score = away >= 0 && away < 7 ? nights.length * 100 - away : -Math.abs(away);
-    if (best && (score < best.score || (score === best.score && metroDay > `${best.metro}/${best.day}`))) continue;
-    best = { metro: metroDay.slice(0, slash), day, ride: nights[0]!.ride.ride, score };
+    if (best && (score < best.score || (score === best.score && `${metro}/${day}` > `${best.metro}/${best.day}`)))
+      continue;
+    best = { metro, day, ride: nights[0]!.ride.ride, score };
   }
   return best && { metro: best.metro, day: dayText(best.day), ride: best.ride };
 }

@@ -40,7 +40,6 @@ let kept: Fold | null = null;
 
 function foldWithRiders(riders: number): { fold: Fold; idBytes: number } {
   const fold = new Fold();
-  fold.marking = false;
   kept = fold;
   const before = bytesHeld();
   for (let i = 0; i < riders; i++) fold.facts.riderIds.add(idOf(i));

@@ -7,7 +7,7 @@ import { realClock } from '../../projector/ports/clock.ts';
 import type { AnyLogRecord } from '../../projector/ports/event-log.ts';
 import { silentLog } from '../../projector/ports/log.ts';
 import { noMetrics } from '../../projector/ports/metrics.ts';
-import { Holds } from '../../projector/writing/holds.ts';
+import { PositionBarriers } from '../../projector/writing/position-barriers.ts';
 import { topicSchemas } from '../../schemas/avro/avro-types.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
 import { singleObjectHeaderBytes } from '../../schemas/avro/single-object.ts';
@@ -71,13 +71,12 @@ function fetched({ topic, key, value, timestampMs }: SimulatedRecord, offset: nu
 
 function freshIntake(): { intake: Intake; fold: Fold } {
   const fold = new Fold();
-  fold.marking = false;
   const position = Object.fromEntries(topicNames.map((topic) => [topic, [0]])) as Record<TopicName, number[]>;
   const { signal } = new AbortController();
-  const holds = new Holds(position);
+  const barriers = new PositionBarriers(position);
   return {
     fold,
-    intake: new Intake({ fold, sink: null, holds, clock: realClock, log: silentLog, metrics: noMetrics, signal }),
+    intake: new Intake({ fold, sink: null, barriers, clock: realClock, log: silentLog, metrics: noMetrics, signal }),
   };
 }
 

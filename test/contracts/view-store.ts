@@ -11,6 +11,7 @@ import {
   rideKey,
 } from '../../schemas/views/view-keys.ts';
 import { encodeView } from '../../schemas/views/view-values.ts';
+import { fieldsWrite, keyOf, valueWrite } from '../support/view-names.ts';
 
 /** A store of its own for one test file: empty at first. */
 export interface ViewStoreFixture {
@@ -50,7 +51,7 @@ async function until(condition: () => boolean | Promise<boolean>, what: string):
 
 async function listed(writer: ViewWriter, tags: readonly number[]): Promise<Map<string, StoredView>> {
   const found = new Map<string, StoredView>();
-  for await (const stored of writer.list(tags)) found.set(stored.key, stored);
+  for await (const stored of writer.list(tags)) found.set(keyOf(stored.tag, stored), stored);
   return found;
 }
 
@@ -82,7 +83,7 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
       const w = await writer();
       await w.lead(allTags);
       const bytes = Buffer.concat([view('x'), Buffer.from([0, 255, 10, 13])]);
-      expect(await w.commit(tag, [{ key: ride, value: bytes }])).toEqual({ committed: true });
+      expect(await w.commit(tag, [valueWrite(ride, bytes)])).toEqual({ committed: true });
       const r = reader();
       await until(async () => (await r.ready().catch(() => null)) !== null, 'the store answers');
       await until(async () => (await r.get([ride]).catch(() => [null]))[0] !== null, 'the view is read');
@@ -96,12 +97,12 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
       const reader1 = readerKey('rider1');
       const readerTag = parseKey(reader1).tag;
       await w.commit(readerTag, [
-        { key: reader1, field: 'o2026-01-01', value: Buffer.from('a=1') },
-        { key: reader1, field: 'o2026-01-02', value: Buffer.from('b=1') },
+        fieldsWrite(reader1, { 'o2026-01-01': 'a=1' }),
+        fieldsWrite(reader1, { 'o2026-01-02': 'b=1' }),
       ]);
       await w.commit(readerTag, [
-        { key: reader1, field: 'o2026-01-01', value: null },
-        { key: reader1, field: 'f2026-01-01', value: Buffer.from('ä:r=1') },
+        fieldsWrite(reader1, { 'o2026-01-01': null }),
+        fieldsWrite(reader1, { 'f2026-01-01': 'ä:r=1' }),
       ]);
       const r = reader();
       await until(async () => (await r.get([ride]).catch(() => null)) !== null, 'the store answers');
@@ -110,8 +111,8 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
         Buffer.from('b=1'),
         Buffer.from('ä:r=1'),
       ]);
-      await w.commit(tag, [{ key: ride, value: view('1') }]);
-      await w.commit(tag, [{ key: ride, value: null }]);
+      await w.commit(tag, [valueWrite(ride, view('1'))]);
+      await w.commit(tag, [valueWrite(ride, null)]);
       expect(await r.get([ride])).toEqual([null]);
     });
 
@@ -120,12 +121,22 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
       await w.lead(allTags);
       const value = view('listed');
       const hash = readerKey('rider1');
-      await w.commit(tag, [{ key: ride, value }]);
-      await w.commit(parseKey(hash).tag, [{ key: hash, field: 'o2026-01-01', value: Buffer.from('a=1') }]);
+      await w.commit(tag, [valueWrite(ride, value)]);
+      await w.commit(parseKey(hash).tag, [fieldsWrite(hash, { 'o2026-01-01': 'a=1' })]);
       const all = await listed(w, allTags);
       expect([...all.keys()].sort()).toEqual([hash, ride].sort());
-      expect(all.get(ride)).toEqual({ key: ride, digest: value.toString('latin1', 0, digestLength) });
-      expect(all.get(hash)).toEqual({ key: hash, fields: new Map([['o2026-01-01', Buffer.from('a=1')]]) });
+      expect(all.get(ride)).toEqual({
+        tag,
+        kind: 'ride',
+        id: 'ride1',
+        digest: value.toString('latin1', 0, digestLength),
+      });
+      expect(all.get(hash)).toEqual({
+        tag: parseKey(hash).tag,
+        kind: 'reader',
+        id: 'rider1',
+        fields: new Map([['o2026-01-01', Buffer.from('a=1')]]),
+      });
       expect([...(await listed(w, [tag])).keys()]).toEqual([ride]);
     });
 
@@ -134,14 +145,14 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
       const older = await writer();
       const newer = await writer();
       await older.lead(allTags);
-      await older.commit(tag, [{ key: ride, value: view('old') }]);
+      await older.commit(tag, [valueWrite(ride, view('old'))]);
       await newer.lead(allTags);
-      expect(await older.commit(tag, [{ key: ride, value: view('zombie') }])).toEqual({
+      expect(await older.commit(tag, [valueWrite(ride, view('zombie'))])).toEqual({
         committed: false,
         reason: 'fenced',
       });
       expect(await older.refence(tag)).toEqual({ committed: false, reason: 'fenced' });
-      await newer.commit(tag, [{ key: ride, value: view('new') }]);
+      await newer.commit(tag, [valueWrite(ride, view('new'))]);
       const r = reader();
       await until(async () => (await r.get([ride]).catch(() => null)) !== null, 'the store answers');
       expect(await r.get([ride])).toEqual([view('new')]);
@@ -150,11 +161,11 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
     it('refuses a batch as lost once the store was emptied, until the tag is fenced again', async () => {
       const w = await writer();
       await w.lead(allTags);
-      await w.commit(tag, [{ key: completeKey(tag), value: Buffer.from('1') }]);
+      await w.commit(tag, [valueWrite(completeKey(tag), Buffer.from('1'))]);
       await store.empty();
-      expect(await w.commit(tag, [{ key: ride, value: view('1') }])).toEqual({ committed: false, reason: 'lost' });
+      expect(await w.commit(tag, [valueWrite(ride, view('1'))])).toEqual({ committed: false, reason: 'lost' });
       expect(await w.refence(tag)).toEqual({ committed: true });
-      expect(await w.commit(tag, [{ key: ride, value: view('2') }])).toEqual({ committed: true });
+      expect(await w.commit(tag, [valueWrite(ride, view('2'))])).toEqual({ committed: true });
       expect([...(await listed(w, allTags)).keys()]).toEqual([ride]);
     });
 
@@ -162,14 +173,14 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
       const w = await writer();
       await w.lead(allTags);
       expect(await w.position()).toBeNull();
-      await w.commit(0, [{ key: positionKey, value: Buffer.from('{"nights":[3]}') }]);
+      await w.commit(0, [valueWrite(positionKey, Buffer.from('{"nights":[3]}'))]);
       expect(await w.position()).toBe('{"nights":[3]}');
     });
 
     it('takes back the word that a tag is complete when it is fenced again', async () => {
       const w = await writer();
       await w.lead(allTags);
-      await w.commit(tag, [{ key: completeKey(tag), value: Buffer.from('1') }]);
+      await w.commit(tag, [valueWrite(completeKey(tag), Buffer.from('1'))]);
       expect(await w.refence(tag)).toEqual({ committed: true });
       const r = reader();
       await until(async () => (await r.get([ride]).catch(() => null)) !== null, 'the store answers');
@@ -182,7 +193,7 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
       await w.lead(allTags);
       const r = reader();
       expect(await r.ready()).toMatchObject({ ready: false });
-      for (const each of allTags) await w.commit(each, [{ key: completeKey(each), value: Buffer.from('1') }]);
+      for (const each of allTags) await w.commit(each, [valueWrite(completeKey(each), Buffer.from('1'))]);
       await until(async () => (await r.ready()).ready, 'the store is ready');
     });
 
@@ -198,11 +209,11 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
       };
       await until(beat, 'changes are heard');
       heard.keys = [];
-      await w.commit(tag, [{ key: ride, value: view('1') }]);
+      await w.commit(tag, [valueWrite(ride, view('1'))]);
       await until(() => heard.keys.includes(ride), 'the view is heard of');
       const hash = readerKey('rider1');
-      await w.commit(parseKey(hash).tag, [{ key: hash, field: 'o2026-01-01', value: Buffer.from('a=1') }]);
-      await w.commit(tag, [{ key: ride, value: null }]);
+      await w.commit(parseKey(hash).tag, [fieldsWrite(hash, { 'o2026-01-01': 'a=1' })]);
+      await w.commit(tag, [valueWrite(ride, null)]);
       await until(() => heard.keys.filter((key) => key === ride).length === 2, 'the deletion is heard of');
       expect(heard.keys.filter((key) => key !== ride)).toEqual([]);
       const before = heard.all;

@@ -4,7 +4,7 @@ import { Intake } from '../../projector/intake.ts';
 import type { LogBatch, Position, Reject, UndecodableRecord } from '../../projector/ports/event-log.ts';
 import { silentLog } from '../../projector/ports/log.ts';
 import { noMetrics } from '../../projector/ports/metrics.ts';
-import { Holds } from '../../projector/writing/holds.ts';
+import { PositionBarriers } from '../../projector/writing/position-barriers.ts';
 import type { AnyRecord } from '../../schemas/events/records.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import { toLogRecord } from '../support/histories.ts';
@@ -17,13 +17,13 @@ const at = (offset: number): Position => ({ ...start, riders: [offset] });
 /** An intake whose bad records go to a list, once `accepts` says so. */
 function intakeWith(accepts: (rejects: Reject[]) => void | Promise<void>, withSink = true) {
   const fold = new Fold();
-  const holds = new Holds(start);
+  const barriers = new PositionBarriers(start);
   const clock = new SteppingClock();
   const published: Reject[] = [];
   const counted: string[] = [];
   const intake = new Intake({
     fold,
-    holds,
+    barriers,
     clock,
     log: silentLog,
     metrics: { ...noMetrics, rejected: (topic, reason) => counted.push(`${topic}: ${reason}`) },
@@ -38,7 +38,7 @@ function intakeWith(accepts: (rejects: Reject[]) => void | Promise<void>, withSi
         }
       : null,
   });
-  return { intake, fold, holds, clock, published, counted };
+  return { intake, fold, barriers, clock, published, counted };
 }
 
 const rider = (offset: number, id: string, value: AnyRecord | null = { ...sampleRecords.riders, rider: id }) =>
@@ -110,35 +110,35 @@ describe('a bad record', () => {
     const accepted = new Promise<void>((resolve) => {
       accept = resolve;
     });
-    const { intake, fold, holds } = intakeWith(() => accepted);
+    const { intake, fold, barriers } = intakeWith(() => accepted);
     await intake.take(batch(undecodable(0)));
     await intake.take(batch(rider(1, 'good1')));
-    holds.begin(at(2));
+    barriers.begin(at(2));
     expect(fold.facts.riderIds.find('good1')).toBe(0);
-    expect(holds.settled(at(2))).toEqual(start);
+    expect(barriers.settled(at(2))).toEqual(start);
     accept();
     await intake.drain();
-    expect(holds.settled(at(2))).toEqual(at(2));
+    expect(barriers.settled(at(2))).toEqual(at(2));
   });
 
   it('is tried again until it is acknowledged, longer each time up to five seconds, and published once', async () => {
     let failures = 8;
-    const { intake, clock, published, holds } = intakeWith(() => {
+    const { intake, clock, published, barriers } = intakeWith(() => {
       if (failures-- > 0) throw new Error('no connection');
     });
     await intake.take(batch(undecodable(0)));
     await intake.drain();
     expect(clock.slept).toEqual([100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000]);
     expect(published.map(({ offset }) => offset)).toEqual([0]);
-    expect(holds.settled(at(1))).toEqual(at(1));
+    expect(barriers.settled(at(1))).toEqual(at(1));
   });
 
   it('is only counted by a shard that leaves them to another', async () => {
-    const { intake, published, counted, holds } = intakeWith(() => {}, false);
+    const { intake, published, counted, barriers } = intakeWith(() => {}, false);
     await intake.take(batch(undecodable(0)));
     await intake.drain();
     expect([published, counted]).toEqual([[], ['riders: unknown schema id']]);
-    expect(holds.settled(at(1))).toEqual(at(1));
+    expect(barriers.settled(at(1))).toEqual(at(1));
   });
 
   it('makes the log wait where a thousand are not acknowledged', async () => {

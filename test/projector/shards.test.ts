@@ -3,8 +3,9 @@ import { archiveEventLog } from '../../infra/archive/archive-event-log.ts';
 import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
 import { silentLog } from '../../projector/ports/log.ts';
 import { Projector } from '../../projector/projector.ts';
-import { allTags, parseKey } from '../../schemas/views/view-keys.ts';
+import { allTags } from '../../schemas/views/view-keys.ts';
 import { portlandDirectory } from '../support/portland.ts';
+import { keyOf } from '../support/view-names.ts';
 
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -30,9 +31,10 @@ async function dump(store: MemoryViewStore): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   const reader = store.reader();
   for await (const view of store.writer().list(allTags)) {
-    if (parseKey(view.key).kind === 'position') continue;
-    if ('fields' in view) for (const [field, value] of view.fields) found.set(`${view.key} ${field}`, value.toString());
-    else found.set(view.key, (await reader.get([view.key]))[0]!.toString('latin1'));
+    if (view.kind === 'position') continue;
+    const key = keyOf(view.tag, view);
+    if ('fields' in view) for (const [field, value] of view.fields) found.set(`${key} ${field}`, value.toString());
+    else found.set(key, (await reader.get([key]))[0]!.toString('latin1'));
   }
   return found;
 }

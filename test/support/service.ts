@@ -12,11 +12,14 @@ import type { LogBatch, Position, RejectSink } from '../../projector/ports/event
 import { type Log, silentLog } from '../../projector/ports/log.ts';
 import { noMetrics, type ProjectorMetrics } from '../../projector/ports/metrics.ts';
 import type { ViewWriter } from '../../projector/ports/view-writer.ts';
-import { Holds } from '../../projector/writing/holds.ts';
+import { FanOuts } from '../../projector/writing/fan-outs.ts';
+import { Marking } from '../../projector/writing/marking.ts';
+import { Marks } from '../../projector/writing/marks.ts';
+import { PositionBarriers } from '../../projector/writing/position-barriers.ts';
 import { Rounds } from '../../projector/writing/rounds.ts';
 import { TagLanes } from '../../projector/writing/tag-lanes.ts';
 import { topicNames } from '../../schemas/events/records.ts';
-import { allTags, completeKey, tagCount } from '../../schemas/views/view-keys.ts';
+import { allTags } from '../../schemas/views/view-keys.ts';
 import type { CalendarRequest } from '../reference/requests.ts';
 import { pathOf } from '../reference/requests.ts';
 
@@ -36,17 +39,26 @@ export async function projecting(
   { log = silentLog, metrics = noMetrics, sink = null }: ProjectingDeps = {},
 ) {
   const position = Object.fromEntries(topicNames.map((topic) => [topic, [0, 0, 0, 0]])) as Position;
-  const fold = new Fold(fanOut.inlineMax === undefined ? {} : { fanOutInlineMax: fanOut.inlineMax });
-  const holds = new Holds(position);
+  const fold = new Fold();
+  const { facts } = fold;
+  const owned = new Set(allTags);
+  const barriers = new PositionBarriers(position);
+  const marks = new Marks();
+  const fanOuts = new FanOuts(facts, owned, barriers, fanOut.slice);
+  const marking = new Marking(facts, marks, fanOuts, fanOut.inlineMax);
+  fold.touched = marking;
   const { signal } = new AbortController();
   const shared = { clock: realClock, log, signal };
-  const intake = new Intake({ fold, sink, holds, metrics, ...shared });
+  const intake = new Intake({ fold, sink, barriers, metrics, ...shared });
   const lost = new Set<number>();
   const lanes = new TagLanes({ writer, onLost: (tag) => lost.add(tag), onWritten() {}, ...shared });
-  const rounds = new Rounds(fold, lanes, new Set(allTags), holds, { slice: fanOut.slice });
+  const rounds = new Rounds({ facts, marks, marking, fanOuts, lanes, owned, barriers });
   await writer.lead(allTags);
   return {
     fold,
+    facts,
+    marks,
+    mend: lanes.add.bind(lanes),
     lanes,
     rounds,
     lost,
@@ -61,7 +73,7 @@ export async function projecting(
       while (!rounds.idle);
     },
     async complete(): Promise<void> {
-      for (let tag = 0; tag < tagCount; tag++) await lanes.add({ key: completeKey(tag), value: Buffer.from('1') });
+      for (const tag of allTags) await lanes.add(tag, { kind: 'complete', id: '', value: Buffer.from('1') });
       await lanes.drain();
     },
   };

@@ -1,5 +1,6 @@
 import type { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
-import { allTags, parseKey } from '../../schemas/views/view-keys.ts';
+import { allTags } from '../../schemas/views/view-keys.ts';
+import { keyOf } from './view-names.ts';
 
 /**
  * Every view that a store holds, as text that can be compared: `key` or `key field` → its bytes in latin1. Without the
@@ -12,13 +13,14 @@ export async function dumpViews(
   const dump = new Map<string, string>();
   const reader = store.reader();
   for await (const stored of store.writer().list(tags)) {
-    const { kind } = parseKey(stored.key);
+    const { tag, kind } = stored;
+    const key = keyOf(tag, stored);
     if (kind === 'position' || kind === 'complete') continue;
     if ('fields' in stored) {
-      for (const [field, value] of stored.fields) dump.set(`${stored.key} ${field}`, value.toString('latin1'));
+      for (const [field, value] of stored.fields) dump.set(`${key} ${field}`, value.toString('latin1'));
     } else {
-      const [value] = await reader.get([stored.key]);
-      dump.set(stored.key, value!.toString('latin1'));
+      const [value] = await reader.get([key]);
+      dump.set(key, value!.toString('latin1'));
     }
   }
   return new Map([...dump].sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -1,5 +1,4 @@
-import type { ViewWriter } from '../../projector/ports/view-writer.ts';
-import type { ViewWrite } from '../../schemas/views/view-keys.ts';
+import type { ViewWrite, ViewWriter } from '../../projector/ports/view-writer.ts';
 
 export interface WriterHooks {
   /** Before a batch is written; what it throws, the writer throws, and nothing is written. */

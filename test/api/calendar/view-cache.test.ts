@@ -4,6 +4,7 @@ import { type ChangeListener, StoreAwayError, type ViewReader } from '../../../a
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { allTags, completeKey, parseKey, rideKey } from '../../../schemas/views/view-keys.ts';
+import { valueWrite } from '../../support/view-names.ts';
 
 /** What the API keeps of views, over a store in memory whose replies and messages the test lets through. */
 
@@ -38,7 +39,7 @@ beforeEach(async () => {
 
 const key = rideKey('loop');
 const put = (value: string | null, at = key) =>
-  writer.commit(parseKey(at).tag, [{ key: at, value: value === null ? null : Buffer.from(value) }]);
+  writer.commit(parseKey(at).tag, [valueWrite(at, value === null ? null : Buffer.from(value))]);
 const textOf = async (cache: ViewCache, at = key) => (await cache.load([at]))[0]!.value?.toString() ?? null;
 
 describe('the view cache', () => {

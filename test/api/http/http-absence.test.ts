@@ -5,6 +5,7 @@ import {
   liveKeyKey,
   metroKey,
   nightKey,
+  parseKey,
   readerKey,
   rideKey,
   riderKey,
@@ -13,6 +14,7 @@ import {
 import { type HttpService, json, startHttpService } from '../../support/http-service.ts';
 import { riderOperations, smallWorld, withKey, withToken } from '../../support/small-world.ts';
 import { keyHash } from '../../support/universe.ts';
+import { valueWrite } from '../../support/view-names.ts';
 
 /**
  * Absence counts only where the store is known to be complete (docs/rules.md#absence): what is missing from an
@@ -28,8 +30,8 @@ afterEach(async () => {
 /** Takes back the word that some tags are complete, and deletes views. */
 async function lose(tags: readonly number[], keys: readonly string[] = []): Promise<HttpService> {
   service ??= await startHttpService();
-  for (const tag of tags) await service.projector.lanes.add({ key: completeKey(tag), value: null });
-  for (const key of keys) await service.projector.lanes.add({ key, value: null });
+  for (const tag of tags) await service.projector.lanes.add(tag, valueWrite(completeKey(tag), null));
+  for (const key of keys) await service.projector.lanes.add(parseKey(key).tag, valueWrite(key, null));
   await service.projector.lanes.drain();
   return service;
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { rideKey } from '../../../schemas/views/view-keys.ts';
+import { tagOf } from '../../../schemas/views/view-keys.ts';
 import { type HttpService, json, requestText, startHttpService } from '../../support/http-service.ts';
 import type { RawAnswer } from '../../support/raw-http.ts';
 import { publicOperations, riderOperations, smallWorld, withKey, withToken } from '../../support/small-world.ts';
@@ -316,7 +316,7 @@ describe('a fault of ours', () => {
     ['in a zone that is none', `${'a'.repeat(16)}{"zone":"Mars","days":[1],"past":[0]}\n\n{}`],
   ])('is a stored view %s: 500 for it alone', async (_what, stored) => {
     const spoilt = await startHttpService();
-    await spoilt.projector.lanes.add({ key: rideKey('loop'), value: Buffer.from(stored) });
+    await spoilt.projector.lanes.add(tagOf('loop'), { kind: 'ride', id: 'loop', value: Buffer.from(stored) });
     await spoilt.projector.lanes.drain();
     for (let twice = 0; twice < 2; twice++) {
       const answer = await spoilt.ask(smallWorld.ride, withKey());

@@ -10,7 +10,10 @@ import { realClock } from '../../../projector/ports/clock.ts';
 import { decoded, type EncodedRecord, type Position } from '../../../projector/ports/event-log.ts';
 import { silentLog } from '../../../projector/ports/log.ts';
 import { noMetrics } from '../../../projector/ports/metrics.ts';
-import { Holds } from '../../../projector/writing/holds.ts';
+import { FanOuts } from '../../../projector/writing/fan-outs.ts';
+import { Marking } from '../../../projector/writing/marking.ts';
+import { Marks } from '../../../projector/writing/marks.ts';
+import { PositionBarriers } from '../../../projector/writing/position-barriers.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import { type Attendance, type Relation, topicNames } from '../../../schemas/events/records.ts';
@@ -85,11 +88,14 @@ const damaged: fc.Arbitrary<Bytes> = fc
 /** What an intake makes of records: the edges by their texts, and what it counted. */
 async function taken(records: readonly Bytes[], asBytes: boolean) {
   const fold = new Fold();
+  const marks = new Marks();
+  const barriers = new PositionBarriers(Object.fromEntries(topicNames.map((topic) => [topic, [0]])) as Position);
+  fold.touched = new Marking(fold.facts, marks, new FanOuts(fold.facts, new Set(), barriers));
   const counted: string[] = [];
   const intake = new Intake({
     fold,
     sink: null,
-    holds: new Holds(Object.fromEntries(topicNames.map((topic) => [topic, [0]])) as Position),
+    barriers,
     clock: realClock,
     log: silentLog,
     metrics: {
@@ -104,7 +110,7 @@ async function taken(records: readonly Bytes[], asBytes: boolean) {
     const batch = { topic: bytes.topic, partition: 0, records: [asBytes ? one : decoded(one)], nextOffset: offset + 1 };
     await intake.take(batch);
   }
-  const { facts, marks } = fold;
+  const { facts } = fold;
   const riders = Array.from({ length: facts.riderIds.size }, (_, rider) => facts.riderIds.text(rider));
   const listed = (lists: EdgeLists, text: (id: number) => string) =>
     Object.fromEntries(
@@ -119,9 +125,14 @@ async function taken(records: readonly Bytes[], asBytes: boolean) {
   const edges = {
     attendance: listed(facts.attendance, (night) => facts.nightKeys.text(night)),
     relations: listed(facts.relations, (rider) => riders[rider]!),
-    readers: listed(facts.readers, (rider) => riders[rider]!),
+    watchers: listed(facts.watchers, (rider) => riders[rider]!),
   };
-  return { counted, edges, nights: facts.rides.map(({ id, nights }) => [id, [...nights]]), own: marks.own.size };
+  return {
+    counted,
+    edges,
+    nights: facts.rides.map(({ id, nights }) => [id, [...nights]]),
+    marked: [...marks.readerDays],
+  };
 }
 
 describe('answers and relations read in place', () => {

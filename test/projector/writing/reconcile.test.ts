@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
-import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
+import type { ViewWrite, ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { Reconcile } from '../../../projector/writing/reconcile.ts';
 import { dayText } from '../../../schemas/views/days.ts';
 import {
@@ -14,7 +14,6 @@ import {
   readerKey,
   rideKey,
   riderKey,
-  type ViewWrite,
 } from '../../../schemas/views/view-keys.ts';
 import { encodeView } from '../../../schemas/views/view-values.ts';
 import { type History, toLogRecord, worldArb } from '../../support/histories.ts';
@@ -22,6 +21,7 @@ import { sampleRecords } from '../../support/records.ts';
 import { projecting } from '../../support/service.ts';
 import * as universe from '../../support/universe.ts';
 import { dumpViews } from '../../support/view-dump.ts';
+import { fieldsWrite, valueWrite } from '../../support/view-names.ts';
 
 const numRuns = Number(process.env.RUNS ?? 40);
 
@@ -40,14 +40,19 @@ async function worldIn(history: History, settle = true) {
 
 type Corruption =
   /** One of the views there: gone, or other bytes. Picked by number. */
-  { at: number; value: Buffer | null } | { extra: ViewWrite };
+  { at: number; value: Buffer | null } | { extra: Extra };
+interface Extra {
+  key: string;
+  field?: string;
+  value: Buffer | null;
+}
 
 const someBytes = fc.oneof(
   fc.string().map((text) => encodeView({ odd: text }, null, Buffer.from(text))),
   fc.uint8Array({ minLength: 1, maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
 );
 
-function extraArb(today: number): fc.Arbitrary<ViewWrite> {
+function extraArb(today: number): fc.Arbitrary<Extra> {
   const day = fc.integer({ min: -200, max: 200 }).map((shift) => dayText(today + shift));
   const rider = fc.constantFrom(...universe.riders, universe.nobody, 'stranger');
   const ride = fc.constantFrom(...universe.rides, 'gone');
@@ -59,12 +64,12 @@ function extraArb(today: number): fc.Arbitrary<ViewWrite> {
     fc.tuple(ride, day).map(([id, date]) => nightKey(id, date)),
     rider.map(riderKey),
     fc.constantFrom('00', 'ff'.repeat(32)).map(liveKeyKey),
-    fc.constantFrom('7|junk:1', '7|', dayKey('portland', '2026-6-1'), nightKey('ride1', 'today')),
+    fc.constantFrom('7|junk:1', '7|junk:', dayKey('portland', '2026-6-1'), nightKey('ride1', 'today')),
   );
   const field = fc.tuple(rider, fc.constantFrom('o', 'f', 'x'), day, someBytes);
   return fc.oneof(
-    fc.tuple(key, someBytes).map(([name, value]): ViewWrite => ({ key: name, value })),
-    field.map(([id, kind, date, value]): ViewWrite => ({ key: readerKey(id), field: `${kind}${date}`, value })),
+    fc.tuple(key, someBytes).map(([name, value]): Extra => ({ key: name, value })),
+    field.map(([id, kind, date, value]): Extra => ({ key: readerKey(id), field: `${kind}${date}`, value })),
   );
 }
 
@@ -77,18 +82,21 @@ const corruptions = (today: number): fc.Arbitrary<Corruption[]> =>
     { minLength: 1, maxLength: 40 },
   );
 
+const writeOf = ({ key, field, value }: Extra): ViewWrite =>
+  field === undefined ? valueWrite(key, value) : fieldsWrite(key, { [field]: value?.toString('latin1') ?? null });
+
 async function corrupt(store: MemoryViewStore, writer: ViewWriter, list: readonly Corruption[]): Promise<void> {
   const names = [...(await dumpViews(store)).keys()];
   for (const corruption of list) {
-    let write: ViewWrite;
-    if ('extra' in corruption) write = corruption.extra;
+    let extra: Extra;
+    if ('extra' in corruption) extra = corruption.extra;
     else {
       const name = names[corruption.at % names.length];
       if (name === undefined) continue;
       const [key, field] = name.split(' ') as [string, string | undefined];
-      write = { key, value: corruption.value, ...(field !== undefined && { field }) };
+      extra = { key, value: corruption.value, ...(field !== undefined && { field }) };
     }
-    await writer.commit(parseKey(write.key).tag, [write]);
+    await writer.commit(parseKey(extra.key).tag, [writeOf(extra)]);
   }
 }
 
@@ -104,14 +112,14 @@ describe('reconcile', () => {
         const before = await dumpViews(store);
         await corrupt(store, writer, corruption);
         const after = await dumpViews(store);
-        const differing = await new Reconcile(projector.fold, projector.settle).run(writer, allTags);
+        const differing = await new Reconcile(projector.facts, projector.mend).run(writer, allTags);
         await projector.settle();
         expect(await dumpViews(store)).toEqual(before);
         const changed = [...new Set([...before.keys(), ...after.keys()])].some(
           (key) => before.get(key) !== after.get(key),
         );
         expect(differing > 0).toBe(changed);
-        expect(await new Reconcile(projector.fold, projector.settle).run(writer, allTags)).toBe(0);
+        expect(await new Reconcile(projector.facts, projector.mend).run(writer, allTags)).toBe(0);
       }),
       { numRuns },
     );
@@ -121,8 +129,8 @@ describe('reconcile', () => {
     await fc.assert(
       fc.asyncProperty(worldArb(), async (history) => {
         const { store, writer, projector } = await worldIn(history, false);
-        projector.fold.marks.clear();
-        await new Reconcile(projector.fold, projector.settle).run(writer, allTags);
+        projector.marks.take();
+        await new Reconcile(projector.facts, projector.mend).run(writer, allTags);
         await projector.settle();
         const { store: fresh } = await worldIn(history);
         expect(await dumpViews(store)).toEqual(await dumpViews(fresh));
@@ -138,7 +146,7 @@ describe('reconcile', () => {
         const before = await dumpViews(store);
         await corrupt(store, writer, corruption);
         const corrupted = await dumpViews(store);
-        await new Reconcile(projector.fold, projector.settle).run(writer, tags);
+        await new Reconcile(projector.facts, projector.mend).run(writer, tags);
         await projector.settle();
         const after = await dumpViews(store);
         for (const key of new Set([...before.keys(), ...corrupted.keys()])) {
@@ -151,7 +159,7 @@ describe('reconcile', () => {
   }, 120_000);
 });
 
-it('a comparison that is told to stop marks no more, and one that goes on comes to the end', async () => {
+it('a comparison that is told to stop mends no more, and one that goes on comes to the end', async () => {
   const records = Array.from({ length: 2_000 }, (_, offset) => {
     const rider = `r${offset}`;
     const value = { ...sampleRecords.riders, rider, handle: rider };
@@ -163,11 +171,15 @@ it('a comparison that is told to stop marks no more, and one that goes on comes 
   await projector.settle();
   const empty = new MemoryViewStore().writer();
   const stop = new AbortController();
-  const stopped = new Reconcile(projector.fold, async () => {}, stop.signal).run(empty, allTags);
+  let mended = 0;
+  const mend = async () => {
+    mended += 1;
+  };
+  const stopped = new Reconcile(projector.facts, mend, stop.signal).run(empty, allTags);
   stop.abort(new Error('told to'));
   await expect(stopped).rejects.toThrow('told to');
-  const marked = projector.fold.marks.views.size;
-  expect(marked).toBeLessThan(2_000);
-  await new Reconcile(projector.fold, async () => {}, new AbortController().signal).run(empty, allTags);
-  expect(projector.fold.marks.views.size).toBe(2_000);
+  expect(mended).toBeLessThan(2_000);
+  mended = 0;
+  await new Reconcile(projector.facts, mend, new AbortController().signal).run(empty, allTags);
+  expect(mended).toBe(2_000);
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import type { Log } from '../../../projector/ports/log.ts';
-import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
+import type { ValueWrite, ViewWrite, ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { FencedError, TagLanes } from '../../../projector/writing/tag-lanes.ts';
-import { allTags, rideKey, tagOf, type ViewWrite } from '../../../schemas/views/view-keys.ts';
+import { allTags, rideKey, tagOf } from '../../../schemas/views/view-keys.ts';
 import { encodeView } from '../../../schemas/views/view-values.ts';
 import { SteppingClock } from '../../support/stepping-clock.ts';
 import { watchedWriter } from '../../support/watched-writer.ts';
@@ -17,8 +17,8 @@ function idsOf(tag: number, count: number): string[] {
   return ids;
 }
 const tag = 5;
-const writesOf = (count: number, text = 'x'): ViewWrite[] =>
-  idsOf(tag, count).map((id) => ({ key: rideKey(id), value: view(text) }));
+const writesOf = (count: number, text = 'x'): ValueWrite[] =>
+  idsOf(tag, count).map((id) => ({ kind: 'ride', id, value: view(text) }));
 
 function lanesOver(writer: ViewWriter, signal = new AbortController().signal) {
   const clock = new SteppingClock();
@@ -51,12 +51,32 @@ describe('tag lanes', () => {
     });
     const { lanes } = lanesOver(writer);
     const writes = [...writesOf(450), ...writesOf(3, 'y'.repeat(300_000)), ...writesOf(1, 'last')];
-    for (const write of writes) await lanes.add(write);
+    for (const write of writes) await lanes.add(tag, write);
     await lanes.drain();
     expect(batches.flat()).toEqual(writes);
     expect(batches.map((batch) => batch.length)).toEqual([200, 200, 52, 2]);
     const [first] = writesOf(1);
-    expect(await store.reader().get([first!.key])).toEqual([view('last')]);
+    expect(await store.reader().get([rideKey(first!.id)])).toEqual([view('last')]);
+  });
+
+  it('divide a rider of many days among batches', async () => {
+    const store = new MemoryViewStore();
+    const fieldsAtATime: number[] = [];
+    const writer = watchedWriter(await ledBy(store), {
+      before(_tag, writes) {
+        fieldsAtATime.push(writes.reduce((sum, write) => sum + (write.kind === 'reader' ? write.fields.length : 0), 0));
+      },
+    });
+    const { lanes } = lanesOver(writer);
+    const fields = Array.from({ length: 450 }, (_, i) => ({ field: `o${i}`, value: `ride=${i % 8}` }));
+    await lanes.add(tag, { kind: 'reader', id: 'r1', fields });
+    await lanes.drain();
+    expect(fieldsAtATime).toEqual([200, 200, 50]);
+    const read = await store.reader().fields(
+      `${tag}|reader:r1`,
+      fields.map(({ field }) => field),
+    );
+    expect(read.map(String)).toEqual(fields.map(({ value }) => value));
   });
 
   it('wait for a store that is away, longer each time up to two seconds, and say so once', async () => {
@@ -68,11 +88,11 @@ describe('tag lanes', () => {
       },
     });
     const { lanes, clock, said } = lanesOver(writer);
-    for (const write of writesOf(2)) await lanes.add(write);
+    for (const write of writesOf(2)) await lanes.add(tag, write);
     await lanes.drain();
     expect(clock.slept).toEqual([50, 100, 200, 400, 800, 1_600, 2_000, 2_000, 2_000]);
     expect(said).toEqual(['Cannot write views, trying again: no connection', 'The view store answers again']);
-    expect(await store.reader().get(writesOf(2).map(({ key }) => key))).toEqual([view('x'), view('x')]);
+    expect(await store.reader().get(writesOf(2).map(({ id }) => rideKey(id)))).toEqual([view('x'), view('x')]);
   });
 
   it('give up at once when told to stop, however long the store is away', async () => {
@@ -84,7 +104,7 @@ describe('tag lanes', () => {
       },
     });
     const { lanes, clock } = lanesOver(writer, stop.signal);
-    for (const write of writesOf(2)) await lanes.add(write);
+    for (const write of writesOf(2)) await lanes.add(tag, write);
     await lanes.drain();
     expect(clock.slept).toEqual([]);
   });
@@ -93,23 +113,23 @@ describe('tag lanes', () => {
     const store = new MemoryViewStore();
     const { lanes } = lanesOver(await ledBy(store));
     await ledBy(store);
-    for (const write of writesOf(1)) await lanes.add(write);
+    for (const write of writesOf(1)) await lanes.add(tag, write);
     await expect(lanes.drain()).rejects.toBeInstanceOf(FencedError);
-    expect(await store.reader().get(writesOf(1).map(({ key }) => key))).toEqual([null]);
+    expect(await store.reader().get(writesOf(1).map(({ id }) => rideKey(id)))).toEqual([null]);
   });
 
   it('report a tag that was lost, drop its batch, and write again once it is fenced', async () => {
     const store = new MemoryViewStore();
     const { lanes, lost } = lanesOver(await ledBy(store));
     store.empty();
-    for (const write of writesOf(1, 'dropped')) await lanes.add(write);
+    for (const write of writesOf(1, 'dropped')) await lanes.add(tag, write);
     await lanes.drain();
     expect(lost).toEqual([tag]);
-    expect(await store.reader().get(writesOf(1).map(({ key }) => key))).toEqual([null]);
+    expect(await store.reader().get(writesOf(1).map(({ id }) => rideKey(id)))).toEqual([null]);
     await lanes.refence(tag);
-    for (const write of writesOf(1)) await lanes.add(write);
+    for (const write of writesOf(1)) await lanes.add(tag, write);
     await lanes.drain();
-    expect(await store.reader().get(writesOf(1).map(({ key }) => key))).toEqual([view('x')]);
+    expect(await store.reader().get(writesOf(1).map(({ id }) => rideKey(id)))).toEqual([view('x')]);
   });
 
   it('beat: a tag without a batch lately gets an empty one, which finds that it was lost', async () => {
@@ -121,7 +141,7 @@ describe('tag lanes', () => {
       },
     });
     const { lanes, lost, clock } = lanesOver(writer);
-    await lanes.add(writesOf(1)[0]!);
+    await lanes.add(tag, writesOf(1)[0]!);
     await lanes.drain();
     committed.length = 0;
     await lanes.beat(allTags, 500);
@@ -146,7 +166,7 @@ describe('tag lanes', () => {
     // Each is a batch of its own by its size.
     const value = view('z'.repeat(512 * 1024));
     for (let i = 0; i < 300; i++) {
-      await lanes.add({ key: rideKey(`ride${i}`), value });
+      await lanes.add(tagOf(`ride${i}`), { kind: 'ride', id: `ride${i}`, value });
       waitingMost = Math.max(waitingMost, ++added - committed);
     }
     await lanes.drain();

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Position } from '../../../projector/ports/event-log.ts';
-import { type Hold, Holds } from '../../../projector/writing/holds.ts';
+import { type Barrier, PositionBarriers } from '../../../projector/writing/position-barriers.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
 
 const at = (offset: number): Position =>
   Object.fromEntries(topicNames.map((topic) => [topic, topic === 'riders' ? [offset] : [0]])) as Position;
 const offsetOf = (position: Position): number => position.riders[0]!;
 
-describe('holds', () => {
+describe('position barriers', () => {
   it('keep the position at or before every change that is not done, and let it go once all are', () => {
     const steps = fc.array(
       fc.oneof(
@@ -21,15 +21,15 @@ describe('holds', () => {
     );
     fc.assert(
       fc.property(steps, (list) => {
-        const holds = new Holds(at(0));
+        const holds = new PositionBarriers(at(0));
         let folded = 0;
-        const open: { hold: Hold; change: number }[] = [];
+        const open: { hold: Barrier; change: number }[] = [];
         for (const step of list) {
           if (step.kind === 'fold') folded += 1;
           else if (step.kind === 'round') holds.begin(at(folded));
           // A hold is for a change folded since the last round began: the next record at the earliest.
           else if (step.kind === 'open') open.push({ hold: holds.open(), change: folded });
-          else if (open.length > 0) holds.close(open.splice(step.which % open.length, 1)[0]!.hold);
+          else if (open.length > 0) holds.lift(open.splice(step.which % open.length, 1)[0]!.hold);
           const settled = offsetOf(holds.settled(at(folded)));
           for (const { change } of open) expect(settled).toBeLessThanOrEqual(change);
           if (open.length === 0) expect(settled).toBe(folded);

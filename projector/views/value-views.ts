@@ -1,0 +1,72 @@
+import { dayText, parseDay } from '../../schemas/views/days.ts';
+import type { FactKind } from '../../schemas/views/view-keys.ts';
+import type { Facts } from '../facts/facts.ts';
+import { dayOf, subjectDay, subjectOf } from '../facts/subject-day.ts';
+import { renderDay } from './day.ts';
+import { renderNight } from './night.ts';
+import { renderRide } from './ride.ts';
+import { renderLiveKey, renderMetro, renderRider } from './small.ts';
+
+/**
+ * A kind of view whose value is one key. Its views are named by interned numbers; of a day, by the metro's number and
+ * the day (subject-day.ts). The number never leaves the process: a store knows the view by its id.
+ */
+export interface ValueViews {
+  /** The view's value: a pure function of the facts, without the clock. Null where the view should not be. */
+  render(facts: Facts, view: number): Buffer | null;
+  /** Every view that the facts may render to something. */
+  all(facts: Facts): Iterable<number>;
+  id(facts: Facts, view: number): string;
+  /** The view of a stored id; -1 where no fact ever named it. */
+  find(facts: Facts, id: string): number;
+}
+
+function* numbers(count: number, there: (n: number) => boolean): Generator<number> {
+  for (let n = 0; n < count; n++) if (there(n)) yield n;
+}
+
+function findDay(facts: Facts, id: string): number {
+  const slash = id.lastIndexOf('/');
+  const metro = facts.metroIds.find(id.slice(0, slash));
+  const day = parseDay(id.slice(slash + 1));
+  return metro === -1 || day === null ? -1 : subjectDay(metro, day);
+}
+
+export const valueViews: Record<FactKind, ValueViews> = {
+  metro: {
+    render: renderMetro,
+    all: (facts) => numbers(facts.metros.length, (metro) => facts.metros[metro] != null),
+    id: (facts, metro) => facts.metroIds.text(metro),
+    find: (facts, id) => facts.metroIds.find(id),
+  },
+  key: {
+    render: renderLiveKey,
+    all: (facts) => numbers(facts.hashUses.length, (hash) => facts.hashUses[hash]! > 0),
+    id: (facts, hash) => facts.hashIds.text(hash),
+    find: (facts, id) => facts.hashIds.find(id),
+  },
+  rider: {
+    render: renderRider,
+    all: (facts) => numbers(facts.riders.length, (rider) => facts.riderExists(rider)),
+    id: (facts, rider) => facts.riderIds.text(rider),
+    find: (facts, id) => facts.riderIds.find(id),
+  },
+  ride: {
+    render: renderRide,
+    all: (facts) => numbers(facts.rides.length, (ride) => facts.rides[ride]!.record !== null),
+    id: (facts, ride) => facts.rides[ride]!.id,
+    find: (facts, id) => facts.rideIds.find(id),
+  },
+  night: {
+    render: renderNight,
+    all: (facts) => numbers(facts.nightRecords.length, (night) => facts.nightRecords[night] !== null),
+    id: (facts, night) => facts.nightKeys.text(night),
+    find: (facts, id) => facts.nightKeys.find(id),
+  },
+  day: {
+    render: (facts, day) => renderDay(facts, subjectOf(day), dayOf(day)),
+    all: (facts) => facts.nightsOfDay.keys(),
+    id: (facts, day) => `${facts.metroIds.text(subjectOf(day))}/${dayText(dayOf(day))}`,
+    find: findDay,
+  },
+};

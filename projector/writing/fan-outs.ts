@@ -1,0 +1,107 @@
+import { tagCount } from '../../schemas/views/view-keys.ts';
+import type { Facts } from '../facts/facts.ts';
+import { RiderTags } from '../facts/rider-tags.ts';
+import type { Barrier, PositionBarriers } from './position-barriers.ts';
+
+// How many days of watchers are marked between two rounds: other riders' changes wait for no more than these.
+const sliceMax = 200;
+
+/** A rider whose watchers are told of some days. */
+interface FanOut {
+  rider: number;
+  days: Set<number>;
+  /** Watchers are done tag by tag, so that a slice is a batch or two; of a tag in order of their numbers, up to `after`. */
+  tag: number;
+  after: number;
+  /** Keeps the position back until every watcher's view is written. */
+  barrier: Barrier;
+  /** What changed while this was under way: told in another pass. */
+  next: { days: Set<number>; barrier: Barrier } | null;
+}
+
+/**
+ * Changes of riders with many watchers, pending and under way: told slice by slice, so that changes of others keep
+ * flowing. A rider's fan-outs share one pass over the watchers, however many days changed.
+ */
+export class FanOuts {
+  readonly #facts: Facts;
+  readonly #owned: ReadonlySet<number>;
+  readonly #barriers: PositionBarriers;
+  readonly #tags: RiderTags;
+  readonly #sliceMax: number;
+  readonly #byRider = new Map<number, FanOut>();
+
+  constructor(facts: Facts, owned: ReadonlySet<number>, barriers: PositionBarriers, slice = sliceMax) {
+    this.#facts = facts;
+    this.#owned = owned;
+    this.#barriers = barriers;
+    this.#tags = new RiderTags(facts.riderIds);
+    this.#sliceMax = slice;
+  }
+
+  get idle(): boolean {
+    return this.#byRider.size === 0;
+  }
+
+  /** A rider's going changed on a day. */
+  add(rider: number, day: number): void {
+    const running = this.#byRider.get(rider);
+    if (!running) {
+      this.#byRider.set(rider, this.#fanOut(rider, new Set([day]), this.#barriers.open()));
+    } else if (running.tag === 0 && running.after === -1) {
+      running.days.add(day);
+    } else {
+      running.next ??= { days: new Set(), barrier: this.#barriers.open() };
+      running.next.days.add(day);
+    }
+  }
+
+  /** Days of a rider of which not all watchers are told yet. */
+  *days(rider: number): Generator<number> {
+    const running = this.#byRider.get(rider);
+    if (!running) return;
+    yield* running.days;
+    if (running.next) yield* running.next.days;
+  }
+
+  /** Marks the next watchers of the rider whose turn it is; returns the barrier to lift once they are written, if these are the last. */
+  slice(mark: (watcher: number, day: number, bits: number) => void): Barrier | null {
+    const next = this.#byRider.values().next().value;
+    if (!next) return null;
+    this.#markSlice(next, mark);
+    this.#byRider.delete(next.rider);
+    // Set again, it is last in turn: fan-outs share the rounds.
+    if (next.tag < tagCount) {
+      this.#byRider.set(next.rider, next);
+      return null;
+    }
+    if (next.next) this.#byRider.set(next.rider, this.#fanOut(next.rider, next.next.days, next.next.barrier));
+    return next.barrier;
+  }
+
+  #markSlice(next: FanOut, mark: (watcher: number, day: number, bits: number) => void): void {
+    const { watchers } = this.#facts;
+    const length = watchers.length(next.rider);
+    let left = Math.max(1, Math.floor(this.#sliceMax / next.days.size));
+    for (; next.tag < tagCount; next.tag++, next.after = -1) {
+      if (!this.#owned.has(next.tag)) continue;
+      // By number, not by index: watchers may have come or gone since the last slice.
+      for (let i = watchers.lowerBound(next.rider, next.after + 1); i < length && left > 0; i++) {
+        next.after = watchers.id(next.rider, i);
+        if (this.#tags.of(next.after) !== next.tag) continue;
+        for (const day of next.days) mark(next.after, day, watchers.bits(next.rider, i));
+        left -= 1;
+      }
+      if (left === 0) return;
+    }
+  }
+
+  #fanOut = (rider: number, days: Set<number>, barrier: Barrier): FanOut => ({
+    rider,
+    days,
+    tag: 0,
+    after: -1,
+    barrier,
+    next: null,
+  });
+}
