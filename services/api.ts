@@ -1,12 +1,13 @@
 import type { Settings } from './settings/settings.ts';
 import { loadSignInFiles } from './settings/sign-in-files.ts';
 import { needRedis } from './wiring/io.ts';
-import { aborted, listen, stopSignal } from './wiring/listen.ts';
+import { aborted, listen } from './wiring/listen.ts';
 import { logReadiness } from './wiring/log-readiness.ts';
 import { makeLogger } from './wiring/logger.ts';
 import { serviceMetrics } from './wiring/metrics.ts';
 import { registerOperatorRoutes } from './wiring/operator-routes.ts';
 import { serve } from './wiring/serve.ts';
+import { stopSignal } from './wiring/stop-signal.ts';
 import { openViewStore } from './wiring/view-store.ts';
 
 /** `ride-calendar api`: the read API and the authorization server, over another process's views. */

@@ -12,6 +12,10 @@ import { makeLogger } from './wiring/logger.ts';
 import { sayMissingTopics } from './wiring/missing-topics.ts';
 import { openKafkaLog } from './wiring/open-kafka-log.ts';
 import { type Progress, showProgress } from './wiring/progress.ts';
+import { abortsAfter } from './wiring/stop-signal.ts';
+
+/** What is on its way to Kafka when the command is told to end may take so long. */
+const inHandMs = 1_000;
 
 export interface ArchiveCommandOptions {
   dir: string;
@@ -22,7 +26,7 @@ export interface ArchiveCommandOptions {
 export async function runArchiveSave(options: ArchiveCommandOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const kafka = needKafka(settings, 'archive save');
   await needArchiveFolder(options.dir, 'archive save');
-  const log = openKafkaLog(kafka, makeLogger(settings), null);
+  const log = openKafkaLog(kafka, makeLogger(settings), null, io.signal);
   try {
     const rejected = await readRejected(kafka, settings, io);
     const goOn = 'call it again to go on';
@@ -61,14 +65,14 @@ export async function runArchiveLoad(
   // Before anything waits for Kafka.
   await asUsage(listArchive(options.dir, prefix, 'archive load'));
   sayMissingTopics(options.dir, prefix, logger);
-  const log = openKafkaLog(kafka, logger, null);
-  const publisher = kafkaPublisher({ kafka, topicPrefix, log: logger });
+  const log = openKafkaLog(kafka, logger, null, io.signal);
+  const publisher = kafkaPublisher({ kafka, topicPrefix, log: logger, signal: abortsAfter(io.signal, inHandMs) });
   try {
-    const target = { publisher, bounds: await asUsage(log.bounds()), append: options.append === true };
+    const append = options.append === true;
     const goOn =
       'the topics may hold a part of the archive; load it again with --append: what comes twice changes nothing';
-    return await copy('Loaded', goOn, options, io, settings, (copyOptions) =>
-      archiveLoad({ dir: options.dir, prefix }, target, copyOptions),
+    return await copy('Loaded', goOn, options, io, settings, async (copyOptions) =>
+      archiveLoad({ dir: options.dir, prefix }, { publisher, bounds: await log.bounds(), append }, copyOptions),
     );
   } finally {
     await Promise.all([log.close(), publisher.close()]);

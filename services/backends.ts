@@ -1,9 +1,10 @@
-import { once } from 'node:events';
 import { findBackends } from '../infra/local/find-backends.ts';
+import { aborted } from './wiring/listen.ts';
+import { stopSignal } from './wiring/stop-signal.ts';
 
 // `npm run backends`: Kafka and Redis for a person to try things on, until Ctrl-C.
 
-const signalled = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+const signalled = aborted(stopSignal());
 console.log('Starting Kafka and Redis; the first time takes a minute …');
 try {
   const backends = await Promise.race([findBackends(), signalled.then(() => null)]);

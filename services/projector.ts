@@ -2,11 +2,12 @@ import Fastify from 'fastify';
 import { type Settings, SettingsError } from './settings/settings.ts';
 import { openEventLog } from './wiring/event-log.ts';
 import { needRedis } from './wiring/io.ts';
-import { assertCanListen, listen, stopListening, stopSignal } from './wiring/listen.ts';
+import { assertCanListen, listen, stopListening } from './wiring/listen.ts';
 import { makeLogger } from './wiring/logger.ts';
 import { serviceMetrics } from './wiring/metrics.ts';
 import { registerOperatorRoutes } from './wiring/operator-routes.ts';
 import { plain, project } from './wiring/project.ts';
+import { stopSignal } from './wiring/stop-signal.ts';
 import { openViewStore } from './wiring/view-store.ts';
 
 /** `ride-calendar projector`: folds the log into views in Redis. Its port serves /healthz, /readyz and /metrics. */

@@ -11,6 +11,7 @@ import { type ExitCode, type Io, needKafka, UsageError } from './wiring/io.ts';
 import { makeLogger } from './wiring/logger.ts';
 import { showProgress } from './wiring/progress.ts';
 import { markSimulated } from './wiring/simulated-mark.ts';
+import { abortsAfter } from './wiring/stop-signal.ts';
 
 export interface SimulateCommandOptions {
   metros: number;
@@ -29,6 +30,7 @@ export interface SimulateCommandOptions {
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
+const inHandMs = 1_000;
 /** Records after which the process looks at its signals. */
 const breath = 2_000;
 
@@ -39,7 +41,7 @@ const breath = 2_000;
 export async function runSimulate(options: SimulateCommandOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const today = Math.floor((settings.nowMs ?? Date.now()) / dayMs);
   const made = simulation({ ...options, today });
-  const sink = await openSink(options, settings);
+  const sink = await openSink(options, settings, io);
   const tally = new Tally(sink);
   const sample = { developerKey: made.developerKey, rider: made.rider, today: dayText(today) };
   try {
@@ -68,7 +70,7 @@ export async function runSimulate(options: SimulateCommandOptions, settings: Set
   return 0;
 }
 
-async function openSink(options: SimulateCommandOptions, settings: Settings): Promise<RecordSink> {
+async function openSink(options: SimulateCommandOptions, settings: Settings, { signal }: Io): Promise<RecordSink> {
   if (options.archive !== undefined) {
     await needEmptyFolder(options.archive, 'simulate --archive');
     const { archiveWriter } = await import('../infra/archive/archive-writer.ts');
@@ -82,14 +84,15 @@ async function openSink(options: SimulateCommandOptions, settings: Settings): Pr
   const { topicPrefix } = kafka;
   const log = makeLogger(settings);
   // A broker may make topics that are written to, but not with the settings that they need.
-  const reports = await ensureTopics({ kafka, topicPrefix, create: false, log });
+  const reports = await ensureTopics({ kafka, topicPrefix, create: false, log, signal });
   const missing = reports.filter(({ state }) => state === 'missing').map(({ topic }) => topic);
   if (missing.length > 0) {
     throw new UsageError(
       `Cannot run simulate: no topic ${missing.join(', ')}; run "ride-calendar topics" to make them`,
     );
   }
-  return kafkaSink(kafkaPublisher({ kafka, topicPrefix, log }));
+  // A batch that is on its way is published to its end, unless Kafka does not answer.
+  return kafkaSink(kafkaPublisher({ kafka, topicPrefix, log, signal: abortsAfter(signal, inHandMs) }));
 }
 
 /** What there is, not how many records said so. */

@@ -4,13 +4,14 @@ import { loadSignInFiles } from './settings/sign-in-files.ts';
 import { type OpenLog, openEventLog } from './wiring/event-log.ts';
 import { firstDay, firstSteps, firstStepsText, picksRiders } from './wiring/first-steps.ts';
 import { keepProjecting } from './wiring/keep-projecting.ts';
-import { assertCanListen, listen, stopSignal } from './wiring/listen.ts';
+import { assertCanListen, listen } from './wiring/listen.ts';
 import { makeLogger } from './wiring/logger.ts';
 import { serviceMetrics } from './wiring/metrics.ts';
 import { registerOperatorRoutes } from './wiring/operator-routes.ts';
 import { type Projecting, plain, project } from './wiring/project.ts';
 import { liveliestRiders } from './wiring/rider-directory.ts';
 import { serve } from './wiring/serve.ts';
+import { stopSignal } from './wiring/stop-signal.ts';
 import { openViewStore } from './wiring/view-store.ts';
 
 /** `ride-calendar start`: projector, API and authorization server in one process. */

@@ -1,4 +1,5 @@
 import { type Connection, fetchV13, listOffsetsV7, metadataV12, ResponseError } from '@platformatic/kafka';
+import { settledWithin } from '../abortable.ts';
 import { brokerAddress, connectionPool, type KafkaConnection } from './kafka-client.ts';
 import { type AbortedTransaction, committedRecords, type FetchedRecord } from './kafka-record-batches.ts';
 
@@ -37,6 +38,8 @@ type MetadataResponse = metadataV12.MetadataResponse;
 
 export const kafkaErrors = { offsetOutOfRange: 1, unknownTopic: 3, unknownTopicId: 100 } as const;
 
+/** A connection that is being made, or whose broker takes nothing more, is left to end by itself. */
+const closeWaitMs = 250;
 const readCommitted = 1;
 const earliest = -2n;
 const latest = -1n;
@@ -141,7 +144,7 @@ export class KafkaCluster {
   }
 
   async close(): Promise<void> {
-    await this.#pool.close();
+    await settledWithin(this.#pool.close(), closeWaitMs);
   }
 }
 

@@ -33,6 +33,8 @@ export interface KafkaEventLogOptions {
   group?: string | null;
   /** How often topics are looked at for a new number of partitions or a new leader. Default 10 s. */
   checkEveryMs?: number;
+  /** Aborts whatever is waited for, as `close` does: it throws the signal's reason. */
+  signal?: AbortSignal;
 }
 
 /**
@@ -44,21 +46,22 @@ export function kafkaEventLog(options: KafkaEventLogOptions): EventLog {
   const cluster = new KafkaCluster(options.kafka);
   const topics = new KafkaLogTopics(cluster, options.topicPrefix);
   const closed = new AbortController();
+  const stop = options.signal ? AbortSignal.any([options.signal, closed.signal]) : closed.signal;
   return {
     bounds: (): Promise<LogBounds> =>
       retry('Cannot read the bounds of the event log', () => topics.bounds(), {
         log: options.log,
-        signal: closed.signal,
+        signal: stop,
         isFatal: isFault,
       }),
     identity: () =>
       retry('Cannot look up the topics', () => topics.identity(), {
         log: options.log,
-        signal: closed.signal,
+        signal: stop,
         isFatal: isFault,
       }),
     follow: async (from, follower, signal) => {
-      const following = new Following(options, topics, from, follower, AbortSignal.any([signal, closed.signal]));
+      const following = new Following(options, topics, from, follower, AbortSignal.any([signal, stop]));
       await following.run(cluster);
     },
     close: async () => {
@@ -105,7 +108,7 @@ class Following {
       const retentionMs = await deleteRetentionMs(
         this.#options.kafka,
         topics.map(({ name }) => name),
-        log,
+        { log, signal: this.#signal },
       );
       const positions = new GroupPositions(this.#options.kafka, group, log);
       const reader = new KafkaReader(

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Admin } from '@platformatic/kafka';
+import { settledWithin } from '../abortable.ts';
 import { clientOptions, type KafkaConnection } from './kafka-client.ts';
 import { describe, type KafkaLog } from './kafka-retry.ts';
 
@@ -60,7 +60,7 @@ export class GroupPositions {
     if (!this.#admin) return;
     clearInterval(this.#timer!);
     // Not worth waiting for a broker that is away.
-    await Promise.race([this.#commit(), sleep(closeWaitMs, undefined, { ref: false })]);
-    await this.#admin.close();
+    await settledWithin(this.#commit(), closeWaitMs);
+    await settledWithin(this.#admin.close(), 250);
   }
 }

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { Kafka, logLevel } from 'kafkajs';
+import { type ISocketFactory, Kafka, logLevel } from 'kafkajs';
 import type { KafkaConnection } from './kafka-client.ts';
 import { registerKafkaCodecs } from './kafka-codecs.ts';
 import type { KafkaLog } from './kafka-retry.ts';
@@ -7,25 +7,49 @@ import type { KafkaLog } from './kafka-retry.ts';
 /** The same complaint is told again only after this time. */
 const quietMs = 60_000;
 
-/** A kafkajs client, to write and administer with: it waits for brokers that are away, for ever, and says so in `log`. */
-export function kafkaJs(kafka: KafkaConnection, log: KafkaLog): Kafka {
+/**
+ * A kafkajs client, to write and administer with: it waits for brokers that are away, for ever, and says so in `log`.
+ * Once the signal aborts its connections end, and what it still tries is tried no more; it says nothing of that. Whoever
+ * waits for it gives up by `abortable`, since a pause before the last try may take 5 s.
+ */
+export function kafkaJs(kafka: KafkaConnection, log: KafkaLog, signal: AbortSignal): Kafka {
   registerKafkaCodecs();
   stopIdlePolling();
+  keepBrokersReasons();
   return new Kafka({
     clientId: 'ride-calendar',
     brokers: kafka.brokers,
     ssl: kafka.ssl,
     ...(kafka.sasl ? { sasl: kafka.sasl as { mechanism: 'plain'; username: string; password: string } } : {}),
     connectionTimeout: 5_000,
-    retry: { retries: Number.MAX_SAFE_INTEGER, initialRetryTime: 250, maxRetryTime: 5_000 },
+    retry: { retries: retriesUntil(signal), initialRetryTime: 250, maxRetryTime: 5_000 },
+    socketFactory: socketsUntil(signal),
     logLevel: logLevel.WARN,
-    logCreator: () => logTo(log),
+    logCreator: () => logTo(log, signal),
   });
 }
 
-function logTo(log: KafkaLog) {
+/** kafkajs compares its tries with this number before each pause: it can't be told to stop by any other way. */
+function retriesUntil(signal: AbortSignal): number {
+  return { valueOf: () => (signal.aborted ? 0 : Number.MAX_SAFE_INTEGER) } as unknown as number;
+}
+
+/** Sockets as kafkajs makes them. An error ends them: of an end without one it takes no notice, and waits for replies. */
+function socketsUntil(signal: AbortSignal): ISocketFactory {
+  const makeSocket: ISocketFactory = fromKafkaJs('network/socketFactory.js')();
+  return (options) => {
+    const socket = makeSocket(options);
+    const end = () => socket.destroy(new Error('the client is closed'));
+    if (signal.aborted) end();
+    signal.addEventListener('abort', end, { once: true });
+    return socket.once('close', () => signal.removeEventListener('abort', end));
+  };
+}
+
+function logTo(log: KafkaLog, signal: AbortSignal) {
   const toldMs = new Map<string, number>();
   return ({ log: { message, error } }: { log: { message: string; error?: unknown } }): void => {
+    if (signal.aborted) return;
     const text = `Kafka: ${message}${typeof error === 'string' ? `: ${error}` : ''}`;
     const nowMs = Date.now();
     // The texts are kafkajs's own, but some name numbers: don't keep them for ever.
@@ -42,22 +66,62 @@ function logTo(log: KafkaLog) {
 }
 
 interface RequestQueue {
-  throttledUntil: number;
   pending: unknown[];
+  throttledUntil: number;
+  throttleCheckTimeoutId: NodeJS.Timeout | null;
+  checkPendingRequests(): void;
 }
 
+/** kafkajs's own pause before it looks again at requests that had to wait. */
+const pendingCheckMs = 10;
 let polls = true;
+let hidesReasons = true;
 
 /**
  * kafkajs 2.2.4 plans its next look at an empty queue for a time long past, which newer Nodes complain about
- * (TimeoutNegativeWarning) and turn into a look every millisecond. An empty queue that isn't throttled needs none.
+ * (TimeoutNegativeWarning, on people's terminals) and turn into a look every millisecond. An empty queue that isn't
+ * throttled needs none, and no other look is planned for the past.
  */
 function stopIdlePolling(): void {
   if (!polls) return;
   polls = false;
-  const { prototype } = createRequire(import.meta.url)('kafkajs/src/network/requestQueue/index.js');
-  const schedule = prototype.scheduleCheckPendingRequests as (this: RequestQueue) => void;
-  prototype.scheduleCheckPendingRequests = function (this: RequestQueue) {
-    if (this.pending.length > 0 || this.throttledUntil > Date.now()) schedule.call(this);
-  };
+  const { prototype } = fromKafkaJs('network/requestQueue/index.js') as { prototype: object };
+  Object.assign(prototype, {
+    scheduleCheckPendingRequests(this: RequestQueue) {
+      if (this.throttleCheckTimeoutId !== null) return;
+      const throttledMs = this.throttledUntil - Date.now();
+      if (this.pending.length === 0 && throttledMs <= 0) return;
+      this.throttleCheckTimeoutId = setTimeout(
+        () => {
+          this.throttleCheckTimeoutId = null;
+          this.checkPendingRequests();
+        },
+        throttledMs > 0 ? throttledMs : pendingCheckMs,
+      );
+    },
+  });
 }
+
+interface CreateTopicsResponse {
+  parse(data: { topicErrors: { topic: string; errorMessage: string | null }[] }): Promise<unknown>;
+}
+
+/** kafkajs reads why a broker refuses a topic, such as which setting its policy forbids, and keeps only the code. */
+function keepBrokersReasons(): void {
+  if (!hidesReasons) return;
+  hidesReasons = false;
+  for (const version of [1, 2, 3]) {
+    const response: CreateTopicsResponse = fromKafkaJs(`protocol/requests/createTopics/v${version}/response.js`);
+    const { parse } = response;
+    response.parse = (data) =>
+      parse(data).catch((error: { errors?: (Error & { topic?: string })[] }) => {
+        for (const one of error.errors ?? []) {
+          const said = data.topicErrors.find(({ topic }) => topic === one.topic)?.errorMessage;
+          if (said) one.message = said;
+        }
+        throw error;
+      });
+  }
+}
+
+const fromKafkaJs = (path: string) => createRequire(import.meta.url)(`kafkajs/src/${path}`);

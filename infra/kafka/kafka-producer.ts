@@ -1,5 +1,6 @@
 import kafkajs, { type Message, type Producer } from 'kafkajs';
 import { MissingTopicsError } from '../../projector/ports/event-log.ts';
+import { abortable } from '../abortable.ts';
 import type { KafkaConnection } from './kafka-client.ts';
 import { KafkaCluster } from './kafka-cluster.ts';
 import { kafkaJs } from './kafka-js.ts';
@@ -20,13 +21,16 @@ export class KafkaProducer {
   readonly #cluster: KafkaCluster;
   readonly #log: KafkaLog;
   readonly #closed = new AbortController();
+  readonly #signal: AbortSignal;
   readonly #known = new Set<string>();
   #connected: Promise<void> | null = null;
 
-  constructor(kafka: KafkaConnection, log: KafkaLog) {
+  /** Once the signal aborts, `send` rejects with its reason: what is on its way may be there or not. */
+  constructor(kafka: KafkaConnection, log: KafkaLog, signal?: AbortSignal) {
     this.#cluster = new KafkaCluster(kafka);
     this.#log = log;
-    this.#producer = kafkaJs(kafka, log).producer({
+    this.#signal = signal ? AbortSignal.any([signal, this.#closed.signal]) : this.#closed.signal;
+    this.#producer = kafkaJs(kafka, log, this.#signal).producer({
       idempotent: true,
       // Order: with several requests on their way one may overtake another that is tried again.
       maxInFlightRequests: 1,
@@ -40,12 +44,14 @@ export class KafkaProducer {
   async send(topic: string, messages: readonly Message[], compression: 'none' | 'zstd' = 'zstd'): Promise<void> {
     await this.#assertExists(topic);
     this.#connected ??= this.#producer.connect();
-    await this.#connected;
+    await abortable(this.#connected, this.#signal);
     const type = compression === 'zstd' ? kafkajs.CompressionTypes.ZSTD : kafkajs.CompressionTypes.None;
     for (const batch of batches(messages)) {
       try {
-        await this.#producer.send({ topic, messages: batch, acks: -1, compression: type });
+        const sent = this.#producer.send({ topic, messages: batch, acks: -1, compression: type });
+        await abortable(sent, this.#signal);
       } catch (cause) {
+        this.#signal.throwIfAborted();
         throw new Error(`Cannot publish ${batch.length} records to ${topic}: ${describe(cause)}${fixOf(cause)}`, {
           cause,
         });
@@ -57,7 +63,7 @@ export class KafkaProducer {
   async #assertExists(topic: string): Promise<void> {
     if (this.#known.has(topic)) return;
     const find = () => this.#cluster.topics([topic]);
-    const found = await retry(`Cannot publish to ${topic}`, find, { log: this.#log, signal: this.#closed.signal });
+    const found = await retry(`Cannot publish to ${topic}`, find, { log: this.#log, signal: this.#signal });
     if (found.length === 0) {
       throw new MissingTopicsError(`Cannot publish to ${topic}: no such topic; make it with: npx ride-calendar topics`);
     }
@@ -66,7 +72,7 @@ export class KafkaProducer {
 
   async close(): Promise<void> {
     this.#closed.abort();
-    await Promise.all([this.#producer.disconnect(), this.#cluster.close()]);
+    await this.#cluster.close();
   }
 }
 

@@ -4,10 +4,18 @@ import { KafkaProducer } from './kafka-producer.ts';
 import { kafkaRejectSink } from './kafka-reject-sink.ts';
 import type { KafkaLog } from './kafka-retry.ts';
 
-/** Publishes to the topics in Kafka, which must exist. Give some thousand records at a time. */
-export function kafkaPublisher(options: { kafka: KafkaConnection; topicPrefix: string; log: KafkaLog }): LogPublisher {
-  const { kafka, topicPrefix, log } = options;
-  const producer = new KafkaProducer(kafka, log);
+/**
+ * Publishes to the topics in Kafka, which must exist. Give some thousand records at a time. Once the signal aborts nothing
+ * is waited for any more: publishing rejects with its reason.
+ */
+export function kafkaPublisher(options: {
+  kafka: KafkaConnection;
+  topicPrefix: string;
+  log: KafkaLog;
+  signal?: AbortSignal;
+}): LogPublisher {
+  const { kafka, topicPrefix, log, signal } = options;
+  const producer = new KafkaProducer(kafka, log, signal);
   const rejects = kafkaRejectSink(options);
   return {
     publish: (topic, records) =>

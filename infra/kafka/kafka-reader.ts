@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LogTruncatedError } from '../../projector/ports/event-log.ts';
+import { abortable } from '../abortable.ts';
 import { Wake } from '../wake.ts';
 import { type FetchedPartition, type KafkaCluster, kafkaErrors } from './kafka-cluster.ts';
 import type { FetchedRecord } from './kafka-record-batches.ts';
@@ -245,14 +246,4 @@ function awayTooLong({ topic, partition, offset }: ReaderPartition, awayMsMax: n
   return new LogTruncatedError(
     `Cannot go on at ${topic}/${partition}@${offset}: it went unread for more than ${hours} hours, half of delete.retention.ms, so tombstones may be gone; start again, to fold the log from its start`,
   );
-}
-
-/** Gives up waiting, not the request itself: its connection is closed with the cluster. */
-function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }

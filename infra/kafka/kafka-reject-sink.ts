@@ -11,20 +11,27 @@ import type { KafkaLog } from './kafka-retry.ts';
  * acknowledged by all replicas. What the topic holds already is read first, and again before each publishing: a
  * restart, or a projector that took over, publishes nothing twice. It remembers 16 bytes a record.
  */
-export function kafkaRejectSink(options: { kafka: KafkaConnection; topicPrefix: string; log: KafkaLog }): RejectSink {
+export function kafkaRejectSink(options: {
+  kafka: KafkaConnection;
+  topicPrefix: string;
+  log: KafkaLog;
+  /** Aborts what is being published, as `close` does. */
+  signal?: AbortSignal;
+}): RejectSink {
   const { kafka, topicPrefix, log } = options;
   const cluster = new KafkaCluster(kafka);
   const rejected = new RejectedTopic(cluster, topicPrefix, log);
   const published = new RejectPlaces();
   const closed = new AbortController();
+  const signal = options.signal ? AbortSignal.any([options.signal, closed.signal]) : closed.signal;
   let producer: KafkaProducer | null = null;
   let queue: Promise<void> = Promise.resolve();
 
   const publishNow = async (rejects: readonly Reject[]) => {
-    await rejected.readOn((reject) => published.add(reject), closed.signal);
+    await rejected.readOn((reject) => published.add(reject), signal);
     const fresh = published.unknown(rejects);
     if (fresh.length === 0) return;
-    producer ??= new KafkaProducer(kafka, log);
+    producer ??= new KafkaProducer(kafka, log, signal);
     await producer.send(
       rejected.name,
       fresh.map((reject) => ({ key: reject.raw.key, value: reject.raw.value, headers: headersOf(reject) })),

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { abortable } from '../abortable.ts';
 import { hintOf, refusalOf } from './kafka-refusal.ts';
 
 /** The part of a logger that is used here; a pino logger is one. */
@@ -59,7 +60,8 @@ export async function retry<T>(
   for (;;) {
     signal.throwIfAborted();
     try {
-      const result = await attempt();
+      // A broker that is frozen takes half a minute to time out: nobody waits for it who was told to stop.
+      const result = await abortable(attempt(), signal);
       backoff.succeeded();
       return result;
     } catch (error) {
@@ -71,9 +73,9 @@ export async function retry<T>(
 
 /** The innermost messages of an error, in one line. */
 export function describe(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length) {
-    return [...new Set(error.errors.map(describe))].join('; ');
-  }
+  // kafkajs has an aggregate of its own, with a message that says nothing.
+  const { errors } = (error ?? {}) as { errors?: unknown };
+  if (Array.isArray(errors) && errors.length > 0) return [...new Set(errors.map(describe))].join('; ');
   if (!(error instanceof Error)) return String(error);
   return error.cause ? describe(error.cause) : error.message || error.name;
 }

@@ -1,4 +1,5 @@
 import kafkajs, { type Admin } from 'kafkajs';
+import { abortable } from '../abortable.ts';
 import type { KafkaConnection } from './kafka-client.ts';
 import { kafkaJs } from './kafka-js.ts';
 import { describe, type KafkaLog } from './kafka-retry.ts';
@@ -25,19 +26,21 @@ export async function topicSettings(
 export async function deleteRetentionMs(
   kafka: KafkaConnection,
   topics: readonly string[],
-  log: KafkaLog,
+  { log, signal }: { log: KafkaLog; signal: AbortSignal },
 ): Promise<Map<string, number>> {
-  const admin = kafkaJs(kafka, log).admin();
+  const done = new AbortController();
+  const admin = kafkaJs(kafka, log, AbortSignal.any([signal, done.signal])).admin();
   try {
-    await admin.connect();
-    const settings = await topicSettings(admin, topics);
+    await abortable(admin.connect(), signal);
+    const settings = await abortable(topicSettings(admin, topics), signal);
     return new Map(
       topics.map((topic) => [topic, Number(settings.get(topic)?.get('delete.retention.ms') ?? kafkaDefaultMs)]),
     );
   } catch (error) {
+    signal.throwIfAborted();
     log.warn(`Cannot read delete.retention.ms of the topics, taking Kafka's default of a day: ${describe(error)}`);
     return new Map(topics.map((topic) => [topic, kafkaDefaultMs]));
   } finally {
-    await admin.disconnect();
+    done.abort();
   }
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
 import { defaultPartitions } from '../../schemas/events/partitioner.ts';
 import { topicNames } from '../../schemas/events/records.ts';
+import { abortable } from '../abortable.ts';
 import type { KafkaConnection } from './kafka-client.ts';
 import { KafkaCluster } from './kafka-cluster.ts';
 import { kafkaJs } from './kafka-js.ts';
@@ -60,6 +61,8 @@ export interface TopicsOptions {
   compactionLagDaysMax?: number;
   /** Default true. False: only says what is there. */
   create?: boolean;
+  /** Aborts the waiting for Kafka: throws its reason. */
+  signal?: AbortSignal;
 }
 
 const compacted: WantedSetting[] = [
@@ -110,23 +113,22 @@ export function topicsPlan(topicPrefix: string, options: PlanOptions = {}): Topi
 export async function ensureTopics(options: TopicsOptions): Promise<TopicReport[]> {
   const { kafka, topicPrefix, partitions, compactionLagDaysMax, create = true, log } = options;
   const cluster = new KafkaCluster(kafka);
-  const admin = kafkaJs(kafka, log).admin();
-  const signal = new AbortController().signal;
+  const done = new AbortController();
+  const signal = options.signal ? AbortSignal.any([options.signal, done.signal]) : done.signal;
+  const admin = kafkaJs(kafka, log, signal).admin();
   try {
     const names = topicsPlan(topicPrefix).map(({ topic }) => topic);
     const found = await retry('Cannot look up the topics', () => cluster.topics(names), { log, signal });
     const there = new Map(found.map((topic) => [topic.name, topic]));
-    await admin.connect();
-    const settings = await topicSettings(admin, [...there.keys()]);
+    await abortable(admin.connect(), signal);
+    const settings = await abortable(topicSettings(admin, [...there.keys()]), signal);
     const rejectedBytes = rejectedBytesMax(settings);
     const plans = topicsPlan(topicPrefix, { partitions, compactionLagDaysMax, rejectedBytesMax: rejectedBytes });
     const missing = plans.filter(({ topic }) => !there.has(topic));
     if (create && missing.length > 0) {
-      await createTopics(admin, missing, options.replicationFactor ?? -1, true);
-      await untilTopicsExist(
-        cluster,
-        missing.map(({ topic }) => topic),
-      );
+      await abortable(createTopics(admin, missing, options.replicationFactor ?? -1, true), signal);
+      const names = missing.map(({ topic }) => topic);
+      await abortable(untilTopicsExist(cluster, names), signal);
     }
     return plans.map((plan) => {
       const topic = there.get(plan.topic);
@@ -135,7 +137,8 @@ export async function ensureTopics(options: TopicsOptions): Promise<TopicReport[
       return { topic: plan.topic, state, partitions: plan.partitions, differences: [] };
     });
   } finally {
-    await Promise.all([admin.disconnect(), cluster.close()]);
+    done.abort();
+    await cluster.close();
   }
 }
 

@@ -62,7 +62,8 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
     kill: () => server.end('SIGKILL'),
     start,
     stop: async () => {
-      await server.end('SIGTERM');
+      // Its data goes too: nothing to shut down with care, and a frozen one would not.
+      await server.end('SIGKILL');
       await rm(folder, { recursive: true, force: true });
     },
   };

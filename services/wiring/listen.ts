@@ -41,13 +41,6 @@ function refuse(host: string, port: number, cause: NodeJS.ErrnoException): never
   throw new Error(`Cannot listen on ${host}:${port}: ${fix}`, { cause });
 }
 
-/** Resolves on SIGINT or SIGTERM. */
-export function stopSignal(): AbortSignal {
-  const stop = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
-  return stop.signal;
-}
-
 /** Resolves when the signal aborts. */
 export const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {

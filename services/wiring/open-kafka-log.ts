@@ -5,9 +5,12 @@ import type { EventLog } from '../../projector/ports/event-log.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import type { KafkaSettings } from '../settings/settings.ts';
 
-/** The event log in Kafka as the settings say. `group`: where positions are committed for Kafka's own lag tools; null: nowhere. */
-export function openKafkaLog(kafka: KafkaSettings, log: KafkaLog, group: string | null): EventLog {
+/**
+ * The event log in Kafka as the settings say. `group`: where positions are committed for Kafka's own lag tools; null:
+ * nowhere. Once the signal aborts, nothing is waited for.
+ */
+export function openKafkaLog(kafka: KafkaSettings, log: KafkaLog, group: string | null, signal: AbortSignal): EventLog {
   const { topicPrefix, schemaRegistryUrl } = kafka;
   const registry = schemaRegistryUrl === null ? null : schemaRegistry({ url: schemaRegistryUrl });
-  return kafkaEventLog({ kafka, topicPrefix, writers: new WriterSchemas(), registry, log, group });
+  return kafkaEventLog({ kafka, topicPrefix, writers: new WriterSchemas(), registry, log, group, signal });
 }

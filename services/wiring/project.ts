@@ -10,7 +10,11 @@ import { Projector } from '../../projector/projector.ts';
 import { allTags } from '../../schemas/views/view-keys.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { OpenLog } from './event-log.ts';
+import { abortsAfter } from './stop-signal.ts';
 import type { OpenStore } from './view-store.ts';
+
+/** How long a projector that is told to stop may take for the round in hand: a process ends within 5 s. */
+const finishMsMax = 3_000;
 
 /** The projector that runs, or ran last. */
 export interface Projecting {
@@ -40,6 +44,10 @@ export async function project(
       tags: allTags.filter((tag) => tag % count === index),
     });
   let projector = make();
+  const close = () => Promise.allSettled([writer.close(), eventLog.close(), rejects.close()]);
+  // A server that is frozen would let a round take for ever: what it was asked is then given up.
+  const late = abortsAfter(signal, finishMsMax);
+  late.addEventListener('abort', close, { once: true });
   const run = async (): Promise<void> => {
     try {
       for (;;) {
@@ -53,7 +61,8 @@ export async function project(
         }
       }
     } finally {
-      await Promise.allSettled([writer.close(), eventLog.close(), rejects.close()]);
+      late.removeEventListener('abort', close);
+      await close();
     }
   };
   return { current: () => projector, done: run() };

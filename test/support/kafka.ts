@@ -45,7 +45,7 @@ export class TestKafka implements AsyncDisposable {
   /** The run's Kafka, or another one: its brokers, or all that it takes to connect. */
   constructor(kafka: string | KafkaConnection = kafkaBrokers()) {
     this.connection = typeof kafka === 'string' ? { brokers: kafka.split(','), ssl: false, sasl: null } : kafka;
-    this.client = kafkaJs(this.connection, this.log);
+    this.client = kafkaJs(this.connection, this.log, new AbortController().signal);
     this.#admin = this.client.admin();
   }
 

@@ -53,11 +53,15 @@ export class Processes {
     return folder;
   }
 
-  /** Starts one of the servers, `start`, `api` or `projector`, on a free port unless `env` says which. */
-  async start(command: string, env: Env = {}): Promise<RunningService> {
+  /** Starts one of the servers, `start`, `api` or `projector`, on a free port unless `env` says which; or a tool with its arguments. */
+  async start(command: string | readonly string[], env: Env = {}): Promise<RunningService> {
     const port = env.PORT ?? String((await freePorts(1))[0]);
     const origin = `http://127.0.0.1:${port}`;
-    const started = this.#spawn([command], { DATA_DIR: env.DATA_DIR ?? (await this.folder()), ...env, PORT: port });
+    const started = this.#spawn([command].flat(), {
+      DATA_DIR: env.DATA_DIR ?? (await this.folder()),
+      ...env,
+      PORT: port,
+    });
     const { child, ended, out, err } = started;
     let isOver = false;
     void ended.then(() => {

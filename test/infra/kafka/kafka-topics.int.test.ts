@@ -95,3 +95,10 @@ test('topics may be made to lose superseded records after some days, and are the
     { setting: 'max.compaction.lag.ms', value: '1209600000', wanted: '604800000', harmful: true },
   ]);
 });
+
+test("topics that a broker refuses are refused in the broker's words", async () => {
+  await using kafka = new TestKafka();
+  // This cluster has one broker.
+  const refused = ensureTopics({ ...kafka.options, replicationFactor: 9 });
+  await expect(refused).rejects.toThrow(/^Cannot create the topics \S+metros, .*: .*replication factor.* 9 .*broker/i);
+});
