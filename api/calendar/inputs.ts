@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import { type Inputs, type OperationName, operationInputs, rangeFault } from '../../schemas/interface/inputs.ts';
-import { decodeQueryText, decodeText, pickParameters, type RawParameter } from '../http/decoding.ts';
+import { decodeAudiences, decodeQueryText, decodeText, pickParameters, type RawParameter } from '../http/decoding.ts';
 import { remembered } from './remembered.ts';
 
 /** Checked inputs, or the first wrong one by name with a reason that is constant per kind of fault. */
@@ -30,7 +30,9 @@ const tables = Object.fromEntries(
 function tableOf(path: Record<string, z.ZodType>, query: Record<string, z.ZodType>): Table {
   return {
     path: Object.entries(path).map(([name, schema]) => parameter(name, schema, decodeText)),
-    query: Object.entries(query).map(([name, schema]) => parameter(name, schema, decodeQueryText)),
+    query: Object.entries(query).map(([name, schema]) =>
+      parameter(name, schema, name === 'who' ? decodeAudiences : decodeQueryText),
+    ),
     queryNames: Object.keys(query),
     hasRange: 'from' in query && 'to' in query,
   };

@@ -22,6 +22,20 @@ export function decodeQueryText(raw: string): string | null {
   return decodeText(raw.includes('+') ? raw.replaceAll('+', ' ') : raw);
 }
 
+// No text that is decoded holds half a surrogate pair.
+const rawPlus = '\ud800';
+const barePlusOf21 = new RegExp(`(?<=(?:^|,)21)${rawPlus}(?=[ ${rawPlus}]Only(?:,|$))`, 'g');
+
+/**
+ * The same for a list that may hold `21+ Only`, whose plus sign many clients send as it is (docs/rules.md#plus-sign). A plus sign between `21` and
+ * a space is therefore itself: `21++Only` and `21+%20Only` are `21+ Only`, and `21%20%20Only` is not.
+ */
+export function decodeAudiences(raw: string): string | null {
+  const pieces = raw.split('+').map(decodeText);
+  if (pieces.includes(null)) return null;
+  return pieces.join(rawPlus).replace(barePlusOf21, '+').replaceAll(rawPlus, ' ');
+}
+
 /** A parameter's raw value by its place in the names asked for: undefined where it is missing, null where repeated. */
 export type RawParameter = string | null | undefined;
 

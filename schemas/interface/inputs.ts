@@ -45,7 +45,7 @@ function codePoints(text: string): number {
  * One comma-separated value (form style, not exploded). An empty text is one empty item, which no list allows
  * (docs/rules.md#lists). Stops at the first wrong item: thousands of them would cost milliseconds to collect.
  */
-function commaList<Item extends z.ZodType<unknown, string>>(item: Item, read = (text: string) => text) {
+function commaList<Item extends z.ZodType<unknown, string>>(item: Item) {
   const list = z
     .array(item)
     .min(1)
@@ -54,7 +54,7 @@ function commaList<Item extends z.ZodType<unknown, string>>(item: Item, read = (
   return z
     .string()
     .transform((text, context) => {
-      const items = text.split(',').map(read);
+      const items = text.split(',');
       for (const each of items) {
         const fault = item.safeParse(each).error?.issues[0];
         if (fault === undefined) continue;
@@ -70,9 +70,7 @@ const listFault = (items: readonly string[]): string => `is not a comma-separate
 
 const far = commaList(z.enum(distanceBands, listFault(distanceBands)));
 
-/** `21+ Only` sent with a bare plus sign, which forms read as a space (docs/rules.md#plus-sign). */
-const barePlus = '21  Only';
-const who = commaList(z.enum(audiences, listFault(audiences)), (text) => (text === barePlus ? '21+ Only' : text));
+const who = commaList(z.enum(audiences, listFault(audiences)));
 
 const where = commaList(
   z

@@ -2,7 +2,7 @@ import type { Audience, Distance } from '../../schemas/events/records.ts';
 import { dayOf } from './dates.ts';
 import type { Facts } from './facts.ts';
 import { type PostedNight, postedNights } from './nights.ts';
-import { type DayFilters, plusRestored } from './requests.ts';
+import type { DayFilters } from './requests.ts';
 import { fold, searchWords } from './text.ts';
 
 /** A Day, or null where there is no such metro. The inputs must be right. */
@@ -58,7 +58,7 @@ const audienceNames: Record<Audience, string> = {
 
 function matchesAudience({ ride }: PostedNight, who: string | undefined): boolean {
   if (who === undefined || ride.audience === null) return true;
-  return plusRestored(who).split(',').includes(audienceNames[ride.audience]);
+  return who.split(',').includes(audienceNames[ride.audience]);
 }
 
 function matchesNeighbourhood({ answer }: PostedNight, where: string | undefined): boolean {

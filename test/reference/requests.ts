@@ -65,8 +65,7 @@ export function wrongInput(request: CalendarRequest): string | null {
       if (dayOf(request.day) === null) return 'day';
       if (request.q !== undefined && !isSearch(request.q)) return 'q';
       if (request.far !== undefined && !isList(request.far, (item) => distanceBands.includes(item))) return 'far';
-      if (request.who !== undefined && !isList(plusRestored(request.who), (item) => audiences.includes(item)))
-        return 'who';
+      if (request.who !== undefined && !isList(request.who, (item) => audiences.includes(item))) return 'who';
       if (request.where !== undefined && !isList(request.where, (item) => /^[a-z0-9-]{1,80}$/.test(item)))
         return 'where';
       return null;
@@ -101,14 +100,6 @@ function isSearch(text: string): boolean {
 function isList(text: string, isItem: (item: string) => boolean): boolean {
   const items = text.split(',');
   return items.every(isItem) && new Set(items).size === items.length;
-}
-
-/** A plus sign sent as it is arrives as a space: `21  Only` can only mean `21+ Only`. */
-export function plusRestored(who: string): string {
-  return who
-    .split(',')
-    .map((item) => (item === '21  Only' ? '21+ Only' : item))
-    .join(',');
 }
 
 function wrongParameterOfRange({ metro, from, to }: MetroRange): string | null {

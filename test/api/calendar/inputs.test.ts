@@ -118,16 +118,22 @@ describe('lists', () => {
   });
 
   // docs/rules.md#plus-sign
-  it.each(['21%2B%20Only', '21%2B+Only', '21++Only', '21+%20Only', '21+ Only'])('who=%s is 21+ Only', (text) => {
+  // The space as `+`, as `%20` or as it is; the plus sign encoded or as it is.
+  const spellings = ['%2B', '%2b', '+'].flatMap((plus) => ['%20', '+', ' '].map((space) => `21${plus}${space}Only`));
+  it.each([...spellings, '%32%31+%20%4Fnly'])('who=%s is 21+ Only', (text) => {
     expect(day(`who=${text}`)).toMatchObject({ inputs: { who: ['21+ Only'] } });
+    expect(day(`who=General,${text}%2CFamily+Friendly`)).toMatchObject({
+      inputs: { who: ['General', '21+ Only', 'Family Friendly'] },
+    });
   });
 
-  it.each(['21++Only,21%2B+Only', '21+Only', '21%20Only', '21+++Only', 'general', 'Family++Friendly'])(
-    'who=%s is refused',
-    (text) => {
-      expect(named(day(`who=${text}`))).toBe('who');
-    },
-  );
+  it.each([
+    ...['21%20%20Only', '21%20+Only', '21%20%2BOnly', '21++Only,21%2B+Only', '21+Only', '21%2BOnly', '21%20Only'],
+    ...['21+++Only', '21%2B%2B%20Only', '21+%2B+Only', '121++Only', '21++Only+', '+21++Only', '21++General'],
+    ...['21%2B%20%20Only', '21%2B++Only', '21  Only', 'general', 'Family++Friendly', '21+%FFOnly', '%ED%A0%8021'],
+  ])('who=%s is refused', (text) => {
+    expect(named(day(`who=${text}`))).toBe('who');
+  });
 
   it('say what they may hold', () => {
     expect(day('far=x')).toMatchObject({
