@@ -1,4 +1,4 @@
-import Fastify from 'fastify';
+import { httpApp } from '../api/http/http-app.ts';
 import { type Settings, SettingsError } from './settings/settings.ts';
 import { openEventLog } from './wiring/event-log.ts';
 import { needRedis } from './wiring/io.ts';
@@ -22,7 +22,7 @@ export async function runProjector(settings: Settings, { json = false } = {}): P
   const store = openViewStore(settings);
   const projecting = await project(settings, opened, store, metrics.projector, log, signal);
   metrics.watchProjector(() => projecting.current().ready);
-  const app = Fastify({ logger: false });
+  const app = httpApp({ onFault: (cause) => log.error({ err: cause }, 'Cannot answer a request') });
   registerOperatorRoutes(app, metrics.register, async () =>
     projecting.current().ready
       ? { ready: true }

@@ -2,9 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Inputs } from '../../schemas/interface/inputs.ts';
 import { type Answer, corsHeaders, UnavailableError } from '../http/answer.ts';
 import { splitTarget } from '../http/decoding.ts';
-import { noSuchRouteBody } from '../http/errors.ts';
 import { matchesEtag } from '../http/etag.ts';
-import { allow, refusals } from '../http/refusals.ts';
+import { targetBytesMax } from '../http/http-edge.ts';
+import { allow, refusals, refuse } from '../http/refusals.ts';
 import { type Route, routePath } from '../http/route-table.ts';
 import { StoreAwayError } from '../ports/view-reader.ts';
 import type { TokenChecker } from '../tokens/access-token.ts';
@@ -23,12 +23,9 @@ import {
 import { remembered } from './remembered.ts';
 import type { ViewCache } from './view-cache.ts';
 
-// URLs of up to 8,000 bytes work (docs/rules.md#long-urls).
-const targetBytesMax = 8_000;
-
 export interface CalendarRequest {
   method: string;
-  /** The raw request target. */
+  /** The raw request target, in origin form. */
   target: string;
   headers: IncomingHttpHeaders;
 }
@@ -75,13 +72,13 @@ interface PublicRead {
 }
 
 /**
- * Answers the interface's seven paths, each check in its turn (docs/rules.md#order-of-checks): route, method,
- * credentials, inputs, existence, preconditions.
+ * Answers the interface's seven paths, and targets that are too long, each check in its turn
+ * (docs/rules.md#order-of-checks): route, method, credentials, inputs, existence, preconditions.
  */
 export function calendar(deps: CalendarDeps) {
   const { cache, checker, baseUrl } = deps;
   const basePath = new URL(baseUrl).pathname.replace(/\/$/, '');
-  const refuse = refusals(baseUrl);
+  const { noLiveKey, noLiveToken } = refusals(baseUrl);
 
   /** What a raw target asks for; null where it is none of the interface's. */
   const asked = remembered((target): Asked | null => {
@@ -115,13 +112,11 @@ export function calendar(deps: CalendarDeps) {
     return { keys, answer: (views, ifNoneMatch) => answer(inputs, keys, views, ifNoneMatch, deps) };
   }
 
-  /** Whether a raw target is one of the interface's. */
-  const owns = (target: string): boolean => target.length > targetBytesMax || asked(target) !== null;
-
-  function handle(request: CalendarRequest): Handled {
+  /** Answers a request of the interface; null for any other. */
+  function answers(request: CalendarRequest): Handled | null {
     if (request.target.length > targetBytesMax) return { operation: 'none', answer: refuse.targetTooLong() };
     const found = asked(request.target);
-    if (!found) return { operation: 'none', answer: refuse.notFound(noSuchRouteBody) };
+    if (!found) return null;
     const { operation } = found.route;
     try {
       const answer = dispatch(request, found);
@@ -162,7 +157,7 @@ export function calendar(deps: CalendarDeps) {
     return decide(carried);
 
     function decide(who: Presented): Answer | Promise<Answer> {
-      if (who.key === null && who.rider === null) return refuse.noLiveKey(who.tokenSent);
+      if (who.key === null && who.rider === null) return noLiveKey(who.tokenSent);
       const { keys } = read;
       // Everything at hand: no tick, no round trip.
       if (keys.length > 0 && liveHere(cache, who) && cache.peek(keys[0]!)) {
@@ -171,7 +166,7 @@ export function calendar(deps: CalendarDeps) {
       const wanted = [...keysToDecide(who), ...keys];
       return cache.load(wanted).then((entries) => {
         const views: Views = (key) => entries[wanted.indexOf(key)];
-        if (!isLive(who, (key) => views(key)?.value != null)) return refuse.noLiveKey(who.tokenSent);
+        if (!isLive(who, (key) => views(key)?.value != null)) return noLiveKey(who.tokenSent);
         return read.answer(views, headers['if-none-match']);
       });
     }
@@ -188,7 +183,7 @@ export function calendar(deps: CalendarDeps) {
       { authorization: headers.authorization } as IncomingHttpHeaders,
       checker,
     );
-    if (rider === null) return refuse.noLiveToken(tokenSent);
+    if (rider === null) return noLiveToken(tokenSent);
     return deps.answerMine(operation, found, query, rider.slice(rider.indexOf(':') + 1), headers);
   }
 
@@ -202,5 +197,5 @@ export function calendar(deps: CalendarDeps) {
     return { status: 204, headers: { ...corsHeaders, Allow: allow, ...preflight }, body: null };
   }
 
-  return { owns, handle };
+  return answers;
 }

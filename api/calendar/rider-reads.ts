@@ -6,7 +6,7 @@ import { decodeGoing, decodeOwn, decodeView, type RiderCard } from '../../schema
 import { type Answer, corsHeaders, UnavailableError } from '../http/answer.ts';
 import { noSuchMetroBody } from '../http/errors.ts';
 import { matchesEtag } from '../http/etag.ts';
-import type { refusals } from '../http/refusals.ts';
+import { type refusals, refuse } from '../http/refusals.ts';
 import type { Route } from '../http/route-table.ts';
 import type { ViewReader } from '../ports/view-reader.ts';
 import type { RiderOperation } from './calendar.ts';
@@ -23,7 +23,7 @@ export interface RiderReadDeps {
   reader: ViewReader;
   localDays: LocalDays;
   calendarNowMs(): number;
-  refuse: ReturnType<typeof refusals>;
+  noLiveToken: ReturnType<typeof refusals>['noLiveToken'];
 }
 
 /** Which of the reader's fields an operation needs, `o`wn nights, `f`riends, flagged (`x`), and the days. */
@@ -39,7 +39,7 @@ interface Wanted {
  * The riders' own operations, in at most two round trips: the reader's fields and what the checks need; then the nights
  * and cards that those name.
  */
-export function riderReads({ cache, reader, localDays, calendarNowMs, refuse }: RiderReadDeps) {
+export function riderReads({ cache, reader, localDays, calendarNowMs, noLiveToken }: RiderReadDeps) {
   return async (
     operation: RiderOperation,
     route: Route,
@@ -67,7 +67,7 @@ export function riderReads({ cache, reader, localDays, calendarNowMs, refuse }: 
     if (!card) {
       if (!complete) throw new UnavailableError('riders are not known to be complete');
       // A token of a rider who no longer exists is no live token.
-      return refuse.noLiveToken(true);
+      return noLiveToken(true);
     }
     if (!read.ok) return refuse.invalid(read.input, read.detail);
     if (!wanted) throw new Error(`Cannot answer ${operation}: nothing is known of what it needs`);

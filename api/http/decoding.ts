@@ -56,12 +56,8 @@ export function pickParameters(query: string, names: readonly string[]): RawPara
   return picked;
 }
 
-/**
- * Parts a request target into raw path and raw query (without its question mark), of origin form (`/rides/x?…`) and
- * of absolute form (`http://host/rides/x?…`, which RFC 9112 §3.2.2 has every server accept).
- */
+/** Parts a request target, of origin form, into raw path and raw query (without its question mark). */
 export function splitTarget(target: string): { path: string; query: string } {
-  const local = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '');
-  const mark = local.indexOf('?');
-  return mark === -1 ? { path: local, query: '' } : { path: local.slice(0, mark), query: local.slice(mark + 1) };
+  const mark = target.indexOf('?');
+  return mark === -1 ? { path: target, query: '' } : { path: target.slice(0, mark), query: target.slice(mark + 1) };
 }

@@ -44,3 +44,9 @@ export const problems = {
   internal: problem(500, 'Something went wrong here; the request may be sent again.'),
   unavailable: problem(503, 'The calendar can not be read just now; try again shortly.'),
 } as const;
+
+const alternatives = new Intl.ListFormat('en', { type: 'disjunction' });
+
+/** Of a path beside the interface, which takes these methods. */
+export const otherMethod = (methods: readonly string[]): { status: number; body: Buffer } =>
+  problem(405, `This takes ${alternatives.format(methods)}.`);

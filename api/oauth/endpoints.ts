@@ -1,10 +1,10 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { InteractionResults, Provider } from 'oidc-provider';
 import { pageHeaders, pagePolicy } from '../sign-in/page.ts';
 import type { PageSender } from '../sign-in/page-sender.ts';
 import type { RiderDirectory } from '../tokens/rider-directory.ts';
 import { canonicalAuthorizeQuery } from './authorize-request.ts';
-import { answerOptions, openCors } from './cors.ts';
+import { addOptions, openCors } from './cors.ts';
 import type { LibraryMount } from './library-mount.ts';
 import { type Offers, paths, resourceMetadata, serverMetadata } from './metadata.ts';
 import type { RateLimits } from './rate-limit.ts';
@@ -51,7 +51,7 @@ function addMetadata(app: FastifyInstance, { service, offers, mount }: EndpointO
         .headers({ ...openCors, 'Cache-Control': 'public, max-age=300', 'Content-Type': 'application/json' })
         .send(Buffer.from(body)),
     );
-    refuseOthers(app, path, 'GET, HEAD, OPTIONS');
+    addOptions(app, path, 'GET, HEAD, OPTIONS');
   }
   app.get(paths.jwks, async (request, reply) => {
     await mount.answer(request, reply, {
@@ -60,7 +60,7 @@ function addMetadata(app: FastifyInstance, { service, offers, mount }: EndpointO
       headers: { ...openCors, 'Cache-Control': 'public, max-age=300' },
     });
   });
-  refuseOthers(app, paths.jwks, 'GET, HEAD, OPTIONS');
+  addOptions(app, paths.jwks, 'GET, HEAD, OPTIONS');
 }
 
 function addAuthorize(app: FastifyInstance, options: EndpointOptions): void {
@@ -78,7 +78,6 @@ function addAuthorize(app: FastifyInstance, options: EndpointOptions): void {
       headers,
     });
   });
-  refuseOthers(app, paths.authorize, 'GET', false);
   app.get<{ Params: { uid: string } }>(
     `${paths.authorize}/:uid`,
     { exposeHeadRoute: false },
@@ -117,7 +116,7 @@ function addTokenEndpoints(app: FastifyInstance, { service, mount, limits, store
       });
       if (reply.raw.statusCode === 400 || reply.raw.statusCode === 401) await limit.refused(request, form);
     });
-    refuseOthers(app, path, 'POST, OPTIONS');
+    addOptions(app, path, 'POST, OPTIONS');
   }
 }
 
@@ -140,7 +139,7 @@ function addRegistration(app: FastifyInstance, { mount, limits }: EndpointOption
       headers: openCors,
     });
   });
-  refuseOthers(app, paths.register, 'POST, OPTIONS');
+  addOptions(app, paths.register, 'POST, OPTIONS');
 }
 
 function refuseBody(reply: FastifyReply, error: unknown): FastifyReply {
@@ -176,24 +175,4 @@ function tooMany(reply: FastifyReply, seconds: number, why: string): FastifyRepl
     .code(429)
     .headers({ ...noStore, 'Retry-After': String(seconds) })
     .send({ error: 'temporarily_unavailable', error_description: `${why}; try again in ${seconds} seconds` });
-}
-
-/** Answers the methods that a path has no route for: OPTIONS, and 405 for the others. */
-export function refuseOthers(app: FastifyInstance, path: string, allow: string, cors = true): void {
-  const has = allow.split(', ');
-  const others = app.supportedMethods.filter((method) => !has.includes(method) || method === 'OPTIONS');
-  app.route({
-    method: others,
-    url: path,
-    // Before Fastify looks at a body: it would refuse a QUERY without one.
-    onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
-      if (cors && request.method === 'OPTIONS') return answerOptions(request, reply, allow);
-      return reply
-        .code(405)
-        .headers({ ...(cors && openCors), Allow: allow, 'Cache-Control': 'no-store' })
-        .type('application/problem+json')
-        .send(JSON.stringify({ type: 'about:blank', title: 'Method Not Allowed', status: 405 }));
-    },
-    handler: () => {},
-  });
 }

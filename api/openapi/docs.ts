@@ -37,6 +37,7 @@ export function registerDocs(app: FastifyInstance, options: DocsOptions): void {
   const headers = pageHeaders(options.openapiUrl);
 
   const page = docsPage(options, `docs/${version}`);
+  app.get('/', (_request, reply) => reply.redirect('docs'));
   app.get('/docs', (_request, reply) => reply.headers(headers).send(page));
   // Relative, so that it holds behind a proxy that adds a path of its own.
   app.get('/docs/', (_request, reply) => reply.redirect('../docs', 308));

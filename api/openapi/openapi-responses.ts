@@ -77,19 +77,24 @@ export function notModified(caching: Caching): Json {
   };
 }
 
-function refusal(description: string, body: Buffer, more: Json = {}): Json {
+function refusal(description: string, body: Buffer, more: Json = {}, otherContent: Json = {}): Json {
+  const content = { [errorContentType]: { schema: { $ref: componentRef('Error') }, example: bodyExample(body) } };
   return {
     description,
     headers: { 'Cache-Control': header('NoStore'), ...more, ...cors },
-    content: { [errorContentType]: { schema: { $ref: componentRef('Error') }, example: bodyExample(body) } },
+    content: { ...content, ...otherContent },
   };
 }
 
-function failure(description: string, { body }: { body: Buffer }, more: Json = {}): Json {
+const problemContent = ({ body }: { body: Buffer }): Json => ({
+  [problemContentType]: { schema: { $ref: componentRef('Problem') }, example: bodyExample(body) },
+});
+
+function failure(description: string, problem: { body: Buffer }, more: Json = {}): Json {
   return {
     description,
     headers: { 'Cache-Control': header('NoStore'), ...more, ...cors },
-    content: { [problemContentType]: { schema: { $ref: componentRef('Problem') }, example: bodyExample(body) } },
+    content: problemContent(problem),
   };
 }
 
@@ -97,9 +102,12 @@ const challenge = { 'WWW-Authenticate': header('WWWAuthenticate') };
 
 export const componentResponses = {
   InvalidRequest: refusal(
-    'An input its schema refuses: `input` names the first one.',
+    'An input its schema refuses: `input` names the first one. Or a request that is not well-formed HTTP, as problem details.',
     invalidRequest('day', 'is not a date, YYYY-MM-DD'),
+    {},
+    problemContent(problems.malformed),
   ),
+  Malformed: failure('The request is not well-formed HTTP.', problems.malformed),
   InvalidKey: refusal(
     "No live developer key and no rider's sign-in token. The same for a missing, unknown or deleted key.",
     invalidKeyBody,
@@ -111,6 +119,7 @@ export const componentResponses = {
   },
   NoSuchMetro: refusal('No such metro.', noSuchMetroBody),
   NoSuchRide: refusal('No such posted ride.', noSuchRideBody),
+  RequestTimeout: failure('The request did not arrive in time.', problems.requestTimeout),
   UriTooLong: failure('The URL is too long: up to 8,000 bytes are read.', problems.targetTooLong),
   HeadersTooLarge: failure('The header fields are too large.', problems.headersTooLarge),
   InternalError: failure('Something went wrong in the service.', problems.internal),

@@ -37,7 +37,9 @@ function operationObject({ name, tag, summary, description, security, caching, a
     responses: {
       200: okResponse(answer.description, answer.schema, answer.example, caching),
       304: notModified(caching),
+      400: shared('Malformed'),
       ...refusals,
+      408: shared('RequestTimeout'),
       414: shared('UriTooLong'),
       431: shared('HeadersTooLarge'),
       500: shared('InternalError'),

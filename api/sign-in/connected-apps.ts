@@ -2,7 +2,6 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Provider } from 'oidc-provider';
 import { connectedAppsClientId } from '../oauth/clients.ts';
-import { refuseOthers } from '../oauth/endpoints.ts';
 import type { Grants } from '../oauth/grants.ts';
 import type { LibraryMount } from '../oauth/library-mount.ts';
 import { paths } from '../oauth/metadata.ts';
@@ -67,8 +66,6 @@ export function addConnectedApps(app: FastifyInstance, options: ConnectedAppsOpt
     const name = await grants.disconnect(who.rider, form.get('disconnect') ?? '');
     return await show(who, reply, name ?? undefined);
   });
-
-  refuseOthers(app, paths.connectedApps, 'GET, POST', false);
 }
 
 /** Whose session the browser has; null where it has none, or its rider is gone. */

@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Interaction, Provider } from 'oidc-provider';
 import { idPattern } from '../../schemas/events/patterns.ts';
 import { connectedAppsClientId } from '../oauth/clients.ts';
-import { refuseOthers } from '../oauth/endpoints.ts';
 import type { Grants } from '../oauth/grants.ts';
 import type { LibraryMount } from '../oauth/library-mount.ts';
 import type { Lifetimes } from '../oauth/lifetimes.ts';
@@ -96,8 +95,6 @@ export function addInteractions(app: FastifyInstance, options: InteractionOption
         return pages.trouble(reply, 'expired');
     }
   });
-
-  refuseOthers(app, path, 'GET, POST', false);
 }
 
 async function askWho(options: InteractionOptions, interaction: Interaction, reply: FastifyReply, alert?: string) {

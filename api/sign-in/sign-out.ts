@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
-import { refuseOthers } from '../oauth/endpoints.ts';
 import type { LibraryMount } from '../oauth/library-mount.ts';
 import { paths } from '../oauth/metadata.ts';
 import { readForm } from '../oauth/request-body.ts';
@@ -76,10 +75,6 @@ export function addSignOut(app: FastifyInstance, options: SignOutOptions): void 
   app.get(paths.signedOut, { exposeHeadRoute: false }, async (request, reply) => {
     await mount.answer(request, reply, { url: paths.signedOut, accept: 'text/html', headers });
   });
-
-  refuseOthers(app, paths.signOut, 'GET', false);
-  refuseOthers(app, confirm, 'POST', false);
-  refuseOthers(app, paths.signedOut, 'GET', false);
 }
 
 /** Where a client wants a rider back who is signed out already: only an address that it registered for that. */

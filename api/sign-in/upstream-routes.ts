@@ -2,7 +2,6 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Provider } from 'oidc-provider';
 import { idPattern } from '../../schemas/events/patterns.ts';
-import { refuseOthers } from '../oauth/endpoints.ts';
 import type { LibraryMount } from '../oauth/library-mount.ts';
 import type { Lifetimes } from '../oauth/lifetimes.ts';
 import { paths } from '../oauth/metadata.ts';
@@ -96,9 +95,6 @@ export function addUpstreamRoutes(app: FastifyInstance, options: UpstreamRouteOp
       return pages.trouble(reply, { ...trouble, again });
     }
   });
-
-  refuseOthers(app, `${paths.signIn}/:uid/start`, 'GET', false);
-  refuseOthers(app, paths.callback, 'GET', false);
 }
 
 /** What a fault of the riders' provider is answered with; null for any other fault. */

@@ -71,7 +71,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     ...(settings.trustProxy !== null && { trustProxy: settings.trustProxy }),
     checker: createTokenChecker({ issuer: origin, audience: baseUrl, keys, erasures }),
     openApi: { body: openApi, etag: `"${createHash('sha256').update(openApi).digest('base64url').slice(0, 16)}"` },
-    answerMine: riderReads({ cache, reader, localDays, calendarNowMs, refuse: refusals(baseUrl) }),
+    answerMine: riderReads({ cache, reader, localDays, calendarNowMs, ...refusals(baseUrl) }),
     onFault: (cause) => log.error({ err: cause }, 'Cannot answer a request'),
     onAnswer: metrics.answered,
   });

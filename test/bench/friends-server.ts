@@ -74,7 +74,7 @@ function friendsAnswer(viewReader: ViewReader) {
   const calendarNowMs = Date.now;
   const answer = riderReads({
     ...{ cache, reader: viewReader, localDays: new LocalDays(), calendarNowMs },
-    refuse: refusals('http://127.0.0.1:8080/api'),
+    ...refusals('http://127.0.0.1:8080/api'),
   });
   const route = { operation: 'getFriends' as const, segments: [] };
   return () => answer('getFriends', route, `metro=${metro}&from=${from}&to=${to}`, rider, {});

@@ -53,7 +53,7 @@ export async function startHttpService(options: HttpServiceOptions = {}) {
     ...(options.arrival && { arrival: options.arrival }),
     checker: options.checker ?? { check: (token) => (token === 'dead' ? null : { rider: token }) },
     openApi: { body: openApi, etag: '"openapi-1"' },
-    answerMine: riderReads({ cache, reader, localDays, calendarNowMs: clockMs, refuse: refusals(baseUrl) }),
+    answerMine: riderReads({ cache, reader, localDays, calendarNowMs: clockMs, ...refusals(baseUrl) }),
     onFault: (cause) => faults.push(cause),
   });
   await options.register?.(app);

@@ -90,7 +90,7 @@ export interface Got {
 export function answering(reader: ViewReader, clockMs: () => number, cacheSeconds = 0) {
   const cache = new ViewCache(reader);
   const localDays = new LocalDays();
-  const refuse = refusals(baseUrl);
+  const { noLiveToken } = refusals(baseUrl);
   const faults: unknown[] = [];
   const deps: CalendarDeps = {
     baseUrl,
@@ -100,12 +100,12 @@ export function answering(reader: ViewReader, clockMs: () => number, cacheSecond
     cacheSeconds,
     checker: { check: (token) => ({ rider: token }) },
     openApi: { body: Buffer.from('{}'), etag: '"openapi"' },
-    answerMine: riderReads({ cache, reader, localDays, calendarNowMs: clockMs, refuse }),
+    answerMine: riderReads({ cache, reader, localDays, calendarNowMs: clockMs, noLiveToken }),
     onFault: (cause) => faults.push(cause),
   };
-  const { handle } = calendar(deps);
+  const answers = calendar(deps);
   const get = async (path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Got> => {
-    const answer = await handle({ method, target: `/api${path}`, headers }).answer;
+    const answer = await answers({ method, target: `/api${path}`, headers })!.answer;
     if (faults.length > 0) throw faults[0];
     return { status: answer.status, body: answer.body?.toString() ?? '', headers: answer.headers };
   };

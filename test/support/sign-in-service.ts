@@ -131,7 +131,7 @@ export async function startSignInService(options: TestServiceOptions = {}): Prom
   const { origin, resource } = serviceUrl(deps.baseUrl);
   const reader = cardsOf(riders);
   const parts = { cache: new ViewCache(reader), localDays: new LocalDays(), calendarNowMs: Date.now };
-  const answerMine = riderReads({ ...parts, reader, refuse: refusals(resource) });
+  const answerMine = riderReads({ ...parts, reader, ...refusals(resource) });
   const app = createApp({
     ...parts,
     baseUrl: resource,

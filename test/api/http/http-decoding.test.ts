@@ -50,7 +50,7 @@ describe('a path', () => {
     ['/metros/pdx/days/', [400, 'day']],
     ['/metros%2Fpdx/days/2015-06-13', [404]],
     ['/metros/pdx%2Fdays/2015-06-13', [404]],
-    ['/r\xefdes/loop', [400, undefined]],
+    ['/r\xefdes/loop', [404]],
     ['/%FFides/loop', [404]],
   ])('%j is split at slashes and each segment decoded once: %j', async (path, wanted) => {
     expect(await judged(path)).toEqual(wanted);
@@ -208,6 +208,6 @@ describe.each([
       expect((await at(path)).status).toBe(200);
     }
     expect((await at('/healthz/')).status).toBe(404);
-    expect((await based.exchange(requestText('POST', '/healthz', {}, 'x'))).status).toBe(404);
+    expect((await based.exchange(requestText('POST', '/healthz', {}, 'x'))).status).toBe(405);
   });
 });

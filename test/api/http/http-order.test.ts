@@ -63,7 +63,7 @@ describe('a path that is no route', () => {
     expectError(await service.ask(path, unknownType, 'PUT', 'x'), 404, error('not_found', null, text));
   });
 
-  it.each(['/', '/rides/loop', '/apix/rides/loop', '/api', '*', '/oauth/nothing', '/~calendar'])(
+  it.each(['/', '/rides/loop', '/apix/rides/loop', '/api', '/oauth/nothing', '/~calendar'])(
     '%s outside the base path is 404 with input null',
     async (target) => {
       for (const method of ['GET', 'POST', 'OPTIONS']) {

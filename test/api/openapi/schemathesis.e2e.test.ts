@@ -45,7 +45,7 @@ beforeAll(async () => {
   const calendarNowMs = () => portlandNowMs;
   const openApi: { body: Buffer; etag: string } = { body: Buffer.alloc(0), etag: '"openapi"' };
   // The port is known only once it listens; no address of ours stands in what is tried here.
-  const refuse = refusals('http://127.0.0.1/api');
+  const { noLiveToken } = refusals('http://127.0.0.1/api');
   app = createApp({
     baseUrl: 'http://127.0.0.1/api',
     cache,
@@ -54,7 +54,7 @@ beforeAll(async () => {
     cacheSeconds: 60,
     checker: { check: (token) => ({ rider: token }) },
     openApi,
-    answerMine: riderReads({ cache, reader, localDays, calendarNowMs, refuse }),
+    answerMine: riderReads({ cache, reader, localDays, calendarNowMs, noLiveToken }),
     onFault: (cause) => faults.push(cause),
   });
   await app.listen({ port: 0, host: '127.0.0.1' });

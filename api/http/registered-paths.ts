@@ -1,0 +1,34 @@
+import { decodeText, splitTarget } from './decoding.ts';
+
+const order = ['GET', 'HEAD', 'POST'];
+const rank = (method: string): number => (order.includes(method) ? order.indexOf(method) : order.length);
+
+/**
+ * The paths beside the interface's with the methods they take, for the answer to any other method: 405 where there is a
+ * path, 404 where there is none. A path is static, or has parameters as whole segments (`/oauth/sign-in/:uid`).
+ */
+export class RegisteredPaths {
+  readonly #methods = new Map<string, { pattern: RegExp; methods: Set<string> }>();
+
+  add(path: string, methods: string | readonly string[]): void {
+    const known = this.#methods.get(path) ?? { pattern: patternOf(path), methods: new Set() };
+    for (const method of [methods].flat()) known.methods.add(method);
+    this.#methods.set(path, known);
+  }
+
+  /** Methods that a target's path takes, none where it is not there. */
+  methodsAt(target: string): string[] {
+    const path = decodeText(splitTarget(target).path);
+    if (path === null) return [];
+    const found = [...this.#methods.values()].filter(({ pattern }) => pattern.test(path));
+    const methods = new Set(found.flatMap(({ methods }) => [...methods]));
+    return [...methods].sort((a, b) => rank(a) - rank(b));
+  }
+}
+
+function patternOf(path: string): RegExp {
+  const segments = path
+    .split('/')
+    .map((segment) => (segment.startsWith(':') ? '[^/]+' : segment.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')));
+  return new RegExp(`^${segments.join('/')}$`);
+}
