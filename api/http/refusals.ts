@@ -9,7 +9,7 @@ import {
   problems,
 } from './errors.ts';
 
-/** Answers that are no success (DESIGN §3, Errors). Each call makes a new one: `send` adds to its headers. */
+/** Answers that are no success (docs/rules.md#errors, #problems). Each call makes a new one: `send` adds to its headers. */
 
 const error = (status: number, body: Buffer, headers: Record<string, string> = {}): Answer => ({
   status,
@@ -31,7 +31,7 @@ export const refuse = {
   /** What is no HTTP, or can't be read as what it says it is: what follows it can't be read either. */
   malformed: (): Answer => problem(problems.malformed, { Connection: 'close' }),
   methodNotAllowed: (): Answer => problem(problems.methodNotAllowed, { Allow: allow }),
-  /** The same of a path beside the interface. */
+  /** The same of a path beside the interface (docs/rules.md#other-paths). */
   otherMethod: (methods: readonly string[]): Answer => problem(otherMethod(methods), { Allow: methods.join(', ') }),
   requestTimeout: (): Answer => problem(problems.requestTimeout, { Connection: 'close' }),
   targetTooLong: (): Answer => problem(problems.targetTooLong),

@@ -5,7 +5,7 @@ const rank = (method: string): number => (order.includes(method) ? order.indexOf
 
 /**
  * The paths beside the interface's with the methods they take, for the answer to any other method: 405 where there is a
- * path, 404 where there is none. A path is static, or has parameters as whole segments (`/oauth/sign-in/:uid`).
+ * path, 404 where there is none (docs/rules.md#other-paths). A path is static, or has parameters as whole segments (`/oauth/sign-in/:uid`).
  */
 export class RegisteredPaths {
   readonly #methods = new Map<string, { pattern: RegExp; methods: Set<string> }>();

@@ -13,7 +13,7 @@ const chunkedLast = /(?:^|,)[ \t]*chunked[ \t]*$/i;
 const absoluteForm = /^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i;
 
 /**
- * Looks at a request whose head node:http could parse, before anything reads its target. Returns the answer to one that
+ * Looks at a request whose head node:http could parse, before anything reads its target (docs/rules.md#malformed-requests). Returns the answer to one that
  * is malformed, too large, or about the server as a whole; null for any other. A target in absolute form, which RFC 9112
  * §3.2.2 has every server accept, becomes one in origin form.
  */

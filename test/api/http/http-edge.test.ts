@@ -62,6 +62,7 @@ const registered = [
   ['/oauth/connected-apps', 'GET, POST'],
 ] as const;
 
+// docs/rules.md#other-paths
 describe.each(registered)('%s', (target, allow) => {
   it.each(['PUT', 'DELETE', 'PROPFIND', 'QUERY', 'FOO', 'get', 'M-S!', 'DESCRIBE', 'PLAY'])(
     `answers %s 405 with Allow: ${allow}`,
@@ -138,6 +139,7 @@ describe('/', () => {
   });
 });
 
+// docs/rules.md#malformed-requests
 describe('Host', () => {
   const get = (fields: string, version = '1.1', method = 'GET') =>
     service.converse(`${method} /healthz HTTP/${version}\r\n${fields}\r\n`);
