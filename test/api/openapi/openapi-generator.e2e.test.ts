@@ -1,0 +1,49 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openApiDocument } from '../../../api/openapi/openapi.ts';
+import { type HttpService, startHttpService } from '../../support/http-service.ts';
+import { generateClient } from '../../support/openapi-generator.ts';
+import { smallWorld } from '../../support/small-world.ts';
+
+/** A client that OpenAPI Generator makes of the document, used on a running service. */
+
+let service: HttpService;
+let folder: string;
+
+beforeAll(async () => {
+  service = await startHttpService();
+  const cache = path.resolve(import.meta.dirname, '../../../.cache');
+  await mkdir(cache, { recursive: true });
+  folder = await mkdtemp(path.join(cache, 'generated-client-'));
+  const document = path.join(folder, 'openapi.json');
+  await writeFile(document, JSON.stringify(openApiDocument(`http://127.0.0.1:${service.port}${service.basePath}`)));
+  await generateClient('typescript-fetch', document, path.join(folder, 'client'));
+});
+
+afterAll(async () => {
+  await service?.close();
+  if (folder) await rm(folder, { recursive: true, force: true });
+});
+
+// docs/rules.md#openapi-document, #openapi-lists, #openapi-security
+it("OpenAPI Generator's client reads filtered days with a key, and a rider's friends with a token", async () => {
+  const { CalendarApi, RiderApi, Configuration } = await import(path.join(folder, 'client/index.ts'));
+  const calendar = new CalendarApi(new Configuration({ apiKey: smallWorld.liveKey }));
+  const found = await calendar.getDay({
+    metro: 'pdx',
+    day: new Date('2015-06-13'),
+    far: new Set(['under_5', '5_to_10']),
+    who: new Set(['21+ Only']),
+  });
+  expect(found.nights.map((night: { title: string }) => night.title)).toEqual(['Loop 🚲', 'Café ride']);
+
+  // Of OAuth 2.0 this generator sends what it is given, the scheme included.
+  const riders = new RiderApi(new Configuration({ accessToken: `Bearer ${smallWorld.reader}` }));
+  const range = { metro: 'pdx', from: new Date('2015-06-01'), to: new Date('2015-06-30') };
+  const { nights } = await riders.getFriends({ ...range, closeFriendsOnly: true });
+  expect(nights[0].friends).toMatchObject([
+    { handle: 'h-cy', close: true, following: false, flagged: true },
+    { handle: 'h-bo', close: false, following: true, flagged: false },
+  ]);
+});
