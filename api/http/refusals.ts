@@ -9,7 +9,9 @@ import {
   problems,
 } from './errors.ts';
 
-/** Answers that are no success (docs/rules.md#errors, #problems). Each call makes a new one: `send` adds to its headers. */
+/**
+ * Answers that are no success (docs/rules.md#errors, #problems). Each call makes a new one: `send` adds to its headers.
+ */
 
 const error = (status: number, body: Buffer, headers: Record<string, string> = {}): Answer => ({
   status,
@@ -44,7 +46,7 @@ export const refuse = {
 export function refusals(baseUrl: string) {
   const challenge = { false: wwwAuthenticate(baseUrl, false), true: wwwAuthenticate(baseUrl, true) };
   return {
-    /** On a public read. */
+    /** On a public read (docs/rules.md#401-on-a-public-read). */
     noLiveKey: (tokenSent: boolean): Answer =>
       error(401, invalidKeyBody, { 'WWW-Authenticate': challenge[`${tokenSent}`] }),
     /** On a /me operation: no body (docs/rules.md#401-on-me). */
