@@ -2,9 +2,11 @@ import { archivePrefix, listArchive } from '../infra/archive/archive-files.ts';
 import { KafkaCluster } from '../infra/kafka/kafka-cluster.ts';
 import { kafkaPublisher } from '../infra/kafka/kafka-publisher.ts';
 import { RejectedTopic } from '../infra/kafka/kafka-rejected-topic.ts';
+import { countText } from '../projector/count-text.ts';
 import { MissingTopicsError, type Reject } from '../projector/ports/event-log.ts';
 import type { KafkaSettings, Settings } from './settings/settings.ts';
-import { ArchiveCopyError, archiveLoad, type CopyOptions, type CopyResult } from './wiring/archive-copy.ts';
+import { ArchiveCopyError, type CopyOptions, type CopyResult } from './wiring/archive-copy.ts';
+import { archiveLoad, type LoadResult } from './wiring/archive-load.ts';
 import { archiveSave } from './wiring/archive-save.ts';
 import { needArchiveFolder, needFolderName } from './wiring/empty-folder.ts';
 import { type ExitCode, type Io, needKafka, UsageError } from './wiring/io.ts';
@@ -12,6 +14,7 @@ import { makeLogger } from './wiring/logger.ts';
 import { sayMissingTopics } from './wiring/missing-topics.ts';
 import { openKafkaLog } from './wiring/open-kafka-log.ts';
 import { type Progress, showProgress } from './wiring/progress.ts';
+import { splitKeysText } from './wiring/split-keys.ts';
 import { abortsAfter } from './wiring/stop-signal.ts';
 
 /** What is on its way to Kafka when the command is told to end may take so long. */
@@ -51,12 +54,15 @@ async function readRejected(kafka: KafkaSettings, settings: Settings, io: Io): P
   return rejects;
 }
 
-/** Publishes an archive's records to the log in Kafka; `append`: also to topics that hold records. */
-export async function runArchiveLoad(
-  options: ArchiveCommandOptions & { append?: boolean },
-  settings: Settings,
-  io: Io,
-): Promise<ExitCode> {
+export interface ArchiveLoadOptions extends ArchiveCommandOptions {
+  /** Also behind records of others. */
+  append?: boolean;
+  /** The archive's own partition numbers. */
+  keepPartitions?: boolean;
+}
+
+/** Publishes an archive's records to the log in Kafka, or goes on with that. */
+export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const kafka = needKafka(settings, 'archive load');
   needFolderName(options.dir, 'archive load', 'the folder of an archive');
   const { topicPrefix } = kafka;
@@ -68,12 +74,17 @@ export async function runArchiveLoad(
   const log = openKafkaLog(kafka, logger, null, io.signal);
   const publisher = kafkaPublisher({ kafka, topicPrefix, log: logger, signal: abortsAfter(io.signal, inHandMs) });
   try {
-    const append = options.append === true;
-    const goOn =
-      'the topics may hold a part of the archive; load it again with --append: what comes twice changes nothing';
-    return await copy('Loaded', goOn, options, io, settings, async (copyOptions) =>
-      archiveLoad({ dir: options.dir, prefix }, { publisher, bounds: await log.bounds(), append }, copyOptions),
-    );
+    const { append = false, keepPartitions = false } = options;
+    const load = async (copyOptions: CopyOptions): Promise<LoadResult> => {
+      const target = { publisher, log };
+      const onCompare = () => io.err('The topics hold records: comparing them with the archive');
+      const loadOptions = { ...copyOptions, append, keepPartitions, onCompare };
+      const result = await archiveLoad({ dir: options.dir, prefix }, target, loadOptions);
+      for (const split of result.splitKeys) io.err(splitKeysText(split, keepPartitions));
+      if (result.before > 0) io.err(`${countText(result.before, 'record')} of it had been loaded before`);
+      return result;
+    };
+    return await copy('Loaded', 'call it again, with the same options, to go on', options, io, settings, load);
   } finally {
     await Promise.all([log.close(), publisher.close()]);
   }

@@ -110,11 +110,14 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
   command(
     archive,
     'load <dir>',
-    'Publishes an archive’s records to the log’s topics, partition by partition. Needs KAFKA_BROKERS.',
+    'Publishes an archive’s records to the log’s empty topics, each key to the partition where Kafka’s own producer puts it. ' +
+      'A load that was stopped goes on where it stopped. Needs KAFKA_BROKERS.',
     ['KAFKA_BROKERS=127.0.0.1:9092 ride-calendar archive load ./backup'],
     async (options, settings, [dir]) =>
       (await import('./archive.ts')).runArchiveLoad({ ...options, dir: dir! }, settings, io),
-  ).option('--append', 'also to topics that hold records already');
+  )
+    .option('--append', 'also behind records of others, but none that is newer of the same key')
+    .option('--keep-partitions', 'the archive’s own partitions; the topics must have as many');
   return program;
 }
 

@@ -40,16 +40,26 @@ export class KafkaProducer {
     });
   }
 
-  /** Throws what no waiting mends: MissingTopicsError, or for example a record that is too large. */
-  async send(topic: string, messages: readonly Message[], compression: 'none' | 'zstd' = 'zstd'): Promise<void> {
+  /**
+   * Resolves to the offset of the first record in each partition. Throws what no waiting mends: MissingTopicsError, or
+   * for example a record that is too large.
+   */
+  async send(
+    topic: string,
+    messages: readonly Message[],
+    compression: 'none' | 'zstd' = 'zstd',
+  ): Promise<ReadonlyMap<number, number>> {
+    const first = new Map<number, number>();
     await this.#assertExists(topic);
     this.#connected ??= this.#producer.connect();
     await abortable(this.#connected, this.#signal);
     const type = compression === 'zstd' ? kafkajs.CompressionTypes.ZSTD : kafkajs.CompressionTypes.None;
     for (const batch of batches(messages)) {
       try {
-        const sent = this.#producer.send({ topic, messages: batch, acks: -1, compression: type });
-        await abortable(sent, this.#signal);
+        const sending = this.#producer.send({ topic, messages: batch, acks: -1, compression: type });
+        for (const { partition, baseOffset } of await abortable(sending, this.#signal)) {
+          if (!first.has(partition)) first.set(partition, Number(baseOffset));
+        }
       } catch (cause) {
         this.#signal.throwIfAborted();
         throw new Error(`Cannot publish ${batch.length} records to ${topic}: ${describe(cause)}${fixOf(cause)}`, {
@@ -57,6 +67,7 @@ export class KafkaProducer {
         });
       }
     }
+    return first;
   }
 
   /** Asked once: kafkajs would wait for a topic for ever. */
@@ -99,6 +110,10 @@ function* batches(messages: readonly Message[]): Generator<Message[]> {
 }
 
 function bytesOf({ key, value, headers }: Message): number {
-  const headerBytes = Object.entries(headers ?? {}).map(([name, content]) => name.length + (content?.length ?? 0));
-  return recordOverheadBytes + (key?.length ?? 0) + (value?.length ?? 0) + headerBytes.reduce((a, b) => a + b, 0);
+  let bytes = recordOverheadBytes + (key?.length ?? 0) + (value?.length ?? 0);
+  for (const [name, content] of Object.entries(headers ?? {})) {
+    bytes += name.length;
+    for (const part of Array.isArray(content) ? content : [content]) bytes += part?.length ?? 0;
+  }
+  return bytes;
 }

@@ -1,5 +1,6 @@
 import type { LogPublisher } from '../../projector/ports/log-publisher.ts';
 import type { KafkaConnection } from './kafka-client.ts';
+import { kafkaHeaders } from './kafka-headers.ts';
 import { KafkaProducer } from './kafka-producer.ts';
 import { kafkaRejectSink } from './kafka-reject-sink.ts';
 import type { KafkaLog } from './kafka-retry.ts';
@@ -21,7 +22,11 @@ export function kafkaPublisher(options: {
     publish: (topic, records) =>
       producer.send(
         topicPrefix + topic,
-        records.map(({ timestampMs, ...record }) => ({ ...record, timestamp: String(timestampMs) })),
+        records.map(({ timestampMs, headers, ...record }) => ({
+          ...record,
+          timestamp: String(timestampMs),
+          ...(headers?.length && { headers: kafkaHeaders(headers) }),
+        })),
       ),
     publishRejected: (list) => rejects.publish([...list]),
     close: async () => {

@@ -1,5 +1,5 @@
 import type { TopicName } from '../../schemas/events/records.ts';
-import type { Reject } from './event-log.ts';
+import type { RecordHeader, Reject } from './event-log.ts';
 
 /** A record to publish. Without `partition` its key decides, as Kafka's own producers do it. */
 export interface PublishedRecord {
@@ -8,13 +8,16 @@ export interface PublishedRecord {
   value: Buffer | null;
   /** Milliseconds since the epoch. */
   timestampMs: number;
-  headers?: Record<string, Buffer>;
+  headers?: readonly RecordHeader[];
 }
 
 /** Where `simulate`, `archive load` and `rejected resubmit` write: Kafka or an archive (infra/). */
 export interface LogPublisher {
-  /** Resolves once every record is durable, in the order given within each partition. */
-  publish(topic: TopicName, records: readonly PublishedRecord[]): Promise<void>;
+  /**
+   * Resolves once every record is durable, in the order given within each partition: to the offset of the first record
+   * in each partition.
+   */
+  publish(topic: TopicName, records: readonly PublishedRecord[]): Promise<ReadonlyMap<number, number>>;
   /** Bad records as they came; one already there (same topic, partition, offset) is not published again. */
   publishRejected(rejects: readonly Reject[]): Promise<void>;
   close(): Promise<void>;

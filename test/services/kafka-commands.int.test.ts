@@ -111,11 +111,14 @@ describe('commands on Kafka', () => {
     await run(runArchiveSave, { dir: again }, to);
     expect(await lastOfEachKeyIn(again)).toEqual(published);
 
-    // A second time would publish every record twice.
+    // A second time has nothing left to do, and behind records of others it is refused.
+    const [, second] = await run(runArchiveLoad, { dir: saved }, to);
+    expect(second).toMatchObject({ records: 0, before: expect.any(Number) });
+    await run(runSimulate, { ...small, seed: 2 }, to);
     await expect(run(runArchiveLoad, { dir: saved }, to)).rejects.toThrow(UsageError);
   });
 
-  it('a load that is stopped says how to go on, and loading again with --append comes to the same', async () => {
+  it('a load that is stopped says how to go on, and going on comes to the same', async () => {
     const settings = freshSettings();
     await run(runTopics, { partitions: 4 }, settings);
     const stop = new AbortController();
@@ -123,14 +126,14 @@ describe('commands on Kafka', () => {
     const io: Io = { out: () => {}, err: (line) => errors.push(line), watched: false, signal: stop.signal };
     stop.abort();
     expect(await runArchiveLoad({ dir: portlandDirectory }, settings, io)).toBe(1);
-    expect(errors).toEqual([expect.stringMatching(/^Stopped before the end: .*--append/)]);
+    expect(errors).toEqual([expect.stringMatching(/^Stopped before the end: call it again/)]);
 
     const ends = async (): Promise<Map<string, number | null>> => {
       const saved = join(dir, `saved-${Math.random()}`);
       await run(runArchiveSave, { dir: saved }, settings);
       return lastOfEachKeyIn(saved);
     };
-    await run(runArchiveLoad, { dir: portlandDirectory, append: true }, settings);
+    await run(runArchiveLoad, { dir: portlandDirectory }, settings);
     const once = await ends();
     await run(runArchiveLoad, { dir: portlandDirectory, append: true }, settings);
     expect(await ends()).toEqual(once);

@@ -1,0 +1,163 @@
+import { archiveEventLog } from '../../infra/archive/archive-event-log.ts';
+import { archiveRejected } from '../../infra/archive/archive-rejected.ts';
+import type { EventLog, LogBounds } from '../../projector/ports/event-log.ts';
+import type { LogPublisher } from '../../projector/ports/log-publisher.ts';
+import { defaultTopicPrefix, type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { ArchiveCopyError, BadRecords, type CopyOptions, type CopyResult } from './archive-copy.ts';
+import { type LoadedRecord, type LoadSource, loadSequence } from './load-sequence.ts';
+import { type LoadStart, loadStart } from './load-start.ts';
+import { SplitKeyFinder, type SplitKeys } from './split-keys.ts';
+
+/** What a log must be able to do for an archive to be loaded into it. */
+export interface LoadTarget {
+  publisher: LogPublisher;
+  /** The same log, to see what it holds. */
+  log: EventLog;
+}
+
+export interface LoadOptions extends CopyOptions {
+  /** Also behind records of others. */
+  append: boolean;
+  /** The archive's own partition numbers. */
+  keepPartitions: boolean;
+  /** Called before what the topics hold is compared with the archive, which takes a while. */
+  onCompare?: () => void;
+}
+
+export interface LoadResult extends CopyResult {
+  /** Records that an earlier load, which was stopped, has published. */
+  before: number;
+  splitKeys: SplitKeys[];
+}
+
+/** Published at once. */
+const recordsMax = 5_000;
+
+/**
+ * Publishes an archive's records, up to its ends as they are now, each to the partition where Kafka's own producer puts
+ * its key (docs/rules.md#archive-load); a topic's partitions are merged by time. Order of each key, timestamps, headers
+ * and values are kept, offsets are the log's own. A load that was stopped goes on where it stopped: what the
+ * topics hold says where that is.
+ * Bad records go to the log's bad records, but for those that its topics hold too: the projector that folds them sets
+ * them aside, at their new offsets. Throws ArchiveCopyError, before anything is published where the topics hold other
+ * records or have partitions that do not fit, and where another producer publishes meanwhile.
+ */
+export async function archiveLoad(
+  { dir, prefix = defaultTopicPrefix }: { dir: string; prefix?: string },
+  target: LoadTarget,
+  options: LoadOptions,
+): Promise<LoadResult> {
+  const { append, keepPartitions, signal, log } = options;
+  const archive = archiveEventLog({ dir, prefix, named: 'archive load', ...(log && { log }) });
+  const bounds = await archive.bounds().finally(() => archive.close());
+  const there = await target.log.bounds();
+  if (keepPartitions) checkPartitions(bounds, there);
+  const partitions = (topic: TopicName) => there[topic].length;
+  const source: LoadSource = { dir, prefix, bounds, partitions, keepPartitions, signal, ...(log && { log }) };
+  if (holdsAny(there)) options.onCompare?.();
+  const start = await loadStart(source, { log: target.log, bounds: there }, append);
+  const loading = new Loading(source, start, there, target.publisher, options);
+  for (const reject of archiveRejected({ dir, prefix })) loading.bad.add(reject);
+  for (const topic of topicNames) await loading.topic(topic);
+  await loading.rejected();
+  return loading.result;
+}
+
+const holdsAny = (bounds: LogBounds): boolean =>
+  topicNames.some((topic) => bounds[topic].some(({ low, end }) => low < end));
+
+function checkPartitions(archive: LogBounds, there: LogBounds): void {
+  for (const topic of topicNames) {
+    const [has, needs] = [there[topic].length, archive[topic].length];
+    if (has === needs || archive[topic].every(({ low, end }) => low === end)) continue;
+    throw new ArchiveCopyError(
+      `Cannot load the archive with --keep-partitions: ${topic} has ${has} partitions in the log and ${needs} in the archive; make the topic with ${needs}, or leave --keep-partitions out: each key then goes where Kafka's own producer puts it`,
+    );
+  }
+}
+
+/** One load, topic by topic. */
+class Loading {
+  readonly result: LoadResult = { records: 0, before: 0, rejected: 0, splitKeys: [] };
+  readonly bad = new BadRecords();
+  readonly #source: LoadSource;
+  readonly #start: LoadStart;
+  /** The offset that the next record of each partition gets. */
+  readonly #next: Record<TopicName, number[]>;
+  readonly #publisher: LogPublisher;
+  readonly #onProgress: (taken: number) => void;
+  #taken = 0;
+  #publishing: Promise<void> = Promise.resolve();
+
+  constructor(source: LoadSource, start: LoadStart, there: LogBounds, publisher: LogPublisher, options: LoadOptions) {
+    this.#source = source;
+    this.#start = start;
+    this.#next = Object.fromEntries(topicNames.map((topic) => [topic, there[topic].map(({ end }) => end)])) as never;
+    this.#publisher = publisher;
+    const total = topicNames.flatMap((topic) => source.bounds[topic]).reduce((sum, { low, end }) => sum + end - low, 0);
+    this.#onProgress = (done) => options.onProgress?.({ done: Math.min(done, total), total });
+    this.#onProgress(0);
+  }
+
+  async topic(topic: TopicName): Promise<void> {
+    const before = [...this.#start[topic]];
+    const finder = this.#source.bounds[topic].length > 1 ? new SplitKeyFinder(topic) : null;
+    const batch: LoadedRecord[] = [];
+    await loadSequence(this.#source, topic, (record, from) => {
+      this.#taken++;
+      finder?.note(record.key, from.partition);
+      if (this.bad.size > 0) this.bad.delete(from);
+      if (before[record.partition]! > 0) {
+        before[record.partition]!--;
+        this.result.before++;
+        return undefined;
+      }
+      if (batch.push(record) < recordsMax) return undefined;
+      return this.#publish(topic, batch.splice(0));
+    });
+    await this.#publish(topic, batch);
+    await this.#publishing;
+    if (finder?.found) this.result.splitKeys.push(finder.found);
+    this.#onProgress(this.#taken);
+  }
+
+  async rejected(): Promise<void> {
+    for (const rejects of chunks(this.bad.all())) {
+      await this.#publisher.publishRejected(rejects);
+      this.result.rejected += rejects.length;
+    }
+  }
+
+  /** Waits for the batch before: the next is read and encoded while one is on its way. */
+  async #publish(topic: TopicName, batch: LoadedRecord[]): Promise<void> {
+    await this.#publishing;
+    this.#source.signal.throwIfAborted();
+    if (batch.length === 0) return;
+    const taken = this.#taken;
+    this.#publishing = this.#publisher.publish(topic, batch).then((first) => {
+      this.#checkPlaces(topic, batch, first);
+      this.result.records += batch.length;
+      this.#onProgress(taken);
+    });
+    // Its fault is thrown where it is waited for.
+    this.#publishing.catch(() => undefined);
+  }
+
+  /** Records of somebody else among ours would be taken for ours when a load goes on: there must be none. */
+  #checkPlaces(topic: TopicName, batch: LoadedRecord[], first: ReadonlyMap<number, number>): void {
+    const next = this.#next[topic];
+    for (const [partition, offset] of first) {
+      if (offset === next[partition]) continue;
+      throw new ArchiveCopyError(
+        `Cannot go on loading the archive: ${topic}/${partition} has gone on to offset ${offset}, and ${next[partition]} was due: another producer publishes there; stop it, and load into empty topics`,
+      );
+    }
+    for (const { partition } of batch) next[partition]!++;
+  }
+}
+
+function* chunks<T>(items: Iterable<T>): Generator<T[]> {
+  const chunk: T[] = [];
+  for (const item of items) if (chunk.push(item) === 500) yield chunk.splice(0);
+  if (chunk.length > 0) yield chunk;
+}

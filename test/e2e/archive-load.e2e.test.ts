@@ -1,0 +1,122 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { EventLog, LogRecord } from '../../projector/ports/event-log.ts';
+import { murmur2Partition } from '../../schemas/events/partitioner.ts';
+import { topicNames } from '../../schemas/events/records.ts';
+import { readArchive } from '../support/archive.ts';
+import { freshTopicPrefix, kafkaBrokers } from '../support/backends.ts';
+import { TestKafka } from '../support/kafka.ts';
+import { readTopic } from '../support/kafka-topic.ts';
+
+// `archive load` as a process, killed with SIGKILL in mid-load as often as it takes.
+
+const bin = fileURLToPath(new URL('../../services/ride-calendar.js', import.meta.url));
+let dir: string;
+let archive: string;
+const running = new Set<ChildProcess>();
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'ride-calendar-load-'));
+  archive = join(dir, 'archive');
+  const made = await run(['simulate', '--archive', archive, '--riders', '2000', '--rides', '150'], {});
+  expect(made.code).toBe(0);
+});
+afterAll(async () => {
+  for (const child of running) child.kill('SIGKILL');
+  await rm(dir, { recursive: true, force: true });
+});
+
+function start(args: string[], env: Record<string, string>) {
+  const child = spawn(process.execPath, [bin, ...args], { cwd: dir, env: { PATH: process.env.PATH, ...env } });
+  running.add(child);
+  let [out, err] = ['', ''];
+  child.stdout.on('data', (chunk: Buffer) => {
+    out += chunk;
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    err += chunk;
+  });
+  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, out, err }));
+  return { child, ended };
+}
+
+const run = (args: string[], env: Record<string, string>) => start(args, env).ended;
+
+/** How many records the topics hold, by their bounds. */
+const countIn = async (log: EventLog): Promise<number> => {
+  const bounds = await log.bounds();
+  return topicNames.flatMap((topic) => bounds[topic]).reduce((sum, { low, end }) => sum + end - low, 0);
+};
+
+it('a load that is killed three times comes to what one load comes to: nothing twice, nothing lost', async () => {
+  await using kafka = new TestKafka();
+  await kafka.createTopics({ partitions: 3, settings: { 'segment.bytes': '1048576' } });
+  const log = kafka.eventLog();
+  const env = { KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: kafka.topicPrefix };
+  const { records } = await readArchive(archive);
+  for (let killed = 0; killed < 3; killed++) {
+    const load = start(['archive', 'load', archive, '--json'], env);
+    const before = await countIn(log);
+    // In mid-load: some thousand records after it has gone on.
+    while ((await countIn(log)) - before < 1_000 && load.child.exitCode === null) await sleep(5);
+    load.child.kill('SIGKILL');
+    await load.ended;
+  }
+  const { code, out, err } = await run(['archive', 'load', archive, '--json'], env);
+  expect(code).toBe(0);
+  expect(err).toMatch(/^The topics hold records: comparing .*\n\d+ records of it had been loaded before\n$/);
+  const result = JSON.parse(out) as { records: number; before: number };
+  expect(result.before).toBeGreaterThanOrEqual(1_000);
+  expect(result.records + result.before).toBe(records.length);
+  expect(await countIn(log)).toBe(records.length);
+
+  const last = (list: { key: string; value: unknown }[]) =>
+    new Map(list.map(({ key, value }) => [key, value === null]));
+  for (const topic of ['riders', 'nights', 'attendance'] as const) {
+    const there = (await readTopic(kafkaBrokers(), kafka.topicPrefix + topic)).map((one) => ({
+      ...one,
+      key: String(one.key),
+    }));
+    expect(there.filter(({ key, partition }) => partition !== murmur2Partition(Buffer.from(key), 3))).toEqual([]);
+    const wanted = (records as LogRecord[]).filter((one) => one.topic === topic);
+    expect(last(there)).toEqual(last(wanted.toSorted((a, b) => a.timestampMs - b.timestampMs || a.offset - b.offset)));
+  }
+}, 300_000);
+
+it('a load that goes on after somebody else has published is refused with exit code 2, and publishes nothing', async () => {
+  await using kafka = new TestKafka();
+  await kafka.createTopics({ partitions: 2 });
+  const log = kafka.eventLog();
+  const env = { KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: kafka.topicPrefix };
+  const load = start(['archive', 'load', archive], env);
+  while ((await countIn(log)) < 1_000 && load.child.exitCode === null) await sleep(5);
+  load.child.kill('SIGKILL');
+  await load.ended;
+  await kafka.sendMetros(['somewhere']);
+  const before = await countIn(log);
+  const { code, err } = await run(['archive', 'load', archive], env);
+  expect(code).toBe(2);
+  expect(err).toMatch(
+    /\nCannot load the archive: metros\/0 holds records that are no beginning of it: another producer/,
+  );
+  expect(await countIn(log)).toBe(before);
+});
+
+it('an archive of another prefix is loaded into topics of the prefix in force', async () => {
+  const prefix = freshTopicPrefix();
+  const made = await run(['simulate', '--archive', 'other', '--riders', '20', '--rides', '5'], {
+    KAFKA_TOPIC_PREFIX: 'other.',
+  });
+  expect(made.code).toBe(0);
+  const env = { KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: prefix };
+  expect((await run(['topics'], env)).code).toBe(0);
+  const { code, out } = await run(['archive', 'load', 'other'], env);
+  expect(code).toBe(0);
+  expect(out).toMatch(/^Loaded \d+ records and 0 bad ones: other\n$/);
+});
