@@ -2,6 +2,7 @@ import { allTags } from '../schemas/views/view-keys.ts';
 import { countText } from './count-text.ts';
 import type { Facts } from './facts/facts.ts';
 import { Fold } from './facts/fold.ts';
+import { PartitionWatch } from './facts/partition-watch.ts';
 import { FoldProgress } from './fold-progress.ts';
 import { Intake } from './intake.ts';
 import { type Clock, realClock } from './ports/clock.ts';
@@ -56,6 +57,7 @@ export class Projector {
   readonly #repairAlarm = new Alarm();
   readonly #waiting = new Set<string>();
   #position!: Position;
+  #partitionWatch!: PartitionWatch;
   #ready = false;
   #roundBytes = 0;
   #oldestMarkMs: number | null = null;
@@ -91,6 +93,7 @@ export class Projector {
     const start = await this.#begin(bothStop);
     if (start === null || signal.aborted) return;
     this.#position = positionOf(start.bounds, 'low');
+    this.#partitionWatch = new PartitionWatch(start.bounds, { log: this.#deps.log, metrics: this.#metrics });
     const { intake, rounds, lanes, repairs, marking } = this.#parts(start.log, bothStop);
 
     const following = this.#deps.eventLog.follow(
@@ -158,6 +161,7 @@ export class Projector {
   }
 
   async #take(intake: Intake, batch: LogBatch): Promise<void> {
+    this.#partitionWatch.take(batch);
     await intake.take(batch);
     this.#position[batch.topic][batch.partition] = batch.nextOffset;
     if (this.#marks.size > 0) this.#oldestMarkMs ??= this.#clock.nowMs();
@@ -185,6 +189,7 @@ export class Projector {
     }
     if (signal.aborted) return;
     log.info(`Folded up to the log's ends: ${describeFolded(this.#fold)}`);
+    this.#partitionWatch.warn();
     this.#fold.touched = marking;
   }
 

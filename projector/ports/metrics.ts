@@ -1,11 +1,21 @@
 import type { TopicName } from '../../schemas/events/records.ts';
 
+/** How many records are in the partition that a partitioner gives their key (docs/rules.md#one-partition-per-key). */
+export interface ExplainedRecords {
+  records: number;
+  murmur2: number;
+  /** Not counted on while murmur2 explains every record, once CRC32 has missed one. */
+  crc32: number;
+  neither: number;
+}
+
 /** What the projector counts; services/ puts it on Prometheus. */
 export interface ProjectorMetrics {
   folded(topic: TopicName, records: number): void;
   rejected(topic: TopicName, reason: string): void;
   /** A record whose revision is lower than the one before of its key. */
   revisionFell(topic: TopicName): void;
+  partitionExplained(topic: TopicName, more: ExplainedRecords): void;
   written(views: number, bytes: number): void;
   /** From the oldest change of a round to its last view written, in seconds. */
   freshness(seconds: number): void;
@@ -16,6 +26,7 @@ export const noMetrics: ProjectorMetrics = {
   folded() {},
   rejected() {},
   revisionFell() {},
+  partitionExplained() {},
   written() {},
   freshness() {},
   reconciled() {},

@@ -32,6 +32,12 @@ export function serviceMetrics() {
     labelNames: ['topic'],
     registers,
   });
+  const explained = new Counter({
+    name: 'ride_calendar_partition_explained_records_total',
+    help: 'Records in the partition that a partitioner gives their key, by topic and partitioner; neither: in none of the two',
+    labelNames: ['topic', 'partitioner'],
+    registers,
+  });
   const views = new Counter({ name: 'ride_calendar_written_views_total', help: 'Views written', registers });
   const bytes = new Counter({ name: 'ride_calendar_written_bytes_total', help: 'Bytes of views written', registers });
   const freshness = new Histogram({
@@ -49,6 +55,11 @@ export function serviceMetrics() {
     folded: (topic, records) => folded.inc({ topic }, records),
     rejected: (topic, reason) => rejected.inc({ topic, reason }),
     revisionFell: (topic) => fell.inc({ topic }),
+    partitionExplained(topic, { murmur2, crc32, neither }) {
+      explained.inc({ topic, partitioner: 'murmur2' }, murmur2);
+      explained.inc({ topic, partitioner: 'crc32' }, crc32);
+      explained.inc({ topic, partitioner: 'neither' }, neither);
+    },
     written(count, size) {
       views.inc(count);
       bytes.inc(size);

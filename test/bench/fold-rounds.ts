@@ -2,9 +2,10 @@ import avro, { type Schema } from 'avsc';
 import { kafkaLogRecord } from '../../infra/kafka/kafka-log-record.ts';
 import type { FetchedRecord } from '../../infra/kafka/kafka-record-batches.ts';
 import { Fold } from '../../projector/facts/fold.ts';
+import { PartitionWatch } from '../../projector/facts/partition-watch.ts';
 import { Intake } from '../../projector/intake.ts';
 import { realClock } from '../../projector/ports/clock.ts';
-import type { AnyLogRecord } from '../../projector/ports/event-log.ts';
+import type { AnyLogRecord, LogBounds } from '../../projector/ports/event-log.ts';
 import { silentLog } from '../../projector/ports/log.ts';
 import { noMetrics } from '../../projector/ports/metrics.ts';
 import { PositionBarriers } from '../../projector/writing/position-barriers.ts';
@@ -12,6 +13,7 @@ import { topicSchemas } from '../../schemas/avro/avro-types.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
 import { singleObjectHeaderBytes } from '../../schemas/avro/single-object.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
+import { defaultPartitions, murmur2Partition } from '../../schemas/events/partitioner.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { simulation } from '../../services/simulate/simulation.ts';
 import type { SimulatedRecord } from '../../services/simulate/world.ts';
@@ -32,6 +34,7 @@ export interface FoldRound {
 
 interface Batch<Content> {
   topic: TopicName;
+  partition: number;
   count: number;
   content: Content;
 }
@@ -46,21 +49,22 @@ function simulated(): SimulatedRecord[] {
   return [...made.initial()];
 }
 
-/** Batches of one topic each, in the order in which their last records were published. */
+/** Batches of one partition each, as Kafka's producer chooses it, in the order in which their last records were published. */
 function batches(records: readonly SimulatedRecord[]): Batch<SimulatedRecord[]>[] {
-  const open = new Map<TopicName, SimulatedRecord[]>();
+  const open = new Map<string, Batch<SimulatedRecord[]>>();
   const done: Batch<SimulatedRecord[]>[] = [];
-  const close = (topic: TopicName): void => {
-    const content = open.get(topic)!;
-    done.push({ topic, count: content.length, content });
-    open.delete(topic);
-  };
   for (const record of records) {
-    const batch = open.get(record.topic) ?? [];
-    open.set(record.topic, batch);
-    if (batch.push(record) === batchRecords) close(record.topic);
+    const { topic } = record;
+    const partition = murmur2Partition(Buffer.from(record.key), defaultPartitions[topic]);
+    const name = `${topic}/${partition}`;
+    const batch = open.get(name) ?? { topic, partition, count: 0, content: [] };
+    open.set(name, batch);
+    batch.count = batch.content.push(record);
+    if (batch.count < batchRecords) continue;
+    done.push(batch);
+    open.delete(name);
   }
-  for (const topic of [...open.keys()]) close(topic);
+  done.push(...open.values());
   return done;
 }
 
@@ -69,13 +73,17 @@ function fetched({ topic, key, value, timestampMs }: SimulatedRecord, offset: nu
   return { offset, timestampMs, key: Buffer.from(key), value: bytes, headers: [] };
 }
 
-function freshIntake(): { intake: Intake; fold: Fold } {
+function freshIntake(): { intake: Intake; fold: Fold; partitions: PartitionWatch } {
   const fold = new Fold();
   const position = Object.fromEntries(topicNames.map((topic) => [topic, [0]])) as Record<TopicName, number[]>;
+  const bounds = Object.fromEntries(
+    topicNames.map((topic) => [topic, Array(defaultPartitions[topic]).fill({ low: 0, end: 0 })]),
+  ) as LogBounds;
   const { signal } = new AbortController();
   const barriers = new PositionBarriers(position);
   return {
     fold,
+    partitions: new PartitionWatch(bounds, { log: silentLog, metrics: noMetrics }),
     intake: new Intake({ fold, sink: null, barriers, clock: realClock, log: silentLog, metrics: noMetrics, signal }),
   };
 }
@@ -104,7 +112,7 @@ const logs: Record<string, () => { records: number; bare(): void; fold(): Promis
 };
 
 function messageLog(all: Batch<SimulatedRecord[]>[]) {
-  const encodedBatches = all.map(({ topic, count, content }) => ({ topic, count, content: content.map(fetched) }));
+  const encodedBatches = all.map(({ content, ...batch }) => ({ ...batch, content: content.map(fetched) }));
   return {
     records: encodedBatches.reduce((sum, { count }) => sum + count, 0),
     bare() {
@@ -118,9 +126,11 @@ function messageLog(all: Batch<SimulatedRecord[]>[]) {
     async fold() {
       const made = freshIntake();
       held.set('fold', made);
-      for (const { topic, content } of encodedBatches) {
+      for (const { topic, partition, content } of encodedBatches) {
         const records = content.map((record) => logRecord(topic, record));
-        await made.intake.take({ topic, partition: 0, records, nextOffset: 0 });
+        const batch = { topic, partition, records, nextOffset: 0 };
+        made.partitions.take(batch);
+        await made.intake.take(batch);
         held.set(topic, records.at(-1));
       }
     },

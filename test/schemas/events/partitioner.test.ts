@@ -1,7 +1,8 @@
+import { crc32 as zlibCrc32 } from 'node:zlib';
 import fc from 'fast-check';
 import kafkajs from 'kafkajs';
 import { expect, test } from 'vitest';
-import { murmur2, murmur2Partition } from '../../../schemas/events/partitioner.ts';
+import { crc32, crc32Partition, murmur2, murmur2Partition } from '../../../schemas/events/partitioner.ts';
 
 const bytes = (text: string) => Buffer.from(text);
 
@@ -37,6 +38,28 @@ test('partitions are those of kafkajs’s default partitioner, for any key and a
       }));
       const message = { key: Buffer.from(key), value: null };
       expect(murmur2Partition(key, count)).toBe(partition({ topic: 't', partitionMetadata, message }));
+    }),
+  );
+});
+
+/** From librdkafka's own test 0048-partitioner. */
+const librdkafkasOwn: [string, number][] = [
+  ['23456', 0xb1b451d7],
+  ['this is another string with more length to it perhaps', 0xb0150df7],
+  ['hejsan', 0xd077037e],
+];
+
+test.each(librdkafkasOwn)('the CRC32 partition of "%s" is what librdkafka’s own tests want', (key, hash) => {
+  for (const count of [1, 4, 17]) expect(crc32Partition(bytes(key), count)).toBe(hash % count);
+});
+
+test('CRC32 is zlib’s, and both hash only as many bytes as the key has', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 80 }), fc.uint8Array({ maxLength: 9 }), (key, behind) => {
+      const longer = Buffer.concat([key, behind]);
+      expect(crc32(key) >>> 0).toBe(zlibCrc32(key));
+      expect(crc32(longer, key.length)).toBe(crc32(key));
+      expect(murmur2(longer, key.length)).toBe(murmur2(key));
     }),
   );
 });

@@ -1,0 +1,105 @@
+import { crc32Partition, murmur2Partition } from '../../schemas/events/partitioner.ts';
+import { type TopicName, topicNames } from '../../schemas/events/records.ts';
+import type { AnyLogRecord, LogBatch, LogBounds } from '../ports/event-log.ts';
+import type { Log } from '../ports/log.ts';
+import type { ExplainedRecords, ProjectorMetrics } from '../ports/metrics.ts';
+
+type Partitions = Record<TopicName, number>;
+
+/** What is known of a topic's records so far. */
+interface Counts extends ExplainedRecords {
+  /** Records whose key CRC32 was asked about. */
+  crc32Asked: number;
+  warned: boolean;
+}
+
+/**
+ * Counts, by topic, the records whose partition murmur2 and CRC32 each explain (docs/rules.md#one-partition-per-key).
+ * Where neither explains all, producers of two kinds may have put one key into two partitions, where nobody knows which
+ * of its records is the last: a warning says so, once a topic. To remember the partition of every key would take more
+ * memory than the facts.
+ *
+ * Nearly every log is explained by one of them. CRC32, which takes longer, is asked no more once it has missed a record,
+ * until murmur2 misses one as well: whether either explains all is known exactly, and the fold takes a fiftieth longer.
+ */
+export class PartitionWatch {
+  readonly #partitions: Partitions;
+  readonly #log: Log;
+  readonly #metrics: ProjectorMetrics;
+  readonly #counts: Record<TopicName, Counts>;
+  #warns = false;
+
+  /** `bounds`: of as many partitions as each topic has. */
+  constructor(bounds: LogBounds, deps: { log: Log; metrics: ProjectorMetrics }) {
+    this.#partitions = Object.fromEntries(topicNames.map((topic) => [topic, bounds[topic].length])) as Partitions;
+    this.#log = deps.log;
+    this.#metrics = deps.metrics;
+    const none = (): Counts => ({ records: 0, murmur2: 0, crc32: 0, neither: 0, crc32Asked: 0, warned: false });
+    this.#counts = Object.fromEntries(topicNames.map((topic) => [topic, none()])) as Record<TopicName, Counts>;
+  }
+
+  take({ topic, partition, records }: LogBatch): void {
+    const counts = this.#counts[topic];
+    const { murmur2, crc32, neither } = counts;
+    const partitions = this.#partitions[topic];
+    for (const record of records) count(counts, record, partition, partitions);
+    this.#metrics.partitionExplained(topic, {
+      records: records.length,
+      murmur2: counts.murmur2 - murmur2,
+      crc32: counts.crc32 - crc32,
+      neither: counts.neither - neither,
+    });
+    if (this.#warns) this.#warn(topic);
+  }
+
+  /** Warns from now on: the log is folded up to its ends, so that the counts say something. */
+  warn(): void {
+    this.#warns = true;
+    for (const topic of topicNames) this.#warn(topic);
+  }
+
+  #warn(topic: TopicName): void {
+    const counts = this.#counts[topic];
+    const { records, murmur2, crc32, crc32Asked } = counts;
+    if (counts.warned || murmur2 === records || crc32 === records) return;
+    counts.warned = true;
+    this.#log.warn(
+      `Keys of ${topic} may stand in two of its ${this.#partitions[topic]} partitions, where their order is unknown: murmur2 (Kafka's Java producer) explains the partition of ${murmur2} of ${records} records, CRC32 (librdkafka's default) that of ${crc32} of ${crc32Asked}; have all producers use one partitioner, and publish every entity again to topics under a new KAFKA_TOPIC_PREFIX`,
+    );
+  }
+}
+
+function count(counts: Counts, record: AnyLogRecord, partition: number, partitions: number): void {
+  counts.records++;
+  const key = partitions > 1 ? keyOf(record) : null;
+  if (key === null || key.length === 0) {
+    // In a topic of one partition, and without a key, a record is wherever it may be.
+    counts.murmur2++;
+    counts.crc32++;
+    counts.crc32Asked++;
+    return;
+  }
+  const length = typeof key === 'string' ? write(key) : key.length;
+  const bytes = typeof key === 'string' ? scratch : key;
+  const isMurmur2 = murmur2Partition(bytes, partitions, length) === partition;
+  if (isMurmur2) counts.murmur2++;
+  // Before this record: has CRC32 missed one, and murmur2 none?
+  if (isMurmur2 && counts.crc32 < counts.crc32Asked && counts.murmur2 === counts.records) return;
+  counts.crc32Asked++;
+  if (crc32Partition(bytes, partitions, length) === partition) counts.crc32++;
+  else if (!isMurmur2) counts.neither++;
+}
+
+function keyOf(record: AnyLogRecord): Buffer | string | null {
+  if ('decode' in record) return record.keyBytes;
+  return 'undecodable' in record ? record.raw().key : record.key;
+}
+
+let scratch = Buffer.allocUnsafe(256);
+
+/** Puts a text's UTF-8 into `scratch`; its length there. */
+function write(text: string): number {
+  // No unit of UTF-16 takes more than three bytes.
+  if (3 * text.length > scratch.length) scratch = Buffer.allocUnsafe(3 * text.length);
+  return scratch.write(text);
+}
