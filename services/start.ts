@@ -5,6 +5,7 @@ import { type OpenLog, openEventLog } from './wiring/event-log.ts';
 import { firstDay, firstSteps, firstStepsText, picksRiders } from './wiring/first-steps.ts';
 import { keepProjecting } from './wiring/keep-projecting.ts';
 import { assertCanListen, listen } from './wiring/listen.ts';
+import { logReadiness } from './wiring/log-readiness.ts';
 import { makeLogger } from './wiring/logger.ts';
 import { serviceMetrics } from './wiring/metrics.ts';
 import { registerOperatorRoutes } from './wiring/operator-routes.ts';
@@ -60,10 +61,13 @@ export async function runStart(settings: Settings, { json = false } = {}): Promi
     registerOperatorRoutes(served.app, metrics.register, async () => {
       const state = await reader.ready();
       const trouble = projecting.trouble();
-      return state.ready && trouble !== null ? { ...state, note: `the projector has ended: ${trouble}` } : state;
+      if (!state.ready || trouble === null) return state;
+      const notes = [`the projector has ended: ${trouble}`, state.note].filter((note) => note !== undefined);
+      return { ready: true, note: notes.join('; ') };
     });
     await briefly(async () => (await reader.ready()).ready, signal);
     await listen(served.app, settings);
+    void logReadiness(reader, log, ending);
     const steps = await firstSteps(settings, opened, facts());
     process.stdout.write(`${json ? JSON.stringify(steps) : firstStepsText(steps)}\n`);
     try {

@@ -14,8 +14,9 @@ export interface ViewReader {
   watch(listener: ChangeListener): void;
   /**
    * Resolves when the store can be reached and holds views; with the reason where it can't (docs/rules.md#ready-api).
+   * `note`: what its operator should mend though reads are answered.
    */
-  ready(): Promise<{ ready: true } | { ready: false; reason: string }>;
+  ready(): Promise<{ ready: true; note?: string } | { ready: false; reason: string }>;
   close(): Promise<void>;
 }
 

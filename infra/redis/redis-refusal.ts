@@ -1,5 +1,6 @@
 import { certificateFault } from '../net/certificate-fault.ts';
 import { errorsBehind } from '../net/errors-behind.ts';
+import { missingRight } from './redis-rights.ts';
 
 /**
  * Why no waiting helps with a Redis, and what to do, in words that go on from "it "; null where waiting may help.
@@ -10,8 +11,9 @@ export function redisRefusal(error: unknown, setting: string): string | null {
   const { lastNodeError } = (error ?? {}) as { lastNodeError?: unknown };
   for (const one of [...errorsBehind(error), ...errorsBehind(lastNodeError)]) {
     const { message } = one;
-    if (/^(WRONGPASS|NOAUTH|NOPERM)/.test(message))
-      return `refuses the user and password of ${setting}, or what that user wants to do (${message})`;
+    const right = missingRight(one);
+    if (right !== null) return `does not let the user of ${setting} do all it must; grant it ${right} (ACL SETUSER)`;
+    if (/^(WRONGPASS|NOAUTH)/.test(message)) return `refuses the user and password of ${setting} (${message})`;
     if (message.startsWith('MOVED')) return 'is a Redis Cluster; set REDIS_CLUSTER=true';
     if (message.includes('cluster support disabled')) return 'is no Redis Cluster; leave REDIS_CLUSTER out';
     const certificate = certificateFault(one, 'the server', setting);

@@ -2,19 +2,27 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { ChangeListener } from '../../api/ports/view-reader.ts';
 import { tagCount } from '../../schemas/views/view-keys.ts';
 import type { RedisKeys } from './redis-keys.ts';
+import { invalidations, type MissingRights } from './redis-rights.ts';
 
 // The projector moves every tag's fence each second. A tag unheard of for longer: a connection may be half open.
 const silenceMaxMs = 2_000;
 const checkMs = 250;
 // So that a half-open connection owes a reply, is given up (the reader's socketTimeout) and made anew.
 const pingMs = 1_000;
+const refusedWaitMs = 5_000;
+const uncached = 'changes are not heard, so nothing is cached: each read asks Redis';
 
 /**
  * Hears of every change to the public layer through Redis's invalidation messages (CLIENT TRACKING, broadcast by
  * prefix), on a connection of its own to each master. Nothing is surely heard until tracking is acknowledged and every
  * tag's heartbeat has come; nor once a connection is lost or a tag falls silent. Returns what stops it.
  */
-export function trackChanges(client: Redis | Cluster, keys: RedisKeys, listener: ChangeListener): () => void {
+export function trackChanges(
+  client: Redis | Cluster,
+  keys: RedisKeys,
+  listener: ChangeListener,
+  rights: MissingRights,
+): () => void {
   const heardMs = new Float64Array(tagCount).fill(Number.NEGATIVE_INFINITY);
   const trackers = new Map<string, Redis>();
   let hearing = false;
@@ -65,10 +73,15 @@ export function trackChanges(client: Redis | Cluster, keys: RedisKeys, listener:
       void (async () => {
         const id = (await tracker.call('CLIENT', 'ID')) as number;
         await tracker.call('CLIENT', 'TRACKING', 'ON', 'REDIRECT', String(id), 'BCAST', 'PREFIX', keys.publicPrefix);
-        await tracker.subscribe('__redis__:invalidate');
+        await tracker.subscribe(invalidations);
+        rights.forget(uncached);
         // What changed before tracking was acknowledged was not heard.
         forget();
-      })().catch(() => tracker.disconnect(true));
+      })().catch((cause) => {
+        // A right that is missing is there no sooner for asking at once.
+        const waitMs = rights.noted(cause, uncached) ? refusedWaitMs : 0;
+        setTimeout(() => tracker.status !== 'end' && tracker.disconnect(true), waitMs).unref();
+      });
     });
     tracker.on('messageBuffer', (_channel: Buffer, names: unknown) => onInvalidation(names as Buffer[] | null));
     return tracker;

@@ -1,9 +1,10 @@
 import { Cluster, Redis } from 'ioredis';
 import { type ChangeListener, StoreAwayError, type ViewReader } from '../../api/ports/view-reader.ts';
-import { allTags, completeKey, parseKey } from '../../schemas/views/view-keys.ts';
+import { allTags, completeKey, parseKey, readerKey } from '../../schemas/views/view-keys.ts';
 import { redisClusterClient } from './redis-cluster-client.ts';
 import { redisKeys } from './redis-keys.ts';
 import { redisRefusal } from './redis-refusal.ts';
+import { MissingRights } from './redis-rights.ts';
 import { trackChanges } from './redis-tracking.ts';
 import { RedisTrust } from './redis-trust.ts';
 import type { RedisSettings } from './redis-view-writer.ts';
@@ -11,6 +12,8 @@ import type { RedisSettings } from './redis-view-writer.ts';
 const commandTimeoutMs = 2_000;
 // A connection that owes a reply for longer may be half open: it is given up, and a new one made.
 const socketTimeoutMs = 3_000;
+const noReads = 'reads that need it get 503';
+const noInfo = 'after a lost connection reads get 503 for some seconds more';
 
 /** Views in Redis, or in a Redis Cluster, read through ioredis: what is asked for in one tick shares a round trip. */
 export function redisViewReader(settings: RedisSettings): ViewReader {
@@ -24,10 +27,25 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
   client.on('ready', () => {
     fault = null;
   });
+  const rights = new MissingRights();
+  client.on('ready', () => void probe());
   const trust = new RedisTrust(client, keys);
   let stopTracking = (): void => {};
 
+  /** Every command once, so that a right that is missing is known before a reader needs it. */
+  const probe = async (): Promise<void> => {
+    const key = keys.toRedis(completeKey(0));
+    const noted = (consequence: string) => (cause: unknown) => void rights.noted(cause, consequence);
+    rights.forget(noReads);
+    rights.forget(noInfo);
+    await Promise.all([
+      client.mget(key).catch(noted(noReads)),
+      client.hmget(keys.toRedis(readerKey('probe')), 'probe').catch(noted(noReads)),
+      client.info('server').catch(noted(noInfo)),
+    ]);
+  };
   const away = (cause: unknown): never => {
+    rights.noted(cause, noReads);
     throw new StoreAwayError(`Cannot read views: ${(cause as Error).message}`, { cause });
   };
   const needTrust = (tags: Iterable<number>): void => {
@@ -56,14 +74,16 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
       return client.hmgetBuffer(keys.toRedis(key), ...fields).catch(away);
     },
     watch(listener: ChangeListener) {
-      stopTracking = trackChanges(client, keys, listener);
+      stopTracking = trackChanges(client, keys, listener, rights);
     },
     async ready() {
       try {
         const complete = await get(allTags.map(completeKey));
-        return complete.every(Boolean) ? { ready: true } : { ready: false, reason: 'the views are not complete yet' };
-      } catch {
-        const refusal = redisRefusal(fault, 'REDIS_URL');
+        if (!complete.every(Boolean)) return { ready: false, reason: 'the views are not complete yet' };
+        const note = rights.text();
+        return { ready: true, ...(note !== null && { note }) };
+      } catch (error) {
+        const refusal = redisRefusal(fault, 'REDIS_URL') ?? redisRefusal(error, 'REDIS_URL');
         const reason = refusal ? `Redis ${refusal}` : 'Redis cannot be reached, or has just come back';
         return { ready: false, reason };
       }

@@ -6,9 +6,13 @@ import type { ViewReader } from '../../api/ports/view-reader.ts';
 const firstLookMs = 1_500;
 const lookMs = 2_000;
 
-/** Says in the log when reads can't be answered, with the reason, and when they can again, until the signal aborts. */
+/**
+ * Says in the log when reads can't be answered, with the reason, and when they can again, until the signal aborts; and what
+ * the operator should mend meanwhile.
+ */
 export async function logReadiness(reader: ViewReader, log: Logger, signal: AbortSignal): Promise<void> {
   let said: string | null = null;
+  let noted: string | undefined;
   for (let waitMs = firstLookMs; !signal.aborted; waitMs = lookMs) {
     await sleep(waitMs, undefined, { signal, ref: false }).catch(() => undefined);
     if (signal.aborted) return;
@@ -17,5 +21,8 @@ export async function logReadiness(reader: ViewReader, log: Logger, signal: Abor
     if (reason !== null && reason !== said) log.warn(`Not ready: ${reason}. Reads get 503 until then`);
     else if (reason === null && said !== null) log.info('Ready: reads are answered');
     said = reason;
+    const note = state.ready ? state.note : undefined;
+    if (note !== undefined && note !== noted) log.warn(`Reads are answered, but ${note}`);
+    if (state.ready) noted = note;
   }
 }
