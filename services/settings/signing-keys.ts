@@ -1,8 +1,9 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { link, readFile, unlink, writeFile } from 'node:fs/promises';
+import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseSigningKeys, type SigningKeys } from '../../api/tokens/signing-keys.ts';
 import { makeFolder } from '../../infra/archive/make-folder.ts';
+import { inDataDir } from './data-dir.ts';
 
 export interface KeySource {
   /** OAUTH_KEYS: a JSON Web Key Set. */
@@ -58,7 +59,11 @@ async function readNamed(path: string, setting: string): Promise<string> {
 }
 
 /** Two processes that start at once must end up with one text: it is linked into place, and whoever comes second reads it. */
-async function readOrMake(path: string, make: () => string): Promise<string> {
+function readOrMake(path: string, make: () => string): Promise<string> {
+  return inDataDir(path, () => readOrMakeFile(path, make));
+}
+
+async function readOrMakeFile(path: string, make: () => string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
@@ -66,13 +71,13 @@ async function readOrMake(path: string, make: () => string): Promise<string> {
   }
   makeFolder(dirname(path), 'DATA_DIR', 0o700);
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
-  await writeFile(draft, make(), { mode: 0o600, flag: 'wx' });
   try {
+    await writeFile(draft, make(), { mode: 0o600, flag: 'wx' });
     await link(draft, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
-    await unlink(draft);
+    await rm(draft, { force: true });
   }
   return await readFile(path, 'utf8');
 }

@@ -4,6 +4,7 @@ import { archiveWriter } from '../../infra/archive/archive-writer.ts';
 import { makeFolder } from '../../infra/archive/make-folder.ts';
 import { defaultTopicPrefix } from '../../schemas/events/records.ts';
 import { dayText, parseDay } from '../../schemas/views/days.ts';
+import { inDataDir } from '../settings/data-dir.ts';
 import { generatorVersion, simulation } from '../simulate/simulation.ts';
 import { archiveSink } from '../simulate/sinks.ts';
 import { defaultSizes } from '../simulate/sizes.ts';
@@ -38,7 +39,10 @@ export async function ensureSampleArchive(options: {
   const { dataDir, now, prefix = defaultTopicPrefix } = options;
   const today = Math.floor(now / dayMs);
   makeFolder(dataDir, 'DATA_DIR', 0o700);
-  return (await recentSample(dataDir, prefix, today)) ?? (await makeSample(dataDir, prefix, today));
+  return inDataDir(
+    dataDir,
+    async () => (await recentSample(dataDir, prefix, today)) ?? (await makeSample(dataDir, prefix, today)),
+  );
 }
 
 async function recentSample(dataDir: string, prefix: string, today: number): Promise<SampleArchive | null> {
