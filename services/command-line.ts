@@ -2,6 +2,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { loadSettings, type Settings, SettingsError } from './settings/settings.ts';
 import { defaultSizes, sizeLimits } from './simulate/sizes.ts';
 import type { SimulateCommandOptions } from './simulate.ts';
+import type { StartOptions } from './start.ts';
 import { type ExitCode, type Io, UsageError } from './wiring/io.ts';
 
 const exitCodes = `
@@ -48,7 +49,10 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
     'start',
     'Runs projector, API and authorization server in one process. On its own: a sample archive, views in memory.',
     ['ride-calendar start', 'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 ride-calendar start'],
-    async (options: { json?: boolean }, settings) => ended((await import('./start.ts')).runStart(settings, options)),
+    async (options: StartOptions, settings) => ended((await import('./start.ts')).runStart(settings, options)),
+  ).option(
+    '--allow-no-sign-in',
+    'without SIGN_IN_ISSUER, serve for reading alone, also on a HOST that others can reach; no rider can be picked there',
   );
   command(
     program,

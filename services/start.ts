@@ -15,9 +15,18 @@ import { serve } from './wiring/serve.ts';
 import { stopSignal } from './wiring/stop-signal.ts';
 import { openViewStore } from './wiring/view-store.ts';
 
+export interface StartOptions {
+  json?: boolean;
+  /** Without a sign-in provider, serve for reading alone on a HOST that others can reach. */
+  allowNoSignIn?: boolean;
+}
+
 /** `ride-calendar start`: projector, API and authorization server in one process. */
-export async function runStart(settings: Settings, { json = false } = {}): Promise<void> {
-  assertRidersProven(settings);
+export async function runStart(
+  settings: Settings,
+  { json = false, allowNoSignIn = false }: StartOptions = {},
+): Promise<void> {
+  if (!allowNoSignIn) assertRidersProven(settings);
   const log = makeLogger(settings);
   const metrics = serviceMetrics();
   const signal = stopSignal();
@@ -88,7 +97,7 @@ export async function runStart(settings: Settings, { json = false } = {}): Promi
 function assertRidersProven({ host, kafka, redis, signIn }: Settings): void {
   if (kafka || redis || signIn || isLoopback(host)) return;
   throw new SettingsError([
-    'Cannot use setting HOST: others can reach it, and without SIGN_IN_ISSUER riders are picked from a page, want a loopback address such as 127.0.0.1, or SIGN_IN_ISSUER for riders to prove who they are',
+    'Cannot use setting HOST: others can reach it, and without SIGN_IN_ISSUER riders are picked from a page, want a loopback address such as 127.0.0.1, or SIGN_IN_ISSUER for riders to prove who they are; to serve for reading alone: ride-calendar start --allow-no-sign-in',
   ]);
 }
 

@@ -52,7 +52,10 @@ export async function startRedisContainer(): Promise<ContainerServer> {
   };
 }
 
-/** Kafka in a container: address `host:port`. The port is chosen before, since the broker must advertise it. */
+/**
+ * Kafka in a container: address `host:port`. The port is chosen before, since the broker must advertise it. It speaks to
+ * itself on a listener of its own: from inside, the address that others use may lead nowhere, and transactions hang.
+ */
 export async function startKafkaContainer(): Promise<ContainerServer> {
   const { GenericContainer, Wait, getContainerRuntimeClient } = await import('testcontainers');
   const { host } = (await getContainerRuntimeClient()).info.containerRuntime;
@@ -63,9 +66,10 @@ export async function startKafkaContainer(): Promise<ContainerServer> {
       KAFKA_PROCESS_ROLES: 'broker,controller',
       KAFKA_CONTROLLER_QUORUM_VOTERS: '1@localhost:9093',
       KAFKA_CONTROLLER_LISTENER_NAMES: 'CONTROLLER',
-      KAFKA_LISTENERS: `PLAINTEXT://:${port},CONTROLLER://:9093`,
-      KAFKA_ADVERTISED_LISTENERS: `PLAINTEXT://${host}:${port}`,
-      KAFKA_LISTENER_SECURITY_PROTOCOL_MAP: 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
+      KAFKA_LISTENERS: `PLAINTEXT://:9092,INTERNAL://localhost:9094,CONTROLLER://localhost:9093`,
+      KAFKA_ADVERTISED_LISTENERS: `PLAINTEXT://${host}:${port},INTERNAL://localhost:9094`,
+      KAFKA_INTER_BROKER_LISTENER_NAME: 'INTERNAL',
+      KAFKA_LISTENER_SECURITY_PROTOCOL_MAP: 'PLAINTEXT:PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT',
       KAFKA_AUTO_CREATE_TOPICS_ENABLE: 'false',
       KAFKA_OFFSETS_TOPIC_NUM_PARTITIONS: '1',
       KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR: '1',
@@ -76,7 +80,8 @@ export async function startKafkaContainer(): Promise<ContainerServer> {
       KAFKA_LOG_CLEANER_BACKOFF_MS: '200',
       KAFKA_HEAP_OPTS: '-Xms128m -Xmx512m',
     })
-    .withExposedPorts({ container: port, host: port })
+    // By the number that the image itself exposes: podman waits for ever for an exposed port that nobody mapped.
+    .withExposedPorts({ container: 9092, host: port })
     .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))
     .start();
   return {

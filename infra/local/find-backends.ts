@@ -35,9 +35,13 @@ export async function findBackends(): Promise<Backends> {
     KAFKA_BROKERS
       ? given(KAFKA_BROKERS, 'KAFKA_BROKERS')
       : containers
-        ? startedBy(kafkaContainer, kafkaProcess)
+        ? startedBy('Kafka', kafkaContainer, kafkaProcess)
         : kafkaProcess(),
-    REDIS_URL ? given(REDIS_URL, 'REDIS_URL') : containers ? startedBy(redisContainer, redisProcess) : redisProcess(),
+    REDIS_URL
+      ? given(REDIS_URL, 'REDIS_URL')
+      : containers
+        ? startedBy('Redis', redisContainer, redisProcess)
+        : redisProcess(),
   ]);
   const stop = async () => {
     await Promise.all(found.map((one) => (one.status === 'fulfilled' ? one.value.stop() : undefined)));
@@ -56,22 +60,24 @@ export async function findBackends(): Promise<Backends> {
   };
 }
 
-/** An engine may answer and yet have no image and no way to one. */
-async function startedBy(container: () => Promise<Found>, process: () => Promise<Found>): Promise<Found> {
+/** An engine may answer and yet have no image and no way to one: then a process is started, and the reason is said. */
+async function startedBy(what: string, container: () => Promise<Found>, process: () => Promise<Found>): Promise<Found> {
   const started = container();
   const gaveUp = new AbortController();
   const tooLong = sleep(containerStartMsMax, null, { signal: gaveUp.signal, ref: false });
+  let reason = `it did not start within ${containerStartMsMax / 1000} s`;
   try {
     const found = await Promise.race([started, tooLong]);
     if (found) return found;
     void started.then((late) => late.stop()).catch(() => undefined);
-    return await process();
-  } catch {
-    return process();
+  } catch (cause) {
+    reason = (cause as Error).message;
   } finally {
     gaveUp.abort();
     tooLong.catch(() => undefined);
   }
+  console.warn(`Cannot run ${what} in a container, starting a local process instead: ${reason}`);
+  return process();
 }
 
 async function given(address: string, from: string): Promise<Found> {

@@ -138,6 +138,18 @@ it('riders can not be picked where others reach the page', async () => {
   expect(words(ended)[0]).toContain('SIGN_IN_ISSUER');
 });
 
+// docs/rules.md#picking-a-rider
+it('made-up data is served for reading alone where others reach it and start is told to', async () => {
+  const service = await processes.start(['start', '--allow-no-sign-in'], { HOST: '0.0.0.0' });
+  await service.printed('for reading alone: no rider can sign in');
+  expect(service.out()).not.toContain('Bearer');
+  const key = /rck_[\w-]{43}/.exec(service.out())![0];
+  const first = /curl .* (http\S+)/.exec(service.out())![1]!;
+  expect((await fetch(first, { headers: { 'x-api-key': key } })).status).toBe(200);
+  const page = await fetch(`${service.origin}/oauth/authorize?response_type=code&client_id=x`, { redirect: 'manual' });
+  expect(page.status).toBeGreaterThanOrEqual(400);
+});
+
 describe('files that settings name', () => {
   it.each(['start', 'api'])('are read by %s before anything else, and each wrong one is named', async (command) => {
     const [keys, clients] = [join(folder, 'keys.json'), join(folder, 'clients.json')];

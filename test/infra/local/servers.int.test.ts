@@ -1,7 +1,12 @@
 import { execFileSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createClient } from 'redis';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { findBackends } from '../../../infra/local/find-backends.ts';
 import { startRedisCluster } from '../../../infra/local/redis-cluster.ts';
 import { startRedisServer } from '../../../infra/local/redis-server.ts';
 import { kafkaBrokers, redisUrl } from '../../support/backends.ts';
@@ -44,5 +49,32 @@ describe('the servers tests run on', () => {
     expect(info).toContain('cluster_slots_ok:16384');
     expect(info).toContain('cluster_size:3');
     await cluster.stop();
+  });
+});
+
+describe('where a container engine answers but runs nothing', () => {
+  test('a local process is started instead, and the reason is said', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'ride-calendar-engine-'));
+    const socket = join(folder, 'engine.sock');
+    const engine = createServer((request, response) => {
+      response.writeHead(request.url === '/_ping' ? 200 : 500, { 'content-type': 'application/json' });
+      response.end(request.url === '/_ping' ? 'OK' : '{"message":"no space left"}');
+    }).listen(socket);
+    const said = vi.spyOn(console, 'warn').mockImplementation(() => {});
+    vi.stubEnv('DOCKER_HOST', `unix://${socket}`);
+    vi.stubEnv('KAFKA_BROKERS', kafkaBrokers());
+    vi.stubEnv('REDIS_URL', '');
+    try {
+      const backends = await findBackends();
+      await backends.stop();
+      expect(backends.redisFrom).toContain('a local process');
+      expect(said.mock.calls.flat().join('\n')).toMatch(/Cannot run Redis in a container.*instead: .+/);
+    } finally {
+      vi.unstubAllEnvs();
+      said.mockRestore();
+      engine.closeAllConnections();
+      engine.close();
+      await rm(folder, { recursive: true, force: true });
+    }
   });
 });

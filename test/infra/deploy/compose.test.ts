@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { settingRules } from '../../../services/settings/settings-schema.ts';
+
+// What can be read off the deployment files without an engine or a cluster.
+
+const read = (name: string): string =>
+  readFileSync(fileURLToPath(new URL(`../../../infra/deploy/${name}`, import.meta.url)), 'utf8');
+
+/** The indented block under a key at a depth of two spaces: a service of compose.yaml. */
+const service = (name: string): string =>
+  new RegExp(`^  ${name}:\\n((?:    .*\\n|\\n)+)`, 'm').exec(read('compose.yaml'))?.[1] ?? '';
+
+describe('the image', () => {
+  it('is made without running a script of any package', () => {
+    const installs = read('Dockerfile').match(/npm (?:ci|install|i)\b.*/g)!;
+    expect(installs.length).toBeGreaterThan(1);
+    expect(installs.filter((line) => !line.includes('--ignore-scripts'))).toEqual([]);
+  });
+
+  it('serves the sample for reading when it is run alone', () => {
+    expect(read('Dockerfile')).toContain('CMD ["start", "--allow-no-sign-in"]');
+    expect(read('Dockerfile')).toMatch(/^USER 10001/m);
+  });
+});
+
+describe('compose', () => {
+  const services = ['topics', 'simulate', 'projector', 'api'];
+
+  it('makes the image once', () => {
+    expect(read('compose.yaml').match(/^ +build:/gm)).toHaveLength(1);
+  });
+
+  it('publishes no port of the API itself, so that more than one can run', () => {
+    expect(service('api')).not.toContain('ports:');
+    expect(service('proxy')).toContain("'127.0.0.1:8080:8080'");
+  });
+
+  it.each(['topics', 'simulate'])('asks %s, which serves nothing, for no health', (name) => {
+    expect(service(name)).toContain('healthcheck: { disable: true }');
+  });
+
+  it('starts no Java machine to see whether Kafka is there', () => {
+    expect(service('kafka')).not.toContain('kafka-broker-api-versions');
+  });
+
+  it('gives each service settings that exist', () => {
+    const names = services.flatMap((name) => service(name).match(/^ {6}([A-Z_]+):/gm) ?? []);
+    expect(names.length).toBeGreaterThan(5);
+    expect(names.map((name) => name.trim().slice(0, -1)).filter((name) => !(name in settingRules))).toEqual([]);
+  });
+});
