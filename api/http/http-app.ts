@@ -4,7 +4,7 @@ import { type Answer, send } from './answer.ts';
 import { noSuchRouteBody } from './errors.ts';
 import { type Arrival, edgeServer } from './http-edge.ts';
 import { refuse } from './refusals.ts';
-import { RegisteredPaths } from './registered-paths.ts';
+import { parameterLengthMax, RegisteredPaths } from './registered-paths.ts';
 
 export interface HttpAppOptions {
   /**
@@ -41,7 +41,7 @@ export function httpApp({ trustProxy, arrival, onFault, first }: HttpAppOptions)
       }, arrival ?? { timeoutMs: 30_000, checkEveryMs: 5_000 }),
     clientErrorHandler: () => {},
     trustProxy: trustProxy ? [...trustProxy] : false,
-    routerOptions: { ignoreTrailingSlash: false },
+    routerOptions: { ignoreTrailingSlash: false, maxParamLength: parameterLengthMax },
     // A target that can't be decoded, or a parameter too long, is no path of ours.
     frameworkErrors: (_error, _request, reply) => {
       reply.hijack();

@@ -1,5 +1,8 @@
 import { decodeText, splitTarget } from './decoding.ts';
 
+// Fastify's router knows no longer parameters either.
+export const parameterLengthMax = 100;
+const anyParameter = `[^/]{1,${parameterLengthMax}}`;
 const order = ['GET', 'HEAD', 'POST'];
 const rank = (method: string): number => (order.includes(method) ? order.indexOf(method) : order.length);
 
@@ -29,6 +32,6 @@ export class RegisteredPaths {
 function patternOf(path: string): RegExp {
   const segments = path
     .split('/')
-    .map((segment) => (segment.startsWith(':') ? '[^/]+' : segment.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')));
+    .map((segment) => (segment.startsWith(':') ? anyParameter : segment.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')));
   return new RegExp(`^${segments.join('/')}$`);
 }

@@ -105,6 +105,11 @@ describe('a path that is not there', () => {
   });
 });
 
+it('a parameter that is too long for any sign-in is a path that is not there', async () => {
+  for (const method of ['GET', 'POST', 'PUT', 'FOO'])
+    expect([method, (await at(method, `/oauth/sign-in/${'x'.repeat(101)}`)).status]).toEqual([method, 404]);
+});
+
 describe('raw bytes past 0x7f', () => {
   it('are in no path that is there', async () => {
     for (const method of ['GET', 'POST', 'FOO']) {
