@@ -3,7 +3,8 @@ import { type CalendarDeps, calendar } from '../../api/calendar/calendar.ts';
 import { LocalDays } from '../../api/calendar/local-days.ts';
 import { riderReads } from '../../api/calendar/rider-reads.ts';
 import { ViewCache } from '../../api/calendar/view-cache.ts';
-import { refusals } from '../../api/http/refusals.ts';
+import { noSuchRouteBody } from '../../api/http/errors.ts';
+import { refusals, refuse } from '../../api/http/refusals.ts';
 import type { ViewReader } from '../../api/ports/view-reader.ts';
 import { Fold } from '../../projector/facts/fold.ts';
 import { Intake } from '../../projector/intake.ts';
@@ -105,7 +106,9 @@ export function answering(reader: ViewReader, clockMs: () => number, cacheSecond
   };
   const answers = calendar(deps);
   const get = async (path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Got> => {
-    const answer = await answers({ method, target: `/api${path}`, headers })!.answer;
+    const handled = answers({ method, target: `/api${path}`, headers });
+    // As the HTTP application answers other targets.
+    const answer = handled ? await handled.answer : refuse.notFound(noSuchRouteBody);
     if (faults.length > 0) throw faults[0];
     return { status: answer.status, body: answer.body?.toString() ?? '', headers: answer.headers };
   };
