@@ -45,6 +45,8 @@ export interface CalendarDeps extends PublicReadContext {
     rider: string,
     headers: IncomingHttpHeaders,
   ): Promise<Answer>;
+  /** A rider whose token was sent is gone. */
+  riderGone?(rider: string): void;
   /** Where a fault of ours is reported; never the request's content. */
   onFault(cause: unknown): void;
 }
@@ -166,7 +168,10 @@ export function calendar(deps: CalendarDeps) {
       const wanted = [...keysToDecide(who), ...keys];
       return cache.load(wanted).then((entries) => {
         const views: Views = (key) => entries[wanted.indexOf(key)];
-        if (!isLive(who, (key) => views(key)?.value != null)) return noLiveKey(who.tokenSent);
+        if (!isLive(who, (key) => views(key)?.value != null)) {
+          if (who.rider !== null) deps.riderGone?.(idOf(who.rider));
+          return noLiveKey(who.tokenSent);
+        }
         return read.answer(views, headers['if-none-match']);
       });
     }
@@ -184,7 +189,7 @@ export function calendar(deps: CalendarDeps) {
       checker,
     );
     if (rider === null) return noLiveToken(tokenSent);
-    return deps.answerMine(operation, found, query, rider.slice(rider.indexOf(':') + 1), headers);
+    return deps.answerMine(operation, found, query, idOf(rider), headers);
   }
 
   // docs/rules.md#options
@@ -199,3 +204,6 @@ export function calendar(deps: CalendarDeps) {
 
   return answers;
 }
+
+/** The rider id in the name of a rider's card. */
+const idOf = (card: string): string => card.slice(card.indexOf(':') + 1);

@@ -24,6 +24,8 @@ export interface RiderReadDeps {
   localDays: LocalDays;
   calendarNowMs(): number;
   noLiveToken: ReturnType<typeof refusals>['noLiveToken'];
+  /** The rider whose token was sent is gone. */
+  riderGone?(rider: string): void;
 }
 
 /** Which of the reader's fields an operation needs, `o`wn nights, `f`riends, flagged (`x`), and the days. */
@@ -39,7 +41,7 @@ interface Wanted {
  * The riders' own operations, in at most two round trips: the reader's fields and what the checks need; then the nights
  * and cards that those name.
  */
-export function riderReads({ cache, reader, localDays, calendarNowMs, noLiveToken }: RiderReadDeps) {
+export function riderReads({ cache, reader, localDays, calendarNowMs, noLiveToken, riderGone }: RiderReadDeps) {
   return async (
     operation: RiderOperation,
     route: Route,
@@ -67,6 +69,7 @@ export function riderReads({ cache, reader, localDays, calendarNowMs, noLiveToke
     if (!card) {
       if (!complete) throw new UnavailableError('riders are not known to be complete');
       // A token of a rider who no longer exists is no live token.
+      riderGone?.(rider);
       return noLiveToken(true);
     }
     if (!read.ok) return refuse.invalid(read.input, read.detail);

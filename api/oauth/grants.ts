@@ -2,7 +2,7 @@ import type { Grant, Interaction, Provider } from 'oidc-provider';
 import { clientName, findClient } from '../sign-in/client-words.ts';
 import type { ConnectedApp } from '../sign-in/connected-apps-page.ts';
 import { readScope } from '../tokens/access-token-terms.ts';
-import type { RecentErasures } from '../tokens/recent-erasures.ts';
+import { issuedSeconds } from './issued-seconds.ts';
 import type { ServiceUrl } from './service-url.ts';
 import type { OwnedEntry, StateStore } from './state-store.ts';
 
@@ -14,8 +14,8 @@ export interface Grants {
   apps(rider: string): Promise<ConnectedApp[]>;
   /** Ends everything an app was allowed by a rider; its name, or null where it was not connected. */
   disconnect(rider: string, clientId: string): Promise<string | null>;
-  /** Ends everything of a rider: tokens at once, then grants, so that no session makes a new one of them. */
-  eraseRider(rider: string): Promise<void>;
+  /** Ends what a rider was given up to then: grants first, so that no session makes a new token of them. */
+  endRider(rider: string, goneMs: number): Promise<void>;
 }
 
 // The same app on several devices. Beyond this many the oldest ends.
@@ -35,7 +35,7 @@ export function allowRead(grant: Grant, service: ServiceUrl): Grant {
   return grant;
 }
 
-export function grantsOf(provider: Provider, store: StateStore, erasures: RecentErasures, service: ServiceUrl): Grants {
+export function grantsOf(provider: Provider, store: StateStore, service: ServiceUrl): Grants {
   const ofRider = async (rider: string): Promise<KeptGrant[]> =>
     (await store.ofAccount(rider)).filter(isGrant).map(({ id, payload }) => ({
       id,
@@ -85,10 +85,12 @@ export function grantsOf(provider: Provider, store: StateStore, erasures: Recent
       for (const { id } of grants) await end(id);
       return grants.length === 0 ? null : await nameOf(clientId);
     },
-    async eraseRider(rider) {
-      await erasures.note(rider);
-      for (const { id } of await ofRider(rider)) await end(id);
-      for (const { kind, id } of await store.ofAccount(rider)) await store.remove(kind, id);
+    async endRider(rider, goneMs) {
+      const given = (await store.ofAccount(rider)).filter(
+        ({ payload }) => issuedSeconds(payload) <= Math.floor(goneMs / 1000),
+      );
+      for (const { id } of given.filter(isGrant)) await end(id);
+      for (const { kind, id } of given) await store.remove(kind, id);
     },
   };
 }

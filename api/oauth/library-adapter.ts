@@ -2,8 +2,10 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import type { RecentErasures } from '../tokens/recent-erasures.ts';
 import type { RiderDirectory } from '../tokens/rider-directory.ts';
 import { hasPlainSecret, withHashedSecret } from './client-secrets.ts';
+import { issuedSeconds } from './issued-seconds.ts';
 import type { Lifetimes } from './lifetimes.ts';
 import { isBearer, storeId } from './sealed-store.ts';
 import { type StateEntry, type StatePayload, type StateStore, StateStoreAwayError } from './state-store.ts';
@@ -36,6 +38,10 @@ const parallelMs = 50;
 export interface AdapterOptions {
   store: StateStore;
   riders: RiderDirectory;
+  /** What riders were given before an erasure is not there any more. */
+  erasures: Pick<RecentErasures, 'settled' | 'ended'>;
+  /** A rider of something that is kept here was seen to be gone. */
+  riderGone: (rider: string) => void;
   lifetimes: Lifetimes;
   nowMs: () => number;
 }
@@ -47,11 +53,29 @@ export interface AdapterOptions {
  * being answered is refused, and after that the token is stolen goods: the library ends the whole grant.
  */
 export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
-  const { store, riders, lifetimes, nowMs } = options;
+  const { store, riders, erasures, riderGone, lifetimes, nowMs } = options;
+
+  const hasEnded = async (payload: StatePayload): Promise<boolean> => {
+    const rider = owned[kind]?.(payload);
+    if (rider === undefined) return false;
+    if (erasures.settled) await erasures.settled;
+    return erasures.ended(rider, issuedSeconds(payload)) || (kind === 'Session' && (await isGone(rider)));
+  };
+
+  // A sign-in that is begun with the session of a rider who is gone would end with it.
+  const isGone = async (rider: string): Promise<boolean> => {
+    // Where it isn't known who exists, the library finds out when it asks for the account.
+    const gone = await riders.exists(rider).then(
+      (exists) => !exists,
+      () => false,
+    );
+    if (gone) riderGone(rider);
+    return gone;
+  };
 
   const find = async (id: string): Promise<AdapterPayload | undefined> => {
     const entry = await store.find(kind, storeId(kind, id));
-    if (!entry) return undefined;
+    if (!entry || (await hasEnded(entry.payload))) return undefined;
     const kept = kind === clientKind ? await hashedClient(id, entry.payload) : entry.payload;
     const payload = { ...kept, ...(isBearer(kind) && { jti: id }) } as AdapterPayload;
     return (await isUsedUp(entry))
@@ -88,8 +112,10 @@ export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
     const key = storeId(kind, id);
     const before = await store.find(kind, key);
     // Before the code is used up: a store of riders that is away must not cost the rider a new sign-in.
-    if (kind === 'AuthorizationCode' && !(await riders.exists(String(before?.payload.accountId))))
+    if (kind === 'AuthorizationCode' && before && !(await riders.exists(String(before.payload.accountId)))) {
+      riderGone(String(before.payload.accountId));
       throw new errors.InvalidGrant('the rider is gone');
+    }
     const now = `${nowMs()}`;
     const taken = redemption.retryAfter
       ? await store.mark(
@@ -126,10 +152,17 @@ export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
       // The library names no lifetime for clients alone: a registered one ends unless it is used.
       lifeSeconds: expiresIn ?? lifetimes.unusedClient,
       grant: grantable.has(kind) ? grantId : undefined,
-      account: owned.has(kind) ? accountId : undefined,
+      account: owned[kind]?.(payload),
     });
     if (kind === 'Session')
-      await store.put('SessionUid', String(payload.uid), { key }, { lifeSeconds: expiresIn, account: accountId });
+      await store.put(
+        'SessionUid',
+        String(payload.uid),
+        { key, iat: issuedSeconds(kept) },
+        { lifeSeconds: expiresIn, account: accountId },
+      );
+    // Under way while the rider was erased: what was destroyed must not come back.
+    if (await hasEnded(kept)) await store.remove(kind, key);
     const redemption = redemptions.getStore();
     if (kind === 'RefreshToken' && redemption?.redeemed?.kind === kind)
       await store.mark(kind, redemption.redeemed.key, { successor: key }, { by: redemption.by });
@@ -139,7 +172,7 @@ export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
   const findByUid = async (uid: string): Promise<AdapterPayload | undefined> => {
     const key = (await store.find('SessionUid', uid))?.payload.key;
     const entry = typeof key === 'string' ? await store.find(kind, key) : null;
-    return entry?.payload as AdapterPayload | undefined;
+    return entry && !(await hasEnded(entry.payload)) ? (entry.payload as AdapterPayload) : undefined;
   };
 
   return {
@@ -154,9 +187,29 @@ export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
   };
 }
 
-/** Kinds that end with their grant, and kinds that are listed and erased by rider. */
+/** Kinds that end with their grant. */
 const grantable = new Set(['AuthorizationCode', 'RefreshToken']);
-const owned = new Set(['Grant', 'Session', 'AuthorizationCode', 'RefreshToken']);
+
+type Owner = (payload: StatePayload) => string | undefined;
+const account: Owner = ({ accountId }) => accountId as string | undefined;
+interface Signed {
+  login?: { accountId?: string };
+  accountId?: string;
+}
+
+/**
+ * Kinds that are listed and erased by rider, and whose each is. Of a pending sign-in: who has signed in for it. A session
+ * that it was begun with counts only once the rider is asked for consent; before, somebody else may be about to sign in.
+ */
+const owned: Record<string, Owner> = {
+  Grant: account,
+  Session: account,
+  AuthorizationCode: account,
+  RefreshToken: account,
+  Interaction: ({ result, session, prompt }) =>
+    (result as Signed | undefined)?.login?.accountId ??
+    ((prompt as { name?: string } | undefined)?.name === 'consent' ? (session as Signed)?.accountId : undefined),
+};
 
 /** The reply is about to be sent: from now on the same code or token again is a replay or a retry, not two at a time. */
 export async function settleRedemption(store: StateStore): Promise<void> {

@@ -1,5 +1,6 @@
 import { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { readScope } from '../tokens/access-token-terms.ts';
+import type { RecentErasures } from '../tokens/recent-erasures.ts';
 import type { RiderDirectory } from '../tokens/rider-directory.ts';
 import type { SigningKeys } from '../tokens/signing-keys.ts';
 import { lengthChecks } from './authorize-request.ts';
@@ -20,6 +21,9 @@ export interface ProviderOptions {
   service: ServiceUrl;
   store: StateStore;
   riders: RiderDirectory;
+  erasures: RecentErasures;
+  /** A rider who has something here was seen to be gone. */
+  riderGone: (rider: string) => void;
   keys: SigningKeys;
   cookieKeys: readonly string[];
   clients: readonly ClientMetadata[];
@@ -38,9 +42,9 @@ export interface ProviderOptions {
  * flow or PKCE by choice; the one scope and the one resource.
  */
 export function providerSettings(options: ProviderOptions): Configuration {
-  const { service, store, riders, lifetimes, nowMs } = options;
+  const { service, store, riders, erasures, riderGone, lifetimes, nowMs } = options;
   return {
-    adapter: (kind: string) => libraryAdapter(kind, { store, riders, lifetimes, nowMs }),
+    adapter: (kind: string) => libraryAdapter(kind, { store, riders, erasures, riderGone, lifetimes, nowMs }),
     clients: options.clients.map(withHashedSecret) as unknown as NonNullable<Configuration['clients']>,
     // Those that can sign; one without its private part is only known to the token checker.
     jwks: { keys: options.keys.filter((key) => key.d !== undefined) } as NonNullable<Configuration['jwks']>,
@@ -66,8 +70,11 @@ export function providerSettings(options: ProviderOptions): Configuration {
     // Signing out ends the browser's session; apps stay connected until the rider disconnects them.
     expiresWithSession: async () => false,
     loadExistingGrant: async (ctx) => await existingGrant(ctx, service, lifetimes, nowMs),
-    findAccount: async (_ctx, sub) =>
-      (await riders.exists(sub)) ? { accountId: sub, claims: async () => ({ sub }) } : undefined,
+    findAccount: async (_ctx, sub) => {
+      if (await riders.exists(sub)) return { accountId: sub, claims: async () => ({ sub }) };
+      riderGone(sub);
+      return undefined;
+    },
     interactions: {
       policy: policy(),
       url: (_ctx, interaction) => `${paths.signIn}/${interaction.uid}`,

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Interaction, Provider } from 'oidc-provider';
 import { idPattern } from '../../schemas/events/patterns.ts';
@@ -8,6 +9,7 @@ import type { Lifetimes } from '../oauth/lifetimes.ts';
 import { paths } from '../oauth/metadata.ts';
 import { readForm } from '../oauth/request-body.ts';
 import { isLoopbackHost, type ServiceUrl } from '../oauth/service-url.ts';
+import type { RecentErasures } from '../tokens/recent-erasures.ts';
 import type { RiderDirectory } from '../tokens/rider-directory.ts';
 import { clientName, documentHost, findClient, redirectSources, redirectWords } from './client-words.ts';
 import { consentPage } from './consent-page.ts';
@@ -26,6 +28,7 @@ export interface InteractionOptions {
   mount: LibraryMount;
   riders: RiderDirectory;
   grants: Grants;
+  erasures: Pick<RecentErasures, 'ended'>;
   who: WhoSignsIn;
   csrf: Csrf;
   pages: PageSender;
@@ -130,7 +133,7 @@ async function pick(
  * the rider signed in in another tab, that one ends first: the library would do so by way of a page that needs script.
  */
 export async function finishLogin(
-  { provider, mount }: { provider: Provider; mount: LibraryMount },
+  { provider, mount, erasures }: Pick<InteractionOptions, 'provider' | 'mount' | 'erasures'>,
   interaction: Interaction,
   rider: string,
   request: FastifyRequest,
@@ -141,9 +144,20 @@ export async function finishLogin(
     await session.destroy();
     if (interaction.session?.uid === session.uid) delete (interaction as { session?: unknown }).session;
   }
-  interaction.result = { login: { accountId: rider } };
+  interaction.result = { login: { accountId: rider, ts: await loginSecond(erasures, rider) } };
   await interaction.persist();
   return interaction.returnTo;
+}
+
+/**
+ * When a rider signs in, in seconds. What was given within the second of an erasure ended with it, so a rider who is
+ * back within that second waits for the next one.
+ */
+async function loginSecond(erasures: InteractionOptions['erasures'], rider: string): Promise<number> {
+  const now = (): number => Math.floor(Date.now() / 1000);
+  // Never for long: another instance's clock may be ahead.
+  for (let waits = 0; waits < 2 && erasures.ended(rider, now()); waits++) await sleep(1000 - (Date.now() % 1000));
+  return now();
 }
 
 async function askConsent(options: InteractionOptions, interaction: Interaction, reply: FastifyReply) {

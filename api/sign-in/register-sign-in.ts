@@ -14,6 +14,7 @@ import { paths } from '../oauth/metadata.ts';
 import { providerSettings } from '../oauth/provider-settings.ts';
 import { rateLimits } from '../oauth/rate-limit.ts';
 import { BodyError } from '../oauth/request-body.ts';
+import { riderEndings } from '../oauth/rider-endings.ts';
 import { sealedStore } from '../oauth/sealed-store.ts';
 import { isLoopbackHost, serviceUrl } from '../oauth/service-url.ts';
 import { type StateStore, StateStoreAwayError } from '../oauth/state-store.ts';
@@ -58,10 +59,15 @@ export interface SignInDeps {
   /** Others than the default are for tests. */
   lifetimes?: Partial<Lifetimes>;
   nowMs?: () => number;
+  /** How often what could not be destroyed of an erased rider is tried again. */
+  erasureRetryMs?: number;
 }
 
 export interface SignIn {
-  /** Destroys a rider's grants and sessions, and ends the tokens issued so far. Repeating it does no harm. */
+  /**
+   * A rider was seen to be gone: destroys their grants and sessions, and ends the tokens issued so far. Repeating it does
+   * no harm. Throws where the store is away, and goes on by itself.
+   */
   eraseRider(riderId: string): Promise<void>;
   /**
    * Does so for every rider who is gone: at the start, for erasures that nobody heard. Throws where it isn't known who
@@ -92,12 +98,18 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
         : 'picker';
   const providerHost = typeof who === 'object' ? who.upstream.providerHost : null;
 
+  const riderGone = (rider: string): void => {
+    // Tried again by itself.
+    endings.gone(rider).catch((error: unknown) => logger.debug({ err: error }, 'cannot end what an erased rider has'));
+  };
   const provider = new Provider(
     service.origin,
     providerSettings({
       service,
       store,
       riders,
+      erasures: deps.erasures,
+      riderGone,
       keys,
       cookieKeys: deps.cookieKeys,
       clients: [...ownClients(service.origin), ...deps.clients],
@@ -116,7 +128,8 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
   await checkClients(provider, deps.clients);
 
   const mount = libraryMount(provider, service);
-  const grants = grantsOf(provider, store, deps.erasures, service);
+  const grants = grantsOf(provider, store, service);
+  const endings = riderEndings(grants, deps.erasures, logger, deps.erasureRetryMs);
   const csrf = createCsrf(deps.cookieKeys, service.origin);
   const offers = { registration: deps.registration, clientMetadata: deps.metadataFetch !== null };
 
@@ -155,6 +168,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
       mount,
       riders,
       grants,
+      erasures: deps.erasures,
       who,
       csrf,
       pages,
@@ -167,6 +181,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
         provider,
         mount,
         riders,
+        erasures: deps.erasures,
         store,
         upstream: who.upstream,
         pages,
@@ -188,9 +203,10 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
     (error: unknown) => logger.warn({ err: error }, 'cannot tell whether the store of sign-ins outlives a restart'),
   );
   return {
-    eraseRider: (rider) => grants.eraseRider(rider),
-    sweep: () => sweepErased(store, deps.riders, grants, logger),
+    eraseRider: (rider) => endings.gone(rider),
+    sweep: () => sweepErased(store, deps.riders, endings, logger),
     async close() {
+      endings.close();
       deps.erasures.close();
       await store.close();
     },

@@ -9,6 +9,7 @@ import type { RateLimits } from '../oauth/rate-limit.ts';
 import { storeId } from '../oauth/sealed-store.ts';
 import type { ServiceUrl } from '../oauth/service-url.ts';
 import { type StateStore, StateStoreAwayError } from '../oauth/state-store.ts';
+import type { RecentErasures } from '../tokens/recent-erasures.ts';
 import type { RiderDirectory } from '../tokens/rider-directory.ts';
 import { noRiderPage, type Trouble, troubles } from './error-page.ts';
 import { finishLogin } from './interactions.ts';
@@ -26,6 +27,7 @@ export interface UpstreamRouteOptions {
   provider: Provider;
   mount: LibraryMount;
   riders: RiderDirectory;
+  erasures: Pick<RecentErasures, 'ended'>;
   store: StateStore;
   upstream: UpstreamSignIn;
   pages: PageSender;

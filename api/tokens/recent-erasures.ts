@@ -73,6 +73,11 @@ export class RecentErasures {
     return goneMs !== undefined && issuedSeconds <= Math.floor(goneMs / 1000);
   }
 
+  /** When a rider was last seen to be gone, as far as that is remembered. */
+  goneMs(rider: string): number | undefined {
+    return this.#gone.get(rider);
+  }
+
   close(): void {
     clearInterval(this.#timer);
   }

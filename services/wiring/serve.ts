@@ -62,6 +62,9 @@ export async function serve(options: ServeOptions): Promise<Served> {
     ? redisAuthState({ ...authRedis, onError: (error) => log.warn(`Sign-in's Redis: ${error.message}`) })
     : memoryAuthState();
   const erasures = new RecentErasures({ store });
+  let signIn: SignIn | undefined;
+  // Where that fails it is tried again, and said, by sign-in.
+  const riderGone = (rider: string): void => void signIn?.eraseRider(rider).catch(() => undefined);
   const app = createApp({
     baseUrl,
     cache,
@@ -71,7 +74,8 @@ export async function serve(options: ServeOptions): Promise<Served> {
     ...(settings.trustProxy !== null && { trustProxy: settings.trustProxy }),
     checker: createTokenChecker({ issuer: origin, audience: baseUrl, keys, erasures }),
     openApi: { body: openApi, etag: `"${createHash('sha256').update(openApi).digest('base64url').slice(0, 16)}"` },
-    answerMine: riderReads({ cache, reader, localDays, calendarNowMs, ...refusals(baseUrl) }),
+    answerMine: riderReads({ cache, reader, localDays, calendarNowMs, ...refusals(baseUrl), riderGone }),
+    riderGone,
     onFault: (cause) => log.error({ err: cause }, 'Cannot answer a request'),
     onAnswer: metrics.answered,
   });
@@ -81,7 +85,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     ...(options.sampleKey !== undefined && { sampleKey: options.sampleKey }),
     ...(options.sample && { sample: options.sample }),
   });
-  const signIn = await registerSignIn(app, {
+  const registered = await registerSignIn(app, {
     baseUrl,
     store,
     erasures,
@@ -95,13 +99,14 @@ export async function serve(options: ServeOptions): Promise<Served> {
     logger: log,
     proxiesNamed: settings.trustProxy !== null,
   });
-  const stopErasing = eraseGoneRiders(cache, signIn, erasures, log);
+  signIn = registered;
+  const stopErasing = eraseGoneRiders(cache, registered, erasures, log);
   return {
     app,
     async close() {
       stopErasing();
       await stopListening(app);
-      await signIn.close();
+      await registered.close();
       await reader.close();
     },
   };

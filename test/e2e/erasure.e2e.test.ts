@@ -6,7 +6,8 @@ import { redisAuthState } from '../../infra/redis/auth-state-redis.ts';
 import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
 import { portlandDirectory } from '../support/portland.ts';
 import { Processes } from '../support/process.ts';
-import { nights, refresh, signedIn } from '../support/sign-in-flow.ts';
+import { approve, authorizeUrl, nights, refresh, signedIn } from '../support/sign-in-flow.ts';
+import { newPkce, TestBrowser } from '../support/test-browser.ts';
 
 const processes = new Processes();
 afterAll(() => processes.close());
@@ -57,5 +58,56 @@ test("an erasure in the log destroys the rider's grants and sessions, also once 
   expect((await nights(service.api, gone.tokens.access_token)).status).toBe(401);
   expect((await nights(service.api, other.tokens.access_token)).status).toBe(200);
   await store.close();
+  await service.stop();
+});
+
+// docs/rules.md#republished-rider
+test('an erasure that is undone in one flush, or while nothing runs, ends nothing', async () => {
+  const dir = await processes.folder();
+  await cp(portlandDirectory, dir, { recursive: true });
+  const env = {
+    PORT: String((await freePorts(1))[0]),
+    DATA_DIR: await processes.folder(),
+    ARCHIVE_DIR: dir,
+    SIGN_IN: 'pick',
+    NOW: '2015-06-13T19:00:00Z',
+    AUTH_REDIS_URL: redisUrl(),
+    REDIS_KEY_PREFIX: freshKeyPrefix(),
+  };
+  let service = await processes.start('start', env);
+  await service.ready();
+  const { client, tokens: first } = await signedIn(service.origin, 'r0022');
+  let tokens = first;
+  const writer = archiveWriter({ dir });
+  const undone = (handle: string): void => {
+    for (const value of [null, { rider: 'r0022', handle, name: null, revision: 99, changed_at: 99 }]) {
+      const offset = writer.nextOffset('riders', 0)!;
+      writer.append('riders', { partition: 0, offset, timestampMs: Date.now(), key: 'r0022', value: value as never });
+    }
+    writer.flush();
+  };
+  const stillThere = async (): Promise<void> => {
+    expect((await nights(service.api, tokens.access_token)).status).toBe(200);
+    const refreshed = await refresh(service.origin, client, tokens.refresh_token);
+    expect(refreshed.status).toBe(200);
+    tokens = refreshed.body;
+  };
+  const browser = new TestBrowser(service.origin);
+  await approve(browser, authorizeUrl(service.origin, client, newPkce()), 'r0022');
+  const shows = async (handle: string): Promise<void> => {
+    const page = async () => (await browser.open(`${service.origin}/oauth/connected-apps`)).page;
+    await expect.poll(page, { timeout: 20_000 }).toContain(handle);
+  };
+
+  undone('back-at-once');
+  await shows('back-at-once');
+  await stillThere();
+  await service.kill();
+  undone('back-while-away');
+  service = await processes.start('start', env);
+  await service.ready();
+  await shows('back-while-away');
+  await stillThere();
+  await writer.close();
   await service.stop();
 });

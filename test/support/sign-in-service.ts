@@ -131,9 +131,11 @@ export async function startSignInService(options: TestServiceOptions = {}): Prom
   const { origin, resource } = serviceUrl(deps.baseUrl);
   const reader = cardsOf(riders);
   const parts = { cache: new ViewCache(reader), localDays: new LocalDays(), calendarNowMs: Date.now };
-  const answerMine = riderReads({ ...parts, reader, ...refusals(resource) });
+  const riderGone = (rider: string) => void signIn.eraseRider(rider).catch(() => undefined);
+  const answerMine = riderReads({ ...parts, reader, ...refusals(resource), riderGone });
   const app = createApp({
     ...parts,
+    riderGone,
     baseUrl: resource,
     cacheSeconds: 0,
     ...(trustProxy !== undefined && { trustProxy }),
@@ -145,7 +147,7 @@ export async function startSignInService(options: TestServiceOptions = {}): Prom
     },
     onFault: (cause) => log.push(String(cause)),
   });
-  const signIn = await registerSignIn(app, deps);
+  const signIn: SignIn = await registerSignIn(app, deps);
   await app.listen({ port, host });
   return {
     origin,

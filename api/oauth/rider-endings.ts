@@ -1,0 +1,54 @@
+import type { FastifyBaseLogger } from 'fastify';
+import type { RecentErasures } from '../tokens/recent-erasures.ts';
+import type { Grants } from './grants.ts';
+
+export interface RiderEndings {
+  /**
+   * A rider was seen to be gone just now: ends everything of theirs. Repeating it does no harm. Throws where the store
+   * is away; it is then gone on with, also where the rider is back meanwhile (docs/rules.md#republished-rider).
+   */
+  gone(rider: string): Promise<void>;
+  close(): void;
+}
+
+export function riderEndings(
+  grants: Grants,
+  erasures: RecentErasures,
+  logger: FastifyBaseLogger,
+  retryMs = 5_000,
+): RiderEndings {
+  /** When each was seen to be gone, in milliseconds, of those whose end isn't complete. */
+  const open = new Map<string, number>();
+
+  const destroy = async (rider: string, goneMs: number): Promise<void> => {
+    await grants.endRider(rider, goneMs);
+    if (open.get(rider) === goneMs) open.delete(rider);
+  };
+  let [told, closed] = [false, false];
+  const goOn = async (): Promise<void> => {
+    try {
+      for (const [rider, goneMs] of open) await destroy(rider, goneMs);
+      told = false;
+    } catch (cause) {
+      if (!told) logger.warn({ err: cause }, 'Cannot destroy the grants and sessions of erased riders, trying again');
+      told = true;
+    }
+    if (!closed) timer = setTimeout(() => void goOn(), retryMs).unref();
+  };
+  let timer = setTimeout(() => void goOn(), retryMs).unref();
+
+  return {
+    async gone(rider) {
+      const noted = erasures.note(rider);
+      const goneMs = erasures.goneMs(rider)!;
+      open.set(rider, goneMs);
+      // What could not be told to other processes is told again by itself.
+      await noted;
+      await destroy(rider, goneMs);
+    },
+    close() {
+      closed = true;
+      clearTimeout(timer);
+    },
+  };
+}
