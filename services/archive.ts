@@ -2,6 +2,7 @@ import { archivePrefix, listArchive } from '../infra/archive/archive-files.ts';
 import { KafkaCluster } from '../infra/kafka/kafka-cluster.ts';
 import { kafkaPublisher } from '../infra/kafka/kafka-publisher.ts';
 import { RejectedTopic } from '../infra/kafka/kafka-rejected-topic.ts';
+import { registerSchema } from '../infra/registry/register-schema.ts';
 import { countText } from '../projector/count-text.ts';
 import { MissingTopicsError, type Reject } from '../projector/ports/event-log.ts';
 import type { KafkaSettings, Settings } from './settings/settings.ts';
@@ -14,6 +15,7 @@ import { makeLogger } from './wiring/logger.ts';
 import { sayMissingTopics } from './wiring/missing-topics.ts';
 import { openKafkaLog } from './wiring/open-kafka-log.ts';
 import { type Progress, showProgress } from './wiring/progress.ts';
+import type { Register } from './wiring/raw-values.ts';
 import { splitKeysText } from './wiring/split-keys.ts';
 import { abortsAfter } from './wiring/stop-signal.ts';
 
@@ -76,7 +78,7 @@ export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Sett
   try {
     const { append = false, keepPartitions = false } = options;
     const load = async (copyOptions: CopyOptions): Promise<LoadResult> => {
-      const target = { publisher, log };
+      const target = { publisher, log, register: registerWith(kafka, io.signal) };
       const onCompare = () => io.err('The topics hold records: comparing them with the archive');
       const loadOptions = { ...copyOptions, append, keepPartitions, onCompare };
       const result = await archiveLoad({ dir: options.dir, prefix }, target, loadOptions);
@@ -88,6 +90,13 @@ export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Sett
   } finally {
     await Promise.all([log.close(), publisher.close()]);
   }
+}
+
+/** Schemas are registered as Kafka's own serialisers do it: by topic. */
+function registerWith({ schemaRegistryUrl, topicPrefix }: KafkaSettings, signal: AbortSignal): Register | null {
+  if (schemaRegistryUrl === null) return null;
+  return (topic, schema) =>
+    registerSchema({ url: schemaRegistryUrl, subject: `${topicPrefix}${topic}-value`, schema, signal });
 }
 
 /** `goOn`: what to do where it was stopped before the end. */

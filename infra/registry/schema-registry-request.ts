@@ -11,18 +11,8 @@ export type RegistryAnswer =
  * comes back (network errors, time-outs, 401, 403, 429, 5xx, a proxy's page) counts as away.
  */
 export async function readRegistry(registryUrl: string, path: string, signal: AbortSignal): Promise<RegistryAnswer> {
-  const url = new URL(registryUrl);
-  const headers: Record<string, string> = {
-    accept: 'application/vnd.schemaregistry.v1+json, application/json',
-  };
-  if (url.username || url.password) {
-    const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
-    headers.authorization = `Basic ${Buffer.from(credentials).toString('base64')}`;
-    // fetch refuses credentials in a URL, and errors would print them.
-    url.username = url.password = '';
-  }
-  const base = url.href.replace(/\/$/, '');
-  const away = (what: string) => ({ away: `the schema registry at ${url.origin} ${what}` });
+  const { base, origin, headers } = registryAddress(registryUrl);
+  const away = (what: string) => ({ away: `the schema registry at ${origin} ${what}` });
   try {
     const response = await fetch(base + path, { headers, signal });
     if (response.status !== 200 && response.status !== 404) {
@@ -39,6 +29,25 @@ export async function readRegistry(registryUrl: string, path: string, signal: Ab
     const cause = (error as { cause?: { code?: string } }).cause;
     return away(`can't be reached${cause?.code ? ` (${cause.code})` : ''}`);
   }
+}
+
+/** Where to send requests, and with which headers; `origin`, for messages, has no credentials. */
+export function registryAddress(registryUrl: string): {
+  base: string;
+  origin: string;
+  headers: Record<string, string>;
+} {
+  const url = new URL(registryUrl);
+  const headers: Record<string, string> = {
+    accept: 'application/vnd.schemaregistry.v1+json, application/json',
+  };
+  if (url.username || url.password) {
+    const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+    headers.authorization = `Basic ${Buffer.from(credentials).toString('base64')}`;
+    // fetch refuses credentials in a URL, and errors would print them.
+    url.username = url.password = '';
+  }
+  return { base: url.href.replace(/\/$/, ''), origin: url.origin, headers };
 }
 
 function readSchema(text: string): RegistryAnswer | null {

@@ -6,6 +6,7 @@ import { defaultTopicPrefix, type TopicName, topicNames } from '../../schemas/ev
 import { ArchiveCopyError, BadRecords, type CopyOptions, type CopyResult } from './archive-copy.ts';
 import { type LoadedRecord, type LoadSource, loadSequence } from './load-sequence.ts';
 import { type LoadStart, loadStart } from './load-start.ts';
+import { RawValues, type Register } from './raw-values.ts';
 import { SplitKeyFinder, type SplitKeys } from './split-keys.ts';
 
 /** What a log must be able to do for an archive to be loaded into it. */
@@ -13,6 +14,8 @@ export interface LoadTarget {
   publisher: LogPublisher;
   /** The same log, to see what it holds. */
   log: EventLog;
+  /** Where values' schemas are registered. Null without a schema registry. */
+  register: Register | null;
 }
 
 export interface LoadOptions extends CopyOptions {
@@ -53,7 +56,17 @@ export async function archiveLoad(
   const there = await target.log.bounds();
   if (keepPartitions) checkPartitions(bounds, there);
   const partitions = (topic: TopicName) => there[topic].length;
-  const source: LoadSource = { dir, prefix, bounds, partitions, keepPartitions, signal, ...(log && { log }) };
+  const rawValues = RawValues.of(dir, target.register);
+  const source: LoadSource = {
+    dir,
+    prefix,
+    bounds,
+    partitions,
+    keepPartitions,
+    rawValues,
+    signal,
+    ...(log && { log }),
+  };
   if (holdsAny(there)) options.onCompare?.();
   const start = await loadStart(source, { log: target.log, bounds: there }, append);
   const loading = new Loading(source, start, there, target.publisher, options);

@@ -3,6 +3,7 @@ import type { LogBounds, LogRecord, UndecodableRecord } from '../../projector/po
 import type { PublishedRecord } from '../../projector/ports/log-publisher.ts';
 import { murmur2Partition } from '../../schemas/events/partitioner.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
+import type { RawValues } from './raw-values.ts';
 
 /** A record as a load publishes it. */
 export type LoadedRecord = PublishedRecord & { partition: number; key: Buffer };
@@ -16,6 +17,8 @@ export interface LoadSource {
   partitions(topic: TopicName): number;
   /** The archive's own partition numbers, instead of those that Kafka's own producer would choose. */
   keepPartitions: boolean;
+  /** Absent: values are published as they came. */
+  rawValues?: RawValues;
   signal: AbortSignal;
   log?: { warn(message: string): void };
 }
@@ -29,7 +32,7 @@ type OnRecord = (record: LoadedRecord, from: LogRecord | UndecodableRecord) => P
  * knows where it stopped.
  */
 export async function loadSequence(source: LoadSource, topic: TopicName, onRecord: OnRecord): Promise<void> {
-  const { dir, prefix, bounds, keepPartitions, signal, log } = source;
+  const { dir, prefix, bounds, keepPartitions, rawValues, signal, log } = source;
   const partitions = source.partitions(topic);
   const warn = (message: string) => log?.warn(message);
   const merged = await MergedTopic.open({ dir, prefix, topic, bounds: bounds[topic], warn });
@@ -37,7 +40,8 @@ export async function loadSequence(source: LoadSource, topic: TopicName, onRecor
     while (await merged.fill()) {
       signal.throwIfAborted();
       for (let from = merged.take(); from; from = merged.take()) {
-        const { key, value } = from.raw();
+        const { key, value: asItCame } = from.raw();
+        const value = rawValues?.names(asItCame) ? await rawValues.registered(topic, from, asItCame) : asItCame;
         // An archive's records all have keys.
         const record = { key: key!, value, timestampMs: from.timestampMs, headers: from.headers ?? [] };
         const partition = keepPartitions ? from.partition : murmur2Partition(record.key, partitions);

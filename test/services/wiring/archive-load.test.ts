@@ -15,7 +15,11 @@ import { sampleRecords } from '../../support/records.ts';
 
 const signal = new AbortController().signal;
 const load = (dir: string, log: KeptLog, options: Partial<LoadOptions> = {}) =>
-  archiveLoad({ dir }, { publisher: log, log }, { signal, append: false, keepPartitions: false, ...options });
+  archiveLoad(
+    { dir },
+    { publisher: log, log, register: null },
+    { signal, append: false, keepPartitions: false, ...options },
+  );
 
 const startMs = 1_700_000_000_000;
 const rider = (key: string, timestampMs = startMs) => ({
