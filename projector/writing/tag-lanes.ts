@@ -17,6 +17,8 @@ interface Batch {
 /** A newer leader has raised the fences: this projector must not write again. */
 export class FencedError extends Error {
   override name = 'FencedError';
+  /** Not worth trying again. */
+  readonly retry = false;
 }
 
 /**

@@ -139,6 +139,41 @@ describe('reconcile', () => {
     );
   }, 120_000);
 
+  it('while changes are folded and written ends in the views of a fresh replay', async () => {
+    const scenario = fc.record({
+      scenario: scenarioArb,
+      at: fc.double({ min: 0, max: 1, noNaN: true }),
+      every: fc.integer({ min: 1, max: 9 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(scenario, async ({ scenario: { history, corruption }, at, every }) => {
+        const { records } = history;
+        const cut = Math.floor(at * records.length);
+        const { store, writer, projector } = await worldIn({ ...history, records: records.slice(0, cut) });
+        await corrupt(store, writer, corruption);
+        const slowly: Pick<ViewWriter, 'list'> = {
+          async *list(tags) {
+            for await (const stored of writer.list(tags)) {
+              yield stored;
+              await new Promise((resolve) => setImmediate(resolve));
+            }
+          },
+        };
+        const comparing = new Reconcile(projector.facts, projector.mend).run({ ...writer, ...slowly }, allTags);
+        for (const [i, record] of records.slice(cut).entries()) {
+          const { topic, partition, offset } = record;
+          await projector.take({ topic, partition, records: [toLogRecord(record)], nextOffset: offset + 1 });
+          if (i % every === 0) await projector.rounds.run(projector.position);
+        }
+        await comparing;
+        await projector.settle();
+        const { store: fresh } = await worldIn(history);
+        expect(await dumpViews(store)).toEqual(await dumpViews(fresh));
+      }),
+      { numRuns },
+    );
+  }, 120_000);
+
   it('touches the tags it was given alone', async () => {
     await fc.assert(
       fc.asyncProperty(scenarioArb, fc.subarray([...allTags]), async ({ history, corruption }, tags) => {
