@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { InteractionResults, Provider } from 'oidc-provider';
+import type { InteractionResults } from 'oidc-provider';
 import { pageHeaders, pagePolicy } from '../sign-in/page.ts';
 import type { PageSender } from '../sign-in/page-sender.ts';
 import type { RiderDirectory } from '../tokens/rider-directory.ts';
 import { canonicalAuthorizeQuery } from './authorize-request.ts';
 import { addOptions, openCors } from './cors.ts';
-import type { LibraryMount } from './library-mount.ts';
+import type { Library } from './library.ts';
 import { type Offers, paths, resourceMetadata, serverMetadata } from './metadata.ts';
 import type { RateLimits } from './rate-limit.ts';
 import { registrationRequest } from './registration-request.ts';
@@ -18,9 +18,8 @@ import { canonicalTokenRequest } from './token-request.ts';
 export interface EndpointOptions {
   service: ServiceUrl;
   offers: Offers;
-  provider: Provider;
   riders: RiderDirectory;
-  mount: LibraryMount;
+  library: Library;
   limits: RateLimits;
   store: StateStore;
   pages: PageSender;
@@ -39,7 +38,7 @@ export function addEndpoints(app: FastifyInstance, options: EndpointOptions): vo
   if (options.offers.registration) addRegistration(app, options);
 }
 
-function addMetadata(app: FastifyInstance, { service, offers, mount }: EndpointOptions): void {
+function addMetadata(app: FastifyInstance, { service, offers, library }: EndpointOptions): void {
   const documents: [string, object][] = [
     [paths.serverMetadata, serverMetadata(service, offers)],
     [paths.resourceMetadata + service.basePath, resourceMetadata(service)],
@@ -54,7 +53,7 @@ function addMetadata(app: FastifyInstance, { service, offers, mount }: EndpointO
     addOptions(app, path, 'GET, HEAD, OPTIONS');
   }
   app.get(paths.jwks, async (request, reply) => {
-    await mount.answer(request, reply, {
+    await library.answer(request, reply, {
       url: paths.jwks,
       accept: 'application/json',
       headers: { ...openCors, 'Cache-Control': 'public, max-age=300' },
@@ -64,7 +63,7 @@ function addMetadata(app: FastifyInstance, { service, offers, mount }: EndpointO
 }
 
 function addAuthorize(app: FastifyInstance, options: EndpointOptions): void {
-  const { service, provider, mount, riders, limits, pages, picker } = options;
+  const { service, library, riders, limits, pages, picker } = options;
   const headers = pageHeaders(`${pagePolicy()}; script-src`, service.https);
   app.get(paths.authorize, { exposeHeadRoute: false }, async (request, reply) => {
     const query = request.raw.url!.split('?').slice(1).join('?');
@@ -73,7 +72,7 @@ function addAuthorize(app: FastifyInstance, options: EndpointOptions): void {
     if (picker && host !== service.host && isLoopbackHost(host.replace(/:\d+$/, '')))
       return reply.redirect(`${service.origin}${paths.authorize}?${query}`, 307);
     if ((await limits.authorize.hit(request.ip)) !== null) return pages.trouble(reply, 'busy');
-    await mount.answer(request, reply, {
+    await library.answer(request, reply, {
       url: `${paths.authorize}?${canonicalAuthorizeQuery(query, service)}`,
       headers,
     });
@@ -85,16 +84,16 @@ function addAuthorize(app: FastifyInstance, options: EndpointOptions): void {
       const { uid } = request.params;
       // The library ends the sign-in before it asks who exists, and where that can't be told sends the rider back to
       // their app. This throws instead, and the page may be loaded again.
-      const interaction = await provider.Interaction.find(uid);
+      const interaction = await library.interactionOf(uid);
       const { login, error } = (interaction?.result ?? {}) as InteractionResults;
       const rider = login?.accountId ?? interaction?.session?.accountId;
       if (rider !== undefined && error === undefined) await riders.exists(rider);
-      await mount.answer(request, reply, { url: `${paths.authorize}/${encodeURIComponent(uid)}`, headers });
+      await library.answer(request, reply, { url: `${paths.authorize}/${encodeURIComponent(uid)}`, headers });
     },
   );
 }
 
-function addTokenEndpoints(app: FastifyInstance, { service, mount, limits, store }: EndpointOptions): void {
+function addTokenEndpoints(app: FastifyInstance, { service, library, limits, store }: EndpointOptions): void {
   const limit = tokenLimit(limits, store);
   for (const path of [paths.token, paths.revoke]) {
     app.post(path, async (request, reply) => {
@@ -108,7 +107,7 @@ function addTokenEndpoints(app: FastifyInstance, { service, mount, limits, store
       if (wait !== null) return tooMany(reply, wait, 'too many refused requests of this client from this address');
       const canonical = path === paths.token ? canonicalTokenRequest(form, service) : { form: form.toString() };
       if ('refuse' in canonical) return reply.code(400).headers(noStore).send(canonical.refuse);
-      await mount.answer(request, reply, {
+      await library.answer(request, reply, {
         url: path,
         accept: 'application/json',
         body: { text: canonical.form, type: formType },
@@ -120,7 +119,7 @@ function addTokenEndpoints(app: FastifyInstance, { service, mount, limits, store
   }
 }
 
-function addRegistration(app: FastifyInstance, { mount, limits }: EndpointOptions): void {
+function addRegistration(app: FastifyInstance, { library, limits }: EndpointOptions): void {
   app.post(paths.register, async (request, reply) => {
     const wait = await limits.registrations.hit(request.ip);
     if (wait !== null) return tooMany(reply, wait, 'too many registrations from this address');
@@ -132,7 +131,7 @@ function addRegistration(app: FastifyInstance, { mount, limits }: EndpointOption
     }
     const wanted = registrationRequest(text);
     if ('refuse' in wanted) return reply.code(400).headers(noStore).send(wanted.refuse);
-    await mount.answer(request, reply, {
+    await library.answer(request, reply, {
       url: paths.register,
       accept: 'application/json',
       body: { text: JSON.stringify(wanted.metadata), type: 'application/json' },

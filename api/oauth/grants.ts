@@ -1,8 +1,9 @@
-import type { Grant, Interaction, Provider } from 'oidc-provider';
-import { clientName, findClient } from '../sign-in/client-words.ts';
+import type { Grant, Interaction } from 'oidc-provider';
+import { clientName } from '../sign-in/client-words.ts';
 import type { ConnectedApp } from '../sign-in/connected-apps-page.ts';
 import { readScope } from '../tokens/access-token-terms.ts';
 import { issuedSeconds } from './issued-seconds.ts';
+import type { Library } from './library.ts';
 import type { ServiceUrl } from './service-url.ts';
 import type { OwnedEntry, StateStore } from './state-store.ts';
 
@@ -35,7 +36,7 @@ export function allowRead(grant: Grant, service: ServiceUrl): Grant {
   return grant;
 }
 
-export function grantsOf(provider: Provider, store: StateStore, service: ServiceUrl): Grants {
+export function grantsOf(library: Library, store: StateStore, service: ServiceUrl): Grants {
   const ofRider = async (rider: string): Promise<KeptGrant[]> =>
     (await store.ofAccount(rider)).filter(isGrant).map(({ id, payload }) => ({
       id,
@@ -45,7 +46,7 @@ export function grantsOf(provider: Provider, store: StateStore, service: Service
     }));
 
   const nameOf = async (clientId: string): Promise<string> => {
-    const client = await findClient(provider, clientId);
+    const client = await library.client(clientId);
     return client ? clientName(client) : clientId;
   };
 
@@ -61,7 +62,7 @@ export function grantsOf(provider: Provider, store: StateStore, service: Service
       const before = (await ofRider(accountId)).filter((grant) => grant.clientId === clientId);
       before.sort((a, b) => b.iat - a.iat);
       for (const { id } of before.slice(grantsPerAppMax - 1)) await end(id);
-      const grant = allowRead(new provider.Grant({ accountId, clientId }), service);
+      const grant = allowRead(library.newGrant({ accountId, clientId }), service);
       return await grant.save();
     },
     async apps(rider) {

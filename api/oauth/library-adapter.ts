@@ -1,42 +1,20 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import { type Adapter, type AdapterPayload, errors, Provider } from 'oidc-provider';
 import type { RecentErasures } from '../tokens/recent-erasures.ts';
 import type { RiderDirectory } from '../tokens/rider-directory.ts';
 import { hasPlainSecret, withHashedSecret } from './client-secrets.ts';
 import { issuedSeconds } from './issued-seconds.ts';
 import type { Lifetimes } from './lifetimes.ts';
+import type { Redemptions } from './redemption.ts';
 import { isBearer, storeId } from './sealed-store.ts';
-import { type StateEntry, type StatePayload, type StateStore, StateStoreAwayError } from './state-store.ts';
+import { type StatePayload, type StateStore, StateStoreAwayError } from './state-store.ts';
 import { temporarilyUnavailable } from './temporarily-unavailable.ts';
-
-/** What one request has done with codes and refresh tokens, kept beside the library's calls to its adapter. */
-export interface Redemption {
-  /** This request, in the marks of what it redeems. */
-  by: string;
-  /** Who redeemed the refresh token before, where this is taken for a retry after a lost reply. */
-  retryAfter?: string;
-  /** The code or refresh token redeemed here, as the store has it. */
-  redeemed?: { kind: string; key: string };
-}
-
-const redemptions = new AsyncLocalStorage<Redemption>();
-
-/** Runs a request of the library with its own account of redemptions. */
-export function withRedemption<T>(run: () => T): T {
-  return redemptions.run({ by: randomUUID() }, run);
-}
 
 /** A client registered by itself is told from one of ours by where it is kept. */
 export const clientKind = 'Client';
 
-// An instance that redeems a refresh token and dies leaves it unsettled; nobody waits longer than this for a reply.
-const settleMs = 2000;
-const parallelMs = 50;
-
 export interface AdapterOptions {
   store: StateStore;
+  redemptions: Redemptions;
   riders: RiderDirectory;
   /** What riders were given before an erasure is not there any more. */
   erasures: Pick<RecentErasures, 'settled' | 'ended'>;
@@ -46,14 +24,9 @@ export interface AdapterOptions {
   nowMs: () => number;
 }
 
-/**
- * oidc-provider's adapter interface over the state store. A code is redeemed once, however many try at a time. So is a
- * refresh token, but for one case: a client that never got the reply asks again with the same one. Within the grace
- * time, and while its successor is unused, that replaces the successor, whose use then ends the grant; whoever asks while the first request is still
- * being answered is refused, and after that the token is stolen goods: the library ends the whole grant.
- */
+/** oidc-provider's adapter interface over the state store. How often something may be redeemed, `redemption.ts` says. */
 export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
-  const { store, riders, erasures, riderGone, lifetimes, nowMs } = options;
+  const { store, redemptions, riders, erasures, riderGone, lifetimes, nowMs } = options;
 
   const hasEnded = async (payload: StatePayload): Promise<boolean> => {
     const rider = owned[kind]?.(payload);
@@ -78,9 +51,10 @@ export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
     if (!entry || (await hasEnded(entry.payload))) return undefined;
     const kept = kind === clientKind ? await hashedClient(id, entry.payload) : entry.payload;
     const payload = { ...kept, ...(isBearer(kind) && { jti: id }) } as AdapterPayload;
-    return (await isUsedUp(entry))
-      ? { ...payload, consumed: Math.floor(Number(entry.marks.consumed) / 1000) }
-      : payload;
+    if (!grantable.has(kind) || !(await redemptions.of(Provider.ctx!).look(kind, storeId(kind, id), entry)))
+      return payload;
+    // The library ends the whole grant of one.
+    return { ...payload, consumed: Math.floor(nowMs() / 1000) };
   };
 
   // Versions before this one kept secrets as they are.
@@ -91,52 +65,14 @@ export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
     return hashed;
   };
 
-  const isUsedUp = async ({ marks }: StateEntry): Promise<boolean> => {
-    if (marks.consumed === undefined) return false;
-    if (marks.replaced !== undefined) return true;
-    // Not answered yet: two at a time. `consume` will find that it was redeemed, and refuses this one alone.
-    const settled = marks.settled !== undefined || nowMs() - Number(marks.takenAt) > settleMs;
-    if (!settled) return false;
-    if (kind !== 'RefreshToken' || nowMs() - Number(marks.consumed) > lifetimes.refreshGrace * 1000) return true;
-    if (marks.successor !== undefined) {
-      const successor = await store.find(kind, marks.successor);
-      if (!successor || successor.marks.consumed !== undefined) return true;
-    }
-    const redemption = redemptions.getStore();
-    if (redemption && marks.by !== undefined) redemption.retryAfter = marks.by;
-    return false;
-  };
-
-  const consume = async (id: string): Promise<void> => {
-    const redemption = redemptions.getStore() ?? { by: randomUUID() };
-    const key = storeId(kind, id);
-    const before = await store.find(kind, key);
+  const consume = async (): Promise<void> => {
+    const redemption = redemptions.of(Provider.ctx!);
     // Before the code is used up: a store of riders that is away must not cost the rider a new sign-in.
-    if (kind === 'AuthorizationCode' && before && !(await riders.exists(String(before.payload.accountId)))) {
-      riderGone(String(before.payload.accountId));
+    if (kind === 'AuthorizationCode' && !(await riders.exists(redemption.account))) {
+      riderGone(redemption.account);
       throw new errors.InvalidGrant('the rider is gone');
     }
-    const now = `${nowMs()}`;
-    const taken = redemption.retryAfter
-      ? await store.mark(
-          kind,
-          key,
-          { by: redemption.by, takenAt: now, settled: null, successor: null },
-          { by: redemption.retryAfter },
-        )
-      : await store.mark(kind, key, { consumed: now, by: redemption.by, takenAt: now }, { consumed: null });
-    if (!taken) throw new errors.InvalidGrant('redeemed by another request at the same time');
-    redemption.redeemed = { kind, key };
-    // Whoever redeems it at the same time has come by then, and is told from one who comes after the reply.
-    await sleep(parallelMs);
-    if (redemption.retryAfter && before?.marks.successor) await replace(before.marks.successor, now);
-  };
-
-  // It was lost on its way, so nobody has it. Whoever comes with it all the same shows that there are two, one a thief:
-  // it stays, used up, so that this ends them both.
-  const replace = async (successor: string, now: string): Promise<void> => {
-    if (!(await store.mark(kind, successor, { consumed: now, replaced: '1' }, { consumed: null })))
-      throw new errors.InvalidGrant('its successor was redeemed at the same time');
+    if (!(await redemption.redeem())) throw new errors.InvalidGrant('redeemed by another request at the same time');
   };
 
   const upsert = async (id: string, payload: AdapterPayload, expiresIn: number): Promise<void> => {
@@ -163,9 +99,10 @@ export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
       );
     // Under way while the rider was erased: what was destroyed must not come back.
     if (await hasEnded(kept)) await store.remove(kind, key);
-    const redemption = redemptions.getStore();
-    if (kind === 'RefreshToken' && redemption?.redeemed?.kind === kind)
-      await store.mark(kind, redemption.redeemed.key, { successor: key }, { by: redemption.by });
+    if (kind === 'RefreshToken' && !(await redemptions.of(Provider.ctx!).issue(kind, key))) {
+      await store.remove(kind, key);
+      throw new errors.InvalidGrant('redeemed by another request meanwhile');
+    }
   };
 
   // A session's id changes when somebody signs in; its uid stays.
@@ -210,12 +147,6 @@ const owned: Record<string, Owner> = {
     (result as Signed | undefined)?.login?.accountId ??
     ((prompt as { name?: string } | undefined)?.name === 'consent' ? (session as Signed)?.accountId : undefined),
 };
-
-/** The reply is about to be sent: from now on the same code or token again is a replay or a retry, not two at a time. */
-export async function settleRedemption(store: StateStore): Promise<void> {
-  const { by, redeemed } = redemptions.getStore() ?? {};
-  if (by !== undefined && redeemed) await store.mark(redeemed.kind, redeemed.key, { settled: '1' }, { by });
-}
 
 function translated<A extends unknown[], R>(call: (...args: A) => Promise<R>): (...args: A) => Promise<R> {
   return async (...args) => {

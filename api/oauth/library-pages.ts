@@ -2,7 +2,6 @@ import type { errors, KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { redirectSources, redirectWords } from '../sign-in/client-words.ts';
 import { errorPage, libraryTrouble } from '../sign-in/error-page.ts';
 import { type Page, pageHeaders, pagePolicy, renderPage } from '../sign-in/page.ts';
-import { isSignedIn } from '../sign-in/sign-out.ts';
 import { signedOutPage, signOutPage, stillSignedInPage } from '../sign-in/sign-out-pages.ts';
 import { paths } from './metadata.ts';
 import type { ErrorOut, ProviderOptions } from './provider-settings.ts';
@@ -72,4 +71,9 @@ function answerAddress(uri: string, answer: ErrorOut): { to: string; words: stri
 function signOutTargets(ctx: KoaContextWithOIDC): string[] {
   const uri = (ctx.oidc.session?.state as { postLogoutRedirectUri?: string } | undefined)?.postLogoutRedirectUri;
   return uri === undefined ? [] : redirectSources(uri);
+}
+
+/** Whether the browser of a request of the library is signed in. */
+async function isSignedIn(ctx: KoaContextWithOIDC): Promise<boolean> {
+  return (await ctx.oidc.provider.Session.get(ctx)).accountId !== undefined;
 }

@@ -11,6 +11,7 @@ import { allowRead } from './grants.ts';
 import { libraryAdapter } from './library-adapter.ts';
 import type { Lifetimes } from './lifetimes.ts';
 import { clientAuthMethods, paths } from './metadata.ts';
+import type { Redemptions } from './redemption.ts';
 import type { ServiceUrl } from './service-url.ts';
 import type { StateStore } from './state-store.ts';
 
@@ -20,6 +21,7 @@ export type ErrorOut = Parameters<NonNullable<Configuration['renderError']>>[1];
 export interface ProviderOptions {
   service: ServiceUrl;
   store: StateStore;
+  redemptions: Redemptions;
   riders: RiderDirectory;
   erasures: RecentErasures;
   /** A rider who has something here was seen to be gone. */
@@ -42,9 +44,10 @@ export interface ProviderOptions {
  * flow or PKCE by choice; the one scope and the one resource.
  */
 export function providerSettings(options: ProviderOptions): Configuration {
-  const { service, store, riders, erasures, riderGone, lifetimes, nowMs } = options;
+  const { service, store, redemptions, riders, erasures, riderGone, lifetimes, nowMs } = options;
   return {
-    adapter: (kind: string) => libraryAdapter(kind, { store, riders, erasures, riderGone, lifetimes, nowMs }),
+    adapter: (kind: string) =>
+      libraryAdapter(kind, { store, redemptions, riders, erasures, riderGone, lifetimes, nowMs }),
     clients: options.clients.map(withHashedSecret) as unknown as NonNullable<Configuration['clients']>,
     // Those that can sign; one without its private part is only known to the token checker.
     jwks: { keys: options.keys.filter((key) => key.d !== undefined) } as NonNullable<Configuration['jwks']>,

@@ -58,7 +58,7 @@ export function sealedStore(store: StateStore, cookieKeys: readonly string[]): S
 
   const opened = async (kind: string, id: string, entry: StateEntry | null): Promise<StateEntry | null> => {
     const payload = entry && (await open(kind, id, entry.payload));
-    return payload && { payload, marks: entry!.marks };
+    return payload && { payload, state: entry!.state };
   };
 
   return {

@@ -5,18 +5,18 @@
  * that is over.
  */
 export interface StateStore {
-  /** Puts an entry in place of any earlier one of its kind and id; its marks are gone. */
+  /** Puts an entry in place of any earlier one of its kind and id; its state is gone. */
   put(kind: string, id: string, payload: StatePayload, options: PutOptions): Promise<void>;
-  /** Puts another payload into an entry, whose end, grant, account and marks stay; nothing where it is gone. */
+  /** Puts another payload into an entry, whose end, grant, account and state stay; nothing where it is gone. */
   replace(kind: string, id: string, payload: StatePayload): Promise<void>;
   find(kind: string, id: string): Promise<StateEntry | null>;
   /** Finds an entry and removes it, as one step: of several callers one gets it. */
   take(kind: string, id: string): Promise<StateEntry | null>;
   /**
-   * Sets marks on an entry if all the expected ones are as expected, as one step: of several callers with the same
-   * expectation one succeeds. false: they are not, or there is no such entry. null means absent, or removes a mark.
+   * Puts other states in place of the expected ones, of all the entries or of none, as one step: of several callers with
+   * the same expectation one succeeds. false: one is not as expected, or there is no such entry.
    */
-  mark(kind: string, id: string, marks: Marks, expected: Marks): Promise<boolean>;
+  swap(swaps: readonly Swap[]): Promise<boolean>;
   /** Gives an entry this much longer to live from now on; nothing where it is gone. */
   extend(kind: string, id: string, lifeSeconds: number): Promise<void>;
   remove(kind: string, id: string): Promise<void>;
@@ -38,7 +38,6 @@ export interface StateStore {
 }
 
 export type StatePayload = Record<string, unknown>;
-export type Marks = Record<string, string | null>;
 
 export interface PutOptions {
   lifeSeconds: number;
@@ -48,9 +47,18 @@ export interface PutOptions {
   account?: string | undefined;
 }
 
+export interface Swap {
+  kind: string;
+  id: string;
+  from: string | null;
+  /** null removes the entry. */
+  to: string | null;
+}
+
 export interface StateEntry {
   payload: StatePayload;
-  marks: Record<string, string>;
+  /** What `swap` has put; null: nothing yet. */
+  state: string | null;
 }
 
 export interface OwnedEntry extends StateEntry {

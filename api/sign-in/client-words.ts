@@ -1,18 +1,5 @@
-import { type Client, errors, type Provider } from 'oidc-provider';
+import type { Client } from 'oidc-provider';
 import { isLoopbackHost } from '../oauth/service-url.ts';
-
-/**
- * The client of an id; undefined where there is none, or none any more: a client's own document may be gone, or be
- * wrong by now. Throws where that can't be told.
- */
-export async function findClient(provider: Provider, id: string): Promise<Client | undefined> {
-  try {
-    return await provider.Client.find(id);
-  } catch (error) {
-    if (error instanceof errors.InvalidClient || error instanceof errors.InvalidClientMetadata) return undefined;
-    throw error;
-  }
-}
 
 /** How a client is called on pages. */
 export function clientName(client: Pick<Client, 'clientId' | 'clientName'>): string {

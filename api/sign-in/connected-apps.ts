@@ -1,9 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Provider } from 'oidc-provider';
 import { connectedAppsClientId } from '../oauth/clients.ts';
 import type { Grants } from '../oauth/grants.ts';
-import type { LibraryMount } from '../oauth/library-mount.ts';
+import type { Library } from '../oauth/library.ts';
 import { paths } from '../oauth/metadata.ts';
 import { readForm } from '../oauth/request-body.ts';
 import type { ServiceUrl } from '../oauth/service-url.ts';
@@ -14,8 +13,7 @@ import type { PageSender } from './page-sender.ts';
 
 export interface ConnectedAppsOptions {
   service: ServiceUrl;
-  provider: Provider;
-  mount: LibraryMount;
+  library: Library;
   riders: RiderDirectory;
   grants: Grants;
   csrf: Csrf;
@@ -70,8 +68,8 @@ export function addConnectedApps(app: FastifyInstance, options: ConnectedAppsOpt
 
 /** Whose session the browser has; null where it has none, or its rider is gone. */
 async function signedIn(options: ConnectedAppsOptions, request: FastifyRequest, reply: FastifyReply) {
-  const { provider, mount, riders } = options;
-  const session = await provider.Session.get(provider.createContext(mount.raw(request), reply.raw));
+  const { library, riders } = options;
+  const session = await library.session(request, reply);
   const rider = session.accountId;
   const card = rider === undefined ? null : await riders.card(rider);
   return rider !== undefined && card ? ({ rider, card, session: session.uid } satisfies SignedIn) : null;

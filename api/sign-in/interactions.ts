@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Interaction, Provider } from 'oidc-provider';
+import type { Interaction } from 'oidc-provider';
 import { idPattern } from '../../schemas/events/patterns.ts';
 import { connectedAppsClientId } from '../oauth/clients.ts';
 import type { Grants } from '../oauth/grants.ts';
-import type { LibraryMount } from '../oauth/library-mount.ts';
+import type { Library } from '../oauth/library.ts';
 import type { Lifetimes } from '../oauth/lifetimes.ts';
 import { paths } from '../oauth/metadata.ts';
 import { readForm } from '../oauth/request-body.ts';
 import { isLoopbackHost, type ServiceUrl } from '../oauth/service-url.ts';
 import type { RecentErasures } from '../tokens/recent-erasures.ts';
 import type { RiderDirectory } from '../tokens/rider-directory.ts';
-import { clientName, documentHost, findClient, redirectSources, redirectWords } from './client-words.ts';
+import { clientName, documentHost, redirectSources, redirectWords } from './client-words.ts';
 import { consentPage } from './consent-page.ts';
 import type { Csrf } from './csrf.ts';
 import { libraryTrouble } from './error-page.ts';
@@ -24,8 +24,7 @@ export type WhoSignsIn = { upstream: UpstreamSignIn } | 'picker' | 'nobody';
 
 export interface InteractionOptions {
   service: ServiceUrl;
-  provider: Provider;
-  mount: LibraryMount;
+  library: Library;
   riders: RiderDirectory;
   grants: Grants;
   erasures: Pick<RecentErasures, 'ended'>;
@@ -46,19 +45,11 @@ type Asked = FastifyRequest<{ Params: { uid: string } }>;
  * interaction, which only the browser with its cookie can see.
  */
 export function addInteractions(app: FastifyInstance, options: InteractionOptions): void {
-  const { pages, csrf, mount, who } = options;
+  const { pages, csrf, library, who } = options;
   const path = `${paths.signIn}/:uid`;
 
-  const interactionOf = async (request: Asked, reply: FastifyReply): Promise<Interaction | null> => {
-    const interaction = await options.provider
-      .interactionDetails(mount.raw(request), reply.raw)
-      .catch((error: Error) => {
-        if (error.name === 'SessionNotFound') return null;
-        throw error;
-      });
-    // A page of another interaction than the cookie's is one of another time or another browser.
-    return interaction?.uid === request.params.uid ? interaction : null;
-  };
+  const interactionOf = (request: Asked, reply: FastifyReply) =>
+    library.interaction(request, reply, request.params.uid);
 
   // Another name for this machine's address, put there by somebody's DNS, must not get at the picker.
   const misdirected = (request: Asked): boolean =>
@@ -133,13 +124,13 @@ async function pick(
  * the rider signed in in another tab, that one ends first: the library would do so by way of a page that needs script.
  */
 export async function finishLogin(
-  { provider, mount, erasures }: Pick<InteractionOptions, 'provider' | 'mount' | 'erasures'>,
+  { library, erasures }: Pick<InteractionOptions, 'library' | 'erasures'>,
   interaction: Interaction,
   rider: string,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<string> {
-  const session = await provider.Session.get(provider.createContext(mount.raw(request), reply.raw));
+  const session = await library.session(request, reply);
   if (session.accountId !== undefined && session.accountId !== rider) {
     await session.destroy();
     if (interaction.session?.uid === session.uid) delete (interaction as { session?: unknown }).session;
@@ -161,9 +152,9 @@ async function loginSecond(erasures: InteractionOptions['erasures'], rider: stri
 }
 
 async function askConsent(options: InteractionOptions, interaction: Interaction, reply: FastifyReply) {
-  const { provider, pages, riders, csrf, lifetimes, knownClients } = options;
+  const { library, pages, riders, csrf, lifetimes, knownClients } = options;
   const rider = interaction.session?.accountId;
-  const client = await findClient(provider, String(interaction.params.client_id));
+  const client = await library.client(String(interaction.params.client_id));
   const card = rider === undefined ? null : await riders.card(rider);
   if (!client) return pages.trouble(reply, libraryTrouble('invalid_client', 400, false));
   if (!card) return pages.trouble(reply, 'expired');
@@ -181,10 +172,10 @@ async function askConsent(options: InteractionOptions, interaction: Interaction,
   return pages.page(reply, page, 200, redirectSources(String(interaction.params.redirect_uri)));
 }
 
-async function askingApp({ provider }: InteractionOptions, interaction: Interaction): Promise<string | null> {
+async function askingApp({ library }: InteractionOptions, interaction: Interaction): Promise<string | null> {
   const id = String(interaction.params.client_id);
   if (id === connectedAppsClientId) return null;
-  const client = await findClient(provider, id);
+  const client = await library.client(id);
   return client ? clientName(client) : id;
 }
 

@@ -1,17 +1,13 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
-import { type errors, Provider } from 'oidc-provider';
 import type { ClientMetadata } from '../oauth/client-policy.ts';
-import { compareSecretHashes } from '../oauth/client-secrets.ts';
 import { ownClients } from '../oauth/clients.ts';
 import { documentFetch } from '../oauth/document-fetch.ts';
 import { addEndpoints, isForPrograms, refuseRequest, sendFault } from '../oauth/endpoints.ts';
 import { grantsOf } from '../oauth/grants.ts';
-import { listenToLibrary } from '../oauth/library-events.ts';
-import { libraryMount } from '../oauth/library-mount.ts';
-import { libraryPages, withholdErrors } from '../oauth/library-pages.ts';
+import { openLibrary } from '../oauth/library.ts';
+import { libraryPages } from '../oauth/library-pages.ts';
 import { defaultLifetimes, type Lifetimes } from '../oauth/lifetimes.ts';
 import { paths } from '../oauth/metadata.ts';
-import { providerSettings } from '../oauth/provider-settings.ts';
 import { rateLimits } from '../oauth/rate-limit.ts';
 import { BodyError } from '../oauth/request-body.ts';
 import { riderEndings } from '../oauth/rider-endings.ts';
@@ -102,33 +98,26 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
     // Tried again by itself.
     endings.gone(rider).catch((error: unknown) => logger.debug({ err: error }, 'cannot end what an erased rider has'));
   };
-  const provider = new Provider(
-    service.origin,
-    providerSettings({
-      service,
-      store,
-      riders,
-      erasures: deps.erasures,
-      riderGone,
-      keys,
-      cookieKeys: deps.cookieKeys,
-      clients: [...ownClients(service.origin), ...deps.clients],
-      registration: deps.registration,
-      metadataFetch:
-        deps.metadataFetch && documentFetch({ fetchPublic: deps.metadataFetch, store, limits, whoAsks, nowMs }),
-      lifetimes,
-      nowMs,
-      ...libraryPages(service, providerHost),
-    }),
-  );
   const knownClients = new Set([...ownClients(service.origin), ...deps.clients].map(({ client_id: id }) => String(id)));
-  listenToLibrary(provider, store, lifetimes, logger);
-  withholdErrors(provider, knownClients);
-  compareSecretHashes(provider);
-  await checkClients(provider, deps.clients);
-
-  const mount = libraryMount(provider, service);
-  const grants = grantsOf(provider, store, service);
+  const library = await openLibrary({
+    service,
+    store,
+    riders,
+    erasures: deps.erasures,
+    riderGone,
+    keys,
+    cookieKeys: deps.cookieKeys,
+    clients: deps.clients,
+    knownClients,
+    registration: deps.registration,
+    metadataFetch:
+      deps.metadataFetch && documentFetch({ fetchPublic: deps.metadataFetch, store, limits, whoAsks, nowMs }),
+    lifetimes,
+    nowMs,
+    logger,
+    ...libraryPages(service, providerHost),
+  });
+  const grants = grantsOf(library, store, service);
   const endings = riderEndings(grants, deps.erasures, logger, deps.erasureRetryMs);
   const csrf = createCsrf(deps.cookieKeys, service.origin);
   const offers = { registration: deps.registration, clientMetadata: deps.metadataFetch !== null };
@@ -161,11 +150,10 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
     });
     rememberWhoAsks(scope);
     if (service.https && !deps.proxiesNamed) warnOfUnnamedProxy(scope, logger);
-    addEndpoints(scope, { service, offers, provider, riders, mount, limits, store, pages, picker: who === 'picker' });
+    addEndpoints(scope, { service, offers, library, riders, limits, store, pages, picker: who === 'picker' });
     addInteractions(scope, {
       service,
-      provider,
-      mount,
+      library,
       riders,
       grants,
       erasures: deps.erasures,
@@ -178,8 +166,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
     if (typeof who === 'object')
       addUpstreamRoutes(scope, {
         service,
-        provider,
-        mount,
+        library,
         riders,
         erasures: deps.erasures,
         store,
@@ -189,8 +176,8 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
         limits,
         log: logger,
       });
-    addSignOut(scope, { service, provider, mount, csrf, pages, providerHost, knownClients });
-    addConnectedApps(scope, { service, provider, mount, riders, grants, csrf, pages, knownClients });
+    addSignOut(scope, { service, library, csrf, pages, providerHost, knownClients });
+    addConnectedApps(scope, { service, library, riders, grants, csrf, pages, knownClients });
   });
 
   if (who === 'nobody')
@@ -224,18 +211,4 @@ function checkPicker({ who, baseUrl }: SignInDeps): void {
       throw new Error(
         `Cannot let riders be picked at ${name} ${host}: want a loopback address such as 127.0.0.1, or SIGN_IN_ISSUER for riders to prove who they are`,
       );
-}
-
-/** The library looks at its clients at their first use only; the operator wants to know now. */
-async function checkClients(provider: Provider, clients: readonly ClientMetadata[]): Promise<void> {
-  for (const [i, { client_id: id }] of clients.entries()) {
-    try {
-      await provider.Client.find(String(id));
-    } catch (cause) {
-      const { message, error_description: why } = cause as errors.OIDCProviderError;
-      throw new Error(`Cannot use OAUTH_CLIENTS: client ${i + 1} (${JSON.stringify(id)}): ${why ?? message}`, {
-        cause,
-      });
-    }
-  }
 }

@@ -1,10 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
-import type { LibraryMount } from '../oauth/library-mount.ts';
+import type { Library } from '../oauth/library.ts';
 import { paths } from '../oauth/metadata.ts';
 import { readForm } from '../oauth/request-body.ts';
 import type { ServiceUrl } from '../oauth/service-url.ts';
-import { findClient, redirectWords } from './client-words.ts';
+import { redirectWords } from './client-words.ts';
 import type { Csrf } from './csrf.ts';
 import { pageHeaders, pagePolicy } from './page.ts';
 import type { PageSender } from './page-sender.ts';
@@ -12,8 +11,7 @@ import { signedOutPage } from './sign-out-pages.ts';
 
 export interface SignOutOptions {
   service: ServiceUrl;
-  provider: Provider;
-  mount: LibraryMount;
+  library: Library;
   csrf: Csrf;
   pages: PageSender;
   /** Where riders may still be signed in. */
@@ -29,18 +27,17 @@ const confirm = `${paths.signOut}/confirm`;
  * (docs/rules.md#signing-out).
  */
 export function addSignOut(app: FastifyInstance, options: SignOutOptions): void {
-  const { service, provider, mount, csrf, pages, providerHost, knownClients } = options;
+  const { service, library, csrf, pages, providerHost, knownClients } = options;
   const headers = pageHeaders(pagePolicy(), service.https);
 
-  const sessionOf = (request: FastifyRequest, reply: FastifyReply) =>
-    provider.Session.get(provider.createContext(mount.raw(request), reply.raw));
+  const sessionOf = (request: FastifyRequest, reply: FastifyReply) => library.session(request, reply);
 
   app.get(paths.signOut, { exposeHeadRoute: false }, async (request, reply) => {
     const query = new URLSearchParams(request.raw.url!.split('?')[1]);
     const session = await sessionOf(request, reply);
     if (session.accountId === undefined) {
       // The library would go on by a page that needs script.
-      const back = await returnAddress(provider, query);
+      const back = await returnAddress(library, query);
       // Nobody has clicked anything here: who introduced itself gets a link, for it may have sent the rider to be led on.
       return back !== null && knownClients.has(query.get('client_id')!)
         ? reply.redirect(back, 303)
@@ -53,7 +50,7 @@ export function addSignOut(app: FastifyInstance, options: SignOutOptions): void 
             ),
           );
     }
-    await mount.answer(request, reply, { url: `${paths.signOut}?${query}`, accept: 'text/html', headers });
+    await library.answer(request, reply, { url: `${paths.signOut}?${query}`, accept: 'text/html', headers });
   });
 
   app.post(confirm, async (request, reply) => {
@@ -64,7 +61,7 @@ export function addSignOut(app: FastifyInstance, options: SignOutOptions): void 
     // The page is an older one, since the rider has another open: the library would blame an app.
     if ((session.state as { secret?: string } | undefined)?.secret !== form.get('xsrf'))
       return reply.redirect(service.origin + paths.signOut, 303);
-    await mount.answer(request, reply, {
+    await library.answer(request, reply, {
       url: confirm,
       accept: 'text/html',
       body: { text: form.toString(), type: 'application/x-www-form-urlencoded' },
@@ -73,24 +70,19 @@ export function addSignOut(app: FastifyInstance, options: SignOutOptions): void 
   });
 
   app.get(paths.signedOut, { exposeHeadRoute: false }, async (request, reply) => {
-    await mount.answer(request, reply, { url: paths.signedOut, accept: 'text/html', headers });
+    await library.answer(request, reply, { url: paths.signedOut, accept: 'text/html', headers });
   });
 }
 
 /** Where a client wants a rider back who is signed out already: only an address that it registered for that. */
-async function returnAddress(provider: Provider, query: URLSearchParams): Promise<string | null> {
+async function returnAddress(library: Library, query: URLSearchParams): Promise<string | null> {
   const uri = query.get('post_logout_redirect_uri');
   const id = query.get('client_id');
   // Nor is a client's own document worth fetching for this.
-  const client = uri === null || id === null || id.includes(':') ? undefined : await findClient(provider, id);
+  const client = uri === null || id === null || id.includes(':') ? undefined : await library.client(id);
   if (uri === null || !client?.postLogoutRedirectUriAllowed(uri)) return null;
   const url = new URL(uri);
   const state = query.get('state');
   if (state !== null) url.searchParams.set('state', state);
   return url.href;
-}
-
-/** Whether the browser of a request of the library is signed in. */
-export async function isSignedIn(ctx: KoaContextWithOIDC): Promise<boolean> {
-  return (await ctx.oidc.provider.Session.get(ctx)).accountId !== undefined;
 }

@@ -1,8 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Provider } from 'oidc-provider';
 import { idPattern } from '../../schemas/events/patterns.ts';
-import type { LibraryMount } from '../oauth/library-mount.ts';
+import type { Library } from '../oauth/library.ts';
 import type { Lifetimes } from '../oauth/lifetimes.ts';
 import { paths } from '../oauth/metadata.ts';
 import type { RateLimits } from '../oauth/rate-limit.ts';
@@ -24,8 +23,7 @@ import {
 
 export interface UpstreamRouteOptions {
   service: ServiceUrl;
-  provider: Provider;
-  mount: LibraryMount;
+  library: Library;
   riders: RiderDirectory;
   erasures: Pick<RecentErasures, 'ended'>;
   store: StateStore;
@@ -50,18 +48,15 @@ interface KeptAttempt extends UpstreamAttempt {
  * what belongs together is kept in the store by `state`, once, and bound to the browser by a cookie of our own.
  */
 export function addUpstreamRoutes(app: FastifyInstance, options: UpstreamRouteOptions): void {
-  const { service, provider, mount, riders, store, upstream, pages, lifetimes, limits } = options;
+  const { service, library, riders, store, upstream, pages, lifetimes, limits } = options;
   const cookie = `${service.https ? '__Host-' : ''}ride_calendar_${new URL(service.origin).port}_browser`;
 
   app.get<{ Params: { uid: string }; Querystring: { other?: string } }>(
     `${paths.signIn}/:uid/start`,
     { exposeHeadRoute: false },
     async (request, reply) => {
-      const interaction = await provider
-        .interactionDetails(mount.raw(request), reply.raw)
-        .catch((error: Error) => (error.name === 'SessionNotFound' ? null : Promise.reject(error)));
-      if (interaction?.uid !== request.params.uid || interaction.prompt.name !== 'login')
-        return pages.trouble(reply, 'expired');
+      const interaction = await library.interaction(request, reply, request.params.uid);
+      if (interaction?.prompt.name !== 'login') return pages.trouble(reply, 'expired');
       // Each one is kept until the interaction ends.
       if ((await limits.authorize.hit(request.ip)) !== null) return pages.trouble(reply, 'busy');
       const attempt = newAttempt();
@@ -82,7 +77,7 @@ export function addUpstreamRoutes(app: FastifyInstance, options: UpstreamRouteOp
     const state = callback.searchParams.get('state') ?? '';
     const kept = (await store.take(kind, storeId(kind, state)))?.payload as KeptAttempt | undefined;
     if (!kept || !sameBrowser(browserOf(request, cookie), kept.browser)) return pages.trouble(reply, 'expired');
-    const interaction = await provider.Interaction.find(kept.interaction);
+    const interaction = await library.interactionOf(kept.interaction);
     if (!interaction) return pages.trouble(reply, 'expired');
     const again = `${paths.signIn}/${interaction.uid}`;
     try {

@@ -1,18 +1,11 @@
-import type {
-  Marks,
-  OwnedEntry,
-  PutOptions,
-  StateEntry,
-  StatePayload,
-  StateStore,
-} from '../../api/oauth/state-store.ts';
+import type { OwnedEntry, PutOptions, StateEntry, StatePayload, StateStore } from '../../api/oauth/state-store.ts';
 
 interface Kept {
   kind: string;
   id: string;
   /** As text, so that no caller holds on to what is kept. */
   payload: string;
-  marks: Map<string, string>;
+  state: string | null;
   expiresMs: number;
   grant: string | undefined;
   account: string | undefined;
@@ -53,9 +46,9 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
   function* all(): Generator<Kept> {
     for (const entries of kinds.values()) yield* entries.values();
   }
-  const entryOf = ({ payload, marks }: Kept): StateEntry => ({
+  const entryOf = ({ payload, state }: Kept): StateEntry => ({
     payload: JSON.parse(payload) as StatePayload,
-    marks: Object.fromEntries(marks),
+    state,
   });
   const remove = ({ kind, id }: Pick<Kept, 'kind' | 'id'>): boolean => kinds.get(kind)?.delete(id) ?? false;
   const sweep = (): void => {
@@ -83,7 +76,7 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
         kind,
         id,
         payload: JSON.stringify(payload),
-        marks: new Map(),
+        state: null,
         expiresMs: nowMs() + lifeSeconds * 1000,
         grant,
         account,
@@ -102,13 +95,13 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
       remove({ kind, id });
       return entry ? entryOf(entry) : null;
     },
-    async mark(kind: string, id: string, marks: Marks, expected: Marks) {
-      const entry = live(kind, id);
-      if (!entry) return false;
-      for (const [name, value] of Object.entries(expected)) if ((entry.marks.get(name) ?? null) !== value) return false;
-      for (const [name, value] of Object.entries(marks)) {
-        if (value === null) entry.marks.delete(name);
-        else entry.marks.set(name, value);
+    async swap(swaps) {
+      const found = swaps.map(({ kind, id }) => live(kind, id));
+      if (found.some((entry, i) => entry?.state !== swaps[i]!.from)) return false;
+      for (const [i, entry] of found.entries()) {
+        const { to } = swaps[i]!;
+        if (to === null) remove(entry!);
+        else entry!.state = to;
       }
       return true;
     },

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Cluster, Redis } from 'ioredis';
 import {
-  type Marks,
   type OwnedEntry,
   type PutOptions,
   type StateEntry,
@@ -12,10 +11,10 @@ import {
 import {
   countScript,
   extendScript,
-  markScript,
   putScript,
   removeGrantScript,
   replaceScript,
+  swapScript,
   takeScript,
 } from './auth-state-scripts.ts';
 import { redisClusterClient } from './redis-cluster-client.ts';
@@ -38,7 +37,7 @@ interface Scripts {
   authPut(...args: (string | number)[]): Promise<unknown>;
   authReplace(...args: (string | number)[]): Promise<unknown>;
   authTake(...args: (string | number)[]): Promise<string[]>;
-  authMark(...args: (string | number)[]): Promise<number>;
+  authSwap(...args: (string | number)[]): Promise<number>;
   authExtend(...args: (string | number)[]): Promise<unknown>;
   authRemoveGrant(...args: (string | number)[]): Promise<unknown>;
   authCount(...args: (string | number)[]): Promise<number>;
@@ -46,8 +45,8 @@ interface Scripts {
 type Client = (Redis | Cluster) & Scripts;
 
 /**
- * Sign-in's state in Redis. An entry is a hash: `p` its payload as JSON, `g` and `a` its grant and account, and `m:…`
- * its marks. All keys have one hash tag, so that scripts may touch several of them in a cluster too.
+ * Sign-in's state in Redis. An entry is a hash: `p` its payload as JSON, `g` and `a` its grant and account, and `s`
+ * its state. All keys have one hash tag, so that scripts may touch several of them in a cluster too.
  * Throws StateStoreAwayError where Redis can't be reached in time.
  */
 export function redisAuthState(options: RedisAuthStateOptions): StateStore {
@@ -98,12 +97,11 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
       }),
     find: (kind, id) => ask(async () => entryOf(await redis.hgetall(entryKey(kind, id)))),
     take: (kind, id) => ask(async () => entryOf(fieldsOf(await redis.authTake(entryKey(kind, id))))),
-    mark: (kind: string, id: string, marks: Marks, expected: Marks) =>
+    swap: (swaps) =>
       ask(async () => {
-        const pairs = (of: Marks): string[] =>
-          Object.entries(of).flatMap(([name, value]) => [`m:${name}`, value === null ? '-' : `=${value}`]);
-        const set = pairs(marks);
-        return (await redis.authMark(entryKey(kind, id), set.length, ...set, ...pairs(expected))) === 1;
+        const keys = swaps.map(({ kind, id }) => entryKey(kind, id));
+        const states = swaps.flatMap(({ from, to }) => [from, to]).map((state) => (state === null ? '-' : `=${state}`));
+        return (await redis.authSwap(keys.length, ...keys, ...states)) === 1;
       }),
     extend: (kind, id, lifeSeconds) =>
       ask(async () => {
@@ -181,7 +179,7 @@ function connect({ url, cluster = false }: RedisAuthStateOptions, commandTimeout
   client.defineCommand('authPut', { numberOfKeys: 4, lua: putScript });
   client.defineCommand('authReplace', { numberOfKeys: 1, lua: replaceScript });
   client.defineCommand('authTake', { numberOfKeys: 1, lua: takeScript });
-  client.defineCommand('authMark', { numberOfKeys: 1, lua: markScript });
+  client.defineCommand('authSwap', { lua: swapScript });
   client.defineCommand('authExtend', { numberOfKeys: 1, lua: extendScript });
   client.defineCommand('authRemoveGrant', { numberOfKeys: 1, lua: removeGrantScript });
   client.defineCommand('authCount', { numberOfKeys: 1, lua: countScript });
@@ -212,9 +210,9 @@ function watchConnection(redis: Client, onError?: (error: Error) => void): { los
 
 function entryOf(fields: Record<string, string>): StateEntry | null {
   if (fields.p === undefined) return null;
-  const marks: Record<string, string> = {};
-  for (const [name, value] of Object.entries(fields)) if (name.startsWith('m:')) marks[name.slice(2)] = value;
-  return { payload: JSON.parse(fields.p) as StatePayload, marks };
+  // Versions before this one marked what was used up.
+  const used = fields['m:consumed'] === undefined ? null : '';
+  return { payload: JSON.parse(fields.p) as StatePayload, state: fields.s ?? used };
 }
 
 function fieldsOf(flat: string[]): Record<string, string> {

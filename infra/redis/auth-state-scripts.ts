@@ -32,20 +32,15 @@ export const takeScript = `local fields = redis.call('HGETALL', KEYS[1])
 redis.call('DEL', KEYS[1])
 return fields`;
 
-/** KEYS entry. ARGV how many of the next are to set; then names and values to set, names and values expected: '-' absent, '=x' x. */
-export const markScript = `if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
-local first = 2 + ARGV[1]
-for i = first, #ARGV, 2 do
-  local is = redis.call('HGET', KEYS[1], ARGV[i])
-  if ARGV[i + 1] == '-' then
-    if is then return 0 end
-  elseif not is or ('=' .. is) ~= ARGV[i + 1] then
-    return 0
-  end
+/** KEYS entries. ARGV for each the state expected and the one to put: '-' none, and to put none removes the entry; '=x' x. */
+export const swapScript = `for i, key in ipairs(KEYS) do
+  if redis.call('EXISTS', key) == 0 then return 0 end
+  local is = redis.call('HGET', key, 's')
+  if (is and '=' .. is or '-') ~= ARGV[2 * i - 1] then return 0 end
 end
-for i = 2, first - 1, 2 do
-  if ARGV[i + 1] == '-' then redis.call('HDEL', KEYS[1], ARGV[i])
-  else redis.call('HSET', KEYS[1], ARGV[i], string.sub(ARGV[i + 1], 2)) end
+for i, key in ipairs(KEYS) do
+  local to = ARGV[2 * i]
+  if to == '-' then redis.call('DEL', key) else redis.call('HSET', key, 's', string.sub(to, 2)) end
 end
 return 1`;
 

@@ -19,7 +19,7 @@ export function authStateContract(name: string, make: () => StateStore | Promise
       const id = randomUUID();
       const payload = { text: 'ü🚲"', list: [1, null, { a: true }], 'm:x': 'no mark' };
       await store.put('A', id, payload, life);
-      expect(await store.find('A', id)).toEqual({ payload, marks: {} });
+      expect(await store.find('A', id)).toEqual({ payload, state: null });
       expect(await store.find('B', id)).toBeNull();
       expect(await store.find('A', `${id}x`)).toBeNull();
     });
@@ -40,7 +40,7 @@ export function authStateContract(name: string, make: () => StateStore | Promise
       await sleep(300);
       expect(await store.find('A', id)).toBeNull();
       expect(await store.take('A', id)).toBeNull();
-      expect(await store.mark('A', id, { x: '1' }, {})).toBe(false);
+      expect(await store.swap([{ kind: 'A', id, from: null, to: 'x' }])).toBe(false);
       expect(await store.find('A', id)).toBeNull();
       expect(await store.ofAccount(id)).toEqual([]);
     });
@@ -55,21 +55,21 @@ export function authStateContract(name: string, make: () => StateStore | Promise
       expect(await store.find('A', `${id}x`)).toBeNull();
     });
 
-    test('an entry put again is the new one, without marks', async () => {
+    test('an entry put again is the new one, without state', async () => {
       const id = randomUUID();
       await store.put('A', id, { n: 1 }, life);
-      await store.mark('A', id, { x: '1' }, {});
+      await store.swap([{ kind: 'A', id, from: null, to: 'x' }]);
       await store.put('A', id, { n: 2 }, life);
-      expect(await store.find('A', id)).toEqual({ payload: { n: 2 }, marks: {} });
+      expect(await store.find('A', id)).toEqual({ payload: { n: 2 }, state: null });
     });
 
-    test('a payload put into an entry leaves its end, grant, account and marks as they are', async () => {
+    test('a payload put into an entry leaves its end, grant, account and state as they are', async () => {
       const id = randomUUID();
       await store.put('A', id, { n: 1 }, { lifeSeconds: 0.3, grant: id, account: id });
-      await store.mark('A', id, { x: '1' }, {});
+      await store.swap([{ kind: 'A', id, from: null, to: 'x' }]);
       await store.replace('A', id, { n: 2 });
       await store.replace('A', `${id}x`, { n: 2 });
-      expect(await store.ofAccount(id)).toEqual([{ kind: 'A', id, payload: { n: 2 }, marks: { x: '1' } }]);
+      expect(await store.ofAccount(id)).toEqual([{ kind: 'A', id, payload: { n: 2 }, state: 'x' }]);
       expect(await store.find('A', `${id}x`)).toBeNull();
       await sleep(400);
       expect(await store.find('A', id)).toBeNull();
@@ -83,32 +83,36 @@ export function authStateContract(name: string, make: () => StateStore | Promise
       const id = randomUUID();
       await store.put('A', id, { n: 1 }, life);
       const taken = await Promise.all(Array.from({ length: 8 }, () => store.take('A', id)));
-      expect(taken.filter((entry) => entry !== null)).toEqual([{ payload: { n: 1 }, marks: {} }]);
+      expect(taken.filter((entry) => entry !== null)).toEqual([{ payload: { n: 1 }, state: null }]);
       expect(await store.find('A', id)).toBeNull();
     });
 
-    test('of many who mark an entry with the same expectation one succeeds', async () => {
+    test('of many who swap an entry’s state with the same expectation one succeeds', async () => {
       const id = randomUUID();
       await store.put('A', id, {}, life);
-      const first = await Promise.all(
-        Array.from({ length: 8 }, (_, i) => store.mark('A', id, { by: `${i}` }, { by: null })),
-      );
+      const swap = (from: string | null, to: string) => store.swap([{ kind: 'A', id, from, to }]);
+      const first = await Promise.all(Array.from({ length: 8 }, (_, i) => swap(null, `${i}`)));
       expect(first.filter(Boolean)).toHaveLength(1);
-      const by = (await store.find('A', id))!.marks.by!;
-      const second = await Promise.all(
-        Array.from({ length: 8 }, (_, i) => store.mark('A', id, { by: `again ${i}` }, { by })),
-      );
+      const { state } = (await store.find('A', id))!;
+      const second = await Promise.all(Array.from({ length: 8 }, (_, i) => swap(state, `again ${i}`)));
       expect(second.filter(Boolean)).toHaveLength(1);
+      expect(await swap(null, 'x')).toBe(false);
     });
 
-    test('marks are set and removed together, or not at all', async () => {
-      const id = randomUUID();
-      await store.put('A', id, { p: 'x' }, life);
-      expect(await store.mark('A', id, { a: '', b: '-', c: '=' }, { a: null })).toBe(true);
-      expect(await store.mark('A', id, { a: '2', b: null }, { a: '', c: 'other' })).toBe(false);
-      expect(await store.mark('A', id, { a: '2', b: null }, { b: '-', d: null })).toBe(true);
-      expect(await store.find('A', id)).toEqual({ payload: { p: 'x' }, marks: { a: '2', c: '=' } });
-      expect(await store.mark('A', randomUUID(), { a: '1' }, {})).toBe(false);
+    test('states of several entries are swapped together, or not at all', async () => {
+      const [one, two] = [randomUUID(), randomUUID()];
+      const swap = (...of: [string, string | null, string | null][]) =>
+        store.swap(of.map(([id, from, to]) => ({ kind: 'A', id, from, to })));
+      const states = async () => [(await store.find('A', one))?.state, (await store.find('A', two))?.state];
+      for (const id of [one, two]) await store.put('A', id, { p: 'x' }, life);
+      expect(await swap([one, null, ''], [two, null, '-'])).toBe(true);
+      expect(await states()).toEqual(['', '-']);
+      expect(await swap([one, '', 'x'], [two, null, 'x'])).toBe(false);
+      expect(await swap([two, '-', 'x'], [one, '-', 'x'])).toBe(false);
+      expect(await swap([one, '', 'x'], [randomUUID(), null, 'x'])).toBe(false);
+      expect(await states()).toEqual(['', '-']);
+      expect(await swap([one, '', '=x'], [two, '-', null])).toBe(true);
+      expect(await states()).toEqual(['=x', undefined]);
     });
 
     test('removing a grant removes what was put under it, and nothing else', async () => {
@@ -135,8 +139,8 @@ export function authStateContract(name: string, make: () => StateStore | Promise
       await store.remove('Session', `${account}:4`);
       const found = await store.ofAccount(account);
       expect(found.sort((a, b) => a.id.localeCompare(b.id))).toEqual([
-        { kind: 'Session', id: `${account}:1`, payload: { n: 1 }, marks: {} },
-        { kind: 'Grant', id: `${account}:2`, payload: { n: 2 }, marks: {} },
+        { kind: 'Session', id: `${account}:1`, payload: { n: 1 }, state: null },
+        { kind: 'Grant', id: `${account}:2`, payload: { n: 2 }, state: null },
       ]);
       const accounts = new Set<string>();
       for await (const each of store.accounts()) accounts.add(each);

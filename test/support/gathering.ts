@@ -6,7 +6,7 @@ export class Gathering {
   #allCame = Promise.resolve();
   #came = (): void => {};
 
-  /** The next redemption is not answered before so many have been tried. */
+  /** The next redemption is not answered before so many requests have seen what they want to redeem. */
   of(count: number): void {
     this.#missing = count;
     this.#allCame = new Promise((resolve) => {
@@ -16,11 +16,17 @@ export class Gathering {
 
   /** A store that takes part. */
   in(store: StateStore): StateStore {
-    const mark: StateStore['mark'] = async (kind, id, marks, expected) => {
-      if (expected.consumed === null && --this.#missing === 0) this.#came();
-      if (marks.settled === '1') await this.#allCame;
-      return await store.mark(kind, id, marks, expected);
+    return {
+      ...store,
+      find: async (kind, id) => {
+        const entry = await store.find(kind, id);
+        if (['AuthorizationCode', 'RefreshToken'].includes(kind) && --this.#missing === 0) this.#came();
+        return entry;
+      },
+      swap: async (swaps) => {
+        if (swaps.some(({ to }) => to?.includes('"answered"'))) await this.#allCame;
+        return await store.swap(swaps);
+      },
     };
-    return { ...store, mark };
   }
 }

@@ -1,0 +1,182 @@
+import type { EventEmitter } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
+import {
+  type Client,
+  errors,
+  type Grant,
+  type Interaction,
+  type KoaContextWithOIDC,
+  Provider,
+  type Session,
+} from 'oidc-provider';
+import type { ClientMetadata } from './client-policy.ts';
+import { compareSecretHashes } from './client-secrets.ts';
+import { ownClients } from './clients.ts';
+import { clientKind } from './library-adapter.ts';
+import { withholdErrors } from './library-pages.ts';
+import { type ProviderOptions, providerSettings } from './provider-settings.ts';
+import { Redemptions } from './redemption.ts';
+import type { ServiceUrl } from './service-url.ts';
+
+/** A request as the library should see it. */
+export interface LibraryRequest {
+  /** Path and query. */
+  url: string;
+  /** In place of the request's own body, which has been read. */
+  body?: { text: string; type: string };
+  /** What errors come as, whatever the request says that it accepts: endpoints for programs answer JSON, pages HTML. */
+  accept?: 'application/json' | 'text/html';
+  /** Headers of the answer. */
+  headers: Record<string, string>;
+}
+
+/** The one door to oidc-provider, which does the protocol. */
+export interface Library {
+  /** Answers a request of Fastify. Resolves once it has. */
+  answer(request: FastifyRequest, reply: FastifyReply, as: LibraryRequest): Promise<void>;
+  /** The session of a request's browser; a new one where it has none. */
+  session(request: FastifyRequest, reply: FastifyReply): Promise<Session>;
+  /** The interaction that a page belongs to, where the browser has its cookie; null where it is over or another browser's. */
+  interaction(request: FastifyRequest, reply: FastifyReply, uid: string): Promise<Interaction | null>;
+  /** The same for a request that the cookie does not reach. */
+  interactionOf(uid: string): Promise<Interaction | undefined>;
+  /**
+   * The client of an id; undefined where there is none, or none any more: a client's own document may be gone, or be
+   * wrong by now. Throws where that can't be told.
+   */
+  client(id: string): Promise<Client | undefined>;
+  newGrant(of: { accountId: string; clientId: string }): Grant;
+}
+
+export interface LibraryOptions extends Omit<ProviderOptions, 'clients' | 'redemptions'> {
+  /** Those of OAUTH_CLIENTS. */
+  clients: readonly ClientMetadata[];
+  /** Ids of clients that are not strangers'. */
+  knownClients: ReadonlySet<string>;
+  logger: FastifyBaseLogger;
+}
+
+// Whoever sends these could otherwise choose the host in the URLs that the library writes.
+const forwarding = /^(x-)?forwarded(-.*)?$/;
+
+/** Puts oidc-provider, which answers raw requests of node:http, behind routes of Fastify. Throws where a client is refused. */
+export async function openLibrary(options: LibraryOptions): Promise<Library> {
+  const { service } = options;
+  const redemptions = new Redemptions(options.store, options.lifetimes.refreshGrace, options.nowMs);
+  const clients = [...ownClients(service.origin), ...options.clients];
+  const provider = new Provider(service.origin, providerSettings({ ...options, clients, redemptions }));
+  listen(provider, redemptions, options);
+  withholdErrors(provider, options.knownClients);
+  compareSecretHashes(provider);
+  await checkClients(provider, options.clients);
+  // The library writes URLs with the request's host and scheme. Those are BASE_URL's, by way of the headers of a
+  // proxy that it is told to trust; the request's own never get there.
+  provider.proxy = true;
+  const callback = provider.callback();
+  const as = requestAs(service);
+
+  return {
+    session: (request, reply) => provider.Session.get(provider.createContext(as(request, {}), reply.raw)),
+    async interaction(request, reply, uid) {
+      const interaction = await provider.interactionDetails(as(request, {}), reply.raw).catch((error: Error) => {
+        if (error.name === 'SessionNotFound') return null;
+        throw error;
+      });
+      // A page of another interaction than the cookie's is one of another time or another browser.
+      return interaction?.uid === uid ? interaction : null;
+    },
+    interactionOf: (uid) => provider.Interaction.find(uid),
+    async client(id) {
+      try {
+        return await provider.Client.find(id);
+      } catch (error) {
+        if (error instanceof errors.InvalidClient || error instanceof errors.InvalidClientMetadata) return undefined;
+        throw error;
+      }
+    },
+    newGrant: (of) => new provider.Grant(of),
+    async answer(request, reply, wanted) {
+      reply.hijack();
+      const response: ServerResponse = reply.raw;
+      // Hijacking drops what was set on the reply.
+      for (const [name, value] of Object.entries(wanted.headers)) response.setHeader(name, value);
+      // A body that is left unread must not be taken for the next request.
+      if (wanted.body === undefined && request.raw.headers['content-length'] !== undefined)
+        response.setHeader('Connection', 'close');
+      await (callback(as(request, wanted), response) as unknown as Promise<void>);
+    },
+  };
+}
+
+/** The raw request with the origin of BASE_URL, and what else the library should see of it. */
+function requestAs(service: ServiceUrl): (request: FastifyRequest, as: Partial<LibraryRequest>) => IncomingMessage {
+  return ({ raw, ip }: FastifyRequest, { url, body, accept }: Partial<LibraryRequest>): IncomingMessage => {
+    const headers: IncomingMessage['headers'] = {};
+    for (const [name, value] of Object.entries(raw.headers)) if (!forwarding.test(name)) headers[name] = value;
+    headers.host = service.host;
+    headers['x-forwarded-proto'] = service.https ? 'https' : 'http';
+    // Who asks, as far as proxies are believed: rates are limited by it.
+    headers['x-forwarded-for'] = ip;
+    if (accept) headers.accept = accept;
+    const own: Record<string, unknown> = { headers, url: url ?? raw.url };
+    if (body !== undefined) {
+      const bytes = Buffer.from(body.text);
+      headers['content-type'] = body.type;
+      headers['content-length'] = String(bytes.length);
+      delete headers['transfer-encoding'];
+      own.readable = true;
+      own.iterator = async function* () {
+        yield bytes;
+      };
+    }
+    return Object.create(
+      raw,
+      Object.fromEntries(Object.entries(own).map(([name, value]) => [name, { value, writable: true }])),
+    ) as IncomingMessage;
+  };
+}
+
+/** What has to be done, or said, at things that happen in the library. */
+function listen(provider: Provider, redemptions: Redemptions, { store, lifetimes, logger }: LibraryOptions): void {
+  const doing = (what: string, work: Promise<unknown>): Promise<unknown> =>
+    work.catch((error: unknown) => logger.warn({ err: error }, what));
+
+  const redeemed = new WeakSet<object>();
+  provider.use(async (ctx, next) => {
+    await next();
+    if (redeemed.has(ctx)) await doing('cannot note that a redemption is answered', redemptions.of(ctx).answer());
+    if (ctx.status === 503) ctx.set('Retry-After', '5');
+  });
+  provider.on('grant.success', (ctx: KoaContextWithOIDC) => {
+    redeemed.add(ctx);
+    // A client that is in use stays registered.
+    const id = ctx.oidc.client?.clientId;
+    if (id !== undefined)
+      void doing('cannot extend a registration', store.extend(clientKind, id, lifetimes.usedClient));
+  });
+  provider.on('grant.error', (ctx: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
+    logger.debug({ error: error.error, detail: error.error_detail }, 'token request refused');
+    if (error.error === 'invalid_grant')
+      void doing('cannot burn a code', redemptions.of(ctx).fail(ctx.oidc.client?.clientId));
+  });
+  provider.on('server_error', (ctx: KoaContextWithOIDC, error: Error) => {
+    logger.error({ err: error, path: ctx.path }, 'sign-in failed');
+  });
+  // Else Koa writes to standard error by itself.
+  (provider as EventEmitter).on('error', (error: Error) => logger.error({ err: error }, 'sign-in failed'));
+}
+
+/** The library looks at its clients at their first use only; the operator wants to know now. */
+async function checkClients(provider: Provider, clients: readonly ClientMetadata[]): Promise<void> {
+  for (const [i, { client_id: id }] of clients.entries()) {
+    try {
+      await provider.Client.find(String(id));
+    } catch (cause) {
+      const { message, error_description: why } = cause as errors.OIDCProviderError;
+      throw new Error(`Cannot use OAUTH_CLIENTS: client ${i + 1} (${JSON.stringify(id)}): ${why ?? message}`, {
+        cause,
+      });
+    }
+  }
+}

@@ -1,0 +1,210 @@
+import { randomUUID } from 'node:crypto';
+import type { StateEntry, StateStore, Swap } from './state-store.ts';
+
+interface Redeemed {
+  /** The request that redeemed it last. */
+  by: string;
+  /** When it was redeemed for the first time. */
+  firstMs: number;
+  /** The refresh token that took its place, as the store has it. */
+  successor: string | null;
+}
+
+/** Where a code or refresh token stands. Kept as a text beside it: none is `unused`. */
+export type RedemptionState =
+  | { at: 'unused' }
+  /** A request has redeemed it, and is being answered. */
+  | ({ at: 'answering'; sinceMs: number } & Redeemed)
+  /** The reply is on its way. */
+  | ({ at: 'answered' } & Redeemed)
+  /** It went with a reply that was taken for lost: nobody should have it. */
+  | { at: 'replaced' };
+
+export type RedemptionEvent =
+  /** `graceMs`: how long it may be redeemed again where the reply was lost; null for codes, which never may. */
+  | { is: 'redeem'; by: string; nowMs: number; graceMs: number | null }
+  | { is: 'issue'; successor: string }
+  | { is: 'answer' }
+  /** What it succeeds is redeemed again. */
+  | { is: 'replace' }
+  /** Its own client redeems it with a wrong verifier or address: somebody's guess. */
+  | { is: 'guess' };
+
+export type RedemptionOutcome =
+  /** `replaces`: a successor that has to be replaced in the same step. */
+  | { is: 'next'; state: RedemptionState; replaces?: string }
+  | { is: 'removed' }
+  /** Two at a time: this request fails, and nothing else ends. */
+  | { is: 'refused' }
+  /** A replay: all that came of it ends. */
+  | { is: 'spent' }
+  | { is: 'nothing' };
+
+type Table = {
+  [S in RedemptionState['at']]: {
+    [E in RedemptionEvent['is']]: (
+      state: Extract<RedemptionState, { at: S }>,
+      event: Extract<RedemptionEvent, { is: E }>,
+    ) => RedemptionOutcome;
+  };
+};
+type Redeem = Extract<RedemptionEvent, { is: 'redeem' }>;
+
+// An instance that redeems a token and dies leaves it unanswered; nobody waits longer than this for a reply.
+const answerMs = 2000;
+
+const refused = (): RedemptionOutcome => ({ is: 'refused' });
+const spent = (): RedemptionOutcome => ({ is: 'spent' });
+const nothing = (): RedemptionOutcome => ({ is: 'nothing' });
+
+const answering = ({ by, nowMs }: Redeem, firstMs: number): RedemptionState => ({
+  at: 'answering',
+  by,
+  sinceMs: nowMs,
+  firstMs,
+  successor: null,
+});
+
+/** Again, after the reply: a client that never got it, within the grace, or else a replay. */
+function again({ firstMs, successor }: Redeemed, event: Redeem): RedemptionOutcome {
+  if (event.graceMs === null || event.nowMs - firstMs > event.graceMs) return spent();
+  return { is: 'next', state: answering(event, firstMs), ...(successor !== null && { replaces: successor }) };
+}
+
+const table: Table = {
+  unused: {
+    redeem: (_, event) => ({ is: 'next', state: answering(event, event.nowMs) }),
+    issue: nothing,
+    answer: nothing,
+    replace: () => ({ is: 'next', state: { at: 'replaced' } }),
+    guess: () => ({ is: 'removed' }),
+  },
+  answering: {
+    redeem: (state, event) => (event.nowMs - state.sinceMs <= answerMs ? refused() : again(state, event)),
+    issue: (state, { successor }) => ({ is: 'next', state: { ...state, successor } }),
+    answer: ({ by, firstMs, successor }) => ({ is: 'next', state: { at: 'answered', by, firstMs, successor } }),
+    // Somebody has it after all, so that there are two of them: one is a thief.
+    replace: spent,
+    guess: nothing,
+  },
+  answered: { redeem: again, issue: nothing, answer: nothing, replace: spent, guess: nothing },
+  replaced: { redeem: spent, issue: nothing, answer: nothing, replace: spent, guess: nothing },
+};
+
+/** What an event does to a code or refresh token. */
+export function redemptionOutcome(state: RedemptionState, event: RedemptionEvent): RedemptionOutcome {
+  const row = table[state.at] as Record<string, (state: RedemptionState, event: RedemptionEvent) => RedemptionOutcome>;
+  return row[event.is]!(state, event);
+}
+
+function stateOf({ state }: StateEntry): RedemptionState {
+  if (state === null) return { at: 'unused' };
+  try {
+    return JSON.parse(state) as RedemptionState;
+  } catch {
+    // Used up under a version that wrote it otherwise.
+    return { at: 'replaced' };
+  }
+}
+
+interface Looked {
+  kind: string;
+  key: string;
+  entry: StateEntry;
+  is: RedemptionOutcome['is'];
+  swaps: Swap[];
+}
+
+/**
+ * One request's redemption of a code or refresh token. Each of its steps is one step of the store: what was decided on
+ * a state is done only where the state is still that one, so of several requests that saw the same, one succeeds.
+ */
+export class Redemption {
+  readonly #store: StateStore;
+  readonly #nowMs: () => number;
+  readonly #graceMs: number;
+  #looked: Looked | undefined;
+  /** What it redeems, as this request has left it. */
+  #taken: { kind: string; key: string; state: string } | undefined;
+
+  constructor(store: StateStore, graceMs: number, nowMs: () => number) {
+    this.#store = store;
+    this.#graceMs = graceMs;
+    this.#nowMs = nowMs;
+  }
+
+  /** Looks what redeeming an entry would do. Whether it is spent. */
+  async look(kind: string, key: string, entry: StateEntry): Promise<boolean> {
+    const graceMs = kind === 'RefreshToken' ? this.#graceMs : null;
+    const event: Redeem = { is: 'redeem', by: randomUUID(), nowMs: this.#nowMs(), graceMs };
+    const outcome = redemptionOutcome(stateOf(entry), event);
+    const looked: Looked = { kind, key, entry, is: outcome.is, swaps: [] };
+    this.#looked = looked;
+    if (outcome.is !== 'next') return outcome.is === 'spent';
+    looked.swaps.push({ kind, id: key, from: entry.state, to: JSON.stringify(outcome.state) });
+    if (outcome.replaces === undefined) return false;
+    const successor = await this.#store.find(kind, outcome.replaces);
+    const replaced = successor && redemptionOutcome(stateOf(successor), { is: 'replace' });
+    if (replaced?.is !== 'next') looked.is = 'spent';
+    else looked.swaps.push({ kind, id: outcome.replaces, from: successor!.state, to: JSON.stringify(replaced.state) });
+    return looked.is === 'spent';
+  }
+
+  /** The rider of what was looked at. */
+  get account(): string {
+    return String(this.#looked?.entry.payload.accountId);
+  }
+
+  /** Redeems what was looked at. false: another request has, at the same time. */
+  async redeem(): Promise<boolean> {
+    if (this.#looked?.is !== 'next') return false;
+    const { kind, key, swaps } = this.#looked;
+    if (!(await this.#store.swap(swaps))) return false;
+    this.#taken = { kind, key, state: swaps[0]!.to! };
+    return true;
+  }
+
+  /** A refresh token takes the place of the one redeemed here. false: this took so long that another request has redeemed it. */
+  async issue(kind: string, successor: string): Promise<boolean> {
+    return this.#taken?.kind !== kind || (await this.#advance({ is: 'issue', successor }));
+  }
+
+  /** The reply is about to be sent: from now on the same code or token again is a replay or a retry, not two at a time. */
+  async answer(): Promise<void> {
+    if (this.#taken) await this.#advance({ is: 'answer' });
+  }
+
+  /** The request was refused: burns a code that its own client could not redeem, for there is no second guess. */
+  async fail(clientId: string | undefined): Promise<void> {
+    const { kind, key, entry } = this.#looked ?? {};
+    if (kind !== 'AuthorizationCode' || this.#taken || entry!.payload.clientId !== clientId) return;
+    if (redemptionOutcome(stateOf(entry!), { is: 'guess' }).is === 'removed')
+      await this.#store.swap([{ kind, id: key!, from: entry!.state, to: null }]);
+  }
+
+  async #advance(event: RedemptionEvent): Promise<boolean> {
+    const { kind, key, state } = this.#taken!;
+    const outcome = redemptionOutcome(JSON.parse(state) as RedemptionState, event);
+    if (outcome.is !== 'next') return false;
+    const to = JSON.stringify(outcome.state);
+    if (!(await this.#store.swap([{ kind, id: key, from: state, to }]))) return false;
+    this.#taken = { kind, key, state: to };
+    return true;
+  }
+}
+
+/** The redemption of each request of the library. */
+export class Redemptions {
+  readonly #byRequest = new WeakMap<object, Redemption>();
+  readonly #make: () => Redemption;
+
+  constructor(store: StateStore, graceSeconds: number, nowMs: () => number) {
+    this.#make = () => new Redemption(store, graceSeconds * 1000, nowMs);
+  }
+
+  of(request: object): Redemption {
+    const known = this.#byRequest.get(request) ?? this.#make();
+    this.#byRequest.set(request, known);
+    return known;
+  }
+}
