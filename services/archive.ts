@@ -1,16 +1,13 @@
 import { archivePrefix, listArchive } from '../infra/archive/archive-files.ts';
-import { KafkaCluster } from '../infra/kafka/kafka-cluster.ts';
 import { kafkaPublisher } from '../infra/kafka/kafka-publisher.ts';
-import { RejectedTopic } from '../infra/kafka/kafka-rejected-topic.ts';
 import { registerSchema } from '../infra/registry/register-schema.ts';
 import { countText } from '../projector/count-text.ts';
-import { MissingTopicsError, type Reject } from '../projector/ports/event-log.ts';
 import type { KafkaSettings, Settings } from './settings/settings.ts';
-import { ArchiveCopyError, type CopyOptions, type CopyResult } from './wiring/archive-copy.ts';
+import type { CopyOptions, CopyResult } from './wiring/archive-copy.ts';
 import { archiveLoad, type LoadResult } from './wiring/archive-load.ts';
-import { archiveSave } from './wiring/archive-save.ts';
-import { needArchiveFolder, needFolderName } from './wiring/empty-folder.ts';
-import { type ExitCode, type Io, needKafka, UsageError } from './wiring/io.ts';
+import { asUsage } from './wiring/as-usage.ts';
+import { needFolderName } from './wiring/empty-folder.ts';
+import { type ExitCode, type Io, needKafka } from './wiring/io.ts';
 import { makeLogger } from './wiring/logger.ts';
 import { sayMissingTopics } from './wiring/missing-topics.ts';
 import { openKafkaLog } from './wiring/open-kafka-log.ts';
@@ -25,35 +22,6 @@ const inHandMs = 1_000;
 export interface ArchiveCommandOptions {
   dir: string;
   json?: boolean;
-}
-
-/** Saves the log in Kafka, up to its ends as they are now, to an archive; one begun before is gone on with. */
-export async function runArchiveSave(options: ArchiveCommandOptions, settings: Settings, io: Io): Promise<ExitCode> {
-  const kafka = needKafka(settings, 'archive save');
-  await needArchiveFolder(options.dir, 'archive save');
-  const log = openKafkaLog(kafka, makeLogger(settings), null, io.signal);
-  try {
-    const rejected = await readRejected(kafka, settings, io);
-    const goOn = 'call it again to go on';
-    return await copy('Saved', goOn, options, io, settings, (copyOptions) =>
-      archiveSave(log, rejected, options.dir, copyOptions),
-    );
-  } finally {
-    await log.close();
-  }
-}
-
-/** Bad records are few: they fit in memory. */
-async function readRejected(kafka: KafkaSettings, settings: Settings, io: Io): Promise<Reject[]> {
-  const rejects: Reject[] = [];
-  const cluster = new KafkaCluster(kafka);
-  try {
-    const topic = new RejectedTopic(cluster, kafka.topicPrefix, makeLogger(settings));
-    await asUsage(topic.readOn((reject) => rejects.push(reject), io.signal));
-  } finally {
-    await cluster.close();
-  }
-  return rejects;
 }
 
 export interface ArchiveLoadOptions extends ArchiveCommandOptions {
@@ -131,14 +99,4 @@ function copyOptions(progress: Progress, settings: Settings, io: Io): CopyOption
     log: makeLogger(settings),
     onProgress: ({ done, total }) => progress.update(total === 0 ? 100 : Math.floor((done * 100) / total)),
   };
-}
-
-/** What the user can put right by calling the command otherwise exits 2. */
-async function asUsage<T>(attempt: Promise<T>): Promise<T> {
-  try {
-    return await attempt;
-  } catch (error) {
-    const isUsage = error instanceof ArchiveCopyError || error instanceof MissingTopicsError;
-    throw isUsage ? new UsageError(error.message, { cause: error }) : error;
-  }
 }

@@ -107,9 +107,20 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
     archive,
     'save <dir>',
     'Saves the log, up to its present ends, to a folder; an archive of it saved there before is gone on with. Needs KAFKA_BROKERS.',
-    ['KAFKA_BROKERS=127.0.0.1:9092 ride-calendar archive save ./backup'],
+    [
+      'KAFKA_BROKERS=127.0.0.1:9092 ride-calendar archive save ./backup',
+      'KAFKA_BROKERS=127.0.0.1:9092 ride-calendar archive save ./history --follow',
+    ],
     async (options, settings, [dir]) =>
-      (await import('./archive.ts')).runArchiveSave({ ...options, dir: dir! }, settings, io),
+      (await import('./archive-save.ts')).runArchiveSave({ ...options, dir: dir! }, settings, io),
+  ).option('--follow', 'go on until Ctrl-C, so that nothing that Kafka compacts away later is missed');
+  command(
+    archive,
+    'check <dir>',
+    'Reads every record of an archive and compares its files with the manifest; names what is cut, altered, missing or foreign.',
+    ['ride-calendar archive check ./backup'],
+    async (options, settings, [dir]) =>
+      (await import('./archive-check.ts')).runArchiveCheck({ ...options, dir: dir! }, settings, io),
   );
   command(
     archive,

@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { MissingTopicsError } from '../../projector/ports/event-log.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 
@@ -25,8 +25,12 @@ export function archiveFolder(dir: string, prefix: string, name: string): string
   return join(dir, prefix + name);
 }
 
+export function archiveFileName(partition: number, firstOffset: number): string {
+  return `${partition}-${String(firstOffset).padStart(20, '0')}.avro`;
+}
+
 export function archiveFilePath(folder: string, partition: number, firstOffset: number): string {
-  return join(folder, `${partition}-${String(firstOffset).padStart(20, '0')}.avro`);
+  return join(folder, archiveFileName(partition, firstOffset));
 }
 
 /** A topic's files, partition by partition; null where it has no folder. Throws ArchiveError for a file misnamed. */
@@ -48,7 +52,7 @@ export function filesByPartition(folder: string, names: readonly string[]): Arch
   for (const name of names) {
     // Other tools leave checksums and notes beside their files.
     if (!name.endsWith('.avro') || name.startsWith('.') || name.startsWith('_')) continue;
-    const file = parseName(folder, name);
+    const file = archiveFile(folder, name);
     while (partitions.length <= file.partition) partitions.push([]);
     partitions[file.partition]!.push(file);
   }
@@ -56,13 +60,14 @@ export function filesByPartition(folder: string, names: readonly string[]): Arch
   return partitions;
 }
 
-function parseName(folder: string, name: string): ArchiveFile {
+/** An archive file by its name. Throws ArchiveError for one misnamed. */
+export function archiveFile(folder: string, name: string): ArchiveFile {
   const path = join(folder, name);
   const match = namePattern.exec(name);
   const firstOffset = Number(match?.[2]);
   if (!match || !Number.isSafeInteger(firstOffset)) {
     throw new ArchiveError(
-      `Cannot read ${path}: rename it to <partition>-<first offset, 20 digits>.avro, such as ${basename(archiveFilePath('', 0, 0))}, or move it out of the archive`,
+      `Cannot read ${path}: rename it to <partition>-<first offset, 20 digits>.avro, such as ${archiveFileName(0, 0)}, or move it out of the archive`,
     );
   }
   return { path, partition: Number(match[1]), firstOffset };

@@ -1,14 +1,18 @@
 import { readdirSync, rmSync } from 'node:fs';
+import { basename } from 'node:path';
 import type { Type } from 'avsc';
-import type { RecordHeader } from '../../projector/ports/event-log.ts';
 import { archivedSchemas, archivedTypes } from '../../schemas/avro/avro-types.ts';
-import { type AnyRecord, defaultTopicPrefix, type TopicName } from '../../schemas/events/records.ts';
+import { defaultTopicPrefix, type TopicName } from '../../schemas/events/records.ts';
 import { archiveDecoder } from './archive-decoder.ts';
 import { ArchiveError, type ArchiveFile, archiveFilePath, archiveFolder, filesByPartition } from './archive-files.ts';
+import type { ManifestFile, ManifestPartition } from './archive-manifest.ts';
+import { type ArchiveRecord, archivedOf } from './archived-bytes.ts';
 import type { ContainerCodec } from './avro-container.ts';
 import { type ContainerContent, readContainer } from './container-content.ts';
 import { ContainerWriter } from './container-writer.ts';
 import { makeFolder } from './make-folder.ts';
+import type { KnownPartition } from './partition-inspection.ts';
+import { PartitionLedger } from './partition-ledger.ts';
 
 export interface ArchiveWriterOptions {
   dir: string;
@@ -18,19 +22,8 @@ export interface ArchiveWriterOptions {
   blockBytes?: number;
   /** A new file is begun once one has so many bytes. */
   fileBytes?: number;
-}
-
-export interface ArchiveRecord {
-  partition: number;
-  /** Higher than any before in its partition; numbers may be left out. */
-  offset: number;
-  /** Milliseconds since the epoch. */
-  timestampMs: number;
-  key: string;
-  value: AnyRecord | null;
-  headers?: readonly RecordHeader[];
-  /** The value as it came, where `value` does not hold all of it. */
-  rawValue?: Buffer | null;
+  /** What there is already, as an inspection found it; without it the files' ends are read, and there is no summary. */
+  known?: (topic: TopicName, partition: number) => KnownPartition | undefined;
 }
 
 /** Writes one partition of an archive. */
@@ -46,7 +39,9 @@ export class ArchivePartitionWriter {
   #file: ContainerWriter | null = null;
   /** Whether the partition has a file at all. */
   #begun = false;
-  #nextOffset: number | null = null;
+  readonly #ledger: PartitionLedger;
+  /** The manifest's entries of the files that are closed, by name. */
+  readonly #files: Map<string, ManifestFile>;
   /** A file without records that is not like ours: it makes way for one of its name. */
   #emptyPath: string | null = null;
   #block: Buffer;
@@ -64,12 +59,30 @@ export class ArchivePartitionWriter {
     this.#type = archivedTypes[topic];
     this.#schemaText = JSON.stringify(archivedSchemas[topic]);
     this.#block = Buffer.allocUnsafe(this.#blockBytes);
+    const known = options.known?.(topic, partition);
+    this.#ledger = known?.ledger ?? new PartitionLedger(topic);
+    this.#files = new Map(known?.files.map((file) => [file.name, file]));
     makeFolder(this.#folder, 'the archive');
     this.#goOn(filesByPartition(this.#folder, readdirSync(this.#folder))[partition] ?? []);
   }
 
   get nextOffset(): number | null {
-    return this.#nextOffset;
+    return this.#ledger.nextOffset;
+  }
+
+  /** The position of what was saved, where it is beyond the last record. */
+  reached(nextOffset: number): void {
+    this.#ledger.nextOffset = Math.max(nextOffset, this.#ledger.nextOffset ?? 0);
+  }
+
+  /** What the manifest says of the partition, whose files are durable then. */
+  summary(): ManifestPartition {
+    this.flush();
+    this.#file?.sync();
+    const files = new Map(this.#files);
+    if (this.#file) note(files, this.#file);
+    const inOrder = [...files.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    return { partition: this.#partition, ...this.#ledger.summary(), files: inOrder };
   }
 
   begin(firstOffset: number): void {
@@ -79,9 +92,10 @@ export class ArchivePartitionWriter {
 
   append(record: ArchiveRecord): void {
     const { offset } = record;
-    if (this.#nextOffset !== null && offset < this.#nextOffset) {
+    const { nextOffset } = this.#ledger;
+    if (nextOffset !== null && offset < nextOffset) {
       throw new ArchiveError(
-        `Cannot append ${this.#topic}/${this.#partition}@${offset} to the archive: it goes on to ${this.#nextOffset - 1} already`,
+        `Cannot append ${this.#topic}/${this.#partition}@${offset} to the archive: it goes on to ${nextOffset - 1} already`,
       );
     }
     const archived = archivedOf(record);
@@ -96,25 +110,30 @@ export class ArchivePartitionWriter {
       end = this.#encode(archived, offset);
     }
     if (this.#blockCount++ === 0) this.#blockFirstOffset = offset;
+    this.#ledger.add(record, record.key, this.#block, this.#blockLength, end);
     this.#blockLength = end;
-    this.#nextOffset = offset + 1;
   }
 
   flush(): void {
     if (this.#blockCount === 0) return;
+    this.#ledger.settle();
     this.#file ??= this.#create(this.#blockFirstOffset);
     this.#file.appendBlock(this.#blockCount, this.#block.subarray(0, this.#blockLength));
     this.#blockCount = 0;
     this.#blockLength = 0;
     if (this.#block.length > this.#blockBytes) this.#block = Buffer.allocUnsafe(this.#blockBytes);
-    if (this.#file.size < this.#fileBytes) return;
-    this.#file.close();
-    this.#file = null;
+    if (this.#file.size >= this.#fileBytes) this.#closeFile();
   }
 
   close(): void {
     this.flush();
-    this.#file?.close();
+    this.#closeFile();
+  }
+
+  #closeFile(): void {
+    if (!this.#file) return;
+    this.#file.close();
+    note(this.#files, this.#file);
     this.#file = null;
   }
 
@@ -144,32 +163,35 @@ export class ArchivePartitionWriter {
       if (!content) {
         // A crash came between making the file and writing its header.
         rmSync(path);
+        this.#files.delete(basename(path));
         continue;
       }
       if (!this.#begun) this.#takeUp(path, content);
       this.#begun = true;
       const last = content.blocks.findLast(({ count }) => count > 0);
       if (!last) continue;
-      this.#nextOffset = lastOffset(this.#topic, path, content, last) + 1;
+      this.#ledger.nextOffset = Math.max(
+        this.#ledger.nextOffset ?? 0,
+        lastOffset(this.#topic, path, content, last) + 1,
+      );
       return;
     }
   }
 
-  #takeUp(path: string, { header, end, restBytes, blocks }: ContainerContent): void {
+  #takeUp(path: string, content: ContainerContent): void {
+    const { header, end, restBytes, blocks } = content;
     const isOurs = header.schemaText === this.#schemaText && header.codec === this.#codec && end < this.#fileBytes;
     if (!isOurs && blocks.length === 0) this.#emptyPath = path;
     if (!isOurs && restBytes === 0) return;
-    const writer = ContainerWriter.resume(path, header, end);
-    if (isOurs) this.#file = writer;
-    else writer.close();
+    this.#file = ContainerWriter.resume(path, content);
+    if (!isOurs) this.#closeFile();
   }
 }
 
-const none: readonly RecordHeader[] = [];
-
-function archivedOf(record: ArchiveRecord): object {
-  const { partition, offset, timestampMs: timestamp, key, value, headers = none, rawValue: raw = null } = record;
-  return { partition, offset, timestamp, key, value, headers, raw };
+/** Makes the manifest's entry of a file. */
+function note(files: Map<string, ManifestFile>, file: ContainerWriter): void {
+  const name = basename(file.path);
+  files.set(name, { name, records: file.records, bytes: file.size, sha256: file.sha256() });
 }
 
 function lastOffset(

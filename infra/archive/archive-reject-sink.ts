@@ -79,7 +79,7 @@ function openIn(folder: string, known: number): ContainerWriter {
   const last = rejectedFiles(folder).at(-1);
   const content = last === undefined ? null : readContainer(last);
   if (last !== undefined && content && content.header.schemaText === schemaText) {
-    return ContainerWriter.resume(last, content.header, content.end);
+    return ContainerWriter.resume(last, content);
   }
   // A crash came between making the file and writing its header.
   if (last !== undefined && !content) rmSync(last);

@@ -58,7 +58,7 @@ export function* archiveRejected(place: RejectedPlace): Generator<Reject> {
 }
 
 /** The bad records of one file, whoever wrote it. Throws ArchiveError. */
-function* readRejectedFile(path: string, prefix: string): Generator<Reject> {
+export function* readRejectedFile(path: string, prefix: string): Generator<Reject> {
   try {
     const content = readContainer(path);
     if (!content) return;

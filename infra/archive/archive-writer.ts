@@ -1,7 +1,10 @@
 import type { TopicName } from '../../schemas/events/records.ts';
-import { ArchivePartitionWriter, type ArchiveRecord, type ArchiveWriterOptions } from './archive-partition-writer.ts';
+import type { ManifestPartition } from './archive-manifest.ts';
+import { ArchivePartitionWriter, type ArchiveWriterOptions } from './archive-partition-writer.ts';
+import type { ArchiveRecord } from './archived-bytes.ts';
 
-export type { ArchiveRecord, ArchiveWriterOptions } from './archive-partition-writer.ts';
+export type { ArchiveWriterOptions } from './archive-partition-writer.ts';
+export type { ArchiveRecord } from './archived-bytes.ts';
 
 export interface ArchiveWriter {
   /** Adds a record; it is on disk after the next flush, or once its block is full. Throws ArchiveError. */
@@ -10,6 +13,10 @@ export interface ArchiveWriter {
   addPartition(topic: TopicName, partition: number, firstOffset: number): void;
   /** One more than the partition's last offset; null where it has no record yet. */
   nextOffset(topic: TopicName, partition: number): number | null;
+  /** Says that a partition was saved up to an offset, whether or not a record stands before it. */
+  reached(topic: TopicName, partition: number, nextOffset: number): void;
+  /** What the manifest says of a partition, whose records are durable then. Of those with `known` or begun empty. */
+  summary(topic: TopicName, partition: number): ManifestPartition;
   /** Writes what was appended, as whole blocks that readers see at once. */
   flush(): void;
   /** Flushes, and makes everything durable. */
@@ -35,6 +42,8 @@ export function archiveWriter(options: ArchiveWriterOptions): ArchiveWriter {
     },
     addPartition: (topic, partition, firstOffset) => partitionOf(topic, partition).begin(firstOffset),
     nextOffset: (topic, partition) => partitionOf(topic, partition).nextOffset,
+    reached: (topic, partition, nextOffset) => partitionOf(topic, partition).reached(nextOffset),
+    summary: (topic, partition) => partitionOf(topic, partition).summary(),
     flush,
     async close() {
       for (const partition of partitions.values()) partition.close();

@@ -1,3 +1,4 @@
+import { createHash, type Hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import {
   ContainerFormatError,
@@ -14,6 +15,8 @@ export interface ContainerContent {
   end: number;
   /** Bytes of half a block behind them. */
   restBytes: number;
+  /** A hash of the bytes up to `end`, to go on with. */
+  sha256: () => Hash;
   blocks: { count: number; data: () => Buffer }[];
 }
 
@@ -38,7 +41,8 @@ export function readContainer(path: string): ContainerContent | null {
       });
       pos = frame.end;
     }
-    return { header, end: pos, restBytes: bytes.length - pos, blocks };
+    const sha256 = () => createHash('sha256').update(bytes.subarray(0, pos));
+    return { header, end: pos, restBytes: bytes.length - pos, sha256, blocks };
   } catch (error) {
     if (!(error instanceof ContainerFormatError)) throw error;
     throw new ContainerFormatError(`Cannot read ${path} at byte ${pos}: ${error.message}`, { cause: error });

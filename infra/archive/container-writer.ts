@@ -1,9 +1,11 @@
-import { randomBytes } from 'node:crypto';
-import { closeSync, fdatasyncSync, fsyncSync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { createHash, type Hash, randomBytes } from 'node:crypto';
+import { closeSync, fdatasyncSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
 import avro from 'avsc';
-import { type ContainerCodec, type ContainerHeader, containerMagic, syncBytes } from './avro-container.ts';
+import { type ContainerCodec, containerMagic, syncBytes } from './avro-container.ts';
+import type { ContainerContent } from './container-content.ts';
+import { syncFolder, writeFault } from './write-atomically.ts';
 
 const metadataType = avro.Type.forSchema({ type: 'map', values: 'bytes' });
 const longType = avro.Type.forSchema('long');
@@ -17,13 +19,14 @@ export class ContainerWriter {
   readonly #fd: number;
   readonly #codec: ContainerCodec;
   readonly #sync: Buffer;
-  /** The file's length. */
-  #size: number;
+  /** The file's length, records and hash. */
+  #size = 0;
+  #records = 0;
+  #hash: Hash = createHash('sha256');
 
-  private constructor(path: string, fd: number, size: number, codec: ContainerCodec, sync: Buffer) {
+  private constructor(path: string, fd: number, codec: ContainerCodec, sync: Buffer) {
     this.path = path;
     this.#fd = fd;
-    this.#size = size;
     this.#codec = codec;
     this.#sync = sync;
   }
@@ -32,26 +35,40 @@ export class ContainerWriter {
   static create(path: string, schemaText: string, codec: ContainerCodec): ContainerWriter {
     const sync = randomBytes(syncBytes);
     const metadata = { 'avro.schema': Buffer.from(schemaText), 'avro.codec': Buffer.from(codec) };
-    const writer = new ContainerWriter(path, openSync(path, 'ax'), 0, codec, sync);
+    const writer = new ContainerWriter(path, openSync(path, 'ax'), codec, sync);
     writer.#write(Buffer.concat([containerMagic, metadataType.toBuffer(metadata), sync]));
     syncFolder(dirname(path));
     return writer;
   }
 
-  /** Goes on with a file whose whole blocks end at byte `size`: what lies behind is cut off. */
-  static resume(path: string, header: ContainerHeader, size: number): ContainerWriter {
+  /** Goes on with a file after its whole blocks: what lies behind is cut off. */
+  static resume(path: string, { header, end, blocks, sha256 }: ContainerContent): ContainerWriter {
     const fd = openSync(path, 'a');
-    ftruncateSync(fd, size);
-    return new ContainerWriter(path, fd, size, header.codec, header.sync);
+    ftruncateSync(fd, end);
+    const writer = new ContainerWriter(path, fd, header.codec, header.sync);
+    writer.#size = end;
+    writer.#records = blocks.reduce((sum, { count }) => sum + count, 0);
+    writer.#hash = sha256();
+    return writer;
   }
 
   get size(): number {
     return this.#size;
   }
 
+  get records(): number {
+    return this.#records;
+  }
+
+  /** Of the file as it is now, in hexadecimal. */
+  sha256(): string {
+    return this.#hash.copy().digest('hex');
+  }
+
   appendBlock(count: number, data: Buffer): void {
     const stored = this.#codec === 'deflate' ? deflateRawSync(data) : data;
     this.#write(Buffer.concat([longType.toBuffer(count), longType.toBuffer(stored.length), stored, this.#sync]));
+    this.#records += count;
   }
 
   /** Returns once what was appended is durable. */
@@ -72,27 +89,11 @@ export class ContainerWriter {
     try {
       for (let written = 0; written < bytes.length; ) written += writeSync(this.#fd, bytes, written);
       this.#size += bytes.length;
+      this.#hash.update(bytes);
     } catch (error) {
       // A full disk: what went through of the block must not stand before the next.
       ftruncateSync(this.#fd, this.#size);
       throw writeFault(this.path, error);
     }
-  }
-}
-
-/** The system names no file where a write fails. */
-function writeFault(path: string, error: unknown): Error {
-  const { code, message } = error as NodeJS.ErrnoException;
-  const full = code === 'ENOSPC' || code === 'EDQUOT' ? '; make room on its disk, and call the command again' : '';
-  return Object.assign(new Error(`Cannot write ${path}: ${message}${full}`, { cause: error }), { code });
-}
-
-/** Makes a file's name durable. */
-function syncFolder(folder: string): void {
-  const fd = openSync(folder, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
   }
 }

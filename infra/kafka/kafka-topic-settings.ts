@@ -22,24 +22,49 @@ export async function topicSettings(
   );
 }
 
+interface Asking {
+  log: KafkaLog;
+  signal: AbortSignal;
+}
+
 /** delete.retention.ms of every topic; Kafka's default, a day, where we may not see it. */
-export async function deleteRetentionMs(
+export function deleteRetentionMs(
   kafka: KafkaConnection,
   topics: readonly string[],
-  { log, signal }: { log: KafkaLog; signal: AbortSignal },
+  asking: Asking,
+): Promise<Map<string, number>> {
+  return settingMs(kafka, topics, 'delete.retention.ms', { ms: kafkaDefaultMs, text: 'a day' }, asking);
+}
+
+/** How long Kafka keeps superseded records at least, in every one of the topics; 0, its default, where we may not see it. */
+export async function minCompactionLagMs(
+  kafka: KafkaConnection,
+  topics: readonly string[],
+  asking: Asking,
+): Promise<number> {
+  const all = await settingMs(kafka, topics, 'min.compaction.lag.ms', { ms: 0, text: '0' }, asking);
+  return Math.min(...all.values());
+}
+
+async function settingMs(
+  kafka: KafkaConnection,
+  topics: readonly string[],
+  setting: string,
+  kafkaDefault: { ms: number; text: string },
+  { log, signal }: Asking,
 ): Promise<Map<string, number>> {
   const done = new AbortController();
   const admin = kafkaJs(kafka, log, AbortSignal.any([signal, done.signal])).admin();
   try {
     await abortable(admin.connect(), signal);
     const settings = await abortable(topicSettings(admin, topics), signal);
-    return new Map(
-      topics.map((topic) => [topic, Number(settings.get(topic)?.get('delete.retention.ms') ?? kafkaDefaultMs)]),
-    );
+    return new Map(topics.map((topic) => [topic, Number(settings.get(topic)?.get(setting) ?? kafkaDefault.ms)]));
   } catch (error) {
     signal.throwIfAborted();
-    log.warn(`Cannot read delete.retention.ms of the topics, taking Kafka's default of a day: ${describe(error)}`);
-    return new Map(topics.map((topic) => [topic, kafkaDefaultMs]));
+    log.warn(
+      `Cannot read ${setting} of the topics, taking Kafka's default of ${kafkaDefault.text}: ${describe(error)}`,
+    );
+    return new Map(topics.map((topic) => [topic, kafkaDefault.ms]));
   } finally {
     done.abort();
   }

@@ -1,7 +1,7 @@
 import type { Type } from 'avsc';
 import { type TopicName, topicNames } from '../events/records.ts';
 import { IncompatibleSchemaError } from './avro-reader.ts';
-import { furtherSchemaTexts, parseWriter, topicTypes } from './avro-types.ts';
+import { furtherSchemaTexts, parseWriter, topicSchemas, topicTypes } from './avro-types.ts';
 import { confluentHeaderBytes, fingerprintKey, singleObjectHeader, singleObjectHeaderBytes } from './single-object.ts';
 import { type TopicReader, topicReader } from './topic-reader.ts';
 import type { UndecodableReason } from './undecodable.ts';
@@ -16,6 +16,16 @@ export type RegisteredSchema =
   /** `untilMs`: when to ask again, in milliseconds since the epoch; never where it is missing. */
   | { bad: UndecodableReason; untilMs?: number };
 
+/** A writer's schema as a value names it. */
+export interface NamedSchema {
+  /** The registry's id; null: by fingerprint alone. */
+  id: number | null;
+  /** The eight bytes of the single-object encoding's header, in hexadecimal. */
+  fingerprint: string;
+  schema: string;
+  references: readonly string[];
+}
+
 /**
  * The writers' schemas known so far (docs/rules.md#unknown-schema): by fingerprint, ours and those beside them; by
  * registry id, what was looked up. What each gives for a topic is worked out when a record first needs it.
@@ -23,6 +33,8 @@ export type RegisteredSchema =
 export class WriterSchemas {
   readonly #byFingerprint = new Map<string, Type>();
   readonly #byId = new Map<number, Type | UndecodableReason>();
+  readonly #texts = new Map<string, string>();
+  readonly #registered = new Map<number, { schema: string; references: readonly string[] }>();
   /** When to ask again for ids that the registry did not know. */
   readonly #badUntilMs = new Map<number, number>();
   readonly #nowMs: () => number;
@@ -31,17 +43,34 @@ export class WriterSchemas {
 
   constructor(nowMs: () => number = Date.now) {
     this.#nowMs = nowMs;
-    for (const topic of topicNames) this.#addType(topicTypes[topic]);
+    for (const topic of topicNames) this.#addType(topicTypes[topic], JSON.stringify(topicSchemas[topic]));
     for (const text of furtherSchemaTexts) this.addKnown(text);
   }
 
   /** Makes a schema known by its fingerprint. Throws where the text is no Avro schema. */
   addKnown(text: string): void {
-    this.#addType(parseWriter(text));
+    this.#addType(parseWriter(text), text);
   }
 
-  #addType(type: Type): void {
-    this.#byFingerprint.set(fingerprintKey(singleObjectHeader(type)), type);
+  #addType(type: Type, text: string): void {
+    const key = fingerprintKey(singleObjectHeader(type));
+    this.#byFingerprint.set(key, type);
+    this.#texts.set(key, text);
+  }
+
+  /** The schema that a value's header names; null where it is not known. */
+  named(value: Buffer): NamedSchema | null {
+    if (value[0] === 0xc3 && value.length >= singleObjectHeaderBytes) {
+      const schema = this.#texts.get(fingerprintKey(value));
+      const fingerprint = value.toString('hex', 2, singleObjectHeaderBytes);
+      return schema === undefined ? null : { id: null, fingerprint, schema, references: [] };
+    }
+    if (value[0] !== 0x00 || value.length < confluentHeaderBytes) return null;
+    const id = value.readInt32BE(1);
+    const [registered, type] = [this.#registered.get(id), this.#byId.get(id)];
+    if (!registered || !type || typeof type === 'string') return null;
+    const fingerprint = singleObjectHeader(type).toString('hex', 2);
+    return { id, fingerprint, ...registered };
   }
 
   /** Keeps what the registry answered for an id. */
@@ -49,7 +78,10 @@ export class WriterSchemas {
     if ('bad' in registered) {
       this.#byId.set(id, registered.bad);
       this.#badUntilMs.set(id, registered.untilMs ?? Number.POSITIVE_INFINITY);
-    } else this.#byId.set(id, parseRegistered(registered));
+    } else {
+      this.#byId.set(id, parseRegistered(registered));
+      this.#registered.set(id, registered);
+    }
   }
 
   byFingerprint(topic: TopicName, key: string): WriterReader {

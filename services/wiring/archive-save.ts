@@ -1,85 +1,277 @@
-import { archiveRejectSink } from '../../infra/archive/archive-reject-sink.ts';
-import { type ArchiveWriter, archiveWriter } from '../../infra/archive/archive-writer.ts';
+import { abortable } from '../../infra/abortable.ts';
+import type { ManifestWriterSchema } from '../../infra/archive/archive-manifest.ts';
+import { GrowingArchive, type SavedState } from '../../infra/archive/growing-archive.ts';
 import {
+  type AnyLogRecord,
   decoded,
   type EventLog,
   type LogBatch,
   type LogBounds,
   type Position,
   type Reject,
-  type RejectSink,
 } from '../../projector/ports/event-log.ts';
-import { topicNames } from '../../schemas/events/records.ts';
-import { ArchiveCopyError, BadRecords, type CopyOptions, type CopyResult, followToEnds } from './archive-copy.ts';
+import { defaultTopicPrefix, type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { ArchiveCopyError, BadRecords, type CopyOptions, type CopyResult } from './archive-copy.ts';
+
+export interface SaveOptions extends CopyOptions {
+  prefix?: string;
+  /** How long the log keeps superseded records at least: a longer gap between two saves may miss some. Absent: 0. */
+  compactionLagMs?: () => Promise<number>;
+  /** The schema of a value that is kept as it came. */
+  schemaOf?: (value: Buffer) => ManifestWriterSchema | null;
+  /** Goes on until the signal aborts, and brings the manifest up to date so often. */
+  followEveryMs?: number;
+  /** The manifest says now what was saved so far. `isComplete`: that was all the log held when it was last asked. */
+  onCheckpoint?: (result: SaveResult, isComplete: boolean) => void;
+}
+
+export interface SaveResult extends CopyResult {
+  /** Since when the archive has every record that was published; null: not known yet. */
+  exact_since: string | null;
+}
+
+/** Reads the log's bad records since it was last called. */
+export type ReadRejected = () => Promise<Reject[]>;
 
 /**
- * Saves a log, up to its ends as they are now, as an archive: partitions, offsets and timestamps are kept. `rejected`
- * are the log's bad records so far; records that can't be decoded join them, each once. An archive that holds an earlier
- * part of the same log is gone on with. Throws the signal's reason.
+ * Saves a log as an archive: partitions, offsets, timestamps and headers are kept, and of values what our schema does not
+ * hold. It ends at the log's ends as they were when it began, or follows them. Bad records join those that there are, each
+ * once. An archive that holds an earlier part of the same log is gone on with, if it is as its manifest says. Throws the
+ * signal's reason where it ends early.
  */
 export async function archiveSave(
   log: EventLog,
-  rejected: AsyncIterable<Reject> | Iterable<Reject>,
+  readRejected: ReadRejected,
   dir: string,
-  options: CopyOptions,
-): Promise<CopyResult> {
-  const bounds = await log.bounds();
-  const writer = archiveWriter({ dir, codec: 'deflate' });
-  const rejects = archiveRejectSink({ dir, ...(options.log && { log: options.log }) });
-  const result: CopyResult = { records: 0, rejected: 0 };
-  const bad = new BadRecords();
+  options: SaveOptions,
+): Promise<SaveResult> {
+  const startedMs = Date.now();
+  const { prefix = defaultTopicPrefix, schemaOf = () => null, signal } = options;
+  // The log may be away: what asks for it waits, and must not outlast the signal.
+  const ask = Promise.all([log.bounds(), log.identity?.() ?? null, options.compactionLagMs?.() ?? 0]);
+  const [bounds, identity, compactionLagMs] = await abortable(ask, signal);
+  const archive = await GrowingArchive.open({ dir, prefix, command: 'archive save', schemaOf, signal });
+  let failed = true;
   try {
-    const from = beginPartitions(writer, bounds);
-    await followToEnds(log, from, bounds, options, (batch) => saveBatch(batch, bounds, writer, rejects, result, bad));
-    for await (const reject of rejected) {
-      await rejects.publish([reject]);
-      bad.add(reject);
-    }
-    result.rejected = bad.size;
+    const saving = new Saving({ log, identity, bounds, compactionLagMs, startedMs, archive, readRejected, options });
+    const result = await saving.run();
+    failed = false;
+    return result;
   } finally {
-    await writer.close();
-    await rejects.close();
-  }
-  return result;
-}
-
-/** Makes every partition, also the empty ones, and answers where the archive ends in each. */
-function beginPartitions(writer: ArchiveWriter, bounds: LogBounds): Position {
-  const from: Partial<Position> = {};
-  for (const topic of topicNames) {
-    from[topic] = bounds[topic].map(({ low, end }, partition) => {
-      writer.addPartition(topic, partition, low);
-      const next = writer.nextOffset(topic, partition);
-      if (next === null) return low;
-      if (next >= low && next <= end) return next;
-      throw new ArchiveCopyError(
-        `Cannot save to the archive: its ${topic}/${partition} goes on to offset ${next - 1}, the log holds ${low} to ${end - 1}; it is no archive of this log, or too old to go on with: save to an empty folder`,
-      );
+    // Where it failed, closing fails for the same reason, and that was said.
+    await archive.close().catch((error) => {
+      if (!failed) throw error;
     });
   }
-  return from as Position;
 }
 
-async function saveBatch(
-  batch: LogBatch,
-  bounds: LogBounds,
-  writer: ArchiveWriter,
-  rejects: RejectSink,
-  result: CopyResult,
-  places: BadRecords,
-): Promise<void> {
-  const { topic, partition, records } = batch;
-  const { end } = bounds[topic][partition]!;
-  const bad: Reject[] = [];
-  for (const one of records) {
-    if (one.offset >= end) break;
-    const record = decoded(one);
-    result.records++;
-    if ('undecodable' in record) {
-      const { offset, timestampMs, undecodable } = record;
-      bad.push({ topic, partition, offset, timestampMs, reason: undecodable, raw: record.raw() });
-    } else writer.append(topic, record);
-  }
-  for (const reject of bad) places.add(reject);
-  await rejects.publish(bad);
+interface SavingParts {
+  log: EventLog;
+  identity: string | null;
+  bounds: LogBounds;
+  compactionLagMs: number;
+  startedMs: number;
+  archive: GrowingArchive;
+  readRejected: ReadRejected;
+  options: SaveOptions;
 }
+
+/** One run of `archive save`. */
+class Saving {
+  readonly #parts: SavingParts;
+  readonly #position: Position;
+  readonly #partitions: Record<TopicName, number>;
+  readonly #total: number;
+  readonly #bad = new BadRecords();
+  #records = 0;
+  /** Whether the ends as they were at the start were reached. */
+  #arrived = false;
+  #state: SavedState;
+  /** A checkpoint at a time; null: none is under way. */
+  #checkpoint: Promise<void> | null = null;
+
+  constructor(parts: SavingParts) {
+    this.#parts = parts;
+    const { archive, bounds, identity } = parts;
+    const { exact_since = null, saved_until = null } = archive.manifest ?? {};
+    this.#state = { log: identity ?? archive.manifest?.log ?? null, exact_since, saved_until };
+    assertSameLog(archive.manifest?.log ?? null, identity);
+    this.#partitions = Object.fromEntries(topicNames.map((topic) => [topic, bounds[topic].length])) as never;
+    this.#position = this.#begin();
+    this.#total = this.#left();
+  }
+
+  async run(): Promise<SaveResult> {
+    const { log, options } = this.#parts;
+    const { followEveryMs, signal } = options;
+    const done = new AbortController();
+    const faults: unknown[] = [];
+    const checkpoint = () =>
+      this.#sayWhatIsSaved().catch((error) => {
+        faults.push(error);
+        done.abort();
+      });
+    const timer = followEveryMs === undefined ? null : setInterval(checkpoint, followEveryMs);
+    this.#report();
+    try {
+      const onBatch = async (batch: LogBatch) => {
+        const left = this.#left();
+        await this.#save(batch);
+        this.#report();
+        if (this.#left() > 0) return;
+        if (!timer) done.abort();
+        else if (left > 0) void checkpoint();
+      };
+      if (this.#total === 0 && timer) void checkpoint();
+      if (this.#total > 0 || timer) {
+        await log.follow(structuredClone(this.#position), { onBatch }, AbortSignal.any([signal, done.signal]));
+      }
+    } finally {
+      if (timer) clearInterval(timer);
+      await this.#checkpoint?.catch(() => undefined);
+    }
+    if (faults.length > 0) throw faults[0];
+    await this.#sayWhatIsSaved();
+    if (!timer) signal.throwIfAborted();
+    return this.#result();
+  }
+
+  /** Makes every partition, also the empty ones, and answers where to read on in each. */
+  #begin(): Position {
+    const { archive, bounds } = this.#parts;
+    const from: Partial<Position> = {};
+    for (const topic of topicNames) {
+      const had = archive.partitions(topic);
+      if (had !== null && had !== bounds[topic].length) throw partitionsDiffer(topic, had, bounds[topic].length);
+      from[topic] = bounds[topic].map(({ low, end }, partition) => {
+        const { nextOffset: next, last } = archive.ledger(topic, partition);
+        if (next === null) return low;
+        if (next < low || next > end) throw notThisLog(topic, partition, next, { low, end });
+        // The last record is read again: if it is another one now, the log was cut off or made anew.
+        return Math.max(low, last?.offset ?? next);
+      });
+    }
+    for (const topic of topicNames) for (const [i, { low }] of bounds[topic].entries()) archive.begin(topic, i, low);
+    return from as Position;
+  }
+
+  async #save({ topic, partition, records, nextOffset }: LogBatch): Promise<void> {
+    const { archive, bounds, options } = this.#parts;
+    const { end } = options.followEveryMs === undefined ? bounds[topic][partition]! : { end: Number.POSITIVE_INFINITY };
+    const savedTo = archive.ledger(topic, partition).nextOffset ?? 0;
+    const bad: Reject[] = [];
+    for (const one of records) {
+      if (one.offset >= end) break;
+      if (one.offset < savedTo) {
+        this.#compare(topic, partition, one);
+        continue;
+      }
+      const record = decoded(one);
+      this.#records++;
+      if ('undecodable' in record) {
+        const { offset, timestampMs, undecodable } = record;
+        bad.push({ topic, partition, offset, timestampMs, reason: undecodable, raw: record.raw() });
+      } else archive.append(topic, record);
+    }
+    await this.#reject(bad);
+    archive.reached(topic, partition, Math.min(nextOffset, end));
+    this.#position[topic][partition] = nextOffset;
+  }
+
+  async #reject(rejects: Reject[]): Promise<void> {
+    for (const reject of rejects) this.#bad.add(reject);
+    await this.#parts.archive.reject(rejects);
+  }
+
+  #compare(topic: TopicName, partition: number, one: AnyLogRecord): void {
+    const { last, lastKey } = this.#parts.archive.ledger(topic, partition);
+    if (one.offset !== last?.offset) return;
+    const record = decoded(one);
+    const key = 'key' in record ? record.key : null;
+    if (record.timestampMs === last.timestampMs && (lastKey === null || key === lastKey)) return;
+    throw new ArchiveCopyError(
+      `Cannot save to the archive: its last record of ${topic}/${partition}, at offset ${last.offset}, is another one in the log, which was cut off or made anew since; save to an empty folder`,
+    );
+  }
+
+  /** Brings the manifest up to date: what it says was all there is, if the log's ends are reached. */
+  async #sayWhatIsSaved(): Promise<void> {
+    this.#checkpoint ??= this.#writeCheckpoint().finally(() => {
+      this.#checkpoint = null;
+    });
+    await this.#checkpoint;
+  }
+
+  async #writeCheckpoint(): Promise<void> {
+    const { archive, options } = this.#parts;
+    const atMs = await this.#readOn();
+    // From here on without a pause: what the manifest says is what the files hold.
+    if (atMs !== null) this.#state = { ...this.#state, ...this.#savedUntil(atMs) };
+    archive.checkpoint(this.#partitions, this.#state);
+    options.onCheckpoint?.(this.#result(), atMs !== null);
+  }
+
+  /** Takes bad records in, and answers the instant whose records are all saved; null where none is known. */
+  async #readOn(): Promise<number | null> {
+    const { log, bounds, startedMs, readRejected, options } = this.#parts;
+    const { signal } = options;
+    // Told to end, it asks the log for nothing more.
+    if (signal.aborted) return null;
+    try {
+      const sampledMs = this.#arrived ? Date.now() : startedMs;
+      const ends = this.#arrived ? await abortable(log.bounds(), signal) : bounds;
+      await this.#reject(await abortable(readRejected(), signal));
+      if (this.#left(ends) > 0) return null;
+      this.#arrived = true;
+      return sampledMs;
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      return null;
+    }
+  }
+
+  /** A gap in which the log may have compacted something away ends what is exact. */
+  #savedUntil(atMs: number): Pick<SavedState, 'exact_since' | 'saved_until'> {
+    const { compactionLagMs, startedMs, options } = this.#parts;
+    const { exact_since, saved_until } = this.#state;
+    const at = new Date(atMs).toISOString();
+    // What is followed is read as it comes.
+    const followedMs = atMs === startedMs ? 0 : 3 * (options.followEveryMs ?? 0);
+    const allowedMs = Math.max(compactionLagMs, followedMs);
+    const isExact = saved_until !== null && exact_since !== null && atMs - Date.parse(saved_until) <= allowedMs;
+    return { exact_since: isExact ? exact_since : at, saved_until: at };
+  }
+
+  /** Offsets from the position to the ends. */
+  #left(bounds = this.#parts.bounds): number {
+    const left = topicNames.flatMap((topic) =>
+      bounds[topic].map(({ end }, partition) => Math.max(0, end - this.#position[topic][partition]!)),
+    );
+    return left.reduce((sum, one) => sum + one, 0);
+  }
+
+  #report(): void {
+    this.#parts.options.onProgress?.({ done: this.#total - this.#left(), total: this.#total });
+  }
+
+  #result(): SaveResult {
+    return { records: this.#records, rejected: this.#bad.size, exact_since: this.#state.exact_since };
+  }
+}
+
+function assertSameLog(saved: string | null, now: string | null): void {
+  if (saved === null || now === null || saved === now) return;
+  throw new ArchiveCopyError(
+    'Cannot save to the archive: it is of another log, or the topics were deleted and made again since; save to an empty folder',
+  );
+}
+
+const partitionsDiffer = (topic: TopicName, had: number, has: number) =>
+  new ArchiveCopyError(
+    `Cannot save to the archive: ${topic} has ${has} partitions in the log, and ${had} in the archive; it is no archive of this log, or the topic grew: save to an empty folder`,
+  );
+
+const notThisLog = (topic: TopicName, partition: number, next: number, { low, end }: { low: number; end: number }) =>
+  new ArchiveCopyError(
+    `Cannot save to the archive: its ${topic}/${partition} goes on to offset ${next - 1}, the log holds ${low} to ${end - 1}; it is no archive of this log, or too old to go on with: save to an empty folder`,
+  );

@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { defaultTopicPrefix } from '../../schemas/events/records.ts';
+import { prefixesOf } from '../../infra/archive/archive-files.ts';
 import { UsageError } from './io.ts';
 
 /** Throws UsageError unless the folder is absent or has nothing in it: an archive is never mixed with another. */
@@ -10,13 +10,17 @@ export async function needEmptyFolder(dir: string, command: string): Promise<voi
   }
 }
 
-/** Throws UsageError unless the folder is absent, empty or an archive: a slip of the hand must not fill just any folder. */
-export async function needArchiveFolder(dir: string, command: string): Promise<void> {
+/**
+ * Throws UsageError unless the folder is absent, empty or an archive of the prefix: a slip of the hand must not fill just
+ * any folder.
+ */
+export async function needArchiveFolder(dir: string, command: string, prefix: string): Promise<void> {
   const want = 'a new or empty folder, or an archive saved before';
-  const names = await namesIn(dir, command, want);
-  if (names.length > 0 && !names.some((name) => name.startsWith(defaultTopicPrefix))) {
-    throw new UsageError(`Cannot run ${command}: ${dir} holds other files, want ${want}`);
-  }
+  const names = (await namesIn(dir, command, want)).filter((name) => !name.startsWith('.'));
+  if (names.length === 0 || names.some((name) => name.startsWith(prefix))) return;
+  const others = prefixesOf(names);
+  const fix = others.length > 0 ? ` (with KAFKA_TOPIC_PREFIX ${others.join(' or ')} it is one)` : '';
+  throw new UsageError(`Cannot run ${command}: ${dir} holds other files, want ${want}${fix}`);
 }
 
 /** An empty name is the current folder to the system, and an unset variable to the person who typed it. */

@@ -7,10 +7,16 @@ import type { KafkaSettings } from '../settings/settings.ts';
 
 /**
  * The event log in Kafka as the settings say. `group`: where positions are committed for Kafka's own lag tools; null:
- * nowhere. Once the signal aborts, nothing is waited for.
+ * nowhere. Once the signal aborts, nothing is waited for. `writers`: takes the schemas that come up.
  */
-export function openKafkaLog(kafka: KafkaSettings, log: KafkaLog, group: string | null, signal: AbortSignal): EventLog {
+export function openKafkaLog(
+  kafka: KafkaSettings,
+  log: KafkaLog,
+  group: string | null,
+  signal: AbortSignal,
+  writers = new WriterSchemas(),
+): EventLog {
   const { topicPrefix, schemaRegistryUrl } = kafka;
   const registry = schemaRegistryUrl === null ? null : schemaRegistry({ url: schemaRegistryUrl });
-  return kafkaEventLog({ kafka, topicPrefix, writers: new WriterSchemas(), registry, log, group, signal });
+  return kafkaEventLog({ kafka, topicPrefix, writers, registry, log, group, signal });
 }

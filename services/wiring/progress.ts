@@ -18,3 +18,9 @@ export async function showProgress(io: Io, title: string, total: number | null):
   bar.start(total ?? 0, 0);
   return { update: (value) => bar.update(value), stop: () => bar.stop() };
 }
+
+/** Shows a part of a whole on a bar of 100. */
+export const percentOf =
+  (progress: Progress): ((part: { done: number; total: number }) => void) =>
+  ({ done, total }) =>
+    progress.update(total === 0 ? 100 : Math.floor((done * 100) / total));

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import avro from 'avsc';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { defaultTopicPrefix, topicNames } from '../../schemas/events/records.ts';
-import { runArchiveLoad, runArchiveSave } from '../../services/archive.ts';
+import { topicNames } from '../../schemas/events/records.ts';
+import { runArchiveLoad } from '../../services/archive.ts';
+import { runArchiveSave } from '../../services/archive-save.ts';
 import { loadSettings, type Settings } from '../../services/settings/settings.ts';
 import { simulation, steppingClock } from '../../services/simulate/simulation.ts';
 import { defaultSizes } from '../../services/simulate/sizes.ts';
@@ -59,10 +60,11 @@ function lastOfEachKey(): Map<string, number | bigint | null> {
   return last;
 }
 
-async function lastOfEachKeyIn(folder: string): Promise<Map<string, number | null>> {
+/** Folders have the prefix of the topics that they were saved from. */
+async function lastOfEachKeyIn(folder: string, prefix: string): Promise<Map<string, number | null>> {
   const last = new Map<string, number | null>();
   for (const topic of topicNames) {
-    const files = join(folder, `${defaultTopicPrefix}${topic}`);
+    const files = join(folder, `${prefix}${topic}`);
     // A key stays in one partition, and a partition's files sort by their first offset.
     for (const name of (await readdir(files)).sort()) {
       for await (const record of avro.createFileDecoder(join(files, name))) {
@@ -104,12 +106,12 @@ describe('commands on Kafka', () => {
     const [saved, again] = [join(dir, 'saved'), join(dir, 'again')];
     expect(await run(runArchiveSave, { dir: saved }, from)).toEqual([
       0,
-      { dir: saved, records: expect.any(Number), rejected: 0 },
+      { dir: saved, records: expect.any(Number), rejected: 0, exact_since: expect.any(String) },
     ]);
-    expect(await lastOfEachKeyIn(saved)).toEqual(published);
+    expect(await lastOfEachKeyIn(saved, from.topicPrefix)).toEqual(published);
     expect((await run(runArchiveLoad, { dir: saved }, to))[0]).toBe(0);
     await run(runArchiveSave, { dir: again }, to);
-    expect(await lastOfEachKeyIn(again)).toEqual(published);
+    expect(await lastOfEachKeyIn(again, to.topicPrefix)).toEqual(published);
 
     // A second time has nothing left to do, and behind records of others it is refused.
     const [, second] = await run(runArchiveLoad, { dir: saved }, to);
@@ -131,7 +133,7 @@ describe('commands on Kafka', () => {
     const ends = async (): Promise<Map<string, number | null>> => {
       const saved = join(dir, `saved-${Math.random()}`);
       await run(runArchiveSave, { dir: saved }, settings);
-      return lastOfEachKeyIn(saved);
+      return lastOfEachKeyIn(saved, settings.topicPrefix);
     };
     await run(runArchiveLoad, { dir: portlandDirectory }, settings);
     const once = await ends();

@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { topicNames } from '../../schemas/events/records.ts';
+import { ArchiveError } from './archive-files.ts';
+import { writeAtomically } from './write-atomically.ts';
+
+export const manifestName = 'manifest.json';
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const count = z.number().int().min(0);
+const time = z.number().int().nullable();
+
+const fileSchema = z.object({
+  name: z.string().regex(/^[^/\\]+$/),
+  records: count,
+  /** The SHA-256 is that of so many bytes from the start. */
+  bytes: count,
+  sha256,
+});
+
+const partitionSchema = z.object({
+  partition: count,
+  records: count,
+  first_offset: count.nullable(),
+  last_offset: count.nullable(),
+  /** Where a save goes on. Null: it has never been saved. */
+  next_offset: count.nullable(),
+  first_timestamp: time,
+  last_timestamp: time,
+  hash: z.union([sha256, z.literal('')]),
+  hash_start: z.object({ chain: z.union([sha256, z.literal('')]), from_offset: count }),
+  files: z.array(fileSchema),
+});
+
+/** The schema of a writer whose values the archive holds as they came. */
+const writerSchema = z.object({
+  /** The registry's id, in values of the Confluent wire format; null: values name it by fingerprint. */
+  id: z.number().int().nullable(),
+  /** The eight bytes of the single-object encoding's header, in hexadecimal. */
+  fingerprint: z.string().regex(/^[0-9a-f]{16}$/),
+  schema: z.string(),
+  /** Texts of the schemas that it names, each after those that it needs itself. */
+  references: z.array(z.string()).readonly(),
+});
+
+const instant = z.iso.datetime().nullable();
+
+const manifestSchema = z.object({
+  version: z.literal(1),
+  prefix: z.string(),
+  /** Which log it is, by the ids of its topics; null where that is not known. */
+  log: z.string().nullable(),
+  /** Since when the archive has every record that was published. Null: not known. */
+  exact_since: instant,
+  /** The archive has what the log held then. */
+  saved_until: instant,
+  topics: z.record(
+    z.enum(topicNames as [string, ...string[]]),
+    z.object({ hash_schema: z.string(), partitions: z.array(partitionSchema) }),
+  ),
+  rejected: z.array(fileSchema),
+  schemas: z.array(writerSchema),
+});
+
+export type ManifestFile = z.infer<typeof fileSchema>;
+export type ManifestPartition = z.infer<typeof partitionSchema>;
+export type ManifestWriterSchema = z.infer<typeof writerSchema>;
+/** `manifest.json` (docs/rules.md#archive-manifest). Timestamps of records are in milliseconds since the epoch. */
+export type ArchiveManifest = z.infer<typeof manifestSchema>;
+
+/** An archive's manifest; null where it has none. Throws ArchiveError for one that can't be read. */
+export function readManifest(dir: string): ArchiveManifest | null {
+  const path = join(dir, manifestName);
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    throw new ArchiveError(`Cannot read ${path}: ${message}`, { cause: error });
+  }
+  const manifest = parse(text);
+  if ('wrong' in manifest) {
+    throw new ArchiveError(
+      `Cannot read ${path}: ${manifest.wrong}; put the one back that was saved, or remove it: the archive is then read as it is`,
+    );
+  }
+  return manifest;
+}
+
+function parse(text: string): ArchiveManifest | { wrong: string } {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { wrong: 'it is no JSON' };
+  }
+  const { success, data, error } = manifestSchema.safeParse(value);
+  if (success) return data;
+  const [issue] = error.issues;
+  return { wrong: `it is no manifest of an archive (${issue!.path.join('.') || 'the whole'}: ${issue!.message})` };
+}
+
+/** Atomically; the files that it speaks of must be durable by then. */
+export function writeManifest(dir: string, manifest: ArchiveManifest): void {
+  writeAtomically(join(dir, manifestName), manifestText(manifest));
+}
+
+/** A line per file and partition, so that two manifests can be compared by eye. */
+function manifestText(manifest: ArchiveManifest): string {
+  return `${JSON.stringify(manifest, null, 1)}\n`;
+}

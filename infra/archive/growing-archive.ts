@@ -1,0 +1,190 @@
+import { existsSync, statSync } from 'node:fs';
+import type { Reject, RejectSink } from '../../projector/ports/event-log.ts';
+import { type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { ArchiveError, archiveFolder } from './archive-files.ts';
+import { finishForgetting } from './archive-journal.ts';
+import { lockArchive } from './archive-lock.ts';
+import {
+  type ArchiveManifest,
+  type ManifestFile,
+  type ManifestWriterSchema,
+  readManifest,
+  writeManifest,
+} from './archive-manifest.ts';
+import { archiveRejectSink } from './archive-reject-sink.ts';
+import { rejectedFiles } from './archive-rejected.ts';
+import { type ArchiveWriter, archiveWriter } from './archive-writer.ts';
+import type { ArchiveRecord } from './archived-bytes.ts';
+import { type ArchiveInspection, inspectArchive } from './inspect-archive.ts';
+import { makeFolder } from './make-folder.ts';
+import type { ArchiveProblem, KnownPartition } from './partition-inspection.ts';
+import { hashSchemaOf, PartitionLedger } from './partition-ledger.ts';
+import { rejectedEntry } from './rejected-inspection.ts';
+
+export interface GrowingArchiveOptions {
+  dir: string;
+  prefix: string;
+  /** Who writes, such as `archive save`. */
+  command: string;
+  /** The writer's schema of a value that is kept as it came; null where it is not known. */
+  schemaOf: (value: Buffer) => ManifestWriterSchema | null;
+  signal: AbortSignal;
+  log?: { warn(message: string): void };
+}
+
+/** What a save says of an archive beside what it holds. */
+export type SavedState = Pick<ArchiveManifest, 'log' | 'exact_since' | 'saved_until'>;
+
+/** An archive that records are added to, with its manifest: one writer at a time (docs/rules.md#archive-save). */
+export class GrowingArchive {
+  readonly #options: GrowingArchiveOptions;
+  readonly #unlock: () => void;
+  readonly #inspection: ArchiveInspection;
+  readonly #writer: ArchiveWriter;
+  readonly #rejects: RejectSink;
+  readonly #schemas = new Map<string, ManifestWriterSchema>();
+  readonly #rejectedEntries = new Map<string, ManifestFile>();
+  /** null: it had none. */
+  readonly manifest: ArchiveManifest | null;
+
+  private constructor(
+    options: GrowingArchiveOptions,
+    unlock: () => void,
+    manifest: ArchiveManifest | null,
+    inspection: ArchiveInspection,
+  ) {
+    const { dir, prefix, log } = options;
+    this.#options = options;
+    this.#unlock = unlock;
+    this.manifest = manifest;
+    this.#inspection = inspection;
+    for (const schema of manifest?.schemas ?? []) this.#schemas.set(nameOf(schema), schema);
+    this.#writer = archiveWriter({ dir, prefix, codec: 'deflate', known: (topic, i) => this.#known(topic, i) });
+    this.#rejects = archiveRejectSink({ dir, prefix, ...(log && { log }) });
+  }
+
+  /**
+   * Takes an archive, or a new folder, to add records to: what it holds is compared with its manifest, or read where it
+   * has none. Throws ArchiveError naming a file that is not as it was saved, and ArchiveLockedError.
+   */
+  static async open(options: GrowingArchiveOptions): Promise<GrowingArchive> {
+    const { dir, prefix, command, signal } = options;
+    makeFolder(dir, 'the archive');
+    const unlock = lockArchive(dir, command);
+    try {
+      finishForgetting(dir, prefix);
+      const manifest = readManifest(dir);
+      const isNew = !manifest && !hasTopics(dir, prefix);
+      const inspection = isNew
+        ? emptyInspection()
+        : await inspectArchive({ dir, prefix, manifest, everything: false, beingWritten: true, signal });
+      if (inspection.problems.length > 0) throw notAsSaved(dir, inspection.problems);
+      return new GrowingArchive(options, unlock, manifest, inspection);
+    } catch (error) {
+      unlock();
+      throw error;
+    }
+  }
+
+  /** How many partitions of a topic there are; null where the archive knows nothing of it. */
+  partitions(topic: TopicName): number | null {
+    if (this.manifest) return this.manifest.topics[topic]?.partitions.length ?? null;
+    const partitions = this.#inspection.partitions[topic];
+    return partitions.some(({ files }) => files.length > 0) ? partitions.length : null;
+  }
+
+  /** What a partition holds so far. */
+  ledger(topic: TopicName, partition: number): PartitionLedger {
+    return this.#known(topic, partition).ledger;
+  }
+
+  begin(topic: TopicName, partition: number, firstOffset: number): void {
+    this.#writer.addPartition(topic, partition, firstOffset);
+  }
+
+  append(topic: TopicName, record: ArchiveRecord): void {
+    if (record.rawValue) this.#noteSchema(record.rawValue);
+    this.#writer.append(topic, record);
+  }
+
+  reached(topic: TopicName, partition: number, nextOffset: number): void {
+    this.#writer.reached(topic, partition, nextOffset);
+  }
+
+  reject(rejects: Reject[]): Promise<void> {
+    return this.#rejects.publish(rejects);
+  }
+
+  /** Makes everything durable, and then says so in the manifest. Of topics with these numbers of partitions. */
+  checkpoint(partitions: Record<TopicName, number>, state: SavedState): void {
+    const { dir, prefix } = this.#options;
+    const topics: ArchiveManifest['topics'] = {};
+    for (const topic of topicNames) {
+      const each = Array.from({ length: partitions[topic] }, (_, i) => this.#writer.summary(topic, i));
+      topics[topic] = { hash_schema: hashSchemaOf(topic), partitions: each };
+    }
+    const schemas = [...this.#schemas.values()];
+    writeManifest(dir, { version: 1, prefix, ...state, topics, rejected: this.#rejectedFiles(), schemas });
+  }
+
+  /** Closes the files and gives the lock back. */
+  async close(): Promise<void> {
+    try {
+      await this.#writer.close();
+      await this.#rejects.close();
+    } finally {
+      this.#unlock();
+    }
+  }
+
+  #known(topic: TopicName, partition: number): KnownPartition {
+    const partitions = this.#inspection.partitions[topic];
+    partitions[partition] ??= { ledger: new PartitionLedger(topic), files: [] };
+    return partitions[partition];
+  }
+
+  #noteSchema(value: Buffer): void {
+    const schema = this.#options.schemaOf(value);
+    if (!schema) return;
+    const name = nameOf(schema);
+    const known = this.#schemas.get(name);
+    if (known && known.fingerprint !== schema.fingerprint) {
+      throw new ArchiveError(
+        `Cannot save to the archive: schema id ${schema.id} is another schema in it than in the registry; save to an empty folder`,
+      );
+    }
+    this.#schemas.set(name, schema);
+  }
+
+  #rejectedFiles(): ManifestFile[] {
+    const { dir, prefix } = this.#options;
+    return rejectedFiles(archiveFolder(dir, prefix, 'rejected')).flatMap((path) => {
+      const known = this.#rejectedEntries.get(path);
+      if (known && statSync(path).size === known.bytes) return [known];
+      const entry = rejectedEntry(path);
+      if (entry) this.#rejectedEntries.set(path, entry);
+      return entry ? [entry] : [];
+    });
+  }
+}
+
+const nameOf = ({ id, fingerprint }: ManifestWriterSchema): string => (id === null ? fingerprint : String(id));
+
+function notAsSaved(dir: string, problems: readonly ArchiveProblem[]): ArchiveError {
+  const [{ file, problem }] = problems as [ArchiveProblem];
+  const more = problems.length > 1 ? ` (and ${problems.length - 1} more: ride-calendar archive check ${dir})` : '';
+  return new ArchiveError(
+    `Cannot go on with the archive ${dir}: ${file}: ${problem}${more}. Nothing was saved: put it back from a copy, or save to an empty folder`,
+  );
+}
+
+const hasTopics = (dir: string, prefix: string): boolean =>
+  topicNames.some((topic) => existsSync(archiveFolder(dir, prefix, topic)));
+
+const emptyInspection = (): ArchiveInspection => ({
+  partitions: Object.fromEntries(topicNames.map((topic) => [topic, []])) as unknown as ArchiveInspection['partitions'],
+  problems: [],
+  files: 0,
+  records: 0,
+  rejected: 0,
+});

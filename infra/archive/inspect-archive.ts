@@ -1,0 +1,155 @@
+import { readdirSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { ArchiveError, type ArchiveFile, archiveFile, archiveFolder, listArchive } from './archive-files.ts';
+import { type ArchiveManifest, manifestName } from './archive-manifest.ts';
+import {
+  type ArchiveProblem,
+  inspectPartition,
+  type KnownPartition,
+  type OnProblem,
+  type PartitionToInspect,
+} from './partition-inspection.ts';
+import { hashSchemaOf } from './partition-ledger.ts';
+import { inspectRejected } from './rejected-inspection.ts';
+
+export interface InspectOptions extends Pick<PartitionToInspect, 'everything' | 'beingWritten' | 'signal'> {
+  dir: string;
+  prefix: string;
+  manifest: ArchiveManifest | null;
+  onProgress?: (progress: { done: number; total: number }) => void;
+}
+
+export interface ArchiveInspection {
+  partitions: Record<TopicName, KnownPartition[]>;
+  problems: ArchiveProblem[];
+  /** Of the topics' folders. */
+  files: number;
+  records: number;
+  rejected: number;
+}
+
+/** Made by `simulate` beside the topics. */
+const besideTopics = new Set([manifestName, 'simulated.json']);
+/** Other tools leave checksums and notes beside their files. */
+const isHidden = (name: string): boolean => name.startsWith('.') || name.startsWith('_');
+
+/**
+ * Compares an archive with its manifest and reads it: every record, or those that the manifest does not vouch for. Without
+ * a manifest it is read as it is. Throws MissingTopicsError where it is no archive, and the signal's reason.
+ */
+export async function inspectArchive(options: InspectOptions): Promise<ArchiveInspection> {
+  const { dir, prefix, manifest, everything } = options;
+  const problems: ArchiveProblem[] = [];
+  const onProblem: OnProblem = (problem) => void problems.push(problem);
+  const listing = await list(options, onProblem);
+  const progress = progressOf(options, listing);
+  const partitions: Partial<ArchiveInspection['partitions']> = {};
+  let records = 0;
+  for (const topic of topicNames) {
+    partitions[topic] = [];
+    const said = manifest?.topics[topic];
+    for (const [partition, files] of listing[topic].entries()) {
+      const one: PartitionToInspect = {
+        ...options,
+        topic,
+        partition,
+        folder: archiveFolder(dir, prefix, topic),
+        files,
+        said: said?.partitions[partition] ?? null,
+        sameHash: said?.hash_schema === hashSchemaOf(topic),
+        onBytes: progress,
+      };
+      const known = await inspectPartition(one, onProblem);
+      partitions[topic].push(known);
+      records += known.ledger.records;
+    }
+  }
+  const rejected = await inspectRejected({ ...options, onBytes: progress }, onProblem);
+  if (everything) namesBeside(options, onProblem);
+  return {
+    partitions: partitions as ArchiveInspection['partitions'],
+    problems,
+    files: topicNames.reduce((sum, topic) => sum + listing[topic].flat().length, 0),
+    records,
+    rejected,
+  };
+}
+
+type Listing = Record<TopicName, ArchiveFile[][]>;
+
+/** Every partition's files, those of which only the manifest speaks too. */
+async function list({ dir, prefix, manifest, everything }: InspectOptions, onProblem: OnProblem): Promise<Listing> {
+  const listing = {} as Listing;
+  let folders = 0;
+  for (const topic of topicNames) {
+    const said = manifest?.topics[topic]?.partitions.length ?? 0;
+    const partitions: ArchiveFile[][] = Array.from({ length: Math.max(1, said) }, () => []);
+    const folder = archiveFolder(dir, prefix, topic);
+    const names = namesIn(folder);
+    if (names) folders++;
+    for (const name of names ?? []) {
+      const file = isHidden(name) ? null : fileOf(folder, name, manifest !== null && everything, onProblem);
+      if (!file) continue;
+      if (manifest && file.partition >= said) {
+        onProblem({ file: file.path, kind: 'foreign', problem: `the manifest has ${said} partitions of ${topic}` });
+        continue;
+      }
+      while (partitions.length <= file.partition) partitions.push([]);
+      partitions[file.partition]!.push(file);
+    }
+    for (const files of partitions) files.sort((a, b) => a.firstOffset - b.firstOffset);
+    listing[topic] = partitions;
+  }
+  // Says what is wrong with the folder.
+  if (folders === 0 && !manifest) await listArchive(dir, prefix, 'archive check');
+  return listing;
+}
+
+function namesIn(folder: string): string[] | null {
+  try {
+    return readdirSync(folder).sort();
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return null;
+    throw new ArchiveError(`Cannot read the archive's folder ${folder}: ${message}`, { cause: error });
+  }
+}
+
+/** null for what is no file of an archive. `strict`: that is a problem whatever its name. */
+function fileOf(folder: string, name: string, strict: boolean, onProblem: OnProblem): ArchiveFile | null {
+  const file = join(folder, name);
+  if (!name.endsWith('.avro')) {
+    if (strict) onProblem({ file, kind: 'foreign', problem: 'the manifest does not list it' });
+    return null;
+  }
+  try {
+    return archiveFile(folder, name);
+  } catch (error) {
+    const problem = (error as Error).message.replace(`Cannot read ${file}: `, '');
+    onProblem({ file, kind: 'foreign', problem });
+    return null;
+  }
+}
+
+/** Names beside the topics' folders that are not the archive's. Without a manifest nothing says what belongs there. */
+function namesBeside({ dir, prefix, manifest }: InspectOptions, onProblem: OnProblem): void {
+  if (!manifest) return;
+  const ours = new Set([...topicNames, 'rejected'].map((name) => basename(archiveFolder(dir, prefix, name))));
+  for (const name of namesIn(dir) ?? []) {
+    if (isHidden(name) || besideTopics.has(name) || ours.has(name)) continue;
+    onProblem({ file: join(dir, name), kind: 'foreign', problem: 'it is no part of the archive' });
+  }
+}
+
+/** Bytes compared with the manifest, and bytes read as records. */
+function progressOf({ manifest, everything, onProgress }: InspectOptions, listing: Listing): (bytes: number) => void {
+  const sizes = topicNames.flatMap((topic) => listing[topic].flat().map(({ path }) => statSync(path).size));
+  const total = sizes.reduce((sum, size) => sum + size, 0) * ((manifest ? 1 : 0) + (everything ? 1 : 0));
+  let done = 0;
+  onProgress?.({ done, total });
+  return (bytes) => {
+    done = Math.min(total, done + bytes);
+    onProgress?.({ done, total });
+  };
+}

@@ -1,0 +1,214 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { LogRecord, UndecodableRecord } from '../../projector/ports/event-log.ts';
+import type { TopicName } from '../../schemas/events/records.ts';
+import { OpenArchiveFile } from './archive-file.ts';
+import { ArchiveError, type ArchiveFile, archiveFileName } from './archive-files.ts';
+import { type ManifestFile, type ManifestPartition, manifestName } from './archive-manifest.ts';
+import { PartitionLedger } from './partition-ledger.ts';
+
+/**
+ * missing, cut, altered: not as the manifest says, or not readable. foreign: the manifest does not list it. unfinished:
+ * it goes on behind what the manifest says, as after a save that was ended by force.
+ */
+export type ProblemKind = 'missing' | 'cut' | 'altered' | 'foreign' | 'unfinished';
+
+export interface ArchiveProblem {
+  file: string;
+  kind: ProblemKind;
+  problem: string;
+}
+
+/** What a partition holds, and the manifest's entries of its files that need no change. */
+export interface KnownPartition {
+  ledger: PartitionLedger;
+  files: ManifestFile[];
+}
+
+export interface PartitionToInspect {
+  topic: TopicName;
+  partition: number;
+  folder: string;
+  files: readonly ArchiveFile[];
+  /** What the manifest says of it; null without a manifest. */
+  said: ManifestPartition | null;
+  /** Whether the manifest's hash is over the same bytes as ours. */
+  sameHash: boolean;
+  /** Read every record, not only those that the manifest does not vouch for. */
+  everything: boolean;
+  /** Somebody is writing it: a file may end within a block, and go on behind the manifest. */
+  beingWritten: boolean;
+  signal: AbortSignal;
+  onBytes?: (bytes: number) => void;
+}
+
+export type OnProblem = (problem: ArchiveProblem) => void;
+
+/** Compares a partition with the manifest, and reads its records: all of them, or those that it must. */
+export async function inspectPartition(one: PartitionToInspect, onProblem: OnProblem): Promise<KnownPartition> {
+  const bad = new Set<string>();
+  const note: OnProblem = (problem) => {
+    bad.add(problem.file);
+    onProblem(problem);
+  };
+  for (const file of one.said?.files ?? []) await compareFile(one, file, note);
+  for (const { path, firstOffset } of one.said ? one.files : []) {
+    if (one.said!.files.some(({ name }) => name === basename(path))) continue;
+    if (firstOffset < (one.said!.next_offset ?? 0)) note(foreign(path));
+    else if (!one.beingWritten) note(unfinished(path));
+  }
+  const { ledger, ends } = await readRecords(one, bad, note);
+  const files = new Map(one.said?.files.map((file) => [file.name, file]));
+  for (const { file, records, bytes } of one.everything ? [] : ends) {
+    const name = archiveFileName(file.partition, file.firstOffset);
+    if (files.get(name)?.bytes === bytes) continue;
+    files.set(name, { name, records, bytes, sha256: await sha256Of(file.path, bytes, one) });
+  }
+  return { ledger, files: [...files.values()] };
+}
+
+/** A file against what the manifest says of it. */
+async function compareFile(one: PartitionToInspect, said: ManifestFile, note: OnProblem): Promise<void> {
+  const path = join(one.folder, said.name);
+  const size = await stat(path).then(
+    (found) => found.size,
+    () => null,
+  );
+  const tell = (kind: ProblemKind, problem: string) => note({ file: path, kind, problem });
+  if (size === null) return tell('missing', `it is not there; the manifest says ${said.records} records`);
+  if (size < said.bytes) return tell('cut', `it has ${size} bytes, and the manifest says ${said.bytes}`);
+  if ((await sha256Of(path, said.bytes, one)) !== said.sha256) {
+    return tell('altered', 'its bytes are not those that were saved: its SHA-256 is not the manifest’s');
+  }
+  if (size > said.bytes && !one.beingWritten) note(unfinished(path));
+}
+
+const foreign = (file: string): ArchiveProblem => ({ file, kind: 'foreign', problem: 'the manifest does not list it' });
+
+const unfinished = (file: string): ArchiveProblem => ({
+  file,
+  kind: 'unfinished',
+  problem: 'it goes on behind what the manifest says: a save was ended by force; archive save takes it up',
+});
+
+export async function sha256Of(
+  path: string,
+  bytes: number,
+  { signal, onBytes }: Pick<PartitionToInspect, 'signal' | 'onBytes'>,
+): Promise<string> {
+  const hash = createHash('sha256');
+  if (bytes > 0) {
+    const stream = createReadStream(path, { end: bytes - 1, highWaterMark: 1 << 20, signal });
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      hash.update(chunk);
+      onBytes?.(chunk.length);
+    }
+  }
+  return hash.digest('hex');
+}
+
+/** Where a file's whole blocks end. */
+interface FileEnd {
+  file: ArchiveFile;
+  records: number;
+  bytes: number;
+}
+
+interface Read {
+  ledger: PartitionLedger;
+  ends: FileEnd[];
+}
+
+async function readRecords(one: PartitionToInspect, bad: Set<string>, note: OnProblem): Promise<Read> {
+  const { said } = one;
+  const vouched = one.sameHash && !one.everything ? said : null;
+  const ledger = vouched ? PartitionLedger.of(one.topic, vouched) : new PartitionLedger(one.topic);
+  const from = vouched?.hash_start.from_offset ?? -1;
+  const vouchedTo = vouched?.last_offset ?? -1;
+  const take = (record: LogRecord | UndecodableRecord) => {
+    if (record.offset < from) return;
+    if (record.offset <= vouchedTo) ledger.rehash(record);
+    else ledger.addRead(record);
+  };
+  const ends: FileEnd[] = [];
+  let readTo = -1;
+  for (const file of filesFrom(one.files, from)) {
+    try {
+      const end = await readFile(one, file, { readTo, take });
+      if (end) ends.push({ file, ...end });
+      readTo = Math.max(readTo, end?.readTo ?? -1);
+    } catch (error) {
+      if (!(error instanceof ArchiveError)) throw error;
+      if (!bad.has(file.path)) note(unreadable(file.path, error));
+    }
+  }
+  if (bad.size === 0) compareSummary(one, ledger, note);
+  if (said?.next_offset != null) ledger.nextOffset = Math.max(said.next_offset, ledger.nextOffset ?? 0);
+  return { ledger, ends };
+}
+
+/** The files from the one that holds an offset on. */
+function filesFrom(files: readonly ArchiveFile[], offset: number): readonly ArchiveFile[] {
+  const first = files.findLastIndex(({ firstOffset }) => firstOffset <= offset);
+  return files.slice(Math.max(0, first));
+}
+
+class CutError extends ArchiveError {}
+
+/** Reads a file's records. Null: it ends within its header. */
+async function readFile(
+  one: PartitionToInspect,
+  file: ArchiveFile,
+  { readTo, take }: { readTo: number; take: (record: LogRecord | UndecodableRecord) => void },
+): Promise<{ records: number; bytes: number; readTo: number } | null> {
+  // A save that is ended by force leaves half a block at the end: the next one cuts it off.
+  const mayBeCut = file === one.files.at(-1) && (one.beingWritten || !one.everything);
+  const open = await OpenArchiveFile.open(one.topic, file);
+  if (!open && !mayBeCut) throw new CutError('it ends within its header');
+  if (!open) return null;
+  const end = { records: 0, bytes: open.pos, readTo };
+  try {
+    for (let block = await open.nextRecords(); block; block = await open.nextRecords()) {
+      one.signal.throwIfAborted();
+      const [first] = block;
+      if (first && first.offset < end.readTo) {
+        throw new ArchiveError(`it holds offset ${first.offset}, but a file before it goes on to ${end.readTo - 1}`);
+      }
+      for (const record of block) take(record);
+      if (one.everything) one.onBytes?.(open.pos - end.bytes);
+      end.records += block.length;
+      end.bytes = open.pos;
+      end.readTo = (block.at(-1)?.offset ?? end.readTo - 1) + 1;
+    }
+    if ((await open.restBytes()) > 0 && !mayBeCut)
+      throw new CutError(`it ends within a block, from byte ${open.pos} on`);
+    return end;
+  } finally {
+    await open.close();
+  }
+}
+
+function unreadable(file: string, error: ArchiveError): ArchiveProblem {
+  const problem = error.message
+    .replace(`Cannot read ${file}`, 'it can not be read')
+    .replace(/^it can not be read: /, '');
+  return { file, kind: error instanceof CutError ? 'cut' : 'altered', problem };
+}
+
+/** The manifest's numbers and hash against the records, where these end where it says. */
+function compareSummary(one: PartitionToInspect, ledger: PartitionLedger, note: OnProblem): void {
+  const { said, sameHash } = one;
+  const found = ledger.summary();
+  if (!said || !sameHash || (found.last_offset ?? -1) > (said.last_offset ?? -1)) return;
+  const same = (
+    ['records', 'first_offset', 'last_offset', 'first_timestamp', 'last_timestamp', 'hash'] as const
+  ).filter((name) => found[name] !== said[name]);
+  if (same.length === 0) return;
+  note({
+    file: join(one.folder, '..', manifestName),
+    kind: 'altered',
+    problem: `its ${same.join(', ')} of ${one.topic}/${one.partition} ${same.length === 1 ? 'is' : 'are'} not that of the records`,
+  });
+}

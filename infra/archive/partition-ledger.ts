@@ -1,0 +1,96 @@
+import type { LogRecord, UndecodableRecord } from '../../projector/ports/event-log.ts';
+import { archivedTypes } from '../../schemas/avro/avro-types.ts';
+import { canonicalForm, crc64Avro } from '../../schemas/avro/single-object.ts';
+import type { TopicName } from '../../schemas/events/records.ts';
+import type { ManifestPartition } from './archive-manifest.ts';
+import { encodeArchived } from './archived-bytes.ts';
+import { PartitionHash } from './partition-hash.ts';
+
+/** A record's place and time. */
+export interface Mark {
+  offset: number;
+  timestampMs: number;
+}
+
+/** What a partition of an archive holds, as the manifest says it, kept while records are read or written. */
+export class PartitionLedger {
+  readonly #topic: TopicName;
+  records = 0;
+  first: Mark | null = null;
+  last: Mark | null = null;
+  /** The last record's key; null where it was not read or is not UTF-8. */
+  lastKey: string | null = null;
+  /** The next offset to save: beyond the last record where bad ones followed it. */
+  nextOffset: number | null = null;
+  #hash = new PartitionHash();
+
+  constructor(topic: TopicName) {
+    this.#topic = topic;
+  }
+
+  /** As the manifest says; the hash must be taken up by `rehash` of the records from `hashFrom` on. */
+  static of(topic: TopicName, said: ManifestPartition): PartitionLedger {
+    const ledger = new PartitionLedger(topic);
+    ledger.records = said.records;
+    ledger.nextOffset = said.next_offset;
+    if (said.last_offset !== null) {
+      ledger.first = { offset: said.first_offset!, timestampMs: said.first_timestamp! };
+      ledger.last = { offset: said.last_offset, timestampMs: said.last_timestamp! };
+    }
+    ledger.#hash = new PartitionHash({ chain: said.hash_start.chain, fromOffset: said.hash_start.from_offset });
+    return ledger;
+  }
+
+  /** Takes a record that was just encoded; `bytes` must stay as they are until `settle`. */
+  add(mark: Mark, key: string | null, bytes: Buffer, start: number, end: number): void {
+    const { offset, timestampMs } = mark;
+    this.records++;
+    this.first ??= { offset, timestampMs };
+    this.last = { offset, timestampMs };
+    this.lastKey = key;
+    this.nextOffset = Math.max(this.nextOffset ?? 0, offset + 1);
+    this.#hash.add(offset, bytes, start, end);
+  }
+
+  /** Takes a record that was read. */
+  addRead(record: LogRecord | UndecodableRecord): void {
+    const bytes = encodeArchived(this.#topic, record);
+    this.add(record, keyOf(record), bytes, 0, bytes.length);
+    this.settle();
+  }
+
+  /** Takes a record into the hash that the rest of the ledger knows already. */
+  rehash(record: LogRecord | UndecodableRecord): void {
+    const bytes = encodeArchived(this.#topic, record);
+    this.lastKey = keyOf(record);
+    this.#hash.add(record.offset, bytes, 0, bytes.length);
+    this.settle();
+  }
+
+  settle(): void {
+    this.#hash.settle();
+  }
+
+  summary(): Omit<ManifestPartition, 'files' | 'partition'> {
+    const { chain, fromOffset } = this.#hash.start();
+    return {
+      records: this.records,
+      first_offset: this.first?.offset ?? null,
+      last_offset: this.last?.offset ?? null,
+      next_offset: this.nextOffset,
+      first_timestamp: this.first?.timestampMs ?? null,
+      last_timestamp: this.last?.timestampMs ?? null,
+      hash: this.#hash.digest(),
+      hash_start: { chain, from_offset: fromOffset },
+    };
+  }
+}
+
+const keyOf = (record: LogRecord | UndecodableRecord): string | null => ('key' in record ? record.key : null);
+
+/** Says by which schema of `Archived` a topic's records are hashed: with another the hashes don't compare. */
+export function hashSchemaOf(topic: TopicName): string {
+  return crc64Avro(Buffer.from(canonicalForm(archivedTypes[topic])))
+    .toString(16)
+    .padStart(16, '0');
+}

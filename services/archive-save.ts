@@ -1,0 +1,84 @@
+import { KafkaCluster } from '../infra/kafka/kafka-cluster.ts';
+import { RejectedTopic } from '../infra/kafka/kafka-rejected-topic.ts';
+import { minCompactionLagMs } from '../infra/kafka/kafka-topic-settings.ts';
+import type { Reject } from '../projector/ports/event-log.ts';
+import { WriterSchemas } from '../schemas/avro/writer-schemas.ts';
+import { topicNames } from '../schemas/events/records.ts';
+import type { Settings } from './settings/settings.ts';
+import { archiveSave, type SaveOptions, type SaveResult } from './wiring/archive-save.ts';
+import { asUsage } from './wiring/as-usage.ts';
+import { needArchiveFolder } from './wiring/empty-folder.ts';
+import { type ExitCode, type Io, needKafka } from './wiring/io.ts';
+import { makeLogger } from './wiring/logger.ts';
+import { openKafkaLog } from './wiring/open-kafka-log.ts';
+import { type Progress, percentOf, showProgress } from './wiring/progress.ts';
+
+export interface ArchiveSaveOptions {
+  dir: string;
+  json?: boolean;
+  /** Goes on until it is told to end. */
+  follow?: boolean;
+}
+
+const followEveryMs = 30_000;
+
+/** Saves the log in Kafka to an archive, up to its ends as they are now or on and on; one begun before is gone on with. */
+export async function runArchiveSave(options: ArchiveSaveOptions, settings: Settings, io: Io): Promise<ExitCode> {
+  const { dir, follow = false } = options;
+  const kafka = needKafka(settings, 'archive save');
+  const prefix = kafka.topicPrefix;
+  await needArchiveFolder(dir, 'archive save', prefix);
+  const logger = makeLogger(settings);
+  const writers = new WriterSchemas();
+  const log = openKafkaLog(kafka, logger, null, io.signal, writers);
+  const cluster = new KafkaCluster(kafka);
+  const rejected = new RejectedTopic(cluster, prefix, logger);
+  const progress = await showProgress(io, 'Records', follow ? null : 100);
+  try {
+    const topics = topicNames.map((topic) => prefix + topic);
+    const result = archiveSave(log, () => readRejected(rejected, io), dir, {
+      prefix,
+      signal: io.signal,
+      log: logger,
+      compactionLagMs: () => minCompactionLagMs(kafka, topics, { log: logger, signal: io.signal }),
+      schemaOf: (value) => writers.named(value),
+      ...(follow && { followEveryMs, onCheckpoint: saying(options, progress, io) }),
+      ...(!follow && { onProgress: percentOf(progress) }),
+    });
+    tell(options, await asUsage(result), progress, io);
+    return 0;
+  } catch (error) {
+    if (!io.signal.aborted) throw error;
+    progress.stop();
+    io.err('Stopped before the end: call it again to go on');
+    return 1;
+  } finally {
+    progress.stop();
+    await Promise.all([log.close(), cluster.close()]);
+  }
+}
+
+/** Bad records are few: they fit in memory. */
+async function readRejected(topic: RejectedTopic, io: Io): Promise<Reject[]> {
+  const rejects: Reject[] = [];
+  await topic.readOn((reject) => rejects.push(reject), io.signal);
+  return rejects;
+}
+
+/** The first time that the archive has what the log holds, a line says so; then a terminal counts on. */
+function saying(options: ArchiveSaveOptions, progress: Progress, io: Io): NonNullable<SaveOptions['onCheckpoint']> {
+  let said = false;
+  return (result, isComplete) => {
+    progress.update(result.records);
+    if (said || !isComplete) return;
+    said = true;
+    if (!options.json) io.err(`The archive has what the log holds: ${options.dir}. Following it until Ctrl-C`);
+  };
+}
+
+function tell({ dir, json }: ArchiveSaveOptions, result: SaveResult, progress: Progress, io: Io): void {
+  progress.stop();
+  const since = result.exact_since === null ? '' : `; it has every record since ${result.exact_since}`;
+  const line = `Saved ${result.records} records and ${result.rejected} bad ones: ${dir}${since}`;
+  io.out(json ? JSON.stringify({ dir, ...result }) : line);
+}
