@@ -4,19 +4,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePorts } from '../../infra/local/free-port.ts';
 import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
 import { portlandDirectory } from '../support/portland.ts';
-import { type Ended, type Env, Processes, type RunningService } from '../support/process.ts';
+import { type Ended, type Env, Processes } from '../support/process.ts';
 import { tarpit } from '../support/tarpit.ts';
+import { serverMsMax, toldToEnd, toolMsMax } from '../support/told-to-end.ts';
 
 // Every command ends when it is told to, whatever server it waits for: one that is frozen (it takes connections and never
 // answers) or gone (it refuses them). A tool ends within about 2 s, a server within 5 s.
 
 const processes = new Processes();
 afterAll(() => processes.close());
-
-/** This machine may be busy with other tests. What this is about took a minute, or had no end. */
-const slackMs = 6_000;
-const toolMsMax = 2_000 + slackMs;
-const serverMsMax = 5_000 + slackMs;
 
 let folder: string;
 let port: number;
@@ -104,14 +100,6 @@ async function endedBy(signal: NodeJS.Signals, one: Case, state: 'frozen' | 'gon
   } finally {
     pit?.close();
   }
-}
-
-async function toldToEnd(running: RunningService, signal: NodeJS.Signals, withinMs: number): Promise<Ended> {
-  process.kill(running.pid, signal);
-  const ended = await Promise.race([running.ended, sleep(withinMs, null, { ref: false })]);
-  if (ended) return ended;
-  const { out, err } = await running.kill();
-  throw new Error(`It goes on for ${withinMs} ms after ${signal}. It printed:\n${out}\n${err}`);
 }
 
 describe.each(['frozen', 'gone'] as const)('a server that is %s before it could answer', (state) => {
