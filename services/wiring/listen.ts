@@ -20,11 +20,15 @@ export async function assertCanListen({ host, port }: Settings): Promise<void> {
 
 /** How long answers under way may still take once the process shall end. */
 const graceMs = 5_000;
+const idleCheckMs = 50;
 
 /** Stops listening, and answers what is in hand. Whoever takes longer than the grace, as one who reads nothing, is cut off. */
 export async function stopListening(app: FastifyInstance, withinMs = graceMs): Promise<void> {
   const timer = setTimeout(() => app.server.closeAllConnections(), withinMs);
+  // Node ends idle connections as it stops listening, but keeps those whose last answer comes after that.
+  const idle = setInterval(() => app.server.closeIdleConnections(), idleCheckMs);
   await app.close();
+  clearInterval(idle);
   clearTimeout(timer);
 }
 

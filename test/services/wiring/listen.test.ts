@@ -11,6 +11,11 @@ async function listening(): Promise<{ app: FastifyInstance; client: (text: strin
   const app = Fastify({ logger: false });
   app.get('/large', (_request, reply) => reply.send(Buffer.alloc(64 << 20)));
   app.get('/late', () => answers.shift());
+  // As the interface's own answers are written.
+  app.get('/late-raw', (_request, reply) => {
+    reply.hijack();
+    void answers.shift()!.then((text) => reply.raw.end(text));
+  });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as AddressInfo;
   return {
@@ -38,20 +43,25 @@ it.each([
   socket.destroy();
 });
 
-it('a request in hand is answered first', async () => {
-  const { app, client } = await listening();
-  const asked = Promise.withResolvers<void>();
-  const answer = Promise.withResolvers<string>();
-  app.server.prependListener('request', () => asked.resolve());
-  answers.push(answer.promise);
-  const socket = await client('GET /late HTTP/1.1\r\nHost: a\r\n\r\n');
-  await asked.promise;
-  const stopped = stopListening(app, 60_000);
-  answer.resolve('late, and whole');
-  const received = (await socket.toArray()).join('');
-  await stopped;
-  expect(received).toMatch(/^HTTP\/1\.1 200 .*late, and whole$/s);
-});
+it.each(['/late', '/late-raw'])(
+  'a request in hand is answered first, and its connection ends with it: %s',
+  async (path) => {
+    const { app, client } = await listening();
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<string>();
+    app.server.prependListener('request', () => asked.resolve());
+    answers.push(answer.promise);
+    const socket = await client(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await asked.promise;
+    const stopped = stopListening(app, 60_000);
+    // Later than the connections that are idle by now are ended.
+    await expect.poll(() => app.server.listening).toBe(false);
+    answer.resolve('late, and whole');
+    const received = (await socket.toArray()).join('');
+    await stopped;
+    expect(received).toMatch(/^HTTP\/1\.1 200 .*late, and whole/s);
+  },
+);
 
 it('a port that is free is left free', async () => {
   const server = createServer().listen(0, '127.0.0.1');
