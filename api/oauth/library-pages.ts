@@ -1,11 +1,12 @@
 import type { errors, KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { redirectSources, redirectWords } from '../sign-in/client-words.ts';
-import { errorPage, libraryTrouble } from '../sign-in/error-page.ts';
+import { errorPage, libraryTrouble, troubles } from '../sign-in/error-page.ts';
 import { type Page, pageHeaders, pagePolicy, renderPage } from '../sign-in/page.ts';
 import { signedOutPage, signOutPage, stillSignedInPage } from '../sign-in/sign-out-pages.ts';
 import { paths } from './metadata.ts';
 import type { ErrorOut, ProviderOptions } from './provider-settings.ts';
 import type { ServiceUrl } from './service-url.ts';
+import { TooManyFetchesError } from './too-many-fetches.ts';
 
 /** Our pages in place of the library's own. `providerHost`: where riders may still be signed in. */
 export function libraryPages(
@@ -14,6 +15,7 @@ export function libraryPages(
 ): Pick<ProviderOptions, 'renderError' | 'renderSignOut' | 'renderSignedOut'> {
   const show = (ctx: KoaContextWithOIDC, page: Page, status: number): void => {
     ctx.status = status;
+    if (status === 429) ctx.set('Retry-After', '60');
     ctx.type = 'text/html; charset=utf-8';
     ctx.set(pageHeaders(pagePolicy(signOutTargets(ctx)), service.https));
     ctx.body = renderPage(page);
@@ -51,6 +53,8 @@ export function withholdErrors(provider: Provider, knownClients: ReadonlySet<str
 }
 
 function errorPageOf(ctx: KoaContextWithOIDC, answer: ErrorOut, error: errors.OIDCProviderError): [Page, number] {
+  // Nothing is said against the app: its document was not looked at.
+  if (error.cause instanceof TooManyFetchesError) return [errorPage(troubles.busy), troubles.busy.status];
   const status = error.expose ? error.statusCode : 500;
   const code = error.expose ? error.error : 'server_error';
   const trouble = libraryTrouble(code, Math.max(status, 400), error.name === 'SessionNotFound');

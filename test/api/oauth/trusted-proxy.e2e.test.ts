@@ -87,10 +87,11 @@ test('documents that apps name themselves by are fetched for each address behind
   const { origin } = await start(['127.0.0.1'], { metadataFetch: never });
   const ask = async (forwarded: string, i: number) => {
     const client = { client_id: `https://app-${i}.example/client.json` };
-    await fetch(authorizeUrl(origin, client, newPkce()), { headers: by(forwarded), redirect: 'manual' });
+    return await fetch(authorizeUrl(origin, client, newPkce()), { headers: by(forwarded), redirect: 'manual' });
   };
-  for (let i = 0; i < 62; i++) await ask('203.0.113.1', i);
-  expect(fetched).toBe(60);
+  for (let i = 0; i < 60; i++) expect((await ask('203.0.113.1', i)).status).toBe(400);
+  const refused = await ask('203.0.113.1', 60);
+  expect([refused.status, refused.headers.get('retry-after'), fetched]).toEqual([429, '60', 60]);
   await ask('203.0.113.2', 62);
   expect(fetched).toBeGreaterThan(60);
 });
