@@ -3,15 +3,21 @@ import { badRecord } from './facts/bad-record.ts';
 import { EncodedEdges } from './facts/encoded-edges.ts';
 import type { Fold } from './facts/fold.ts';
 import { RevisionWatch } from './facts/revision-watch.ts';
-import type { Clock } from './ports/clock.ts';
 import type { LogBatch, LogRecord, Reject, RejectSink, UndecodableRecord } from './ports/event-log.ts';
-import type { Log } from './ports/log.ts';
 import type { ProjectorMetrics } from './ports/metrics.ts';
+import { type RetryDeps, retryLogged } from './retry-logged.ts';
 import type { PositionBarriers } from './writing/position-barriers.ts';
 
 // Rejects waiting for their acknowledgement; above this the log waits, so that memory stays bounded.
 const pendingMax = 1_000;
-const retryDelayMaxMs = 5_000;
+
+export interface IntakeDeps extends RetryDeps {
+  fold: Fold;
+  /** Null: another shard sets bad records aside. */
+  sink: RejectSink | null;
+  barriers: PositionBarriers;
+  metrics: ProjectorMetrics;
+}
 
 /**
  * Takes batches in: good records are folded, bad ones set aside, once, without stopping the flow
@@ -22,32 +28,19 @@ export class Intake {
   readonly #edges: EncodedEdges;
   readonly #sink: RejectSink | null;
   readonly #barriers: PositionBarriers;
-  readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #retrying: RetryDeps;
   readonly #metrics: ProjectorMetrics;
-  readonly #signal: AbortSignal;
   readonly #watches = new Map<TopicName, RevisionWatch>();
   #queue: Promise<void> = Promise.resolve();
   #pending = 0;
 
-  /** `sink` null: another shard sets bad records aside. */
-  constructor(deps: {
-    fold: Fold;
-    sink: RejectSink | null;
-    barriers: PositionBarriers;
-    clock: Clock;
-    log: Log;
-    metrics: ProjectorMetrics;
-    signal: AbortSignal;
-  }) {
+  constructor(deps: IntakeDeps) {
     this.#fold = deps.fold;
     this.#edges = new EncodedEdges(deps.fold);
     this.#sink = deps.sink;
     this.#barriers = deps.barriers;
-    this.#clock = deps.clock;
-    this.#log = deps.log;
+    this.#retrying = deps;
     this.#metrics = deps.metrics;
-    this.#signal = deps.signal;
   }
 
   async take(batch: LogBatch): Promise<void> {
@@ -98,16 +91,11 @@ export class Intake {
     const barrier = this.#barriers.open();
     this.#pending += rejects.length;
     this.#queue = this.#queue.then(async () => {
-      for (let delayMs = 100; !this.#signal.aborted; delayMs = Math.min(delayMs * 2, retryDelayMaxMs)) {
-        try {
-          await this.#sink!.publish(rejects);
-          this.#barriers.lift(barrier);
-          break;
-        } catch (cause) {
-          this.#log.warn(`Cannot set bad records aside, trying again: ${(cause as Error).message}`);
-          await this.#clock.sleep(delayMs, this.#signal);
-        }
-      }
+      const publish = async () => {
+        await this.#sink!.publish(rejects);
+        this.#barriers.lift(barrier);
+      };
+      await retryLogged('set bad records aside', publish, this.#retrying);
       this.#pending -= rejects.length;
     });
   }

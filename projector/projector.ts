@@ -10,10 +10,9 @@ import type { EventLog, LogBatch, LogBounds, Position, RejectSink } from './port
 import type { Log } from './ports/log.ts';
 import { noMetrics, type ProjectorMetrics } from './ports/metrics.ts';
 import type { ViewWriter } from './ports/view-writer.ts';
+import { untilAborted, WakeUp } from './ports/waiting.ts';
 import { assertSamePartitions, behind, copyPosition, positionOf } from './position.ts';
-import { orAborted } from './waiting/abortable.ts';
-import { Alarm } from './waiting/alarm.ts';
-import { insist } from './waiting/insist.ts';
+import { retryLogged } from './retry-logged.ts';
 import { FanOuts } from './writing/fan-outs.ts';
 import { Marking } from './writing/marking.ts';
 import { Marks } from './writing/marks.ts';
@@ -52,9 +51,9 @@ export class Projector {
   readonly #fold = new Fold();
   readonly #marks = new Marks();
   /** Wakes the rounds. */
-  readonly #alarm = new Alarm();
+  readonly #wakeUp = new WakeUp();
   /** Wakes the repairs. */
-  readonly #repairAlarm = new Alarm();
+  readonly #repairWakeUp = new WakeUp();
   readonly #waiting = new Set<string>();
   #position!: Position;
   #partitionWatch!: PartitionWatch;
@@ -87,11 +86,13 @@ export class Projector {
     const stop = new AbortController();
     const bothStop = AbortSignal.any([signal, stop.signal]);
     bothStop.addEventListener('abort', () => {
-      this.#alarm.wake();
-      this.#repairAlarm.wake();
+      this.#wakeUp.notify();
+      this.#repairWakeUp.notify();
     });
-    const start = await this.#begin(bothStop);
-    if (start === null || signal.aborted) return;
+    const start = await this.#begin(bothStop).catch((cause) => {
+      if (!signal.aborted) throw cause;
+    });
+    if (!start || signal.aborted) return;
     this.#position = positionOf(start.bounds, 'low');
     this.#partitionWatch = new PartitionWatch(start.bounds, { log: this.#deps.log, metrics: this.#metrics });
     const { intake, rounds, lanes, repairs, marking } = this.#parts(start.log, bothStop);
@@ -122,19 +123,18 @@ export class Projector {
     }
   }
 
-  /** Raises the fences and samples the log; null when told to stop first. */
+  /** Raises the fences and samples the log; null, or the signal's reason thrown, when told to stop first. */
   async #begin(signal: AbortSignal): Promise<{ bounds: LogBounds; log: string | null } | null> {
     const { eventLog, writer, log: says } = this.#deps;
-    const insisting = { clock: this.#clock, log: says, signal };
+    const deps = { clock: this.#clock, log: says, signal };
     // Fenced first: whatever an older leader still had in hand can't change a byte that is newer than these ends.
-    await insist('take over the views', () => writer.lead(this.#tags), insisting);
+    await retryLogged('take over the views', () => writer.lead(this.#tags), deps);
     if (signal.aborted) return null;
-    // A log that is away is waited for: whoever stops the projector must not have to.
-    const bounds = await orAborted(eventLog.bounds(), signal);
-    if (bounds === null) return null;
-    const log = await orAborted(Promise.resolve(eventLog.identity?.() ?? null), signal);
+    // A log that is away is waited for, but not once the projector is told to stop.
+    const bounds = await untilAborted(eventLog.bounds(), signal);
+    const log = await untilAborted(Promise.resolve(eventLog.identity?.() ?? null), signal);
     if (log !== null) {
-      const stored = await insist('read the stored position', () => writer.position(), insisting);
+      const stored = await retryLogged('read the stored position', () => writer.position(), deps);
       assertSamePartitions(stored, log, bounds);
     }
     return { bounds, log };
@@ -165,13 +165,13 @@ export class Projector {
     await intake.take(batch);
     this.#position[batch.topic][batch.partition] = batch.nextOffset;
     if (this.#marks.size > 0) this.#oldestMarkMs ??= this.#clock.nowMs();
-    this.#alarm.wake();
+    this.#wakeUp.notify();
   }
 
   #setWaiting(partition: string, waiting: boolean): void {
     if (waiting) this.#waiting.add(partition);
     else this.#waiting.delete(partition);
-    this.#alarm.wake();
+    this.#wakeUp.notify();
   }
 
   #wrote(views: number, bytes: number): void {
@@ -185,7 +185,7 @@ export class Projector {
     const progress = new FoldProgress(copyPosition(this.#position), ends, { clock: this.#clock, log });
     while (!signal.aborted && this.#behind(ends)) {
       progress.at(this.#position);
-      await this.#alarm.sleep(beatMs);
+      await this.#wakeUp.waitAtMost(beatMs, this.#clock);
     }
     if (signal.aborted) return;
     log.info(`Folded up to the log's ends: ${describeFolded(this.#fold)}`);
@@ -195,7 +195,7 @@ export class Projector {
 
   async #writeRounds(rounds: Rounds, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      if (rounds.idle) await this.#alarm.sleep(beatMs);
+      if (rounds.idle) await this.#wakeUp.waitAtMost(beatMs, this.#clock);
       // A round without marks too: the position moves on over records that touch no view.
       if (!signal.aborted) await this.#round(rounds, signal);
     }
@@ -210,7 +210,7 @@ export class Projector {
     this.#deps.log.info('Ready: the views stand at the ends sampled at the start');
     while (!signal.aborted) {
       if (repairs.needed) await repairs.lost();
-      else await this.#repairAlarm.sleep(beatMs);
+      else await this.#repairWakeUp.waitAtMost(beatMs, this.#clock);
     }
   }
 
@@ -223,7 +223,7 @@ export class Projector {
   async #beat(lanes: TagLanes, repairs: Repairs, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await lanes.beat(this.#tags, beatMs / 2);
-      if (repairs.needed) this.#repairAlarm.wake();
+      if (repairs.needed) this.#repairWakeUp.notify();
       await this.#clock.sleep(beatMs, signal);
     }
   }

@@ -1,7 +1,8 @@
+import { aborted } from '../projector/ports/waiting.ts';
 import type { Settings } from './settings/settings.ts';
 import { loadSignInFiles } from './settings/sign-in-files.ts';
 import { needRedis } from './wiring/io.ts';
-import { aborted, listen } from './wiring/listen.ts';
+import { listen } from './wiring/listen.ts';
 import { logReadiness } from './wiring/log-readiness.ts';
 import { makeLogger } from './wiring/logger.ts';
 import { serviceMetrics } from './wiring/metrics.ts';

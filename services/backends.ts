@@ -1,5 +1,5 @@
 import { findBackends } from '../infra/local/find-backends.ts';
-import { aborted } from './wiring/listen.ts';
+import { aborted } from '../projector/ports/waiting.ts';
 import { stopSignal } from './wiring/stop-signal.ts';
 
 // `npm run backends`: Kafka and Redis for a person to try things on, until Ctrl-C.

@@ -3,7 +3,6 @@ import { isLoopback } from './settings/settings-schema.ts';
 import { loadSignInFiles } from './settings/sign-in-files.ts';
 import { type OpenLog, openEventLog } from './wiring/event-log.ts';
 import { firstDay, firstSteps, firstStepsText, picksRiders } from './wiring/first-steps.ts';
-import { keepProjecting } from './wiring/keep-projecting.ts';
 import { assertCanListen, listen } from './wiring/listen.ts';
 import { logReadiness } from './wiring/log-readiness.ts';
 import { makeLogger } from './wiring/logger.ts';
@@ -13,6 +12,7 @@ import { type Projecting, plain, project } from './wiring/project.ts';
 import { liveliestRiders } from './wiring/rider-directory.ts';
 import { serve } from './wiring/serve.ts';
 import { stopSignal } from './wiring/stop-signal.ts';
+import { supervise } from './wiring/supervise.ts';
 import { openViewStore } from './wiring/view-store.ts';
 
 export interface StartOptions {
@@ -39,7 +39,7 @@ export async function runStart(
   const stop = new AbortController();
   const ending = AbortSignal.any([signal, stop.signal]);
   let next: OpenLog | null = opened;
-  const projecting = await keepProjecting({
+  const projecting = await supervise({
     async begin() {
       const eventLog = next ?? (await openEventLog(settings, plain(log)));
       next = null;

@@ -1,5 +1,6 @@
 import { type FSWatcher, watch } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { type Clock, realClock } from '../../projector/ports/clock.ts';
+import { WakeUp } from '../../projector/ports/waiting.ts';
 
 /**
  * Waits for changes in folders. The system's word is quick but not sure (network file systems give none, folders come
@@ -8,11 +9,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export class ArchiveWatch {
   readonly #pollMs: number;
   readonly #watchers = new Map<string, FSWatcher>();
+  readonly #wakeUp = new WakeUp();
+  readonly #clock: Clock;
   #changed = false;
-  #wake: (() => void) | null = null;
 
-  constructor(pollMs: number) {
+  constructor(pollMs: number, clock: Clock = realClock) {
     this.#pollMs = pollMs;
+    this.#clock = clock;
   }
 
   /** Listens to these folders as well, where they are there. */
@@ -31,12 +34,7 @@ export class ArchiveWatch {
 
   /** Resolves after a change since the last wait, after `pollMs`, or when the signal aborts. */
   async wait(signal: AbortSignal): Promise<void> {
-    if (!this.#changed && !signal.aborted) {
-      const woken = new AbortController();
-      this.#wake = () => woken.abort();
-      await sleep(this.#pollMs, undefined, { signal: AbortSignal.any([signal, woken.signal]) }).catch(() => undefined);
-      this.#wake = null;
-    }
+    if (!this.#changed) await this.#wakeUp.waitAtMost(this.#pollMs, this.#clock, signal);
     this.#changed = false;
   }
 
@@ -46,7 +44,7 @@ export class ArchiveWatch {
 
   #notify(): void {
     this.#changed = true;
-    this.#wake?.();
+    this.#wakeUp.notify();
   }
 
   #drop(folder: string): void {

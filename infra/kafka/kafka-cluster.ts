@@ -1,5 +1,5 @@
 import { type Connection, fetchV13, listOffsetsV7, metadataV12, ResponseError } from '@platformatic/kafka';
-import { settledWithin } from '../abortable.ts';
+import { settledWithin } from '../../projector/ports/waiting.ts';
 import { brokerAddress, connectionPool, type KafkaConnection } from './kafka-client.ts';
 import { type AbortedTransaction, committedRecords, type FetchedRecord } from './kafka-record-batches.ts';
 

@@ -1,5 +1,5 @@
 import { Admin } from '@platformatic/kafka';
-import { settledWithin } from '../abortable.ts';
+import { settledWithin } from '../../projector/ports/waiting.ts';
 import { clientOptions, type KafkaConnection } from './kafka-client.ts';
 import { describe, type KafkaLog } from './kafka-retry.ts';
 

@@ -9,8 +9,8 @@ const quietMs = 60_000;
 
 /**
  * A kafkajs client, to write and administer with: it waits for brokers that are away, for ever, and says so in `log`.
- * Once the signal aborts its connections end, and what it still tries is tried no more; it says nothing of that. Whoever
- * waits for it gives up by `abortable`, since a pause before the last try may take 5 s.
+ * Once the signal aborts its connections end, and what it still tries is tried no more; it says nothing of that. Callers
+ * wait for it by `untilAborted`, since a pause before the last try may take 5 s.
  */
 export function kafkaJs(kafka: KafkaConnection, log: KafkaLog, signal: AbortSignal): Kafka {
   registerKafkaCodecs();

@@ -1,6 +1,6 @@
 import kafkajs, { type Message, type Producer } from 'kafkajs';
 import { MissingTopicsError } from '../../projector/ports/event-log.ts';
-import { abortable } from '../abortable.ts';
+import { untilAborted } from '../../projector/ports/waiting.ts';
 import type { KafkaConnection } from './kafka-client.ts';
 import { KafkaCluster } from './kafka-cluster.ts';
 import { kafkaJs } from './kafka-js.ts';
@@ -52,12 +52,12 @@ export class KafkaProducer {
     const first = new Map<number, number>();
     await this.#assertExists(topic);
     this.#connected ??= this.#producer.connect();
-    await abortable(this.#connected, this.#signal);
+    await untilAborted(this.#connected, this.#signal);
     const type = compression === 'zstd' ? kafkajs.CompressionTypes.ZSTD : kafkajs.CompressionTypes.None;
     for (const batch of batches(messages)) {
       try {
         const sending = this.#producer.send({ topic, messages: batch, acks: -1, compression: type });
-        for (const { partition, baseOffset } of await abortable(sending, this.#signal)) {
+        for (const { partition, baseOffset } of await untilAborted(sending, this.#signal)) {
           if (!first.has(partition)) first.set(partition, Number(baseOffset));
         }
       } catch (cause) {

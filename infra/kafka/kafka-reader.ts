@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Clock, realClock } from '../../projector/ports/clock.ts';
 import { LogTruncatedError } from '../../projector/ports/event-log.ts';
-import { abortable } from '../abortable.ts';
-import { Wake } from '../wake.ts';
+import { untilAborted, WakeUp } from '../../projector/ports/waiting.ts';
 import { type FetchedPartition, type KafkaCluster, kafkaErrors } from './kafka-cluster.ts';
 import type { FetchedRecord } from './kafka-record-batches.ts';
-import { Backoff, type KafkaLog } from './kafka-retry.ts';
+import { type KafkaLog, LoggedBackOff } from './kafka-retry.ts';
 
 /** Where a partition stands: what is fetched and not yet handled is queued in `chunks`. */
 export interface ReaderPartition {
@@ -61,8 +61,9 @@ export class KafkaReader {
   readonly #cluster: KafkaCluster;
   readonly #handler: ReaderHandler;
   readonly #log: KafkaLog;
+  readonly #clock: Clock;
   readonly #checkEveryMs: number;
-  readonly #wake = new Wake();
+  readonly #wakeUp = new WakeUp();
   readonly #fetching = new Map<number, Promise<void>>();
   readonly #stop = new AbortController();
   #partitions: ReaderPartition[];
@@ -73,11 +74,12 @@ export class KafkaReader {
     cluster: KafkaCluster,
     partitions: readonly { topic: string; topicId: string; partition: number; offset: number }[],
     handler: ReaderHandler,
-    { log, checkEveryMs }: { log: KafkaLog; checkEveryMs: number },
+    { log, checkEveryMs, clock = realClock }: { log: KafkaLog; checkEveryMs: number; clock?: Clock },
   ) {
     this.#cluster = cluster;
     this.#handler = handler;
     this.#log = log;
+    this.#clock = clock;
     this.#checkEveryMs = checkEveryMs;
     const started = { leader: -1, waiting: false, caughtUpMs: Date.now(), heldBackSinceMs: null, heldBack: false };
     this.#partitions = partitions.map((partition) => ({ ...partition, ...started, chunks: [] }));
@@ -88,7 +90,7 @@ export class KafkaReader {
     const aborted = () => this.#stop.abort();
     if (signal.aborted) return;
     signal.addEventListener('abort', aborted, { once: true });
-    this.#stop.signal.addEventListener('abort', () => this.#wake.notify(), { once: true });
+    this.#stop.signal.addEventListener('abort', () => this.#wakeUp.notify(), { once: true });
     await Promise.all([this.#guard(this.#watchLeaders()), this.#guard(this.#handleChunks())]);
     await Promise.all(this.#fetching.values());
     signal.removeEventListener('abort', aborted);
@@ -108,7 +110,7 @@ export class KafkaReader {
   async #watchLeaders(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       await this.#findLeaders();
-      await this.#wake.sleep(this.#checkEveryMs, this.#stop.signal);
+      await this.#clock.sleep(this.#checkEveryMs, this.#stop.signal);
     }
   }
 
@@ -128,7 +130,7 @@ export class KafkaReader {
     for (const node of new Set(this.#partitions.map(({ leader }) => leader))) {
       if (node >= 0 && !this.#fetching.has(node) && !this.#stop.signal.aborted) this.#startFetching(node);
     }
-    this.#wake.notify();
+    this.#wakeUp.notify();
   }
 
   #startFetching(node: number): void {
@@ -138,24 +140,24 @@ export class KafkaReader {
 
   async #fetchFrom(node: number): Promise<void> {
     const { signal } = this.#stop;
-    const backoff = new Backoff('Cannot read from Kafka', this.#log, signal);
+    const backOff = new LoggedBackOff('Cannot read from Kafka', { log: this.#log, signal, clock: this.#clock });
     while (!signal.aborted) {
       const led = this.#partitions.filter(({ leader }) => leader === node);
       if (led.length === 0) return;
       const asked = led.filter(({ waiting }) => !waiting);
       if (asked.length === 0 || asked.some(({ chunks }) => chunks.length >= chunksMax)) {
-        await this.#wake.wait();
+        await this.#wakeUp.wait();
         continue;
       }
       try {
-        const fetched = await abortable(this.#cluster.fetch(node, asked, fetchWaitMs), signal);
+        const fetched = await untilAborted(this.#cluster.fetch(node, asked, fetchWaitMs), signal);
         const faulty = this.#takeFetched(asked, fetched);
         if (faulty)
           throw new Error(`${faulty.topic}/${faulty.partition} answers with Kafka's error code ${faulty.code}`);
-        backoff.succeeded();
+        backOff.succeeded();
       } catch (error) {
         if (error instanceof LogTruncatedError) throw error;
-        await backoff.failed(error);
+        await backOff.failed(error);
         await this.#findLeaders();
       }
     }
@@ -180,7 +182,7 @@ export class KafkaReader {
     }
     // A response is filled in the order asked: who got records goes to the end of the queue.
     this.#partitions = [...this.#partitions.filter((one) => !served.has(one)), ...served];
-    if (served.size > 0) this.#wake.notify();
+    if (served.size > 0) this.#wakeUp.notify();
     return faulty;
   }
 
@@ -210,7 +212,7 @@ export class KafkaReader {
   async #handleChunks(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       const ready = this.#partitions.filter(({ waiting, chunks }) => !waiting && chunks.length > 0);
-      if (ready.length === 0) await this.#wake.wait();
+      if (ready.length === 0) await this.#wakeUp.wait();
       for (const partition of ready) {
         if (this.#stop.signal.aborted) return;
         await this.#handle(partition);
@@ -228,10 +230,10 @@ export class KafkaReader {
       partition.waiting = true;
       void remainder.until.then(() => {
         partition.waiting = false;
-        this.#wake.notify();
+        this.#wakeUp.notify();
       });
     }
-    this.#wake.notify();
+    this.#wakeUp.notify();
   }
 }
 

@@ -1,5 +1,5 @@
 import kafkajs, { type Admin } from 'kafkajs';
-import { abortable } from '../abortable.ts';
+import { untilAborted } from '../../projector/ports/waiting.ts';
 import type { KafkaConnection } from './kafka-client.ts';
 import { kafkaJs } from './kafka-js.ts';
 import { describe, type KafkaLog } from './kafka-retry.ts';
@@ -56,8 +56,8 @@ async function settingMs(
   const done = new AbortController();
   const admin = kafkaJs(kafka, log, AbortSignal.any([signal, done.signal])).admin();
   try {
-    await abortable(admin.connect(), signal);
-    const settings = await abortable(topicSettings(admin, topics), signal);
+    await untilAborted(admin.connect(), signal);
+    const settings = await untilAborted(topicSettings(admin, topics), signal);
     return new Map(topics.map((topic) => [topic, Number(settings.get(topic)?.get(setting) ?? kafkaDefault.ms)]));
   } catch (error) {
     signal.throwIfAborted();

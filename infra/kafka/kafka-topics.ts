@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
+import { untilAborted } from '../../projector/ports/waiting.ts';
 import { defaultPartitions } from '../../schemas/events/partitioner.ts';
 import { topicNames } from '../../schemas/events/records.ts';
-import { abortable } from '../abortable.ts';
 import type { KafkaConnection } from './kafka-client.ts';
 import { KafkaCluster } from './kafka-cluster.ts';
 import { kafkaJs } from './kafka-js.ts';
@@ -120,15 +120,15 @@ export async function ensureTopics(options: TopicsOptions): Promise<TopicReport[
     const names = topicsPlan(topicPrefix).map(({ topic }) => topic);
     const found = await retry('Cannot look up the topics', () => cluster.topics(names), { log, signal });
     const there = new Map(found.map((topic) => [topic.name, topic]));
-    await abortable(admin.connect(), signal);
-    const settings = await abortable(topicSettings(admin, [...there.keys()]), signal);
+    await untilAborted(admin.connect(), signal);
+    const settings = await untilAborted(topicSettings(admin, [...there.keys()]), signal);
     const rejectedBytes = rejectedBytesMax(settings);
     const plans = topicsPlan(topicPrefix, { partitions, compactionLagDaysMax, rejectedBytesMax: rejectedBytes });
     const missing = plans.filter(({ topic }) => !there.has(topic));
     if (create && missing.length > 0) {
-      await abortable(createTopics(admin, missing, options.replicationFactor ?? -1, true), signal);
+      await untilAborted(createTopics(admin, missing, options.replicationFactor ?? -1, true), signal);
       const names = missing.map(({ topic }) => topic);
-      await abortable(untilTopicsExist(cluster, names), signal);
+      await untilAborted(untilTopicsExist(cluster, names), signal);
     }
     return plans.map((plan) => {
       const topic = there.get(plan.topic);

@@ -1,6 +1,6 @@
 import type { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import type { SchemaRegistry } from '../registry/schema-registry.ts';
-import { Backoff, type KafkaLog } from './kafka-retry.ts';
+import { type KafkaLog, LoggedBackOff } from './kafka-retry.ts';
 
 /**
  * Looks schemas up for the partitions that wait for them, each id once however many wait, until the registry answers
@@ -33,15 +33,19 @@ export class SchemaWaits {
   }
 
   async #untilKnown(id: number): Promise<void> {
-    const backoff = new Backoff(`Cannot look up schema ${id}`, this.#log, this.#signal, 'the schema registry');
+    const backOff = new LoggedBackOff(`Cannot look up schema ${id}`, {
+      log: this.#log,
+      signal: this.#signal,
+      who: 'the schema registry',
+    });
     while (!this.#signal.aborted) {
       try {
         this.#writers.addRegistered(id, await this.#registry.lookUp(id, this.#signal));
-        backoff.succeeded();
+        backOff.succeeded();
         break;
       } catch (error) {
         this.#isAway(id);
-        await backoff.failed(error).catch(() => undefined);
+        await backOff.failed(error).catch(() => undefined);
       }
     }
     this.#waits.delete(id);

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { createClient, createCluster, RESP_TYPES } from 'redis';
+import { backgroundClock } from '../../projector/ports/clock.ts';
 import type { CommitResult, StoredView, ViewWrite, ViewWriter } from '../../projector/ports/view-writer.ts';
+import { settledWithin } from '../../projector/ports/waiting.ts';
 import { digestLength, positionTag } from '../../schemas/views/view-keys.ts';
 import { type RedisKeys, redisKeys } from './redis-keys.ts';
 import { redisRefusal } from './redis-refusal.ts';
@@ -215,7 +217,7 @@ async function singleConnection(url: string): Promise<Connection> {
       throw unlessMisfit(error);
     });
   };
-  await Promise.race([connecting, new Promise((resolve) => setTimeout(resolve, 1_000).unref())]);
+  await settledWithin(connecting, 1_000, backgroundClock);
   return {
     command: (_key, args) => send(args),
     onMasters: async (args) => [await send(args)],

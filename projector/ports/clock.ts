@@ -7,7 +7,12 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-export const realClock: Clock = {
+const clock = (ref: boolean): Clock => ({
   nowMs: () => performance.timeOrigin + performance.now(),
-  sleep: (ms, signal) => delay(ms, undefined, signal ? { signal } : {}).catch(() => {}),
-};
+  sleep: (ms, signal) => delay(ms, undefined, { ref, ...(signal && { signal }) }).catch(() => {}),
+});
+
+export const realClock: Clock = clock(true);
+
+/** The real clock for checks in the background: their sleep does not keep the process alive. */
+export const backgroundClock: Clock = clock(false);

@@ -3,8 +3,8 @@ import type { Facts } from '../facts/facts.ts';
 import type { StoredView, ViewWrite, ViewWriter } from '../ports/view-writer.ts';
 import { renderReader } from '../views/reader.ts';
 import { valueViews } from '../views/value-views.ts';
-import { Turns } from '../waiting/turns.ts';
 import { NumberSet } from './number-set.ts';
+import { Turns } from './turns.ts';
 
 /** Takes what differs: the right value of a view, rendered a moment ago. */
 export type Mend = (tag: number, write: ViewWrite) => Promise<void>;

@@ -1,12 +1,12 @@
 import type { Facts } from '../facts/facts.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import type { ViewWriter } from '../ports/view-writer.ts';
-import { type InsistDeps, insist } from '../waiting/insist.ts';
+import { type RetryDeps, retryLogged } from '../retry-logged.ts';
 import type { Barrier, PositionBarriers } from './position-barriers.ts';
 import { Reconcile } from './reconcile.ts';
 import type { TagLanes } from './tag-lanes.ts';
 
-export interface RepairsDeps extends InsistDeps {
+export interface RepairsDeps extends RetryDeps {
   facts: Facts;
   writer: ViewWriter;
   lanes: TagLanes;
@@ -65,7 +65,7 @@ export class Repairs {
   async #repair(tags: readonly number[], barriers: readonly Barrier[]): Promise<void> {
     const { facts, writer, lanes, metrics, log, signal } = this.#deps;
     const compare = () => new Reconcile(facts, (tag, write) => lanes.add(tag, write), signal).run(writer, tags);
-    const differing = await insist('compare views', compare, this.#deps);
+    const differing = await retryLogged('compare views', compare, this.#deps);
     if (differing === null) return;
     await lanes.drain();
     // A tag lost meanwhile is repaired again before anything is said of it.

@@ -5,12 +5,12 @@ import type { Position } from '../ports/event-log.ts';
 import { copyPosition, type StoredPosition } from '../position.ts';
 import { type ReaderParts, renderReaderDays } from '../views/reader.ts';
 import { valueViews } from '../views/value-views.ts';
-import { Turns } from '../waiting/turns.ts';
 import type { FanOuts } from './fan-outs.ts';
 import type { Marking } from './marking.ts';
 import type { Marks } from './marks.ts';
 import type { PositionBarriers } from './position-barriers.ts';
 import type { TagLanes } from './tag-lanes.ts';
+import { Turns } from './turns.ts';
 
 export interface RoundsDeps {
   facts: Facts;

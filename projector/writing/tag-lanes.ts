@@ -1,11 +1,12 @@
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { CommitResult, ViewWrite, ViewWriter } from '../ports/view-writer.ts';
+import { retry } from '../ports/waiting.ts';
 
 // A batch, counted in keys and fields, is one script call, and blocks the store for a millisecond or so (docs/rules.md#batch).
 const batchViewsMax = 200;
 const batchBytesMax = 512 * 1024;
-const retryDelayMaxMs = 2_000;
+const limits = { minMs: 50, maxMs: 2_000 };
 
 interface Batch {
   writes: ViewWrite[];
@@ -120,7 +121,7 @@ export class TagLanes {
   }
 
   async #commit(tag: number, { writes, views, bytes }: Batch): Promise<void> {
-    const result = await this.#insist(() => this.#writer.commit(tag, writes));
+    const result = await this.#untilAnswered(() => this.#writer.commit(tag, writes));
     if (result === null) return;
     if (!result.committed) {
       if (result.reason === 'fenced') throw new FencedError(fencedMessage);
@@ -134,31 +135,30 @@ export class TagLanes {
   /** Puts our fence back on a tag that was lost. */
   refence(tag: number): Promise<void> {
     return this.#queue(tag, async () => {
-      const result = await this.#insist(() => this.#writer.refence(tag));
+      const result = await this.#untilAnswered(() => this.#writer.refence(tag));
       if (result && !result.committed) throw new FencedError(fencedMessage);
     });
   }
 
-  /** Tries until the store answers; null when told to stop. */
-  async #insist(attempt: () => Promise<CommitResult>): Promise<CommitResult | null> {
-    for (let delayMs = 50; ; delayMs = Math.min(delayMs * 2, retryDelayMaxMs)) {
-      try {
+  /** Attempts until the store answers; null when told to stop. */
+  #untilAnswered(attempt: () => Promise<CommitResult>): Promise<CommitResult | null> {
+    return retry(
+      async () => {
         const result = await attempt();
-        if (this.#away) {
-          this.#away = false;
-          this.#log.info('The view store answers again');
-        }
+        this.#setAway(null);
         return result;
-      } catch (cause) {
-        if (this.#signal.aborted) return null;
-        if (!this.#away) {
-          this.#away = true;
-          this.#log.warn(`Cannot write views, trying again: ${(cause as Error).message}`);
-        }
-        await this.#clock.sleep(delayMs, this.#signal);
-        if (this.#signal.aborted) return null;
-      }
-    }
+      },
+      { limits, clock: this.#clock, signal: this.#signal, onFailure: (cause) => this.#setAway(cause as Error) },
+    );
+  }
+
+  /** Logs the first fault of all lanes, and the first answer after it. */
+  #setAway(fault: Error | null): void {
+    const away = fault !== null;
+    if (away === this.#away) return;
+    this.#away = away;
+    if (away) this.#log.warn(`Cannot write views, trying again: ${fault.message}`);
+    else this.#log.info('The view store answers again');
   }
 }
 

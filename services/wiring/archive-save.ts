@@ -1,4 +1,3 @@
-import { abortable } from '../../infra/abortable.ts';
 import type { ManifestWriterSchema } from '../../infra/archive/archive-manifest.ts';
 import { GrowingArchive, type SavedState } from '../../infra/archive/growing-archive.ts';
 import {
@@ -10,6 +9,7 @@ import {
   type Position,
   type Reject,
 } from '../../projector/ports/event-log.ts';
+import { untilAborted } from '../../projector/ports/waiting.ts';
 import { defaultTopicPrefix, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { ArchiveCopyError, BadRecords, type CopyOptions, type CopyResult } from './archive-copy.ts';
 
@@ -49,7 +49,7 @@ export async function archiveSave(
   const { prefix = defaultTopicPrefix, schemaOf = () => null, signal } = options;
   // The log may be away: what asks for it waits, and must not outlast the signal.
   const ask = Promise.all([log.bounds(), log.identity?.() ?? null, options.compactionLagMs?.() ?? 0]);
-  const [bounds, identity, compactionLagMs] = await abortable(ask, signal);
+  const [bounds, identity, compactionLagMs] = await untilAborted(ask, signal);
   const archive = await GrowingArchive.open({ dir, prefix, command: 'archive save', schemaOf, signal });
   let failed = true;
   try {
@@ -219,8 +219,8 @@ class Saving {
     if (signal.aborted) return null;
     try {
       const sampledMs = this.#arrived ? Date.now() : startedMs;
-      const ends = this.#arrived ? await abortable(log.bounds(), signal) : bounds;
-      await this.#reject(await abortable(readRejected(), signal));
+      const ends = this.#arrived ? await untilAborted(log.bounds(), signal) : bounds;
+      await this.#reject(await untilAborted(readRejected(), signal));
       if (this.#left(ends) > 0) return null;
       this.#arrived = true;
       return sampledMs;

@@ -44,10 +44,3 @@ function refuse(host: string, port: number, cause: NodeJS.ErrnoException): never
           : cause.message;
   throw new Error(`Cannot listen on ${host}:${port}: ${fix}`, { cause });
 }
-
-/** Resolves when the signal aborts. */
-export const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });

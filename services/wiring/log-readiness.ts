@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { ViewReader } from '../../api/ports/view-reader.ts';
+import { backgroundClock } from '../../projector/ports/clock.ts';
 
 // A first connection takes a moment: no word of that.
 const firstLookMs = 1_500;
@@ -14,7 +14,7 @@ export async function logReadiness(reader: ViewReader, log: Logger, signal: Abor
   let said: string | null = null;
   let noted: string | undefined;
   for (let waitMs = firstLookMs; !signal.aborted; waitMs = lookMs) {
-    await sleep(waitMs, undefined, { signal, ref: false }).catch(() => undefined);
+    await backgroundClock.sleep(waitMs, signal);
     if (signal.aborted) return;
     const state = await reader.ready();
     const reason = state.ready ? null : state.reason;

@@ -1,36 +1,35 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { ViewReader } from '../../api/ports/view-reader.ts';
+import { type Clock, realClock } from '../../projector/ports/clock.ts';
 import type { Log } from '../../projector/ports/log.ts';
+import { aborted, BackOff } from '../../projector/ports/waiting.ts';
 import { FencedError } from '../../projector/writing/tag-lanes.ts';
-import { aborted } from './listen.ts';
 import type { Projecting } from './project.ts';
 
-const firstWaitMs = 1_000;
-const waitMsMax = 60_000;
+const limits = { minMs: 1_000, maxMs: 60_000 };
 const lookMs = 100;
 const looksMax = 20;
 
-export interface Kept extends Projecting {
+export interface Supervised extends Projecting {
   /** Why nothing is projected just now; null while a projector folds or follows. */
   trouble(): string | null;
 }
 
-export interface KeepOptions {
+export interface SuperviseOptions {
   /** Begins a projector, with a log and a writer of its own. */
   begin(): Promise<Projecting>;
   reader: Pick<ViewReader, 'ready'>;
   log: Log;
   signal: AbortSignal;
-  pause?(ms: number, signal: AbortSignal): Promise<unknown>;
+  clock?: Clock;
 }
 
 /**
- * Keeps a projector running beside an API. While the store holds complete views, its end takes no reads away: the reason
- * is said, and another is begun after a while, again and again, since topics or a log can come back. Where a newer
- * projector has taken over, none is. `done` rejects with what ended it where there is nothing to serve either.
+ * Keeps a projector running beside an API. If it ends while the store holds complete views, reads go on: the reason is
+ * logged, and another projector is begun after a back-off, since topics or a log can come back. None is begun where a
+ * newer projector has taken over. `done` rejects with what ended it where there is nothing to serve either.
  */
-export async function keepProjecting(options: KeepOptions): Promise<Kept> {
-  const { begin, reader, log, signal, pause = quietPause } = options;
+export async function supervise(options: SuperviseOptions): Promise<Supervised> {
+  const { begin, reader, log, signal, clock = realClock } = options;
   let projecting = await begin();
   let trouble: string | null = null;
 
@@ -38,14 +37,15 @@ export async function keepProjecting(options: KeepOptions): Promise<Kept> {
   const isServed = async (): Promise<boolean> => {
     for (let looks = 0; looks < looksMax && !signal.aborted; looks++) {
       if ((await reader.ready()).ready) return true;
-      await pause(lookMs, signal);
+      await clock.sleep(lookMs, signal);
     }
     return false;
   };
 
   const run = async (): Promise<void> => {
-    for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, waitMsMax)) {
-      const begunMs = Date.now();
+    const backOff = new BackOff(limits, clock);
+    for (;;) {
+      const begunMs = clock.nowMs();
       try {
         await projecting.done;
         return;
@@ -56,13 +56,13 @@ export async function keepProjecting(options: KeepOptions): Promise<Kept> {
           log.warn(`${trouble}. Reads go on from its views; start this process again to take over`);
           return aborted(signal);
         }
-        // It ran well for long: this is a new trouble.
-        if (Date.now() - begunMs > waitMsMax) waitMs = firstWaitMs;
+        // It ran well for long, so this is a new fault.
+        if (clock.nowMs() - begunMs > limits.maxMs) backOff.reset();
         log.error(
-          `The projector has ended: ${trouble}. Reads go on from the views as they are; trying again in ${waitMs / 1000} s`,
+          `The projector has ended: ${trouble}. Reads go on from the views as they are; trying again in ${backOff.nextMs / 1000} s`,
         );
       }
-      await pause(waitMs, signal);
+      await backOff.pause(signal);
       if (signal.aborted) return;
       const { current } = projecting;
       projecting = await begin().catch((cause) => ({ current, done: Promise.reject(cause) }));
@@ -74,5 +74,3 @@ export async function keepProjecting(options: KeepOptions): Promise<Kept> {
     trouble: () => (projecting.current().ready ? null : trouble),
   };
 }
-
-const quietPause = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal }).catch(() => undefined);

@@ -1,14 +1,15 @@
 import { expect, it } from 'vitest';
 import type { Projector } from '../../../projector/projector.ts';
 import { FencedError } from '../../../projector/writing/tag-lanes.ts';
-import { keepProjecting } from '../../../services/wiring/keep-projecting.ts';
 import type { Projecting } from '../../../services/wiring/project.ts';
+import { supervise } from '../../../services/wiring/supervise.ts';
+import { SteppingClock } from '../../support/stepping-clock.ts';
 
 /** Projectors that end when told, over a store that is complete or not. */
 function scene({ complete = true } = {}) {
   const stop = new AbortController();
   const said: string[] = [];
-  const waits: number[] = [];
+  const clock = new SteppingClock();
   const running: { ready: boolean; end(cause?: Error): void }[] = [];
   const say = (message: string) => void said.push(message);
   const options = {
@@ -21,14 +22,14 @@ function scene({ complete = true } = {}) {
     reader: { ready: async () => (complete ? ({ ready: true } as const) : { ready: false as const, reason: 'empty' }) },
     log: { info: say, warn: say, error: say },
     signal: stop.signal,
-    pause: async (ms: number) => void waits.push(ms),
+    clock,
   };
-  return { stop, said, waits, running, options };
+  return { stop, said, waits: clock.slept, running, options };
 }
 
 it('a projector that ends beside complete views is begun again, ever more slowly, until it can do its work', async () => {
   const { running, said, waits, options } = scene();
-  const kept = await keepProjecting(options);
+  const kept = await supervise(options);
   for (let i = 0; i < 8; i++) {
     await expect.poll(() => running.length).toBe(i + 1);
     running[i]!.end(new Error('no topics'));
@@ -49,7 +50,7 @@ it('a log or a store that can not even be opened again is tried again too', asyn
   const { running, options } = scene();
   const begin = options.begin;
   let refusals = 2;
-  const kept = await keepProjecting({
+  const kept = await supervise({
     ...options,
     begin: async () => {
       if (running.length > 0 && refusals-- > 0) throw new Error('no such folder');
@@ -65,18 +66,33 @@ it('a log or a store that can not even be opened again is tried again too', asyn
 
 it('a projector that ends with nothing to serve ends the process', async () => {
   const { running, options } = scene({ complete: false });
-  const kept = await keepProjecting(options);
+  const kept = await supervise(options);
   running[0]!.end(new Error('no topics'));
   await expect(kept.done).rejects.toThrow('no topics');
 });
 
 it('where a newer projector has taken over none is begun, and reads go on until the signal', async () => {
   const { running, stop, said, options } = scene();
-  const kept = await keepProjecting(options);
+  const kept = await supervise(options);
   running[0]!.end(new FencedError('Another projector has taken over'));
   await expect.poll(() => kept.trouble()).toBe('Another projector has taken over');
   expect(said).toEqual([expect.stringContaining('start this process again')]);
   stop.abort();
   await kept.done;
   expect(running).toHaveLength(1);
+});
+
+it('a projector that ran for longer than the longest pause is begun again after the shortest one', async () => {
+  const { running, waits, options } = scene();
+  const kept = await supervise(options);
+  running[0]!.end(new Error('no topics'));
+  await expect.poll(() => running.length).toBe(2);
+  running[1]!.end(new Error('no topics'));
+  await expect.poll(() => running.length).toBe(3);
+  await options.clock.sleep(60_001);
+  running[2]!.end(new Error('no topics'));
+  await expect.poll(() => running.length).toBe(4);
+  expect(waits).toEqual([1_000, 2_000, 60_001, 1_000]);
+  running[3]!.end();
+  await kept.done;
 });

@@ -1,0 +1,112 @@
+import { type Clock, realClock } from './clock.ts';
+
+/** The first pause and the longest one, in milliseconds. */
+export interface BackOffLimits {
+  minMs: number;
+  maxMs: number;
+}
+
+/** Pauses between attempts: each twice as long as the one before, up to the longest. */
+export class BackOff {
+  readonly #limits: BackOffLimits;
+  readonly #clock: Clock;
+  #nextMs: number;
+
+  constructor(limits: BackOffLimits, clock: Clock) {
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#nextMs = limits.minMs;
+  }
+
+  /** How long the next pause will be. */
+  get nextMs(): number {
+    return this.#nextMs;
+  }
+
+  /** Resolves when it is time for the next attempt, or at once when the signal aborts. */
+  async pause(signal: AbortSignal): Promise<void> {
+    const ms = this.#nextMs;
+    this.#nextMs = Math.min(ms * 2, this.#limits.maxMs);
+    await this.#clock.sleep(ms, signal);
+  }
+
+  /** An attempt succeeded: the next pause is the shortest again. */
+  reset(): void {
+    this.#nextMs = this.#limits.minMs;
+  }
+}
+
+export interface RetryOptions {
+  limits: BackOffLimits;
+  clock: Clock;
+  signal: AbortSignal;
+  /** Reports the failure, or throws it where another attempt cannot succeed. Not called once the signal has aborted. */
+  onFailure(error: unknown): void;
+}
+
+/** Attempts at least once, then until one succeeds; null if the signal aborts first. */
+export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T | null> {
+  const { limits, clock, signal, onFailure } = options;
+  const backOff = new BackOff(limits, clock);
+  do {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (signal.aborted) return null;
+      onFailure(error);
+      await backOff.pause(signal);
+    }
+  } while (!signal.aborted);
+  return null;
+}
+
+/** Lets loops wait until something may have changed. A `notify` is not kept for those who begin to wait later. */
+export class WakeUp {
+  readonly #sleepers = new Set<() => void>();
+
+  /** Wakes everybody who waits. */
+  notify(): void {
+    const sleepers = [...this.#sleepers];
+    this.#sleepers.clear();
+    for (const wake of sleepers) wake();
+  }
+
+  /** Resolves at the next `notify`. */
+  wait(): Promise<void> {
+    return new Promise((resolve) => this.#sleepers.add(resolve));
+  }
+
+  /** Resolves at the next `notify`, after `ms` at the latest, or at once when the signal aborts. */
+  async waitAtMost(ms: number, clock: Clock, signal?: AbortSignal): Promise<void> {
+    const woken = new AbortController();
+    const wake = (): void => woken.abort();
+    this.#sleepers.add(wake);
+    await clock.sleep(ms, signal ? AbortSignal.any([signal, woken.signal]) : woken.signal);
+    this.#sleepers.delete(wake);
+  }
+}
+
+/** What the promise comes to; rejects with the signal's reason as soon as it aborts. Gives up the waiting, not the work. */
+export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+/** Resolves when the signal aborts. */
+export const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+/** Resolves once the promise has settled, and after `ms` at the latest: for goodbyes to a server that may be frozen. */
+export async function settledWithin(promise: Promise<unknown>, ms: number, clock: Clock = realClock): Promise<void> {
+  const settled = new AbortController();
+  const settle = (): void => settled.abort();
+  promise.then(settle, settle);
+  await clock.sleep(ms, settled.signal);
+}
