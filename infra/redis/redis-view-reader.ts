@@ -2,11 +2,11 @@ import { Cluster, Redis } from 'ioredis';
 import { type ChangeListener, StoreAwayError, type ViewReader } from '../../api/ports/view-reader.ts';
 import { allTags, completeKey, parseKey, readerKey } from '../../schemas/views/view-keys.ts';
 import { redisClusterClient } from './redis-cluster-client.ts';
+import { redisFailoverGuard } from './redis-failover-guard.ts';
 import { redisKeys } from './redis-keys.ts';
 import { redisRefusal } from './redis-refusal.ts';
 import { MissingRights } from './redis-rights.ts';
 import { trackChanges } from './redis-tracking.ts';
-import { RedisTrust } from './redis-trust.ts';
 import type { RedisSettings } from './redis-view-writer.ts';
 
 const commandTimeoutMs = 2_000;
@@ -29,7 +29,7 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
   });
   const rights = new MissingRights();
   client.on('ready', () => void probe());
-  const trust = new RedisTrust(client, keys);
+  const guard = redisFailoverGuard(client, keys);
   let stopTracking = (): void => {};
 
   /** Every command once, so that a right that is missing is known before a reader needs it. */
@@ -48,13 +48,13 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
     rights.noted(cause, noReads);
     throw new StoreAwayError(`Cannot read views: ${(cause as Error).message}`, { cause });
   };
-  const needTrust = (tags: Iterable<number>): void => {
-    if (!trust.covers(tags)) throw new StoreAwayError('Cannot read views: Redis has come back and may have lost some');
+  const assertCovered = (tags: Iterable<number>): void => {
+    if (!guard.covers(tags)) throw new StoreAwayError('Cannot read views: Redis has come back and may have lost some');
   };
   const get = async (names: readonly string[]): Promise<(Buffer | null)[]> => {
     const distinct = [...new Set(names)];
     const byTag = Map.groupBy(distinct, (name) => parseKey(name).tag);
-    needTrust(byTag.keys());
+    assertCovered(byTag.keys());
     const found = new Map<string, Buffer | null>();
     // One command, or in a cluster one a tag: what is absent, and the word that its tag is complete, are of the same moment.
     const groups = client instanceof Cluster ? [...byTag.values()] : [distinct];
@@ -63,14 +63,14 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
       for (const [i, name] of group.entries()) found.set(name, values[i]!);
     });
     await Promise.all(reads).catch(away);
-    needTrust(byTag.keys());
+    assertCovered(byTag.keys());
     return names.map((name) => found.get(name)!);
   };
 
   return {
     get,
     async fields(key, fields) {
-      needTrust([parseKey(key).tag]);
+      assertCovered([parseKey(key).tag]);
       return client.hmgetBuffer(keys.toRedis(key), ...fields).catch(away);
     },
     watch(listener: ChangeListener) {
@@ -89,7 +89,7 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
       }
     },
     async close() {
-      trust.close();
+      guard.close();
       stopTracking();
       client.disconnect();
     },

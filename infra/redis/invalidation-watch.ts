@@ -1,0 +1,64 @@
+import type { ChangeListener } from '../../api/ports/view-reader.ts';
+import type { Clock } from '../../projector/ports/clock.ts';
+import { tagCount } from '../../schemas/views/view-keys.ts';
+import type { RedisKeys } from './redis-keys.ts';
+
+// The projector moves every tag's fence each second. A tag unheard of for longer: a connection may be half open.
+const silenceMaxMs = 2_000;
+
+/**
+ * Tells a listener what invalidation messages say, and whether they are surely heard, without I/O. They are heard once
+ * every tag's heartbeat (a message of its fence) has come, until a tag falls silent or a connection changes.
+ */
+export class InvalidationWatch {
+  readonly #keys: RedisKeys;
+  readonly #listener: ChangeListener;
+  readonly #clock: Clock;
+  readonly #heardMs = new Float64Array(tagCount).fill(Number.NEGATIVE_INFINITY);
+  #state: 'deaf' | 'hearing' = 'deaf';
+
+  constructor(keys: RedisKeys, listener: ChangeListener, clock: Clock) {
+    this.#keys = keys;
+    this.#listener = listener;
+    this.#clock = clock;
+  }
+
+  /** Keys of one message; null: all of them, as after FLUSHALL. */
+  message(names: readonly Buffer[] | null): void {
+    if (names === null) {
+      this.#listener.allChanged();
+      return;
+    }
+    for (const name of names) {
+      const text = name.toString();
+      const tag = this.#keys.fenceTag(text);
+      if (tag >= 0) this.#heardMs[tag] = this.#clock.nowMs();
+      else {
+        const key = this.#keys.fromRedis(text);
+        if (key) this.#listener.changed(key);
+      }
+    }
+  }
+
+  /** A connection was lost or made: messages may have been missed. */
+  connectionChanged(): void {
+    this.#heardMs.fill(Number.NEGATIVE_INFINITY);
+    this.#become('deaf');
+    this.#listener.allChanged();
+  }
+
+  /** To be called regularly: notices silence and its end. */
+  check(): void {
+    const since = this.#clock.nowMs() - silenceMaxMs;
+    const silent = this.#heardMs.some((ms) => ms < since);
+    if (!silent) this.#become('hearing');
+    else if (this.#become('deaf')) this.#listener.allChanged();
+  }
+
+  #become(state: 'deaf' | 'hearing'): boolean {
+    if (state === this.#state) return false;
+    this.#state = state;
+    this.#listener.hearing(state === 'hearing');
+    return true;
+  }
+}
