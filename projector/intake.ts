@@ -51,9 +51,9 @@ export class Intake {
         this.#judge(record, watch, rejects);
         continue;
       }
-      const fell = this.#edges.take(record, watch);
-      if (fell === null) this.#judge(record.decode(), watch, rejects);
-      else if (fell) this.#metrics.revisionFell(batch.topic);
+      const regressed = this.#edges.take(record, watch);
+      if (regressed === null) this.#judge(record.decode(), watch, rejects);
+      else if (regressed) this.#metrics.revisionRegressed(batch.topic);
     }
     this.#metrics.folded(batch.topic, batch.records.length);
     if (rejects.length > 0) this.#setAside(rejects);
@@ -68,7 +68,7 @@ export class Intake {
       if (this.#sink) rejects.push({ topic, partition, offset, timestampMs, reason, raw: record.raw() });
     } else if (!('undecodable' in record)) {
       const { topic, key, value } = record;
-      if (value && watch.fell(key, Number(value.revision))) this.#metrics.revisionFell(topic);
+      if (value && watch.regressed(key, Number(value.revision))) this.#metrics.revisionRegressed(topic);
       this.#fold.apply(topic, key, value);
     }
   }

@@ -1,5 +1,5 @@
+import { isLoopback } from '../api/oauth/service-url.ts';
 import { type Settings, SettingsError } from './settings/settings.ts';
-import { isLoopback } from './settings/settings-schema.ts';
 import { loadSignInFiles } from './settings/sign-in-files.ts';
 import { type OpenLog, openEventLog } from './wiring/event-log.ts';
 import { firstDay, firstSteps, firstStepsText, picksRiders } from './wiring/first-steps.ts';

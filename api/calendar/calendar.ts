@@ -10,6 +10,7 @@ import { StoreAwayError } from '../ports/view-reader.ts';
 import type { TokenChecker } from '../tokens/access-token.ts';
 import { isLive, keysToDecide, liveHere, type Presented, presented } from './credentials.ts';
 import { readInputs } from './inputs.ts';
+import { memoize } from './memoize.ts';
 import {
   answerDay,
   answerRide,
@@ -20,7 +21,6 @@ import {
   rideKeys,
   type Views,
 } from './public-reads.ts';
-import { remembered } from './remembered.ts';
 import type { ViewCache } from './view-cache.ts';
 
 export interface CalendarRequest {
@@ -83,7 +83,7 @@ export function calendar(deps: CalendarDeps) {
   const { noLiveKey, noLiveToken } = refusals(baseUrl);
 
   /** What a raw target asks for; null where it is none of the interface's. */
-  const asked = remembered((target): Asked | null => {
+  const asked = memoize((target): Asked | null => {
     const { path, query } = splitTarget(target);
     const route = routePath(basePath, path);
     return route && { route, query, read: publicRead(route, query) };

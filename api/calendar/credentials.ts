@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { completeKey, liveKeyKey, riderKey, tagOf } from '../../schemas/views/view-keys.ts';
+import { completeKey, developerKeyKey, riderKey } from '../../schemas/views/view-keys.ts';
 import { UnavailableError } from '../http/answer.ts';
 import type { TokenChecker } from '../tokens/access-token.ts';
-import { remembered } from './remembered.ts';
+import { memoize } from './memoize.ts';
 import type { ViewCache } from './view-cache.ts';
 
 // The scheme alone: a pattern that also looked for the end would try every run of spaces from every place in it.
@@ -23,11 +23,11 @@ export function bearerToken(headers: IncomingHttpHeaders): string | null {
  * The view that says whether a developer key's text is live (docs/rules.md#developer-keys). Header text is latin1: its
  * bytes are hashed as they came.
  */
-export const keyViewOf = remembered((keyText) => liveKeyKey(hash('sha256', Buffer.from(keyText, 'latin1'), 'hex')));
+export const keyViewOf = memoize((keyText) => developerKeyKey(hash('sha256', Buffer.from(keyText, 'latin1'), 'hex')));
 
 /** Keys of the views that decide on what a request carries: a developer key, a token's rider. */
 export interface Presented {
-  /** The live-key view, if a key was sent. */
+  /** The developer key view, if a key was sent. */
   key: string | null;
   /** The rider card, if a live token was sent. */
   rider: string | null;
@@ -73,6 +73,3 @@ export function isLive({ key, rider }: Presented, there: (key: string) => boolea
   }
   return false;
 }
-
-/** Tag of a rider's card, for completeness. */
-export const riderTag = (rider: string): number => tagOf(rider);

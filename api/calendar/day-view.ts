@@ -1,13 +1,13 @@
 import type { Inputs } from '../../schemas/interface/inputs.ts';
 import { matchesWords, searchWords } from '../../schemas/views/text.ts';
 import { type DayHeader, decodeView, type Facets } from '../../schemas/views/view-values.ts';
+import { memoize } from './memoize.ts';
 import { pastShorterBy, withPast } from './past.ts';
-import { remembered } from './remembered.ts';
 
 export type DayFilter = Pick<Inputs<'getDay'>, 'q' | 'far' | 'who' | 'where'>;
 
 const comma = Buffer.from(',');
-const wordsOf = remembered(searchWords);
+const wordsOf = memoize(searchWords);
 
 /** A day as it is stored, ready to answer: whole or filtered, before local midnight or after it. */
 export class DayView {

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { type Inputs, type OperationName, operationInputs, rangeFault } from '../../schemas/interface/inputs.ts';
 import { decodeAudiences, decodeQueryText, decodeText, pickParameters, type RawParameter } from '../http/decoding.ts';
-import { remembered } from './remembered.ts';
+import { memoize } from './memoize.ts';
 
 /** Checked inputs, or the first wrong one by name with a reason that is constant per kind of fault. */
 export type InputsResult<O extends OperationName> =
@@ -46,7 +46,7 @@ function parameter(name: string, schema: z.ZodType, decode: (raw: string) => str
   const undecodable = isDate ? fault.message : 'is not percent-encoded UTF-8';
   return {
     name,
-    check: remembered((raw) => {
+    check: memoize((raw) => {
       const text = decode(raw);
       if (text === null) return { detail: undecodable };
       const result = schema.safeParse(text);

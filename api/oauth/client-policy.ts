@@ -1,4 +1,4 @@
-import { isLoopbackHost } from './service-url.ts';
+import { isLoopback } from './service-url.ts';
 
 /** Client metadata as RFC 7591 has it: what a file, a registration or a client's own document says. */
 export type ClientMetadata = Record<string, unknown>;
@@ -75,7 +75,7 @@ export function redirectProblem(uri: string): string | null {
     return 'must have hosts of letters, digits, dots and hyphens';
   if (scheme === 'https') return null;
   if (scheme === 'http')
-    return isLoopbackHost(url.hostname) ? null : 'must be https, but for http on this machine’s own addresses';
+    return isLoopback(url.hostname) ? null : 'must be https, but for http on this machine’s own addresses';
   return ownScheme.test(scheme)
     ? null
     : 'must be https, or have a scheme that is a domain of the app’s makers in reverse order, such as com.example.app';

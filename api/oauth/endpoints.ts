@@ -10,7 +10,7 @@ import { type Offers, paths, resourceMetadata, serverMetadata } from './metadata
 import type { RateLimits } from './rate-limit.ts';
 import { registrationRequest } from './registration-request.ts';
 import { BodyError, readBody, readForm } from './request-body.ts';
-import { isLoopbackHost, type ServiceUrl } from './service-url.ts';
+import { isLoopback, type ServiceUrl } from './service-url.ts';
 import type { StateStore } from './state-store.ts';
 import { tokenLimit } from './token-limit.ts';
 import { canonicalTokenRequest } from './token-request.ts';
@@ -69,7 +69,7 @@ function addAuthorize(app: FastifyInstance, options: EndpointOptions): void {
     const query = request.raw.url!.split('?').slice(1).join('?');
     // Cookies know hosts: whoever comes by another name of this machine has to go on by the one of BASE_URL.
     const host = request.headers.host ?? '';
-    if (picker && host !== service.host && isLoopbackHost(host.replace(/:\d+$/, '')))
+    if (picker && host !== service.host && isLoopback(host.replace(/:\d+$/, '')))
       return reply.redirect(`${service.origin}${paths.authorize}?${query}`, 307);
     if ((await limits.authorize.hit(request.ip)) !== null) return pages.trouble(reply, 'busy');
     await library.answer(request, reply, {

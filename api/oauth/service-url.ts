@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+
 /**
  * Everything that depends on where the service is. It comes from BASE_URL alone, never from a request
  * (docs/rules.md#base-url).
@@ -32,6 +34,6 @@ export function canonicalResource(resource: string, service: ServiceUrl): string
 }
 
 /** Whether a host name or address, also in a URL's brackets, is this machine alone. */
-export function isLoopbackHost(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }

@@ -1,5 +1,5 @@
 import type { Client } from 'oidc-provider';
-import { isLoopbackHost } from '../oauth/service-url.ts';
+import { isLoopback } from '../oauth/service-url.ts';
 
 /** How a client is called on pages. */
 export function clientName(client: Pick<Client, 'clientId' | 'clientName'>): string {
@@ -16,7 +16,7 @@ export function redirectWords(redirectUri: string): string {
   const url = URL.parse(redirectUri);
   if (!url) return 'an unknown place';
   if (url.protocol === 'https:') return url.host;
-  return url.protocol === 'http:' && isLoopbackHost(url.hostname)
+  return url.protocol === 'http:' && isLoopback(url.hostname)
     ? 'an app on this device'
     : `an app on this device (${url.protocol}//)`;
 }

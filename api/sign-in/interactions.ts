@@ -8,7 +8,7 @@ import type { Library } from '../oauth/library.ts';
 import type { Lifetimes } from '../oauth/lifetimes.ts';
 import { paths } from '../oauth/metadata.ts';
 import { readForm } from '../oauth/request-body.ts';
-import { isLoopbackHost, type ServiceUrl } from '../oauth/service-url.ts';
+import { isLoopback, type ServiceUrl } from '../oauth/service-url.ts';
 import type { RecentErasures } from '../tokens/recent-erasures.ts';
 import type { RiderDirectory } from '../tokens/rider-directory.ts';
 import { clientName, documentHost, redirectSources, redirectWords } from './client-words.ts';
@@ -53,7 +53,7 @@ export function addInteractions(app: FastifyInstance, options: InteractionOption
 
   // Another name for this machine's address, put there by somebody's DNS, must not get at the picker.
   const misdirected = (request: Asked): boolean =>
-    who === 'picker' && !isLoopbackHost((request.headers.host ?? '').replace(/:\d+$/, ''));
+    who === 'picker' && !isLoopback((request.headers.host ?? '').replace(/:\d+$/, ''));
 
   app.get(path, { exposeHeadRoute: false }, async (request: Asked, reply) => {
     if (misdirected(request)) return pages.trouble(reply, 'wrongHost');

@@ -12,7 +12,7 @@ import { rateLimits } from '../oauth/rate-limit.ts';
 import { BodyError } from '../oauth/request-body.ts';
 import { riderEndings } from '../oauth/rider-endings.ts';
 import { sealedStore } from '../oauth/sealed-store.ts';
-import { isLoopbackHost, serviceUrl } from '../oauth/service-url.ts';
+import { isLoopback, serviceUrl } from '../oauth/service-url.ts';
 import { type StateStore, StateStoreAwayError } from '../oauth/state-store.ts';
 import { sweepErased } from '../oauth/sweep-erased.ts';
 import { askedRiders } from '../oauth/temporarily-unavailable.ts';
@@ -207,7 +207,7 @@ function checkPicker({ who, baseUrl }: SignInDeps): void {
     ['HOST', who.pickerAt],
     ['BASE_URL', new URL(baseUrl).hostname],
   ] as const)
-    if (!isLoopbackHost(host))
+    if (!isLoopback(host))
       throw new Error(
         `Cannot let riders be picked at ${name} ${host}: want a loopback address such as 127.0.0.1, or SIGN_IN_ISSUER for riders to prove who they are`,
       );

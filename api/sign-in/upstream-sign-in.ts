@@ -1,5 +1,5 @@
 import * as oidc from 'openid-client';
-import { isLoopbackHost } from '../oauth/service-url.ts';
+import { isLoopback } from '../oauth/service-url.ts';
 
 /** The ride-management system's OpenID Connect provider. */
 export interface UpstreamSettings {
@@ -103,7 +103,7 @@ export function upstreamSignIn(
 
 async function discover(server: URL, clientId: string, secret: string): Promise<oidc.Configuration> {
   // Settings allow http on this machine alone.
-  const insecure = server.protocol === 'http:' && isLoopbackHost(server.hostname);
+  const insecure = server.protocol === 'http:' && isLoopback(server.hostname);
   const found = await oidc.discovery(server, clientId, secret, undefined, {
     timeout: timeoutSeconds,
     ...(insecure && { execute: [oidc.allowInsecureRequests] }),

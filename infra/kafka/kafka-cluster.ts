@@ -72,7 +72,7 @@ export class KafkaCluster {
     const unsure = response.topics.find(({ errorCode }) => errorCode !== 0 && errorCode !== kafkaErrors.unknownTopic);
     if (unsure) throw new Error(`Cannot look up topic ${unsure.name}: Kafka's error code ${unsure.errorCode}`);
     const byName = new Map(
-      found.map(({ name, topicId, partitions }) => [name, { id: topicId, leaders: leadersOf(partitions) }]),
+      found.map(({ name, topicId, partitions }) => [name, { id: topicId, leaders: leadersByNumber(partitions) }]),
     );
     return names.flatMap((name) => (byName.has(name) ? [{ name, ...byName.get(name)! }] : []));
   }
@@ -148,7 +148,11 @@ export class KafkaCluster {
   }
 }
 
-const leadersOf = (partitions: MetadataResponse['topics'][number]['partitions']): number[] =>
+/** Node ids of the leaders, by `topic/partition`. */
+export const leadersOf = (topics: readonly KafkaTopic[]): Map<string, number> =>
+  new Map(topics.flatMap(({ name, leaders }) => leaders.map((leader, partition) => [`${name}/${partition}`, leader])));
+
+const leadersByNumber = (partitions: MetadataResponse['topics'][number]['partitions']): number[] =>
   [...partitions].sort((a, b) => a.partitionIndex - b.partitionIndex).map(({ leaderId }) => leaderId);
 
 const fetchRequest = ({ partition, offset }: FetchPartition) => ({

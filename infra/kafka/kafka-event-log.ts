@@ -11,7 +11,7 @@ import type { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 import type { SchemaRegistry } from '../registry/schema-registry.ts';
 import type { KafkaConnection } from './kafka-client.ts';
-import { KafkaCluster, type KafkaTopic } from './kafka-cluster.ts';
+import { KafkaCluster, type KafkaTopic, leadersOf } from './kafka-cluster.ts';
 import { GroupPositions } from './kafka-group-positions.ts';
 import { kafkaLogRecord, undecodable } from './kafka-log-record.ts';
 import { KafkaLogTopics } from './kafka-log-topics.ts';
@@ -197,6 +197,3 @@ class Following {
     if (before !== reasons.size > 0) this.#follower.onWaiting?.(topic, partition, reasons.size > 0);
   }
 }
-
-const leadersOf = (topics: readonly KafkaTopic[]): Map<string, number> =>
-  new Map(topics.flatMap(({ name, leaders }) => leaders.map((leader, partition) => [`${name}/${partition}`, leader])));

@@ -1,12 +1,12 @@
+import { causeChain } from '../net/cause-chain.ts';
 import { certificateFault } from '../net/certificate-fault.ts';
-import { errorsBehind } from '../net/errors-behind.ts';
 
 const wrongCredentials = new Set(['SASL_AUTHENTICATION_FAILED', 'UNSUPPORTED_SASL_MECHANISM']);
 const sasl = 'KAFKA_SASL_MECHANISM, KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD';
 
 /** Why no waiting helps and what to do, of `who`, which are brokers; null where waiting may help. */
 export function refusalOf(error: unknown, who: string): string | null {
-  for (const one of errorsBehind(error)) {
+  for (const one of causeChain(error)) {
     const { apiId = '' } = one as { apiId?: string };
     if (wrongCredentials.has(apiId)) return `${who} refuses the credentials; check ${sasl}`;
     if (apiId === 'ILLEGAL_SASL_STATE')
@@ -19,7 +19,7 @@ export function refusalOf(error: unknown, who: string): string | null {
 
 /** What may be wrong where a broker ends a connection without a word: a port that wants TLS, or credentials, or neither. */
 export function hintOf(error: unknown): string {
-  for (const one of errorsBehind(error))
+  for (const one of causeChain(error))
     if (one.message === 'Connection closed' || (one as NodeJS.ErrnoException).code === 'ECONNRESET')
       return ' (if it goes on: check KAFKA_SSL, and KAFKA_SASL_MECHANISM and what belongs to it)';
   return '';

@@ -1,6 +1,6 @@
 import { MissingTopicsError, type Reject } from '../../projector/ports/event-log.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
-import type { KafkaCluster, KafkaTopic } from './kafka-cluster.ts';
+import { type KafkaCluster, leadersOf } from './kafka-cluster.ts';
 import { KafkaReader } from './kafka-reader.ts';
 import type { FetchedRecord } from './kafka-record-batches.ts';
 import { type KafkaLog, retry } from './kafka-retry.ts';
@@ -89,7 +89,7 @@ export class RejectedTopic {
           return null;
         },
         leaders: async () =>
-          leadersOf((await retry(`Cannot read ${this.name}`, find, { log: this.#log, signal, isFatal })).topic),
+          leadersOf([(await retry(`Cannot read ${this.name}`, find, { log: this.#log, signal, isFatal })).topic]),
       },
       { log: this.#log, checkEveryMs: 10_000 },
     );
@@ -98,5 +98,3 @@ export class RejectedTopic {
     this.#position = from;
   }
 }
-
-const leadersOf = ({ name, leaders }: KafkaTopic) => new Map(leaders.map((leader, i) => [`${name}/${i}`, leader]));

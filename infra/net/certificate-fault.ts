@@ -1,4 +1,4 @@
-import { errorsBehind } from './errors-behind.ts';
+import { causeChain } from './cause-chain.ts';
 
 const unknownAuthority = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
@@ -13,7 +13,7 @@ const unknownAuthority = new Set([
  * error. No waiting mends it: Node reads which authorities it trusts at its start. `setting` names the server.
  */
 export function certificateFault(error: unknown, server: string, setting: string): string | null {
-  for (const one of errorsBehind(error)) {
+  for (const one of causeChain(error)) {
     const { code } = one as NodeJS.ErrnoException;
     if (unknownAuthority.has(code ?? ''))
       return `${server}'s certificate is not trusted (${code}); name a PEM file with its authority's in NODE_EXTRA_CA_CERTS`;

@@ -1,5 +1,5 @@
+import { causeChain } from '../net/cause-chain.ts';
 import { certificateFault } from '../net/certificate-fault.ts';
-import { errorsBehind } from '../net/errors-behind.ts';
 import { missingRight } from './redis-rights.ts';
 
 /**
@@ -9,7 +9,7 @@ import { missingRight } from './redis-rights.ts';
 export function redisRefusal(error: unknown, setting: string): string | null {
   // ioredis keeps what a cluster's node said under a name of its own.
   const { lastNodeError } = (error ?? {}) as { lastNodeError?: unknown };
-  for (const one of [...errorsBehind(error), ...errorsBehind(lastNodeError)]) {
+  for (const one of [...causeChain(error), ...causeChain(lastNodeError)]) {
     const { message } = one;
     const right = missingRight(one);
     if (right !== null) return `does not let the user of ${setting} do all it must; grant it ${right} (ACL SETUSER)`;

@@ -1,4 +1,4 @@
-import { errorsBehind } from '../net/errors-behind.ts';
+import { causeChain } from '../net/cause-chain.ts';
 
 /** The channel of Redis's messages on what has changed. */
 export const invalidations = '__redis__:invalidate';
@@ -11,7 +11,7 @@ const scriptRights = '+get +set +del +hset +hdel';
  * `&__redis__:invalidate`. null: the reply is about something else.
  */
 export function missingRight(error: unknown): string | null {
-  for (const { message } of errorsBehind(error)) {
+  for (const { message } of causeChain(error)) {
     const command = /no permissions to run the '([^']+)' command/i.exec(message)?.[1];
     if (command) return `+${command.toLowerCase()}`;
     // Of a command within a script, which Redis before 7.2 does not name.

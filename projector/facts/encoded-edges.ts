@@ -20,7 +20,7 @@ export class EncodedEdges {
     this.#fold = fold;
   }
 
-  /** Folds a record, and says whether its revision fell; null where it is refused, with nothing done. */
+  /** Folds a record, and says whether its revision regressed; null where it is refused, with nothing done. */
   take(record: EncodedRecord, watch: RevisionWatch): boolean | null {
     const placed = this.#read(record);
     if (placed === null) return null;
@@ -53,7 +53,7 @@ export class EncodedEdges {
       known >= 0 ? known : this.#newNight(answer.day, value, places[answer.ride]!, places[answer.ride + 1]!);
     const rider = facts.riderIds.addBytes(value, riderStart, riderEnd);
     this.#fold.respond(rider, night, rsvpBits(answer.response, answer.saved));
-    return watch.fellOfPair(rider, night, Number(answer.revision));
+    return watch.pairRegressed(rider, night, Number(answer.revision));
   }
 
   /** Whether an answer's ride and day are those of the key's first bytes; a night that is `known` has good ones. */
@@ -78,6 +78,6 @@ export class EncodedEdges {
     const reader = riderIds.addBytes(value, riderStart, riderEnd);
     const other = riderIds.addBytes(value, otherStart, otherEnd);
     this.#fold.relate(reader, other, relationBits(relation));
-    return watch.fellOfPair(reader, other, Number(relation.revision));
+    return watch.pairRegressed(reader, other, Number(relation.revision));
   }
 }

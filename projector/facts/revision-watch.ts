@@ -7,11 +7,11 @@ const slots = 1 << 14;
  * not cost a second copy of their revisions. Two keys that share a slot forget one another; they are never mixed up.
  */
 export class RevisionWatch {
-  /** A slot is two numbers, side by side since each of them is a wait for memory: the key's check, its revision. */
+  /** A slot is two numbers: the key's check, its revision. They are adjacent, so one cache miss instead of two. */
   readonly #slots = new Float64Array(2 * slots);
 
   /** Whether this revision is lower than the last one seen of the key. */
-  fell(key: string, revision: number): boolean {
+  regressed(key: string, revision: number): boolean {
     let a = 0x811c9dc5;
     let b = 0x9747b28c;
     for (let i = 0; i < key.length; i++) {
@@ -19,22 +19,26 @@ export class RevisionWatch {
       a = Math.imul(a ^ unit, 0x01000193);
       b = Math.imul(b ^ unit, 0x5bd1e995);
     }
-    return this.#fell(a, (b ^ (b >>> 13)) >>> 0, revision);
+    return this.#regressed(a, (b ^ (b >>> 13)) >>> 0, revision);
   }
 
-  /** As `fell`, of a key that is known by two numbers below 2^26. */
-  fellOfPair(first: number, second: number, revision: number): boolean {
+  /** As `regressed`, of a key that is known by two numbers below 2^26. */
+  pairRegressed(first: number, second: number, revision: number): boolean {
     // The check is the pair itself, exactly.
-    return this.#fell(Math.imul(first, 0x9e3779b1) ^ Math.imul(second, 0x85ebca6b), first * 2 ** 26 + second, revision);
+    return this.#regressed(
+      Math.imul(first, 0x9e3779b1) ^ Math.imul(second, 0x85ebca6b),
+      first * 2 ** 26 + second,
+      revision,
+    );
   }
 
-  #fell(hash: number, check: number, revision: number): boolean {
+  #regressed(hash: number, check: number, revision: number): boolean {
     const slot = 2 * ((hash ^ (hash >>> 15)) & (slots - 1));
     const seen = this.#slots;
     // One more: 0 is a free slot.
-    const fell = seen[slot] === check + 1 && revision < seen[slot + 1]!;
+    const regressed = seen[slot] === check + 1 && revision < seen[slot + 1]!;
     seen[slot] = check + 1;
     seen[slot + 1] = revision;
-    return fell;
+    return regressed;
   }
 }

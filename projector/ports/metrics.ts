@@ -14,7 +14,7 @@ export interface ProjectorMetrics {
   folded(topic: TopicName, records: number): void;
   rejected(topic: TopicName, reason: string): void;
   /** A record whose revision is lower than the one before of its key. */
-  revisionFell(topic: TopicName): void;
+  revisionRegressed(topic: TopicName): void;
   partitionExplained(topic: TopicName, more: ExplainedRecords): void;
   written(views: number, bytes: number): void;
   /** From the oldest change of a round to its last view written, in seconds. */
@@ -25,7 +25,7 @@ export interface ProjectorMetrics {
 export const noMetrics: ProjectorMetrics = {
   folded() {},
   rejected() {},
-  revisionFell() {},
+  revisionRegressed() {},
   partitionExplained() {},
   written() {},
   freshness() {},

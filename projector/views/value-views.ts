@@ -3,9 +3,9 @@ import type { FactKind } from '../../schemas/views/view-keys.ts';
 import type { Facts } from '../facts/facts.ts';
 import { dayOf, subjectDay, subjectOf } from '../facts/subject-day.ts';
 import { renderDay } from './day.ts';
+import { renderDeveloperKey, renderMetro, renderRider } from './lookup-views.ts';
 import { renderNight } from './night.ts';
 import { renderRide } from './ride.ts';
-import { renderLiveKey, renderMetro, renderRider } from './small.ts';
 
 /**
  * A kind of view whose value is one key. Its views are named by interned numbers; of a day, by the metro's number and
@@ -40,7 +40,7 @@ export const valueViews: Record<FactKind, ValueViews> = {
     find: (facts, id) => facts.metroIds.find(id),
   },
   key: {
-    render: renderLiveKey,
+    render: renderDeveloperKey,
     all: (facts) => numbers(facts.hashUses.length, (hash) => facts.hashUses[hash]! > 0),
     id: (facts, hash) => facts.hashIds.text(hash),
     find: (facts, id) => facts.hashIds.find(id),

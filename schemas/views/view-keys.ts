@@ -37,7 +37,7 @@ export const rideKey = (ride: string): string => viewKey('ride', ride);
 export const nightKey = (ride: string, day: string): string => viewKey('night', `${ride}/${day}`);
 export const metroKey = (metro: string): string => viewKey('metro', metro);
 /** `hashHex`: SHA-256 of a developer key's text, 64 lower-case hex digits. */
-export const liveKeyKey = (hashHex: string): string => viewKey('key', hashHex);
+export const developerKeyKey = (hashHex: string): string => viewKey('key', hashHex);
 /** The rider's card; there while the rider exists. */
 export const riderKey = (rider: string): string => viewKey('rider', rider);
 /** Hash of the rider's own layer: fields `o<day>` own nights, `f<day>` friends going, `x<day>` flagged going. */

@@ -1,6 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { isLoopback } from '../../api/oauth/service-url.ts';
 
 /**
  * One setting: how its text is read, what to ask for where that fails, and how its value may be shown. The name is the
@@ -115,11 +116,6 @@ const file = readable(false);
 const folder = readable(true);
 
 const cookieKeys = z.string().refine((value) => value.split(',').every((key) => key.trim().length >= 32));
-
-/** Whether a host name or address, also in a URL's brackets, is this machine alone. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host === '[::1]' || (isIP(host) === 4 && host.startsWith('127.'));
-}
 
 const onOff = 'on or off';
 const trueFalse = 'true or false';

@@ -1,5 +1,6 @@
+import { isLoopback } from '../../api/oauth/service-url.ts';
 import { defaultTopicPrefix } from '../../schemas/events/records.ts';
-import { isLoopback, type SettingName, type SettingRule, type SettingValue, settingRules } from './settings-schema.ts';
+import { type SettingName, type SettingRule, type SettingValue, settingRules } from './settings-schema.ts';
 
 /** What the environment asks for, checked. null: not given, and there is no default. */
 export interface Settings {

@@ -26,7 +26,7 @@ export function serviceMetrics() {
     labelNames: ['topic', 'reason'],
     registers,
   });
-  const fell = new Counter({
+  const regressed = new Counter({
     name: 'ride_calendar_revision_fell_total',
     help: 'Records whose revision is lower than the one before of their key, by topic',
     labelNames: ['topic'],
@@ -54,7 +54,7 @@ export function serviceMetrics() {
   const projector: ProjectorMetrics = {
     folded: (topic, records) => folded.inc({ topic }, records),
     rejected: (topic, reason) => rejected.inc({ topic, reason }),
-    revisionFell: (topic) => fell.inc({ topic }),
+    revisionRegressed: (topic) => regressed.inc({ topic }),
     partitionExplained(topic, { murmur2, crc32, neither }) {
       explained.inc({ topic, partitioner: 'murmur2' }, murmur2);
       explained.inc({ topic, partitioner: 'crc32' }, crc32);

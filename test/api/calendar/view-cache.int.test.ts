@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type RedisServer, startRedisServer } from '../../../infra/local/redis-server.ts';
 import { redisViewReader } from '../../../infra/redis/redis-view-reader.ts';
 import { redisViewWriter } from '../../../infra/redis/redis-view-writer.ts';
-import { allTags, completeKey, liveKeyKey, rideKey, tagOf } from '../../../schemas/views/view-keys.ts';
+import { allTags, completeKey, developerKeyKey, rideKey, tagOf } from '../../../schemas/views/view-keys.ts';
 import { ride } from '../../reference/example-log.ts';
 import { freshKeyPrefix } from '../../support/backends.ts';
 import { type HttpService, startHttpService } from '../../support/http-service.ts';
@@ -240,6 +240,6 @@ describe('a Redis that is away', () => {
 });
 
 it('the keys of these tests have other tags than what decides on them', () => {
-  const unknown = liveKeyKey(keyHash(smallWorld.unknownKey).toString('hex'));
+  const unknown = developerKeyKey(keyHash(smallWorld.unknownKey).toString('hex'));
   expect(Number(unknown.split('|')[0])).not.toBe(tagOf('loop'));
 });

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import {
   allTags,
   completeKey,
-  liveKeyKey,
+  developerKeyKey,
   metroKey,
   nightKey,
   parseKey,
@@ -180,5 +180,5 @@ describe('an emptied store', () => {
 it('the keys of these tests are where they are thought to be', () => {
   expect(tagOf('ada')).toBe(Number(readerKey('ada').split('|')[0]));
   expect(tagOf('pdx')).toBe(Number(metroKey('pdx').split('|')[0]));
-  expect(tagOfKey('x')).toBe(Number(liveKeyKey(keyHash('x').toString('hex')).split('|')[0]));
+  expect(tagOfKey('x')).toBe(Number(developerKeyKey(keyHash('x').toString('hex')).split('|')[0]));
 });

@@ -101,7 +101,7 @@ async function taken(records: readonly Bytes[], asBytes: boolean) {
     metrics: {
       ...noMetrics,
       rejected: (topic, reason) => counted.push(`${topic}: ${reason}`),
-      revisionFell: (topic) => counted.push(`${topic}: revision fell`),
+      revisionRegressed: (topic) => counted.push(`${topic}: revision regressed`),
     },
     signal: new AbortController().signal,
   });

@@ -11,7 +11,7 @@ describe('a revision watch', () => {
         const watch = new RevisionWatch();
         const last = new Map<string, number>();
         for (const { key, revision } of records) {
-          expect(watch.fell(key, revision)).toBe(revision < (last.get(key) ?? 0));
+          expect(watch.regressed(key, revision)).toBe(revision < (last.get(key) ?? 0));
           last.set(key, revision);
         }
       }),
@@ -28,7 +28,7 @@ describe('a revision watch', () => {
         const last = new Map<string, number>();
         for (const { first, second, revision } of records) {
           const key = `${first}/${second}`;
-          expect(watch.fellOfPair(first, second, revision)).toBe(
+          expect(watch.pairRegressed(first, second, revision)).toBe(
             revision < (last.get(key) ?? Number.NEGATIVE_INFINITY),
           );
           last.set(key, revision);
@@ -41,7 +41,7 @@ describe('a revision watch', () => {
     const watch = new RevisionWatch();
     // More keys than it has room for, each at a lower revision than the one before it.
     for (let i = 400_000; i > 0; i--) {
-      if (watch.fell(`ride${i}/2026-01-01/rider${i}`, i)) throw new Error(`key ${i} fell`);
+      if (watch.regressed(`ride${i}/2026-01-01/rider${i}`, i)) throw new Error(`key ${i} regressed`);
     }
   });
 });

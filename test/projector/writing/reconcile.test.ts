@@ -7,7 +7,7 @@ import { dayText } from '../../../schemas/views/days.ts';
 import {
   allTags,
   dayKey,
-  liveKeyKey,
+  developerKeyKey,
   metroKey,
   nightKey,
   parseKey,
@@ -63,7 +63,7 @@ function extraArb(today: number): fc.Arbitrary<Extra> {
     ride.map(rideKey),
     fc.tuple(ride, day).map(([id, date]) => nightKey(id, date)),
     rider.map(riderKey),
-    fc.constantFrom('00', 'ff'.repeat(32)).map(liveKeyKey),
+    fc.constantFrom('00', 'ff'.repeat(32)).map(developerKeyKey),
     fc.constantFrom('7|junk:1', '7|junk:', dayKey('portland', '2026-6-1'), nightKey('ride1', 'today')),
   );
   const field = fc.tuple(rider, fc.constantFrom('o', 'f', 'x'), day, someBytes);

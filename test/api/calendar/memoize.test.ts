@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { remembered } from '../../../api/calendar/remembered.ts';
+import { memoize } from '../../../api/calendar/memoize.ts';
 
 it('a text asked for again and again is worked out once, however many others come between', () => {
   const made: string[] = [];
-  const upper = remembered((text) => {
+  const upper = memoize((text) => {
     made.push(text);
     return text.toUpperCase();
   });
@@ -16,17 +16,17 @@ it('a text asked for again and again is worked out once, however many others com
   expect(made.filter((text) => text === 'often')).toHaveLength(1);
 });
 
-it('what is remembered is bounded: a text not asked for in a long time is worked out anew', () => {
+it('what is kept is bounded: a text not asked for in a long time is worked out anew', () => {
   let made = 0;
-  const count = remembered(() => ++made);
+  const count = memoize(() => ++made);
   count('first');
   for (let i = 0; i < 20_000; i++) count(`${i}`);
   expect(count('first')).toBe(made);
 });
 
-it('a long text is not remembered, and a result of null is', () => {
+it('the result for a long text is not kept, and a result of null is', () => {
   let made = 0;
-  const nothing = remembered(() => {
+  const nothing = memoize(() => {
     made += 1;
     return null;
   });

@@ -1,12 +1,12 @@
-// Per generation: twice as many are remembered at most.
+// Per generation: at most twice as many are kept.
 const entriesMax = 4_096;
 const textLengthMax = 512;
 
 /**
- * A pure function of a text, with its results remembered for the texts seen lately: two generations, so that what is
- * asked for again and again stays when made-up texts pour in. Long texts are never remembered.
+ * Memoizes a pure function of a text, for the texts seen lately. There are two generations of results, so that those
+ * used again and again stay when made-up texts pour in. Results for long texts are never kept.
  */
-export function remembered<T>(make: (text: string) => T): (text: string) => T {
+export function memoize<T>(make: (text: string) => T): (text: string) => T {
   let young = new Map<string, T>();
   let old = new Map<string, T>();
   return (text) => {

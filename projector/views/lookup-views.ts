@@ -12,7 +12,7 @@ export function renderMetro(facts: Facts, metro: number): Buffer | null {
 }
 
 /** A live developer key, by the hash of its text: any current record has it. */
-export function renderLiveKey(facts: Facts, hash: number): Buffer | null {
+export function renderDeveloperKey(facts: Facts, hash: number): Buffer | null {
   return (facts.hashUses[hash] ?? 0) > 0 ? encodeView({}, null, nothing) : null;
 }
 
