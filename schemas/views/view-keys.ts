@@ -1,4 +1,4 @@
-import { createHash, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /**
  * View keys. A view's name is `<kind>:<id>`; its tag is one of 64, by a hash of what it is about. How a store spells
@@ -61,11 +61,4 @@ export const digestLength = 16;
 /** The first 96 bits of SHA-256, as 16 characters of base64url. */
 export function digestOf(content: Buffer | string): string {
   return hash('sha256', content, 'base64url').slice(0, digestLength);
-}
-
-/** The digest of several pieces, as if they were joined. */
-export function digestOfPieces(pieces: readonly (Buffer | string)[]): string {
-  const h = createHash('sha256');
-  for (const piece of pieces) h.update(piece);
-  return h.digest('base64url').slice(0, digestLength);
 }
