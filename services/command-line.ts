@@ -124,6 +124,14 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
   );
   command(
     archive,
+    'forget <rider> <dir>',
+    'Takes a rider out of an archive: their records, their place among rides’ leaders, and bad records about them. All else stays byte for byte.',
+    ['ride-calendar archive forget rider0001 ./backup'],
+    async (options, settings, [rider, dir]) =>
+      (await import('./archive-forget.ts')).runArchiveForget({ ...options, rider: rider!, dir: dir! }, settings, io),
+  );
+  command(
+    archive,
     'load <dir>',
     'Publishes an archive’s records to the log’s empty topics, each key to the partition where Kafka’s own producer puts it. ' +
       'A load that was stopped goes on where it stopped. Needs KAFKA_BROKERS.',

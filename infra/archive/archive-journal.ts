@@ -33,8 +33,11 @@ export const journalPath = (dir: string): string => join(dir, journalName);
 /** Whether a process that was killed left the archive between two states. */
 export const isForgetting = (dir: string): boolean => existsSync(journalPath(dir));
 
-/** Finishes or undoes what a process that was killed has begun. Under the archive's lock. */
-export function finishForgetting(dir: string, prefix: string): void {
+/**
+ * Finishes or undoes what a process that was killed has begun. Under the archive's lock. True: there was something to
+ * finish.
+ */
+export function finishForgetting(dir: string, prefix: string): boolean {
   const journal = readJournal(dir);
   if (journal) {
     const folders = new Set<string>();
@@ -49,10 +52,11 @@ export function finishForgetting(dir: string, prefix: string): void {
     syncFolder(dir);
   }
   for (const name of [...topicNames, 'rejected']) removeReplacements(archiveFolder(dir, prefix, name));
+  return journal !== null;
 }
 
 /** Removes new versions that no journal names. */
-export function removeReplacements(folder: string): void {
+function removeReplacements(folder: string): void {
   if (!existsSync(folder)) return;
   for (const name of readdirSync(folder)) {
     if (name.startsWith('.') && name.endsWith(suffix)) rmSync(join(folder, name));

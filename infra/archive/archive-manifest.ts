@@ -108,6 +108,6 @@ export function writeManifest(dir: string, manifest: ArchiveManifest): void {
 }
 
 /** A line per file and partition, so that two manifests can be compared by eye. */
-function manifestText(manifest: ArchiveManifest): string {
+export function manifestText(manifest: ArchiveManifest): string {
   return `${JSON.stringify(manifest, null, 1)}\n`;
 }

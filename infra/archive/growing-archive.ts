@@ -17,7 +17,8 @@ import { type ArchiveWriter, archiveWriter } from './archive-writer.ts';
 import type { ArchiveRecord } from './archived-bytes.ts';
 import { type ArchiveInspection, inspectArchive } from './inspect-archive.ts';
 import { makeFolder } from './make-folder.ts';
-import type { ArchiveProblem, KnownPartition } from './partition-inspection.ts';
+import { notAsSaved } from './not-as-saved.ts';
+import type { KnownPartition } from './partition-inspection.ts';
 import { hashSchemaOf, PartitionLedger } from './partition-ledger.ts';
 import { rejectedEntry } from './rejected-inspection.ts';
 
@@ -78,7 +79,12 @@ export class GrowingArchive {
       const inspection = isNew
         ? emptyInspection()
         : await inspectArchive({ dir, prefix, manifest, everything: false, beingWritten: true, signal });
-      if (inspection.problems.length > 0) throw notAsSaved(dir, inspection.problems);
+      if (inspection.problems.length > 0)
+        throw notAsSaved(
+          dir,
+          inspection.problems,
+          'Nothing was saved: put it back from a copy, or save to an empty folder',
+        );
       return new GrowingArchive(options, unlock, manifest, inspection);
     } catch (error) {
       unlock();
@@ -169,14 +175,6 @@ export class GrowingArchive {
 }
 
 const nameOf = ({ id, fingerprint }: ManifestWriterSchema): string => (id === null ? fingerprint : String(id));
-
-function notAsSaved(dir: string, problems: readonly ArchiveProblem[]): ArchiveError {
-  const [{ file, problem }] = problems as [ArchiveProblem];
-  const more = problems.length > 1 ? ` (and ${problems.length - 1} more: ride-calendar archive check ${dir})` : '';
-  return new ArchiveError(
-    `Cannot go on with the archive ${dir}: ${file}: ${problem}${more}. Nothing was saved: put it back from a copy, or save to an empty folder`,
-  );
-}
 
 const hasTopics = (dir: string, prefix: string): boolean =>
   topicNames.some((topic) => existsSync(archiveFolder(dir, prefix, topic)));

@@ -52,7 +52,17 @@ function run(
   });
 }
 
-const commands = ['start', 'api', 'projector', 'topics', 'simulate', 'archive save', 'archive check', 'archive load'];
+const commands = [
+  'start',
+  'api',
+  'projector',
+  'topics',
+  'simulate',
+  'archive save',
+  'archive check',
+  'archive forget',
+  'archive load',
+];
 
 describe('the command line', () => {
   it('--help lists every command', async () => {

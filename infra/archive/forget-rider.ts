@@ -1,0 +1,240 @@
+import { rmSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
+import type { types } from 'avsc';
+import { Cursor } from '../../schemas/avro/avro-cursor.ts';
+import { compileReader } from '../../schemas/avro/avro-reader.ts';
+import { parseWriter, rejectedType } from '../../schemas/avro/avro-types.ts';
+import { type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { archiveDecoder } from './archive-decoder.ts';
+import { type ArchiveFile, archiveFolder, listArchive } from './archive-files.ts';
+import { finishForgetting, replaceFiles, replacementPath } from './archive-journal.ts';
+import { lockArchive } from './archive-lock.ts';
+import { type ArchiveManifest, type ManifestFile, manifestText, readManifest } from './archive-manifest.ts';
+import { type RejectedRecord, rejectedFiles, rejectOf } from './archive-rejected.ts';
+import { readContainer } from './container-content.ts';
+import { ContainerFile } from './container-file.ts';
+import { ContainerWriter } from './container-writer.ts';
+import { type ForgottenParts, RecordForgetter } from './forget-record.ts';
+import { type ArchiveInspection, inspectArchive } from './inspect-archive.ts';
+import { notAsSaved } from './not-as-saved.ts';
+import { type ArchiveProblem, inspectPartition, type KnownPartition } from './partition-inspection.ts';
+import { hashSchemaOf } from './partition-ledger.ts';
+import { RecordBytes } from './record-bytes.ts';
+import { rejectedEntry } from './rejected-inspection.ts';
+import { isRejectOfRider } from './rider-mentions.ts';
+
+export interface ForgetOptions {
+  dir: string;
+  /** Of the archive's folders. */
+  prefix: string;
+  rider: string;
+  signal: AbortSignal;
+  onProgress?: (progress: { done: number; total: number }) => void;
+}
+
+/** What was taken out of an archive. */
+export interface Forgotten {
+  /** Whole records, by topic. */
+  records: Partial<Record<TopicName, number>>;
+  /** Rides' records that the rider led. */
+  leaders: number;
+  rejected: number;
+  /** Records with a header that named the rider. */
+  headers: number;
+  /** Values as they came, of which only what our schema holds is left. */
+  raw: number;
+  /** Files written anew. */
+  files: number;
+  /** An earlier call had been ended by force, and was finished. */
+  finished: boolean;
+}
+
+const fix = 'Nothing was changed: put it back from a copy';
+
+/**
+ * Takes a rider out of an archive (docs/rules.md#archive-forget): their records, their place among leaders, and bad records
+ * about them. All files change as one step, also where the process is killed. All else stays byte for byte. Throws
+ * MissingTopicsError, ArchiveLockedError, ArchiveError naming a file that is not as it was saved, and the signal's reason.
+ */
+export async function forgetRider(options: ForgetOptions): Promise<Forgotten> {
+  const { dir, prefix } = options;
+  await listArchive(dir, prefix, 'archive forget');
+  const unlock = lockArchive(dir, 'archive forget');
+  try {
+    const finished = finishForgetting(dir, prefix);
+    return { ...(await new Forgetting(options).run()), finished };
+  } finally {
+    try {
+      // Where it failed, what was written beside the files goes.
+      finishForgetting(dir, prefix);
+    } finally {
+      unlock();
+    }
+  }
+}
+
+class Forgetting {
+  readonly #options: ForgetOptions;
+  readonly #manifest: ArchiveManifest | null;
+  readonly #changed: string[] = [];
+  readonly #result: Omit<Forgotten, 'finished'> = {
+    records: {},
+    leaders: 0,
+    rejected: 0,
+    headers: 0,
+    raw: 0,
+    files: 0,
+  };
+  #done = 0;
+  #total = 0;
+
+  constructor(options: ForgetOptions) {
+    this.#options = options;
+    this.#manifest = readManifest(options.dir);
+  }
+
+  async run(): Promise<Omit<Forgotten, 'finished'>> {
+    const { dir, prefix, signal } = this.#options;
+    const manifest = this.#manifest;
+    const found = await inspectArchive({ dir, prefix, manifest, everything: false, beingWritten: true, signal });
+    if (found.problems.length > 0) throw notAsSaved(dir, found.problems, fix);
+    const listing = await listArchive(dir, prefix, 'archive forget');
+    const files = topicNames.flatMap((topic) => listing[topic].flat());
+    this.#total = files.reduce((sum, { path }) => sum + statSync(path).size, 0);
+    const topics: ArchiveManifest['topics'] = {};
+    for (const topic of topicNames) topics[topic] = await this.#forgetTopic(topic, listing[topic], found);
+    const rejected = rejectedFiles(archiveFolder(dir, prefix, 'rejected')).flatMap((path) =>
+      this.#forgetRejected(path),
+    );
+    signal.throwIfAborted();
+    if (this.#changed.length === 0) return this.#result;
+    const { log = null, exact_since = null, saved_until = null, schemas = [] } = manifest ?? {};
+    const state = { version: 1 as const, prefix, log, exact_since, saved_until };
+    replaceFiles(dir, prefix, this.#changed, manifestText({ ...state, topics, rejected, schemas }));
+    return { ...this.#result, files: this.#changed.length };
+  }
+
+  async #forgetTopic(
+    topic: TopicName,
+    partitions: ArchiveFile[][],
+    found: ArchiveInspection,
+  ): Promise<NonNullable<ArchiveManifest['topics'][string]>> {
+    const each: KnownPartition[] = [];
+    for (const [partition, known] of found.partitions[topic].entries()) {
+      each.push(await this.#forgetPartition(topic, partition, partitions[partition] ?? [], known));
+    }
+    const entries = each.map(({ ledger, files }, partition) => ({ partition, ...ledger.summary(), files }));
+    return { hash_schema: hashSchemaOf(topic), partitions: entries };
+  }
+
+  async #forgetPartition(
+    topic: TopicName,
+    partition: number,
+    files: readonly ArchiveFile[],
+    known: KnownPartition,
+  ): Promise<KnownPartition> {
+    const now: ArchiveFile[] = [];
+    for (const file of files) {
+      const isChanged = await this.#forgetFile(topic, file);
+      now.push(isChanged ? { ...file, path: replacementPath(file.path) } : file);
+    }
+    if (now.every(({ path }, i) => path === files[i]!.path)) return known;
+    const { dir, prefix, signal } = this.#options;
+    const problems: ArchiveProblem[] = [];
+    const again = await inspectPartition(
+      {
+        topic,
+        partition,
+        folder: archiveFolder(dir, prefix, topic),
+        files: now,
+        said: null,
+        sameHash: false,
+        everything: false,
+        beingWritten: true,
+        signal,
+      },
+      (problem) => void problems.push(problem),
+    );
+    if (problems.length > 0) throw notAsSaved(dir, problems, fix);
+    // A save must not bring back what was last.
+    again.ledger.nextOffset = known.ledger.nextOffset;
+    return again;
+  }
+
+  /** Writes a file without the rider beside it. False where there is nothing of them in it. */
+  async #forgetFile(topic: TopicName, file: ArchiveFile): Promise<boolean> {
+    const container = await ContainerFile.open(file.path);
+    if (!container) return false;
+    const { schemaText, codec } = container.header;
+    const decoder = archiveDecoder(topic, schemaText);
+    const forgetter = new RecordForgetter(this.#options.rider, schemaText, this.#manifest?.schemas ?? []);
+    const path = replacementPath(file.path);
+    const writer = ContainerWriter.create(path, schemaText, codec);
+    let isChanged = false;
+    try {
+      for (let block = await container.nextBlock(); block; block = await container.nextBlock()) {
+        this.#options.signal.throwIfAborted();
+        const kept: Buffer[] = [];
+        let pos = 0;
+        for (const record of decoder.records(block.data, block.count)) {
+          const { end, bytes, parts } = forgetter.forget(record, block.data, pos);
+          pos = end;
+          if (bytes) kept.push(bytes);
+          if (parts) this.#count(topic, parts);
+          isChanged ||= parts !== null;
+        }
+        if (kept.length > 0) writer.appendBlock(kept.length, Buffer.concat(kept));
+      }
+    } finally {
+      writer.close();
+      this.#progress(container.pos);
+      await container.close();
+    }
+    if (isChanged) this.#changed.push(file.path);
+    else rmSync(path);
+    return isChanged;
+  }
+
+  #count(topic: TopicName, { record, leader, headers, raw }: ForgottenParts): void {
+    const result = this.#result;
+    if (record) result.records[topic] = (result.records[topic] ?? 0) + 1;
+    if (leader) result.leaders++;
+    if (headers) result.headers++;
+    if (raw) result.raw++;
+  }
+
+  #progress(bytes: number): void {
+    this.#done += bytes;
+    this.#options.onProgress?.({ done: this.#done, total: this.#total });
+  }
+
+  /** The manifest's entry of a file of bad records, without those about the rider. */
+  #forgetRejected(path: string): ManifestFile[] {
+    const { rider, prefix } = this.#options;
+    const content = readContainer(path);
+    if (!content) return [];
+    const type = parseWriter(content.header.schemaText) as types.RecordType;
+    const read = compileReader<RejectedRecord>(type, rejectedType, { anyName: true });
+    const bytes = new RecordBytes(type);
+    const blocks: Buffer[][] = [];
+    let gone = 0;
+    for (const { count, data } of content.blocks) {
+      const block = data();
+      const kept: Buffer[] = [];
+      for (let i = 0, pos = 0; i < count; i++) {
+        const record = Buffer.concat([...bytes.fields(block, pos).values()]);
+        pos += record.length;
+        if (isRejectOfRider(rejectOf(read(new Cursor().set(record, 0)), prefix), rider)) gone++;
+        else kept.push(record);
+      }
+      blocks.push(kept);
+    }
+    if (gone === 0) return [rejectedEntry(path)!];
+    this.#result.rejected += gone;
+    const writer = ContainerWriter.create(replacementPath(path), content.header.schemaText, content.header.codec);
+    for (const kept of blocks) if (kept.length > 0) writer.appendBlock(kept.length, Buffer.concat(kept));
+    writer.close();
+    this.#changed.push(path);
+    return [{ ...rejectedEntry(replacementPath(path))!, name: basename(path) }];
+  }
+}

@@ -1,0 +1,55 @@
+import type { LogRecord, Reject, UndecodableRecord } from '../../projector/ports/event-log.ts';
+import { parseRecordKey } from '../../schemas/events/record-keys.ts';
+import type { Attendance, Relation, Rider, TopicName } from '../../schemas/events/records.ts';
+
+/** What of the log is about a rider (docs/rules.md#archive-forget). */
+
+const personal: ReadonlySet<TopicName> = new Set(['riders', 'attendance', 'relations']);
+
+/** Whether a record is the rider's own: it goes as a whole, with its place. */
+export function isOfRider(record: LogRecord | UndecodableRecord, rider: string): boolean {
+  const { topic } = record;
+  if ('key' in record) {
+    if (!personal.has(topic)) return false;
+    return isKeyOfRider(topic, record.key, rider) || isValueOfRider(topic, record.value, rider);
+  }
+  const { key, value } = record.raw();
+  if (personal.has(topic) && isKeyOfRider(topic, key?.toString('latin1') ?? '', rider)) return true;
+  return value !== null && (personal.has(topic) || topic === 'rides') && mentions(value, rider);
+}
+
+/** Whether a bad record is about the rider. It can't be changed as others are: it goes as a whole. */
+export function isRejectOfRider({ topic, raw }: Reject, rider: string): boolean {
+  const { key, value, headers } = raw;
+  if (Object.values(headers).some((header) => mentions(header, rider))) return true;
+  if (!personal.has(topic) && topic !== 'rides') return false;
+  if (personal.has(topic) && isKeyOfRider(topic, key?.toString('latin1') ?? '', rider)) return true;
+  return value !== null && mentions(value, rider);
+}
+
+function isKeyOfRider(topic: TopicName, key: string, rider: string): boolean {
+  const parsed = parseRecordKey(topic, key);
+  // A bad key says nothing of which part is what.
+  if ('fault' in parsed) return isWordIn(key, rider);
+  const { rider: first, other } = parsed.fields as Partial<Relation>;
+  return first === rider || other === rider;
+}
+
+function isValueOfRider(topic: TopicName, value: LogRecord['value'], rider: string): boolean {
+  if (value === null) return false;
+  if ((value as Rider | Attendance | Relation).rider === rider) return true;
+  return topic === 'relations' && (value as Relation).other === rider;
+}
+
+/** Whether bytes have the id as a text of Avro's, or as a word of any text. */
+export function mentions(bytes: Buffer, rider: string): boolean {
+  // Ids have at most 64 characters, so a length takes one byte or, for 64, two.
+  const length = rider.length < 64 ? [rider.length * 2] : [0x80, 0x01];
+  return (
+    bytes.includes(Buffer.concat([Buffer.from(length), Buffer.from(rider)])) ||
+    isWordIn(bytes.toString('latin1'), rider)
+  );
+}
+
+const isWordIn = (text: string, rider: string): boolean =>
+  text.includes(rider) && new RegExp(`(?<![A-Za-z0-9_-])${rider}(?![A-Za-z0-9_-])`).test(text);

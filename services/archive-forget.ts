@@ -1,0 +1,64 @@
+import { archivePrefix } from '../infra/archive/archive-files.ts';
+import { readManifest } from '../infra/archive/archive-manifest.ts';
+import { type Forgotten, forgetRider } from '../infra/archive/forget-rider.ts';
+import { countText } from '../projector/count-text.ts';
+import { idPattern } from '../schemas/events/patterns.ts';
+import type { Settings } from './settings/settings.ts';
+import { asUsage } from './wiring/as-usage.ts';
+import { needFolderName } from './wiring/empty-folder.ts';
+import { type ExitCode, type Io, UsageError } from './wiring/io.ts';
+import { percentOf, showProgress } from './wiring/progress.ts';
+
+export interface ArchiveForgetOptions {
+  rider: string;
+  dir: string;
+  json?: boolean;
+}
+
+/** Takes a rider's records out of an archive, and says what it took. */
+export async function runArchiveForget(options: ArchiveForgetOptions, settings: Settings, io: Io): Promise<ExitCode> {
+  const { rider, dir, json } = options;
+  needFolderName(dir, 'archive forget', 'the folder of an archive');
+  if (!idPattern.test(rider)) {
+    throw new UsageError(
+      'Cannot run archive forget: the rider is no rider id, want 1 to 64 letters, digits, _ or -: archive forget RIDER DIR',
+    );
+  }
+  const progress = await showProgress(io, 'Read', 100);
+  try {
+    const prefix = readManifest(dir)?.prefix ?? (await asUsage(archivePrefix(dir, settings.topicPrefix)));
+    const { signal } = io;
+    const forgotten = await asUsage(forgetRider({ dir, prefix, rider, signal, onProgress: percentOf(progress) }));
+    progress.stop();
+    if (json) io.out(JSON.stringify({ dir, ...forgotten }));
+    else for (const line of linesOf(dir, forgotten)) io.out(line);
+    return 0;
+  } catch (error) {
+    if (!io.signal.aborted) throw error;
+    progress.stop();
+    io.err('Stopped before the end: nothing was changed');
+    return 1;
+  } finally {
+    progress.stop();
+  }
+}
+
+function linesOf(dir: string, { records, leaders, rejected, headers, raw, files, finished }: Forgotten): string[] {
+  const removed = [
+    ...Object.entries(records).map(([topic, count]) => `${countText(count, 'record')} of ${topic}`),
+    ...(rejected > 0 ? [countText(rejected, 'bad record')] : []),
+  ];
+  const changed = [
+    ...(leaders > 0 ? [`a leader of ${countText(leaders, 'record')} of rides`] : []),
+    ...(headers > 0 ? [`headers of ${countText(headers, 'record')}`] : []),
+    ...(raw > 0 ? [`${countText(raw, 'value')} as they came, of which our schema’s fields are left`] : []),
+  ];
+  const what = [...removed, ...changed];
+  const lines = finished ? ['Finished what an earlier call had begun'] : [];
+  if (what.length === 0) return [...lines, `Nothing of the rider is in ${dir}`];
+  return [
+    ...lines,
+    `Removed ${what.join(', ')}: ${countText(files, 'file')} of ${dir} written anew`,
+    'What serves or follows this archive must be started again. Copies of it, exports and Kafka are not changed',
+  ];
+}
