@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { z } from 'zod';
+import { readManifest } from '../../infra/archive/archive-manifest.ts';
 import { selfContainedSchema } from '../../infra/registry/self-contained-schema.ts';
 import type { LogRecord, UndecodableRecord } from '../../projector/ports/event-log.ts';
 import { confluentHeaderBytes } from '../../schemas/avro/single-object.ts';
@@ -9,11 +7,6 @@ import { ArchiveCopyError } from './archive-copy.ts';
 
 /** Registers the text of a schema for a topic's values, and answers its id. */
 export type Register = (topic: TopicName, schema: string) => Promise<number>;
-
-/** Of the archive's manifest. */
-const writersSchema = z.object({
-  schemas: z.array(z.object({ id: z.number().nullable(), schema: z.string(), references: z.array(z.string()) })),
-});
 
 interface WriterSchema {
   schema: string;
@@ -78,21 +71,6 @@ export class RawValues {
 
 /** Of an archive's manifest, those that a registry had an id for. */
 function registeredSchemas(dir: string): Map<number, WriterSchema> {
-  const path = join(dir, 'manifest.json');
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return new Map();
-    throw error;
-  }
-  try {
-    const { schemas } = writersSchema.parse(JSON.parse(text));
-    return new Map(schemas.flatMap(({ id, ...writer }) => (id === null ? [] : [[id, writer]])));
-  } catch (cause) {
-    throw new ArchiveCopyError(
-      `Cannot load the archive: ${path} is no manifest of an archive; put back the one that was saved, or remove it`,
-      { cause },
-    );
-  }
+  const schemas = readManifest(dir)?.schemas ?? [];
+  return new Map(schemas.flatMap(({ id, ...writer }) => (id === null ? [] : [[id, writer] as const])));
 }

@@ -4,10 +4,12 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import avro, { type Schema } from 'avsc';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { ArchiveManifest } from '../../../infra/archive/archive-manifest.ts';
 import { archiveWriter } from '../../../infra/archive/archive-writer.ts';
 import { freePorts } from '../../../infra/local/free-port.ts';
 import { registerSchema } from '../../../infra/registry/register-schema.ts';
 import { topicSchemas } from '../../../schemas/avro/avro-types.ts';
+import { topicNames } from '../../../schemas/events/records.ts';
 import { archiveLoad } from '../../../services/wiring/archive-load.ts';
 import type { Register } from '../../../services/wiring/raw-values.ts';
 import { TestArchive } from '../../support/archive.ts';
@@ -63,6 +65,14 @@ function confluent(id: number, key: string): Buffer {
   return Buffer.concat([head, body(key)]);
 }
 
+/** A manifest as `archive save` writes it, of an archive whose records it says nothing of. */
+const manifestOf = (schemas: ArchiveManifest['schemas']): ArchiveManifest => ({
+  ...{ version: 1, prefix: 'ride-calendar.', log: null, exact_since: null, saved_until: null },
+  topics: Object.fromEntries(topicNames.map((topic) => [topic, { hash_schema: '', partitions: [] }])),
+  rejected: [],
+  schemas,
+});
+
 /** An archive of riders with such values, by key, and a manifest that has schema 17. */
 async function archiveOf(values: Record<string, Buffer | null>, manifest = true): Promise<TestArchive> {
   const archive = await TestArchive.make();
@@ -74,7 +84,7 @@ async function archiveOf(values: Record<string, Buffer | null>, manifest = true)
   }
   await writer.close();
   const schemas = [{ id: 17, fingerprint: '0'.repeat(16), schema: widerText, references: [] }];
-  if (manifest) await writeFile(join(archive.dir, 'manifest.json'), JSON.stringify({ schemas }));
+  if (manifest) await writeFile(join(archive.dir, 'manifest.json'), JSON.stringify(manifestOf(schemas)));
   return archive;
 }
 
