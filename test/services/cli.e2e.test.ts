@@ -98,7 +98,8 @@ describe('the command line', () => {
   });
 
   it.each(commands)('%s with wrong settings exits 2 naming each', async (command) => {
-    const args = command.startsWith('archive') ? [...command.split(' '), 'x'] : [command];
+    const archiveArgs = command === 'archive forget' ? ['rider0001', 'x'] : ['x'];
+    const args = command.startsWith('archive') ? [...command.split(' '), ...archiveArgs] : [command];
     const env = { PORT: 'http', SHARD: '3/2', REDIS_URL: 'tcp://:hunter2@h', KAFKA_SASL_PASSWORD: 'hunter2' };
     const { code, out, err } = await run(args, { env });
     expect({ code, out }).toEqual({ code: 2, out: '' });
@@ -137,6 +138,10 @@ describe('archive save', () => {
 describe('a folder', () => {
   it.each([
     ['archive load', ['archive', 'load', '']],
+    ['archive save', ['archive', 'save', '']],
+    ['archive save', ['archive', 'save', '--follow', '']],
+    ['archive check', ['archive', 'check', '']],
+    ['archive forget', ['archive', 'forget', 'rider0001', '']],
     ['simulate --archive', ['simulate', '--archive=']],
     ['simulate --archive', ['simulate', '--archive', ' ']],
   ])('of %s with an empty name exits 2, and puts nothing into the current folder', async (command, args) => {
