@@ -5,6 +5,7 @@ import { lockHolder } from '../infra/archive/archive-lock.ts';
 import { type ArchiveManifest, manifestName, readManifest } from '../infra/archive/archive-manifest.ts';
 import { inspectArchive } from '../infra/archive/inspect-archive.ts';
 import type { ArchiveProblem } from '../infra/archive/partition-inspection.ts';
+import { countText } from '../projector/count-text.ts';
 import type { Settings } from './settings/settings.ts';
 import { asUsage } from './wiring/as-usage.ts';
 import { needFolderName } from './wiring/empty-folder.ts';
@@ -87,7 +88,7 @@ function manifestOf(dir: string): { manifest: ArchiveManifest | null; problems: 
 function linesOf(dir: string, { manifest, files, records, rejected, exact_since, problems }: Checked): string[] {
   const what = `${records} records in ${files} files, and ${rejected} bad ones: ${dir}`;
   const lines = problems.map(({ file, kind, problem }) => `${kind}: ${file}: ${problem}`);
-  if (problems.length > 0) return [...lines, `${problems.length} problems. Read ${what}`];
+  if (problems.length > 0) return [...lines, `${countText(problems.length, 'problem')}. Read ${what}`];
   if (!manifest) return [`Read ${what}. It has no ${manifestName}: what is missing or altered can't be told`];
   return [`As saved: ${what}${exact_since === null ? '' : `. It has every record since ${exact_since}`}`];
 }
