@@ -1,4 +1,4 @@
-import { httpApp } from '../api/http/http-app.ts';
+import { httpApp } from '../api/http/app.ts';
 import { type Settings, SettingsError } from './settings/settings.ts';
 import { openEventLog } from './wiring/event-log.ts';
 import { needRedis } from './wiring/io.ts';

@@ -1,8 +1,21 @@
 import { dayText } from '../../schemas/views/days.ts';
 import { compareText } from '../../schemas/views/text.ts';
-import type { GoingRider, OwnNight, RiderCard } from '../../schemas/views/view-values.ts';
+import { completeKeyOf, nightKey, riderKey } from '../../schemas/views/view-keys.ts';
+import {
+  decodeGoing,
+  decodeOwn,
+  decodeView,
+  type GoingRider,
+  type OwnNight,
+  type RiderCard,
+} from '../../schemas/views/view-values.ts';
+import { UnavailableError } from '../http/answer.ts';
 import type { LocalDays } from './local-days.ts';
 import { NightView } from './night-view.ts';
+import type { Entry, ViewCache } from './view-cache.ts';
+
+/** A reader's fields by kind: `o`wn nights, `f`riends, flagged (`x`); of the days that have one. */
+export type ReaderFields = Record<'o' | 'f' | 'x', { day: number; value: Buffer }[]>;
 
 /** What a rider's answers are stitched from: ids by day, and the nights and cards they name. */
 export interface Circle {
@@ -15,6 +28,81 @@ export interface Circle {
   card(rider: string): RiderCard | null;
   localDays: LocalDays;
   nowMs: number;
+}
+
+/** Reads the nights and cards that a reader's fields name, in one round trip. Throws StoreAwayError. */
+export async function readCircle(
+  fields: ReaderFields,
+  cache: ViewCache,
+  clock: { localDays: LocalDays; nowMs: number },
+): Promise<Circle> {
+  const going = ({ day, value }: { day: number; value: Buffer }) => ({ day, riders: decodeGoing(value) });
+  const own = fields.o.map(({ day, value }) => ({ day, nights: decodeOwn(value) }));
+  const friends = fields.f.map(going);
+  const flagged = fields.x.map(going);
+
+  const views = new NamedViews();
+  for (const { day, nights } of own) for (const { ride } of nights) views.nameNight(ride, day);
+  for (const { day, riders } of [...friends, ...flagged]) {
+    for (const { ride, rider } of riders) {
+      views.nameNight(ride, day);
+      views.nameCard(rider);
+    }
+  }
+  await views.load(cache);
+  return {
+    ...{ own, friends, flagged, ...clock },
+    night: (ride, day) => views.night(ride, day)?.as((value) => new NightView(value)) ?? null,
+    card: (rider) => views.card(rider)?.as((value) => decodeView<RiderCard>(value).header) ?? null,
+  };
+}
+
+/** The nights and cards that fields name: their keys, each worked out once, and then their views. */
+class NamedViews {
+  readonly #nights = new Map<number, Map<string, string>>();
+  readonly #cards = new Map<string, string>();
+  readonly #entries = new Map<string, Entry>();
+
+  nameNight(ride: string, day: number): void {
+    let ofDay = this.#nights.get(day);
+    if (!ofDay) {
+      ofDay = new Map();
+      this.#nights.set(day, ofDay);
+    }
+    if (!ofDay.has(ride)) ofDay.set(ride, nightKey(ride, dayText(day)));
+  }
+
+  nameCard(rider: string): void {
+    if (!this.#cards.has(rider)) this.#cards.set(rider, riderKey(rider));
+  }
+
+  /**
+   * Reads all that were named and are not kept here. What is absent counts as gone only where its tag is known to be
+   * complete (docs/rules.md#absence): else throws UnavailableError.
+   */
+  async load(cache: ViewCache): Promise<void> {
+    const keys = [...this.#cards.values(), ...[...this.#nights.values()].flatMap((ofDay) => [...ofDay.values()])];
+    const tags = [...new Set(keys.filter((key) => !cache.peek(key)).map(completeKeyOf))];
+    const entries = await cache.load([...keys, ...tags]);
+    const complete = new Set(tags.filter((_, i) => entries[keys.length + i]!.value !== null));
+    keys.forEach((key, i) => {
+      const entry = entries[i]!;
+      if (entry.value !== null) this.#entries.set(key, entry);
+      else if (!complete.has(completeKeyOf(key))) {
+        throw new UnavailableError('nights and riders are not known to be complete');
+      }
+    });
+  }
+
+  /** Undefined where the night is no longer there. */
+  night(ride: string, day: number): Entry | undefined {
+    return this.#entries.get(this.#nights.get(day)!.get(ride)!);
+  }
+
+  /** Undefined where the rider is no longer there. */
+  card(rider: string): Entry | undefined {
+    return this.#entries.get(this.#cards.get(rider)!);
+  }
 }
 
 /** Somebody going to a night, with their card. */

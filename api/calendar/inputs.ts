@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import { type Inputs, type OperationName, operationInputs, rangeFault } from '../../schemas/interface/inputs.ts';
-import { decodeAudiences, decodeQueryText, decodeText, pickParameters, type RawParameter } from '../http/decoding.ts';
+import { decodeAudiences, decodeQueryText, decodeText, pickParameters, type RawParameter } from '../http/target.ts';
 import { memoize } from './memoize.ts';
 
 /** Checked inputs, or the first wrong one by name with a reason that is constant per kind of fault. */

@@ -1,159 +1,160 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Inputs } from '../../schemas/interface/inputs.ts';
-import { completeKey, dayKey, metroKey, rideKey, tagOf } from '../../schemas/views/view-keys.ts';
-import { type Answer, corsHeaders, UnavailableError } from '../http/answer.ts';
-import { errorContentType, noSuchMetroBody, noSuchRideBody } from '../http/errors.ts';
-import { matchesEtag } from '../http/etag.ts';
+import { completeKeyOf, dayKey, metroKey, rideKey } from '../../schemas/views/view-keys.ts';
+import { type Answer, success, UnavailableError } from '../http/answer.ts';
+import { noSuchMetroBody, noSuchRideBody } from '../http/errors.ts';
+import { refuse, type Unauthorized } from '../http/refusals.ts';
+import type { TokenChecker } from '../tokens/access-token.ts';
+import { credentialViews, isLive, type TokenHolder, tokenHolder } from './credentials.ts';
 import { DayView } from './day-view.ts';
+import type { InputsResult } from './inputs.ts';
 import type { LocalDays } from './local-days.ts';
 import { RideView } from './ride-view.ts';
-import type { Entry } from './view-cache.ts';
+import type { Entry, ViewCache } from './view-cache.ts';
 
-/** What public answers depend on besides views: the calendar's clock, and how long they may be kept. */
-export interface PublicReadContext {
+export interface PublicReadDeps {
+  cache: ViewCache;
+  checker: TokenChecker;
   localDays: LocalDays;
   /** Milliseconds since the epoch; NOW rules it. */
   calendarNowMs(): number;
   cacheSeconds: number;
+  /** A rider whose token was sent is gone. */
+  riderGone?(rider: string): void;
 }
 
-/** Views by key, as loaded; an entry's value is null where the view is absent. */
-export type Views = (key: string) => Entry | undefined;
+/** Answers a request whose target is known, by its header fields. */
+export type Reading = (headers: IncomingHttpHeaders) => Answer | Promise<Answer>;
 
-/** Answers an operation from the views of its keys. */
-export type PublicAnswer<O extends 'getDay' | 'getRide'> = (
-  inputs: Inputs<O>,
-  keys: Keys,
-  views: Views,
-  ifNoneMatch: string | undefined,
-  context: PublicReadContext,
-) => Answer;
+/** Views by key: an entry's value is null where the view is absent. */
+type Views = (key: string) => Entry | undefined;
 
-// docs/rules.md#vary
-const vary = 'Authorization, X-Api-Key';
-
-/** Keys of the views that an answer needs: the first alone is enough where it is there; the others say what its absence means. */
-export type Keys = readonly string[];
-
-export function dayKeys({ metro, day }: Inputs<'getDay'>): Keys {
-  const id = `${metro}/${day}`;
-  return [dayKey(metro, day), metroKey(metro), completeKey(tagOf(id)), completeKey(tagOf(metro))];
+/** What one target needs, and what it is answered. */
+interface PublicRead {
+  /** The view that is enough where it is there; null where none is needed. */
+  view: string | null;
+  /** Keys of those that say what its absence means. */
+  ifAbsent: readonly string[];
+  answer(views: Views, ifNoneMatch: string | undefined): Answer;
 }
 
-export function rideKeys({ ride }: Inputs<'getRide'>): Keys {
-  return [rideKey(ride), completeKey(tagOf(ride))];
+/** The public layer: each reading is made once for a target, and answers from memory or in one round trip. */
+export function publicReads(deps: PublicReadDeps, { noLiveKey }: Unauthorized) {
+  const { cache, checker, riderGone } = deps;
+  const kept: Views = (key) => cache.peek(key);
+
+  const reading =
+    ({ view, ifAbsent, answer }: PublicRead): Reading =>
+    (headers) => {
+      const decide = (holder: TokenHolder): Answer | Promise<Answer> => {
+        const credentials = credentialViews(headers, holder);
+        if (credentials.length === 0) return noLiveKey(holder.tokenSent);
+        const ifNoneMatch = headers['if-none-match'];
+        // Everything at hand: no tick, no round trip.
+        if ((view === null || kept(view)) && credentials.some(kept)) return answer(kept, ifNoneMatch);
+        const keys = [...credentials, ...credentials.map(completeKeyOf), ...(view === null ? [] : [view]), ...ifAbsent];
+        return cache.load(keys).then((entries) => {
+          const views: Views = (key) => entries[keys.indexOf(key)];
+          if (!isLive(credentials, (key) => views(key)?.value != null)) {
+            if (holder.rider !== null) riderGone?.(holder.rider);
+            return noLiveKey(holder.tokenSent);
+          }
+          return answer(views, ifNoneMatch);
+        });
+      };
+      const holder = tokenHolder(headers, checker);
+      return holder instanceof Promise ? holder.then(decide) : decide(holder);
+    };
+
+  return {
+    day: (inputs: InputsResult<'getDay'>): Reading => reading(inputs.ok ? dayRead(inputs.inputs, deps) : wrong(inputs)),
+    ride: (inputs: InputsResult<'getRide'>): Reading =>
+      reading(inputs.ok ? rideRead(inputs.inputs, deps) : wrong(inputs)),
+  };
 }
+
+const wrong = ({ input, detail }: { input: string; detail: string }): PublicRead => ({
+  view: null,
+  ifAbsent: [],
+  answer: () => refuse.invalid(input, detail),
+});
 
 /** getDay (docs/rules.md#paths, #filters). */
-export function answerDay(
-  inputs: Inputs<'getDay'>,
-  keys: Keys,
-  views: Views,
-  ifNoneMatch: string | undefined,
-  context: PublicReadContext,
-): Answer {
-  const entry = views(keys[0]!);
-  if (!entry?.value) return answerAbsentDay(inputs, keys, views, ifNoneMatch, context);
-  const view = entry.as((value) => new DayView(value));
-  const now = context.calendarNowMs();
-  const past = context.localDays.dayAt(view.zone, now) > view.day;
-  const etag = `"${view.digest}-${past ? view.count : 0}"`;
-  const filtered = inputs.q !== undefined || inputs.far || inputs.who || inputs.where;
-  const maxAge = (nights: number): number =>
-    nights === 0
-      ? context.cacheSeconds
-      : context.localDays.secondsUntil(view.zone, now, context.cacheSeconds, (today) => today > view.day !== past);
-  if (!filtered)
-    return publicAnswer(
-      etag,
-      ifNoneMatch,
-      context,
-      () => maxAge(view.count),
-      () => view.body(past),
-    );
-  const selected = view.select(inputs);
-  return publicAnswer(
-    etag,
-    ifNoneMatch,
-    context,
-    () => maxAge(selected.length),
-    () => view.pick(selected, past),
-  );
-}
+function dayRead(inputs: Inputs<'getDay'>, { localDays, calendarNowMs, cacheSeconds }: PublicReadDeps): PublicRead {
+  const { metro, day } = inputs;
+  const key = dayKey(metro, day);
+  const keyOfMetro = metroKey(metro);
+  const filtered = Boolean(inputs.q !== undefined || inputs.far || inputs.who || inputs.where);
 
-/**
- * A day without a view: an empty day of a metro that exists, or no such metro, where that is known for sure
- * (docs/rules.md#unknown-metro, #absence).
- */
-function answerAbsentDay(
-  { metro, day }: Inputs<'getDay'>,
-  [, metroView, dayComplete, metroComplete]: Keys,
-  views: Views,
-  ifNoneMatch: string | undefined,
-  context: PublicReadContext,
-): Answer {
-  if (!views(metroView!)?.value) {
-    need(views, metroComplete!);
-    return notFound(noSuchMetroBody);
-  }
-  need(views, dayComplete!);
-  const body = Buffer.from(`{"metro":"${metro}","day":"${day}","nights":[]}`);
-  return publicAnswer(
-    '"empty"',
-    ifNoneMatch,
-    context,
-    () => context.cacheSeconds,
-    () => body,
-  );
+  /**
+   * A day without a view: an empty day of a metro that exists, or no such metro, where that is known for sure
+   * (docs/rules.md#unknown-metro, #absence).
+   */
+  const absent = (views: Views, ifNoneMatch: string | undefined): Answer => {
+    if (!views(keyOfMetro)?.value) {
+      needComplete(views, keyOfMetro);
+      return refuse.notFound(noSuchMetroBody);
+    }
+    needComplete(views, key);
+    const body = Buffer.from(`{"metro":"${metro}","day":"${day}","nights":[]}`);
+    return success('"empty"', ifNoneMatch, publicCaching(cacheSeconds), () => body);
+  };
+
+  return {
+    view: key,
+    ifAbsent: [keyOfMetro, completeKeyOf(key), completeKeyOf(keyOfMetro)],
+    answer(views, ifNoneMatch) {
+      const entry = views(key);
+      if (!entry?.value) return absent(views, ifNoneMatch);
+      const view = entry.as((value) => new DayView(value));
+      const now = calendarNowMs();
+      const past = localDays.dayAt(view.zone, now) > view.day;
+      const selected = filtered ? view.select(inputs) : null;
+      const changes = (today: number): boolean => today > view.day !== past;
+      const maxAge =
+        cacheSeconds === 0 || (selected?.length ?? view.count) === 0
+          ? cacheSeconds
+          : localDays.secondsUntil(view.zone, now, cacheSeconds, changes);
+      return success(
+        `"${view.digest}-${past ? view.count : 0}"`,
+        ifNoneMatch,
+        publicCaching(maxAge, cacheSeconds),
+        () => (selected ? view.pick(selected, past) : view.body(past)),
+      );
+    },
+  };
 }
 
 /** getRide (docs/rules.md#paths). */
-export function answerRide(
-  _inputs: Inputs<'getRide'>,
-  [ride, complete]: Keys,
-  views: Views,
-  ifNoneMatch: string | undefined,
-  context: PublicReadContext,
-): Answer {
-  const entry = views(ride!);
-  if (!entry?.value) {
-    need(views, complete!);
-    return notFound(noSuchRideBody);
-  }
-  const view = entry.as((value) => new RideView(value));
-  const now = context.calendarNowMs();
-  const past = view.pastCount(context.localDays.dayAt(view.zone, now));
-  const maxAge = (): number =>
-    context.localDays.secondsUntil(view.zone, now, context.cacheSeconds, (today) => view.pastCount(today) !== past);
-  return publicAnswer(`"${view.digest}-${past}"`, ifNoneMatch, context, maxAge, () => view.body(past));
-}
-
-function need(views: Views, complete: string): void {
-  if (!views(complete)?.value) throw new UnavailableError('the store is not known to be complete here');
-}
-
-// docs/rules.md#etag, #cache-control
-function publicAnswer(
-  etag: string,
-  ifNoneMatch: string | undefined,
-  { cacheSeconds }: PublicReadContext,
-  maxAge: () => number,
-  body: () => Buffer,
-): Answer {
-  const headers: Record<string, string> = {
-    ...corsHeaders,
-    ETag: etag,
-    'Cache-Control': cacheSeconds > 0 ? `private, max-age=${maxAge()}` : 'private, no-cache',
-    Vary: vary,
-  };
-  if (matchesEtag(ifNoneMatch, etag)) return { status: 304, headers, body: null };
-  headers['Content-Type'] = 'application/json';
-  return { status: 200, headers, body: body() };
-}
-
-function notFound(body: Buffer): Answer {
+function rideRead({ ride }: Inputs<'getRide'>, { localDays, calendarNowMs, cacheSeconds }: PublicReadDeps): PublicRead {
+  const key = rideKey(ride);
   return {
-    status: 404,
-    headers: { ...corsHeaders, 'Content-Type': errorContentType, 'Cache-Control': 'no-store' },
-    body,
+    view: key,
+    ifAbsent: [completeKeyOf(key)],
+    answer(views, ifNoneMatch) {
+      const entry = views(key);
+      if (!entry?.value) {
+        needComplete(views, key);
+        return refuse.notFound(noSuchRideBody);
+      }
+      const view = entry.as((value) => new RideView(value));
+      const now = calendarNowMs();
+      const past = view.pastCount(localDays.dayAt(view.zone, now));
+      const changes = (today: number): boolean => view.pastCount(today) !== past;
+      const maxAge = cacheSeconds === 0 ? 0 : localDays.secondsUntil(view.zone, now, cacheSeconds, changes);
+      return success(`"${view.digest}-${past}"`, ifNoneMatch, publicCaching(maxAge, cacheSeconds), () =>
+        view.body(past),
+      );
+    },
   };
 }
+
+function needComplete(views: Views, view: string): void {
+  if (!views(completeKeyOf(view))?.value) throw new UnavailableError('the store is not known to be complete here');
+}
+
+/** `cacheSeconds`: CACHE_SECONDS, of which 0 means that answers are asked about each time (docs/rules.md#cache-control, #vary). */
+const publicCaching = (maxAge: number, cacheSeconds = maxAge) => ({
+  'Cache-Control': cacheSeconds > 0 ? `private, max-age=${maxAge}` : 'private, no-cache',
+  Vary: 'Authorization, X-Api-Key',
+});

@@ -7,6 +7,7 @@ export interface Answer {
   body: Buffer | null;
 }
 
+// docs/rules.md#cors
 export const corsHeaders = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': 'ETag, WWW-Authenticate, Retry-After',
@@ -15,6 +16,34 @@ export const corsHeaders = {
 /** A read that can't be answered now; sent as 503 (docs/rules.md#absence, #problems). */
 export class UnavailableError extends Error {
   override name = 'UnavailableError';
+}
+
+/** A success; a 304 where the reader has it already (docs/rules.md#etag, #if-none-match). `etag` has its quotes. */
+export function success(
+  etag: string,
+  ifNoneMatch: string | undefined,
+  caching: { 'Cache-Control': string; Vary?: string },
+  body: () => Buffer,
+): Answer {
+  const headers: Record<string, string> = { ...corsHeaders, ETag: etag, ...caching };
+  if (matchesEtag(ifNoneMatch, etag)) return { status: 304, headers, body: null };
+  headers['Content-Type'] = 'application/json';
+  return { status: 200, headers, body: body() };
+}
+
+// entity-tag of RFC 9110 §8.8.3, and a list of them as §5.6.1 has it, empty items included.
+const tag = '(?:W/)?"[\\x21\\x23-\\x7e\\x80-\\xff]*"';
+const list = new RegExp(`^[ \\t,]*${tag}(?:[ \\t]*,(?:[ \\t]*${tag})?)*[ \\t]*$`);
+const tags = /"[\x21\x23-\x7e\x80-\xff]*"/g;
+
+/**
+ * Whether an If-None-Match header matches a strong ETag (with its quotes), compared weakly (RFC 9110 §13.1.2). A
+ * malformed header is ignored (docs/rules.md#if-none-match).
+ */
+function matchesEtag(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  if (header === etag || header.trim() === '*') return true;
+  return header.includes(etag) && list.test(header) && (header.match(tags) as string[] | null)?.includes(etag) === true;
 }
 
 /** Sends an answer. A HEAD's body is left out by node:http, its length is not (docs/rules.md#head). */

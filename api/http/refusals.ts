@@ -43,7 +43,9 @@ export const refuse = {
 };
 
 /** Refusals of credentials, which name the metadata of one BASE_URL. */
-export function refusals(baseUrl: string) {
+export type Unauthorized = ReturnType<typeof unauthorized>;
+
+export function unauthorized(baseUrl: string) {
   const challenge = { false: wwwAuthenticate(baseUrl, false), true: wwwAuthenticate(baseUrl, true) };
   return {
     /** On a public read (docs/rules.md#401-on-a-public-read). */

@@ -1,4 +1,4 @@
-import { decodeText, splitTarget } from './decoding.ts';
+import { decodeText, splitTarget } from './target.ts';
 
 // Fastify's router knows no longer parameters either.
 export const parameterLengthMax = 100;

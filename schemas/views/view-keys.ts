@@ -44,6 +44,8 @@ export const riderKey = (rider: string): string => viewKey('rider', rider);
 export const readerKey = (rider: string): string => viewKey('reader', rider);
 /** There while the tag is complete: only then does the absence of one of its views mean anything. */
 export const completeKey = (tag: number): string => `${tag}|complete:`;
+/** The same for the tag of a view. */
+export const completeKeyOf = (view: string): string => `${view.slice(0, view.indexOf('|'))}|complete:`;
 export const isCompleteKey = (key: string): boolean => key.endsWith('|complete:');
 /** The position the views stand for, as JSON, is under this tag. */
 export const positionTag = 0;

@@ -2,10 +2,8 @@ import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { LocalDays } from '../../api/calendar/local-days.ts';
-import { riderReads } from '../../api/calendar/rider-reads.ts';
 import { ViewCache } from '../../api/calendar/view-cache.ts';
 import { createApp } from '../../api/http/app.ts';
-import { refusals } from '../../api/http/refusals.ts';
 import { registerDocs } from '../../api/openapi/docs.ts';
 import { openApiDocument } from '../../api/openapi/openapi.ts';
 import type { ViewReader } from '../../api/ports/view-reader.ts';
@@ -74,7 +72,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     ...(settings.trustProxy !== null && { trustProxy: settings.trustProxy }),
     checker: createTokenChecker({ issuer: origin, audience: baseUrl, keys, erasures }),
     openApi: { body: openApi, etag: `"${createHash('sha256').update(openApi).digest('base64url').slice(0, 16)}"` },
-    answerMine: riderReads({ cache, reader, localDays, calendarNowMs, ...refusals(baseUrl), riderGone }),
+    reader,
     riderGone,
     onFault: (cause) => log.error({ err: cause }, 'Cannot answer a request'),
     onAnswer: metrics.answered,

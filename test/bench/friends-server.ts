@@ -1,8 +1,7 @@
 import { Redis } from 'ioredis';
+import { calendar } from '../../api/calendar/calendar.ts';
 import { LocalDays } from '../../api/calendar/local-days.ts';
-import { riderReads } from '../../api/calendar/rider-reads.ts';
 import { ViewCache } from '../../api/calendar/view-cache.ts';
-import { refusals } from '../../api/http/refusals.ts';
 import type { ChangeListener, ViewReader } from '../../api/ports/view-reader.ts';
 import { redisViewReader } from '../../infra/redis/redis-view-reader.ts';
 import { redisViewWriter } from '../../infra/redis/redis-view-writer.ts';
@@ -72,12 +71,21 @@ async function measure(ask: () => Promise<unknown>, count: number, at: number): 
 function friendsAnswer(viewReader: ViewReader) {
   const cache = new ViewCache(viewReader);
   const calendarNowMs = Date.now;
-  const answer = riderReads({
-    ...{ cache, reader: viewReader, localDays: new LocalDays(), calendarNowMs },
-    ...refusals('http://127.0.0.1:8080/api'),
+  const answers = calendar({
+    ...{ cache, reader: viewReader, localDays: new LocalDays(), calendarNowMs, cacheSeconds: 0 },
+    baseUrl: 'http://127.0.0.1:8080/api',
+    checker: { check: () => ({ rider }) },
+    openApi: { body: Buffer.from('{}'), etag: '"openapi"' },
+    onFault: (cause) => {
+      throw cause;
+    },
   });
-  const route = { operation: 'getFriends' as const, segments: [] };
-  return () => answer('getFriends', route, `metro=${metro}&from=${from}&to=${to}`, rider, {});
+  const request = {
+    method: 'GET',
+    target: `/api/me/friends?metro=${metro}&from=${from}&to=${to}`,
+    headers: { authorization: 'Bearer token' },
+  };
+  return async () => await answers(request)!.answer;
 }
 
 async function prepare() {

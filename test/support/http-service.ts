@@ -1,10 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { LocalDays } from '../../api/calendar/local-days.ts';
-import { riderReads } from '../../api/calendar/rider-reads.ts';
 import { ViewCache } from '../../api/calendar/view-cache.ts';
 import { type AppDeps, createApp } from '../../api/http/app.ts';
-import { refusals } from '../../api/http/refusals.ts';
 import { openApiDocument } from '../../api/openapi/openapi.ts';
 import type { ViewReader } from '../../api/ports/view-reader.ts';
 import type { TokenChecker } from '../../api/tokens/access-token.ts';
@@ -53,7 +51,7 @@ export async function startHttpService(options: HttpServiceOptions = {}) {
     ...(options.arrival && { arrival: options.arrival }),
     checker: options.checker ?? { check: (token) => (token === 'dead' ? null : { rider: token }) },
     openApi: { body: openApi, etag: '"openapi-1"' },
-    answerMine: riderReads({ cache, reader, localDays, calendarNowMs: clockMs, ...refusals(baseUrl) }),
+    reader,
     onFault: (cause) => faults.push(cause),
   });
   await options.register?.(app);

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { type CalendarDeps, calendar } from '../../api/calendar/calendar.ts';
 import { LocalDays } from '../../api/calendar/local-days.ts';
-import { riderReads } from '../../api/calendar/rider-reads.ts';
 import { ViewCache } from '../../api/calendar/view-cache.ts';
 import { noSuchRouteBody } from '../../api/http/errors.ts';
-import { refusals, refuse } from '../../api/http/refusals.ts';
+import { refuse } from '../../api/http/refusals.ts';
 import type { ViewReader } from '../../api/ports/view-reader.ts';
 import { Fold } from '../../projector/facts/fold.ts';
 import { Intake } from '../../projector/intake.ts';
@@ -91,7 +90,6 @@ export interface Got {
 export function answering(reader: ViewReader, clockMs: () => number, cacheSeconds = 0) {
   const cache = new ViewCache(reader);
   const localDays = new LocalDays();
-  const { noLiveToken } = refusals(baseUrl);
   const faults: unknown[] = [];
   const deps: CalendarDeps = {
     baseUrl,
@@ -101,7 +99,7 @@ export function answering(reader: ViewReader, clockMs: () => number, cacheSecond
     cacheSeconds,
     checker: { check: (token) => ({ rider: token }) },
     openApi: { body: Buffer.from('{}'), etag: '"openapi"' },
-    answerMine: riderReads({ cache, reader, localDays, calendarNowMs: clockMs, noLiveToken }),
+    reader,
     onFault: (cause) => faults.push(cause),
   };
   const answers = calendar(deps);

@@ -3,10 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { LocalDays } from '../../api/calendar/local-days.ts';
-import { riderReads } from '../../api/calendar/rider-reads.ts';
 import { ViewCache } from '../../api/calendar/view-cache.ts';
 import { createApp } from '../../api/http/app.ts';
-import { refusals } from '../../api/http/refusals.ts';
 import { serviceUrl } from '../../api/oauth/service-url.ts';
 import type { StateStore } from '../../api/oauth/state-store.ts';
 import { StoreAwayError, type ViewReader } from '../../api/ports/view-reader.ts';
@@ -17,7 +15,9 @@ import { parseSigningKeys, type SigningKeys } from '../../api/tokens/signing-key
 import { createTokenChecker } from '../../api/tokens/token-checker.ts';
 import { freePorts } from '../../infra/local/free-port.ts';
 import { memoryAuthState } from '../../infra/memory/auth-state-memory.ts';
+import { dayText } from '../../schemas/views/days.ts';
 import { parseKey } from '../../schemas/views/view-keys.ts';
+import { encodeView, type NightHeader, ownText } from '../../schemas/views/view-values.ts';
 
 export const testCookieKeys = ['a cookie key for tests, 32 characters and more'];
 
@@ -60,20 +60,31 @@ export const sampleRiders: SampleRider[] = [
   { rider: 'rider-cy', handle: 'cy', name: 'Cyrus <b>& "Co"</b>' },
 ];
 
-/** A view reader that knows riders' cards alone. */
+/** A view reader that knows riders' cards, and of each rider one night of today, which holds nothing but who they are. */
 function cardsOf(riders: TestRiders): ViewReader {
   const there = Buffer.from('a card');
+  const today = Math.floor(Date.now() / 86_400_000);
+  const nightOf = (rider: string): Buffer =>
+    encodeView(
+      { metro: 'pdx', zone: 'UTC', day: today, past: 0, sort: [null, '', rider] } satisfies NightHeader,
+      null,
+      Buffer.from(JSON.stringify({ rider })),
+    );
   return {
     async get(keys) {
       if (riders.away) throw new StoreAwayError('the views are away');
       return await Promise.all(
         keys.map(async (key) => {
           const { kind, id } = parseKey(key);
+          if (kind === 'night') return nightOf(id.split('/')[0]!);
           return kind === 'complete' || (kind === 'rider' && (await riders.exists(id))) ? there : null;
         }),
       );
     },
-    fields: async (_key, fields) => fields.map(() => null),
+    fields: async (key, fields) =>
+      fields.map((field) =>
+        field === `o${dayText(today)}` ? Buffer.from(ownText([{ ride: parseKey(key).id, bits: 1 }])) : null,
+      ),
     // Nothing is said to be heard, so nothing is kept.
     watch: () => {},
     ready: async () => ({ ready: true }),
@@ -107,7 +118,7 @@ export function stateInOneWindow(): StateStore {
   return memoryAuthState({ nowMs: () => standsMs });
 }
 
-/** Sign-in in the application as it is, but that a rider's own operations answer only whose token it was. */
+/** Sign-in in the application as it is, over views in which a rider's only night tells whose token it was. */
 export async function startSignInService(options: TestServiceOptions = {}): Promise<TestService> {
   const { port = (await freePorts(1))[0]!, host = '127.0.0.1', trustProxy, ...given } = options;
   const log: string[] = [];
@@ -131,20 +142,15 @@ export async function startSignInService(options: TestServiceOptions = {}): Prom
   const { origin, resource } = serviceUrl(deps.baseUrl);
   const reader = cardsOf(riders);
   const parts = { cache: new ViewCache(reader), localDays: new LocalDays(), calendarNowMs: Date.now };
-  const riderGone = (rider: string) => void signIn.eraseRider(rider).catch(() => undefined);
-  const answerMine = riderReads({ ...parts, reader, ...refusals(resource), riderGone });
   const app = createApp({
     ...parts,
-    riderGone,
     baseUrl: resource,
     cacheSeconds: 0,
     ...(trustProxy !== undefined && { trustProxy }),
     checker: createTokenChecker({ issuer: origin, audience: resource, keys: deps.keys, erasures: deps.erasures }),
     openApi: { body: Buffer.from('{}'), etag: '"x"' },
-    answerMine: async (operation, route, query, rider, headers) => {
-      const answer = await answerMine(operation, route, query, rider, headers);
-      return answer.status === 200 ? { ...answer, body: Buffer.from(JSON.stringify({ rider })) } : answer;
-    },
+    reader,
+    riderGone: (rider) => void signIn.eraseRider(rider).catch(() => undefined),
     onFault: (cause) => log.push(String(cause)),
   });
   const signIn: SignIn = await registerSignIn(app, deps);

@@ -1,6 +1,6 @@
 import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { httpApp } from '../../../api/http/http-app.ts';
+import { httpApp } from '../../../api/http/app.ts';
 import { registerDocs } from '../../../api/openapi/docs.ts';
 import { registerSignIn } from '../../../api/sign-in/register-sign-in.ts';
 import { serviceMetrics } from '../../../services/wiring/metrics.ts';

@@ -2,10 +2,8 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { LocalDays } from '../../../api/calendar/local-days.ts';
-import { riderReads } from '../../../api/calendar/rider-reads.ts';
 import { ViewCache } from '../../../api/calendar/view-cache.ts';
 import { createApp } from '../../../api/http/app.ts';
-import { refusals } from '../../../api/http/refusals.ts';
 import { openApiDocument } from '../../../api/openapi/openapi.ts';
 import { portlandKeys } from '../../support/portland.ts';
 import { portlandNowMs, portlandViews } from '../../support/portland-service.ts';
@@ -45,7 +43,6 @@ beforeAll(async () => {
   const calendarNowMs = () => portlandNowMs;
   const openApi: { body: Buffer; etag: string } = { body: Buffer.alloc(0), etag: '"openapi"' };
   // The port is known only once it listens; no address of ours stands in what is tried here.
-  const { noLiveToken } = refusals('http://127.0.0.1/api');
   app = createApp({
     baseUrl: 'http://127.0.0.1/api',
     cache,
@@ -54,7 +51,7 @@ beforeAll(async () => {
     cacheSeconds: 60,
     checker: { check: (token) => ({ rider: token }) },
     openApi,
-    answerMine: riderReads({ cache, reader, localDays, calendarNowMs, noLiveToken }),
+    reader,
     onFault: (cause) => faults.push(cause),
   });
   await app.listen({ port: 0, host: '127.0.0.1' });

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { splitTarget } from '../../../api/http/decoding.ts';
-import { routePath } from '../../../api/http/route-table.ts';
+import { routePath, splitTarget } from '../../../api/http/target.ts';
 
 describe.each(['', '/api', '/calendar/api', '/caf%C3%A9'])('below %j, a path', (base) => {
   it.each([
