@@ -210,6 +210,7 @@ describe('the projector', () => {
     expect(before.refused).toBeGreaterThan(0);
     const hammer = await expectRightOr503(async () => {
       projector = await startProjector();
+      await projector.ready();
     });
     expect(hammer.refused).toBeGreaterThan(0);
   });
