@@ -44,7 +44,7 @@ describe('simulate, while start projects it from Kafka into Redis', () => {
 
     const saved = join(await processes.folder(), 'saved');
     expect(await processes.run(['archive', 'save', saved], kafka)).toMatchObject({ code: 0 });
-    const facts = latestRecords(await readPortland(saved));
+    const facts = latestRecords(await readPortland(saved, kafka.KAFKA_TOPIC_PREFIX));
     const asked = await tokens.of(rider!, ...[...facts.riders.keys()].slice(0, 3));
     const questions = questionsOf(facts, Date.parse(now), {
       key: developerKey!,

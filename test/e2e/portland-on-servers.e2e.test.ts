@@ -18,6 +18,7 @@ import {
 import { readTopic, type TopicRecord } from '../support/kafka-topic.ts';
 import { copyPortland, portlandKeys, readPortland } from '../support/portland.ts';
 import { type Ended, type Env, Processes, type RunningService } from '../support/process.ts';
+import { dumpRedis } from '../support/redis-dump.ts';
 import { riderTokens } from '../support/rider-tokens.ts';
 import { secretMark } from '../support/universe.ts';
 
@@ -138,15 +139,9 @@ describe('Portland in Kafka and Redis', () => {
 
   it('names no secret place in Redis, in a log line or in a metric', async () => {
     const client = new Redis(redisUrl());
-    let looked = 0;
-    for await (const names of client.scanStream({ match: `${redis.REDIS_KEY_PREFIX}*`, count: 1000 })) {
-      for (const name of names as string[]) {
-        const isHash = (await client.type(name)) === 'hash';
-        const text = isHash ? JSON.stringify(await client.hgetall(name)) : await client.get(name);
-        expect(name + text).not.toContain(secretMark);
-        looked++;
-      }
-    }
+    const dump = await dumpRedis(client, redis.REDIS_KEY_PREFIX!);
+    for (const [name, text] of dump) expect(name + text).not.toContain(secretMark);
+    const looked = dump.size;
     client.disconnect();
     expect(looked).toBeGreaterThan(1_000);
     expect(printed.join('\n')).not.toContain(secretMark);
@@ -189,10 +184,11 @@ describe('an archive of that Kafka', () => {
     const result = await run(['archive', 'save', saved, '--json']);
     expect(result).toMatchObject({ code: 0 });
     expect(JSON.parse(result.out)).toMatchObject({ records: (await readPortland()).length, rejected: 4 });
-    const service = await startOn('start', { ARCHIVE_DIR: saved });
+    const { KAFKA_TOPIC_PREFIX } = kafka as { KAFKA_TOPIC_PREFIX: string };
+    const service = await startOn('start', { ARCHIVE_DIR: saved, KAFKA_TOPIC_PREFIX });
     await expectSameAnswers(service);
     // The bad records came with it, and are not set aside again.
-    expect(await readdir(join(saved, 'ride-calendar.rejected'))).toHaveLength(1);
+    expect(await readdir(join(saved, `${KAFKA_TOPIC_PREFIX}rejected`))).toHaveLength(1);
     await stop(service);
   });
 

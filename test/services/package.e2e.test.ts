@@ -49,7 +49,7 @@ describe('the package', () => {
     expect(files).toContain('services/ride-calendar.js');
     expect(files).toContain('dist/schemas/events/rides.avsc');
     expect(files.filter((file) => file.endsWith('.ts') || file.startsWith('test'))).toEqual([]);
-    expect(files.filter((file) => file.startsWith('dist') && !/\.(js|json|css|avsc|md)$/.test(file))).toEqual([]);
+    expect(files.filter((file) => file.startsWith('dist') && !/\.(js|map|json|css|avsc|md)$/.test(file))).toEqual([]);
   });
 
   it('starts, serves its sample, its docs and its OpenAPI document, and stops when told to', async () => {
