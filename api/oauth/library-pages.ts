@@ -46,7 +46,9 @@ export function withholdErrors(provider: Provider, knownClients: ReadonlySet<str
     if (oidc.route !== 'authorization' || error.allow_redirect !== true) return;
     if (knownClients.has(oidc.client?.clientId ?? '')) return;
     error.allow_redirect = false;
-    withheld.add(error);
+    // An address that nobody has shown to be this client's is no link either (RFC 6749 §4.1.2.1).
+    const uri = oidc.params?.redirect_uri;
+    if (typeof uri === 'string' && oidc.client?.redirectUriAllowed(uri)) withheld.add(error);
   };
   provider.on('authorization.error', withhold);
   provider.on('server_error', withhold);

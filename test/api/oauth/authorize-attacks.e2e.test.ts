@@ -80,6 +80,26 @@ describe('an authorization request', () => {
     }
   });
 
+  // docs/rules.md#redirect-uris
+  test('of an unknown client makes no link of the address that it names, and no such text a fault', async () => {
+    const addresses = [
+      'https://evil.example/login',
+      'javascript:alert(1)',
+      'smb://evil/x',
+      'x',
+      '//evil.example',
+      'http://',
+    ];
+    for (const redirect_uri of addresses) {
+      for (const client_id of ['nobody', '']) {
+        const { status, location, page } = await ask({ redirect_uri }, { client_id });
+        expect([redirect_uri, status, location]).toEqual([redirect_uri, 400, null]);
+        expect(page).not.toContain('href="https://evil');
+        expect(page).not.toMatch(/javascript:|smb:|evil\.example\/login\?/);
+      }
+    }
+  });
+
   const faulty: [string, Record<string, string>, string][] = [
     ['without PKCE', { code_challenge: '', code_challenge_method: '' }, 'invalid_request'],
     ['with PKCE by plain text', { code_challenge_method: 'plain' }, 'invalid_request'],
