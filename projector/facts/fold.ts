@@ -16,7 +16,7 @@ import { subjectDay } from './subject-day.ts';
 import { type Touched, tellNobody } from './touched.ts';
 
 /** Bits of a relation by which one reads about the other. */
-export const watches = follows | close | flagged;
+const watches = follows | close | flagged;
 
 /** Folds good records into facts (docs/rules.md#law, #last-record-wins), and tells of each fact that changed. */
 export class Fold {

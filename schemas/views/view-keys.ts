@@ -28,7 +28,7 @@ export function tagOf(subject: string): number {
 }
 
 /** A view's name with its tag: `17|day:portland/2015-06-13`. What ports take as `key`; adapters turn it into theirs. */
-export function viewKey(kind: ViewKind, id: string): string {
+function viewKey(kind: ViewKind, id: string): string {
   return `${tagOf(id)}|${kind}:${id}`;
 }
 

@@ -6,7 +6,8 @@ import { archiveWriter } from '../../infra/archive/archive-writer.ts';
 import { runArchiveCheck } from '../../services/archive-check.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
 import { UsageError } from '../../services/wiring/io.ts';
-import { portlandDir, TestArchive } from '../support/archive.ts';
+import { TestArchive } from '../support/archive.ts';
+import { copyPortland } from '../support/portland.ts';
 import { heard, rider, SavedArchive } from '../support/saved-archive.ts';
 
 const settings = loadSettings({});
@@ -43,10 +44,12 @@ describe('archive check', () => {
   });
 
   test('reads an archive without a manifest, also one of another library', async () => {
-    const { code, out } = await check(portlandDir);
+    await using archive = await TestArchive.make();
+    // Without the bad records that are set aside beside it once anybody has served it from where it lies.
+    await copyPortland(archive.dir);
+    const { code, out } = await check(archive.dir);
     expect(code).toBe(0);
-    // Its four bad records are set aside beside it once anybody has served it from here.
-    expect(out[0]).toMatch(/^Read 18418 records in \d+ files, and [04] bad ones: .*It has no manifest.json/);
+    expect(out[0]).toMatch(/^Read 18418 records in \d+ files, and 0 bad ones: .*It has no manifest.json/);
   });
 
   test('names a file with a flipped byte, wherever it is', async () => {
