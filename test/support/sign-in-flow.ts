@@ -112,10 +112,11 @@ export async function signedIn(origin: string, rider?: string): Promise<SignedIn
 
 export async function nights(baseUrl: string, token: string): Promise<{ status: number; rider?: string }> {
   const response = await fetch(`${baseUrl}/me/nights`, { headers: { authorization: `Bearer ${token}` } });
-  return { status: response.status, ...(response.ok && whoseNights(await response.json())) };
+  const rider = response.ok ? whoseNights(await response.json()) : undefined;
+  return { status: response.status, ...(rider !== undefined && { rider }) };
 }
 
-/** Whose token it was that the rider's only night was read with (sign-in-service.ts). */
-export function whoseNights(mine: unknown): { rider: string } {
-  return (mine as { nights: { night: { rider: string } }[] }).nights[0]!.night;
+/** Whose token it was that the rider's only night was read with (sign-in-service.ts); undefined of a calendar's real nights. */
+export function whoseNights(mine: unknown): string | undefined {
+  return (mine as { nights: { night: { rider?: string } }[] }).nights[0]?.night.rider;
 }

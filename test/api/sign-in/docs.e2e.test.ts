@@ -65,7 +65,9 @@ describe('what the guide says', () => {
   });
 
   test('and the README with openid-client works as it stands', async () => {
-    const script = `const callback = 'http://127.0.0.1:9/callback';
+    const script = `import { inspect } from 'node:util';
+      inspect.defaultOptions.depth = null; // the whole answer, so that it shows whose it is
+      const callback = 'http://127.0.0.1:9/callback';
       const openInBrowser = async (url) => {
         console.log(url.href);
         for await (const end of process.stdin) return new URL(end);
