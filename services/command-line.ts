@@ -11,7 +11,7 @@ Exit codes:
   1  it failed, or found what it was asked to look for
   2  wrong usage or settings: each is named on a line of its own
 
-Settings are environment variables: see the README.`;
+Settings are environment variables: docs/settings.md lists them.`;
 
 /** The command line. Actions are loaded when they run, so that --help stays quick. */
 export function commandLine(io: Io, env: Readonly<Record<string, string | undefined>>): Command {

@@ -17,7 +17,7 @@ const documents = globSync('**/*.md', { cwd: root, exclude: ['**/node_modules', 
 /** The section of a document under a heading, up to the next one. */
 function section(path: string, heading: string): string {
   const text = read(path);
-  const start = text.indexOf(`\n${heading}\n`);
+  const start = `\n${text}`.indexOf(`\n${heading}\n`);
   if (start === -1) throw new Error(`${path} has no heading ${heading}`);
   const next = text.slice(start + heading.length + 2).search(/\n#+ /);
   return next === -1 ? text.slice(start) : text.slice(start, start + heading.length + 2 + next);
@@ -30,6 +30,13 @@ const firstCells = (text: string): string[] =>
     .filter((line) => line.startsWith('|'))
     .flatMap((line) => [...line.split('|')[1]!.matchAll(/`([^`]+)`/g)].map((match) => match[1]!));
 
+/** A heading's anchor, as GitHub makes it. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(' ', '-');
+
 describe('the documents', () => {
   it('link to files that are there', () => {
     const links = documents.flatMap((path) =>
@@ -37,6 +44,18 @@ describe('the documents', () => {
     );
     expect(links.length).toBeGreaterThan(30);
     expect(links.filter(({ path, to }) => !existsSync(join(root, dirname(path), to)))).toEqual([]);
+  });
+
+  it('link to headings that are there', () => {
+    const links = documents.flatMap((path) =>
+      [...read(path).matchAll(/\]\((?!https?:)([^)#]*)#([^)]+)\)/g)].map(([, to, anchor]) => ({ path, to, anchor })),
+    );
+    expect(links.length).toBeGreaterThan(30);
+    const anchors = (path: string): string[] =>
+      [...read(path).matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchorOf(heading!));
+    const there = ({ path, to, anchor }: (typeof links)[number]): boolean =>
+      anchors(to === '' ? path : join(dirname(path), to!)).includes(anchor!);
+    expect(links.filter((link) => !there(link))).toEqual([]);
   });
 
   it('name tests that are there, in the projector’s specification', () => {
@@ -62,18 +81,18 @@ describe('the documents', () => {
   });
 });
 
-describe('the README', () => {
-  it('has every setting, and no other', () => {
-    expect(firstCells(section('README.md', '### Settings')).sort()).toEqual(Object.keys(settingRules).sort());
+describe('the guides', () => {
+  it('have every setting, and no other', () => {
+    expect(firstCells(section('docs/settings.md', '# Settings')).sort()).toEqual(Object.keys(settingRules).sort());
   });
 
-  it('has every metric of our own, and no other', async () => {
+  it('have every metric of our own, and no other', async () => {
     const metrics = serviceMetrics();
     metrics.watchCache({ bytes: 0 } as ViewCache);
     metrics.watchProjector(() => true);
     const names = (await metrics.register.getMetricsAsJSON()).map(({ name }) => name);
     const ours = names.filter((name) => name.startsWith('ride_calendar_')).sort();
-    expect(firstCells(section('README.md', '### Health and metrics')).sort()).toEqual(ours);
+    expect(firstCells(section('docs/operations.md', '## Metrics')).sort()).toEqual(ours);
   });
 });
 
