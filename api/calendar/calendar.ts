@@ -21,19 +21,20 @@ export interface CalendarDeps extends PublicReadDeps, RiderReadDeps {
   baseUrl: string;
   /** The OpenAPI document, and its ETag with quotes. */
   openApi: { body: Buffer; etag: string };
-  /** Where a fault of ours is reported; never the request's content. */
+  /** Called with an unexpected fault, for the log. Never holds the request's content. */
   onFault(cause: unknown): void;
 }
 
-/** Something with an operation name for metrics, and the answer. */
+/** An answer, with its operation's name for metrics. */
 export interface Handled {
   operation: string;
   answer: Answer | Promise<Answer>;
 }
 
 /**
- * Answers the interface's seven paths, and targets that are too long, each check in its turn
- * (docs/rules.md#order-of-checks): route, method, credentials, inputs, existence, preconditions. Null for other targets.
+ * Answers the interface's seven paths, and targets that are too long. The order of checks is
+ * docs/rules.md#order-of-checks: route, method, credentials, inputs, existence, preconditions. Returns null for other
+ * targets.
  */
 export function calendar(deps: CalendarDeps): (request: CalendarRequest) => Handled | null {
   const basePath = new URL(deps.baseUrl).pathname.replace(/\/$/, '');
@@ -41,7 +42,7 @@ export function calendar(deps: CalendarDeps): (request: CalendarRequest) => Hand
   const publicLayer = publicReads(deps, refusals);
   const riderLayer = riderReads(deps, refusals);
 
-  /** What a raw target asks for: all that it alone decides on; null where it is none of the interface's. */
+  /** What a raw target asks for, worked out from the target alone. Null if it is not one of the interface's. */
   const asked = memoize((target): { operation: string; reading: Reading } | null => {
     const { path, query } = splitTarget(target);
     const route = routePath(basePath, path);

@@ -14,17 +14,20 @@ import type { LocalDays } from './local-days.ts';
 import { NightView } from './night-view.ts';
 import type { Entry, ViewCache } from './view-cache.ts';
 
-/** A reader's fields by kind: `o`wn nights, `f`riends, flagged (`x`); of the days that have one. */
+/**
+ * The fields of a reader's hash, by kind: own nights (`o`), friends going (`f`), flagged riders going (`x`). A day
+ * without a field is left out.
+ */
 export type ReaderFields = Record<'o' | 'f' | 'x', { day: number; value: Buffer }[]>;
 
-/** What a rider's answers are stitched from: ids by day, and the nights and cards they name. */
+/** Everything that a rider's answers are built from: ids by day, and the nights and rider cards that the ids name. */
 export interface Circle {
   own: { day: number; nights: OwnNight[] }[];
   friends: { day: number; riders: GoingRider[] }[];
   flagged: { day: number; riders: GoingRider[] }[];
-  /** Null where the night is no longer there. */
+  /** Null if the night no longer exists. */
   night(ride: string, day: number): NightView | null;
-  /** Null where the rider is no longer there. */
+  /** Null if the rider no longer exists. */
   card(rider: string): RiderCard | null;
   localDays: LocalDays;
   nowMs: number;
@@ -57,7 +60,7 @@ export async function readCircle(
   };
 }
 
-/** The nights and cards that fields name: their keys, each worked out once, and then their views. */
+/** The nights and cards that fields name: first their keys, then their views. */
 class NamedViews {
   readonly #nights = new Map<number, Map<string, string>>();
   readonly #cards = new Map<string, string>();
@@ -77,8 +80,8 @@ class NamedViews {
   }
 
   /**
-   * Reads all that were named and are not kept here. What is absent counts as gone only where its tag is known to be
-   * complete (docs/rules.md#absence): else throws UnavailableError.
+   * Reads all named views that are not cached. A missing view means that the entity is gone only if its tag is complete
+   * (docs/rules.md#absence). Otherwise throws UnavailableError.
    */
   async load(cache: ViewCache): Promise<void> {
     const keys = [...this.#cards.values(), ...[...this.#nights.values()].flatMap((ofDay) => [...ofDay.values()])];
@@ -94,23 +97,23 @@ class NamedViews {
     });
   }
 
-  /** Undefined where the night is no longer there. */
+  /** Undefined if the night no longer exists. */
   night(ride: string, day: number): Entry | undefined {
     return this.#entries.get(this.#nights.get(day)!.get(ride)!);
   }
 
-  /** Undefined where the rider is no longer there. */
+  /** Undefined if the rider no longer exists. */
   card(rider: string): Entry | undefined {
     return this.#entries.get(this.#cards.get(rider)!);
   }
 }
 
-/** Somebody going to a night, with their card. */
+/** A rider who goes to a night, with their card. */
 export interface Known extends GoingRider {
   card: RiderCard;
 }
 
-/** A night that is there, and who of the reader's goes to it. */
+/** A night, and which of the reader's friends or flagged riders go to it. */
 export interface Gathering {
   night: NightView;
   /** In the order of riders. */
@@ -118,7 +121,7 @@ export interface Gathering {
 }
 
 /**
- * Order of riders (docs/rules.md#order-of-riders): folded name, or handle where there is none; then handle; then rider
+ * Order of riders (docs/rules.md#order-of-riders): folded name, or handle if there is no name; then handle; then rider
  * id.
  */
 function compareRiders(a: Known, b: Known): number {
@@ -127,13 +130,16 @@ function compareRiders(a: Known, b: Known): number {
   );
 }
 
-/** Close ones first; else as they were. */
+/** Close friends first. The order is otherwise unchanged. */
 export const closeFirst = (a: Known, b: Known): number => Number(b.close) - Number(a.close);
 
 export const inOrderOfNights = (a: { night: NightView }, b: { night: NightView }): number =>
   NightView.compare(a.night, b.night);
 
-/** Riders by the night they go to, of nights that pass, in the order of nights; who or what is gone is in none. */
+/**
+ * Groups riders by the night they go to. Takes nights that pass the filter, in the order of nights. Leaves out nights
+ * and riders that no longer exist.
+ */
 export function gather(
   circle: Circle,
   going: Circle['friends'],
@@ -142,7 +148,7 @@ export function gather(
 ): Gathering[] {
   const gatherings = new Map<NightView, Known[]>();
   for (const { day, riders } of going) {
-    // Riders come ride by ride.
+    // Riders are listed ride by ride.
     let ride = '';
     let night: NightView | null = null;
     for (const rider of riders) {

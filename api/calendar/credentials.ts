@@ -5,17 +5,20 @@ import { UnavailableError } from '../http/answer.ts';
 import type { TokenChecker, TokenSubject } from '../tokens/access-token.ts';
 import { memoize } from './memoize.ts';
 
-// The scheme alone: a pattern that also looked for the end would try every run of spaces from every place in it.
+// Matches the scheme alone. A pattern that also matched the end would be quadratic in the number of spaces.
 const bearer = /^bearer +/i;
 
-/** The bearer token of an Authorization header, the scheme in any case; null where none is sent (docs/rules.md#bearer). */
+/**
+ * The bearer token of an Authorization header, or null if none is sent. The scheme is matched in any case
+ * (docs/rules.md#bearer).
+ */
 function bearerToken({ authorization }: IncomingHttpHeaders): string | null {
   if (authorization === undefined) return null;
   const scheme = bearer.exec(authorization)?.[0];
   return (scheme && authorization.slice(scheme.length).trimEnd()) || null;
 }
 
-/** Who a request's token speaks for: nobody where it is not live, or where none was sent. */
+/** The rider that a request's token belongs to. `rider` is null if no token was sent or it is not live. */
 export interface TokenHolder {
   rider: string | null;
   tokenSent: boolean;
@@ -24,7 +27,7 @@ export interface TokenHolder {
 const noToken: TokenHolder = { rider: null, tokenSent: false };
 const holderOf = (subject: TokenSubject | null): TokenHolder => ({ rider: subject?.rider ?? null, tokenSent: true });
 
-/** Who a request's token speaks for. Synchronous unless a signature has to be checked. */
+/** Finds the rider of a request's token. Synchronous unless a signature has to be verified. */
 export function tokenHolder(headers: IncomingHttpHeaders, checker: TokenChecker): TokenHolder | Promise<TokenHolder> {
   const token = bearerToken(headers);
   if (token === null) return noToken;
@@ -33,14 +36,14 @@ export function tokenHolder(headers: IncomingHttpHeaders, checker: TokenChecker)
 }
 
 /**
- * The view that says whether a developer key's text is live (docs/rules.md#developer-keys). Header text is latin1: its
- * bytes are hashed as they came.
+ * The view that exists while a developer key is live (docs/rules.md#developer-keys). node:http gives header text as
+ * latin1, so its original bytes are hashed.
  */
 const keyViewOf = memoize((keyText) => developerKeyKey(hash('sha256', Buffer.from(keyText, 'latin1'), 'hex')));
 
 /**
- * Keys of the views of which one must be there for a public read (docs/rules.md#public-reads): the developer key's, and
- * the card of the token's rider. None where nothing was sent.
+ * Keys of views, one of which must exist for a public read (docs/rules.md#public-reads): the developer key's, and the
+ * card of the token's rider. Empty if no credential was sent.
  */
 export function credentialViews(headers: IncomingHttpHeaders, { rider }: TokenHolder): string[] {
   const views: string[] = [];
@@ -51,8 +54,8 @@ export function credentialViews(headers: IncomingHttpHeaders, { rider }: TokenHo
 }
 
 /**
- * Whether one of them is there. Absence counts only where the store is known to be complete
- * (docs/rules.md#absence): else throws UnavailableError, never a false 401.
+ * Whether one of these views exists. Absence counts only if the store is complete (docs/rules.md#absence). Otherwise
+ * throws UnavailableError, so that there is never a false 401.
  */
 export function isLive(views: readonly string[], there: (key: string) => boolean): boolean {
   if (views.some(there)) return true;

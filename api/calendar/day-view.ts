@@ -9,7 +9,7 @@ export type DayFilter = Pick<Inputs<'getDay'>, 'q' | 'far' | 'who' | 'where'>;
 const comma = Buffer.from(',');
 const wordsOf = memoize(searchWords);
 
-/** A day as it is stored, ready to answer: whole or filtered, before local midnight or after it. */
+/** A stored day, ready to answer: whole or filtered, before its local midnight or after it. */
 export class DayView {
   readonly digest: string;
   readonly zone: string;
@@ -32,7 +32,7 @@ export class DayView {
     this.#readFacets = facets;
   }
 
-  /** The answer's bytes. All nights of a day are past at once. */
+  /** The answer's bytes. All nights of a day become past at the same midnight. */
   body(past: boolean): Buffer {
     if (!past) return this.#body;
     this.#past ??= withPast(
@@ -42,7 +42,7 @@ export class DayView {
     return this.#past;
   }
 
-  /** Places of the nights that a filter selects (docs/rules.md#filters, #far, #who, #where). */
+  /** Indexes of the nights that match a filter (docs/rules.md#filters, #far, #who, #where). */
   select(filter: DayFilter): number[] {
     this.#facets ??= this.#readFacets();
     const words = filter.q === undefined ? [] : wordsOf(filter.q);
@@ -60,11 +60,11 @@ export class DayView {
     return selected;
   }
 
-  /** The answer's bytes with only the nights at some places. */
+  /** The answer's bytes with only the nights at these indexes. */
   pick(selected: readonly number[], past: boolean): Buffer {
     if (selected.length === this.count) return this.body(past);
     const body = this.body(past);
-    // Each `true` before an offset has moved it.
+    // Each `true` written before this offset has moved it to the left by one byte.
     const shift = past ? pastShorterBy : 0;
     const pieces: Buffer[] = [body.subarray(0, this.#nights[0])];
     selected.forEach((i, place) => {

@@ -3,16 +3,19 @@ import { type Inputs, type OperationName, operationInputs, rangeFault } from '..
 import { decodeAudiences, decodeQueryText, decodeText, pickParameters, type RawParameter } from '../http/target.ts';
 import { memoize } from './memoize.ts';
 
-/** Checked inputs, or the first wrong one by name with a reason that is constant per kind of fault. */
+/** Checked inputs, or the name of the first wrong one with a reason that is constant for each kind of fault. */
 export type InputsResult<O extends OperationName> =
   | { ok: true; inputs: Inputs<O> }
   | { ok: false; input: string; detail: string };
 
 interface Parameter {
   name: string;
-  /** Checks a raw value. Remembered: readers send the same few again and again, and a check costs as much as an answer. */
+  /**
+   * Checks a raw value. Memoized: clients send the same few values again and again, and a check costs as much as an
+   * answer.
+   */
   check: (raw: string) => { value: unknown } | { detail: string };
-  /** What the parameter is where it was not sent. */
+  /** The parameter's value when it is not sent. */
   absent: { required: true } | { required: false; value: unknown };
 }
 
@@ -42,7 +45,7 @@ function parameter(name: string, schema: z.ZodType, decode: (raw: string) => str
   const absent = schema.safeParse(undefined);
   const fault = schema.safeParse('%').error?.issues[0];
   const isDate = fault?.code === 'invalid_format' && fault.format === 'date';
-  // Of text that can't be decoded: a date is said to be none.
+  // Text that cannot be decoded. For a date the detail is that of any text that is not a date.
   const undecodable = isDate ? fault.message : 'is not percent-encoded UTF-8';
   return {
     name,
@@ -58,9 +61,9 @@ function parameter(name: string, schema: z.ZodType, decode: (raw: string) => str
 }
 
 /**
- * Reads an operation's inputs from the raw path segments that its route found and the raw query, without its question
- * mark. The first wrong, missing or repeated one is named, path parameters first, then the query in the interface's
- * order, and a range last (docs/rules.md#order-of-inputs). Never throws.
+ * Reads an operation's inputs from the raw path segments of its route and the raw query (without the question mark). If
+ * any input is wrong, missing or repeated, the first one is named: path parameters, then the query in the interface's
+ * order, then ranges (docs/rules.md#order-of-inputs). Never throws.
  */
 export function readInputs<O extends OperationName>(
   operation: O,
@@ -85,7 +88,7 @@ export function readInputs<O extends OperationName>(
   return { ok: true, inputs: inputs as Inputs<O> };
 }
 
-/** Puts a parameter's value into `inputs`; says what is wrong with it, or null. */
+/** Puts a parameter's value into `inputs`. Returns what is wrong with it, or null. */
 function read(parameter: Parameter, raw: RawParameter, inputs: Record<string, unknown>): string | null {
   if (raw === null) return 'is given more than once';
   if (raw === undefined) {

@@ -1,7 +1,7 @@
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 
-/** A stretch of time on which a zone's local date stays the same. Milliseconds since the epoch; `until` excluded. */
+/** A period in which a zone's local date does not change. Milliseconds since the epoch; `until` is excluded. */
 interface Stretch {
   from: number;
   until: number;
@@ -10,9 +10,9 @@ interface Stretch {
 }
 
 /**
- * Local dates of a zone around now. A date is not simply offset and division: clocks jump, and have gone back over
- * midnight into the day before (St John's until 2010). So dates are found for stretches that end at midnight or where
- * the zone's offset changes, and kept.
+ * Local dates of a zone around now. A date is not offset and division: clocks jump, and in St John's they went back
+ * over midnight into the day before, until 2010. So dates are computed for periods that end at midnight or where the
+ * zone's offset changes, and the periods are cached.
  */
 export class LocalDays {
   readonly #formats = new Map<string, Intl.DateTimeFormat>();
@@ -24,8 +24,8 @@ export class LocalDays {
   }
 
   /**
-   * Seconds, rounded down, from an instant to the first local midnight (or jump) at which `changes` holds of the new
-   * date; at most `secondsMax` (docs/rules.md#max-age).
+   * Seconds, rounded down, from an instant to the first local midnight (or clock jump) whose new date satisfies
+   * `changes`. At most `secondsMax` (docs/rules.md#max-age).
    */
   secondsUntil(zone: string, ms: number, secondsMax: number, changes: (day: number) => boolean): number {
     const end = ms + secondsMax * 1000;
@@ -44,7 +44,7 @@ export class LocalDays {
       this.#stretches.set(zone, known);
     }
     for (const stretch of known) if (ms >= stretch.from && ms < stretch.until) return stretch;
-    // A handful is all that now and the next days need.
+    // Today and the next days need only a handful.
     if (known.length > 64) known.length = 0;
     const stretch = this.#find(zone, ms);
     known.push(stretch);
@@ -62,7 +62,7 @@ export class LocalDays {
     return { from: ms, until: midnight, day };
   }
 
-  /** The instant between two at which the offset is first another. */
+  /** The first instant between `from` and `to` at which the offset differs. */
   #change(zone: string, from: number, to: number, offset: number): number {
     let before = from;
     let after = to;
@@ -74,7 +74,7 @@ export class LocalDays {
     return after;
   }
 
-  /** Local clock less UTC, in milliseconds. */
+  /** Local time minus UTC, in milliseconds. */
   #offset(zone: string, ms: number): number {
     const second = Math.floor(ms / 1000) * 1000;
     const parts: Record<string, string> = {};

@@ -1,10 +1,10 @@
-// Per generation: at most twice as many are kept.
+// Per generation. At most twice as many results are kept.
 const entriesMax = 4_096;
 const textLengthMax = 512;
 
 /**
- * Memoizes a pure function of a text, for the texts seen lately. There are two generations of results, so that those
- * used again and again stay when made-up texts pour in. Results for long texts are never kept.
+ * Memoizes a pure function of a string, for strings used lately. Results are kept in two generations, so that results
+ * in use survive a flood of made-up strings. Results for long strings are not kept.
  */
 export function memoize<T>(make: (text: string) => T): (text: string) => T {
   let young = new Map<string, T>();

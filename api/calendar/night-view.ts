@@ -2,7 +2,7 @@ import { compareText } from '../../schemas/views/text.ts';
 import { decodeView, type NightHeader } from '../../schemas/views/view-values.ts';
 import { withPast } from './past.ts';
 
-/** A night as it is stored, ready to be joined into a rider's answer. */
+/** A stored night, ready to be joined into a rider's answer. */
 export class NightView {
   readonly ride: string;
   readonly metro: string;
@@ -27,7 +27,7 @@ export class NightView {
     return past ? withPast(this.#body, [this.#pastAt]) : this.#body;
   }
 
-  /** Order of nights (docs/rules.md#order-of-nights): day, time (none last), title, ride id. */
+  /** Order of nights (docs/rules.md#order-of-nights): day, time (nights without a time last), title, ride id. */
   static compare(a: NightView, b: NightView): number {
     return (
       a.day - b.day ||

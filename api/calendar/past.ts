@@ -1,7 +1,9 @@
 const yes = Buffer.from('true');
 const noLength = 'false'.length;
 
-/** Stored bytes with `true` in the places of `false` given by their offsets, ascending (docs/rules.md#past). */
+/**
+ * Stored bytes in which each `false` at these offsets, in ascending order, is replaced by `true` (docs/rules.md#past).
+ */
 export function withPast(body: Buffer, offsets: readonly number[]): Buffer {
   if (offsets.length === 0) return body;
   const pieces: Buffer[] = [];
@@ -14,5 +16,5 @@ export function withPast(body: Buffer, offsets: readonly number[]): Buffer {
   return Buffer.concat(pieces);
 }
 
-/** How many bytes each `true` is shorter than the `false` it stands for. */
+/** How many bytes `true` is shorter than `false`. */
 export const pastShorterBy = noLength - yes.length;

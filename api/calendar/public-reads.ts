@@ -16,29 +16,29 @@ export interface PublicReadDeps {
   cache: ViewCache;
   checker: TokenChecker;
   localDays: LocalDays;
-  /** Milliseconds since the epoch; NOW rules it. */
+  /** Milliseconds since the epoch. NOW sets it. */
   calendarNowMs(): number;
   cacheSeconds: number;
-  /** A rider whose token was sent is gone. */
+  /** Called when a token's rider no longer exists. */
   riderGone?(rider: string): void;
 }
 
-/** Answers a request whose target is known, by its header fields. */
+/** Answers a request by its headers. Its target is known already. */
 export type Reading = (headers: IncomingHttpHeaders) => Answer | Promise<Answer>;
 
-/** Views by key: an entry's value is null where the view is absent. */
+/** Views by key. An entry's value is null if the view is absent. */
 type Views = (key: string) => Entry | undefined;
 
-/** What one target needs, and what it is answered. */
+/** What one target needs from the store, and how it is answered. */
 interface PublicRead {
-  /** The view that is enough where it is there; null where none is needed. */
+  /** The view that is enough if it exists. Null if none is needed. */
   view: string | null;
-  /** Keys of those that say what its absence means. */
+  /** Keys of the views that say what the view's absence means. */
   ifAbsent: readonly string[];
   answer(views: Views, ifNoneMatch: string | undefined): Answer;
 }
 
-/** The public layer: each reading is made once for a target, and answers from memory or in one round trip. */
+/** The public layer. Each target is parsed once, then answered from memory or in one round trip. */
 export function publicReads(deps: PublicReadDeps, { noLiveKey }: Unauthorized) {
   const { cache, checker, riderGone } = deps;
   const kept: Views = (key) => cache.peek(key);
@@ -50,7 +50,7 @@ export function publicReads(deps: PublicReadDeps, { noLiveKey }: Unauthorized) {
         const credentials = credentialViews(headers, holder);
         if (credentials.length === 0) return noLiveKey(holder.tokenSent);
         const ifNoneMatch = headers['if-none-match'];
-        // Everything at hand: no tick, no round trip.
+        // Everything is cached: no tick, no round trip.
         if ((view === null || kept(view)) && credentials.some(kept)) return answer(kept, ifNoneMatch);
         const keys = [...credentials, ...credentials.map(completeKeyOf), ...(view === null ? [] : [view]), ...ifAbsent];
         return cache.load(keys).then((entries) => {
@@ -87,8 +87,8 @@ function dayRead(inputs: Inputs<'getDay'>, { localDays, calendarNowMs, cacheSeco
   const filtered = Boolean(inputs.q !== undefined || inputs.far || inputs.who || inputs.where);
 
   /**
-   * A day without a view: an empty day of a metro that exists, or no such metro, where that is known for sure
-   * (docs/rules.md#unknown-metro, #absence).
+   * The answer for a day that has no view: an empty day if the metro exists, a 404 if it does not. Both only if that is
+   * certain (docs/rules.md#unknown-metro, #absence).
    */
   const absent = (views: Views, ifNoneMatch: string | undefined): Answer => {
     if (!views(keyOfMetro)?.value) {
@@ -153,7 +153,9 @@ function needComplete(views: Views, view: string): void {
   if (!views(completeKeyOf(view))?.value) throw new UnavailableError('the store is not known to be complete here');
 }
 
-/** `cacheSeconds`: CACHE_SECONDS, of which 0 means that answers are asked about each time (docs/rules.md#cache-control, #vary). */
+/**
+ * `cacheSeconds` is CACHE_SECONDS. 0 means that clients must revalidate each time (docs/rules.md#cache-control, #vary).
+ */
 const publicCaching = (maxAge: number, cacheSeconds = maxAge) => ({
   'Cache-Control': cacheSeconds > 0 ? `private, max-age=${maxAge}` : 'private, no-cache',
   Vary: 'Authorization, X-Api-Key',

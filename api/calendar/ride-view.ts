@@ -1,14 +1,14 @@
 import { decodeView, type RideHeader } from '../../schemas/views/view-values.ts';
 import { withPast } from './past.ts';
 
-/** A ride as it is stored, ready to answer at any time. */
+/** A stored ride, ready to answer at any time. */
 export class RideView {
   readonly digest: string;
   readonly zone: string;
   readonly #days: number[];
   readonly #past: number[];
   readonly #stored: Buffer;
-  /** The bytes asked for last, and for how many past nights: that number changes once a day at most. */
+  /** The last body, and its number of past nights. That number changes once a day at most. */
   #last: { count: number; body: Buffer } | null = null;
 
   constructor(value: Buffer) {
@@ -20,7 +20,7 @@ export class RideView {
     this.#stored = body;
   }
 
-  /** How many nights are past on a local date: those of earlier days, which come first. */
+  /** How many nights are past on a local date. They come first, because nights are in the order of days. */
   pastCount(today: number): number {
     const first = this.#days.findIndex((day) => day >= today);
     return first === -1 ? this.#days.length : first;

@@ -24,7 +24,7 @@ const text = (value: string): Buffer => Buffer.from(value);
 const nightHead = text('{"night":');
 const comma = text(',');
 
-/** `head`, items with commas between them, `tail`: in one go, since answers are tens of kilobytes. */
+/** `head`, the items with commas between them, `tail`. One allocation, because answers are tens of kilobytes. */
 function joined(head: string, items: readonly (readonly Buffer[])[], tail: string): Buffer {
   const pieces = [text(head)];
   items.forEach((item, i) => {
@@ -35,7 +35,7 @@ function joined(head: string, items: readonly (readonly Buffer[])[], tail: strin
   return Buffer.concat(pieces);
 }
 
-/** MyNights (docs/rules.md#my-nights). The window and `why` follow the clock in each night's own zone. */
+/** MyNights (docs/rules.md#my-nights). The window of days and `why` follow the clock in each night's own zone. */
 export function myNights(circle: Circle): Buffer {
   const mine = circle.own
     .flatMap(({ day, nights }) => nights.map((own) => ({ own, night: circle.night(own.ride, day) })))
@@ -59,14 +59,16 @@ export function myNights(circle: Circle): Buffer {
   return joined('{"nights":[', items, `],"flagged":${flaggedNights(flagged)}}`);
 }
 
-/** Why a night is the rider's: the first that applies (docs/rules.md#why). */
+/** Why a night is the rider's: the first reason that applies (docs/rules.md#why). */
 function why(own: OwnNight, past: boolean): string {
   if (own.led) return 'led';
   if (own.response === 'CONFIRMED' && past) return 'ridden';
   return own.response === 'NONE' ? 'saved' : 'going';
 }
 
-/** KnownNights (docs/rules.md#known): how many the reader follows, and up to two names, close ones first. */
+/**
+ * KnownNights (docs/rules.md#known): how many riders whom the reader follows, and up to two names, close friends first.
+ */
 export function knownNights(circle: Circle, { metro }: Inputs<'getKnown'>): Buffer {
   const nights = gather(
     circle,

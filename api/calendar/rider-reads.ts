@@ -21,13 +21,13 @@ export interface RiderReadDeps {
   reader: ViewReader;
   checker: TokenChecker;
   localDays: LocalDays;
-  /** Milliseconds since the epoch; NOW rules it. */
+  /** Milliseconds since the epoch. NOW sets it. */
   calendarNowMs(): number;
-  /** A rider whose token was sent is gone. */
+  /** Called when a token's rider no longer exists. */
   riderGone?(rider: string): void;
 }
 
-/** Which of the reader's fields an operation needs, of which days. */
+/** The kinds and days of the reader's fields that an operation needs. */
 interface Wanted {
   kinds: (keyof ReaderFields)[];
   from: number;
@@ -37,13 +37,16 @@ interface Wanted {
 }
 
 /**
- * The riders' own operations, in at most two round trips: the reader's fields and what the checks need; then the nights
- * and cards that those name.
+ * The riders' own operations, in at most two round trips: first the reader's fields and what the checks need, then the
+ * nights and cards that the fields name.
  */
 export function riderReads(deps: RiderReadDeps, { noLiveToken }: Unauthorized) {
   const { cache, reader, checker, localDays, calendarNowMs, riderGone } = deps;
 
-  /** The reader's fields, and which of some views are there. The fields go first: no word that their tag is complete is older. */
+  /**
+   * The reader's fields, and which of some views exist. The fields are read first, so the check that their tag is
+   * complete is never older than they are.
+   */
   async function fieldsAnd(rider: string, { kinds, from, to }: Wanted, views: readonly string[]) {
     const days = range(from, to);
     const asked = kinds.flatMap((kind) => days.map((day) => ({ kind, day, name: `${kind}${dayText(day)}` })));
@@ -73,7 +76,7 @@ export function riderReads(deps: RiderReadDeps, { noLiveToken }: Unauthorized) {
       const { fields, there } = await fieldsAnd(rider, wanted, [...named, ...named.map(completeKeyOf)]);
       if (!there.has(card)) {
         if (!there.has(completeKeyOf(card))) throw new UnavailableError('riders are not known to be complete');
-        // A token of a rider who no longer exists is no live token.
+        // The token of a rider who no longer exists is not live.
         riderGone?.(rider);
         return noLiveToken(true);
       }
@@ -97,7 +100,7 @@ const nothing: Wanted = { kinds: [], from: 0, to: -1, metro: null, body: () => B
 
 function whatIsWanted(operation: RiderOperation, inputs: Inputs<RiderOperation>, nowMs: number): Wanted {
   if (operation === 'getMyNights') {
-    // Today is not the same date everywhere: a day more on either side covers every zone.
+    // Today's date differs by zone. One more day on each side covers every zone.
     const today = Math.floor(nowMs / 86_400_000);
     return {
       kinds: ['o', 'x'],

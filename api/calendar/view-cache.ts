@@ -1,7 +1,7 @@
 import { isCompleteKey } from '../../schemas/views/view-keys.ts';
 import type { ChangeListener, ViewReader } from '../ports/view-reader.ts';
 
-/** A view as it was read, and what a reader made of it. */
+/** A view as it was read, and what callers made of it. */
 export class Entry {
   readonly value: Buffer | null;
   #made: unknown;
@@ -10,25 +10,25 @@ export class Entry {
     this.value = value;
   }
 
-  /** What `make` makes of the value, made once while the entry is kept. */
+  /** What `make` makes of the value. It is made once, while the entry is cached. */
   as<T>(make: (value: Buffer) => T): T {
     this.#made ??= make(this.value!);
     return this.#made as T;
   }
 }
 
-/** A read under way: its value may be kept only if this is still there when it comes. */
+/** A read under way. Its value may be cached only if this is still in the map when the value comes. */
 class Placeholder {}
 
-/** Bytes an entry costs beyond its value, roughly. */
+/** Approximate bytes of an entry beyond its value. */
 const entryBytes = 400;
 
 /**
- * Views of the public layer kept in this process, emptied key by key by the store's change messages. What is read right
- * after a commit is at most as old as such a message under way.
+ * A cache of public views in this process. The store's invalidation messages remove changed keys. A read right after a
+ * commit can miss it, for as long as the invalidation message is in flight.
  *
- * Only what is there is kept, never an absence: keys that somebody makes up would push out what others read. Nor is the
- * word that a tag is complete: together with an absence read later, from a store emptied meanwhile, it would be a lie.
+ * Absence is never cached: made-up keys would push out keys in use. That a tag is complete is never cached either: if
+ * the store were emptied, it would make a missing view count as gone.
  */
 export class ViewCache {
   readonly #reader: ViewReader;
@@ -57,23 +57,23 @@ export class ViewCache {
     });
   }
 
-  /** Bytes kept, roughly. */
+  /** Approximate bytes in the cache. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Lets somebody else hear of changes too, once they are forgotten here. */
+  /** Adds a listener for changes. It hears of a change after the cache has dropped the view. */
   onChange(listener: Pick<ChangeListener, 'changed' | 'allChanged'>): void {
     this.#also = listener;
   }
 
-  /** The view if it is kept here; undefined otherwise, which says nothing about the store. */
+  /** The view if it is cached. Undefined says nothing about the store. */
   peek(key: string): Entry | undefined {
     const entry = this.#entries.get(key);
     return entry instanceof Entry ? entry : undefined;
   }
 
-  /** Views by key, in order: from here, or all the others in one round trip. Throws StoreAwayError. */
+  /** Views by key, in order: from the cache, and all others in one round trip. Throws StoreAwayError. */
   async load(keys: readonly string[]): Promise<Entry[]> {
     const found = keys.map((key) => this.peek(key));
     const missing = keys.filter((_, i) => found[i] === undefined);
@@ -94,8 +94,9 @@ export class ViewCache {
   }
 
   /**
-   * Null where this read's value is not to be kept: nothing is surely heard, or another read is under way. That a tag is
-   * complete is never kept: of a store emptied a moment ago it would make what is missing count as gone.
+   * Null if this read's value must not be cached: invalidations may be missed, another read of the key is under way, or
+   * the key says that a tag is complete. After the store is emptied, a cached "complete" would make a missing view
+   * count as gone.
    */
   #place(key: string): Placeholder | null {
     if (!this.#hearing || this.#entries.has(key) || isCompleteKey(key)) return null;
@@ -116,7 +117,8 @@ export class ViewCache {
   }
 
   #makeRoom(): void {
-    // The oldest first: a Map keeps the order of insertion, and moving an entry on every read would cost more than it saves.
+    // Evicts the oldest first: a Map keeps insertion order, and moving an entry on every read would cost more than it
+    // saves.
     for (const key of this.#entries.keys()) {
       if (this.#bytes <= this.#bytesMax) return;
       this.#forget(key);

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-/** An answer as it goes out. */
+/** An answer as it is sent. */
 export interface Answer {
   status: number;
   headers: Record<string, string>;
@@ -13,12 +13,15 @@ export const corsHeaders = {
   'Access-Control-Expose-Headers': 'ETag, WWW-Authenticate, Retry-After',
 } as const;
 
-/** A read that can't be answered now; sent as 503 (docs/rules.md#absence, #problems). */
+/** A read that cannot be answered now. Sent as 503 (docs/rules.md#absence, #problems). */
 export class UnavailableError extends Error {
   override name = 'UnavailableError';
 }
 
-/** A success; a 304 where the reader has it already (docs/rules.md#etag, #if-none-match). `etag` has its quotes. */
+/**
+ * A 200, or a 304 if the client has the answer already (docs/rules.md#etag, #if-none-match). `etag` includes its
+ * quotes.
+ */
 export function success(
   etag: string,
   ifNoneMatch: string | undefined,
@@ -31,13 +34,13 @@ export function success(
   return { status: 200, headers, body: body() };
 }
 
-// entity-tag of RFC 9110 §8.8.3, and a list of them as §5.6.1 has it, empty items included.
+// An entity-tag (RFC 9110 §8.8.3), and a list of them (§5.6.1), which may have empty items.
 const tag = '(?:W/)?"[\\x21\\x23-\\x7e\\x80-\\xff]*"';
 const list = new RegExp(`^[ \\t,]*${tag}(?:[ \\t]*,(?:[ \\t]*${tag})?)*[ \\t]*$`);
 const tags = /"[\x21\x23-\x7e\x80-\xff]*"/g;
 
 /**
- * Whether an If-None-Match header matches a strong ETag (with its quotes), compared weakly (RFC 9110 §13.1.2). A
+ * Whether an If-None-Match header matches a strong ETag (with its quotes), by weak comparison (RFC 9110 §13.1.2). A
  * malformed header is ignored (docs/rules.md#if-none-match).
  */
 function matchesEtag(header: string | undefined, etag: string): boolean {
@@ -46,7 +49,7 @@ function matchesEtag(header: string | undefined, etag: string): boolean {
   return header.includes(etag) && list.test(header) && (header.match(tags) as string[] | null)?.includes(etag) === true;
 }
 
-/** Sends an answer. A HEAD's body is left out by node:http, its length is not (docs/rules.md#head). */
+/** Sends an answer. For HEAD, node:http leaves out the body but keeps Content-Length (docs/rules.md#head). */
 export function send(response: ServerResponse, { status, headers, body }: Answer): void {
   if (body) headers['Content-Length'] = String(body.length);
   else if (status !== 204 && status !== 304) headers['Content-Length'] = '0';

@@ -9,21 +9,24 @@ import { parameterLengthMax, RegisteredPaths } from './registered-paths.ts';
 
 export interface HttpAppOptions {
   /**
-   * Addresses and ranges of proxies whose X-Forwarded-For is believed: for `request.ip`, which rates are limited by, and
-   * for nothing else. What else they forward is never read. Absent: nobody's is.
+   * Addresses and ranges of proxies whose X-Forwarded-For is trusted. It is used for `request.ip`, by which rate limits
+   * count, and for nothing else. Other forwarding headers are never read. Without this, no X-Forwarded-For is trusted.
    */
   trustProxy?: readonly string[];
-  /** Others than the default are for tests. */
+  /** Tests pass shorter limits. */
   arrival?: Arrival;
-  /** Where a fault of ours is reported; never the request's content. */
+  /** Called with an unexpected fault, for the log. Never holds the request's content. */
   onFault(cause: unknown): void;
-  /** Answers a request before Fastify sees it: true where it did, or will. `last`: the connection is to be closed. */
+  /**
+   * May answer a request before Fastify sees it. Returns true if it has answered or will. `last`: the connection is to
+   * be closed.
+   */
   first?(request: IncomingMessage, response: ServerResponse, last: boolean): boolean;
 }
 
 const known = new Set(METHODS);
 
-/** Paths that are registered on it, at the edge that all of the service's answers have (http-edge.ts). */
+/** A Fastify application for registered paths, on the server whose edge all answers share (http-edge.ts). */
 export function httpApp({ trustProxy, arrival, onFault, first }: HttpAppOptions): FastifyInstance {
   let closing = false;
   const paths = new RegisteredPaths();
@@ -36,19 +39,19 @@ export function httpApp({ trustProxy, arrival, onFault, first }: HttpAppOptions)
     serverFactory: (handler) =>
       edgeServer((request, response) => {
         if (first?.(request, response, closing)) return;
-        // Fastify has routes for the methods that it knows only.
+        // Fastify has routes only for methods that it knows.
         if (known.has(request.method!)) handler(request, response);
         else send(response, otherwise(request.url!));
       }, arrival ?? { timeoutMs: 30_000, checkEveryMs: 5_000 }),
     clientErrorHandler: () => {},
     trustProxy: trustProxy ? [...trustProxy] : false,
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: parameterLengthMax },
-    // A target that can't be decoded, or a parameter too long, is no path of ours.
+    // A target that cannot be decoded, or whose parameter is too long, is a path that does not exist.
     frameworkErrors: (_error, _request, reply) => {
       reply.hijack();
       send(reply.raw, refuse.notFound(noSuchRouteBody));
     },
-    // What comes on open connections while it closes is answered, and told to close.
+    // While the server closes, requests on open connections are answered, with `Connection: close`.
     return503OnClosing: false,
   });
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
@@ -58,7 +61,7 @@ export function httpApp({ trustProxy, arrival, onFault, first }: HttpAppOptions)
   app.addHook('preClose', async () => {
     closing = true;
   });
-  // Before any body is parsed: a body that is wrong says nothing of a path that is not there.
+  // This runs before any body is parsed: for a path that does not exist, a wrong body does not matter.
   app.route({
     method: app.supportedMethods,
     url: everyPath,
@@ -85,19 +88,21 @@ export function httpApp({ trustProxy, arrival, onFault, first }: HttpAppOptions)
 const everyPath = '*';
 
 export interface AppDeps extends CalendarDeps, Omit<HttpAppOptions, 'first'> {
-  /** Called for every answer of the interface, with how long it took. */
+  /** Called for every answer of the interface, with the seconds it took. */
   onAnswer?(operation: string, status: number, seconds: number): void;
 }
 
 /**
  * The HTTP application: the interface's paths below the base path, and whatever else is registered on it (docs, health,
- * sign-in). Fastify would decode paths, parse bodies and refuse methods before any of our code saw a request; the
- * interface has rules of its own for all of that, so its requests are answered before they get there.
+ * sign-in).
+ *
+ * Fastify decodes paths, parses bodies and refuses methods before our code sees a request. The interface has its own
+ * rules for all three, so its requests are answered before Fastify's routing.
  */
 export function createApp(deps: AppDeps): FastifyInstance {
   const answers = calendar(deps);
 
-  // A stored value that was spoilt must not end the process, wherever it shows: node:http refuses some headers.
+  // A corrupted stored value must not end the process. node:http throws on some header values.
   const sendOr500 = (response: ServerResponse, answer: Answer): number => {
     try {
       send(response, answer);

@@ -14,7 +14,7 @@ export function errorBody(error: ErrorAnswer['error'], input: string | null, det
 
 export const invalidRequest = (input: string, detail: string): Buffer => errorBody('invalid_request', input, detail);
 
-/** The same for a missing, an unknown and a deleted key, and beside any token. */
+/** The same for a missing, an unknown and a deleted key, also if a token was sent. */
 export const invalidKeyBody = errorBody(
   'invalid_key',
   null,
@@ -24,7 +24,7 @@ export const noSuchRouteBody = errorBody('not_found', null, 'no such path');
 export const noSuchMetroBody = errorBody('not_found', 'metro', 'no such metro');
 export const noSuchRideBody = errorBody('not_found', 'ride', 'no such posted ride');
 
-/** Body of any other failure, RFC 9457. No `type`, so that the title is the status code's own phrase. */
+/** The body of any other failure (RFC 9457). Without `type`, so the title is the status code's own phrase. */
 export function problemBody(status: number, title: string, detail: string): Buffer {
   const problem: Problem = { title, status, detail };
   return Buffer.from(JSON.stringify(problem));
@@ -35,7 +35,7 @@ function problem(status: number, detail: string): { status: number; body: Buffer
 }
 
 export const problems = {
-  /** What the HTTP parser refuses, before there is a route. */
+  /** Malformed HTTP, which the parser refuses before there is a route. */
   malformed: problem(400, 'The request is not well-formed HTTP.'),
   methodNotAllowed: problem(405, 'This is read with GET or HEAD.'),
   requestTimeout: problem(408, 'The request did not arrive in time.'),
@@ -47,6 +47,6 @@ export const problems = {
 
 const alternatives = new Intl.ListFormat('en', { type: 'disjunction' });
 
-/** Of a path beside the interface, which takes these methods. */
+/** For a path beside the interface that takes only these methods. */
 export const otherMethod = (methods: readonly string[]): { status: number; body: Buffer } =>
   problem(405, `This takes ${alternatives.format(methods)}.`);

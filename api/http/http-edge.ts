@@ -5,8 +5,8 @@ import { refuse } from './refusals.ts';
 import { answerToHead, fieldBytesMax } from './request-head.ts';
 
 /**
- * What node:http would answer by itself, before any of our code sees a request: with no body, and without the headers
- * that every answer has (docs/rules.md#cors). Here it gets problem details and CORS headers like any other failure.
+ * Refusals that node:http would send by itself, before our code sees a request: without a body, and without the headers
+ * that every answer has (docs/rules.md#cors). Here they get problem details and CORS headers like any other failure.
  */
 
 interface ParseError extends Error {
@@ -15,7 +15,7 @@ interface ParseError extends Error {
   bytesParsed?: number;
 }
 
-/** Longest time for a request to arrive, its body included, and how often that is looked at. */
+/** How long a request may take to arrive, its body included, and how often that is checked. */
 export interface Arrival {
   timeoutMs: number;
   checkEveryMs: number;
@@ -23,16 +23,19 @@ export interface Arrival {
 
 // URLs of up to 8,000 bytes work (docs/rules.md#long-urls).
 export const targetBytesMax = 8_000;
-// Heads larger than what is read are parsed all the same, up to here: of what the parser refuses in its second packet
-// nobody knows the method any more. Less than a packet of node:http, 64 kB, for the same reason.
+// node:http still parses heads that are larger than what we accept, up to this size: if the parser refuses the second
+// packet of a head, the method is no longer known. The size is below node:http's packet of 64 kB, for the same reason.
 const parsedHeadBytesMax = 48 * 1024;
 const keepAliveMs = 72_000;
-/** How long a connection stays open after a refusal: closed at once, the refusal would be lost with what is unread. */
+/**
+ * How long a connection stays open after a refusal. If it closed at once, unread bytes would make the client lose the
+ * refusal.
+ */
 const lingerMs = 1_000;
 
 if (parsedHeadBytesMax < fieldBytesMax + targetBytesMax) throw new Error('a head that is read must be parsed');
 
-/** Makes the server that everything is answered by. */
+/** Makes the HTTP server that sends every answer. */
 export function edgeServer(listener: RequestListener, { timeoutMs, checkEveryMs }: Arrival): Server {
   const limits = { maxHeaderSize: parsedHeadBytesMax, requestTimeout: timeoutMs, keepAliveTimeout: keepAliveMs };
   const server = createServer(
@@ -47,7 +50,7 @@ export function edgeServer(listener: RequestListener, { timeoutMs, checkEveryMs 
     const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
     if (hasBody && !request.complete) {
       bodies.set(socket, [request, response]);
-      // node:http itself looks after heads alone.
+      // node:http itself checks only how long heads take.
       const late = (): void => void (request.complete || cutShort(response, socket, refuse.requestTimeout()));
       const timer = setTimeout(late, timeoutMs).unref();
       request.once('close', () => clearTimeout(timer));
@@ -60,7 +63,7 @@ export function edgeServer(listener: RequestListener, { timeoutMs, checkEveryMs 
   server.on('clientError', (cause, stream) => {
     const error = cause as ParseError;
     const socket = stream as Socket;
-    // A parser that has failed fails again on all that follows.
+    // After one failure the parser fails on everything that follows.
     if (refused.has(socket)) return;
     refused.add(socket);
     if (error.code === 'ECONNRESET' || socket.destroyed) {
@@ -80,7 +83,7 @@ export function edgeServer(listener: RequestListener, { timeoutMs, checkEveryMs 
       answerOn(socket as Socket, request, (_, response) => send(response, refuse.methodNotAllowed())),
     ),
   );
-  // A server need not know them all (RFC 9110 §10.1.1).
+  // A server may ignore expectations that it does not know (RFC 9110 §10.1.1).
   server.on('checkExpectation', onRequest);
   return server;
 }
@@ -90,7 +93,7 @@ function answerTo(error: ParseError): Answer {
   if (error.code !== 'HPE_HEADER_OVERFLOW') return refuse.malformed();
   if ((requestLineOf(error)?.target.length ?? 0) > targetBytesMax) return refuse.targetTooLong();
   const answer = refuse.headersTooLarge();
-  // It may be a HEAD, whose answer has no body.
+  // If the method is unknown it may be HEAD, whose answer has no body.
   return methodOf(error) === undefined ? withoutBody(answer) : answer;
 }
 
@@ -104,10 +107,10 @@ const beginOfLine = new RegExp(`^(${token}) ([!-~\\x80-\\xff]+)`);
 const requestLine = new RegExp(`^(${token}) ([!-~\\x80-\\xff]+) HTTP/(1\\.[01])$`);
 const fieldLine = new RegExp(`^(${token}):[ \\t]*([\\t\\x20-\\x7e\\x80-\\xff]*?)[ \\t]*$`);
 
-/** How the request begins that the parser failed in, where the bytes at hand hold its begin. */
+/** The request line of the request that the parser failed in. Undefined if the bytes at hand do not hold it. */
 function requestLineOf({ rawPacket, bytesParsed = 0 }: ParseError): { method: string; target: string } | null {
   const text = rawPacket?.toString('latin1') ?? '';
-  // The one before ends with an empty line, unless it has a body.
+  // The request before it ends with an empty line, unless it has a body.
   const end = bytesParsed > 0 ? text.lastIndexOf('\r\n\r\n', bytesParsed - 1) : -1;
   const [, method, target] = beginOfLine.exec(end === -1 ? text : text.slice(end + 4)) ?? [];
   return method !== undefined && target !== undefined ? { method, target } : null;
@@ -115,16 +118,16 @@ function requestLineOf({ rawPacket, bytesParsed = 0 }: ParseError): { method: st
 
 const methodOf = (error: ParseError): string | undefined => requestLineOf(error)?.method;
 
-/** The bytes at hand from the line on that the parser stopped in. */
+/** The bytes at hand, from the start of the line in which the parser stopped. */
 function restOf({ rawPacket, bytesParsed = 0 }: ParseError): string {
   const text = rawPacket?.toString('latin1') ?? '';
   return text.slice(bytesParsed === 0 ? 0 : text.lastIndexOf('\n', bytesParsed - 1) + 1);
 }
 
 /**
- * Reads the head of a request that the parser refuses for its method, which it does not know, or for bytes past 0x7f in
- * its target. Such a method is as wrong as any other, and such bytes are a wrong input like all that is no
- * percent-encoded UTF-8 (docs/rules.md#broken-encoding). Null for any other. Its body is left unread.
+ * Reads the head of a request that the parser refuses because it does not know the method, or because the target has
+ * bytes above 0x7f. The first is a wrong method, the second a wrong input (docs/rules.md#broken-encoding). Returns null
+ * for any other request. The body is left unread.
  */
 function readHead(error: ParseError, socket: Socket): { request: IncomingMessage; whole: boolean } | null {
   const [head = '', more] = restOf(error).split('\r\n\r\n', 2);
@@ -134,7 +137,7 @@ function readHead(error: ParseError, socket: Socket): { request: IncomingMessage
   if (method === undefined || target === undefined || version === undefined) return null;
   const unknown = !METHODS.includes(method);
   if (!unknown && !/[\x80-\xff]/.test(target)) return null;
-  // A method alone says what the answer is; credentials may still be on their way.
+  // The method alone decides this answer. Credentials may not have arrived yet.
   if (!whole && (!unknown || fields.length === 0)) return null;
   const request = unread(socket, method, version);
   request.url = target;
@@ -151,7 +154,7 @@ function readHead(error: ParseError, socket: Socket): { request: IncomingMessage
 
 const isPath = (target: string): boolean => target.startsWith('/');
 
-/** A request of which nothing is read. */
+/** A request object for a request that was not read. */
 function unread(socket: Socket, method = 'GET', version = '1.1'): IncomingMessage {
   const request = new IncomingMessage(socket);
   const minor = Number(version.slice(2));
@@ -166,7 +169,7 @@ function unread(socket: Socket, method = 'GET', version = '1.1'): IncomingMessag
   return request;
 }
 
-/** Ends a request whose body did not arrive, or is none: with an answer unless it has got one already. */
+/** Ends a request whose body did not arrive in time or is malformed. Sends an answer unless one was sent already. */
 function cutShort(response: ServerResponse, socket: Socket, answer: Answer): void {
   const underWay = responseUnderWay(socket);
   if (underWay && underWay !== response) {
@@ -180,14 +183,14 @@ function cutShort(response: ServerResponse, socket: Socket, answer: Answer): voi
 const responseUnderWay = (socket: Socket): ServerResponse | null | undefined =>
   (socket as { _httpMessage?: ServerResponse | null })._httpMessage;
 
-/** Answers to the requests before it go out first, in their order. */
+/** Runs after the answers to earlier requests on the connection are sent, to keep the order. */
 function afterAnswers(socket: Socket, then: () => void): void {
   const underWay = responseUnderWay(socket);
   if (underWay) underWay.once('close', () => afterAnswers(socket, then));
   else then();
 }
 
-/** Has a request answered that node:http made no response for, as the connection's last. */
+/** Answers a request for which node:http made no response object, as the last of its connection. */
 function answerOn(socket: Socket, request: IncomingMessage, listener: RequestListener): void {
   if (!socket.writable) {
     socket.destroy();

@@ -10,7 +10,8 @@ import {
 } from './errors.ts';
 
 /**
- * Answers that are no success (docs/rules.md#errors, #problems). Each call makes a new one: `send` adds to its headers.
+ * Answers other than a success (docs/rules.md#errors, #problems). Each call makes a new object, because `send` adds
+ * headers.
  */
 
 const error = (status: number, body: Buffer, headers: Record<string, string> = {}): Answer => ({
@@ -30,10 +31,10 @@ export const allow = 'GET, HEAD, OPTIONS';
 export const refuse = {
   invalid: (input: string, detail: string): Answer => error(400, invalidRequest(input, detail)),
   notFound: (body: Buffer): Answer => error(404, body),
-  /** What is no HTTP, or can't be read as what it says it is: what follows it can't be read either. */
+  /** Malformed HTTP. The connection closes, because what follows cannot be parsed either. */
   malformed: (): Answer => problem(problems.malformed, { Connection: 'close' }),
   methodNotAllowed: (): Answer => problem(problems.methodNotAllowed, { Allow: allow }),
-  /** The same of a path beside the interface (docs/rules.md#other-paths). */
+  /** 405 for a path beside the interface (docs/rules.md#other-paths). */
   otherMethod: (methods: readonly string[]): Answer => problem(otherMethod(methods), { Allow: methods.join(', ') }),
   requestTimeout: (): Answer => problem(problems.requestTimeout, { Connection: 'close' }),
   targetTooLong: (): Answer => problem(problems.targetTooLong),
@@ -42,16 +43,16 @@ export const refuse = {
   unavailable: (): Answer => problem(problems.unavailable, { 'Retry-After': '1' }),
 };
 
-/** Refusals of credentials, which name the metadata of one BASE_URL. */
+/** Refusals of credentials. They name the resource metadata of one BASE_URL. */
 export type Unauthorized = ReturnType<typeof unauthorized>;
 
 export function unauthorized(baseUrl: string) {
   const challenge = { false: wwwAuthenticate(baseUrl, false), true: wwwAuthenticate(baseUrl, true) };
   return {
-    /** On a public read (docs/rules.md#401-on-a-public-read). */
+    /** For a public read (docs/rules.md#401-on-a-public-read). */
     noLiveKey: (tokenSent: boolean): Answer =>
       error(401, invalidKeyBody, { 'WWW-Authenticate': challenge[`${tokenSent}`] }),
-    /** On a /me operation: no body (docs/rules.md#401-on-me). */
+    /** For a /me operation: without a body (docs/rules.md#401-on-me). */
     noLiveToken: (tokenSent: boolean): Answer => ({
       status: 401,
       headers: { ...corsHeaders, 'Cache-Control': 'no-store', 'WWW-Authenticate': challenge[`${tokenSent}`] },

@@ -1,14 +1,15 @@
 import { decodeText, splitTarget } from './target.ts';
 
-// Fastify's router knows no longer parameters either.
+// Fastify's router has the same limit.
 export const parameterLengthMax = 100;
 const anyParameter = `[^/]{1,${parameterLengthMax}}`;
 const order = ['GET', 'HEAD', 'POST'];
 const rank = (method: string): number => (order.includes(method) ? order.indexOf(method) : order.length);
 
 /**
- * The paths beside the interface's with the methods they take, for the answer to any other method: 405 where there is a
- * path, 404 where there is none (docs/rules.md#other-paths). A path is static, or has parameters as whole segments (`/oauth/sign-in/:uid`).
+ * The paths beside the interface, with the methods they take. For any other method the answer is 405 if the path
+ * exists, else 404 (docs/rules.md#other-paths). A path is static, or has parameters as whole segments
+ * (`/oauth/sign-in/:uid`).
  */
 export class RegisteredPaths {
   readonly #methods = new Map<string, { pattern: RegExp; methods: Set<string> }>();
@@ -19,7 +20,7 @@ export class RegisteredPaths {
     this.#methods.set(path, known);
   }
 
-  /** Methods that a target's path takes, none where it is not there. */
+  /** The methods that a target's path takes. Empty if there is no such path. */
   methodsAt(target: string): string[] {
     const path = decodeText(splitTarget(target).path);
     if (path === null) return [];

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { type Answer, corsHeaders } from './answer.ts';
 import { refuse } from './refusals.ts';
 
-/** Header fields of 32 kB: tokens and cookies fit well. */
+/** Header fields of 32 kB. Tokens and cookies fit easily. */
 export const fieldBytesMax = 32 * 1024;
 /** What separates a field's name from its value, and ends its line. */
 const fieldOverhead = ': \r\n'.length;
@@ -13,12 +13,13 @@ const chunkedLast = /(?:^|,)[ \t]*chunked[ \t]*$/i;
 const absoluteForm = /^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i;
 
 /**
- * Looks at a request whose head node:http could parse, before anything reads its target (docs/rules.md#malformed-requests). Returns the answer to one that
- * is malformed, too large, or about the server as a whole; null for any other. A target in absolute form, which RFC 9112
- * §3.2.2 has every server accept, becomes one in origin form.
+ * Checks a request whose head node:http could parse, before anything reads its target
+ * (docs/rules.md#malformed-requests). Returns an answer if the request is malformed, too large, or about the server as
+ * a whole; else null. A target in absolute form, which every server must accept (RFC 9112 §3.2.2), is rewritten to
+ * origin form.
  */
 export function answerToHead(request: IncomingMessage): Answer | null {
-  // node:http reads HTTP/0.9 and HTTP/2.0 in a request line as well.
+  // node:http also accepts HTTP/0.9 and HTTP/2.0 in a request line.
   if (request.httpVersion !== '1.1' && request.httpVersion !== '1.0') return refuse.malformed();
   const coding = request.headers['transfer-encoding'];
   if (coding !== undefined && !chunkedLast.test(coding)) return refuse.malformed();
@@ -33,7 +34,7 @@ export function answerToHead(request: IncomingMessage): Answer | null {
     hosts += 1;
     if (hosts > 1 || !host.test(value)) return refuse.malformed();
   }
-  // RFC 9112 §3.2. A request of HTTP/1.0 need not name its host.
+  // RFC 9112 §3.2. Only HTTP/1.1 requires Host.
   if (hosts === 0 && request.httpVersion === '1.1') return refuse.malformed();
   if (bytes > fieldBytesMax) return refuse.headersTooLarge();
   return answerToTarget(request);

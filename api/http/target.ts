@@ -1,14 +1,15 @@
 import type { OperationName } from '../../schemas/interface/inputs.ts';
 
 /**
- * From a request target's raw text to its route and its parameters' decoded text (docs/rules.md#path-decoding, #broken-encoding). Node hands the
- * target over as latin1: a character past 0x7f is a raw byte, which no percent-encoded UTF-8 has.
+ * From the raw text of a request target to its route and its decoded parameters (docs/rules.md#path-decoding,
+ * #broken-encoding). Node gives the target as latin1: a character above 0x7f is a raw byte, which percent-encoded UTF-8
+ * never has.
  */
 
 const plainText = /^[\x00-\x24\x26-\x7f]*$/;
 const rawByte = /[^\x00-\x7f]/;
 
-/** Decodes percent-encoded UTF-8 once; null where the text is no such thing (lone %, %zz, %FF, overlong, surrogates). */
+/** Decodes percent-encoded UTF-8 once. Null if the text is not valid (lone %, %zz, %FF, overlong forms, surrogates). */
 export function decodeText(raw: string): string | null {
   if (plainText.test(raw)) return raw;
   if (rawByte.test(raw)) return null;
@@ -19,18 +20,18 @@ export function decodeText(raw: string): string | null {
   }
 }
 
-/** The same for text of a query, where a plus sign is a space, as forms send it (docs/rules.md#plus-sign). */
+/** The same for query text, in which a plus sign is a space, as forms send it (docs/rules.md#plus-sign). */
 export function decodeQueryText(raw: string): string | null {
   return decodeText(raw.includes('+') ? raw.replaceAll('+', ' ') : raw);
 }
 
-// No text that is decoded holds half a surrogate pair.
+// Decoded text never contains half a surrogate pair.
 const rawPlus = '\ud800';
 const barePlusOf21 = new RegExp(`(?<=(?:^|,)21)${rawPlus}(?=[ ${rawPlus}]Only(?:,|$))`, 'g');
 
 /**
- * The same for a list that may hold `21+ Only`, whose plus sign many clients send as it is (docs/rules.md#plus-sign). A plus sign between `21` and
- * a space is therefore itself: `21++Only` and `21+%20Only` are `21+ Only`, and `21%20%20Only` is not.
+ * The same for a list that may hold `21+ Only`. Many clients send its plus sign unencoded (docs/rules.md#plus-sign), so
+ * a plus sign between `21` and a space is kept: `21++Only` and `21+%20Only` are `21+ Only`, and `21%20%20Only` is not.
  */
 export function decodeAudiences(raw: string): string | null {
   const pieces = raw.split('+').map(decodeText);
@@ -38,12 +39,12 @@ export function decodeAudiences(raw: string): string | null {
   return pieces.join(rawPlus).replace(barePlusOf21, '+').replaceAll(rawPlus, ' ');
 }
 
-/** A parameter's raw value by its place in the names asked for: undefined where it is missing, null where repeated. */
+/** A parameter's raw value: undefined if it is missing, null if it is repeated. */
 export type RawParameter = string | null | undefined;
 
 /**
- * Picks parameters out of a raw query, without its question mark. Others are passed over, those whose name can't be
- * decoded too; a parameter without `=` is empty text (docs/rules.md#unknown-parameters).
+ * Picks parameters out of a raw query (without the question mark). Unknown parameters are skipped, also those whose
+ * name cannot be decoded. A parameter without `=` is empty text (docs/rules.md#unknown-parameters).
  */
 export function pickParameters(query: string, names: readonly string[]): RawParameter[] {
   const picked: RawParameter[] = names.map(() => undefined);
@@ -58,13 +59,13 @@ export function pickParameters(query: string, names: readonly string[]): RawPara
   return picked;
 }
 
-/** Parts a request target, of origin form, into raw path and raw query (without its question mark). */
+/** Splits a target in origin form into raw path and raw query (without the question mark). */
 export function splitTarget(target: string): { path: string; query: string } {
   const mark = target.indexOf('?');
   return mark === -1 ? { path: target, query: '' } : { path: target.slice(0, mark), query: target.slice(mark + 1) };
 }
 
-/** Where a request goes: its operation, and the raw segments that are its path parameters. */
+/** Where a request goes: its operation, and the raw path segments that are its parameters. */
 export interface Route {
   operation: OperationName;
   segments: string[];
@@ -82,9 +83,9 @@ const routes: readonly { operation: OperationName; shape: readonly (string | nul
 ];
 
 /**
- * Finds the route of a raw path (no query) below a base path (`''` or such as `/calendar/api`, no slash at its end),
- * or null. The path is split at `/` before each segment is decoded, once: `/%72ides/x` is `/rides/x`, `/rides/a%2Fb`
- * has one parameter, `/rides/` an empty one, and `/rides/x/` is no route.
+ * Finds the route of a raw path (no query) below a base path (`''`, or like `/calendar/api`, without a trailing slash).
+ * Returns null if there is none. The path is split at `/`, then each segment is decoded once: `/%72ides/x` is
+ * `/rides/x`, `/rides/a%2Fb` has one parameter, `/rides/` has an empty one, and `/rides/x/` is no route.
  */
 export function routePath(basePath: string, rawPath: string): Route | null {
   const segments = segmentsBelow(basePath, rawPath);

@@ -2,11 +2,11 @@ import { type Configuration, errors } from 'oidc-provider';
 import { readScope } from '../tokens/access-token-terms.ts';
 import { canonicalResource, type ServiceUrl } from './service-url.ts';
 
-// What a request is asked with is kept until the sign-in ends, and anybody may begin one.
+// The parameters of a request are stored until the sign-in ends, and anybody may begin one.
 const lengthMax = 1000;
 const limited = ['client_id', 'state', 'prompt'];
 
-// The rest of what the library knows means nothing here: hints, languages, OpenID Connect's nonce.
+// The library's other parameters have no meaning here: hints, languages, OpenID Connect's nonce.
 const known = new Set<string>([
   ...limited,
   'response_type',
@@ -16,14 +16,14 @@ const known = new Set<string>([
   'code_challenge',
   'code_challenge_method',
   'resource',
-  // Refused by the library, with an error of its own each.
+  // The library refuses each of these with an error of its own.
   'max_age',
   'request',
   'request_uri',
   'registration',
 ]);
 
-/** The library's checks of parameters, by which one that is too long is an error that the app gets, with its state. */
+/** Length checks by the library, so that the app gets the error for a parameter that is too long, with its state. */
 export const lengthChecks: NonNullable<Configuration['extraParams']> = Object.fromEntries(
   limited.map((name) => [
     name,
@@ -35,11 +35,14 @@ export const lengthChecks: NonNullable<Configuration['extraParams']> = Object.fr
 );
 
 /**
- * The query of an authorization request as the library should see it. A request without scope gets `read`: the library
- * would ask for consent to nothing and then refuse it. What means nothing here is left out (RFC 6749, 3.1). The resource
- * is spelled in one way. Only answers in the query are offered; the library knows others and can't forget them, so their
- * names are made unknown to it. A response type other than `code` gets another name too: from those with a token in them
- * the library would answer in the fragment.
+ * The query of an authorization request as the library should see it.
+ *
+ * A request without scope gets `read`: otherwise the library would ask for consent to nothing and then refuse.
+ * Parameters without a meaning here are left out (RFC 6749, 3.1). The resource is spelled in one way.
+ *
+ * Responses come only in the query. The library has other response modes that cannot be switched off, so their names
+ * are changed to unknown ones. A response type other than `code` is changed too: for types with a token the library
+ * would respond in the fragment.
  */
 export function canonicalAuthorizeQuery(query: string, service: ServiceUrl): string {
   const params = new URLSearchParams([...new URLSearchParams(query)].filter(([name]) => known.has(name)));

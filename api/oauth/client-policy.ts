@@ -1,26 +1,26 @@
 import { isLoopback } from './service-url.ts';
 
-/** Client metadata as RFC 7591 has it: what a file, a registration or a client's own document says. */
+/** Client metadata (RFC 7591), from the operator's file, a registration or a client's own document. */
 export type ClientMetadata = Record<string, unknown>;
 
 const redirectUrisMax = 10;
 const redirectUriLengthMax = 2000;
 const nameLengthMax = 80;
 
-// A domain in reverse order, such as com.example.app (RFC 8252, 7.1). Schemes that browsers and systems act on by
-// themselves (javascript, smb, itms-services, x-apple.systempreferences) don't begin with a top-level domain and a dot.
+// A reversed domain, such as com.example.app (RFC 8252, 7.1). Schemes that browsers and systems act on by themselves
+// (javascript, smb, itms-services, x-apple.systempreferences) do not begin with a top-level domain and a dot.
 const ownScheme = /^([a-z]{2,}|xn--[a-z0-9-]+)(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/;
 
-// URLs take more for a host: a semicolon or comma in one would end a directive of a page's content security policy.
+// URLs allow more characters in a host. A semicolon or comma would end a directive of a page's content security policy.
 const hostShape = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)$/;
 
-// Would let the service fetch addresses of others' choosing; nothing here needs them.
+// These would let a client make the service fetch any address. Nothing here needs them.
 const refusedMembers = ['jwks_uri', 'sector_identifier_uri', 'request_uris', 'backchannel_logout_uri'];
 
 /**
- * What this service refuses of a client beyond the library's own checks, whoever brings it: the problem as
- * `member problem`, or null. Redirects go to https, to this machine (RFC 8252) or to an app's own scheme; names can't
- * pose as something else on the consent page.
+ * What this service refuses of any client, beyond the library's own checks: `member problem`, or null. Redirects go to
+ * https, to this machine (RFC 8252) or to an app's own scheme. Names must not pretend to be something else on the
+ * consent page.
  */
 export function clientProblem(metadata: ClientMetadata): string | null {
   for (const member of refusedMembers) if (metadata[member] !== undefined) return `${member} is not accepted here`;
@@ -32,8 +32,8 @@ export function clientProblem(metadata: ClientMetadata): string | null {
 }
 
 /**
- * Whether anything on a rider's device could receive a client's answers (RFC 8252, 8.6): then it is a native app whatever
- * it calls itself, and its riders are asked each time.
+ * Whether a program on the rider's device could receive this client's responses (RFC 8252, 8.6). Such a client is
+ * native, whatever it says, and riders are asked for consent each time.
  */
 export function isOnDevice({ redirect_uris: uris }: ClientMetadata): boolean {
   return Array.isArray(uris) && !uris.every((uri) => String(uri).startsWith('https:'));
@@ -43,9 +43,9 @@ function nameProblem(name: unknown): string | null {
   if (name === undefined) return null;
   if (typeof name !== 'string' || name.trim() === '') return 'client_name must be a text';
   if ([...name].length > nameLengthMax) return `client_name must have at most ${nameLengthMax} characters`;
-  // Controls, marks that turn the direction of text around, and what is no character at all.
+  // Control characters, characters that change the text direction, and unassigned ones.
   if (/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/u.test(name)) return 'client_name must not have control characters';
-  // Letters that show nothing, and marks piled up until they cover the lines around.
+  // Invisible letters, and combining marks piled up until they cover the lines around.
   if (/(?![\ufe0e\ufe0f])[\p{Default_Ignorable_Code_Point}\u2800]|\p{M}{4}/u.test(name))
     return 'client_name must not have characters that can’t be seen, nor more than three marks on one';
   return null;
@@ -62,7 +62,7 @@ function urisProblem(metadata: ClientMetadata, member: string): string | null {
   return null;
 }
 
-/** Why an address can't be redirected to, or null (docs/rules.md#redirect-uris). */
+/** Why an address is refused as a redirect URI, or null (docs/rules.md#redirect-uris). */
 export function redirectProblem(uri: string): string | null {
   if (uri.length > redirectUriLengthMax) return `must have at most ${redirectUriLengthMax} characters each`;
   if (!/^[!-~]+$/.test(uri)) return 'must be of printable ASCII';

@@ -6,21 +6,21 @@ const hashed = 'sha256:';
 const secretHash = (id: unknown, secret: string): string => hashed + hash('sha256', `${id}\0${secret}`, 'base64url');
 
 /**
- * A client as the library and the store have it: with the hash of its secret. The library makes registered secrets of 512
- * random bits, so a plain SHA-256 is enough.
+ * A client as the library and the store have it: with the hash of its secret. Registered secrets have 512 random bits,
+ * so a plain SHA-256 is enough.
  */
 export function withHashedSecret(client: ClientMetadata): ClientMetadata {
   const { client_id: id, client_secret: secret } = client;
   return typeof secret === 'string' ? { ...client, client_secret: secretHash(id, secret) } : client;
 }
 
-/** Whether a client was stored by a version that kept secrets as they are. */
+/** Whether a client was stored by a version that kept secrets in the clear. */
 export const hasPlainSecret = ({ client_secret: secret }: ClientMetadata): boolean =>
   typeof secret === 'string' && !secret.startsWith(hashed);
 
 /**
- * Has a client's secret compared with its hash, and taken only the way that the client registered for: the library takes
- * each of `client_secret_basic` and `client_secret_post` for the other.
+ * Makes the library compare a client's secret with its hash, and accept it only by the method that the client
+ * registered. By itself the library accepts `client_secret_basic` for `client_secret_post`, and the reverse.
  */
 export function compareSecretHashes(provider: Provider): void {
   provider.Client.prototype.compareClientSecret = function (actual) {

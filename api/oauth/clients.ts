@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type ClientMetadata, clientProblem, isOnDevice } from './client-policy.ts';
 import { clientAuthMethods, paths } from './metadata.ts';
 
-/** A client that the operator named, in the words of RFC 7591. */
+/** A client of the operator's file, with the member names of RFC 7591. */
 const clientShape = z
   .strictObject({
     client_id: z.string().regex(/^[A-Za-z0-9._~-]{1,128}$/, 'must be 1 to 128 of the characters A-Z a-z 0-9 . _ ~ -'),
@@ -41,21 +41,21 @@ const clientShape = z
     if (problem !== null) complain(problem.split(' ', 1)[0]!, problem.slice(problem.indexOf(' ') + 1));
   });
 
-/** Ids of clients that are part of the service itself. */
+/** Ids of the service's own clients. */
 export const docsClientId = 'docs';
 export const connectedAppsClientId = 'connected-apps';
 export const ownIds: ReadonlySet<string> = new Set<string>([docsClientId, connectedAppsClientId]);
 
 /**
- * Reads OAUTH_CLIENTS: a JSON array of client metadata (RFC 7591), public ones and, with `client_secret`, confidential
- * ones. Throws an error that names every wrong entry and member, and never shows a secret.
+ * Reads OAUTH_CLIENTS: a JSON array of client metadata (RFC 7591). Clients with `client_secret` are confidential, the
+ * others public. Throws an error that names every wrong entry and member, and never shows a secret.
  */
 export function parseClients(text: string, where: string): ClientMetadata[] {
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
-    // The parser's own message quotes the text, which holds secrets.
+    // The parser's own message would quote the text, which contains secrets.
     throw new Error(`Cannot read ${where}: it is not JSON; it must be an array of client metadata (RFC 7591)`);
   }
   if (!Array.isArray(json))
@@ -77,7 +77,7 @@ export function parseClients(text: string, where: string): ClientMetadata[] {
   return clients;
 }
 
-/** RFC 7591's default method is for clients with a secret; one without it is public. */
+/** Adds the default authentication method: RFC 7591's own default is for clients with a secret. */
 function completed(client: z.output<typeof clientShape>): ClientMetadata {
   return {
     ...client,
@@ -96,8 +96,8 @@ function memberProblem({ path, message, code, ...rest }: z.core.$ZodIssue): stri
 const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
 
 /**
- * The clients that belong to the service: the reference at /docs, whose "Authorize" signs a rider in like any app; and
- * the page of connected apps, which only needs to know who is there and never redeems a code.
+ * The service's own clients: the reference at /docs, whose "Authorize" signs a rider in like any app; and the page of
+ * connected apps, which only needs to know who the rider is and never redeems its code.
  */
 export function ownClients(origin: string): ClientMetadata[] {
   const common = { token_endpoint_auth_method: 'none', application_type: 'web', scope: 'read' };

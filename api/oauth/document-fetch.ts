@@ -6,12 +6,12 @@ import type { StateStore } from './state-store.ts';
 import { TooManyFetchesError } from './too-many-fetches.ts';
 
 export interface DocumentFetchOptions {
-  /** Reaches public addresses only (infra/net/metadata-fetch.ts). */
+  /** Fetches from public addresses only (infra/net/metadata-fetch.ts). */
   fetchPublic: typeof fetch;
-  /** Tells other instances of documents that can't be had. */
+  /** Tells other instances which documents failed. */
   store: Pick<StateStore, 'put' | 'find'>;
   limits: Pick<RateLimits, 'documents' | 'fetches'>;
-  /** On whose behalf a document is fetched now. */
+  /** The address of the client on whose behalf a document is fetched now. */
   whoAsks: () => string | undefined;
   nowMs?: () => number;
 }
@@ -19,16 +19,16 @@ export interface DocumentFetchOptions {
 /** A document as the library gets it. */
 interface Document {
   body: string;
-  /** How long it holds, in its own words. */
+  /** How long it may be cached, by its own headers. */
   holds: Record<string, string>;
   fetchedMs: number;
 }
 
-/** Why a document can't be had. */
+/** Why a document could not be fetched. */
 interface Failure {
-  /** What its host answered; null: nothing that is a document. */
+  /** The status of its host's response. Null if the response was no document. */
   status: number | null;
-  /** A fault on the way to it, and no judgement on it: the last one may stand in. */
+  /** A temporary fault on the way to the document, which says nothing about it. The last good copy may be used. */
   passing: boolean;
 }
 
@@ -44,18 +44,19 @@ class DocumentError extends Error {
 const jsonType = /^application\/([\w.-]+\+)?json\s*(;|$)/i;
 const urlLengthMax = 1000;
 
-// Not asked for again within this time, whatever was answered: a page of ours may be loaded at any rate.
+// A document is not fetched again within this time, whatever was answered: our pages may be loaded at any rate.
 const freshMs = 30_000;
 const failedMs = 60_000;
-// As long as a document is kept at most where its headers say so.
+// The longest time that a document is cached, if its headers allow it.
 const staleMs = 86_400_000;
 const keptMax = 500;
 const failureKind = 'DocumentFailure';
 
 /**
- * A fetch of client ID metadata documents within limits: one at a time of each, none for a minute after it failed (at
- * any instance), and so many from each host, for each address that asks, and in all. Where a document can't be had for
- * a while, the last one stands in for up to a day: an app can refresh though the host of its document has a fault.
+ * Fetches client ID metadata documents within limits: one fetch of a document at a time, none for a minute after it
+ * failed (at any instance), and a limited number from each host, for each client address, and in all. If a document
+ * cannot be fetched, its last good copy is used for up to a day, so that an app can refresh although its host has a
+ * fault.
  */
 export function documentFetch(options: DocumentFetchOptions): typeof fetch {
   const { fetchPublic, store, limits, whoAsks, nowMs = Date.now } = options;
@@ -72,7 +73,7 @@ export function documentFetch(options: DocumentFetchOptions): typeof fetch {
 
   const noteFailure = async (url: string, failure: Failure): Promise<void> => {
     keep(failures, url, { ...failure, untilMs: nowMs() + failedMs });
-    // A store that is away costs other instances a fetch.
+    // If the store is away, other instances fetch once more.
     await store.put(failureKind, storeId(url), { ...failure }, { lifeSeconds: failedMs / 1000 }).catch(() => undefined);
   };
 
@@ -104,7 +105,7 @@ export function documentFetch(options: DocumentFetchOptions): typeof fetch {
     } catch (error) {
       const last = lastGood.get(url);
       const passing = error instanceof TooManyFetchesError || (error instanceof DocumentError && error.failure.passing);
-      // Its makers took it away, or made it wrong.
+      // Its owners removed the document, or broke it.
       if (!passing) lastGood.delete(url);
       if (!passing || !last || nowMs() - last.fetchedMs >= staleMs) throw error;
       return { ...last, holds: {} };
@@ -156,11 +157,11 @@ function keep<T>(kept: Map<string, T>, url: string, value: T): void {
 }
 
 /**
- * What means something here of a document, as JSON: not keys, endpoints to be called, choices of OpenID Connect. What the
- * library has to judge stays.
+ * The members of a document that have a meaning here, as JSON. Leaves out keys, endpoints to be called and choices of
+ * OpenID Connect. Keeps what the library has to check.
  */
 async function meaningful(response: Response): Promise<string> {
-  // Where anybody may leave files, they come as another type: such a host does not speak for them.
+  // A host where anybody may upload files serves them as another type. Such a host does not vouch for them.
   if (!jsonType.test(response.headers.get('content-type') ?? '')) throw new TypeError('it is not JSON');
   const document = (await response.json()) as ClientMetadata;
   if (typeof document !== 'object' || document === null || Array.isArray(document))
@@ -168,9 +169,9 @@ async function meaningful(response: Response): Promise<string> {
   const kept: ClientMetadata = knownMetadata(document);
   for (const member of ['client_id', 'client_secret', 'client_secret_expires_at'])
     if (document[member] !== undefined) kept[member] = document[member];
-  // Written for many servers: which of its scopes are asked for here, the request says.
+  // The document is written for many servers. The authorization request says which scopes are wanted here.
   delete kept.scope;
-  // The default is for clients with a secret, which such a document can't hold.
+  // RFC 7591's default is for clients with a secret, which such a document cannot contain.
   kept.token_endpoint_auth_method ??= 'none';
   return JSON.stringify(kept);
 }

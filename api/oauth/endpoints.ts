@@ -23,7 +23,7 @@ export interface EndpointOptions {
   limits: RateLimits;
   store: StateStore;
   pages: PageSender;
-  /** Riders pick who they are: browsers must then be at BASE_URL's own host. */
+  /** Riders pick who they are. Browsers must then use BASE_URL's own host. */
   picker: boolean;
 }
 
@@ -67,7 +67,7 @@ function addAuthorize(app: FastifyInstance, options: EndpointOptions): void {
   const headers = pageHeaders(`${pagePolicy()}; script-src`, service.https);
   app.get(paths.authorize, { exposeHeadRoute: false }, async (request, reply) => {
     const query = request.raw.url!.split('?').slice(1).join('?');
-    // Cookies know hosts: whoever comes by another name of this machine has to go on by the one of BASE_URL.
+    // Cookies belong to a host name. A browser that uses another name of this machine is redirected to BASE_URL's.
     const host = request.headers.host ?? '';
     if (picker && host !== service.host && isLoopback(host.replace(/:\d+$/, '')))
       return reply.redirect(`${service.origin}${paths.authorize}?${query}`, 307);
@@ -82,8 +82,8 @@ function addAuthorize(app: FastifyInstance, options: EndpointOptions): void {
     { exposeHeadRoute: false },
     async (request, reply) => {
       const { uid } = request.params;
-      // The library ends the sign-in before it asks who exists, and where that can't be told sends the rider back to
-      // their app. This throws instead, and the page may be loaded again.
+      // The library ends the sign-in before it asks whether the rider exists. If that cannot be told, it would send the
+      // rider back to the app. This throws instead, and the page can be loaded again.
       const interaction = await library.interactionOf(uid);
       const { login, error } = (interaction?.result ?? {}) as InteractionResults;
       const rider = login?.accountId ?? interaction?.session?.accountId;
@@ -143,7 +143,7 @@ function addRegistration(app: FastifyInstance, { library, limits }: EndpointOpti
 
 function refuseBody(reply: FastifyReply, error: unknown): FastifyReply {
   if (!(error instanceof BodyError)) throw error;
-  // What was not read would be taken for the next request.
+  // An unread body would be parsed as the next request.
   reply.header('Connection', 'close');
   return reply.code(error.status).headers(noStore).send({ error: 'invalid_request', error_description: error.message });
 }
@@ -153,7 +153,7 @@ export function isForPrograms(path: string): boolean {
   return path === paths.token || path === paths.revoke || path === paths.register || path === paths.jwks;
 }
 
-/** What Fastify refuses before a route sees it, such as a content type that is none; nothing of it is read. */
+/** Answers what Fastify refuses before a route runs, such as a malformed content type. The body is left unread. */
 export function refuseRequest(reply: FastifyReply, status: number): FastifyReply {
   return reply
     .code(status)
@@ -161,7 +161,7 @@ export function refuseRequest(reply: FastifyReply, status: number): FastifyReply
     .send({ error: 'invalid_request', error_description: 'the request can’t be read' });
 }
 
-/** A fault, as RFC 6749 has it for programs. */
+/** Sends a fault as RFC 6749 has it, for programs. */
 export function sendFault(reply: FastifyReply, away: boolean): FastifyReply {
   return reply
     .code(away ? 503 : 500)

@@ -7,19 +7,22 @@ import type { Library } from './library.ts';
 import type { ServiceUrl } from './service-url.ts';
 import type { OwnedEntry, StateStore } from './state-store.ts';
 
-/** What riders have allowed apps. */
+/** What riders have allowed apps to do. */
 export interface Grants {
-  /** Notes that the rider of an interaction allowed its app to read; the grant's id. */
+  /** Records that the rider of an interaction allowed its app to read. Returns the grant's id. */
   make(interaction: Interaction): Promise<string>;
   /** A rider's connected apps, by name. */
   apps(rider: string): Promise<ConnectedApp[]>;
-  /** Ends everything an app was allowed by a rider; its name, or null where it was not connected. */
+  /** Ends everything that a rider allowed an app. Returns the app's name, or null if it was not connected. */
   disconnect(rider: string, clientId: string): Promise<string | null>;
-  /** Ends what a rider was given up to then: grants first, so that no session makes a new token of them. */
+  /**
+   * Ends what a rider was given before `goneMs`. Grants are ended first, so that no session makes a new token from
+   * them.
+   */
   endRider(rider: string, goneMs: number): Promise<void>;
 }
 
-// The same app on several devices. Beyond this many the oldest ends.
+// The same app on several devices. Beyond this number, the oldest grant ends.
 const grantsPerAppMax = 20;
 
 interface KeptGrant {
@@ -29,7 +32,7 @@ interface KeptGrant {
   exp: number;
 }
 
-/** The scope is one of the server (so that clients may register with it) and of the resource: both have to be allowed. */
+/** The scope belongs to the server (so that clients may register with it) and to the resource. Both must be allowed. */
 export function allowRead(grant: Grant, service: ServiceUrl): Grant {
   grant.addOIDCScope(readScope);
   grant.addResourceScope(service.resource, readScope);
@@ -75,7 +78,7 @@ export function grantsOf(library: Library, store: StateStore, service: ServiceUr
           untilMs: Math.max(exp * 1000, known?.untilMs ?? 0),
         });
       }
-      // All at once: some may have to be fetched from where they describe themselves.
+      // In parallel: some clients' documents may have to be fetched.
       const named = await Promise.all(
         [...apps.values()].map(async (app) => ({ ...app, name: await nameOf(app.clientId) })),
       );

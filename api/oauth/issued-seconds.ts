@@ -5,8 +5,8 @@ interface Login {
 }
 
 /**
- * When what a rider has was given to them, in seconds: the sign-in that a session or a pending sign-in rests on, and
- * else the entry itself. 0, before everything, where that isn't known.
+ * When a stored entry was issued to its rider, in seconds: the time of the sign-in that a session or pending sign-in
+ * rests on, else of the entry itself. 0, which is before everything, if unknown.
  */
 export function issuedSeconds({ loginTs, iat, result, lastSubmission }: StatePayload): number {
   const loginOf = (submitted: unknown): number | undefined => (submitted as { login?: Login } | undefined)?.login?.ts;

@@ -9,22 +9,24 @@ import { isBearer, storeId } from './sealed-store.ts';
 import { type StatePayload, type StateStore, StateStoreAwayError } from './state-store.ts';
 import { temporarilyUnavailable } from './temporarily-unavailable.ts';
 
-/** A client registered by itself is told from one of ours by where it is kept. */
+/** The kind under which clients that registered themselves are stored. Other clients are stored elsewhere. */
 export const clientKind = 'Client';
 
 export interface AdapterOptions {
   store: StateStore;
   redemptions: Redemptions;
   riders: RiderDirectory;
-  /** What riders were given before an erasure is not there any more. */
+  /** What riders were given before an erasure counts as gone. */
   erasures: Pick<RecentErasures, 'settled' | 'ended'>;
-  /** A rider of something that is kept here was seen to be gone. */
+  /** Called when the rider of a stored entry is found to be gone. */
   riderGone: (rider: string) => void;
   lifetimes: Lifetimes;
   nowMs: () => number;
 }
 
-/** oidc-provider's adapter interface over the state store. How often something may be redeemed, `redemption.ts` says. */
+/**
+ * oidc-provider's adapter interface over the state store. `redemption.ts` decides how often something may be redeemed.
+ */
 export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
   const { store, redemptions, riders, erasures, riderGone, lifetimes, nowMs } = options;
 
@@ -35,9 +37,9 @@ export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
     return erasures.ended(rider, issuedSeconds(payload)) || (kind === 'Session' && (await isGone(rider)));
   };
 
-  // A sign-in that is begun with the session of a rider who is gone would end with it.
+  // A sign-in that begins with the session of a rider who is gone would end with that session.
   const isGone = async (rider: string): Promise<boolean> => {
-    // Where it isn't known who exists, the library finds out when it asks for the account.
+    // If this cannot be told, the library finds out when it asks for the account.
     const gone = await riders.exists(rider).then(
       (exists) => !exists,
       () => false,
@@ -53,11 +55,11 @@ export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
     const payload = { ...kept, ...(isBearer(kind) && { jti: id }) } as AdapterPayload;
     if (!grantable.has(kind) || !(await redemptions.of(Provider.ctx!).look(kind, storeId(kind, id), entry)))
       return payload;
-    // The library ends the whole grant of one.
+    // The library ends the whole grant of an entry that is consumed.
     return { ...payload, consumed: Math.floor(nowMs() / 1000) };
   };
 
-  // Versions before this one kept secrets as they are.
+  // Earlier versions stored secrets in the clear.
   const hashedClient = async (id: string, client: StatePayload): Promise<StatePayload> => {
     if (!hasPlainSecret(client)) return client;
     const hashed = withHashedSecret(client);
@@ -67,7 +69,7 @@ export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
 
   const consume = async (): Promise<void> => {
     const redemption = redemptions.of(Provider.ctx!);
-    // Before the code is used up: a store of riders that is away must not cost the rider a new sign-in.
+    // Checked before the code is used up: a store that is away must not cost the rider a new sign-in.
     if (kind === 'AuthorizationCode' && !(await riders.exists(redemption.account))) {
       riderGone(redemption.account);
       throw new errors.InvalidGrant('the rider is gone');
@@ -85,7 +87,7 @@ export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
     };
     const key = storeId(kind, id);
     await store.put(kind, key, kind === clientKind ? withHashedSecret(kept) : kept, {
-      // The library names no lifetime for clients alone: a registered one ends unless it is used.
+      // Only for clients does the library give no lifetime. A registered client expires unless it is used.
       lifeSeconds: expiresIn ?? lifetimes.unusedClient,
       grant: grantable.has(kind) ? grantId : undefined,
       account: owned[kind]?.(payload),
@@ -97,7 +99,7 @@ export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
         { key, iat: issuedSeconds(kept) },
         { lifeSeconds: expiresIn, account: accountId },
       );
-    // Under way while the rider was erased: what was destroyed must not come back.
+    // The rider was erased while this was written. What was destroyed must not come back.
     if (await hasEnded(kept)) await store.remove(kind, key);
     if (kind === 'RefreshToken' && !(await redemptions.of(Provider.ctx!).issue(kind, key))) {
       await store.remove(kind, key);
@@ -105,7 +107,7 @@ export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
     }
   };
 
-  // A session's id changes when somebody signs in; its uid stays.
+  // A session's id changes when a rider signs in. Its uid stays.
   const findByUid = async (uid: string): Promise<AdapterPayload | undefined> => {
     const key = (await store.find('SessionUid', uid))?.payload.key;
     const entry = typeof key === 'string' ? await store.find(kind, key) : null;
@@ -119,7 +121,7 @@ export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
     destroy: translated((id: string) => store.remove(kind, storeId(kind, id))),
     revokeByGrantId: translated((grantId: string) => store.removeGrant(grantId)),
     findByUid: translated(findByUid),
-    // Device codes are not offered.
+    // Device codes are not supported.
     findByUserCode: async () => undefined,
   };
 }
@@ -135,8 +137,9 @@ interface Signed {
 }
 
 /**
- * Kinds that are listed and erased by rider, and whose each is. Of a pending sign-in: who has signed in for it. A session
- * that it was begun with counts only once the rider is asked for consent; before, somebody else may be about to sign in.
+ * The kinds that are listed and erased by rider, and who owns an entry. A pending sign-in belongs to the rider who has
+ * signed in for it. The session that it began with counts only once consent is asked: before that, somebody else may be
+ * about to sign in.
  */
 const owned: Record<string, Owner> = {
   Grant: account,

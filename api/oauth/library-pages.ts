@@ -8,7 +8,7 @@ import type { ErrorOut, ProviderOptions } from './provider-settings.ts';
 import type { ServiceUrl } from './service-url.ts';
 import { TooManyFetchesError } from './too-many-fetches.ts';
 
-/** Our pages in place of the library's own. `providerHost`: where riders may still be signed in. */
+/** Shows our pages in place of the library's own. `providerHost`: where riders may still be signed in. */
 export function libraryPages(
   service: ServiceUrl,
   providerHost: string | null,
@@ -32,21 +32,22 @@ export function libraryPages(
   };
 }
 
-/** Errors that are kept from the address that their client registered by itself. */
+/** Errors that are not sent to an address that their client registered by itself. */
 const withheld = new WeakSet<Error>();
 
 /**
  * Keeps the service from being an open redirector (RFC 9700, 4.11.2). Anybody can register a client or publish its
- * document, and make a wrong request of it: its error would send a browser on to any address, without a click. Such an
- * error is a page with a link instead. What a rider has answered on a page of ours goes to the client as ever.
+ * document, and send a wrong request in its name. Its error would redirect a browser to any address, without a click.
+ * So such an error is a page with a link. After a rider has answered one of our pages, responses go to the client as
+ * usual.
  */
 export function withholdErrors(provider: Provider, knownClients: ReadonlySet<string>): void {
-  // The library emits these just before it looks whether an error may be redirected.
+  // The library emits these events just before it decides whether an error may be redirected.
   const withhold = ({ oidc }: KoaContextWithOIDC, error: Error & { allow_redirect?: boolean }): void => {
     if (oidc.route !== 'authorization' || error.allow_redirect !== true) return;
     if (knownClients.has(oidc.client?.clientId ?? '')) return;
     error.allow_redirect = false;
-    // An address that nobody has shown to be this client's is no link either (RFC 6749 §4.1.2.1).
+    // An address that is not known to be this client's is not shown as a link either (RFC 6749 §4.1.2.1).
     const uri = oidc.params?.redirect_uri;
     if (typeof uri === 'string' && oidc.client?.redirectUriAllowed(uri)) withheld.add(error);
   };
@@ -55,7 +56,7 @@ export function withholdErrors(provider: Provider, knownClients: ReadonlySet<str
 }
 
 function errorPageOf(ctx: KoaContextWithOIDC, answer: ErrorOut, error: errors.OIDCProviderError): [Page, number] {
-  // Nothing is said against the app: its document was not looked at.
+  // The document was not fetched, so nothing is wrong with the app.
   if (error.cause instanceof TooManyFetchesError) return [errorPage(troubles.busy), troubles.busy.status];
   const status = error.expose ? error.statusCode : 500;
   const code = error.expose ? error.error : 'server_error';
@@ -65,7 +66,10 @@ function errorPageOf(ctx: KoaContextWithOIDC, answer: ErrorOut, error: errors.OI
   return [errorPage({ ...trouble, ...(back !== null && { back }) }), trouble.status];
 }
 
-/** Where the library would have sent the browser; it has seen by then that the client registered the address. */
+/**
+ * The address to which the library would have redirected the browser. It has checked that the client registered the
+ * address.
+ */
 function answerAddress(uri: string, answer: ErrorOut): { to: string; words: string } {
   const url = new URL(uri);
   for (const [name, value] of Object.entries(answer))
@@ -73,7 +77,7 @@ function answerAddress(uri: string, answer: ErrorOut): { to: string; words: stri
   return { to: url.href, words: redirectWords(uri) };
 }
 
-/** Signing out may end at an address that a client registered for it. */
+/** Addresses that a client registered for the end of signing out. */
 function signOutTargets(ctx: KoaContextWithOIDC): string[] {
   const uri = (ctx.oidc.session?.state as { postLogoutRedirectUri?: string } | undefined)?.postLogoutRedirectUri;
   return uri === undefined ? [] : redirectSources(uri);

@@ -23,27 +23,30 @@ import type { ServiceUrl } from './service-url.ts';
 export interface LibraryRequest {
   /** Path and query. */
   url: string;
-  /** In place of the request's own body, which has been read. */
+  /** Replaces the request's own body, which has been read. */
   body?: { text: string; type: string };
-  /** What errors come as, whatever the request says that it accepts: endpoints for programs answer JSON, pages HTML. */
+  /** The format of errors, whatever the request accepts: endpoints for programs answer JSON, pages HTML. */
   accept?: 'application/json' | 'text/html';
   /** Headers of the answer. */
   headers: Record<string, string>;
 }
 
-/** The one door to oidc-provider, which does the protocol. */
+/** The only interface to oidc-provider, which implements the protocol. */
 export interface Library {
-  /** Answers a request of Fastify. Resolves once it has. */
+  /** Answers a Fastify request. Resolves once it has. */
   answer(request: FastifyRequest, reply: FastifyReply, as: LibraryRequest): Promise<void>;
-  /** The session of a request's browser; a new one where it has none. */
+  /** The session of a request's browser. A new one if it has none. */
   session(request: FastifyRequest, reply: FastifyReply): Promise<Session>;
-  /** The interaction that a page belongs to, where the browser has its cookie; null where it is over or another browser's. */
+  /**
+   * The interaction that a page belongs to, if the browser has its cookie. Null if it has ended or belongs to another
+   * browser.
+   */
   interaction(request: FastifyRequest, reply: FastifyReply, uid: string): Promise<Interaction | null>;
-  /** The same for a request that the cookie does not reach. */
+  /** The same for a request that the cookie is not sent with. */
   interactionOf(uid: string): Promise<Interaction | undefined>;
   /**
-   * The client of an id; undefined where there is none, or none any more: a client's own document may be gone, or be
-   * wrong by now. Throws where that can't be told.
+   * The client with an id. Undefined if there is none, or no longer: a client's own document may be gone or wrong by
+   * now. Throws if that cannot be told.
    */
   client(id: string): Promise<Client | undefined>;
   newGrant(of: { accountId: string; clientId: string }): Grant;
@@ -52,15 +55,15 @@ export interface Library {
 export interface LibraryOptions extends Omit<ProviderOptions, 'clients' | 'redemptions'> {
   /** Those of OAUTH_CLIENTS. */
   clients: readonly ClientMetadata[];
-  /** Ids of clients that are not strangers'. */
+  /** Ids of clients that did not introduce themselves. */
   knownClients: ReadonlySet<string>;
   logger: FastifyBaseLogger;
 }
 
-// Whoever sends these could otherwise choose the host in the URLs that the library writes.
+// With these headers a client could choose the host in the URLs that the library writes.
 const forwarding = /^(x-)?forwarded(-.*)?$/;
 
-/** Puts oidc-provider, which answers raw requests of node:http, behind routes of Fastify. Throws where a client is refused. */
+/** Puts oidc-provider, which answers raw node:http requests, behind Fastify routes. Throws if it refuses a client. */
 export async function openLibrary(options: LibraryOptions): Promise<Library> {
   const { service } = options;
   const redemptions = new Redemptions(options.store, options.lifetimes.refreshGrace, options.nowMs);
@@ -70,8 +73,8 @@ export async function openLibrary(options: LibraryOptions): Promise<Library> {
   withholdErrors(provider, options.knownClients);
   compareSecretHashes(provider);
   await checkClients(provider, options.clients);
-  // The library writes URLs with the request's host and scheme. Those are BASE_URL's, by way of the headers of a
-  // proxy that it is told to trust; the request's own never get there.
+  // The library writes URLs with the request's host and scheme. These are set to BASE_URL's, in the headers of a proxy
+  // that the library is told to trust. The request's own headers never reach it.
   provider.proxy = true;
   const callback = provider.callback();
   const as = requestAs(service);
@@ -83,7 +86,7 @@ export async function openLibrary(options: LibraryOptions): Promise<Library> {
         if (error.name === 'SessionNotFound') return null;
         throw error;
       });
-      // A page of another interaction than the cookie's is one of another time or another browser.
+      // The cookie is that of another interaction: the page is old, or of another browser.
       return interaction?.uid === uid ? interaction : null;
     },
     interactionOf: (uid) => provider.Interaction.find(uid),
@@ -99,9 +102,9 @@ export async function openLibrary(options: LibraryOptions): Promise<Library> {
     async answer(request, reply, wanted) {
       reply.hijack();
       const response: ServerResponse = reply.raw;
-      // Hijacking drops what was set on the reply.
+      // Hijacking drops the headers that were set on the reply.
       for (const [name, value] of Object.entries(wanted.headers)) response.setHeader(name, value);
-      // A body that is left unread must not be taken for the next request.
+      // An unread body must not be parsed as the next request.
       if (wanted.body === undefined && request.raw.headers['content-length'] !== undefined)
         response.setHeader('Connection', 'close');
       await (callback(as(request, wanted), response) as unknown as Promise<void>);
@@ -116,7 +119,7 @@ function requestAs(service: ServiceUrl): (request: FastifyRequest, as: Partial<L
     for (const [name, value] of Object.entries(raw.headers)) if (!forwarding.test(name)) headers[name] = value;
     headers.host = service.host;
     headers['x-forwarded-proto'] = service.https ? 'https' : 'http';
-    // Who asks, as far as proxies are believed: rates are limited by it.
+    // The client's address as far as proxies are trusted. Rate limits count by it.
     headers['x-forwarded-for'] = ip;
     if (accept) headers.accept = accept;
     const own: Record<string, unknown> = { headers, url: url ?? raw.url };
@@ -137,7 +140,7 @@ function requestAs(service: ServiceUrl): (request: FastifyRequest, as: Partial<L
   };
 }
 
-/** What has to be done, or said, at things that happen in the library. */
+/** Reacts to the library's events. */
 function listen(provider: Provider, redemptions: Redemptions, { store, lifetimes, logger }: LibraryOptions): void {
   const doing = (what: string, work: Promise<unknown>): Promise<unknown> =>
     work.catch((error: unknown) => logger.warn({ err: error }, what));
@@ -150,7 +153,7 @@ function listen(provider: Provider, redemptions: Redemptions, { store, lifetimes
   });
   provider.on('grant.success', (ctx: KoaContextWithOIDC) => {
     redeemed.add(ctx);
-    // A client that is in use stays registered.
+    // A client that is used stays registered.
     const id = ctx.oidc.client?.clientId;
     if (id !== undefined)
       void doing('cannot extend a registration', store.extend(clientKind, id, lifetimes.usedClient));
@@ -163,11 +166,13 @@ function listen(provider: Provider, redemptions: Redemptions, { store, lifetimes
   provider.on('server_error', (ctx: KoaContextWithOIDC, error: Error) => {
     logger.error({ err: error, path: ctx.path }, 'sign-in failed');
   });
-  // Else Koa writes to standard error by itself.
+  // Otherwise Koa writes to standard error.
   (provider as EventEmitter).on('error', (error: Error) => logger.error({ err: error }, 'sign-in failed'));
 }
 
-/** The library looks at its clients at their first use only; the operator wants to know now. */
+/**
+ * Makes the library check its clients now. By itself it checks a client at its first use, too late for the operator.
+ */
 async function checkClients(provider: Provider, clients: readonly ClientMetadata[]): Promise<void> {
   for (const [i, { client_id: id }] of clients.entries()) {
     try {

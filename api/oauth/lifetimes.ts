@@ -1,21 +1,21 @@
 import { accessTokenSeconds } from '../tokens/access-token-terms.ts';
 
-/** How long things live, in seconds. */
+/** Lifetimes in seconds. */
 export interface Lifetimes {
   accessToken: number;
   /** From the redirect to the app until it redeems the code. */
   code: number;
-  /** A refresh token that is not used; never beyond its grant. */
+  /** Of a refresh token that is not used. It never outlives its grant. */
   refreshToken: number;
-  /** How long an app stays connected at most before it has to ask the rider again: refreshing does not extend it. */
+  /** How long an app stays connected before it must ask the rider again. Refreshing does not extend it. */
   grant: number;
-  /** A browser's session, from its last use on. */
+  /** Of a browser's session, from its last use. */
   session: number;
   /** From the first page of a sign-in to its last click. */
   interaction: number;
-  /** A refresh token used again within this time may be a retry after a lost reply. */
+  /** A refresh token that is used again within this time may be a retry after a lost reply. */
   refreshGrace: number;
-  /** A registered client that nobody has signed in with yet, and one after its last use. */
+  /** Of a registered client that nobody has signed in with, and of one after its last use. */
   unusedClient: number;
   usedClient: number;
 }

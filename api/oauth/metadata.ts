@@ -22,12 +22,12 @@ export interface Offers {
   clientMetadata: boolean;
 }
 
-/** How clients prove who they are at the token endpoint. */
+/** How clients authenticate at the token endpoint. */
 export const clientAuthMethods = ['none', 'client_secret_basic', 'client_secret_post'] as const;
 
 /**
- * The authorization server's metadata (RFC 8414). Written here rather than by the library, which would also list what
- * is switched off, and takes its URLs from the request.
+ * The authorization server's metadata (RFC 8414). Not written by the library, because it would list what is switched
+ * off, and take its URLs from the request.
  */
 export function serverMetadata({ origin, resource }: ServiceUrl, { registration, clientMetadata }: Offers): object {
   return {

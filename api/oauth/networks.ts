@@ -1,8 +1,8 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
 /**
- * The networks that an address stands for, the narrowest first: of IPv6 its /64, /56 and /48, since a subscriber has one
- * of these, with 2^64 addresses at least; of IPv4 the address. IPv4 within IPv6 is the IPv4 address.
+ * The networks that an address belongs to, narrowest first. For IPv6 its /64, /56 and /48: a subscriber has one of
+ * these, and so at least 2^64 addresses. For IPv4 the address itself. IPv4 mapped into IPv6 is the IPv4 address.
  */
 export function networksOf(address: string): string[] {
   if (!isIPv6(address)) return [address];

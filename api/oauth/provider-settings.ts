@@ -15,7 +15,7 @@ import type { Redemptions } from './redemption.ts';
 import type { ServiceUrl } from './service-url.ts';
 import type { StateStore } from './state-store.ts';
 
-/** An error as its client is told of it. */
+/** An error as it is sent to its client. */
 export type ErrorOut = Parameters<NonNullable<Configuration['renderError']>>[1];
 
 export interface ProviderOptions {
@@ -24,13 +24,13 @@ export interface ProviderOptions {
   redemptions: Redemptions;
   riders: RiderDirectory;
   erasures: RecentErasures;
-  /** A rider who has something here was seen to be gone. */
+  /** Called when a rider who has something stored is found to be gone. */
   riderGone: (rider: string) => void;
   keys: SigningKeys;
   cookieKeys: readonly string[];
   clients: readonly ClientMetadata[];
   registration: boolean;
-  /** The fetch of client ID metadata documents (`documentFetch`). null: they are off. */
+  /** The fetch of client ID metadata documents (`documentFetch`). Null if they are off. */
   metadataFetch: typeof fetch | null;
   lifetimes: Lifetimes;
   nowMs: () => number;
@@ -40,8 +40,8 @@ export interface ProviderOptions {
 }
 
 /**
- * oidc-provider's configuration. OAuth 2.1 and nothing else: no id tokens, userinfo, pushed requests, DPoP, implicit
- * flow or PKCE by choice; the one scope and the one resource.
+ * oidc-provider's configuration: OAuth 2.1 only. No id tokens, userinfo, pushed requests, DPoP, implicit flow or
+ * optional PKCE; one scope and one resource.
  */
 export function providerSettings(options: ProviderOptions): Configuration {
   const { service, store, redemptions, riders, erasures, riderGone, lifetimes, nowMs } = options;
@@ -49,7 +49,7 @@ export function providerSettings(options: ProviderOptions): Configuration {
     adapter: (kind: string) =>
       libraryAdapter(kind, { store, redemptions, riders, erasures, riderGone, lifetimes, nowMs }),
     clients: options.clients.map(withHashedSecret) as unknown as NonNullable<Configuration['clients']>,
-    // Those that can sign; one without its private part is only known to the token checker.
+    // Keys that can sign. A key without its private part is known to the token checker only.
     jwks: { keys: options.keys.filter((key) => key.d !== undefined) } as NonNullable<Configuration['jwks']>,
     scopes: [readScope],
     claims: {},
@@ -61,16 +61,16 @@ export function providerSettings(options: ProviderOptions): Configuration {
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],
       token_endpoint_auth_method: 'client_secret_basic',
-      // There are no id tokens, but the library checks that each client's could be signed with the keys there are.
+      // There are no id tokens, but the library checks for each client that a key could sign them.
       id_token_signed_response_alg: 'ES256',
-      // Loopback redirects on any port and apps' own schemes (RFC 8252).
+      // Allows loopback redirects on any port, and apps' own schemes (RFC 8252).
       application_type: 'native',
     },
     // docs/rules.md#code-flow
     pkce: { required: () => true },
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
-    // Signing out ends the browser's session; apps stay connected until the rider disconnects them.
+    // Signing out ends the browser's session. Apps stay connected until the rider disconnects them.
     expiresWithSession: async () => false,
     loadExistingGrant: async (ctx) => await existingGrant(ctx, service, lifetimes, nowMs),
     findAccount: async (_ctx, sub) => {
@@ -100,7 +100,7 @@ export function providerSettings(options: ProviderOptions): Configuration {
       short: { httpOnly: true, sameSite: 'lax', signed: true },
     },
     extraClientMetadata: {
-      // Our own member, so that its check runs for every client, however it came.
+      // A metadata member of our own, so that its check runs for every client, however it was registered.
       properties: ['ride_calendar'],
       validator: (_ctx, _key, _value, metadata) => checkClient(metadata as unknown as ClientMetadata),
     },
@@ -112,7 +112,7 @@ export function providerSettings(options: ProviderOptions): Configuration {
       rpInitiatedLogout: {
         enabled: true,
         logoutSource: async (ctx, form) => {
-          // The form is HTML around the one thing in it that our own page needs.
+          // The library passes a form. Our own page needs only this value from it.
           options.renderSignOut(ctx, /name="xsrf" value="([0-9a-f]+)"/.exec(form)?.[1] ?? '');
         },
         postLogoutSuccessSource: async (ctx) => options.renderSignedOut(ctx),
@@ -120,14 +120,14 @@ export function providerSettings(options: ProviderOptions): Configuration {
       // docs/rules.md#revocation
       revocation: {
         enabled: true,
-        // Silence for the tokens of others, as for unknown ones: RFC 7009 lets nobody learn whose a token is.
+        // Tokens of other clients are ignored like unknown ones, so that nobody learns whose a token is (RFC 7009).
         allowedPolicy: async (_ctx, client, token) => token.clientId === client.clientId,
       },
       registration: { enabled: options.registration, issueRegistrationAccessToken: false },
       clientIdMetadataDocument: {
         enabled: options.metadataFetch !== null,
         ack: 'draft-02',
-        // The fetch has its limits, which hold for pages of our own too: the library is not told who asks for these.
+        // The fetch has its own limits, which also hold for our own pages. The library is not told who asks.
         allowFetch: async () => true,
       },
       resourceIndicators: {
@@ -138,7 +138,7 @@ export function providerSettings(options: ProviderOptions): Configuration {
         getResourceServerInfo: async (ctx, resource) => {
           if (resource !== service.resource)
             throw new errors.InvalidTarget(`the only resource here is ${service.resource}`);
-          // The library drops scopes it doesn't know without a word; a client should hear that it asks for too much.
+          // The library drops unknown scopes silently. A client should learn that it asks for too much.
           const unknown = [...scopesOf(ctx)].filter((scope) => scope !== readScope);
           if (unknown.length > 0) throw new errors.InvalidScope('the only scope here is read', unknown.join(' '));
           return {
@@ -151,7 +151,7 @@ export function providerSettings(options: ProviderOptions): Configuration {
         },
       },
     },
-    // Only documents of clients are fetched; without them nothing is.
+    // Only documents of clients are fetched. Without them nothing is.
     fetch: options.metadataFetch ?? (() => Promise.reject(new Error('nothing is fetched'))),
     renderError: async (ctx, answer, error) => options.renderError(ctx, answer, error as errors.OIDCProviderError),
     routes: {
@@ -162,13 +162,16 @@ export function providerSettings(options: ProviderOptions): Configuration {
       jwks: paths.jwks,
       end_session: paths.signOut,
     },
-    // Open to every origin: there are no cookies at these endpoints, and answers go to whoever knows the secrets.
+    // Open to every origin: there are no cookies at these endpoints, and only those who know the secrets get an answer.
     clientBasedCORS: () => true,
     clockTolerance: 0,
   };
 }
 
-/** Cookies know hosts, not ports: several services on one machine must not share them. `__Host-` where https allows it. */
+/**
+ * Cookies belong to a host, not to a port, so services on one machine need different names. With https they have the
+ * prefix `__Host-`.
+ */
 export function cookieNames({ https, host }: ServiceUrl): { session: string; interaction: string; resume: string } {
   const name = `ride_calendar_${https ? '' : `${/:(\d+)$/.exec(host)?.[1] ?? 80}_`}`;
   return {
@@ -178,7 +181,10 @@ export function cookieNames({ https, host }: ServiceUrl): { session: string; int
   };
 }
 
-/** Refuses a client, or says what it is. The service's own are on this machine where the service is: nothing else is there. */
+/**
+ * Refuses a client, or says what it is. Only the service's own clients may have addresses on this machine if the
+ * service is here.
+ */
 function checkClient(metadata: ClientMetadata): void {
   const problem = clientProblem(metadata);
   if (problem !== null) throw new errors.InvalidClientMetadata(problem);
@@ -196,8 +202,8 @@ function onlyOne(resources: string[]): string {
 }
 
 /**
- * A grant that spares a rider the question: what was just consented to; or, for a web client in the same session, one
- * with half of its life to go. The page of connected apps needs none: it asks for nothing.
+ * A grant that makes asking the rider unnecessary: what was just consented to; or, for a web client in the same
+ * session, a grant with half of its life left. The page of connected apps needs none, because it asks for nothing.
  */
 async function existingGrant(ctx: KoaContextWithOIDC, service: ServiceUrl, lifetimes: Lifetimes, nowMs: () => number) {
   const { oidc } = ctx;
@@ -215,7 +221,7 @@ async function existingGrant(ctx: KoaContextWithOIDC, service: ServiceUrl, lifet
   return fresh && grant.accountId === oidc.account?.accountId ? grant : undefined;
 }
 
-/** The library's own questions, and one more: a session of a rider who is gone needs a new sign-in. */
+/** The library's own prompts, and one more: a session whose rider is gone needs a new sign-in. */
 function policy() {
   const base = interactionPolicy.base();
   base

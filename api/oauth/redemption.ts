@@ -6,37 +6,37 @@ interface Redeemed {
   by: string;
   /** When it was redeemed for the first time. */
   firstMs: number;
-  /** The refresh token that took its place, as the store has it. */
+  /** The refresh token that replaced it, as the store has it. */
   successor: string | null;
 }
 
-/** Where a code or refresh token stands. Kept as a text beside it: none is `unused`. */
+/** The state of a code or refresh token, stored as text beside it. No text is `unused`. */
 export type RedemptionState =
   | { at: 'unused' }
-  /** A request has redeemed it, and is being answered. */
+  /** A request has redeemed it, and has not been answered yet. */
   | ({ at: 'answering'; sinceMs: number } & Redeemed)
   /** The reply is on its way. */
   | ({ at: 'answered' } & Redeemed)
-  /** It went with a reply that was taken for lost: nobody should have it. */
+  /** It was in a reply that was taken for lost, so nobody should have it. */
   | { at: 'replaced' };
 
 export type RedemptionEvent =
-  /** `graceMs`: how long it may be redeemed again where the reply was lost; null for codes, which never may. */
+  /** `graceMs`: how long it may be redeemed again after a lost reply. Null for codes, which may not. */
   | { is: 'redeem'; by: string; nowMs: number; graceMs: number | null }
   | { is: 'issue'; successor: string }
   | { is: 'answer' }
-  /** What it succeeds is redeemed again. */
+  /** Its parent is redeemed again. */
   | { is: 'replace' }
-  /** Its own client redeems it with a wrong verifier or address: somebody's guess. */
+  /** Its own client redeems it with a wrong verifier or address: a guess. */
   | { is: 'guess' };
 
 export type RedemptionOutcome =
-  /** `replaces`: a successor that has to be replaced in the same step. */
+  /** `replaces`: a successor that must be replaced in the same step. */
   | { is: 'next'; state: RedemptionState; replaces?: string }
   | { is: 'removed' }
-  /** Two at a time: this request fails, and nothing else ends. */
+  /** Two requests at the same time: this one fails, and nothing else ends. */
   | { is: 'refused' }
-  /** A replay: all that came of it ends. */
+  /** A replay: everything that came of it ends. */
   | { is: 'spent' }
   | { is: 'nothing' };
 
@@ -50,7 +50,7 @@ type Table = {
 };
 type Redeem = Extract<RedemptionEvent, { is: 'redeem' }>;
 
-// An instance that redeems a token and dies leaves it unanswered; nobody waits longer than this for a reply.
+// If an instance redeems a token and dies, the token stays unanswered. A client waits no longer than this for a reply.
 const answerMs = 2000;
 
 const refused = (): RedemptionOutcome => ({ is: 'refused' });
@@ -65,7 +65,7 @@ const answering = ({ by, nowMs }: Redeem, firstMs: number): RedemptionState => (
   successor: null,
 });
 
-/** Again, after the reply: a client that never got it, within the grace, or else a replay. */
+/** Redeemed again after the reply: a retry of a client that never got it, within the grace; otherwise a replay. */
 function again({ firstMs, successor }: Redeemed, event: Redeem): RedemptionOutcome {
   if (event.graceMs === null || event.nowMs - firstMs > event.graceMs) return spent();
   return { is: 'next', state: answering(event, firstMs), ...(successor !== null && { replaces: successor }) };
@@ -83,7 +83,7 @@ const table: Table = {
     redeem: (state, event) => (event.nowMs - state.sinceMs <= answerMs ? refused() : again(state, event)),
     issue: (state, { successor }) => ({ is: 'next', state: { ...state, successor } }),
     answer: ({ by, firstMs, successor }) => ({ is: 'next', state: { at: 'answered', by, firstMs, successor } }),
-    // Somebody has it after all, so that there are two of them: one is a thief.
+    // Somebody has it after all. So there are two holders, and one is a thief.
     replace: spent,
     guess: nothing,
   },
@@ -102,7 +102,7 @@ function stateOf({ state }: StateEntry): RedemptionState {
   try {
     return JSON.parse(state) as RedemptionState;
   } catch {
-    // Used up under a version that wrote it otherwise.
+    // Redeemed by an earlier version, which stored it in another format.
     return { at: 'replaced' };
   }
 }
@@ -116,15 +116,15 @@ interface Looked {
 }
 
 /**
- * One request's redemption of a code or refresh token. Each of its steps is one step of the store: what was decided on
- * a state is done only where the state is still that one, so of several requests that saw the same, one succeeds.
+ * One request's redemption of a code or refresh token. Each step is one compare-and-swap in the store: of several
+ * requests that saw the same state, one succeeds.
  */
 export class Redemption {
   readonly #store: StateStore;
   readonly #nowMs: () => number;
   readonly #graceMs: number;
   #looked: Looked | undefined;
-  /** What it redeems, as this request has left it. */
+  /** What this request redeemed, and the state it left it in. */
   #taken: { kind: string; key: string; state: string } | undefined;
 
   constructor(store: StateStore, graceMs: number, nowMs: () => number) {
@@ -133,7 +133,7 @@ export class Redemption {
     this.#nowMs = nowMs;
   }
 
-  /** Looks what redeeming an entry would do. Whether it is spent. */
+  /** Looks up what redeeming an entry would do. Returns whether it is spent. */
   async look(kind: string, key: string, entry: StateEntry): Promise<boolean> {
     const graceMs = kind === 'RefreshToken' ? this.#graceMs : null;
     const event: Redeem = { is: 'redeem', by: randomUUID(), nowMs: this.#nowMs(), graceMs };
@@ -150,12 +150,12 @@ export class Redemption {
     return looked.is === 'spent';
   }
 
-  /** The rider of what was looked at. */
+  /** The rider of the entry that was looked up. */
   get account(): string {
     return String(this.#looked?.entry.payload.accountId);
   }
 
-  /** Redeems what was looked at. false: another request has, at the same time. */
+  /** Redeems the entry that was looked up. False: another request did at the same time. */
   async redeem(): Promise<boolean> {
     if (this.#looked?.is !== 'next') return false;
     const { kind, key, swaps } = this.#looked;
@@ -164,17 +164,23 @@ export class Redemption {
     return true;
   }
 
-  /** A refresh token takes the place of the one redeemed here. false: this took so long that another request has redeemed it. */
+  /**
+   * Records the refresh token that replaces the redeemed one. False: this took so long that another request has
+   * redeemed it.
+   */
   async issue(kind: string, successor: string): Promise<boolean> {
     return this.#taken?.kind !== kind || (await this.#advance({ is: 'issue', successor }));
   }
 
-  /** The reply is about to be sent: from now on the same code or token again is a replay or a retry, not two at a time. */
+  /**
+   * The reply is about to be sent. From now on the same code or token again is a replay or a retry, no longer two at
+   * the same time.
+   */
   async answer(): Promise<void> {
     if (this.#taken) await this.#advance({ is: 'answer' });
   }
 
-  /** The request was refused: burns a code that its own client could not redeem, for there is no second guess. */
+  /** The request was refused. Burns a code that its own client failed to redeem: there is no second guess. */
   async fail(clientId: string | undefined): Promise<void> {
     const { kind, key, entry } = this.#looked ?? {};
     if (kind !== 'AuthorizationCode' || this.#taken || entry!.payload.clientId !== clientId) return;

@@ -5,7 +5,7 @@ interface RegistrationError {
   error_description: string;
 }
 
-// Metadata of OpenID Connect, which is not spoken here, would make later requests fail; RFC 7591 lets us ignore it.
+// Metadata of OpenID Connect, which is not supported here, would make later requests fail. RFC 7591 allows ignoring it.
 const known = [
   'redirect_uris',
   'post_logout_redirect_uris',
@@ -22,15 +22,15 @@ const known = [
   'scope',
 ];
 
-// Clients name all that they can do, wherever they register; what isn't offered here is left out of it (RFC 7591, 2).
+// Clients list all that they can do, wherever they register. What is not offered here is dropped (RFC 7591, 2).
 const offered: Record<string, { needed: string; all: readonly string[] }> = {
   grant_types: { needed: 'authorization_code', all: ['authorization_code', 'refresh_token'] },
   response_types: { needed: 'code', all: ['code'] },
 };
 
 /**
- * Only the members of client metadata that mean something here, and of lists only what is offered. One without what
- * every client needs stays as it is, to be refused.
+ * Keeps only the members of client metadata that have a meaning here, and of lists only what is offered. A list without
+ * the value that every client needs is kept, so that the client is refused.
  */
 export function knownMetadata(given: ClientMetadata): ClientMetadata {
   const kept = (name: string): unknown => {
@@ -42,7 +42,7 @@ export function knownMetadata(given: ClientMetadata): ClientMetadata {
   return Object.fromEntries(known.filter((name) => given[name] !== undefined).map((name) => [name, kept(name)]));
 }
 
-/** A registration (RFC 7591) as the library should see it, or the error to answer without asking it. */
+/** A registration (RFC 7591) as the library should see it, or the error to answer without asking the library. */
 export function registrationRequest(text: string): { metadata: ClientMetadata } | { refuse: RegistrationError } {
   let given: unknown;
   try {

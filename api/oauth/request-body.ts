@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Why a body could not be read, as a status and words for whoever sent it. */
+/** Why a body could not be read: a status, and a message for the sender. */
 export class BodyError extends Error {
   override name = 'BodyError';
   readonly status: 400 | 413 | 415;
@@ -10,10 +10,10 @@ export class BodyError extends Error {
   }
 }
 
-/** The largest honest one, a registration with ten redirect URIs, has some 4 kB. */
+/** The largest legitimate body, a registration with ten redirect URIs, has about 4 kB. */
 export const bodyBytesMax = 16 * 1024;
 
-/** Reads a body of a media type. Throws BodyError where it is too long, of another type, or no UTF-8. */
+/** Reads a body of a media type. Throws BodyError if it is too long, of another type, or not UTF-8. */
 export async function readBody(request: IncomingMessage, mediaType: string): Promise<string> {
   const type = (request.headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase();
   if (type !== mediaType) throw new BodyError(415, `the body must be ${mediaType}`);
@@ -39,11 +39,11 @@ export async function readBody(request: IncomingMessage, mediaType: string): Pro
   }
 }
 
-/** Reads a form. A malformed escape or more than a hundred fields is a BodyError: no client of ours sends them. */
+/** Reads a form. Throws BodyError for a malformed escape or more than a hundred fields: no client sends these. */
 export async function readForm(request: IncomingMessage): Promise<URLSearchParams> {
   const text = await readBody(request, 'application/x-www-form-urlencoded');
   try {
-    // URLSearchParams itself takes any malformed escape as it stands.
+    // URLSearchParams itself leaves malformed escapes as they are.
     decodeURIComponent(text);
   } catch {
     throw new BodyError(400, 'the form is not percent-encoded UTF-8');

@@ -4,8 +4,8 @@ import type { Grants } from './grants.ts';
 
 export interface RiderEndings {
   /**
-   * A rider was seen to be gone just now: ends everything of theirs. Repeating it does no harm. Throws where the store
-   * is away; it is then gone on with, also where the rider is back meanwhile (docs/rules.md#republished-rider).
+   * A rider was found to be gone: ends everything of theirs. Harmless to repeat. Throws if the store is away; it is
+   * then retried, even if the rider is back by then (docs/rules.md#republished-rider).
    */
   gone(rider: string): Promise<void>;
   close(): void;
@@ -17,7 +17,7 @@ export function riderEndings(
   logger: FastifyBaseLogger,
   retryMs = 5_000,
 ): RiderEndings {
-  /** When each was seen to be gone, in milliseconds, of those whose end isn't complete. */
+  /** When each rider was found to be gone, in milliseconds. Only riders whose end is not complete. */
   const open = new Map<string, number>();
 
   const destroy = async (rider: string, goneMs: number): Promise<void> => {
@@ -42,7 +42,7 @@ export function riderEndings(
       const noted = erasures.note(rider);
       const goneMs = erasures.goneMs(rider)!;
       open.set(rider, goneMs);
-      // What could not be told to other processes is told again by itself.
+      // If other processes could not be told, that is retried.
       await noted;
       await destroy(rider, goneMs);
     },

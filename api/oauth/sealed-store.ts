@@ -2,17 +2,17 @@ import { hash, hkdfSync } from 'node:crypto';
 import { CompactEncrypt, compactDecrypt } from 'jose';
 import type { OwnedEntry, StateEntry, StatePayload, StateStore } from './state-store.ts';
 
-// What a browser proves itself by, and what is said to the riders' provider, stand in these: a reader of the store could
-// go on in place of the browser.
+// These contain what authenticates a browser, and what is exchanged with the riders' provider. A person who reads the
+// store could continue in place of the browser.
 const sealedKinds = new Set(['Session', 'Interaction', 'UpstreamAttempt']);
 
-// What gives access by itself is kept under its hash: who reads the store learns nothing that works.
+// An id that gives access by itself is stored as its hash. A person who reads the store learns nothing that works.
 const bearers = new Set([...sealedKinds, 'AuthorizationCode', 'RefreshToken']);
 
 /** Whether an entry's id gives access by itself. */
 export const isBearer = (kind: string): boolean => bearers.has(kind);
 
-/** The id that an entry is kept under. All of these ids are random, so a plain SHA-256 is enough. */
+/** The id that an entry is stored under. All of these ids are random, so a plain SHA-256 is enough. */
 export const storeId = (kind: string, id: string): string =>
   isBearer(kind) ? hash('sha256', `${kind}:${id}`, 'base64url') : id;
 
@@ -22,9 +22,9 @@ interface SealingKey {
 }
 
 /**
- * A store that keeps what browsers prove themselves by encrypted: AES-256-GCM, by keys derived from the cookie keys. The
- * newest seals, all of them open. They live at least as long as what they seal, which is over with the cookies that the
- * same key has signed; an entry whose key is gone is gone too.
+ * A store that encrypts what authenticates browsers: AES-256-GCM, with keys derived from the cookie keys. The newest
+ * key encrypts, all of them decrypt. A cookie key must be kept as long as the cookies that it signed, and so outlives
+ * what it encrypts. An entry whose key is gone counts as gone.
  */
 export function sealedStore(store: StateStore, cookieKeys: readonly string[]): StateStore {
   const keys = cookieKeys.map(sealingKey);
@@ -40,7 +40,7 @@ export function sealedStore(store: StateStore, cookieKeys: readonly string[]): S
 
   const open = async (kind: string, id: string, payload: StatePayload): Promise<StatePayload | null> => {
     const { sealed } = payload;
-    // Versions before this one did not seal.
+    // Earlier versions did not encrypt.
     if (!sealedKinds.has(kind) || typeof sealed !== 'string') return payload;
     try {
       const { plaintext, protectedHeader } = await compactDecrypt(sealed, ({ kid }) => {
@@ -48,7 +48,7 @@ export function sealedStore(store: StateStore, cookieKeys: readonly string[]): S
         if (key === undefined) throw new Error('sealed by a key that is gone');
         return key.secret;
       });
-      // Moved here from another entry, it would be another browser's.
+      // An entry that was moved here from another id would be another browser's.
       if (protectedHeader.sub !== `${kind}:${id}`) return null;
       return JSON.parse(Buffer.from(plaintext).toString()) as StatePayload;
     } catch {
@@ -67,7 +67,7 @@ export function sealedStore(store: StateStore, cookieKeys: readonly string[]): S
     replace: async (kind, id, payload) => await store.replace(kind, id, await seal(kind, id, payload)),
     find: async (kind, id) => await opened(kind, id, await store.find(kind, id)),
     take: async (kind, id) => await opened(kind, id, await store.take(kind, id)),
-    // What can't be opened is an account's all the same: it has to be found to be erased.
+    // Entries that cannot be decrypted still belong to an account, and must be found to be erased.
     ofAccount: async (account) =>
       await Promise.all(
         (await store.ofAccount(account)).map(

@@ -1,13 +1,13 @@
 import { isIP } from 'node:net';
 
 /**
- * Everything that depends on where the service is. It comes from BASE_URL alone, never from a request
+ * Everything that depends on the service's address. It comes from BASE_URL only, never from a request
  * (docs/rules.md#base-url).
  */
 export interface ServiceUrl {
   /** Origin of BASE_URL: the issuer of tokens (docs/rules.md#issuer). */
   origin: string;
-  /** Host and port, as a Host header has them. */
+  /** Host and port, as in a Host header. */
   host: string;
   https: boolean;
   /** `resource` and `aud`: BASE_URL without a trailing slash. */
@@ -28,12 +28,12 @@ export function serviceUrl(baseUrl: string): ServiceUrl {
   };
 }
 
-/** The resource as tokens have it: one sent with a trailing slash is accepted (docs/rules.md#resource). */
+/** The resource as tokens have it. A trailing slash is accepted in requests (docs/rules.md#resource). */
 export function canonicalResource(resource: string, service: ServiceUrl): string {
   return resource === `${service.resource}/` ? service.resource : resource;
 }
 
-/** Whether a host name or address, also in a URL's brackets, is this machine alone. */
+/** Whether a host name or address, also in a URL's brackets, is this machine only. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }

@@ -1,38 +1,40 @@
 /**
- * What sign-in has to remember (sessions, grants, codes, refresh tokens, registered clients): Redis or memory (infra/),
- * held to one contract suite (test/contracts/auth-state.ts). It is the one thing that the event log can't rebuild
- * (docs/rules.md#sign-in-state). Nothing is kept without an end: every entry is put with its lifetime, and is gone when
- * that is over.
+ * Sign-in's state: sessions, grants, codes, refresh tokens, registered clients. Redis and memory implement it (infra/),
+ * and one contract suite tests both (test/contracts/auth-state.ts). The event log cannot rebuild it
+ * (docs/rules.md#sign-in-state). Every entry has a lifetime, and is gone when that is over.
  */
 export interface StateStore {
-  /** Puts an entry in place of any earlier one of its kind and id; its state is gone. */
+  /** Puts an entry in place of any earlier one with its kind and id, whose state is dropped. */
   put(kind: string, id: string, payload: StatePayload, options: PutOptions): Promise<void>;
-  /** Puts another payload into an entry, whose end, grant, account and state stay; nothing where it is gone. */
+  /** Replaces an entry's payload. Its end, grant, account and state stay. Does nothing if the entry is gone. */
   replace(kind: string, id: string, payload: StatePayload): Promise<void>;
   find(kind: string, id: string): Promise<StateEntry | null>;
-  /** Finds an entry and removes it, as one step: of several callers one gets it. */
+  /** Finds an entry and removes it, atomically: of several callers one gets it. */
   take(kind: string, id: string): Promise<StateEntry | null>;
   /**
-   * Puts other states in place of the expected ones, of all the entries or of none, as one step: of several callers with
-   * the same expectation one succeeds. false: one is not as expected, or there is no such entry.
+   * Compare-and-swap of the states of several entries, atomically: all of them or none. Of several callers with the
+   * same expectation one succeeds. False: a state is not as expected, or an entry does not exist.
    */
   swap(swaps: readonly Swap[]): Promise<boolean>;
-  /** Gives an entry this much longer to live from now on; nothing where it is gone. */
+  /** Extends an entry's lifetime to this long from now. Does nothing if the entry is gone. */
   extend(kind: string, id: string, lifeSeconds: number): Promise<void>;
   remove(kind: string, id: string): Promise<void>;
   /** Removes every entry put under a grant. */
   removeGrant(grant: string): Promise<void>;
-  /** Every entry put under an account, in no order. */
+  /** Every entry put under an account, in no particular order. */
   ofAccount(account: string): Promise<OwnedEntry[]>;
-  /** Every account that may have entries; may name one twice. */
+  /** Every account that may have entries. May yield an account twice. */
   accounts(): AsyncIterable<string>;
-  /** Adds to a counter that begins again with each window of time, and says what it then stands at. Adding 0 reads it. */
+  /** Adds to a counter that starts again in each window of time. Returns its value. Adding 0 reads it. */
   count(name: string, windowSeconds: number, add: number): Promise<number>;
-  /** Remembers when riders were seen to be gone (milliseconds, the latest of each), for so long after the last of all. */
+  /**
+   * Stores when riders were found to be gone (milliseconds, the latest of each). Kept for this long after the last
+   * call.
+   */
   noteErasures(erasures: ReadonlyMap<string, number>, lifeSeconds: number): Promise<void>;
-  /** What is remembered of riders erased within that time, the earliest first. */
+  /** The stored erasures of riders, earliest first. */
   erasures(): Promise<Map<string, number>>;
-  /** What a restart of the store itself would lose; a reason to tell the operator, or null where all is well. */
+  /** Why a restart of the store would lose data, to tell the operator. Null if it would not. */
   risk(): Promise<string | null>;
   close(): Promise<void>;
 }
@@ -41,9 +43,9 @@ export type StatePayload = Record<string, unknown>;
 
 export interface PutOptions {
   lifeSeconds: number;
-  /** Removed with this grant. */
+  /** The entry is removed with this grant. */
   grant?: string | undefined;
-  /** Found under this account (rider id). */
+  /** The entry is found by this account (rider id). */
   account?: string | undefined;
 }
 
@@ -57,7 +59,7 @@ export interface Swap {
 
 export interface StateEntry {
   payload: StatePayload;
-  /** What `swap` has put; null: nothing yet. */
+  /** The state that `swap` set. Null: none yet. */
   state: string | null;
 }
 
@@ -66,7 +68,7 @@ export interface OwnedEntry extends StateEntry {
   id: string;
 }
 
-/** The store can't be reached or does not answer in time: try again later. */
+/** The store cannot be reached or does not answer in time. Try again later. */
 export class StateStoreAwayError extends Error {
   override name = 'StateStoreAwayError';
 }

@@ -4,8 +4,8 @@ import type { RiderEndings } from './rider-endings.ts';
 import type { StateStore } from './state-store.ts';
 
 /**
- * Erases what sign-in holds of riders who are gone. Throws, with nothing done that was not right, where it can't be
- * told who exists: an absence counts only in a store known to be complete. It may be begun again at any time.
+ * Erases what sign-in holds of riders who are gone. Throws if it cannot be told who exists, because absence counts only
+ * in a complete store; nothing wrong has been erased then. May be started again at any time.
  */
 export async function sweepErased(
   store: StateStore,

@@ -5,16 +5,16 @@ import type { StateStore } from './state-store.ts';
 
 /** Limits refused requests at the token and revocation endpoints: guesses at codes, tokens and secrets. */
 export interface TokenLimit {
-  /** Seconds to wait, or null where the request may go on. */
+  /** Seconds to wait, or null if the request may go on. */
   wait(request: FastifyRequest, form: URLSearchParams): Promise<number | null>;
   /** A request was refused. */
   refused(request: FastifyRequest, form: URLSearchParams): Promise<void>;
 }
 
 /**
- * Refused requests are counted by address and client, so that those of one client refuse no other's. And a code or
- * refresh token that is there is no guess: it is let through, however many guesses came from its address or named its
- * client. Behind a proxy that nobody named all riders have one address, and a stranger must not lock them out.
+ * Refused requests are counted by address and client, so one client's guesses do not refuse another client. A live code
+ * or refresh token is not a guess: it is accepted however many guesses came from its address or for its client. Behind
+ * a proxy that TRUST_PROXY does not name, all riders have one address, and a stranger must not lock them out.
  */
 export function tokenLimit({ failures }: RateLimits, store: StateStore): TokenLimit {
   return {
@@ -40,7 +40,7 @@ async function isKept(store: StateStore, form: URLSearchParams, client: string):
   return false;
 }
 
-/** The client that a request says it is from, by form or HTTP Basic (RFC 6749, 2.3.1); not proven. */
+/** The client that a request names, in its form or by HTTP Basic (RFC 6749, 2.3.1). Not authenticated. */
 function namedClient({ headers }: FastifyRequest, form: URLSearchParams): string {
   const basic = /^Basic +([A-Za-z0-9+/=]+)$/i.exec(headers.authorization ?? '')?.[1];
   if (basic === undefined) return form.get('client_id') ?? '';

@@ -1,10 +1,10 @@
 import { canonicalResource, type ServiceUrl } from './service-url.ts';
 
-/** A form of the token endpoint as the library should see it, or the error to answer without asking it. */
+/** A form of the token endpoint as the library should see it, or the error to answer without asking the library. */
 export type TokenRequest = { form: string } | { refuse: { error: string; error_description: string } };
 
 /**
- * Spells the resource in one way, and refuses another one here: the library would use the refresh token up first and
+ * Spells the resource in one way, and refuses any other resource. The library would use up the refresh token first, and
  * only then find the resource wrong.
  */
 export function canonicalTokenRequest(form: URLSearchParams, service: ServiceUrl): TokenRequest {

@@ -1,4 +1,4 @@
-/** A document was not fetched, since too many are, or were: says nothing of the document. */
+/** A document was not fetched because of a limit. Says nothing about the document. */
 export class TooManyFetchesError extends Error {
   override name = 'TooManyFetchesError';
 }

@@ -3,10 +3,13 @@ import type { FastifyInstance } from 'fastify';
 
 const addresses = new AsyncLocalStorage<string>();
 
-/** Keeps the address of a request for whatever is done on its behalf, in the library too. */
+/** Makes a request's client address available to everything that is done on its behalf, also inside the library. */
 export function rememberWhoAsks(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => addresses.run(request.ip, done));
 }
 
-/** The address of the request that is being answered, as far as proxies are believed; undefined outside of any. */
+/**
+ * The client address of the request that is being answered, as far as proxies are trusted. Undefined outside of any
+ * request.
+ */
 export const whoAsks = (): string | undefined => addresses.getStore();

@@ -2,11 +2,11 @@
 export interface DocsOptions {
   /** Address of the OpenAPI document: absolute, or a path on this origin. */
   openapiUrl: string;
-  /** Client id of these pages at the authorization server; its redirect URI is `<origin>/docs/oauth2-redirect.html`. */
+  /** Client id of these pages at the authorization server. The redirect URI is `<origin>/docs/oauth2-redirect.html`. */
   oauthClientId?: string;
-  /** A developer key for anybody to try: only ever that of the embedded sample data. */
+  /** A developer key that anybody may try. Only ever the key of the embedded sample. */
   sampleKey?: string;
-  /** Inputs that find something, for the forms: a metro, a ride, a day (YYYY-MM-DD). */
+  /** Inputs that find something, to fill the forms: a metro, a ride, a day (YYYY-MM-DD). */
   sample?: { metro?: string; ride?: string; day?: string; from?: string; to?: string };
 }
 
@@ -81,7 +81,7 @@ function firstRequest({ openapiUrl, sampleKey, sample }: DocsOptions): string {
   return `curl -H 'X-Api-Key: ${sampleKey ?? '<your key>'}' ${base}${path}`;
 }
 
-/** Where the authorization server sends the rider back to: hands the code to the page that opened it, and closes. */
+/** The page that the authorization server redirects to. It hands the code to the page that opened it, and closes. */
 export function redirectPage(assets: string): string {
   return `<!doctype html>
 <html lang="en">

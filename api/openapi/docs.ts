@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import type { FastifyInstance } from 'fastify';
 import { type DocsOptions, docsPage, redirectPage } from './docs-page.ts';
 
-/** The reference to read and try, at /docs: Swagger UI from our own origin, which asks no other host for anything. */
+/** The API reference at /docs: Swagger UI, served from our own origin. It loads nothing from other hosts. */
 
 const types: Record<string, string> = {
   css: 'text/css; charset=utf-8',
@@ -26,8 +26,8 @@ function readAssets(): Map<string, Buffer> {
 }
 
 /**
- * Adds /docs and what it loads. The files' addresses hold a digest of their contents, so that they may be kept for
- * ever; the page itself is asked for anew each time.
+ * Adds /docs and its files. The files' URLs contain a digest of their contents, so browsers may cache them forever. The
+ * page itself is revalidated each time.
  */
 export function registerDocs(app: FastifyInstance, options: DocsOptions): void {
   const assets = readAssets();
@@ -39,7 +39,7 @@ export function registerDocs(app: FastifyInstance, options: DocsOptions): void {
   const page = docsPage(options, `docs/${version}`);
   app.get('/', (_request, reply) => reply.redirect('docs'));
   app.get('/docs', (_request, reply) => reply.headers(headers).send(page));
-  // Relative, so that it holds behind a proxy that adds a path of its own.
+  // Relative, so that it works behind a proxy that adds a path prefix.
   app.get('/docs/', (_request, reply) => reply.redirect('../docs', 308));
   const redirected = redirectPage(version);
   app.get('/docs/oauth2-redirect.html', (_request, reply) => reply.headers(headers).send(redirected));
@@ -59,7 +59,7 @@ export function registerDocs(app: FastifyInstance, options: DocsOptions): void {
 }
 
 function pageHeaders(openapiUrl: string): Record<string, string> {
-  // The interface may be read under another name of this host, such as localhost for 127.0.0.1.
+  // The interface may be called by another name of this host, such as localhost for 127.0.0.1.
   const api = URL.canParse(openapiUrl) ? ` ${new URL(openapiUrl).origin}` : '';
   const policy = [
     "default-src 'none'",
@@ -77,7 +77,7 @@ function pageHeaders(openapiUrl: string): Record<string, string> {
     'cache-control': 'no-cache',
     'content-security-policy': policy.join('; '),
     'x-content-type-options': 'nosniff',
-    // The code that signing in comes back with stands in an address.
+    // The page's address contains the authorization code after sign-in.
     'referrer-policy': 'no-referrer',
   };
 }

@@ -11,7 +11,7 @@ import type {
   Ride,
 } from '../../schemas/interface/answers.ts';
 
-/** Examples for the OpenAPI document: made up, and held to the schemas by their types and by its tests. */
+/** Made-up examples for the OpenAPI document. Types and tests check them against the schemas. */
 
 export const parameterExamples: Record<string, unknown> = {
   metro: 'portland',
@@ -108,5 +108,5 @@ export const friendNightsExample: FriendNights = {
 
 export const flaggedNightsExample: FlaggedNights = { nights: [flagged] };
 
-/** What a body of ours says: an example can't drift from what is sent. */
+/** An example made from a body that is really sent, so the two cannot differ. */
 export const bodyExample = (body: Buffer): ErrorAnswer | Problem => JSON.parse(body.toString());

@@ -10,7 +10,7 @@ import {
 import { type Caching, shared } from './openapi-responses.ts';
 import { componentRef, type Json } from './openapi-schemas.ts';
 
-/** The interface's version (docs/rules.md#version): rises when the contract grows. */
+/** The interface's version (docs/rules.md#version). It rises when the contract grows. */
 export const interfaceVersion = '2.1.0';
 
 /** The one scope there is. */
@@ -28,7 +28,7 @@ export interface Operation {
   security: Json[];
   caching: Caching;
   answer: { schema: Json; description: string; example: unknown };
-  /** What it may answer beside 200, 304 and the failures that any request can meet. */
+  /** Responses other than 200, 304 and the failures that any request can meet. */
   refusals: Json;
 }
 

@@ -19,7 +19,7 @@ const text = (description: string, example: string): Json => ({
   example,
 });
 
-/** `challenge`: the value of WWW-Authenticate where no token was sent. */
+/** `challenge`: the value of WWW-Authenticate when no token was sent. */
 export function componentHeaders(challenge: string): Record<string, Json> {
   return {
     ETag: text('Strong; send it back as `If-None-Match` to be answered 304 while nothing has changed.', '"q8Zx1v0s-3"'),
@@ -53,7 +53,7 @@ const cors = {
   'Access-Control-Expose-Headers': header('AccessControlExposeHeaders'),
 };
 
-/** How long an answer may be kept, and by whom. */
+/** Who may cache an answer, and for how long. */
 export type Caching = 'public' | 'calendar' | 'rider';
 
 const cacheHeaders: Record<Caching, Json> = {

@@ -40,16 +40,16 @@ interface Overridden {
   jsonSchema: z.core.JSONSchema.BaseSchema;
 }
 
-/** zod takes fields' descriptions along by itself, but not those of the registry's own objects. */
+/** zod copies the descriptions of fields by itself, but not those of the registry's objects. */
 function described(context: Overridden): void {
   ours(context);
   const description = answerRegistry.get(context.zodSchema)?.description;
   if (context.jsonSchema.type === 'object' && description !== undefined) context.jsonSchema.description = description;
 }
 
-/** zod's JSON Schema as the interface has it: only its bounds, open objects, null as one more type. */
+/** zod's JSON Schema adjusted to the interface: only the interface's bounds, open objects, null as one more type. */
 function ours({ jsonSchema: schema }: Pick<Overridden, 'jsonSchema'>): void {
-  // The contract grows: a reader must not refuse a field it doesn't know.
+  // The contract grows, so a client must accept fields that it does not know.
   delete schema.additionalProperties;
   if (schema.format === 'date') delete schema.pattern;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
@@ -62,7 +62,7 @@ function ours({ jsonSchema: schema }: Pick<Overridden, 'jsonSchema'>): void {
   }
 }
 
-/** Without what only a document of its own has. */
+/** Without the parts that belong to a stand-alone schema document. */
 function bare(schema: z.core.JSONSchema.BaseSchema): Json {
   const { $schema: _dialect, $id: _id, ...rest } = schema;
   return rest;

@@ -3,8 +3,9 @@ import { componentHeaders, componentResponses, notModified, okResponse, shared }
 import { componentSchemas, type Json, parametersOf } from './openapi-schemas.ts';
 
 /**
- * The OpenAPI 3.1 document of the interface (docs/rules.md#openapi-document), made from the zod schemas that requests
- * and tests are held to. `baseUrl` is BASE_URL: an absolute URL, whose origin is the authorization server too.
+ * The OpenAPI 3.1 document of the interface (docs/rules.md#openapi-document). It is made from the zod schemas that
+ * check requests and, in tests, answers. `baseUrl` is BASE_URL: an absolute URL. Its origin is also the authorization
+ * server's.
  */
 export function openApiDocument(baseUrl: string): object {
   const server = baseUrl.replace(/\/+$/, '');
@@ -43,7 +44,7 @@ function operationObject({ name, tag, summary, description, security, caching, a
       414: shared('UriTooLong'),
       431: shared('HeadersTooLarge'),
       500: shared('InternalError'),
-      // The description is made without the store, and so never unavailable.
+      // The document is made without the store, so it is never unavailable.
       ...(name === 'getOpenApi' ? {} : { 503: shared('Unavailable') }),
     },
   };

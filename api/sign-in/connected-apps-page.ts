@@ -17,7 +17,7 @@ export interface ConnectedAppsForm {
   signOut: string;
   rider: RiderCard;
   apps: readonly ConnectedApp[];
-  /** Ids of clients that the operator named; the others introduced themselves. */
+  /** Ids of clients in the operator's file. Other clients introduced themselves. */
   knownClients: ReadonlySet<string>;
   /** An app that was just disconnected. */
   disconnected?: string | undefined;
@@ -27,7 +27,7 @@ const dateWords = (ms: number): string =>
   new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' }).format(ms);
 const isoDate = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
-/** Lists the apps that may read a rider's calendar, each with a button to end that. */
+/** Lists the apps that may read a rider's calendar, each with a button to disconnect it. */
 export function connectedAppsPage(form: ConnectedAppsForm): Page {
   const { action, csrf, signOut, rider, apps, knownClients, disconnected } = form;
   return {

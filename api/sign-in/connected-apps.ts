@@ -18,7 +18,7 @@ export interface ConnectedAppsOptions {
   grants: Grants;
   csrf: Csrf;
   pages: PageSender;
-  /** Ids of clients that the operator named. */
+  /** Ids of clients in the operator's file. */
   knownClients: ReadonlySet<string>;
 }
 
@@ -29,7 +29,7 @@ interface SignedIn {
   session: string;
 }
 
-/** The page on which a rider sees which apps may read, and disconnects them (docs/rules.md#signing-out). */
+/** The page where a rider sees which apps may read, and disconnects them (docs/rules.md#signing-out). */
 export function addConnectedApps(app: FastifyInstance, options: ConnectedAppsOptions): void {
   const { service, grants, csrf, pages, knownClients } = options;
 
@@ -51,7 +51,8 @@ export function addConnectedApps(app: FastifyInstance, options: ConnectedAppsOpt
     const query = request.raw.url!.split('?')[1];
     const who = await signedIn(options, request, reply);
     if (who && query === undefined) return await show(who, reply);
-    // Back from signing in, with a code that nobody needs; or with the rider's no, after which asking again is no help.
+    // The browser comes back from signing in with a code that nobody needs, or with an error because the rider said no.
+    // After a no, asking again does not help.
     if (query !== undefined && new URLSearchParams(query).has('error')) return pages.trouble(reply, 'expired');
     return reply.redirect(service.origin + (who ? paths.connectedApps : signInFirst(service)), 303);
   });
@@ -66,7 +67,7 @@ export function addConnectedApps(app: FastifyInstance, options: ConnectedAppsOpt
   });
 }
 
-/** Whose session the browser has; null where it has none, or its rider is gone. */
+/** The rider of the browser's session. Null if there is no session, or its rider is gone. */
 async function signedIn(options: ConnectedAppsOptions, request: FastifyRequest, reply: FastifyReply) {
   const { library, riders } = options;
   const session = await library.session(request, reply);
@@ -76,8 +77,8 @@ async function signedIn(options: ConnectedAppsOptions, request: FastifyRequest, 
 }
 
 /**
- * The page signs its reader in the way an app does, since only that makes a session. The code's verifier is thrown
- * away at once: nobody can redeem the code.
+ * The page signs its rider in as an app does, because only that makes a session. The code's verifier is thrown away, so
+ * nobody can redeem the code.
  */
 function signInFirst({ origin }: ServiceUrl): string {
   const query = new URLSearchParams({

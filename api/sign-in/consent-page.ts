@@ -7,11 +7,11 @@ export interface ConsentForm {
   action: string;
   csrf: string;
   app: string;
-  /** Where the answer goes, in words. */
+  /** Where the response goes, in words. */
   goesTo: string;
-  /** Whether the operator named the app; else it introduced itself. */
+  /** Whether the app is in the operator's file. If not, it introduced itself. */
   known: boolean;
-  /** The host that vouches for what an app says of itself; null where none does. */
+  /** The host that vouches for what the app says about itself. Null if there is none. */
   host: string | null;
   rider: RiderCard;
   grantDays: number;

@@ -2,18 +2,18 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
 /**
- * Protects the forms of our own pages. A form carries a token that only we can make for what it is bound to (an
- * interaction, a session), and its browser must say that it comes from our own pages.
+ * Protects the forms of our own pages. A form contains a token that only we can make, bound to an interaction or a
+ * session, and the browser must say that the form comes from our own pages.
  */
 export interface Csrf {
   token(boundTo: string): string;
-  /** Whether a browser says that it posts a form of our own page. */
+  /** Whether the browser says that it posts a form of our own page. */
   fromOwnPage(headers: IncomingHttpHeaders): boolean;
   /** Whether it does, and the form has the token of what it is bound to. */
   accepts(headers: IncomingHttpHeaders, token: string | null, boundTo: string): boolean;
 }
 
-/** `keys`: those of the cookies, newest first; a page made under an older one still posts. */
+/** `keys`: the cookie keys, newest first. A page made with an older key can still post. */
 export function createCsrf(keys: readonly string[], origin: string): Csrf {
   const tokenBy = (key: string, boundTo: string): string =>
     createHmac('sha256', key).update(`form\0${boundTo}`).digest('base64url');
@@ -25,7 +25,10 @@ export function createCsrf(keys: readonly string[], origin: string): Csrf {
   };
 }
 
-/** What browsers say of themselves: Sec-Fetch-Site, or before it Origin. Programs say neither, and have no cookies of others. */
+/**
+ * What browsers send about themselves: Sec-Fetch-Site, or Origin in older ones. Programs send neither, and have no
+ * cookies of others.
+ */
 function fromOwnPage(headers: IncomingHttpHeaders, origin: string): boolean {
   const site = headers['sec-fetch-site'];
   if (site !== undefined) return site === 'same-origin';

@@ -1,16 +1,16 @@
 import { html } from './html.ts';
 import type { Page } from './page.ts';
 
-/** What went wrong, for the rider, and the code that its app's makers will ask for. */
+/** What went wrong, for the rider, and the code that the app's makers will ask for. */
 export interface Trouble {
   status: number;
   title: string;
   text: string;
-  /** Never anything that came with the request. */
+  /** Never contains anything of the request. */
   code?: string;
-  /** Where the rider can go on without their app. */
+  /** Where the rider can go on without the app. */
   again?: string;
-  /** Where the app wants its answer. */
+  /** Where the app expects its response. */
   back?: { to: string; words: string };
 }
 
@@ -64,7 +64,7 @@ const silent = {
   text: 'The app that sent you wanted an answer without a page. You have to sign in, and say that it may read. Start again from the app.',
 };
 
-/** Errors of the library, in words for a rider. */
+/** The library's errors, in words for a rider. */
 const libraryWords: Record<string, { title: string; text: string }> = {
   login_required: silent,
   consent_required: silent,
@@ -107,7 +107,7 @@ ${code === undefined ? null : html`<p class="soft">Error code: <code>${code}</co
   };
 }
 
-/** A rider of the ride-management system whom the event log does not know. */
+/** For a rider of the ride-management system whom the event log does not have. */
 export function noRiderPage(retry: string, providerHost: string): Page {
   return {
     title: 'There is no rider for this account',

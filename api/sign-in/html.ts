@@ -1,4 +1,4 @@
-/** Text that is HTML already, so that `html` does not escape it again. */
+/** Text that is HTML already, so `html` does not escape it again. */
 export class Html {
   readonly text: string;
   constructor(text: string) {
@@ -8,7 +8,7 @@ export class Html {
 
 type Piece = string | number | Html | readonly Html[] | null;
 
-/** A template whose values are escaped, in text and in quoted attributes alike. null is nothing. */
+/** A template whose values are escaped, for text and for quoted attributes. null is rendered as nothing. */
 export function html(parts: TemplateStringsArray, ...pieces: Piece[]): Html {
   return new Html(parts.map((part, i) => (i === 0 ? part : `${escaped(pieces[i - 1]!)}${part}`)).join(''));
 }

@@ -19,7 +19,7 @@ import type { PageSender } from './page-sender.ts';
 import { closedPage, pickerPage, type SignInForm, upstreamPage } from './sign-in-page.ts';
 import type { UpstreamSignIn } from './upstream-sign-in.ts';
 
-/** How riders show who they are: at their own provider, by picking one of the sample, or not at all. */
+/** How riders authenticate: at their own provider, by picking a rider, or not at all. */
 export type WhoSignsIn = { upstream: UpstreamSignIn } | 'picker' | 'nobody';
 
 export interface InteractionOptions {
@@ -32,7 +32,7 @@ export interface InteractionOptions {
   csrf: Csrf;
   pages: PageSender;
   lifetimes: Lifetimes;
-  /** Ids of clients that the operator named. */
+  /** Ids of clients in the operator's file. */
   knownClients: ReadonlySet<string>;
 }
 
@@ -41,7 +41,7 @@ const sampleSize = 12;
 type Asked = FastifyRequest<{ Params: { uid: string } }>;
 
 /**
- * The pages between an authorization request and its answer: who are you, and may this app read? Each belongs to one
+ * The pages between an authorization request and its response: who are you, and may this app read? Each belongs to one
  * interaction, which only the browser with its cookie can see.
  */
 export function addInteractions(app: FastifyInstance, options: InteractionOptions): void {
@@ -51,7 +51,7 @@ export function addInteractions(app: FastifyInstance, options: InteractionOption
   const interactionOf = (request: Asked, reply: FastifyReply) =>
     library.interaction(request, reply, request.params.uid);
 
-  // Another name for this machine's address, put there by somebody's DNS, must not get at the picker.
+  // DNS rebinding: another host name that resolves to this machine must not reach the picker.
   const misdirected = (request: Asked): boolean =>
     who === 'picker' && !isLoopback((request.headers.host ?? '').replace(/:\d+$/, ''));
 
@@ -120,8 +120,8 @@ async function pick(
 }
 
 /**
- * Records who signed in, and says where the browser goes on. Where its session is another rider's by now, perhaps since
- * the rider signed in in another tab, that one ends first: the library would do so by way of a page that needs script.
+ * Records who signed in. Returns where the browser goes next. If its session belongs to another rider, perhaps because
+ * of another tab, that session is ended first: the library would do that through a page that needs script.
  */
 export async function finishLogin(
   { library, erasures }: Pick<InteractionOptions, 'library' | 'erasures'>,
@@ -141,12 +141,12 @@ export async function finishLogin(
 }
 
 /**
- * When a rider signs in, in seconds. What was given within the second of an erasure ended with it, so a rider who is
- * back within that second waits for the next one.
+ * When a rider signs in, in seconds. Everything issued in the second of an erasure ends with it, so a rider who is back
+ * within that second waits for the next second.
  */
 async function loginSecond(erasures: InteractionOptions['erasures'], rider: string): Promise<number> {
   const now = (): number => Math.floor(Date.now() / 1000);
-  // Never for long: another instance's clock may be ahead.
+  // Bounded: another instance's clock may be ahead.
   for (let waits = 0; waits < 2 && erasures.ended(rider, now()); waits++) await sleep(1000 - (Date.now() % 1000));
   return now();
 }

@@ -1,6 +1,6 @@
 import { Html } from './html.ts';
 
-/** The pages' one style sheet: system fonts, both colour schemes, one column from 320 px on. */
+/** The pages' only style sheet: system fonts, light and dark, one column from 320 px. */
 export const pageStyle = new Html(`
 :root {
   --back: #f3f5f4; --card: #fff; --text: #16211f; --soft: #4c5c59; --line: #cfd8d5;

@@ -4,9 +4,9 @@ import { pageStyle } from './page-style.ts';
 
 export interface Page {
   title: string;
-  /** Of the main part, below its heading. */
+  /** The content of the main part, below its heading. */
   body: Html;
-  /** What the rider has to hear first. */
+  /** What the rider must read first. */
   alert?: string | undefined;
 }
 
@@ -16,7 +16,7 @@ const icon =
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0b5f56"/><g fill="none" stroke="#fff" stroke-width="2.4"><circle cx="9" cy="20" r="5"/><circle cx="23" cy="20" r="5"/><path d="M9 20l5-9h6l3 9M12.500 14h8.500"/></g></svg>',
   );
 
-/** A whole page: no script, one style sheet within it, which its content security policy names by hash. */
+/** A complete page. No script, and one inline style sheet, which the content security policy names by hash. */
 export function renderPage({ title, body, alert }: Page): string {
   return html`<!doctype html>
 <html lang="en">
@@ -43,10 +43,10 @@ ${body}
 
 const styleHash = hash('sha256', pageStyle.text, 'base64');
 
-// A scheme, or an origin: nothing that could end the directive it stands in.
+// A scheme or an origin. It must not contain anything that ends the directive.
 const sourceShape = /^[a-z][a-z0-9+.-]*:(\/\/[a-z0-9._-]+(:(\d+|\*))?)?$/;
 
-/** A page's content security policy. `formTargets`: origins that its forms may end at, by way of redirects. */
+/** A page's content security policy. `formTargets`: origins where its forms may end after redirects. */
 export function pagePolicy(formTargets: readonly string[] = []): string {
   return [
     "default-src 'none'",
@@ -58,13 +58,13 @@ export function pagePolicy(formTargets: readonly string[] = []): string {
   ].join('; ');
 }
 
-/** Headers of everything that a browser shows or follows; `policy` is its content security policy. */
+/** Headers of everything that a browser shows or follows. `policy` is the content security policy. */
 export function pageHeaders(policy: string, https: boolean): Record<string, string> {
   return {
     'Content-Security-Policy': policy,
     'X-Frame-Options': 'DENY',
     'X-Content-Type-Options': 'nosniff',
-    // Not no-referrer: browsers would then hide the origin of our own forms too.
+    // Not no-referrer: browsers would then also hide the origin of our own forms.
     'Referrer-Policy': 'same-origin',
     'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
     'Cache-Control': 'no-store',

@@ -33,49 +33,52 @@ import { type UpstreamSettings, upstreamSignIn } from './upstream-sign-in.ts';
 export interface SignInDeps {
   /** BASE_URL, such as `http://127.0.0.1:8080/api`. */
   baseUrl: string;
-  /** Closed with the rest. */
+  /** Closed with the application. */
   store: StateStore;
-  /** What the service's token checker asks too. Closed with the rest. */
+  /** The token checker uses this too. Closed with the application. */
   erasures: RecentErasures;
   riders: RiderDirectory;
   keys: SigningKeys;
-  /** Newest first, 32 characters or more each; shared by all instances. */
+  /** Newest first, 32 characters or more each. All instances have the same. */
   cookieKeys: readonly string[];
-  /** Those of OAUTH_CLIENTS (`parseClients`). */
+  /** The clients of OAUTH_CLIENTS (`parseClients`). */
   clients: readonly ClientMetadata[];
   /** OAUTH_REGISTRATION. */
   registration: boolean;
-  /** OAUTH_CLIENT_METADATA: the fetch of client ID metadata documents (infra/net/metadata-fetch.ts), or null for off. */
+  /** OAUTH_CLIENT_METADATA: the fetch of client ID metadata documents (infra/net/metadata-fetch.ts). Null if off. */
   metadataFetch: typeof fetch | null;
-  /** SIGN_IN_ISSUER…; or, in the embedded default, picking a sample rider at the address listened on; or nobody. */
+  /**
+   * SIGN_IN_ISSUER and its companions; or, in the embedded default, picking a rider at the address listened on; or
+   * null: nobody can sign in.
+   */
   who: { upstream: UpstreamSettings } | { pickerAt: string } | null;
   logger: FastifyBaseLogger;
-  /** TRUST_PROXY is set. */
+  /** Whether TRUST_PROXY is set. */
   proxiesNamed: boolean;
-  /** Others than the default are for tests. */
+  /** Tests pass other values. */
   lifetimes?: Partial<Lifetimes>;
   nowMs?: () => number;
-  /** How often what could not be destroyed of an erased rider is tried again. */
+  /** How often erasing a rider is retried if it failed. */
   erasureRetryMs?: number;
 }
 
 export interface SignIn {
   /**
-   * A rider was seen to be gone: destroys their grants and sessions, and ends the tokens issued so far. Repeating it does
-   * no harm. Throws where the store is away, and goes on by itself.
+   * A rider was found to be gone: destroys their grants and sessions, and ends the tokens issued so far. Harmless to
+   * repeat. Throws if the store is away, and is then retried by itself.
    */
   eraseRider(riderId: string): Promise<void>;
   /**
-   * Does so for every rider who is gone: at the start, for erasures that nobody heard. Throws where it isn't known who
-   * exists, and is then to be begun again later.
+   * Does so for every rider who is gone: at the start, for erasures while no API ran. Throws if it is not known who
+   * exists; the caller tries again later.
    */
   sweep(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Mounts the authorization server on the service's own origin: /oauth/… with its pages, and /.well-known/….
- * Throws where a client of the file is refused, or where riders could be picked from another machine.
+ * Mounts the authorization server on the service's own origin: /oauth/… with its pages, and /.well-known/…. Throws if a
+ * client of the file is refused, or if riders could be picked from another machine.
  */
 export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Promise<SignIn> {
   const { keys, logger, nowMs = Date.now } = deps;
@@ -95,7 +98,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
   const providerHost = typeof who === 'object' ? who.upstream.providerHost : null;
 
   const riderGone = (rider: string): void => {
-    // Tried again by itself.
+    // Retried by itself.
     endings.gone(rider).catch((error: unknown) => logger.debug({ err: error }, 'cannot end what an erased rider has'));
   };
   const knownClients = new Set([...ownClients(service.origin), ...deps.clients].map(({ client_id: id }) => String(id)));
@@ -123,7 +126,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
   const offers = { registration: deps.registration, clientMetadata: deps.metadataFetch !== null };
 
   await app.register(async (scope) => {
-    // The library, and forms of our own, read requests' bodies themselves.
+    // The library and our own forms read request bodies themselves.
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
     scope.setErrorHandler((error, request, reply) => {
@@ -138,7 +141,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
       if (trouble) return trouble;
       const status = (error as { statusCode?: number }).statusCode ?? 500;
       const away = error instanceof StateStoreAwayError || status === 503 || (error as Error).name === 'StoreAwayError';
-      // The path alone: queries hold codes.
+      // Only the path: queries contain codes.
       const path = request.raw.url!.split('?')[0]!;
       const refused = status < 500;
       if (refused) logger.debug({ path, reason: (error as Error).message }, 'request refused');
@@ -184,7 +187,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
     logger.warn(
       'nobody can sign in: set SIGN_IN_ISSUER, or, to try an archive on this machine alone, SIGN_IN=pick (made-up riders can be picked without it)',
     );
-  // Not waited for: a store of sign-ins that is away must not keep the reads from starting.
+  // Not awaited: if sign-in's store is away, reads must start all the same.
   void store.risk().then(
     (risk) => risk !== null && logger.warn(risk),
     (error: unknown) => logger.warn({ err: error }, 'cannot tell whether the store of sign-ins outlives a restart'),
@@ -200,7 +203,9 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
   };
 }
 
-/** Riders are picked, not proven: only whoever sits at the machine may, and only where it can't be reached from others. */
+/**
+ * Riders are picked without proof. Only a person at this machine may do so, and only if no other machine can reach it.
+ */
 function checkPicker({ who, baseUrl }: SignInDeps): void {
   if (who === null || !('pickerAt' in who)) return;
   for (const [name, host] of [

@@ -1,5 +1,5 @@
-/** The one scope there is (docs/rules.md#scope). */
+/** The only scope (docs/rules.md#scope). */
 export const readScope = 'read';
 
-/** Seconds that an access token lives (docs/rules.md#access-tokens). */
+/** Lifetime of an access token in seconds (docs/rules.md#access-tokens). */
 export const accessTokenSeconds = 600;

@@ -3,31 +3,31 @@ import { accessTokenSeconds } from './access-token-terms.ts';
 
 export interface RecentErasuresOptions {
   store: StateStore;
-  /** How long an access token lives, in seconds. */
+  /** Lifetime of an access token, in seconds. */
   tokenSeconds?: number;
-  /** How often what other processes saw is learnt, and what could not be told them is told again. */
+  /** How often the store is read for erasures that other processes saw, and failed writes are retried. */
   learnEveryMs?: number;
-  /** At most this many are remembered here: the oldest make room. */
+  /** At most this many are kept in memory. The oldest are dropped first. */
   sizeMax?: number;
-  /** Real clock, milliseconds. */
+  /** The real clock, in milliseconds. */
   nowMs?: () => number;
 }
 
-// Processes' clocks differ a little.
+// The clocks of processes differ a little.
 const clockMarginSeconds = 60;
 
 /**
- * Riders seen to be gone within the life of an access token (docs/rules.md#ended-tokens, #republished-rider). Their
- * tokens can't be revoked, and the views know nothing of an erasure once the id is published again: so what was issued
- * up to the erasure is refused by this, until it has expired. Kept in sign-in's store for other processes and after a
- * restart, and here, so that a request asks nobody.
+ * Riders found to be gone within the life of an access token (docs/rules.md#ended-tokens, #republished-rider). Access
+ * tokens cannot be revoked, and once an id is published again the views do not show that it was erased. So this refuses
+ * what was issued before the erasure, until it has expired. Erasures are kept in sign-in's store for other processes
+ * and for restarts, and in memory, so that a request needs no round trip.
  */
 export class RecentErasures {
   readonly #store: StateStore;
   readonly #keptSeconds: number;
   readonly #sizeMax: number;
   readonly #nowMs: () => number;
-  /** When each was last seen to be gone, in milliseconds; the oldest first, nearly. */
+  /** When each rider was last found to be gone, in milliseconds; roughly oldest first. */
   readonly #gone = new Map<string, number>();
   readonly #untold = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
@@ -43,14 +43,17 @@ export class RecentErasures {
     this.doubt();
   }
 
-  /** A rider was seen to be gone just now. Holds here at once; throws where the store could not be told, which is tried again. */
+  /**
+   * A rider was found to be gone just now. Takes effect in this process at once. Throws if the store could not be
+   * written, which is retried.
+   */
   async note(rider: string): Promise<void> {
     this.#remember(rider, this.#nowMs());
     this.#untold.set(rider, this.#gone.get(rider)!);
     await this.#tell();
   }
 
-  /** Something may have happened unheard: until the store has been asked, `settled` is not null. */
+  /** Erasures may have been missed: `settled` is a promise until the store has been read. */
   doubt(): void {
     const asked = this.#learn().then(() => {
       if (this.#doubt === asked) this.#doubt = null;
@@ -58,14 +61,17 @@ export class RecentErasures {
     this.#doubt = asked;
   }
 
-  /** Null, or a promise to await before `ended` is to be believed: as long as the store takes to answer, or to be given up. */
+  /**
+   * Null, or a promise to await before `ended` can be relied on. It resolves when the store has answered or was given
+   * up.
+   */
   get settled(): Promise<void> | null {
     return this.#doubt;
   }
 
   /**
-   * Whether a rider's token issued then (`iat`, seconds) ended with an erasure. Those of the erasure's own second did:
-   * `iat` is no finer, and whoever signed in anew within it refreshes.
+   * Whether a rider's token issued at this time (`iat`, seconds) ended with an erasure. A token of the erasure's own
+   * second did, because `iat` is no finer. A rider who signed in anew within that second refreshes.
    */
   ended(rider: string, issuedSeconds: number): boolean {
     if (this.#gone.size === 0) return false;
@@ -73,7 +79,7 @@ export class RecentErasures {
     return goneMs !== undefined && issuedSeconds <= Math.floor(goneMs / 1000);
   }
 
-  /** When a rider was last seen to be gone, as far as that is remembered. */
+  /** When a rider was last found to be gone, as far as that is known. */
   goneMs(rider: string): number | undefined {
     return this.#gone.get(rider);
   }
@@ -105,7 +111,7 @@ export class RecentErasures {
       await this.#tell();
       for (const [rider, goneMs] of await this.#store.erasures()) this.#remember(rider, goneMs);
     } catch {
-      // The store is away, and says so itself. Live tokens go on meanwhile, and what is known here is known.
+      // The store is away, and reports that itself. Live tokens keep working, and the erasures known here still count.
     }
   }
 }

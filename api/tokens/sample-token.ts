@@ -6,19 +6,19 @@ import { privateKeyOf, type SigningKeys } from './signing-keys.ts';
 export interface SampleTokenOptions {
   /** Rider id. */
   rider: string;
-  /** The first one signs. */
+  /** The first key signs. */
   keys: SigningKeys;
   /** Origin of BASE_URL. */
   issuer: string;
   /** BASE_URL without a trailing slash. */
   audience: string;
-  /** As long as a token got by signing in, unless said otherwise. */
+  /** By default that of a token from signing in. */
   lifetimeSeconds?: number;
   nowMs?: () => number;
 }
 
 /**
- * An access token for a rider, as the token endpoint would issue it (RFC 9068), without signing in: for the first
+ * An access token for a rider, as the token endpoint would issue it (RFC 9068), but without signing in: for the first
  * request that `npm start` prints on its sample data, and for tests.
  */
 export async function signSampleToken(options: SampleTokenOptions): Promise<string> {

@@ -3,15 +3,15 @@ import { calculateJwkThumbprint } from 'jose';
 import { z } from 'zod';
 
 /**
- * The keys that sign access tokens: ES256 only, each with a `kid`. The first one signs, all of them verify, so that a
- * key is rotated by appending it everywhere, then moving it to the front, then removing the old one (docs/sign-in.md).
+ * The keys that sign access tokens: ES256 only, each with a `kid`. The first key signs, all of them verify. So a key is
+ * rotated by appending it everywhere, then moving it to the front, then removing the old one (docs/sign-in.md).
  */
 export interface SigningKey {
   kty: 'EC';
   crv: 'P-256';
   x: string;
   y: string;
-  /** The private part; absent where a process only checks tokens. */
+  /** The private part. Absent if a process only checks tokens. */
   d?: string;
   kid: string;
   alg: 'ES256';
@@ -42,7 +42,7 @@ export async function parseSigningKeys(text: string, where: string): Promise<Sig
   try {
     json = JSON.parse(text);
   } catch {
-    // The parser's own message quotes the text, which is a private key.
+    // The parser's own message would quote the text, which is a private key.
     throw new Error(`Cannot read ${where}: it is not JSON; it must be a JSON Web Key Set, {"keys": [...]}`);
   }
   const set = setShape.safeParse(json);
@@ -66,7 +66,7 @@ export async function parseSigningKeys(text: string, where: string): Promise<Sig
       throw new Error(`Cannot read ${where}: key ${i + 1}: its kid is that of an earlier key; each needs its own`);
     try {
       const publicKey = publicKeyOf(key);
-      // Of another pair, it would sign tokens that nobody takes: Node does not look.
+      // A private part of another key pair would sign tokens that nobody accepts. Node does not check this.
       if (d !== undefined && !verify('sha256', probe, publicKey, sign('sha256', probe, privateKeyOf(key))))
         throw new Error('not a pair');
     } catch {
@@ -77,12 +77,12 @@ export async function parseSigningKeys(text: string, where: string): Promise<Sig
   return keys as unknown as SigningKeys;
 }
 
-/** As a key to verify with. */
+/** A key to verify with. */
 export function publicKeyOf({ kty, crv, x, y }: SigningKey): KeyObject {
   return createPublicKey({ key: { kty, crv, x, y }, format: 'jwk' });
 }
 
-/** As a key to sign with. Throws where the private part is absent. */
+/** A key to sign with. Throws if the private part is absent. */
 export function privateKeyOf({ kty, crv, x, y, d, kid }: SigningKey): KeyObject {
   if (d === undefined) throw new Error(`Cannot sign with key ${kid}: it has no private part, "d"`);
   return createPrivateKey({ key: { kty, crv, x, y, d }, format: 'jwk' });

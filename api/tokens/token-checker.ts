@@ -13,15 +13,15 @@ export interface TokenCheckerOptions {
   audience: string;
   /** Only their public parts are used. */
   keys: readonly SigningKey[];
-  /** Whose tokens end before their `exp`. Absent: nobody's. */
+  /** Riders whose tokens end before their `exp`. Without this, no rider's do. */
   erasures?: RecentErasures;
-  /** Verified tokens kept, at most: about 200 bytes each. */
+  /** At most this many verified tokens are cached: about 200 bytes each. */
   cacheSizeMax?: number;
-  /** Real clock, milliseconds. */
+  /** The real clock, in milliseconds. */
   nowMs?: () => number;
 }
 
-// Ours are about 600 characters; what is longer is not worth hashing.
+// Our tokens have about 600 characters. Anything longer than this is not worth hashing.
 const tokenLengthMax = 4096;
 
 interface Verified {
@@ -31,15 +31,15 @@ interface Verified {
 }
 
 /**
- * Checks access tokens without asking anybody (docs/rules.md#live-token): RFC 9068 access tokens (typ at+jwt), ES256 by
- * a key of ours, `iss`, `aud`, `exp`, `read` among the scopes, and no erasure of its rider since. A signature costs 17
- * times what a look-up does, so tokens that verified are remembered by their hash, until their `exp`, at most
- * `cacheSizeMax` of them.
+ * Checks access tokens without any I/O (docs/rules.md#live-token): RFC 9068 access tokens (typ at+jwt), ES256 with one
+ * of our keys, `iss`, `aud`, `exp`, scope `read`, and no erasure of the rider since. Verifying a signature costs 17
+ * times a look-up, so verified tokens are cached by their hash until their `exp`, at most `cacheSizeMax` of them.
  */
 export function createTokenChecker(options: TokenCheckerOptions): TokenChecker {
   const { issuer, audience, erasures, cacheSizeMax = 10_000, nowMs = Date.now } = options;
   const keys = new Map<string, KeyObject>(options.keys.map((key) => [key.kid, publicKeyOf(key)]));
-  // A kid is optional (RFC 7515, 4.1.4), and needless while there is one key. Never by trying: of several it names one.
+  // `kid` is optional (RFC 7515, 4.1.4), and unnecessary if there is one key. With several keys the token must name
+  // one: keys are never tried in turn.
   const onlyKey = options.keys.length === 1 ? options.keys[0]!.kid : '';
   const cache = new Map<string, Verified>();
 
@@ -80,7 +80,7 @@ export function createTokenChecker(options: TokenCheckerOptions): TokenChecker {
       keep(tokenHash, verified);
       return verified;
     } catch {
-      // Whatever is wrong with it, it is no live token; why is nobody's business.
+      // The token is not live, whatever is wrong with it. The reason is not disclosed.
       return null;
     }
   };

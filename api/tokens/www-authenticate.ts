@@ -1,4 +1,4 @@
-/** Where the resource's metadata is: RFC 9728 puts the resource's path behind the well-known one. */
+/** The URL of the resource's metadata: RFC 9728 puts the resource's path after the well-known one. */
 export function resourceMetadataUrl(baseUrl: string): string {
   const url = new URL(baseUrl);
   return `${url.origin}/.well-known/oauth-protected-resource${url.pathname.replace(/\/+$/, '')}`;
@@ -6,7 +6,7 @@ export function resourceMetadataUrl(baseUrl: string): string {
 
 /**
  * The WWW-Authenticate header of every 401 (docs/rules.md#www-authenticate; RFC 9728 §5.1, RFC 6750 §3). `error` is
- * there only where a token was sent: a request that brought none has done nothing wrong.
+ * present only if a token was sent: a request without one did nothing wrong.
  */
 export function wwwAuthenticate(baseUrl: string, tokenSent: boolean): string {
   const challenge = `Bearer resource_metadata="${resourceMetadataUrl(baseUrl)}", scope="read"`;
