@@ -1,11 +1,11 @@
 import type { Reject } from '../projector/ports/event-log.ts';
 
-/** Where a bad record stood, and when. */
+/** The place and timestamp of a bad record. */
 export type RejectPlace = Pick<Reject, 'topic' | 'partition' | 'offset' | 'timestampMs'>;
 
 /**
- * Which bad records are set aside already, in 16 bytes each. A record is told by where it stood and its timestamp:
- * offsets come again once a topic was made anew, or a log was loaded from an archive.
+ * Which bad records are set aside already, in 16 bytes each. A record is identified by its place and its timestamp: if
+ * a topic was recreated, or a log loaded from an archive, offsets are used again.
  */
 export class RejectPlaces {
   readonly #byPartition = new Map<string, Pairs>();
@@ -21,18 +21,18 @@ export class RejectPlaces {
     pairs.add(offset, timestampMs);
   }
 
-  /** Those that are not there yet, each once. */
+  /** Those that are not in the set yet, each once. */
   unknown(rejects: readonly Reject[]): Reject[] {
     const byPlace = new Map(rejects.map((reject) => [placeOf(reject), reject]));
     return [...byPlace.values()].filter((reject) => !this.has(reject));
   }
 }
 
-/** A place as one text. */
+/** A place as text. */
 export const placeOf = ({ topic, partition, offset, timestampMs }: RejectPlace): string =>
   `${topic}/${partition}@${offset} ${timestampMs}`;
 
-/** Sorted pairs of numbers. Fastest when they come in rising order. */
+/** Sorted pairs of numbers. Fastest if they are added in ascending order. */
 class Pairs {
   #numbers = new Float64Array(32);
   #size = 0;
@@ -64,7 +64,7 @@ class Pairs {
     return first < a || (first === a && this.#numbers[2 * index + 1]! < b);
   }
 
-  /** Of the first pair not below. */
+  /** The index of the first pair that is not lower. */
   #indexOf(a: number, b: number): number {
     if (this.#size === 0 || this.#isBelow(this.#size - 1, a, b)) return this.#size;
     let [low, high] = [0, this.#size - 1];

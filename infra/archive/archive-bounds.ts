@@ -3,13 +3,16 @@ import type { TopicName } from '../../schemas/events/records.ts';
 import { OpenArchiveFile } from './archive-file.ts';
 import { ArchiveError, type ArchiveFile } from './archive-files.ts';
 
-/** How far a file has been looked through, and the last offset up to there. */
+/** How far a file has been scanned, and its last offset up to there. */
 interface Seen {
   pos: number;
   lastOffset: number | null;
 }
 
-/** Finds partitions' ends, each time from where it last looked. A file's schema is checked when it is first seen. */
+/**
+ * Finds the ends of partitions, each time from where it last looked. Checks a file's schema when it first sees the
+ * file.
+ */
 export class ArchiveBounds {
   readonly #seen = new Map<string, Seen>();
   readonly #warned = new Set<string>();
@@ -19,7 +22,7 @@ export class ArchiveBounds {
     this.#warn = warn;
   }
 
-  /** Records at `low <= offset < end`; the end is what whole blocks hold. Throws ArchiveError. */
+  /** Records with `low <= offset < end`. Only whole blocks count. Throws ArchiveError. */
   async of(topic: TopicName, files: readonly ArchiveFile[]): Promise<Bounds> {
     for (const file of files) if (!this.#seen.has(file.path)) await this.#firstLook(topic, file);
     const low = files[0]?.firstOffset ?? 0;
@@ -47,7 +50,7 @@ export class ArchiveBounds {
       const seen = this.#seen.get(file.path) ?? { pos: open.pos, lastOffset: null };
       open.pos = seen.pos;
       const lastOffset = (await open.skipToEnd()) ?? seen.lastOffset;
-      // The name is what the partition begins with: an end before it would be a log without an end that can be reached.
+      // The name says where the partition begins. A lower end would be a log whose end can never be reached.
       if (lastOffset !== null && lastOffset < file.firstOffset) {
         throw new ArchiveError(
           `Cannot read ${file.path}: it holds offset ${lastOffset}, lower than the first offset of its name; rename it after its first record`,

@@ -19,10 +19,10 @@ interface Archived {
   raw?: Buffer | null;
 }
 
-/** An archived record without its value; its key as bytes, since it may not be UTF-8. */
+/** An archived record without its value. Its key is bytes, because it may not be UTF-8. */
 type ArchivedHead = Omit<Archived, 'key' | 'value'> & { key: Buffer };
 
-/** Other tools may have fields of these names that say something else: those are left out. */
+/** Other tools may write fields of these names with another meaning. Such fields are left out. */
 function extrasOf(writer: types.RecordType): typeof archivedExtras {
   return archivedExtras.filter(({ name, type }) => {
     const field = writer.fields.find((one) => one.name === name);
@@ -81,15 +81,15 @@ class ArchivedRecord implements LogRecord {
   }
 }
 
-/** Of headers with one name the last is kept. */
+/** If several headers have the same name, the last one is kept. */
 const byName = (headers: readonly RecordHeader[]): Record<string, Buffer> =>
   Object.fromEntries(headers.map(({ key, value }) => [key, value ?? Buffer.alloc(0)]));
 
-/** Files have few schemas between them: each is compiled once. */
+/** All files together have few schemas. Each is compiled once. */
 const decoders = new Map<string, ArchiveDecoder>();
 const decodersMax = 200;
 
-/** The decoder of a topic's files with this schema. Throws ContainerFormatError where it is not that of the topic. */
+/** The decoder of a topic's files with this schema. Throws ContainerFormatError if the schema is not the topic's. */
 export function archiveDecoder(topic: TopicName, schemaText: string): ArchiveDecoder {
   const key = `${topic} ${schemaText}`;
   let decoder = decoders.get(key);
@@ -102,8 +102,8 @@ export function archiveDecoder(topic: TopicName, schemaText: string): ArchiveDec
 }
 
 /**
- * Decodes the blocks of container files (docs/rules.md#archived-record): their records are `Archived`, as whoever wrote
- * them spelled that.
+ * Decodes the blocks of container files (docs/rules.md#archived-record). Their records are `Archived`, in the schema of
+ * the tool that wrote them.
  */
 class ArchiveDecoder {
   readonly #topic: TopicName;
@@ -115,7 +115,7 @@ class ArchiveDecoder {
     this.#topic = topic;
     try {
       const writer = parseWriter(schemaText);
-      // Tools that write files name the records in them by themselves.
+      // Tools choose the record names in the files that they write.
       const options = { anyName: true };
       const extras = extrasOf(writer as types.RecordType);
       this.#read = compileReader<Archived>(writer, parseOurs(archivedSchema(topic, extras)), options);
@@ -132,8 +132,8 @@ class ArchiveDecoder {
   }
 
   /**
-   * A block's records. One whose value can't be decoded is undecodable by itself, the rest goes on. Throws
-   * ContainerFormatError where the bytes give no next record.
+   * A block's records. If a value cannot be decoded, that record is undecodable and the others are not affected. Throws
+   * ContainerFormatError if the bytes do not say where the next record begins.
    */
   records(data: Buffer, count: number): (LogRecord | UndecodableRecord)[] {
     const records: (LogRecord | UndecodableRecord)[] = [];
@@ -180,7 +180,7 @@ class ArchiveDecoder {
     };
   }
 
-  /** Where the next record begins is found whatever this one takes: it may be bad by itself. */
+  /** Finds where the next record begins even if this record is bad. */
   #head(data: Buffer, pos: number, index: number): ArchivedHead {
     try {
       return exact(this.#readHead(cursor.set(data, pos).withoutStepsMax()));
@@ -192,13 +192,16 @@ class ArchiveDecoder {
 
 const outOfRange = undecodable('number out of range');
 
-/** A record's place in the log must be an exact number; its value may hold wider ones. */
+/** A record's place in the log must be a safe integer. Its value may contain larger numbers. */
 function exact<T extends Pick<ArchivedHead, 'offset' | 'timestamp'>>(head: T): T {
   if (typeof head.offset === 'bigint' || typeof head.timestamp === 'bigint') throw outOfRange;
   return head;
 }
 
-/** By Avro's rules a union that shares null alone with ours is good for tombstones: of a file it says that it is not ours. */
+/**
+ * By Avro's rules a union that shares only null with ours can be read, for tombstones. In a file it means that the file
+ * is not ours.
+ */
 function checkValueType(topic: TopicName, writer: types.RecordType): void {
   const type = writer.fields.find((field) => field.name === 'value')!.type;
   const branches = ((type as { types?: readonly Type[] }).types ?? [type]).filter(
@@ -216,8 +219,8 @@ function checkValueType(topic: TopicName, writer: types.RecordType): void {
 }
 
 /**
- * Reads the bytes of a record's value as they were written, behind a single-object header of the writer's schema: what
- * goes to `rejected` can still be decoded by whoever has the schema.
+ * Reads a record's value as it was written, with a single-object header of the writer's schema in front. So a tool that
+ * has the schema can decode what goes to `rejected`.
  */
 function valueBytesReader(writer: types.RecordType): Read<Buffer | null> {
   const index = writer.fields.findIndex((field) => field.name === 'value');

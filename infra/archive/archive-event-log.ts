@@ -15,19 +15,22 @@ import { ArchivePartitionReader } from './archive-partition.ts';
 import { ArchiveWatch } from './archive-watch.ts';
 
 export interface ArchiveEventLogOptions {
-  /** Holds `<prefix><topic>/<partition>-<first offset>.avro`. */
+  /** Contains `<prefix><topic>/<partition>-<first offset>.avro`. */
   dir: string;
   prefix?: string;
-  /** What names the folder, for messages. Default: ARCHIVE_DIR. */
+  /** What names the folder, for messages. ARCHIVE_DIR by default. */
   named?: string;
   log?: { warn(message: string): void };
-  /** How often the files are looked at where the system tells of no changes. */
+  /** How often the files are checked if the system reports no changes. */
   pollMs?: number;
-  /** How long a file may end within a block before that is said of a partition's last one, and refused of another. */
+  /**
+   * How long a file may end within a block. After that, the last file of a partition is warned of, and any other file
+   * is an error.
+   */
   warnAfterMs?: number;
 }
 
-/** A partition may hold up the others for so many batches. */
+/** A partition delivers at most this many batches before the others get their turn. */
 const batchesPerTurn = 64;
 
 /**
@@ -38,7 +41,7 @@ export function archiveEventLog(options: ArchiveEventLogOptions): EventLog {
   const { dir, prefix = defaultTopicPrefix, named = 'ARCHIVE_DIR', pollMs = 500, warnAfterMs = 5_000 } = options;
   const warn = (message: string) => options.log?.warn(message);
   const ends = new ArchiveBounds(warn);
-  /** What the bounds last given began with: whoever follows from there counts on nothing coming before. */
+  /** The lows of the bounds given last. A follower that starts there relies on nothing appearing before them. */
   let given: LogBounds | null = null;
   const closed = new AbortController();
 
@@ -95,14 +98,14 @@ export function archiveEventLog(options: ArchiveEventLogOptions): EventLog {
   };
 }
 
-/** Hands over what a partition has, up to a turn's batches. False where it had nothing. */
+/** Delivers a partition's records, up to a turn's batches. False if there were none. */
 async function deliver(reader: ArchivePartitionReader, follower: Follower, stop: AbortSignal): Promise<boolean> {
   for (let batches = 0; batches < batchesPerTurn; batches++) {
     if (stop.aborted) return true;
     const batch = await reader.next();
     if (!batch) return batches > 0;
     await follower.onBatch(batch);
-    // Timers and sockets get their turn, however long the archive is.
+    // Lets timers and sockets run, however long the archive is.
     await setImmediate();
   }
   return true;
@@ -121,7 +124,7 @@ function checkPosition(from: Position, bounds: LogBounds): void {
   }
 }
 
-/** A file may have come since the bounds were given: whoever begins where they began would never read it. */
+/** A file may have appeared since the bounds were given. A follower that starts at those bounds would never read it. */
 function checkLows(from: Position, given: LogBounds, now: LogBounds): void {
   for (const topic of topicNames) {
     for (const [partition, { low }] of now[topic].entries()) {

@@ -4,7 +4,7 @@ import { type ArchiveDecoder, archiveDecoder } from './archive-decoder.ts';
 import { ArchiveError, type ArchiveFile } from './archive-files.ts';
 import { type ContainerBlock, ContainerFile } from './container-file.ts';
 
-/** One open file of an archive: its blocks as records of the topic. Errors are ArchiveErrors with file and byte. */
+/** An open archive file: its blocks as records of the topic. Errors are ArchiveErrors with file and byte. */
 export class OpenArchiveFile {
   readonly file: ArchiveFile;
   readonly #container: ContainerFile;
@@ -16,7 +16,7 @@ export class OpenArchiveFile {
     this.#decoder = decoder;
   }
 
-  /** null where the file ends within its header, as one does that is just being made. */
+  /** Null if the file ends within its header, as a file does that is being created. */
   static async open(topic: TopicName, file: ArchiveFile): Promise<OpenArchiveFile | null> {
     const container = await translated(() => ContainerFile.open(file.path));
     if (!container) return null;
@@ -36,7 +36,7 @@ export class OpenArchiveFile {
     this.#container.pos = pos;
   }
 
-  /** The records of the next block, in the order of their offsets; null where no whole block is there yet. */
+  /** The records of the next block, in the order of their offsets. Null if there is no whole block yet. */
   async nextRecords(): Promise<(LogRecord | UndecodableRecord)[] | null> {
     const block = await translated(() => this.#container.nextBlock());
     if (!block) return null;
@@ -52,7 +52,7 @@ export class OpenArchiveFile {
     return records;
   }
 
-  /** Steps over all whole blocks from `pos` on, and answers the offset of the last record; null where there is none. */
+  /** Skips all whole blocks from `pos` on. Returns the offset of the last record, or null if there is none. */
   async skipToEnd(): Promise<number | null> {
     let lastAt = -1;
     for (;;) {

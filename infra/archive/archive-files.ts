@@ -11,10 +11,10 @@ export interface ArchiveFile {
   firstOffset: number;
 }
 
-/** Each topic's files: by partition, in the order of their offsets. A topic without a folder has one empty partition. */
+/** Each topic's files by partition, in the order of their offsets. A topic without a folder has one empty partition. */
 export type ArchiveListing = Record<TopicName, ArchiveFile[][]>;
 
-/** An archive that can't be used as it is. The message names the file or folder and the fix. */
+/** An archive that cannot be used as it is. The message names the file or folder and the fix. */
 export class ArchiveError extends Error {
   override name = 'ArchiveError';
 }
@@ -33,7 +33,7 @@ export function archiveFilePath(folder: string, partition: number, firstOffset: 
   return join(folder, archiveFileName(partition, firstOffset));
 }
 
-/** A topic's files, partition by partition; null where it has no folder. Throws ArchiveError for a file misnamed. */
+/** A topic's files by partition. Null if it has no folder. Throws ArchiveError for a misnamed file. */
 export async function listTopicFiles(folder: string): Promise<ArchiveFile[][] | null> {
   let names: string[];
   try {
@@ -46,7 +46,7 @@ export async function listTopicFiles(folder: string): Promise<ArchiveFile[][] | 
   return filesByPartition(folder, names);
 }
 
-/** A folder's archive files by partition, in the order of their offsets. Throws ArchiveError for a file misnamed. */
+/** A folder's archive files by partition, in the order of their offsets. Throws ArchiveError for a misnamed file. */
 export function filesByPartition(folder: string, names: readonly string[]): ArchiveFile[][] {
   const partitions: ArchiveFile[][] = [];
   for (const name of names) {
@@ -60,7 +60,7 @@ export function filesByPartition(folder: string, names: readonly string[]): Arch
   return partitions;
 }
 
-/** An archive file by its name. Throws ArchiveError for one misnamed. */
+/** An archive file by its name. Throws ArchiveError for a misnamed one. */
 export function archiveFile(folder: string, name: string): ArchiveFile {
   const path = join(folder, name);
   const match = namePattern.exec(name);
@@ -73,7 +73,9 @@ export function archiveFile(folder: string, name: string): ArchiveFile {
   return { path, partition: Number(match[1]), firstOffset };
 }
 
-/** Lists an archive. `named`: what names the folder, for messages. Throws MissingTopicsError where no topic has a folder. */
+/**
+ * Lists an archive. `named`: what names the folder, for messages. Throws MissingTopicsError if no topic has a folder.
+ */
 export async function listArchive(dir: string, prefix: string, named: string): Promise<ArchiveListing> {
   const lists = await Promise.all(topicNames.map((topic) => listTopicFiles(archiveFolder(dir, prefix, topic))));
   if (lists.every((list) => list === null)) throw await noTopics(dir, prefix, named);
@@ -96,8 +98,8 @@ async function noTopics(dir: string, prefix: string, named: string): Promise<Mis
 }
 
 /**
- * The prefix of an archive's folders: `wanted` where it has them, else the one prefix that it has, so that it can be
- * loaded into topics of another. Throws MissingTopicsError where there are several.
+ * The prefix of an archive's folders: `wanted` if it has folders with that prefix, else the only prefix that it has, so
+ * that it can be loaded into topics with another prefix. Throws MissingTopicsError if there are several.
  */
 export async function archivePrefix(dir: string, wanted: string): Promise<string> {
   const prefixes = prefixesOf(await readdir(dir).catch(() => []));
@@ -108,7 +110,7 @@ export async function archivePrefix(dir: string, wanted: string): Promise<string
   );
 }
 
-/** The prefixes of the topics that an archive has folders of. */
+/** The prefixes of the topic folders in an archive. */
 export function prefixesOf(names: readonly string[]): string[] {
   const found = names.flatMap((name) => {
     const topic = topicNames.find((one) => name.endsWith(one));

@@ -6,8 +6,9 @@ import { manifestName } from './archive-manifest.ts';
 import { syncFolder, writeAtomically } from './write-atomically.ts';
 
 /**
- * Several files of an archive are replaced as one step. The new ones are written beside the old ones, then a journal names
- * them, then each takes its place. What a process that was killed began is undone before the journal, and finished after it.
+ * Replaces several files of an archive atomically. The new files are written beside the old ones, then a journal names
+ * them, then each replaces its old file. If a process is killed, its work is undone if there is no journal yet, and
+ * finished if there is one.
  */
 const journalName = '.forget.json';
 const suffix = '.forgotten';
@@ -21,7 +22,7 @@ interface Journal {
 /** Where the new version of a file is written. */
 export const replacementPath = (path: string): string => join(dirname(path), `.${basename(path)}${suffix}`);
 
-/** Puts the new versions of these files, which are durable, and the new manifest in place. */
+/** Replaces files by their new versions, which must be durable, and writes the new manifest. */
 export function replaceFiles(dir: string, prefix: string, paths: readonly string[], manifest: string): void {
   const files = paths.map((path) => join(basename(dirname(path)), basename(path)));
   writeAtomically(join(dir, journalName), JSON.stringify({ files, manifest } satisfies Journal));
@@ -30,11 +31,11 @@ export function replaceFiles(dir: string, prefix: string, paths: readonly string
 
 export const journalPath = (dir: string): string => join(dir, journalName);
 
-/** Whether a process that was killed left the archive between two states. */
+/** Whether a killed process left the archive between two states. */
 export const isForgetting = (dir: string): boolean => existsSync(journalPath(dir));
 
 /**
- * Finishes or undoes what a process that was killed has begun. Under the archive's lock. True: there was something to
+ * Finishes or undoes what a killed process began. The caller holds the archive's lock. True if there was something to
  * finish.
  */
 export function finishForgetting(dir: string, prefix: string): boolean {

@@ -7,14 +7,14 @@ import { join } from 'node:path';
 export interface LockHolder {
   pid: number;
   host: string;
-  /** When the process started, in the system's own ticks: another process may get the same id later. */
+  /** When the process started, in the system's ticks: another process may later get the same id. */
   started: string | null;
-  /** Such as `archive save`. */
+  /** The command, such as `archive save`. */
   command: string;
   since: string;
 }
 
-/** Another process writes the archive. The message names it, and the fix. */
+/** Another process writes the archive. The message names it and the fix. */
 export class ArchiveLockedError extends Error {
   override name = 'ArchiveLockedError';
 }
@@ -22,8 +22,8 @@ export class ArchiveLockedError extends Error {
 export const lockName = '.lock';
 
 /**
- * Takes an archive for one writer: a file with its process id. The lock of a process that has ended counts for nothing.
- * Throws ArchiveLockedError. Call what it answers to give the lock back.
+ * Locks an archive for one writer, with a file that has its process id. The lock of a process that has ended is
+ * ignored. Throws ArchiveLockedError. Call the returned function to unlock.
  */
 export function lockArchive(dir: string, command: string): () => void {
   const path = join(dir, lockName);
@@ -38,7 +38,7 @@ export function lockArchive(dir: string, command: string): () => void {
   writeFileSync(temporary, JSON.stringify(mine));
   try {
     for (;;) {
-      // A link fails where the name is taken, and its content is there from the first moment.
+      // A link fails if the name exists, and its content is complete from the first moment.
       if (link(temporary, path)) break;
       const holder = read(path);
       if (holder === undefined) continue;
@@ -51,7 +51,7 @@ export function lockArchive(dir: string, command: string): () => void {
   return () => rmSync(path, { force: true });
 }
 
-/** Who writes the archive now; null where nobody does. */
+/** The process that writes the archive now. Null if there is none. */
 export function lockHolder(dir: string): LockHolder | null {
   const holder = read(join(dir, lockName));
   return holder && isAlive(holder) ? holder : null;
@@ -67,7 +67,7 @@ function link(from: string, to: string): boolean {
   }
 }
 
-/** null: what it says can't be read; undefined: there is none. */
+/** Null: the lock cannot be read. Undefined: there is none. */
 function read(path: string): LockHolder | null | undefined {
   try {
     const { pid, host, started, command, since } = JSON.parse(readFileSync(path, 'utf8'));
@@ -77,21 +77,21 @@ function read(path: string): LockHolder | null | undefined {
   }
 }
 
-/** Of another machine, or another container, nothing can be seen from here: it counts as alive. */
+/** Processes of another machine or container cannot be seen from here, so they count as alive. */
 function isAlive(holder: LockHolder | null): boolean {
   if (holder === null || !Number.isSafeInteger(holder.pid) || holder.pid < 1) return false;
   if (holder.host !== hostname()) return true;
   try {
     process.kill(holder.pid, 0);
   } catch (error) {
-    // EPERM: it is there, and somebody else's.
+    // EPERM: the process exists, and belongs to another user.
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
   }
   const started = startedAt(holder.pid);
   return started === null || holder.started === null || started === holder.started;
 }
 
-/** Field 22 of /proc/<pid>/stat; the name before it may hold spaces. Null where the system has no such file. */
+/** Field 22 of /proc/<pid>/stat. The name before it may contain spaces. Null if the system has no such file. */
 function startedAt(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
@@ -101,7 +101,7 @@ function startedAt(pid: number): string | null {
   }
 }
 
-/** Removes a dead process's lock, and no other that came in its place meanwhile. */
+/** Removes a dead process's lock, but not another lock that has replaced it meanwhile. */
 function takeAway(path: string, dead: LockHolder | null): void {
   const aside = `${path}.${randomBytes(4).toString('hex')}`;
   try {

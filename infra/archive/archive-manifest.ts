@@ -14,7 +14,7 @@ const time = z.number().int().nullable();
 const fileSchema = z.object({
   name: z.string().regex(/^[^/\\]+$/),
   records: count,
-  /** The SHA-256 is that of so many bytes from the start. */
+  /** The SHA-256 covers this many bytes from the start. */
   bytes: count,
   sha256,
 });
@@ -24,7 +24,7 @@ const partitionSchema = z.object({
   records: count,
   first_offset: count.nullable(),
   last_offset: count.nullable(),
-  /** Where a save goes on. Null: it has never been saved. */
+  /** The offset where a save continues. Null if nothing was saved. */
   next_offset: count.nullable(),
   first_timestamp: time,
   last_timestamp: time,
@@ -33,14 +33,14 @@ const partitionSchema = z.object({
   files: z.array(fileSchema),
 });
 
-/** The schema of a writer whose values the archive holds as they came. */
+/** The schema of a writer whose values the archive keeps as they came. */
 const writerSchema = z.object({
-  /** The registry's id, in values of the Confluent wire format; null: values name it by fingerprint. */
+  /** The registry's id, in values of the Confluent wire format. Null: values name the schema by fingerprint. */
   id: z.number().int().nullable(),
   /** The eight bytes of the single-object encoding's header, in hexadecimal. */
   fingerprint: z.string().regex(/^[0-9a-f]{16}$/),
   schema: z.string(),
-  /** Texts of the schemas that it names, each after those that it needs itself. */
+  /** The texts of the schemas that it refers to, each after those that it refers to itself. */
   references: z.array(z.string()).readonly(),
 });
 
@@ -49,11 +49,11 @@ const instant = z.iso.datetime().nullable();
 const manifestSchema = z.object({
   version: z.literal(1),
   prefix: z.string(),
-  /** Which log it is, by the ids of its topics; null where that is not known. */
+  /** Identifies the log by the ids of its topics. Null if unknown. */
   log: z.string().nullable(),
-  /** Since when the archive has every record that was published. Null: not known. */
+  /** Since when the archive has every record that was published. Null if unknown. */
   exact_since: instant,
-  /** The archive has what the log held then. */
+  /** The archive has what the log held at this time. */
   saved_until: instant,
   topics: z.record(
     z.enum(topicNames as [string, ...string[]]),
@@ -69,7 +69,7 @@ export type ManifestWriterSchema = z.infer<typeof writerSchema>;
 /** `manifest.json` (docs/rules.md#archive-manifest). Timestamps of records are in milliseconds since the epoch. */
 export type ArchiveManifest = z.infer<typeof manifestSchema>;
 
-/** An archive's manifest; null where it has none. Throws ArchiveError for one that can't be read. */
+/** An archive's manifest, or null if it has none. Throws ArchiveError if it cannot be read. */
 export function readManifest(dir: string): ArchiveManifest | null {
   const path = join(dir, manifestName);
   let text: string;
@@ -102,12 +102,12 @@ function parse(text: string): ArchiveManifest | { wrong: string } {
   return { wrong: `it is no manifest of an archive (${issue!.path.join('.') || 'the whole'}: ${issue!.message})` };
 }
 
-/** Atomically; the files that it speaks of must be durable by then. */
+/** Written atomically. The files that it names must be durable already. */
 export function writeManifest(dir: string, manifest: ArchiveManifest): void {
   writeAtomically(join(dir, manifestName), manifestText(manifest));
 }
 
-/** A line per file and partition, so that two manifests can be compared by eye. */
+/** One line per file and partition, so that two manifests can be compared by eye. */
 export function manifestText(manifest: ArchiveManifest): string {
   return `${JSON.stringify(manifest, null, 1)}\n`;
 }

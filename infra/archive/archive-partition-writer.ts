@@ -18,11 +18,11 @@ export interface ArchiveWriterOptions {
   dir: string;
   prefix?: string;
   codec?: ContainerCodec;
-  /** A block is written once its records take so many bytes, uncompressed. */
+  /** A block is written once its uncompressed records reach this size. */
   blockBytes?: number;
-  /** A new file is begun once one has so many bytes. */
+  /** A new file is started once a file reaches this size. */
   fileBytes?: number;
-  /** What there is already, as an inspection found it; without it the files' ends are read, and there is no summary. */
+  /** What there is already, as an inspection found it. Without it the files' ends are read, and there is no summary. */
   known?: (topic: TopicName, partition: number) => KnownPartition | undefined;
 }
 
@@ -37,12 +37,12 @@ export class ArchivePartitionWriter {
   readonly #type: Type;
   readonly #schemaText: string;
   #file: ContainerWriter | null = null;
-  /** Whether the partition has a file at all. */
+  /** Whether the partition has any file. */
   #begun = false;
   readonly #ledger: PartitionLedger;
-  /** The manifest's entries of the files that are closed, by name. */
+  /** Manifest entries of the closed files, by name. */
   readonly #files: Map<string, ManifestFile>;
-  /** A file without records that is not like ours: it makes way for one of its name. */
+  /** A file without records whose format is not ours. A file of its name replaces it. */
   #emptyPath: string | null = null;
   #block: Buffer;
   #blockLength = 0;
@@ -70,12 +70,12 @@ export class ArchivePartitionWriter {
     return this.#ledger.nextOffset;
   }
 
-  /** The position of what was saved, where it is beyond the last record. */
+  /** The position that was saved, if it is beyond the last record. */
   reached(nextOffset: number): void {
     this.#ledger.nextOffset = Math.max(nextOffset, this.#ledger.nextOffset ?? 0);
   }
 
-  /** What the manifest says of the partition, whose files are durable then. */
+  /** What the manifest says about the partition. Its files are durable then. */
   summary(): ManifestPartition {
     this.flush();
     this.#file?.sync();
@@ -105,7 +105,7 @@ export class ArchivePartitionWriter {
       end = this.#encode(archived, offset);
     }
     if (end < 0) {
-      // Larger than a block.
+      // The record is larger than a block.
       this.#block = Buffer.allocUnsafe(this.#block.length - end);
       end = this.#encode(archived, offset);
     }
@@ -137,12 +137,12 @@ export class ArchivePartitionWriter {
     this.#file = null;
   }
 
-  /** Where the record ends in the block; less than 0, by the bytes that are missing, where it doesn't fit in. */
+  /** Where the record ends in the block. Negative if it does not fit: the number of missing bytes. */
   #encode(archived: object, offset: number): number {
     try {
       return this.#type.encode(archived, this.#block, this.#blockLength);
     } catch {
-      // avsc's message shows the value.
+      // avsc's message would show the value.
       throw new ArchiveError(
         `Cannot append ${this.#topic}/${this.#partition}@${offset} to the archive: a field's value does not fit schemas/events/${this.#topic}.avsc`,
       );
@@ -156,12 +156,12 @@ export class ArchivePartitionWriter {
     return ContainerWriter.create(path, this.#schemaText, this.#codec);
   }
 
-  /** Takes up a partition that has files: the last one is written on where it is like ours, else a new one follows. */
+  /** Continues a partition that has files: writes on in the last file if its format is ours, else starts a new one. */
   #goOn(files: ArchiveFile[]): void {
     for (const { path } of files.toReversed()) {
       const content = readContainer(path);
       if (!content) {
-        // A crash came between making the file and writing its header.
+        // A crash between creating the file and writing its header.
         rmSync(path);
         this.#files.delete(basename(path));
         continue;
@@ -188,7 +188,7 @@ export class ArchivePartitionWriter {
   }
 }
 
-/** Makes the manifest's entry of a file. */
+/** Records the manifest's entry of a file. */
 function note(files: Map<string, ManifestFile>, file: ContainerWriter): void {
   const name = basename(file.path);
   files.set(name, { name, records: file.records, bytes: file.size, sha256: file.sha256() });

@@ -9,30 +9,30 @@ import type { TopicName } from '../../schemas/events/records.ts';
 import { OpenArchiveFile } from './archive-file.ts';
 import { ArchiveError, type ArchiveFile } from './archive-files.ts';
 
-/** A batch holds at most so many records, whatever the size of the blocks. */
+/** A batch has at most this many records, whatever the size of the blocks. */
 const batchRecordsMax = 5_000;
 
 export interface PartitionReaderOptions {
   topic: TopicName;
   partition: number;
-  /** The first offset wanted. */
+  /** The first offset to read. */
   from: number;
-  /** How long the end of a file may be half a block: that of the last one before it is said, of another one before it is refused. */
+  /** How long a file may end within a block. After that, the last file is warned of, and any other file is an error. */
   warnAfterMs: number;
   warn: (message: string) => void;
 }
 
-/** Reads one partition on and on, file after file, and stands still at its end until there is more. */
+/** Reads one partition, file after file. At its end it stays until there is more. */
 export class ArchivePartitionReader {
   readonly #options: PartitionReaderOptions;
   #files: readonly ArchiveFile[] = [];
   readonly #known = new Set<string>();
-  /** The file to read, and whether it could be opened yet. */
+  /** The file being read, and whether it could be opened yet. */
   #file: ArchiveFile | null = null;
   #open: OpenArchiveFile | null = null;
   /** One more than the last offset read. */
   #readTo: number;
-  /** Records read and not yet delivered. */
+  /** Records that were read and not yet delivered. */
   #pending: (LogRecord | UndecodableRecord)[] = [];
   #cutOff: { path: string; bytes: number; sinceMs: number; said: boolean } | null = null;
 
@@ -41,7 +41,7 @@ export class ArchivePartitionReader {
     this.#readTo = options.from;
   }
 
-  /** The partition's files as just listed. Throws LateRecordsError for a new one before the one that is being read. */
+  /** The partition's files as just listed. Throws LateRecordsError for a new file before the one that is being read. */
   set files(files: readonly ArchiveFile[]) {
     const current = this.#file;
     const late =
@@ -51,7 +51,7 @@ export class ArchivePartitionReader {
     this.#files = files;
   }
 
-  /** The next records; null at the end of what is there. */
+  /** The next records. Null at the end of what there is. */
   async next(): Promise<LogBatch | null> {
     while (this.#pending.length === 0) {
       if (!(await this.#needOpenFile())) return null;
@@ -82,14 +82,14 @@ export class ArchivePartitionReader {
 
   #take(records: (LogRecord | UndecodableRecord)[]): void {
     const last = records.at(-1);
-    // The first file may begin before the offset that is wanted.
+    // The first file may begin before the offset to read.
     if (!last || last.offset < this.#readTo) return;
     const readTo = this.#readTo;
     this.#pending = records[0]!.offset >= readTo ? records : records.filter(({ offset }) => offset >= readTo);
     this.#readTo = last.offset + 1;
   }
 
-  /** Goes over to the next file, once this one has no more; false where there is none yet. */
+  /** Goes on to the next file once this one has no more. False if there is none yet. */
   async #moveOn(open: OpenArchiveFile): Promise<boolean> {
     const restBytes = await open.restBytes();
     const following = this.#following(open.file);
@@ -97,7 +97,7 @@ export class ArchivePartitionReader {
       this.#warnOfRest(open.file.path, open.pos, restBytes);
       return false;
     }
-    // Below nothing: it has been cut off, as whoever copies it anew does first.
+    // Less than 0: the file was truncated, as happens when it is copied anew.
     if (restBytes !== 0) {
       await this.#refuseCutOff(open.file.path, open.pos, 'a block');
       return false;
@@ -112,7 +112,7 @@ export class ArchivePartitionReader {
     return true;
   }
 
-  /** Throws for a file that ends early though another follows, but for one being copied: that one is waited for. */
+  /** Throws if a file ends early although another follows. A file that is being copied is waited for. */
   async #refuseCutOff(path: string, pos: number, what: string): Promise<void> {
     const { mtimeMs } = await stat(path);
     if (Date.now() - mtimeMs < this.#options.warnAfterMs) return;
@@ -125,7 +125,7 @@ export class ArchivePartitionReader {
     return this.#files.find(({ firstOffset }) => firstOffset > file.firstOffset);
   }
 
-  /** Says once that the last file ends in half a block, if it stays so: a writer may be at work, or have crashed. */
+  /** Warns once if the last file stays cut within a block: a writer may be at work, or have crashed. */
   #warnOfRest(path: string, pos: number, bytes: number): void {
     if (bytes === 0) {
       this.#cutOff = null;

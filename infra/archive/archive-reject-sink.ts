@@ -12,16 +12,16 @@ export interface ArchiveRejectSinkOptions extends RejectedPlace {
   log?: { warn(message: string): void };
 }
 
-/** An archive that was put there to be read only. */
+/** The archive is read-only. */
 const unwritable = new Set(['EACCES', 'EPERM', 'EROFS']);
 
 /**
- * Sets bad records aside in the archive, durable before `publish` resolves. What is there already, whoever wrote it, is
- * read first: a restart publishes nothing twice.
+ * Sets bad records aside in the archive, durably before `publish` resolves. First reads what is there already, from any
+ * writer, so that a restart publishes nothing twice.
  */
 export function archiveRejectSink(options: ArchiveRejectSinkOptions): RejectSink {
   const published = new RejectPlaces();
-  /** How many are there; null until they were read. */
+  /** The number of bad records there. Null until they are read. */
   let known: number | null = null;
   let writer: ContainerWriter | null = null;
 
@@ -43,7 +43,7 @@ export function archiveRejectSink(options: ArchiveRejectSinkOptions): RejectSink
       writer ??= openWriter(rejectedFolders(options), known, options.log);
       writer.appendBlock(fresh.length, Buffer.concat(fresh.map(encode)));
       writer.sync();
-      // Only now: a full disk must leave them to be published again.
+      // Only after the write: after a full disk they must be published again.
       for (const reject of fresh) published.add(reject);
     },
     async close() {
@@ -58,7 +58,7 @@ function encode({ topic, partition, offset, timestampMs, reason, raw }: Reject):
   return rejectedType.toBuffer({ topic, partition, offset, timestamp: timestampMs, key, value, headers, reason });
 }
 
-/** Goes on with the last file where it is like ours, else begins one; in the first folder that can be written to. */
+/** Continues the last file if its format is ours, else starts one, in the first folder that can be written to. */
 function openWriter(folders: string[], count: number, log: ArchiveRejectSinkOptions['log']): ContainerWriter {
   const [folder, fallback] = folders;
   try {
@@ -71,7 +71,7 @@ function openWriter(folders: string[], count: number, log: ArchiveRejectSinkOpti
   }
 }
 
-/** `known`: how many bad records there are, by which a new file is named. */
+/** `known`: the number of bad records there. A new file is named by it. */
 function openIn(folder: string, known: number): ContainerWriter {
   let count = known;
   makeFolder(folder, 'bad records');
@@ -81,7 +81,7 @@ function openIn(folder: string, known: number): ContainerWriter {
   if (last !== undefined && content && content.header.schemaText === schemaText) {
     return ContainerWriter.resume(last, content);
   }
-  // A crash came between making the file and writing its header.
+  // A crash between creating the file and writing its header.
   if (last !== undefined && !content) rmSync(last);
   let path = archiveFilePath(folder, 0, count);
   while (existsSync(path)) path = archiveFilePath(folder, 0, ++count);

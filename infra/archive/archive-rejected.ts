@@ -23,7 +23,9 @@ export interface RejectedRecord {
   reason: string;
 }
 
-/** The container files of an archive's folder of bad records, in the order of their names; none without a folder. */
+/**
+ * The container files in an archive's folder of bad records, in the order of their names. Empty if there is no folder.
+ */
 export function rejectedFiles(folder: string): string[] {
   try {
     const names = readdirSync(folder).filter((name) => name.endsWith('.avro') && !name.startsWith('.'));
@@ -35,10 +37,10 @@ export function rejectedFiles(folder: string): string[] {
 }
 
 export interface RejectedPlace {
-  /** The archive: bad records go to `<dir>/<prefix>rejected`. */
+  /** The archive. Bad records go to `<dir>/<prefix>rejected`. */
   dir: string;
   prefix?: string;
-  /** Holds a folder for each archive that could not be written to, as one on a read-only disk. */
+  /** Contains a folder for each archive that cannot be written to, for example on a read-only disk. */
   fallbackDir?: string;
 }
 
@@ -57,7 +59,7 @@ export function* archiveRejected(place: RejectedPlace): Generator<Reject> {
   for (const path of rejectedFolders(place).flatMap(rejectedFiles)) yield* readRejectedFile(path, prefix);
 }
 
-/** The bad records of one file, whoever wrote it. Throws ArchiveError. */
+/** The bad records of one file, from any writer. Throws ArchiveError. */
 export function* readRejectedFile(path: string, prefix: string): Generator<Reject> {
   try {
     const content = readContainer(path);

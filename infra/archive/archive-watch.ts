@@ -3,8 +3,8 @@ import { type Clock, realClock } from '../../projector/ports/clock.ts';
 import { WakeUp } from '../../projector/ports/waiting.ts';
 
 /**
- * Waits for changes in folders. The system's word is quick but not sure (network file systems give none, folders come
- * and go), so that a wait ends after `pollMs` at the latest.
+ * Waits for changes in folders. The system's notifications are quick but not reliable (network file systems send none,
+ * folders come and go), so a wait ends after `pollMs` at the latest.
  */
 export class ArchiveWatch {
   readonly #pollMs: number;
@@ -18,7 +18,7 @@ export class ArchiveWatch {
     this.#clock = clock;
   }
 
-  /** Listens to these folders as well, where they are there. */
+  /** Watches these folders as well, if they exist. */
   add(folders: readonly string[]): void {
     for (const folder of folders) {
       if (this.#watchers.has(folder)) continue;
@@ -27,7 +27,7 @@ export class ArchiveWatch {
         watcher.on('error', () => this.#drop(folder));
         this.#watchers.set(folder, watcher);
       } catch {
-        // Not there, or no more watches to be had: the poll finds out.
+        // The folder does not exist, or there are no more watches. The poll finds changes.
       }
     }
   }

@@ -7,15 +7,21 @@ export type { ArchiveWriterOptions } from './archive-partition-writer.ts';
 export type { ArchiveRecord } from './archived-bytes.ts';
 
 export interface ArchiveWriter {
-  /** Adds a record; it is on disk after the next flush, or once its block is full. Throws ArchiveError. */
+  /** Adds a record. It is on disk after the next flush, or once its block is full. Throws ArchiveError. */
   append(topic: TopicName, record: ArchiveRecord): undefined;
-  /** Makes a partition that may stay empty, whose records will not be below `firstOffset`. Not where it is there. */
+  /**
+   * Creates a partition that may stay empty. Its records will not be below `firstOffset`. Does nothing if the partition
+   * exists.
+   */
   addPartition(topic: TopicName, partition: number, firstOffset: number): void;
-  /** One more than the partition's last offset; null where it has no record yet. */
+  /** One more than the partition's last offset. Null if it has no record yet. */
   nextOffset(topic: TopicName, partition: number): number | null;
-  /** Says that a partition was saved up to an offset, whether or not a record stands before it. */
+  /** Records that a partition was saved up to an offset, even if no record has the offset before it. */
   reached(topic: TopicName, partition: number, nextOffset: number): void;
-  /** What the manifest says of a partition, whose records are durable then. Of those with `known` or begun empty. */
+  /**
+   * What the manifest says about a partition. Its records are durable then. Only for partitions with `known`, or that
+   * began empty.
+   */
   summary(topic: TopicName, partition: number): ManifestPartition;
   /** Writes what was appended, as whole blocks that readers see at once. */
   flush(): void;
@@ -23,7 +29,7 @@ export interface ArchiveWriter {
   close(): Promise<void>;
 }
 
-/** Writes an archive (docs/rules.md#archive), or goes on with one. One writer at a time. */
+/** Writes a new archive (docs/rules.md#archive), or adds to one. One writer at a time. */
 export function archiveWriter(options: ArchiveWriterOptions): ArchiveWriter {
   const partitions = new Map<TopicName, ArchivePartitionWriter[]>();
   const partitionOf = (topic: TopicName, partition: number): ArchivePartitionWriter => {

@@ -4,31 +4,31 @@ import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
 
 export interface ArchiveRecord {
   partition: number;
-  /** Higher than any before in its partition; numbers may be left out. */
+  /** Higher than any before in its partition. Offsets may skip numbers. */
   offset: number;
   /** Milliseconds since the epoch. */
   timestampMs: number;
   key: string;
   value: AnyRecord | null;
   headers?: readonly RecordHeader[];
-  /** The value as it came, where `value` does not hold all of it. */
+  /** The value as it came, if `value` does not hold all of it. */
   rawValue?: Buffer | null;
 }
 
 const none: readonly RecordHeader[] = [];
 
-/** A record as the archive's Avro type takes it. */
+/** A record in the shape of the archive's Avro type. */
 export function archivedOf(record: ArchiveRecord): object {
   const { partition, offset, timestampMs: timestamp, key, value, headers = none, rawValue: raw = null } = record;
   return { partition, offset, timestamp, key, value, headers, raw };
 }
 
-/** A record that was read, as our archives hold it: the same bytes whatever wrote the file. */
+/** A record that was read, as our archives store it: the same bytes whatever tool wrote the file. */
 export function encodeArchived(topic: TopicName, record: LogRecord | UndecodableRecord): Buffer {
   return archivedTypes[topic].toBuffer(archivedOf('key' in record ? record : withoutValue(record)));
 }
 
-/** One that can't be decoded: its value as it came, its key byte by byte. */
+/** A record that cannot be decoded: its value as it came, its key byte by byte. */
 function withoutValue(record: UndecodableRecord): ArchiveRecord {
   const { partition, offset, timestampMs, headers = none } = record;
   const { key, value } = record.raw();

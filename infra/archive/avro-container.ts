@@ -3,8 +3,8 @@ import { Cursor } from '../../schemas/avro/avro-cursor.ts';
 import { UndecodableError } from '../../schemas/avro/undecodable.ts';
 
 /**
- * Avro Object Container Files (specification 1.12): `Obj1`, a map of metadata, a sync marker; then blocks of a count,
- * a size in bytes, the records and the sync marker again.
+ * Avro Object Container Files (specification 1.12): `Obj1`, a map of metadata, a sync marker; then blocks. A block is a
+ * count, a size in bytes, the records and the sync marker again.
  */
 export const containerMagic = Buffer.from('Obj\x01', 'latin1');
 export const syncBytes = 16;
@@ -21,22 +21,22 @@ export interface ContainerHeader {
 
 export interface BlockFrame {
   count: number;
-  /** The block's bytes, as stored, lie from `dataStart` to `dataEnd`; the next block begins at `end`. */
+  /** The block's stored bytes are from `dataStart` to `dataEnd`. The next block begins at `end`. */
   dataStart: number;
   dataEnd: number;
   end: number;
 }
 
-/** Thrown for bytes that are no container file: not for ones that may only be cut off. */
+/** Thrown for bytes that are no container file. Not for a file that may only be cut off. */
 export class ContainerFormatError extends Error {
   override name = 'ContainerFormatError';
 }
 
 const cursor = new Cursor();
-/** A length beyond this is a length that was read from the wrong place. */
+/** A larger size was read from the wrong place. */
 const sizeMax = 2 ** 31 - 1;
 
-/** The header at the start of `bytes`; null where they end within it. */
+/** The header at the start of `bytes`. Null if they end within it. */
 export function parseContainerHeader(bytes: Buffer): ContainerHeader | null {
   const magic = bytes.subarray(0, containerMagic.length);
   if (!magic.equals(containerMagic.subarray(0, magic.length))) {
@@ -67,8 +67,8 @@ function checkMetadata(metadata: Map<string, Buffer>): { schemaText: string; cod
 }
 
 /**
- * The frame of the block that begins at `pos`, without looking beyond `bytes`; null where they end within its head.
- * Whether `bytes` go on until `end` is the caller's to check.
+ * The frame of the block that begins at `pos`, without looking beyond `bytes`. Null if they end within its head. The
+ * caller checks whether `bytes` reach `end`.
  */
 export function parseBlockFrame(bytes: Buffer, pos: number): BlockFrame | null {
   let count: number;
@@ -78,7 +78,7 @@ export function parseBlockFrame(bytes: Buffer, pos: number): BlockFrame | null {
     count = cursor.long();
     size = cursor.long();
   } catch (error) {
-    // Two numbers of at most ten bytes: with twenty at hand they are not cut off but wrong.
+    // Two numbers of at most ten bytes each. If twenty bytes are there, the numbers are not cut off but wrong.
     if (error instanceof UndecodableError && bytes.length - pos < 20) return null;
     throw new ContainerFormatError('no block begins there');
   }
@@ -87,7 +87,7 @@ export function parseBlockFrame(bytes: Buffer, pos: number): BlockFrame | null {
   return { count, dataStart: cursor.pos, dataEnd, end: dataEnd + syncBytes };
 }
 
-/** A block's records, as bytes. Of an uncompressed block a view of `stored`. */
+/** A block's records, as bytes. For an uncompressed block a view of `stored`. */
 export function unpackBlock(codec: ContainerCodec, stored: Buffer): Buffer {
   if (codec === 'null') return stored;
   try {

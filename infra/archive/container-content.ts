@@ -8,19 +8,19 @@ import {
   unpackBlock,
 } from './avro-container.ts';
 
-/** A container file's blocks, read at once: for files that are to be written on. */
+/** A container file's blocks, read at once. For files that are to be appended to. */
 export interface ContainerContent {
   header: ContainerHeader;
   /** Where the whole blocks end. */
   end: number;
-  /** Bytes of half a block behind them. */
+  /** Bytes of an incomplete block after them. */
   restBytes: number;
-  /** A hash of the bytes up to `end`, to go on with. */
+  /** A hash of the bytes up to `end`, to continue from. */
   sha256: () => Hash;
   blocks: { count: number; data: () => Buffer }[];
 }
 
-/** null where the file ends within its header. Throws ContainerFormatError, with file and byte. */
+/** Null if the file ends within its header. Throws ContainerFormatError, with file and byte. */
 export function readContainer(path: string): ContainerContent | null {
   const bytes = readFileSync(path);
   let pos = 0;

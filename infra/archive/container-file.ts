@@ -9,18 +9,18 @@ import {
   unpackBlock,
 } from './avro-container.ts';
 
-/** A whole block. `at` is the byte of the file where it begins. */
+/** A whole block. `at` is its first byte in the file. */
 export interface ContainerBlock {
   at: number;
   count: number;
-  /** Good only until the next call: the buffer is used again. */
+  /** Valid only until the next call: the buffer is reused. */
   data: Buffer;
 }
 
 const chunkBytes = 256 * 1024;
-/** Holds the two numbers that begin a block, however long they are. */
+/** Enough for the two numbers at the start of a block, however long they are. */
 const blockHeadBytes = 20;
-/** A header that takes more is none. */
+/** A larger header is not valid. */
 const headerBytesMax = 16 * 1024 * 1024;
 
 /** Reads a container file block by block, also while it grows. Throws ContainerFormatError, with file and byte. */
@@ -29,7 +29,7 @@ export class ContainerFile {
   readonly header: ContainerHeader;
   readonly #handle: FileHandle;
   #pos: number;
-  /** Bytes of the file from #chunkAt on, of which #chunkLength are read. */
+  /** Bytes of the file from #chunkAt on. #chunkLength of them have been read. */
   #chunk: Buffer | null = null;
   #chunkAt = 0;
   #chunkLength = 0;
@@ -41,7 +41,7 @@ export class ContainerFile {
     this.#pos = header.length;
   }
 
-  /** null where the file ends within its header, as one does that is just being made. */
+  /** Null if the file ends within its header, as a file does that is being created. */
   static async open(path: string): Promise<ContainerFile | null> {
     const handle = await open(path, 'r');
     try {
@@ -64,7 +64,7 @@ export class ContainerFile {
     this.#pos = pos;
   }
 
-  /** The next block with its records; null where no whole one is there yet. */
+  /** The next block with its records. Null if there is no whole block yet. */
   async nextBlock(): Promise<ContainerBlock | null> {
     const frame = await this.#nextFrame();
     if (!frame) return null;
@@ -78,7 +78,7 @@ export class ContainerFile {
     return { at, count: frame.count, data };
   }
 
-  /** Steps over the next block without reading its records; null where no whole one is there yet. */
+  /** Skips the next block without reading its records. Null if there is no whole block yet. */
   async skipBlock(): Promise<{ at: number; count: number } | null> {
     const frame = await this.#nextFrame();
     if (!frame) return null;
@@ -90,7 +90,7 @@ export class ContainerFile {
     return { at, count: frame.count };
   }
 
-  /** How many bytes lie after the last whole block. */
+  /** The number of bytes after the last whole block. */
   async restBytes(): Promise<number> {
     return (await this.#handle.stat()).size - this.#pos;
   }
@@ -101,14 +101,14 @@ export class ContainerFile {
 
   /** The frame of the block at `pos`, in bytes from there. */
   async #nextFrame(): Promise<BlockFrame | null> {
-    // At the end of a file that is being followed there is mostly nothing to read.
+    // At the end of a file that is being followed there is usually nothing to read.
     if (!this.#chunk && (await this.restBytes()) <= 0) return null;
     const head = await this.#load(this.#pos, blockHeadBytes);
     return located(this.path, this.#pos, () => parseBlockFrame(head, 0)) ?? this.#notWhole();
   }
 
   #notWhole(): null {
-    // What is there of a block may be cut off and written anew: the next look is at the file, not at these bytes.
+    // An incomplete block may be cut off and rewritten, so the next call reads the file again, not these bytes.
     this.#chunk = null;
     this.#chunkLength = 0;
     return null;

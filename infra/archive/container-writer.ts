@@ -10,12 +10,12 @@ import { syncFolder, writeFault } from './write-atomically.ts';
 const metadataType = avro.Type.forSchema({ type: 'map', values: 'bytes' });
 const longType = avro.Type.forSchema('long');
 
-/** Half the time of zlib's default for files 6 % larger. */
+/** Takes half the time of zlib's default, for files that are 6 % larger. */
 const deflateLevel = 1;
 
 /**
- * Appends whole blocks to a container file. A block is one write, so that a reader of the growing file, or after a crash,
- * finds at most one that is cut off, at the end.
+ * Appends whole blocks to a container file. A block is one write. So a reader of the growing file, or of the file after
+ * a crash, finds at most one incomplete block, at the end.
  */
 export class ContainerWriter {
   readonly path: string;
@@ -34,7 +34,7 @@ export class ContainerWriter {
     this.#sync = sync;
   }
 
-  /** Makes a new file; throws where there is one. */
+  /** Creates a new file. Throws if it exists. */
   static create(path: string, schemaText: string, codec: ContainerCodec): ContainerWriter {
     const sync = randomBytes(syncBytes);
     const metadata = { 'avro.schema': Buffer.from(schemaText), 'avro.codec': Buffer.from(codec) };
@@ -44,7 +44,7 @@ export class ContainerWriter {
     return writer;
   }
 
-  /** Goes on with a file after its whole blocks: what lies behind is cut off. */
+  /** Appends to a file after its whole blocks. Anything after them is cut off. */
   static resume(path: string, { header, end, blocks, sha256 }: ContainerContent): ContainerWriter {
     const fd = openSync(path, 'a');
     ftruncateSync(fd, end);
@@ -63,7 +63,7 @@ export class ContainerWriter {
     return this.#records;
   }
 
-  /** Of the file as it is now, in hexadecimal. */
+  /** The hash of the file as it is now, in hexadecimal. */
   sha256(): string {
     return this.#hash.copy().digest('hex');
   }
@@ -94,7 +94,7 @@ export class ContainerWriter {
       this.#size += bytes.length;
       this.#hash.update(bytes);
     } catch (error) {
-      // A full disk: what went through of the block must not stand before the next.
+      // After a full disk: part of the block must not stay before the next one.
       ftruncateSync(this.#fd, this.#size);
       throw writeFault(this.path, error);
     }

@@ -10,22 +10,22 @@ import type { ManifestWriterSchema } from './archive-manifest.ts';
 import { encodeBytes, filterItems, RecordBytes, withoutItems } from './record-bytes.ts';
 import { isOfRider, mentions } from './rider-mentions.ts';
 
-/** What became of a record: gone, or changed in parts. */
+/** What was removed from a record: all of it, or parts. */
 export interface ForgottenParts {
   /** The whole record. */
   record?: true;
-  /** Its place among a ride's leaders. */
+  /** The rider among a ride's leaders. */
   leader?: true;
   /** Headers that name the rider. */
   headers?: true;
-  /** The value as it came: it can't be had without the rider, so that only what our schema holds of it is left. */
+  /** The value as it came. It cannot be kept without the rider, so only what our schema holds of it is left. */
   raw?: true;
 }
 
 const leaders = (topicTypes.rides as types.RecordType).fields.find(({ name }) => name === 'leaders')!;
 const cursor = new Cursor();
 
-/** Takes a rider out of the records of one file. */
+/** Removes a rider from the records of one file. */
 export class RecordForgetter {
   readonly #rider: string;
   readonly #type: types.RecordType;
@@ -39,7 +39,7 @@ export class RecordForgetter {
     this.#schemas = schemas;
   }
 
-  /** The bytes of the record at `pos` without the rider; null where it goes as a whole. `end`: where it ends. */
+  /** The bytes of the record at `pos` without the rider. Null if the whole record goes. `end`: where it ends. */
   forget(
     record: LogRecord | UndecodableRecord,
     block: Buffer,
@@ -76,7 +76,9 @@ export class RecordForgetter {
     parts.leader = true;
   }
 
-  /** A value as it came has fields that we don't know: one that names the rider anywhere else than a leader goes. */
+  /**
+   * A value as it came has fields that we do not know. If it names the rider anywhere but as a leader, it is dropped.
+   */
   #forgetRaw(record: LogRecord, fields: Map<string, Buffer>, parts: ForgottenParts): void {
     const { rawValue } = record;
     if (!rawValue || !mentions(rawValue, this.#rider)) return;
@@ -88,14 +90,14 @@ export class RecordForgetter {
     fields.set('raw', encoded!);
   }
 
-  /** By our schema, where the file's `raw` can't be null. */
+  /** The value in our schema, for files whose `raw` cannot be null. */
   #ours({ topic, value }: LogRecord): Buffer {
     const ride = value as Ride;
     const without = topic === 'rides' ? { ...ride, leaders: ride.leaders.filter((one) => one !== this.#rider) } : value;
     return encodeValue(topic, without as never);
   }
 
-  /** A ride as it came, without the leader; null where its schema is not known. */
+  /** A ride's value as it came, without the leader. Null if its schema is not known. */
   #withoutLeader(value: Buffer): Buffer | null {
     const isConfluent = value[0] === 0;
     const start = isConfluent ? confluentHeaderBytes : singleObjectHeaderBytes;

@@ -25,36 +25,37 @@ import { isRejectOfRider } from './rider-mentions.ts';
 
 export interface ForgetOptions {
   dir: string;
-  /** Of the archive's folders. */
+  /** The prefix of the archive's folders. */
   prefix: string;
   rider: string;
   signal: AbortSignal;
   onProgress?: (progress: { done: number; total: number }) => void;
 }
 
-/** What was taken out of an archive. */
+/** What was removed from an archive. */
 export interface Forgotten {
   /** Whole records, by topic. */
   records: Partial<Record<TopicName, number>>;
-  /** Rides' records that the rider led. */
+  /** Rides' records in which the rider was a leader. */
   leaders: number;
   rejected: number;
   /** Records with a header that named the rider. */
   headers: number;
   /** Values as they came, of which only what our schema holds is left. */
   raw: number;
-  /** Files written anew. */
+  /** Files that were rewritten. */
   files: number;
-  /** An earlier call had been ended by force, and was finished. */
+  /** An earlier call was killed, and has now been finished. */
   finished: boolean;
 }
 
 const fix = 'Nothing was changed: put it back from a copy';
 
 /**
- * Takes a rider out of an archive (docs/rules.md#archive-forget): their records, their place among leaders, and bad records
- * about them. All files change as one step, also where the process is killed. All else stays byte for byte. Throws
- * MissingTopicsError, ArchiveLockedError, ArchiveError naming a file that is not as it was saved, and the signal's reason.
+ * Removes a rider from an archive (docs/rules.md#archive-forget): their records, their place among leaders, and bad
+ * records about them. All files change atomically, even if the process is killed. Everything else stays byte for byte.
+ * Throws MissingTopicsError, ArchiveLockedError, ArchiveError that names a file that differs from the manifest, and the
+ * signal's reason.
  */
 export async function forgetRider(options: ForgetOptions): Promise<Forgotten> {
   const { dir, prefix } = options;
@@ -65,7 +66,7 @@ export async function forgetRider(options: ForgetOptions): Promise<Forgotten> {
     return { ...(await new Forgetting(options).run()), finished };
   } finally {
     try {
-      // Where it failed, what was written beside the files goes.
+      // After a failure, the new files written beside the old ones are removed.
       finishForgetting(dir, prefix);
     } finally {
       unlock();
@@ -156,12 +157,12 @@ class Forgetting {
       (problem) => void problems.push(problem),
     );
     if (problems.length > 0) throw notAsSaved(dir, problems, fix);
-    // A save must not bring back what was last.
+    // A later save must not bring back the last record.
     again.ledger.nextOffset = known.ledger.nextOffset;
     return again;
   }
 
-  /** Writes a file without the rider beside it. False where there is nothing of them in it. */
+  /** Writes a file without the rider beside the old one. False if the file does not mention the rider. */
   async #forgetFile(topic: TopicName, file: ArchiveFile): Promise<boolean> {
     const container = await ContainerFile.open(file.path);
     if (!container) return false;

@@ -25,18 +25,18 @@ import { rejectedEntry } from './rejected-inspection.ts';
 export interface GrowingArchiveOptions {
   dir: string;
   prefix: string;
-  /** Who writes, such as `archive save`. */
+  /** The command that writes, such as `archive save`. */
   command: string;
-  /** The writer's schema of a value that is kept as it came; null where it is not known. */
+  /** The writer's schema of a value that is kept as it came. Null if it is not known. */
   schemaOf: (value: Buffer) => ManifestWriterSchema | null;
   signal: AbortSignal;
   log?: { warn(message: string): void };
 }
 
-/** What a save says of an archive beside what it holds. */
+/** What a save knows about an archive beyond its contents. */
 export type SavedState = Pick<ArchiveManifest, 'log' | 'exact_since' | 'saved_until'>;
 
-/** An archive that records are added to, with its manifest: one writer at a time (docs/rules.md#archive-save). */
+/** An archive that records are added to, with its manifest. One writer at a time (docs/rules.md#archive-save). */
 export class GrowingArchive {
   readonly #options: GrowingArchiveOptions;
   readonly #unlock: () => void;
@@ -45,7 +45,7 @@ export class GrowingArchive {
   readonly #rejects: RejectSink;
   readonly #schemas = new Map<string, ManifestWriterSchema>();
   readonly #rejectedEntries = new Map<string, ManifestFile>();
-  /** null: it had none. */
+  /** Null if the archive had none. */
   readonly manifest: ArchiveManifest | null;
 
   private constructor(
@@ -65,8 +65,8 @@ export class GrowingArchive {
   }
 
   /**
-   * Takes an archive, or a new folder, to add records to: what it holds is compared with its manifest, or read where it
-   * has none. Throws ArchiveError naming a file that is not as it was saved, and ArchiveLockedError.
+   * Opens an archive, or a new folder, to add records. Compares the contents with the manifest, or reads them if there
+   * is none. Throws ArchiveError that names a file that differs from the manifest, and ArchiveLockedError.
    */
   static async open(options: GrowingArchiveOptions): Promise<GrowingArchive> {
     const { dir, prefix, command, signal } = options;
@@ -92,14 +92,14 @@ export class GrowingArchive {
     }
   }
 
-  /** How many partitions of a topic there are; null where the archive knows nothing of it. */
+  /** The number of a topic's partitions. Null if the archive does not have the topic. */
   partitions(topic: TopicName): number | null {
     if (this.manifest) return this.manifest.topics[topic]?.partitions.length ?? null;
     const partitions = this.#inspection.partitions[topic];
     return partitions.some(({ files }) => files.length > 0) ? partitions.length : null;
   }
 
-  /** What a partition holds so far. */
+  /** What a partition contains so far. */
   ledger(topic: TopicName, partition: number): PartitionLedger {
     return this.#known(topic, partition).ledger;
   }
@@ -121,7 +121,7 @@ export class GrowingArchive {
     return this.#rejects.publish(rejects);
   }
 
-  /** Makes everything durable, and then says so in the manifest. Of topics with these numbers of partitions. */
+  /** Makes everything durable, and then writes the manifest. `partitions`: the topics' numbers of partitions. */
   checkpoint(partitions: Record<TopicName, number>, state: SavedState): void {
     const { dir, prefix } = this.#options;
     const topics: ArchiveManifest['topics'] = {};
@@ -133,7 +133,7 @@ export class GrowingArchive {
     writeManifest(dir, { version: 1, prefix, ...state, topics, rejected: this.#rejectedFiles(), schemas });
   }
 
-  /** Closes the files and gives the lock back. */
+  /** Closes the files and unlocks the archive. */
   async close(): Promise<void> {
     try {
       await this.#writer.close();

@@ -23,20 +23,21 @@ export interface InspectOptions extends Pick<PartitionToInspect, 'everything' | 
 export interface ArchiveInspection {
   partitions: Record<TopicName, KnownPartition[]>;
   problems: ArchiveProblem[];
-  /** Of the topics' folders. */
+  /** The number of files in the topics' folders. */
   files: number;
   records: number;
   rejected: number;
 }
 
-/** Made by `simulate` beside the topics. */
+/** `simulate` writes these beside the topics. */
 const besideTopics = new Set([manifestName, 'simulated.json']);
 /** Other tools leave checksums and notes beside their files. */
 const isHidden = (name: string): boolean => name.startsWith('.') || name.startsWith('_');
 
 /**
- * Compares an archive with its manifest and reads it: every record, or those that the manifest does not vouch for. Without
- * a manifest it is read as it is. Throws MissingTopicsError where it is no archive, and the signal's reason.
+ * Compares an archive with its manifest and reads it: every record, or only those that the manifest does not cover. An
+ * archive without a manifest is read as it is. Throws MissingTopicsError if the folder is no archive, and the signal's
+ * reason.
  */
 export async function inspectArchive(options: InspectOptions): Promise<ArchiveInspection> {
   const { dir, prefix, manifest, everything } = options;
@@ -78,7 +79,7 @@ export async function inspectArchive(options: InspectOptions): Promise<ArchiveIn
 
 type Listing = Record<TopicName, ArchiveFile[][]>;
 
-/** Every partition's files, those of which only the manifest speaks too. */
+/** Every partition's files, also those that only the manifest names. */
 async function list({ dir, prefix, manifest, everything }: InspectOptions, onProblem: OnProblem): Promise<Listing> {
   const listing = {} as Listing;
   let folders = 0;
@@ -101,7 +102,7 @@ async function list({ dir, prefix, manifest, everything }: InspectOptions, onPro
     for (const files of partitions) files.sort((a, b) => a.firstOffset - b.firstOffset);
     listing[topic] = partitions;
   }
-  // Says what is wrong with the folder.
+  // This says what is wrong with the folder.
   if (folders === 0 && !manifest) await listArchive(dir, prefix, 'archive check');
   return listing;
 }
@@ -116,7 +117,7 @@ function namesIn(folder: string): string[] | null {
   }
 }
 
-/** null for what is no file of an archive. `strict`: that is a problem whatever its name. */
+/** Null for a file that does not belong to an archive. `strict`: any such file is a problem, whatever its name. */
 function fileOf(folder: string, name: string, strict: boolean, onProblem: OnProblem): ArchiveFile | null {
   const file = join(folder, name);
   if (!name.endsWith('.avro')) {
@@ -132,7 +133,10 @@ function fileOf(folder: string, name: string, strict: boolean, onProblem: OnProb
   }
 }
 
-/** Names beside the topics' folders that are not the archive's. Without a manifest nothing says what belongs there. */
+/**
+ * Names beside the topics' folders that do not belong to the archive. Without a manifest it is not known what belongs
+ * there.
+ */
 function namesBeside({ dir, prefix, manifest }: InspectOptions, onProblem: OnProblem): void {
   if (!manifest) return;
   const ours = new Set([...topicNames, 'rejected'].map((name) => basename(archiveFolder(dir, prefix, name))));

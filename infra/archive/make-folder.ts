@@ -2,9 +2,8 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 /**
- * Makes a folder and those above it, as far as they are missing. Throws naming the folder and `what` it is for, with the
- * system's `code`.
- * Node's own `recursive` tries for ever, in one call that no signal ends, where a file system takes no folders: /proc.
+ * Creates a folder and its missing parents. Throws with the folder, `what` it is for, and the system's `code`. Node's
+ * own `recursive` option loops forever, in one call that no signal ends, where a file system takes no folders: /proc.
  */
 export function makeFolder(path: string, what: string, mode = 0o777): void {
   const missing: string[] = [];
@@ -14,7 +13,7 @@ export function makeFolder(path: string, what: string, mode = 0o777): void {
       mkdirSync(folder, { mode });
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      // Another process made it at the same moment.
+      // Another process created it at the same moment.
       if (code === 'EEXIST' && existsSync(folder)) continue;
       const message = `Cannot make the folder ${path}: ${code} at ${folder}; ${what}: name one that can be made`;
       throw Object.assign(new Error(message), { code });

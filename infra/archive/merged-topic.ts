@@ -18,15 +18,15 @@ export interface MergedTopicOptions {
   dir: string;
   prefix: string;
   topic: TopicName;
-  /** Of each partition: what comes at `end` or behind it is left out. */
+  /** For each partition: records at `end` or after it are left out. */
   bounds: readonly Bounds[];
   warn?: (message: string) => void;
 }
 
 /**
- * A topic's records of all partitions, one after the other: those of a partition in their order, and of several
- * partitions the one with the earliest timestamp first, of the lower number where they are equal. So the same archive
- * gives the same order every time, and one that has grown begins as it did before.
+ * The records of all of a topic's partitions, in one sequence. Records of one partition keep their order. Among
+ * partitions, the record with the earliest timestamp comes first, and if these are equal that of the lower partition.
+ * So the same archive always gives the same sequence, and an archive that has grown begins with the same one.
  */
 export class MergedTopic {
   readonly #topic: TopicName;
@@ -50,14 +50,14 @@ export class MergedTopic {
     );
   }
 
-  /** Reads on where a partition has nothing left to take. False once all is taken. */
+  /** Reads more if a partition has nothing left to take. False once everything is taken. */
   async fill(): Promise<boolean> {
     for (const head of this.#heads) if (head.at >= head.records.length) await this.#readOn(head);
     this.#heads = this.#heads.filter((head) => head.at < head.records.length);
     return this.#heads.length > 0;
   }
 
-  /** The next record; null where `fill` has to read on first. */
+  /** The next record. Null if `fill` must read first. */
   take(): ArchivedRecord | null {
     let first: Head | null = null;
     for (const head of this.#heads) {

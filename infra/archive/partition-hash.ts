@@ -1,24 +1,25 @@
 import { createHash, type Hash } from 'node:crypto';
 
-/** A hash is taken up again by reading at most the records of so many offsets. */
+/** To continue a hash, at most the records of this many offsets are read. */
 const chunkOffsets = 65_536;
 
-/** Where a partition's hash can be taken up again: what it was before the records from an offset on. */
+/** Where a partition's hash can be continued: the hash before the records from an offset on. */
 export interface HashStart {
   chain: string;
   fromOffset: number;
 }
 
 /**
- * One hash over a partition's records, however its files are cut (docs/rules.md#archive-manifest). Records whose offset divided
- * by 65,536 gives the same whole number are a chunk. The hash is the SHA-256 of the hash before the chunk, as lower-case
- * hexadecimal (none before the first), and the chunk's records, each as `Archived` in Avro's binary encoding.
+ * One hash over a partition's records, however they are divided into files (docs/rules.md#archive-manifest). Records
+ * whose offset divided by 65,536 gives the same whole number are a chunk. The hash is the SHA-256 of: the hash before
+ * the chunk, as lower-case hexadecimal (nothing before the first), and the chunk's records, each as `Archived` in
+ * Avro's binary encoding.
  */
 export class PartitionHash {
   #chain: string;
   #chunk = -1;
   #hash: Hash | null = null;
-  /** Bytes that lie in one row and are not hashed yet: many short updates take longer than one. */
+  /** Adjacent bytes that are not hashed yet. One long update is faster than many short ones. */
   #row: Buffer | null = null;
   #rowStart = 0;
   #rowEnd = 0;
@@ -27,7 +28,7 @@ export class PartitionHash {
     this.#chain = start.chain;
   }
 
-  /** Takes a record, as `bytes` from `start` to `end`; these must stay as they are until `settle`. */
+  /** Adds a record: `bytes` from `start` to `end`, which must not change until `settle`. */
   add(offset: number, bytes: Buffer, start: number, end: number): void {
     const chunk = Math.floor(offset / chunkOffsets);
     if (chunk !== this.#chunk) this.#begin(chunk);
@@ -44,7 +45,7 @@ export class PartitionHash {
     this.#row = null;
   }
 
-  /** Empty where there is no record. */
+  /** Empty if there is no record. */
   digest(): string {
     this.settle();
     return this.#hash ? this.#hash.copy().digest('hex') : this.#chain;

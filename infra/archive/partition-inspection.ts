@@ -10,8 +10,8 @@ import { type ManifestFile, type ManifestPartition, manifestName } from './archi
 import { PartitionLedger } from './partition-ledger.ts';
 
 /**
- * missing, cut, altered: not as the manifest says, or not readable. foreign: the manifest does not list it. unfinished:
- * it goes on behind what the manifest says, as after a save that was ended by force.
+ * missing, cut, altered: differs from the manifest, or cannot be read. foreign: not in the manifest. unfinished: has
+ * more than the manifest says, as after a save that was killed.
  */
 export type ProblemKind = 'missing' | 'cut' | 'altered' | 'foreign' | 'unfinished';
 
@@ -21,7 +21,7 @@ export interface ArchiveProblem {
   problem: string;
 }
 
-/** What a partition holds, and the manifest's entries of its files that need no change. */
+/** What a partition contains, and those of its files' manifest entries that need no change. */
 export interface KnownPartition {
   ledger: PartitionLedger;
   files: ManifestFile[];
@@ -32,13 +32,13 @@ export interface PartitionToInspect {
   partition: number;
   folder: string;
   files: readonly ArchiveFile[];
-  /** What the manifest says of it; null without a manifest. */
+  /** What the manifest says about it. Null without a manifest. */
   said: ManifestPartition | null;
-  /** Whether the manifest's hash is over the same bytes as ours. */
+  /** Whether the manifest's hash covers the same bytes as ours. */
   sameHash: boolean;
-  /** Read every record, not only those that the manifest does not vouch for. */
+  /** Read every record, not only those that the manifest does not cover. */
   everything: boolean;
-  /** Somebody is writing it: a file may end within a block, and go on behind the manifest. */
+  /** Another process is writing it: a file may end within a block, and have more than the manifest says. */
   beingWritten: boolean;
   signal: AbortSignal;
   onBytes?: (bytes: number) => void;
@@ -46,7 +46,7 @@ export interface PartitionToInspect {
 
 export type OnProblem = (problem: ArchiveProblem) => void;
 
-/** Compares a partition with the manifest, and reads its records: all of them, or those that it must. */
+/** Compares a partition with the manifest, and reads its records: all of them, or only those that it must. */
 export async function inspectPartition(one: PartitionToInspect, onProblem: OnProblem): Promise<KnownPartition> {
   const bad = new Set<string>();
   const note: OnProblem = (problem) => {
@@ -69,7 +69,7 @@ export async function inspectPartition(one: PartitionToInspect, onProblem: OnPro
   return { ledger, files: [...files.values()] };
 }
 
-/** A file against what the manifest says of it. */
+/** Compares a file with its entry in the manifest. */
 async function compareFile(one: PartitionToInspect, said: ManifestFile, note: OnProblem): Promise<void> {
   const path = join(one.folder, said.name);
   const size = await stat(path).then(
@@ -157,13 +157,13 @@ function filesFrom(files: readonly ArchiveFile[], offset: number): readonly Arch
 
 class CutError extends ArchiveError {}
 
-/** Reads a file's records. Null: it ends within its header. */
+/** Reads a file's records. Null if it ends within its header. */
 async function readFile(
   one: PartitionToInspect,
   file: ArchiveFile,
   { readTo, take }: { readTo: number; take: (record: LogRecord | UndecodableRecord) => void },
 ): Promise<{ records: number; bytes: number; readTo: number } | null> {
-  // A save that is ended by force leaves half a block at the end: the next one cuts it off.
+  // A save that is killed leaves an incomplete block at the end. The next save cuts it off.
   const mayBeCut = file === one.files.at(-1) && (one.beingWritten || !one.everything);
   const open = await OpenArchiveFile.open(one.topic, file);
   if (!open && !mayBeCut) throw new CutError('it ends within its header');
@@ -197,7 +197,7 @@ function unreadable(file: string, error: ArchiveError): ArchiveProblem {
   return { file, kind: error instanceof CutError ? 'cut' : 'altered', problem };
 }
 
-/** The manifest's numbers and hash against the records, where these end where it says. */
+/** Compares the manifest's numbers and hash with the records, if these end where it says. */
 function compareSummary(one: PartitionToInspect, ledger: PartitionLedger, note: OnProblem): void {
   const { said, sameHash } = one;
   const found = ledger.summary();

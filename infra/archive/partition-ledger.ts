@@ -12,15 +12,15 @@ export interface Mark {
   timestampMs: number;
 }
 
-/** What a partition of an archive holds, as the manifest says it, kept while records are read or written. */
+/** What a partition of an archive contains, in the manifest's terms. Updated while records are read or written. */
 export class PartitionLedger {
   readonly #topic: TopicName;
   records = 0;
   first: Mark | null = null;
   last: Mark | null = null;
-  /** The last record's key; null where it was not read or is not UTF-8. */
+  /** The last record's key. Null if it was not read or is not UTF-8. */
   lastKey: string | null = null;
-  /** The next offset to save: beyond the last record where bad ones followed it. */
+  /** The next offset to save. It is beyond the last record if bad records followed that. */
   nextOffset: number | null = null;
   #hash = new PartitionHash();
 
@@ -28,7 +28,7 @@ export class PartitionLedger {
     this.#topic = topic;
   }
 
-  /** As the manifest says; the hash must be taken up by `rehash` of the records from `hashFrom` on. */
+  /** From the manifest's entry. The hash must be continued by `rehash`, with the records from `hashFrom` on. */
   static of(topic: TopicName, said: ManifestPartition): PartitionLedger {
     const ledger = new PartitionLedger(topic);
     ledger.records = said.records;
@@ -41,7 +41,7 @@ export class PartitionLedger {
     return ledger;
   }
 
-  /** Takes a record that was just encoded; `bytes` must stay as they are until `settle`. */
+  /** Adds a record that was just encoded. `bytes` must not change until `settle`. */
   add(mark: Mark, key: string | null, bytes: Buffer, start: number, end: number): void {
     const { offset, timestampMs } = mark;
     this.records++;
@@ -52,14 +52,14 @@ export class PartitionLedger {
     this.#hash.add(offset, bytes, start, end);
   }
 
-  /** Takes a record that was read. */
+  /** Adds a record that was read. */
   addRead(record: LogRecord | UndecodableRecord): void {
     const bytes = encodeArchived(this.#topic, record);
     this.add(record, keyOf(record), bytes, 0, bytes.length);
     this.settle();
   }
 
-  /** Takes a record into the hash that the rest of the ledger knows already. */
+  /** Adds a record to the hash only. The rest of the ledger includes it already. */
   rehash(record: LogRecord | UndecodableRecord): void {
     const bytes = encodeArchived(this.#topic, record);
     this.lastKey = keyOf(record);
@@ -88,7 +88,7 @@ export class PartitionLedger {
 
 const keyOf = (record: LogRecord | UndecodableRecord): string | null => ('key' in record ? record.key : null);
 
-/** Says by which schema of `Archived` a topic's records are hashed: with another the hashes don't compare. */
+/** The schema of `Archived` by which a topic's records are hashed. Hashes by different schemas cannot be compared. */
 export function hashSchemaOf(topic: TopicName): string {
   return crc64Avro(Buffer.from(canonicalForm(archivedTypes[topic])))
     .toString(16)

@@ -4,12 +4,12 @@ import { Cursor } from '../../schemas/avro/avro-cursor.ts';
 import { compileSkip } from '../../schemas/avro/avro-reader.ts';
 import { isArray, isRecord, isUnion, takesBytes, writerField } from '../../schemas/avro/avro-type-kinds.ts';
 
-/** Changes in encoded records that leave every other byte as it is, whoever wrote them. */
+/** Edits encoded records and leaves every other byte unchanged, whatever tool wrote them. */
 
 const longType = avro.Type.forSchema('long');
 const cursor = new Cursor();
 
-/** Takes records of one type apart into the bytes of their fields. */
+/** Splits records of one type into the bytes of their fields. */
 export class RecordBytes {
   readonly #skips: { name: string; skip: (cursor: Cursor) => void }[];
 
@@ -17,7 +17,7 @@ export class RecordBytes {
     this.#skips = type.fields.map((field) => ({ name: field.name, skip: compileSkip(field.type) }));
   }
 
-  /** Each field's bytes, in order, of the record at `pos`. */
+  /** The bytes of each field, in order, of the record at `pos`. */
   fields(bytes: Buffer, pos: number): Map<string, Buffer> {
     cursor.set(bytes, pos);
     let start = pos;
@@ -31,7 +31,10 @@ export class RecordBytes {
   }
 }
 
-/** A record's value without some items of one of its arrays. `keep` is asked by index. Null where there is no such array. */
+/**
+ * A record's value without some items of one of its arrays. `keep` gets an item's index. Null if there is no such
+ * array.
+ */
 export function withoutItems(
   type: Type,
   field: types.Field,
@@ -52,7 +55,7 @@ export function withoutItems(
   return Buffer.concat([...fields.values()]);
 }
 
-/** An array's bytes with the items that are kept, as one block. */
+/** An array's bytes with only the items to keep, as one block. */
 export function filterItems(type: types.ArrayType, bytes: Buffer, keep: (index: number) => boolean): Buffer {
   const skip = compileSkip(type.itemsType);
   const kept: Buffer[] = [];
@@ -73,7 +76,7 @@ export function filterItems(type: types.ArrayType, bytes: Buffer, keep: (index: 
   return kept.length === 0 ? end : Buffer.concat([longType.toBuffer(kept.length), ...kept, end]);
 }
 
-/** Bytes, or null, as a field of this type has them. Null where the type has no null. */
+/** Bytes or null, encoded for a field of this type. Null if the type does not allow null. */
 export function encodeBytes(type: Type, bytes: Buffer | null): Buffer | null {
   const body = () => Buffer.concat([longType.toBuffer(bytes!.length), bytes!]);
   if (!isUnion(type)) return bytes && body();

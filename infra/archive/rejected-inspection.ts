@@ -13,7 +13,10 @@ export interface RejectedToInspect
   manifest: ArchiveManifest | null;
 }
 
-/** Bad records' files may grow behind the manifest: what serves the archive sets bad records aside as well. */
+/**
+ * Files of bad records may have more than the manifest says: a service that reads the archive also sets bad records
+ * aside in it.
+ */
 export async function inspectRejected(options: RejectedToInspect, onProblem: OnProblem): Promise<number> {
   const { dir, prefix, manifest } = options;
   const folder = archiveFolder(dir, prefix, 'rejected');
@@ -57,7 +60,7 @@ async function compareRejected(
   return { file, kind: 'altered', problem: 'its bytes are not those that were saved' };
 }
 
-/** The manifest's entry of a file of bad records, as it is now; null where it ends within its header. */
+/** The manifest's entry of a file of bad records, as it is now. Null if it ends within its header. */
 export function rejectedEntry(path: string): ManifestFile | null {
   const content = readContainer(path);
   if (!content) return null;

@@ -2,11 +2,11 @@ import type { LogRecord, Reject, UndecodableRecord } from '../../projector/ports
 import { parseRecordKey } from '../../schemas/events/record-keys.ts';
 import type { Attendance, Relation, Rider, TopicName } from '../../schemas/events/records.ts';
 
-/** What of the log is about a rider (docs/rules.md#archive-forget). */
+/** Which parts of the log are about a rider (docs/rules.md#archive-forget). */
 
 const personal: ReadonlySet<TopicName> = new Set(['riders', 'attendance', 'relations']);
 
-/** Whether a record is the rider's own: it goes as a whole, with its place. */
+/** Whether a record is the rider's own. Such a record is removed as a whole. */
 export function isOfRider(record: LogRecord | UndecodableRecord, rider: string): boolean {
   const { topic } = record;
   if ('key' in record) {
@@ -18,7 +18,7 @@ export function isOfRider(record: LogRecord | UndecodableRecord, rider: string):
   return value !== null && (personal.has(topic) || topic === 'rides') && mentions(value, rider);
 }
 
-/** Whether a bad record is about the rider. It can't be changed as others are: it goes as a whole. */
+/** Whether a bad record is about the rider. It cannot be edited, so it is removed as a whole. */
 export function isRejectOfRider({ topic, raw }: Reject, rider: string): boolean {
   const { key, value, headers } = raw;
   if (Object.values(headers).some((header) => mentions(header, rider))) return true;
@@ -29,7 +29,7 @@ export function isRejectOfRider({ topic, raw }: Reject, rider: string): boolean 
 
 function isKeyOfRider(topic: TopicName, key: string, rider: string): boolean {
   const parsed = parseRecordKey(topic, key);
-  // A bad key says nothing of which part is what.
+  // In a bad key it is not known which part is what.
   if ('fault' in parsed) return isWordIn(key, rider);
   const { rider: first, other } = parsed.fields as Partial<Relation>;
   return first === rider || other === rider;
@@ -41,9 +41,9 @@ function isValueOfRider(topic: TopicName, value: LogRecord['value'], rider: stri
   return topic === 'relations' && (value as Relation).other === rider;
 }
 
-/** Whether bytes have the id as a text of Avro's, or as a word of any text. */
+/** Whether bytes contain the id as an Avro string, or as a word in any text. */
 export function mentions(bytes: Buffer, rider: string): boolean {
-  // Ids have at most 64 characters, so a length takes one byte or, for 64, two.
+  // Ids have at most 64 characters, so the length takes one byte or, for 64, two.
   const length = rider.length < 64 ? [rider.length * 2] : [0x80, 0x01];
   return (
     bytes.includes(Buffer.concat([Buffer.from(length), Buffer.from(rider)])) ||

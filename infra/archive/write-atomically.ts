@@ -1,7 +1,9 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
-/** Puts a file in place at once and durably: a reader, or a crash, finds the old one or the new one. */
+/**
+ * Writes a file atomically and durably: a reader, or a restart after a crash, finds either the old file or the new one.
+ */
 export function writeAtomically(path: string, bytes: string | Buffer): void {
   const temporary = join(dirname(path), `.${basename(path)}.new`);
   try {
@@ -31,7 +33,7 @@ export function syncFolder(folder: string): void {
   }
 }
 
-/** The system names no file where a write fails. */
+/** The system's error does not name the file. */
 export function writeFault(path: string, error: unknown): Error {
   const { code, message } = error as NodeJS.ErrnoException;
   const full = code === 'ENOSPC' || code === 'EDQUOT' ? '; make room on its disk, and call the command again' : '';

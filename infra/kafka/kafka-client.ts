@@ -3,7 +3,7 @@ import { type ConnectionOptions, ConnectionPool } from '@platformatic/kafka';
 
 /** How to reach Kafka: KAFKA_BROKERS, KAFKA_SSL, KAFKA_SASL_*. */
 export interface KafkaConnection {
-  /** `host:port` each; at least one. */
+  /** `host:port` each. At least one. */
   brokers: string[];
   ssl: boolean;
   sasl: { mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'; username: string; password: string } | null;
@@ -21,13 +21,14 @@ export function clientOptions(kafka: KafkaConnection): ConnectionOptions & {
   return { clientId, bootstrapBrokers: kafka.brokers, ...connectionOptions(kafka) };
 }
 
-/** Connections to this cluster, one per broker, made when asked for. */
+/** Connections to this cluster, one per broker, made on demand. */
 export function connectionPool(kafka: KafkaConnection): ConnectionPool {
   return new ConnectionPool(clientId, connectionOptions(kafka));
 }
 
 function connectionOptions({ brokers, ssl, sasl }: KafkaConnection): ConnectionOptions {
-  // TLS names the server by its host, so that several can share an address; an address is no name.
+  // TLS sends the server's host name (SNI), so that several servers can share an address. An IP address is not a host
+  // name.
   const tlsServerName = !brokers.some((broker) => isIP(brokerAddress(broker).host));
   return {
     connectTimeout: 5_000,
@@ -37,7 +38,7 @@ function connectionOptions({ brokers, ssl, sasl }: KafkaConnection): ConnectionO
   };
 }
 
-/** `host:port` in parts; the port is 9092 where none is given. IPv6 addresses stand in brackets. */
+/** Splits `host:port`. The port is 9092 if there is none. IPv6 addresses are in brackets. */
 export function brokerAddress(text: string): { host: string; port: number } {
   const [, bracketed, plain, port] = /^(?:\[(.+)\]|([^:]+))(?::(\d+))?$/.exec(text) ?? [];
   const host = bracketed ?? plain;

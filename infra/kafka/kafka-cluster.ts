@@ -3,33 +3,35 @@ import { settledWithin } from '../../projector/ports/waiting.ts';
 import { brokerAddress, connectionPool, type KafkaConnection } from './kafka-client.ts';
 import { type AbortedTransaction, committedRecords, type FetchedRecord } from './kafka-record-batches.ts';
 
-/** A topic's id, new when it is deleted and made again, and the leader of each partition (-1: none just now). */
+/**
+ * A topic's id, which changes when the topic is deleted and recreated, and the leader of each partition (-1: none now).
+ */
 export interface KafkaTopic {
   name: string;
   id: string;
   leaders: number[];
 }
 
-/** One partition to fetch from. */
+/** A partition to fetch from. */
 export interface FetchPartition {
   topicId: string;
   partition: number;
   offset: number;
 }
 
-/** What a fetch found in one partition. */
+/** What a fetch returned for one partition. */
 export interface FetchedPartition {
   topicId: string;
   partition: number;
-  /** The offset that was asked for. */
+  /** The offset that was requested. */
   offset: number;
-  /** Kafka's error code, 0 for none. */
+  /** Kafka's error code. 0 for none. */
   errorCode: number;
   records: FetchedRecord[];
   nextOffset: number;
-  /** After the last record, open transactions included. */
+  /** The offset after the last record, including open transactions. */
   highWatermark: number;
-  /** Where the first open transaction begins, else the high watermark: a `read_committed` reader gets no further. */
+  /** Where the first open transaction begins, else the high watermark. A `read_committed` reader gets no further. */
   lastStableOffset: number;
 }
 
@@ -38,7 +40,7 @@ type MetadataResponse = metadataV12.MetadataResponse;
 
 export const kafkaErrors = { offsetOutOfRange: 1, unknownTopic: 3, unknownTopicId: 100 } as const;
 
-/** A connection that is being made, or whose broker takes nothing more, is left to end by itself. */
+/** A connection that is still being made, or whose broker accepts no more data, is left to close by itself. */
 const closeWaitMs = 250;
 const readCommitted = 1;
 const earliest = -2n;
@@ -47,9 +49,9 @@ const partitionBytesMax = 1 << 20;
 const responseBytesMax = 10 << 20;
 
 /**
- * The few requests of a reader without a consumer group, in the versions that brokers since Kafka 3.1 know: those that
- * name a topic by its id, so that a topic made again is not taken for the one before. Every request may throw; nothing
- * is tried twice here.
+ * The few requests of a reader without a consumer group, in versions that brokers since Kafka 3.1 support: those that
+ * identify a topic by its id, so that a recreated topic is not mistaken for the earlier one. Every request may throw.
+ * Nothing is retried here.
  */
 export class KafkaCluster {
   readonly #pool;
@@ -61,7 +63,7 @@ export class KafkaCluster {
     this.#bootstrap = kafka.brokers.map(brokerAddress);
   }
 
-  /** The topics among `names` that exist, in their order. */
+  /** The topics among `names` that exist, in the same order. */
   async topics(names: readonly string[]): Promise<KafkaTopic[]> {
     const connection = await this.#pool.getFirstAvailable([...this.#bootstrap, ...this.#brokers.values()]);
     const response: MetadataResponse = await metadataV12.api
@@ -77,7 +79,7 @@ export class KafkaCluster {
     return names.flatMap((name) => (byName.has(name) ? [{ name, ...byName.get(name)! }] : []));
   }
 
-  /** First offset and end (high watermark) of every partition, sampled now. */
+  /** The first offset and the end (high watermark) of every partition, sampled now. */
   async bounds(topics: readonly KafkaTopic[]): Promise<Map<string, { low: number; end: number }[]>> {
     const lows = await this.#listOffsets(topics, earliest);
     const ends = await this.#listOffsets(topics, latest);
@@ -103,7 +105,8 @@ export class KafkaCluster {
           leader === node ? [{ partitionIndex, currentLeaderEpoch: -1, timestamp }] : [],
         ),
       }));
-      // Isolation 0: the end is the high watermark, so that what an open transaction hides counts as not yet read.
+      // Isolation level 0: the end is the high watermark, so records that an open transaction hides count as not yet
+      // read.
       const response = await listOffsetsV7.api.async(
         connection,
         -1,
@@ -117,13 +120,13 @@ export class KafkaCluster {
     return found;
   }
 
-  /** Records after the given offsets, at most 10 MB; waits up to `waitMs` where there are none. */
+  /** Records from the given offsets on, at most 10 MB. Waits up to `waitMs` if there are none. */
   async fetch(node: number, partitions: readonly FetchPartition[], waitMs: number): Promise<FetchedPartition[]> {
     const connection = await this.#connection(node);
     const from = new Map(partitions.map(({ topicId, partition, offset }) => [`${topicId}/${partition}`, offset]));
     const byTopic = Map.groupBy(partitions, ({ topicId }) => topicId);
     const asked = [...byTopic].map(([topicId, list]) => ({ topicId, partitions: list.map(fetchRequest) }));
-    // Session 0, epoch -1: no session, every request names everything it wants.
+    // Session 0, epoch -1: no fetch session. Every request names everything it wants.
     const response: FetchResponse = await fetchV13.api
       .async(connection, waitMs, 1, responseBytesMax, readCommitted, 0, -1, asked, [], '')
       .catch(responseOf<FetchResponse>);
@@ -178,7 +181,7 @@ function fetchedPartition(topicId: string, found: FetchResponsePartition, offset
   };
 }
 
-/** An error in one part of a response is no error of the rest. */
+/** An error in one part of a response does not affect the rest. */
 function responseOf<Response>(error: unknown): Response {
   if (error instanceof ResponseError) return error.response as Response;
   throw error;

@@ -5,7 +5,7 @@ import kafkajs from 'kafkajs';
 
 const { CompressionCodecs, CompressionTypes } = kafkajs;
 
-/** What kafkajs asks a codec for. `compress` gets its encoder, whose bytes are in `buffer`. */
+/** What kafkajs expects of a codec. `compress` gets kafkajs's encoder, whose bytes are in `buffer`. */
 interface Codec {
   compress(encoder: { buffer: Buffer }): Promise<Buffer>;
   decompress(buffer: Buffer): Promise<Buffer>;
@@ -24,7 +24,7 @@ const lz4: Codec = {
   decompress: async (buffer) => Buffer.from(lz4Decompress(buffer)),
 };
 
-/** Kafka's compressions beside gzip, the only one that kafkajs brings. */
+/** Registers Kafka's other compressions. kafkajs itself has only gzip. */
 export function registerKafkaCodecs(): void {
   const codecs = CompressionCodecs as unknown as Record<number, () => Codec>;
   codecs[CompressionTypes.ZSTD] = () => zstd;

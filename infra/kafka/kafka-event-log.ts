@@ -24,23 +24,23 @@ import { SchemaWaits } from './schema-waits.ts';
 export interface KafkaEventLogOptions {
   kafka: KafkaConnection;
   topicPrefix: string;
-  /** Writers' schemas known so far; what the registry answers is added. */
+  /** The writers' schemas known so far. What the registry returns is added. */
   writers: WriterSchemas;
   /** Null without a schema registry: a record that needs one is undecodable. */
   registry: SchemaRegistry | null;
   log: KafkaLog;
-  /** KAFKA_GROUP: positions are committed to it every few seconds, for Kafka's own lag tools. Null: nowhere. */
+  /** KAFKA_GROUP: positions are committed to it every few seconds, for Kafka's own lag tools. Null: not committed. */
   group?: string | null;
-  /** How often topics are looked at for a new number of partitions or a new leader. Default 10 s. */
+  /** How often topics are checked for a new number of partitions or a new leader. 10 s by default. */
   checkEveryMs?: number;
-  /** Aborts whatever is waited for, as `close` does: it throws the signal's reason. */
+  /** Aborts every wait, as `close` does. The wait throws the signal's reason. */
   signal?: AbortSignal;
 }
 
 /**
- * The event log in Kafka. It reads without a consumer group, by positions of its own and `read_committed`.
- * A partition waits, and says so by `onWaiting`, while the schema registry is away or an open transaction hides its
- * records; the others flow on. Faults: see EventLog; whatever else Kafka says is waited out, with words in the log.
+ * The event log in Kafka. It reads without a consumer group, from positions of its own, with `read_committed`. While
+ * the schema registry is away or an open transaction hides its records, a partition waits and reports that by
+ * `onWaiting`; the others go on. For faults see EventLog. Any other error from Kafka is logged and retried.
  */
 export function kafkaEventLog(options: KafkaEventLogOptions): EventLog {
   const cluster = new KafkaCluster(options.kafka);
@@ -81,7 +81,7 @@ class Following {
   readonly #follower: Follower;
   readonly #signal: AbortSignal;
   readonly #schemas: SchemaWaits | null;
-  /** Why a partition waits, by `topic/partition`: told to the follower once however many reasons there are. */
+  /** Why a partition waits, by `topic/partition`. The follower is told once, however many reasons there are. */
   readonly #reasons = new Map<string, Set<'registry' | 'transaction'>>();
 
   constructor(
@@ -147,7 +147,7 @@ class Following {
     return leaders.map((_, partition) => ({ topic: name, topicId: id, partition, offset: from[partition]! }));
   }
 
-  /** Hands the decoded records over, up to the first one whose schema is not known yet. */
+  /** Delivers the decoded records, up to the first one whose schema is not known yet. */
   async #take(from: ReaderPartition, chunk: Chunk): Promise<Remainder | null> {
     const topic = this.#topics.shortName(from.topic);
     const records: AnyLogRecord[] = [];

@@ -7,8 +7,8 @@ const commitEveryMs = 5_000;
 const closeWaitMs = 2_000;
 
 /**
- * Commits positions to a consumer group that has no members, so that Kafka's own tools show the service's lag. Nobody
- * reads them back: a projector folds the log from its start. A failure is told once and otherwise ignored.
+ * Commits positions to a consumer group without members, so that Kafka's own tools show the service's lag. Nothing
+ * reads them: a projector folds the log from its start. A failure is logged once and otherwise ignored.
  */
 export class GroupPositions {
   readonly #admin: Admin | null;
@@ -27,7 +27,7 @@ export class GroupPositions {
     this.#timer = this.#admin && setInterval(() => void this.#commit(), commitEveryMs).unref();
   }
 
-  /** `nextOffset`: what is before it is folded. */
+  /** `nextOffset`: everything before it is folded. */
   reached(topic: string, partition: number, nextOffset: number): void {
     if (!this.#admin) return;
     const partitions = this.#reached.get(topic) ?? new Map<number, number>();
@@ -59,7 +59,7 @@ export class GroupPositions {
   async close(): Promise<void> {
     if (!this.#admin) return;
     clearInterval(this.#timer!);
-    // Not worth waiting for a broker that is away.
+    // Bounded: it is not worth waiting for a broker that is away.
     await settledWithin(this.#commit(), closeWaitMs);
     await settledWithin(this.#admin.close(), 250);
   }

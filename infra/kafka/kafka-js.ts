@@ -4,13 +4,13 @@ import type { KafkaConnection } from './kafka-client.ts';
 import { registerKafkaCodecs } from './kafka-codecs.ts';
 import type { KafkaLog } from './kafka-retry.ts';
 
-/** The same complaint is told again only after this time. */
+/** The same message is logged again only after this time. */
 const quietMs = 60_000;
 
 /**
- * A kafkajs client, to write and administer with: it waits for brokers that are away, for ever, and says so in `log`.
- * Once the signal aborts its connections end, and what it still tries is tried no more; it says nothing of that. Callers
- * wait for it by `untilAborted`, since a pause before the last try may take 5 s.
+ * A kafkajs client, to write and administer with. It waits for brokers that are away, without limit, and logs that in
+ * `log`. When the signal aborts, its connections end, and it retries nothing more, silently. Callers await it with
+ * `untilAborted`, because a pause before its last retry may take 5 s.
  */
 export function kafkaJs(kafka: KafkaConnection, log: KafkaLog, signal: AbortSignal): Kafka {
   registerKafkaCodecs();
@@ -29,12 +29,15 @@ export function kafkaJs(kafka: KafkaConnection, log: KafkaLog, signal: AbortSign
   });
 }
 
-/** kafkajs compares its tries with this number before each pause: it can't be told to stop by any other way. */
+/** kafkajs compares its number of tries with this before each pause. There is no other way to stop it. */
 function retriesUntil(signal: AbortSignal): number {
   return { valueOf: () => (signal.aborted ? 0 : Number.MAX_SAFE_INTEGER) } as unknown as number;
 }
 
-/** Sockets as kafkajs makes them. An error ends them: of an end without one it takes no notice, and waits for replies. */
+/**
+ * Sockets for kafkajs. They are ended with an error: kafkajs ignores an end without one, and goes on waiting for
+ * replies.
+ */
 function socketsUntil(signal: AbortSignal): ISocketFactory {
   const makeSocket: ISocketFactory = fromKafkaJs('network/socketFactory.js')();
   return (options) => {
@@ -52,9 +55,9 @@ function logTo(log: KafkaLog, signal: AbortSignal) {
     if (signal.aborted) return;
     const text = `Kafka: ${message}${typeof error === 'string' ? `: ${error}` : ''}`;
     const nowMs = Date.now();
-    // The texts are kafkajs's own, but some name numbers: don't keep them for ever.
+    // The texts are kafkajs's own, but some contain numbers, so the map must not grow without limit.
     if (toldMs.size > 100) toldMs.clear();
-    // A broker's own "not yet", as one gives that has just started, is worth a word only when it comes again.
+    // A broker that has just started answers "not yet". That is worth logging only if it happens again.
     if (message.startsWith('Response ') && !toldMs.has(text)) {
       toldMs.set(text, Number.NEGATIVE_INFINITY);
       return;
@@ -72,15 +75,15 @@ interface RequestQueue {
   checkPendingRequests(): void;
 }
 
-/** kafkajs's own pause before it looks again at requests that had to wait. */
+/** kafkajs's own pause before it checks requests that had to wait. */
 const pendingCheckMs = 10;
 let polls = true;
 let hidesReasons = true;
 
 /**
- * kafkajs 2.2.4 plans its next look at an empty queue for a time long past, which newer Nodes complain about
- * (TimeoutNegativeWarning, on people's terminals) and turn into a look every millisecond. An empty queue that isn't
- * throttled needs none, and no other look is planned for the past.
+ * kafkajs 2.2.4 schedules its next check of an empty queue for a time long past. Newer Node versions warn about that
+ * (TimeoutNegativeWarning, on people's terminals) and turn it into a check every millisecond. An empty queue that is
+ * not throttled needs no check, and no other check is scheduled in the past.
  */
 function stopIdlePolling(): void {
   if (!polls) return;
@@ -106,7 +109,10 @@ interface CreateTopicsResponse {
   parse(data: { topicErrors: { topic: string; errorMessage: string | null }[] }): Promise<unknown>;
 }
 
-/** kafkajs reads why a broker refuses a topic, such as which setting its policy forbids, and keeps only the code. */
+/**
+ * kafkajs receives a broker's reason for refusing a topic, such as a setting that its policy forbids, but keeps only
+ * the error code. This keeps the reason.
+ */
 function keepBrokersReasons(): void {
   if (!hidesReasons) return;
   hidesReasons = false;

@@ -12,7 +12,7 @@ import type { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
 import type { FetchedRecord } from './kafka-record-batches.ts';
 
-/** A fetched record as the log delivers it; a number is the id of a schema to look up first. */
+/** A fetched record as the log delivers it. A number is the id of a schema to look up first. */
 export function kafkaLogRecord(
   topic: TopicName,
   partition: number,
@@ -44,7 +44,7 @@ function decoded(
   return new KafkaLogRecord(topic, partition, key, read.value, fetched, reader.holdsAll);
 }
 
-/** Of a record that waits for a schema in vain, too. */
+/** Also for a record whose schema is never found. */
 export function undecodable(
   topic: TopicName,
   partition: number,
@@ -65,7 +65,7 @@ export function undecodable(
   };
 }
 
-// Millions of these: classes, so that they share one shape and their functions.
+// There are millions of these. They are classes, so that they share one hidden class and their methods.
 
 class KafkaEncodedRecord implements EncodedRecord {
   readonly topic: EncodedRecord['topic'];
@@ -73,7 +73,7 @@ class KafkaEncodedRecord implements EncodedRecord {
   readonly reader: TopicReader;
   readonly #fetched: FetchedRecord;
 
-  /** Of a record with a key and a value. */
+  /** For a record with a key and a value. */
   constructor(topic: EncodedRecord['topic'], partition: number, fetched: FetchedRecord, reader: TopicReader) {
     this.topic = topic;
     this.partition = partition;
@@ -119,7 +119,7 @@ class KafkaLogRecord implements LogRecord {
   readonly #record: FetchedRecord;
   readonly #holdsAll: boolean;
 
-  /** `holdsAll`: whether the value says all that its bytes do. */
+  /** `holdsAll`: whether the decoded value has everything that the bytes have. */
   constructor(
     topic: TopicName,
     partition: number,
@@ -157,7 +157,10 @@ function headersOf({ headers }: FetchedRecord): readonly RecordHeader[] {
   return headers.length === 0 ? none : headers.map(([name, value]) => ({ key: String(name ?? ''), value }));
 }
 
-/** Copies: the record's buffers are slices of a whole response. Of headers with one name the last is kept. */
+/**
+ * Copies, because the record's buffers are slices of a whole response. If several headers have the same name, the last
+ * one is kept.
+ */
 function rawRecord({ key, value, headers }: FetchedRecord): RawRecord {
   const named = headers.map(([name, content]) => [String(name ?? ''), Buffer.from(content ?? '')] as const);
   return { key: key && Buffer.from(key), value: value && Buffer.from(value), headers: Object.fromEntries(named) };

@@ -10,7 +10,7 @@ import type { KafkaCluster, KafkaTopic } from './kafka-cluster.ts';
 const newTopicsAdvice =
   'Keys now live in two places and their order is gone: create topics under a new KAFKA_TOPIC_PREFIX, publish every entity there again, then point the service and its upstream at them';
 
-/** The eight topics in Kafka. Remembers them as they were first seen, so that what was a different log is noticed. */
+/** The eight topics in Kafka. Keeps them as they were first seen, to notice that the log has been replaced. */
 export class KafkaLogTopics {
   readonly prefix: string;
   readonly #cluster: KafkaCluster;
@@ -21,14 +21,14 @@ export class KafkaLogTopics {
     this.prefix = prefix;
   }
 
-  /** Our name of a Kafka topic. */
+  /** Our name for a Kafka topic. */
   shortName(topic: string): TopicName {
     return topic.slice(this.prefix.length) as TopicName;
   }
 
-  /** As they are now. Throws MissingTopicsError, PartitionsChangedError, and whatever Kafka says. */
+  /** The topics as they are now. Throws MissingTopicsError, PartitionsChangedError, and any error of Kafka. */
   async find(): Promise<KafkaTopic[]> {
-    // `rejected` is not read, but without it the first bad record would stop everything.
+    // `rejected` is not read, but if it is missing, the first bad record would stop everything.
     const rejected = `${this.prefix}rejected`;
     const names = [...topicNames.map((name) => this.prefix + name), rejected];
     const topics = await this.#cluster.topics(names);
@@ -36,7 +36,7 @@ export class KafkaLogTopics {
     const missing = names.filter((name) => !there.has(name));
     if (this.#first) {
       for (const topic of topics) if (topic.name !== rejected) assertSame(this.#first.get(topic.name)!, topic);
-      // They were there: a broker that starts knows its topics only after a moment.
+      // They existed before: a broker that is starting takes a moment to know its topics.
       if (missing.length > 0) throw new Error(`Kafka does not know ${missing.join(', ')} just now`);
     } else if (missing.length > 0) {
       throw new MissingTopicsError(
@@ -53,13 +53,13 @@ export class KafkaLogTopics {
     return Object.fromEntries(topicNames.map((name) => [name, bounds.get(this.prefix + name)!])) as LogBounds;
   }
 
-  /** The topics' own ids, in the order of our names: a topic made again has another. */
+  /** The topics' own ids, in the order of our names. A recreated topic has another id. */
   async identity(): Promise<string> {
     const ids = new Map((await this.find()).map(({ name, id }) => [name, id]));
     return topicNames.map((name) => ids.get(this.prefix + name)).join(' ');
   }
 
-  /** Throws PartitionsChangedError where a position has not as many partitions as the topic. */
+  /** Throws PartitionsChangedError if a position and a topic differ in their number of partitions. */
   assertFits(topics: readonly KafkaTopic[], position: Position): void {
     for (const { name, leaders } of topics) {
       const expected = position[this.shortName(name)].length;

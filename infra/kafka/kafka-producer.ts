@@ -7,13 +7,13 @@ import { kafkaJs } from './kafka-js.ts';
 import { describe, type KafkaLog, retry } from './kafka-retry.ts';
 
 const recordsMax = 5_000;
-/** kafkajs puts a send's records of one partition into one batch, and brokers take batches of 1 MiB by default. */
+/** kafkajs puts all records of a send for one partition into one batch. Brokers accept batches of 1 MiB by default. */
 const bytesMax = 900_000;
-/** Of a record's own fields in a batch. */
+/** The bytes of a record's own fields in a batch. */
 const recordOverheadBytes = 32;
 
 /**
- * Sends records durably (acks from all replicas) and in order, each once even when an acknowledgement is lost
+ * Sends records durably (acks from all replicas), in order, and each once even if an acknowledgement is lost
  * (idempotent). Waits for brokers that are away.
  */
 export class KafkaProducer {
@@ -25,14 +25,14 @@ export class KafkaProducer {
   readonly #known = new Set<string>();
   #connected: Promise<void> | null = null;
 
-  /** Once the signal aborts, `send` rejects with its reason: what is on its way may be there or not. */
+  /** When the signal aborts, `send` rejects with its reason. What was in flight may have been written or not. */
   constructor(kafka: KafkaConnection, log: KafkaLog, signal?: AbortSignal) {
     this.#cluster = new KafkaCluster(kafka);
     this.#log = log;
     this.#signal = signal ? AbortSignal.any([signal, this.#closed.signal]) : this.#closed.signal;
     this.#producer = kafkaJs(kafka, log, this.#signal).producer({
       idempotent: true,
-      // Order: with several requests on their way one may overtake another that is tried again.
+      // Order: with several requests in flight, one might overtake another that is retried.
       maxInFlightRequests: 1,
       // The same as the Java client's: murmur2 of the key.
       createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
@@ -41,8 +41,8 @@ export class KafkaProducer {
   }
 
   /**
-   * Resolves to the offset of the first record in each partition. Throws what no waiting mends: MissingTopicsError, or
-   * for example a record that is too large.
+   * Resolves to the offset of the first record in each partition. Throws what waiting cannot fix: MissingTopicsError,
+   * or for example a record that is too large.
    */
   async send(
     topic: string,
@@ -70,7 +70,7 @@ export class KafkaProducer {
     return first;
   }
 
-  /** Asked once: kafkajs would wait for a topic for ever. */
+  /** Checked once: kafkajs would wait for a missing topic forever. */
   async #assertExists(topic: string): Promise<void> {
     if (this.#known.has(topic)) return;
     const find = () => this.#cluster.topics([topic]);
@@ -92,7 +92,10 @@ const fixOf = (cause: unknown): string =>
     ? "; raise the topic's message.timestamp.after.max.ms, or delete the empty topic and make it with: npx ride-calendar topics"
     : '';
 
-/** In order, each of at most `recordsMax` records and `bytesMax` bytes; a larger record travels alone. */
+/**
+ * Splits messages, in order, into batches of at most `recordsMax` records and `bytesMax` bytes. A larger record is sent
+ * alone.
+ */
 function* batches(messages: readonly Message[]): Generator<Message[]> {
   let batch: Message[] = [];
   let bytes = 0;

@@ -6,8 +6,8 @@ import { kafkaRejectSink } from './kafka-reject-sink.ts';
 import type { KafkaLog } from './kafka-retry.ts';
 
 /**
- * Publishes to the topics in Kafka, which must exist. Give some thousand records at a time. Once the signal aborts nothing
- * is waited for any more: publishing rejects with its reason.
+ * Publishes to the topics in Kafka, which must exist. Pass some thousand records at a time. When the signal aborts,
+ * publishing rejects with its reason at once.
  */
 export function kafkaPublisher(options: {
   kafka: KafkaConnection;

@@ -6,21 +6,21 @@ import { type FetchedPartition, type KafkaCluster, kafkaErrors } from './kafka-c
 import type { FetchedRecord } from './kafka-record-batches.ts';
 import { type KafkaLog, LoggedBackOff } from './kafka-retry.ts';
 
-/** Where a partition stands: what is fetched and not yet handled is queued in `chunks`. */
+/** The state of a partition. What is fetched and not yet handled is queued in `chunks`. */
 export interface ReaderPartition {
   readonly topic: string;
   readonly topicId: string;
   readonly partition: number;
-  /** The offset to fetch next. */
+  /** The next offset to fetch. */
   offset: number;
-  /** Node id of the leader; -1 while there is none. */
+  /** The leader's node id. -1 if there is none. */
   leader: number;
   chunks: Chunk[];
-  /** Its handler waits for something: nothing is fetched or handled. */
+  /** Its handler waits for something. Nothing is fetched or handled meanwhile. */
   waiting: boolean;
   /** When it was last known to have been read to its end, in milliseconds since the epoch. */
   caughtUpMs: number;
-  /** Since when an open transaction holds it back, or null. */
+  /** Since when an open transaction has held it back, or null. */
   heldBackSinceMs: number | null;
   /** Whether that was reported. */
   heldBack: boolean;
@@ -31,20 +31,23 @@ export interface Chunk {
   nextOffset: number;
 }
 
-/** What remains of a chunk, to be handled again once `until` resolves. */
+/** The rest of a chunk, to be handled once `until` resolves. */
 export interface Remainder {
   records: FetchedRecord[];
   until: Promise<void>;
 }
 
 export interface ReaderHandler {
-  /** One chunk at a time, over all partitions. Of one partition in order, without gaps. */
+  /** Called with one chunk at a time, over all partitions. A partition's chunks come in order, without gaps. */
   onChunk(partition: ReaderPartition, chunk: Chunk): Promise<Remainder | null>;
-  /** Leaders as they are now, by `topic/partition`. Called at start, after faults and regularly; may throw to end it all. */
+  /**
+   * The present leaders, by `topic/partition`. Called at the start, after errors and regularly. May throw to end the
+   * reader.
+   */
   leaders(): Promise<ReadonlyMap<string, number>>;
-  /** An open transaction hides what follows it, for a while already; or no longer does. */
+  /** An open transaction has hidden the following records for a while, or no longer hides them. */
   onHeldBack?(partition: ReaderPartition, heldBack: boolean): void;
-  /** Longest time, in milliseconds, that a partition may go unread before records of it can be missed. */
+  /** The longest time, in milliseconds, that a partition may be unread before records of it can be missed. */
   awayMsMax?(topic: string): number;
 }
 
@@ -54,8 +57,8 @@ const chunksMax = 2;
 const heldBackDelayMs = 2_000;
 
 /**
- * Reads partitions from Kafka for ever, without a consumer group: no session to time out, no rejoin, no position but
- * ours. One fetch at a time per broker, each while what came before is handled.
+ * Reads partitions from Kafka without end and without a consumer group: no session that times out, no rejoin, no
+ * positions but ours. One fetch at a time per broker, while earlier records are handled.
  */
 export class KafkaReader {
   readonly #cluster: KafkaCluster;
@@ -85,7 +88,7 @@ export class KafkaReader {
     this.#partitions = partitions.map((partition) => ({ ...partition, ...started, chunks: [] }));
   }
 
-  /** Resolves once `signal` aborts and the chunk in hand is handled. Rejects with the first fault. */
+  /** Resolves once `signal` aborts and the present chunk is handled. Rejects with the first error. */
   async run(signal: AbortSignal): Promise<void> {
     const aborted = () => this.#stop.abort();
     if (signal.aborted) return;
@@ -97,7 +100,7 @@ export class KafkaReader {
     if (this.#fault) throw this.#fault.error;
   }
 
-  /** The first fault of any part ends all of them. */
+  /** The first error of any part ends all of them. */
   async #guard(part: Promise<void>): Promise<void> {
     try {
       await part;
@@ -114,7 +117,7 @@ export class KafkaReader {
     }
   }
 
-  /** However many ask at once, Kafka is asked once. */
+  /** Many callers at once cause one request. */
   #findLeaders(): Promise<void> {
     this.#finding ??= this.#findLeadersNow().finally(() => {
       this.#finding = null;
@@ -163,7 +166,7 @@ export class KafkaReader {
     }
   }
 
-  /** Queues what was fetched. Returns a partition that could not be read, if there is one. */
+  /** Queues what was fetched. Returns a partition that could not be read, if any. */
   #takeFetched(
     asked: readonly ReaderPartition[],
     fetched: readonly FetchedPartition[],
@@ -173,14 +176,14 @@ export class KafkaReader {
     const served = new Set<ReaderPartition>();
     for (const found of fetched) {
       const partition = byId.get(`${found.topicId}/${found.partition}`)!;
-      // Its leader moved meanwhile, and the new one was faster.
+      // The partition's leader moved meanwhile, and the new leader answered first.
       if (found.offset !== partition.offset) continue;
       const { topic } = partition;
       if (found.errorCode === kafkaErrors.offsetOutOfRange) throw truncated(partition);
       if (found.errorCode !== 0) faulty = { topic, partition: partition.partition, code: found.errorCode };
       else if (this.#advance(partition, found)) served.add(partition);
     }
-    // A response is filled in the order asked: who got records goes to the end of the queue.
+    // Kafka fills a response in the order of the request, so partitions that got records go to the end of the queue.
     this.#partitions = [...this.#partitions.filter((one) => !served.has(one)), ...served];
     if (served.size > 0) this.#wakeUp.notify();
     return faulty;
@@ -203,7 +206,7 @@ export class KafkaReader {
   #noteHeldBack(partition: ReaderPartition, found: FetchedPartition, nowMs: number): void {
     const heldBack = partition.offset >= found.lastStableOffset && found.lastStableOffset < found.highWatermark;
     partition.heldBackSinceMs = heldBack ? (partition.heldBackSinceMs ?? nowMs) : null;
-    // Most transactions end within moments: those are not worth a word.
+    // Most transactions end within moments, and are not worth reporting.
     const lasting = partition.heldBackSinceMs !== null && nowMs - partition.heldBackSinceMs >= heldBackDelayMs;
     if (lasting !== partition.heldBack) this.#handler.onHeldBack?.(partition, lasting);
     partition.heldBack = lasting;
@@ -216,7 +219,7 @@ export class KafkaReader {
       for (const partition of ready) {
         if (this.#stop.signal.aborted) return;
         await this.#handle(partition);
-        // Handlers may be all computation: sockets and timers have their turn too.
+        // Handlers may only compute. Sockets and timers must run too.
         await nextTurn();
       }
     }

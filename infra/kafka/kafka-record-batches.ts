@@ -1,6 +1,6 @@
 import type { RecordsBatch } from '@platformatic/kafka';
 
-/** A record as a fetch brings it. Buffers are slices of the whole response: copy what is to be kept. */
+/** A fetched record. Its buffers are slices of the whole response: copy what is to be kept. */
 export interface FetchedRecord {
   offset: number;
   timestampMs: number;
@@ -13,17 +13,19 @@ const timestampTypeBit = 1 << 3;
 const transactionalBit = 1 << 4;
 const controlBit = 1 << 5;
 
-/** A transaction that was aborted, and the first offset it wrote: `aborted_transactions` of a fetch response. */
+/** An aborted transaction and the first offset that it wrote: `aborted_transactions` of a fetch response. */
 export interface AbortedTransaction {
   producerId: bigint;
   firstOffset: bigint;
 }
 
 /**
- * The records from offset `from` on that a `read_committed` reader sees, and the offset to read next: the end of the
- * last batch by its header, so that control records, aborted transactions and records that compaction took from a
- * batch's end are passed too. Aborted batches are found as the Java client does it: a producer's batches count as
- * aborted from the transaction's first offset to its abort marker.
+ * The records from offset `from` on that a `read_committed` reader sees, and the next offset to read. That is the end
+ * of the last batch by its header, so it is past control records, aborted transactions and records that compaction
+ * removed from a batch's end.
+ *
+ * Aborted batches are found as in the Java client: a producer's batches are aborted from the transaction's first offset
+ * to its abort marker.
  */
 export function committedRecords(
   batches: readonly RecordsBatch[],
@@ -47,7 +49,7 @@ export function committedRecords(
   return { records, nextOffset };
 }
 
-/** A control record's key: int16 version, int16 type; type 0 aborts, 1 commits. */
+/** The key of a control record: int16 version, int16 type. Type 0 aborts, 1 commits. */
 function isAbortMarker(batch: RecordsBatch): boolean {
   const key = batch.records[0]?.key;
   return !!key && key.length >= 4 && key.readInt16BE(2) === 0;
@@ -56,11 +58,11 @@ function isAbortMarker(batch: RecordsBatch): boolean {
 function addRecords(records: FetchedRecord[], batch: RecordsBatch, from: number): void {
   const firstOffset = Number(batch.firstOffset);
   const firstTimestamp = Number(batch.firstTimestamp);
-  // message.timestamp.type=LogAppendTime: one time, the broker's, for the whole batch.
+  // message.timestamp.type=LogAppendTime: the broker's time, one for the whole batch.
   const appendTimeMs = batch.attributes & timestampTypeBit ? Number(batch.maxTimestamp) : null;
   for (const { offsetDelta, timestampDelta, key, value, headers } of batch.records) {
     const offset = firstOffset + offsetDelta;
-    // A batch is the unit of a fetch: the first one may begin before the offset asked for.
+    // Fetches return whole batches, so the first one may begin before the requested offset.
     if (offset < from) continue;
     records.push({ offset, timestampMs: appendTimeMs ?? firstTimestamp + Number(timestampDelta), key, value, headers });
   }

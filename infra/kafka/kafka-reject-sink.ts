@@ -8,14 +8,14 @@ import type { KafkaLog } from './kafka-retry.ts';
 
 /**
  * Sets bad records aside in `<prefix>rejected` (docs/rules.md#rejected), with the headers of `rejectedHeaders`,
- * acknowledged by all replicas. What the topic holds already is read first, and again before each publishing: a
- * restart, or a projector that took over, publishes nothing twice. It remembers 16 bytes a record.
+ * acknowledged by all replicas. Reads what the topic holds first, and again before each publish, so that a restart or a
+ * takeover publishes nothing twice. Keeps 16 bytes per record in memory.
  */
 export function kafkaRejectSink(options: {
   kafka: KafkaConnection;
   topicPrefix: string;
   log: KafkaLog;
-  /** Aborts what is being published, as `close` does. */
+  /** Aborts publishing, as `close` does. */
   signal?: AbortSignal;
 }): RejectSink {
   const { kafka, topicPrefix, log } = options;

@@ -6,9 +6,8 @@ import type { FetchedRecord } from './kafka-record-batches.ts';
 import { type KafkaLog, retry } from './kafka-retry.ts';
 
 /**
- * A record of `rejected` is the bad record as it came (key, value, headers) with these headers beside its own, as
- * text: where it stood (topic without the prefix, partition, offset), its timestamp in milliseconds since the epoch,
- * and why it was set aside.
+ * A record of `rejected` is the bad record as it came (key, value, headers), with these headers added, as text: its
+ * place (topic without the prefix, partition, offset), its timestamp in milliseconds since the epoch, and the reason.
  */
 export const rejectedHeaders = {
   topic: 'ride-calendar.topic',
@@ -32,7 +31,7 @@ export function headersOf({ topic, partition, offset, timestampMs, reason, raw }
   };
 }
 
-/** The bad record that a record of `rejected` holds; null where somebody else wrote it. */
+/** The bad record in a record of `rejected`. Null if another program wrote it. */
 export function rejectOf({ key, value, headers }: FetchedRecord): Reject | null {
   const named = headers.map(([name, content]) => [String(name ?? ''), content ?? Buffer.alloc(0)] as const);
   const all = new Map(named);
@@ -48,7 +47,7 @@ export function rejectOf({ key, value, headers }: FetchedRecord): Reject | null 
   return { topic: topic as TopicName, partition, offset, timestampMs, reason, raw };
 }
 
-/** Reads `rejected` from where it last stopped to its end as it is now. */
+/** Reads `rejected` from where it last stopped to its present end. */
 export class RejectedTopic {
   readonly name: string;
   readonly #cluster: KafkaCluster;
@@ -61,7 +60,7 @@ export class RejectedTopic {
     this.#log = log;
   }
 
-  /** Throws MissingTopicsError where the topic is absent, and the signal's reason. */
+  /** Throws MissingTopicsError if the topic is missing, and the signal's reason. */
   async readOn(onReject: (reject: Reject) => void, signal: AbortSignal): Promise<void> {
     const find = async () => {
       const [topic] = await this.#cluster.topics([this.name]);

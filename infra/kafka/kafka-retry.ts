@@ -2,7 +2,7 @@ import { type Clock, realClock } from '../../projector/ports/clock.ts';
 import { BackOff, untilAborted } from '../../projector/ports/waiting.ts';
 import { hintOf, refusalOf } from './kafka-refusal.ts';
 
-/** The part of a logger that is used here; a pino logger is one. */
+/** The part of a logger that is used here. A pino logger fits. */
 export interface KafkaLog {
   info(message: string): void;
   warn(message: string): void;
@@ -16,12 +16,12 @@ const reportEvery = 12;
 export interface LoggedBackOffOptions {
   log: KafkaLog;
   signal: AbortSignal;
-  /** Who answers again in the end; `Kafka` by default. */
+  /** Which server is awaited. `Kafka` by default. */
   who?: string;
   clock?: Clock;
 }
 
-/** A back-off that logs its beginning, about each minute that it goes on, and its end. */
+/** A back-off that logs its start, about once a minute while it lasts, and its end. */
 export class LoggedBackOff {
   readonly #what: string;
   readonly #who: string;
@@ -39,7 +39,7 @@ export class LoggedBackOff {
     this.#backOff = new BackOff(limits, clock);
   }
 
-  /** Resolves when it is time to try again. Throws where that makes no sense: aborted, or refused. */
+  /** Resolves when it is time to try again. Throws if that is pointless: aborted, or refused. */
   async failed(error: unknown): Promise<void> {
     this.#signal.throwIfAborted();
     const refusal = refusalOf(error, this.#who);
@@ -60,13 +60,14 @@ export class LoggedBackOff {
 export interface RetryOptions {
   log: KafkaLog;
   signal: AbortSignal;
-  /** Whether waiting cannot mend this error. */
+  /** Whether waiting cannot fix this error. */
   isFatal?: (error: unknown) => boolean;
   clock?: Clock;
 }
 
 /**
- * Tries until it succeeds: Kafka comes back, and nothing is better than waiting for it. Throws what `isFatal` names, what Kafka refuses for good (`refusalOf`), and the signal's reason.
+ * Retries until it succeeds, because Kafka comes back. Throws errors for which `isFatal` is true, what Kafka refuses
+ * permanently (`refusalOf`), and the signal's reason.
  */
 export async function retry<T>(
   what: string,
@@ -77,7 +78,7 @@ export async function retry<T>(
   for (;;) {
     signal.throwIfAborted();
     try {
-      // A broker that is frozen takes half a minute to time out: a process that is told to stop does not wait for it.
+      // A frozen broker takes half a minute to time out. A process that is told to stop does not wait for it.
       const result = await untilAborted(attempt(), signal);
       backOff.succeeded();
       return result;
@@ -88,9 +89,9 @@ export async function retry<T>(
   }
 }
 
-/** The innermost messages of an error, in one line. */
+/** An error's innermost messages, in one line. */
 export function describe(error: unknown): string {
-  // kafkajs has an aggregate of its own, with a message that says nothing.
+  // kafkajs's own aggregate error has a message without information.
   const { errors } = (error ?? {}) as { errors?: unknown };
   if (Array.isArray(errors) && errors.length > 0) return [...new Set(errors.map(describe))].join('; ');
   if (!(error instanceof Error)) return String(error);

@@ -6,7 +6,7 @@ import { describe, type KafkaLog } from './kafka-retry.ts';
 
 const kafkaDefaultMs = 86_400_000;
 
-/** Every topic's settings as Kafka applies them, defaults included, by setting name. The topics must exist. */
+/** Every topic's effective settings, including defaults, by name. The topics must exist. */
 export async function topicSettings(
   admin: Admin,
   topics: readonly string[],
@@ -27,7 +27,7 @@ interface Asking {
   signal: AbortSignal;
 }
 
-/** delete.retention.ms of every topic; Kafka's default, a day, where we may not see it. */
+/** delete.retention.ms of every topic. If we may not read it: Kafka's default, a day. */
 export function deleteRetentionMs(
   kafka: KafkaConnection,
   topics: readonly string[],
@@ -36,7 +36,9 @@ export function deleteRetentionMs(
   return settingMs(kafka, topics, 'delete.retention.ms', { ms: kafkaDefaultMs, text: 'a day' }, asking);
 }
 
-/** How long Kafka keeps superseded records at least, in every one of the topics; 0, its default, where we may not see it. */
+/**
+ * How long Kafka keeps superseded records at least, in all of the topics. If we may not read it: 0, Kafka's default.
+ */
 export async function minCompactionLagMs(
   kafka: KafkaConnection,
   topics: readonly string[],

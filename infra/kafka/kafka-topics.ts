@@ -13,16 +13,16 @@ const longMax = String(2n ** 63n - 1n);
 const dayMs = 86_400_000;
 const weekMs = 7 * dayMs;
 const rejectedBytesMin = 4 << 20;
-/** Room in a rejected record for the headers that say where it came from. */
+/** Room in a rejected record for the headers that name its place and reason. */
 const rejectedHeaderBytes = 64 << 10;
 
-/** One setting of a topic: what it must be, and how a value is judged. */
+/** A topic setting: its wanted value, and how another value compares. */
 interface WantedSetting {
   name: string;
   value: string;
-  /** `least`: a larger number (or -1, no limit) is as good; `most`: a smaller one. */
+  /** `least`: a larger number (or -1, no limit) is fine. `most`: a smaller one is. */
   rule: 'equal' | 'least' | 'most';
-  /** Topics work without it, and some brokers don't know it. */
+  /** Topics work without it, and some brokers do not know it. */
   optional?: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface TopicDifference {
   setting: string;
   value: string;
   wanted: string;
-  /** False for what works all the same: another number of partitions, which must not be changed any more. */
+  /** False if the topic works anyway: another number of partitions, which must not be changed any more. */
   harmful: boolean;
 }
 
@@ -53,41 +53,42 @@ export interface TopicsOptions {
   kafka: KafkaConnection;
   topicPrefix: string;
   log: KafkaLog;
-  /** Of riders, rides, nights, attendance and relations alike. Default 4, 4, 4, 8 and 8. */
+  /** For riders, rides, nights, attendance and relations. By default 4, 4, 4, 8 and 8. */
   partitions?: number;
-  /** Default: the broker's. */
+  /** The broker's default if absent. */
   replicationFactor?: number;
-  /** In days, 7 or more: after this time a superseded record may be compacted away though its segment is not full. */
+  /** In days, 7 or more: after this time a superseded record may be compacted even if its segment is not full. */
   compactionLagDaysMax?: number;
-  /** Default true. False: only says what is there. */
+  /** True by default. False: only reports. */
   create?: boolean;
-  /** Aborts the waiting for Kafka: throws its reason. */
+  /** Aborts waiting for Kafka: throws its reason. */
   signal?: AbortSignal;
 }
 
 const compacted: WantedSetting[] = [
   { name: 'cleanup.policy', value: 'compact', rule: 'equal' },
-  // A key's last good record, and a tombstone, stay for a week: time to mend what a bad record broke
-  // (docs/rules.md#compaction, #last-good-record).
+  // A key's last good record, and a tombstone, stay for a week: time to replace a bad record (docs/rules.md#compaction,
+  // #last-good-record).
   { name: 'min.compaction.lag.ms', value: String(weekMs), rule: 'least' },
   { name: 'delete.retention.ms', value: String(weekMs), rule: 'least' },
-  // `replay --as-of` and archives go by the writer's times.
+  // Archives use the writer's timestamps.
   { name: 'message.timestamp.type', value: 'CreateTime', rule: 'equal' },
-  // A segment ends by size alone: Kafka goes by the records' own times, and those of a loaded history are long past.
+  // Segments roll by size alone: Kafka measures their age by the records' own timestamps, and those of loaded old data
+  // are long past.
   { name: 'segment.ms', value: longMax, rule: 'least', optional: true },
   { name: 'segment.bytes', value: String(64 << 20), rule: 'equal', optional: true },
-  // Kafka 4 refuses records of more than an hour ahead: an archive's own times are loaded as they are.
+  // Kafka 4 refuses timestamps more than an hour ahead. An archive's timestamps are loaded as they are.
   { name: 'message.timestamp.after.max.ms', value: longMax, rule: 'least', optional: true },
 ];
 
 export interface PlanOptions {
   partitions?: number | undefined;
   compactionLagDaysMax?: number | undefined;
-  /** The largest record that `rejected` must take. */
+  /** The size of the largest record that `rejected` must accept. */
   rejectedBytesMax?: number;
 }
 
-/** The nine topics with what they need. */
+/** The nine topics and their settings. */
 export function topicsPlan(topicPrefix: string, options: PlanOptions = {}): TopicPlan[] {
   const { partitions, compactionLagDaysMax: days, rejectedBytesMax = rejectedBytesMin } = options;
   const settings = [...compacted];
@@ -107,8 +108,8 @@ export function topicsPlan(topicPrefix: string, options: PlanOptions = {}): Topi
 }
 
 /**
- * Creates the topics that are missing, and says of every one how it differs from the plan; never changes one that is
- * there. Throws where Kafka does not answer or refuses.
+ * Creates the topics that are missing, and reports how each one differs from the plan. Never changes an existing topic.
+ * Throws if Kafka does not answer or refuses.
  */
 export async function ensureTopics(options: TopicsOptions): Promise<TopicReport[]> {
   const { kafka, topicPrefix, partitions, compactionLagDaysMax, create = true, log } = options;
@@ -170,7 +171,7 @@ const refusesSettings = (error: unknown): boolean =>
     (one) => (one as { type?: string }).type === 'INVALID_CONFIG',
   );
 
-/** A broker knows new topics, and their leaders, only after a moment. Throws when that takes more than 30 s. */
+/** Brokers take a moment to know new topics and their leaders. Throws after 30 s. */
 export async function untilTopicsExist(cluster: KafkaCluster, names: readonly string[]): Promise<void> {
   const deadlineMs = Date.now() + 30_000;
   for (;;) {
@@ -182,7 +183,9 @@ export async function untilTopicsExist(cluster: KafkaCluster, names: readonly st
   }
 }
 
-/** A record is set aside as it came, with more headers: `rejected` takes larger ones than any other topic. */
+/**
+ * A rejected record has more headers than the original, so `rejected` must accept larger records than any other topic.
+ */
 function rejectedBytesMax(settings: ReadonlyMap<string, ReadonlyMap<string, string>>): number {
   const largest = [...settings]
     .filter(([topic]) => !topic.endsWith('rejected'))

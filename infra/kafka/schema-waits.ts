@@ -3,7 +3,7 @@ import type { SchemaRegistry } from '../registry/schema-registry.ts';
 import { type KafkaLog, LoggedBackOff } from './kafka-retry.ts';
 
 /**
- * Looks schemas up for the partitions that wait for them, each id once however many wait, until the registry answers
+ * Looks up schemas for the partitions that wait for them, each id once however many wait, until the registry answers
  * (docs/rules.md#schema-registry).
  */
 export class SchemaWaits {
@@ -20,7 +20,7 @@ export class SchemaWaits {
     this.#signal = signal;
   }
 
-  /** Resolves once `writers` knows the id, or the signal aborts. `onAway` is called if the registry does not answer. */
+  /** Resolves once `writers` knows the id, or the signal aborts. Calls `onAway` if the registry does not answer. */
   wait(id: number, onAway: () => void): Promise<void> {
     let wait = this.#waits.get(id);
     if (!wait) {

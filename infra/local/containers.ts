@@ -2,15 +2,15 @@ import { request } from 'node:http';
 import { freePorts } from './free-port.ts';
 import { kafkaVersion } from './kafka-jars.ts';
 
-/** Something started in a container. */
+/** A server in a container. */
 export interface ContainerServer {
   address: string;
   stop(): Promise<void>;
 }
 
 /**
- * Whether a container engine answers `/_ping` within two seconds, at DOCKER_HOST or the usual sockets. Asked before
- * testcontainers is loaded, since that waits for ever on a socket that never answers.
+ * Whether a container engine answers `/_ping` within two seconds, at DOCKER_HOST or the usual sockets. Checked before
+ * testcontainers is loaded, because that waits forever for a socket that never answers.
  */
 export async function containerEngineAnswers(): Promise<boolean> {
   const host = process.env.DOCKER_HOST;
@@ -53,8 +53,9 @@ export async function startRedisContainer(): Promise<ContainerServer> {
 }
 
 /**
- * Kafka in a container: address `host:port`. The port is chosen before, since the broker must advertise it. It speaks to
- * itself on a listener of its own: from inside, the address that others use may lead nowhere, and transactions hang.
+ * Kafka in a container. Its address is `host:port`. The port is chosen beforehand, because the broker must advertise
+ * it. The broker has a separate listener for itself: inside the container the advertised address may lead nowhere, and
+ * transactions would hang.
  */
 export async function startKafkaContainer(): Promise<ContainerServer> {
   const { GenericContainer, Wait, getContainerRuntimeClient } = await import('testcontainers');
@@ -80,7 +81,7 @@ export async function startKafkaContainer(): Promise<ContainerServer> {
       KAFKA_LOG_CLEANER_BACKOFF_MS: '200',
       KAFKA_HEAP_OPTS: '-Xms128m -Xmx512m',
     })
-    // By the number that the image itself exposes: podman waits for ever for an exposed port that nobody mapped.
+    // The port number that the image itself exposes. For an exposed port that is not mapped, podman waits forever.
     .withExposedPorts({ container: 9092, host: port })
     .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))
     .start();

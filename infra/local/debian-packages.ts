@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Full path of a command on PATH, or null. */
+/** The full path of a command on PATH, or null. */
 export async function findCommand(command: string): Promise<string | null> {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
     const path = join(folder, command);
@@ -26,8 +26,8 @@ let installing: Promise<void> = Promise.resolve();
 const serverAdvice = 'start a container engine, or set KAFKA_BROKERS and REDIS_URL';
 
 /**
- * Makes sure that `command` is on PATH: installs Debian's `debianPackage` where it is missing and the user may (root,
- * or sudo without a password). Otherwise throws an error that says what to install, or to do instead.
+ * Makes sure that `command` is on PATH. If it is missing, installs Debian's `debianPackage`, if the user may (root, or
+ * sudo without a password). Otherwise throws an error that says what to install, or to do instead.
  */
 export async function needCommand(command: string, debianPackage: string, instead = serverAdvice): Promise<void> {
   await needPackage({
@@ -39,17 +39,17 @@ export async function needCommand(command: string, debianPackage: string, instea
 }
 
 export interface WantedPackage {
-  /** What is wanted, for a person. */
+  /** The name of what is needed, for people. */
   name: string;
   debianPackage: string;
-  /** What else to do, in words that follow "or". */
+  /** The alternative, in words that follow "or". */
   instead: string;
   isThere(): Promise<boolean>;
 }
 
-/** The same for what is no command. */
+/** The same for something that is not a command. */
 export async function needPackage(wanted: WantedPackage): Promise<void> {
-  // One after the other: apt-get holds a lock.
+  // One at a time: apt-get takes a lock.
   const mine = installing.then(() => install(wanted));
   installing = mine.catch(() => undefined);
   await mine;

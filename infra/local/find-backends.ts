@@ -5,15 +5,15 @@ import { startRedisServer } from './redis-server.ts';
 
 const containerStartMsMax = 180_000;
 
-/** Kafka and Redis to test and try things on. */
+/** Kafka and Redis for tests and for trying things out. */
 export interface Backends {
   /** As KAFKA_BROKERS takes it. */
   kafkaBrokers: string;
   redisUrl: string;
-  /** Where each came from, for a person: `KAFKA_BROKERS`, `a container`, `a local process`. */
+  /** Where each came from, for people: `KAFKA_BROKERS`, `a container`, `a local process`. */
   kafkaFrom: string;
   redisFrom: string;
-  /** Stops what was started here; what was there before goes on. */
+  /** Stops what was started here. Servers that were there before stay. */
   stop(): Promise<void>;
 }
 
@@ -25,8 +25,8 @@ interface Found {
 
 /**
  * Kafka and Redis, each from the first of: KAFKA_BROKERS or REDIS_URL; a container engine that answers; a process of
- * our own (redis-server; Kafka's jars on a Java runtime), with Debian's packages installed where they are missing and
- * the user may. Throws an error that says what to install.
+ * our own (redis-server; Kafka's jars on a Java runtime). Missing Debian packages are installed if the user may. Throws
+ * an error that says what to install.
  */
 export async function findBackends(): Promise<Backends> {
   const { KAFKA_BROKERS, REDIS_URL } = process.env;
@@ -60,7 +60,10 @@ export async function findBackends(): Promise<Backends> {
   };
 }
 
-/** An engine may answer and yet have no image and no way to one: then a process is started, and the reason is said. */
+/**
+ * A container engine may answer but have no image and no way to get one. Then a process is started, and the reason is
+ * printed.
+ */
 async function startedBy(what: string, container: () => Promise<Found>, process: () => Promise<Found>): Promise<Found> {
   const started = container();
   const gaveUp = new AbortController();

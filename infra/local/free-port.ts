@@ -1,9 +1,9 @@
 import { createServer } from 'node:net';
 
 /**
- * `count` different TCP ports that nothing listens on at 127.0.0.1, nor on the port 10,000 higher, which a node of a
- * Redis Cluster takes too. Random ones below the range that connections out get theirs from, so that two processes
- * that ask at once hardly get the same.
+ * Returns `count` different TCP ports on which nothing listens at 127.0.0.1. The port 10,000 higher is free too,
+ * because a Redis Cluster node also takes that. The ports are random and below the range of outgoing connections, so
+ * two processes that ask at once rarely get the same.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();

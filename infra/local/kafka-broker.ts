@@ -16,31 +16,31 @@ const run = promisify(execFile);
 export interface KafkaBroker {
   /** `127.0.0.1:<port>`, as KAFKA_BROKERS takes it. */
   brokers: string;
-  /** The same with TLS alone, where it was started with a certificate. */
+  /** The same with TLS only, if started with a certificate. */
   tlsBrokers: string;
-  /** The same with credentials alone, where it was started with a user and a certificate. */
+  /** The same with credentials only, if started with a user and a certificate. */
   saslBrokers: string;
   pid: number;
-  /** SIGKILL, as a crash: port and data stay, for `start`. */
+  /** SIGKILL, like a crash. Port and data stay for `start`. */
   kill(): Promise<void>;
   /** Starts it again after `kill`, on the same port and data. */
   start(): Promise<void>;
-  /** Stops it for good and removes its data. */
+  /** Stops it and removes its data. */
   stop(): Promise<void>;
 }
 
-// A small heap and the fast compiler alone: it starts in half the time, and tests need no more.
+// A small heap and only the fast compiler: the broker starts in half the time, and tests need no more.
 const javaOptions = ['-Xms128m', '-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-XX:-UsePerfData'];
 const quiet = ['-Dorg.slf4j.simpleLogger.defaultLogLevel=warn'];
 
 export interface KafkaBrokerOptions {
-  /** Clients have to sign in as this one, by SASL PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512. */
+  /** Clients must sign in as this user, by SASL PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512. */
   user?: KafkaUser;
-  /** Clients have to use TLS; key (PKCS #8) and certificate as PEM. */
+  /** Clients must use TLS. Key (PKCS #8) and certificate are PEM. */
   tls?: { key: string; cert: string };
 }
 
-/** One Kafka broker (KRaft) on this machine, from Apache's jars, with its data in a temporary folder. */
+/** A Kafka broker (KRaft) on this machine, from Apache's jars, with its data in a temporary folder. */
 export async function startKafkaBroker({ user, tls }: KafkaBrokerOptions = {}): Promise<KafkaBroker> {
   await needCommand('java', 'default-jre-headless');
   const jars = `${await kafkaJars()}/*`;
@@ -51,7 +51,7 @@ export async function startKafkaBroker({ user, tls }: KafkaBrokerOptions = {}): 
     ...(user || tls ? [{ name: 'CLIENTS', port, sasl: user !== undefined, tls: tls !== undefined }] : []),
     ...(tls ? [{ name: 'TLS', port: tlsPort, sasl: false, tls: true }] : []),
     ...(user && tls ? [{ name: 'SASL', port: saslPort, sasl: true, tls: false }] : []),
-    // The broker connects to itself by the last one.
+    // The broker connects to itself by the last listener.
     { name: 'PLAINTEXT', port: user || tls ? ownPort : port, sasl: false, tls: false },
   ];
   const settings = join(folder, 'server.properties');
@@ -66,7 +66,7 @@ export async function startKafkaBroker({ user, tls }: KafkaBrokerOptions = {}): 
     if (tls) await writeFile(pem, tls.key + tls.cert, { mode: 0o600 });
     const listening = listenerSettings(listeners, { controllerPort, user, pem: tls && pem });
     await writeFile(settings, properties(controllerPort, join(folder, 'data')) + listening, { mode: 0o600 });
-    // 16 bytes; the first is 0, so that the text does not begin with a dash, which is taken for an option.
+    // 16 bytes. The first is 0, so that the text does not begin with a dash, which would be read as an option.
     const clusterId = Buffer.concat([Buffer.alloc(1), randomBytes(15)]).toString('base64url');
     const format = [
       'kafka.tools.StorageTool',
@@ -93,7 +93,7 @@ export async function startKafkaBroker({ user, tls }: KafkaBrokerOptions = {}): 
     kill: () => server.end('SIGKILL'),
     start,
     stop: async () => {
-      // Its data goes too: nothing to shut down with care.
+      // Its data is removed too, so there is nothing to shut down cleanly.
       await server.end('SIGKILL');
       await rm(folder, { recursive: true, force: true });
     },

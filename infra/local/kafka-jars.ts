@@ -10,8 +10,8 @@ export const kafkaVersion = '4.1.1';
 const cacheFolder = join(import.meta.dirname, '..', '..', '.cache', 'kafka');
 
 /**
- * Folder with the jars of a Kafka broker, resolved by Maven the first time (43 MB, some seconds). Two processes may do
- * it at once: each fills a folder of its own, and the first to rename its folder wins.
+ * The folder with a Kafka broker's jars. Maven fetches them the first time (43 MB, some seconds). If two processes do
+ * so at once, each fills its own folder, and the first to rename its folder wins.
  */
 export async function kafkaJars(): Promise<string> {
   const folder = join(cacheFolder, kafkaVersion);

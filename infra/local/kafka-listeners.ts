@@ -3,7 +3,7 @@ export interface KafkaUser {
   password: string;
 }
 
-/** Where a broker of ours listens on 127.0.0.1, and what it asks of whoever connects. */
+/** Where one of our brokers listens on 127.0.0.1, and what it requires of clients. */
 export interface KafkaListener {
   name: string;
   port: number;
@@ -14,11 +14,11 @@ export interface KafkaListener {
 export interface ListenerOptions {
   controllerPort: number;
   user: KafkaUser | undefined;
-  /** File with key and certificate. */
+  /** A file with key and certificate. */
   pem: string | undefined;
 }
 
-/** Listeners as a broker's settings. It connects to itself by the last one. */
+/** Listeners as broker settings. The broker connects to itself by the last one. */
 export function listenerSettings(listeners: readonly KafkaListener[], options: ListenerOptions): string {
   const { controllerPort, user, pem } = options;
   const addresses = listeners.map(({ name, port }) => `${name}://127.0.0.1:${port}`);
@@ -34,7 +34,7 @@ ${pem ? `ssl.keystore.type=PEM\nssl.keystore.location=${pem}` : ''}
 ${user ? listeners.flatMap(({ name, sasl }) => (sasl ? [signIn(name.toLowerCase(), user)] : [])).join('') : ''}`;
 }
 
-/** What formatting a broker's folder is told of a user who signs in by SCRAM. */
+/** The option for formatting a broker's folder that adds a SCRAM user. */
 export const scramUser = ({ username, password }: KafkaUser): string[] =>
   [256, 512].flatMap((bits) => ['--add-scram', `SCRAM-SHA-${bits}=[name=${username},password=${password}]`]);
 

@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** A server of ours on this machine. It ends with this process, however this process ends. */
+/** A server process of ours on this machine. It ends with this process, however this process ends. */
 export interface LocalProcess {
   pid: number;
-  /** Everything it printed so far, the last 20 kB. */
+  /** The last 20 kB of its output. */
   output(): string;
   hasExited(): boolean;
-  /** Sends the signal and waits for the end; SIGKILL after 10 s. */
+  /** Sends the signal and waits for the end. SIGKILL after 10 s. */
   end(signal: NodeJS.Signals): Promise<void>;
 }
 
@@ -15,8 +15,8 @@ const outputBytesMax = 20_000;
 const endDelayMs = 10_000;
 
 /**
- * Starts `command` in a process group of its own (so Ctrl-C in a terminal reaches us first), watched by a shell that
- * holds one end of a pipe to us: when this process is gone, even by SIGKILL, the pipe closes and the shell kills the
+ * Starts `command` in its own process group, so that Ctrl-C in a terminal reaches us first. A shell that holds one end
+ * of a pipe to us watches it: when this process is gone, even by SIGKILL, the pipe closes, and the shell kills the
  * server and removes `temporaryFolders`.
  */
 export async function startLocalProcess(
@@ -41,7 +41,7 @@ export async function startLocalProcess(
   }
   const hasExited = () => child.exitCode !== null || child.signalCode !== null;
   child.once('exit', () => watchdog.kill('SIGKILL'));
-  // Neither keeps this process alive by itself.
+  // Neither keeps this process alive.
   child.unref();
   for (const stream of [child.stdout, child.stderr]) (stream as unknown as { unref(): void }).unref();
   return { pid, output: () => output, hasExited, end: (signal) => end(child, hasExited, signal) };

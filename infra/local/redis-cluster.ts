@@ -7,7 +7,7 @@ import { type RedisServer, startRedisServer } from './redis-server.ts';
 const run = promisify(execFile);
 
 export interface RedisCluster {
-  /** Any node's URL: clients find the others. */
+  /** The URL of any node. Clients find the others. */
   url: string;
   /** Three masters without replicas. */
   nodes: RedisServer[];
@@ -15,20 +15,20 @@ export interface RedisCluster {
 }
 
 export interface RedisClusterOptions {
-  /** Takes TLS alone; key and certificate as PEM. */
+  /** TLS only. Key and certificate are PEM. */
   tls?: { key: string; cert: string };
-  /** Of the user `default`. */
+  /** The password of the user `default`. */
   password?: string;
 }
 
-/** A Redis Cluster of three masters on this machine; resolves once every one answers `cluster_state:ok`. */
+/** A Redis Cluster of three masters on this machine. Resolves once all of them answer `cluster_state:ok`. */
 export async function startRedisCluster({ tls, password }: RedisClusterOptions = {}): Promise<RedisCluster> {
   const args = [
     ...['--cluster-enabled', 'yes', '--cluster-node-timeout', '2000'],
     ...(tls ? ['--tls-cluster', 'yes'] : []),
     ...(password ? ['--requirepass', password] : []),
   ];
-  // On this machine, to set it up: nobody else has an address of it yet.
+  // To set the cluster up. No client has its address yet, so `--insecure` is safe.
   const cli = [...(tls ? ['--tls', '--insecure'] : []), ...(password ? ['-a', password, '--no-auth-warning'] : [])];
   const ports = await freePorts(3);
   const nodes = await Promise.all(ports.map((port) => startRedisServer({ port, args, ...(tls && { tls }) })));

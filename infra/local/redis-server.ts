@@ -9,30 +9,30 @@ import { type LocalProcess, startLocalProcess } from './local-process.ts';
 import { untilAnswers } from './until-answers.ts';
 
 export interface RedisServer {
-  /** `redis://127.0.0.1:<port>`, `rediss:` where it wants TLS; without a user. */
+  /** `redis://127.0.0.1:<port>`, or `rediss:` if it requires TLS. Without a user. */
   url: string;
   port: number;
   pid: number;
-  /** SIGKILL, as a crash: the data folder stays, for `start`. */
+  /** SIGKILL, like a crash. The data folder stays for `start`. */
   kill(): Promise<void>;
   /** Starts it again after `kill`, on the same port and data. */
   start(): Promise<void>;
-  /** Stops it for good and removes its data. */
+  /** Stops it and removes its data. */
   stop(): Promise<void>;
 }
 
 export interface RedisServerOptions {
-  /** Default: a free one. */
+  /** A free port by default. */
   port?: number;
-  /** `aof`: every acknowledged write survives a crash; `none` (default): a restart finds it empty. */
+  /** `aof`: every acknowledged write survives a crash. `none` (default): it is empty after a restart. */
   persistence?: 'none' | 'aof';
-  /** Takes TLS alone; key and certificate as PEM. */
+  /** TLS only. Key and certificate are PEM. */
   tls?: { key: string; cert: string };
-  /** More of redis-server's own options, such as `['--maxmemory', '10mb']`. */
+  /** Further options of redis-server, such as `['--maxmemory', '10mb']`. */
   args?: readonly string[];
 }
 
-/** A Redis of one's own on this machine, with `maxmemory-policy noeviction` as the service demands. */
+/** A Redis on this machine, with `maxmemory-policy noeviction` as the service requires. */
 export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
   await needCommand('redis-server', 'redis-server');
   const folder = await mkdtemp(join(tmpdir(), 'ride-calendar-redis-'));
@@ -62,14 +62,17 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
     kill: () => server.end('SIGKILL'),
     start,
     stop: async () => {
-      // Its data goes too: nothing to shut down with care, and a frozen one would not.
+      // Its data is removed too, so there is nothing to shut down cleanly, and a frozen server would not shut down.
       await server.end('SIGKILL');
       await rm(folder, { recursive: true, force: true });
     },
   };
 }
 
-/** A server that has data takes connections before it has read them. Gives up after 15 s: a command then says why. */
+/**
+ * A server with data accepts connections before it has loaded the data. Gives up after 15 s; the next command then
+ * shows why.
+ */
 async function untilLoaded(port: number): Promise<void> {
   for (const deadline = Date.now() + 15_000; Date.now() < deadline; await sleep(20)) {
     if (!(await pingReply(port)).startsWith('-LOADING')) return;

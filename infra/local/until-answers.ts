@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LocalProcess } from './local-process.ts';
 
-/** Waits until something accepts connections at 127.0.0.1:`port`. Throws with the server's output when it ends before. */
+/** Waits until something accepts connections at 127.0.0.1:`port`. Throws with the server's output if it ends first. */
 export async function untilAnswers(name: string, port: number, server: LocalProcess, timeoutMs: number): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await accepts(port))) {

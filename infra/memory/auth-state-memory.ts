@@ -3,7 +3,7 @@ import type { OwnedEntry, PutOptions, StateEntry, StatePayload, StateStore } fro
 interface Kept {
   kind: string;
   id: string;
-  /** As text, so that no caller holds on to what is kept. */
+  /** JSON text, so that no caller shares the stored object. */
   payload: string;
   state: string | null;
   expiresMs: number;
@@ -19,18 +19,18 @@ interface Counter {
 
 export interface MemoryAuthStateOptions {
   /**
-   * Beyond this many of one kind, those of that kind that would end soonest make room. Sign-ins that strangers begin
-   * and never finish push out no code, session or grant.
+   * If a kind has more entries than this, those of that kind that would expire soonest are dropped. So sign-ins that
+   * strangers begin and never finish do not push out codes, sessions or grants.
    */
   kindEntriesMax?: number;
-  /** Beyond this many counters, the lowest make room. */
+  /** If there are more counters than this, the lowest are dropped. */
   countersMax?: number;
   nowMs?: () => number;
 }
 
 const sweepEveryMs = 30_000;
 
-/** Sign-in's state in this process, for the embedded default: a restart signs everybody out. */
+/** Sign-in's state in this process, for the embedded default. A restart signs everybody out. */
 export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStore {
   const { kindEntriesMax = 20_000, countersMax = 50_000, nowMs = Date.now } = options;
   const kinds = new Map<string, Map<string, Kept>>();
@@ -65,7 +65,7 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
   };
   const makeRoomToCount = (): void => {
     if (counters.size >= countersMax) sweep();
-    // A counter that is high limits somebody now.
+    // The highest counters limit somebody now, so the lowest go.
     if (counters.size >= countersMax) removeLowest(counters, countersMax, ({ value }) => value);
   };
   const timer = setInterval(sweep, sweepEveryMs).unref();
@@ -141,7 +141,7 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
       return new Map([...erased].sort(([, a], [, b]) => a - b));
     },
     async risk() {
-      // Said once in the documentation: in the embedded default it is meant.
+      // The documentation says so: in the embedded default, state is lost on purpose.
       return null;
     },
     async close() {
@@ -151,7 +151,7 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
   };
 }
 
-/** Removes a tenth at once, so that what is full isn't sorted for every new one. */
+/** Removes a tenth at once, so that a full map is not sorted for every new entry. */
 function removeLowest<T>(from: Map<string, T>, max: number, rank: (value: T) => number): void {
   const ranked = [...from].sort(([, a], [, b]) => rank(a) - rank(b));
   for (const [key] of ranked.slice(0, Math.ceil(max / 10))) from.delete(key);

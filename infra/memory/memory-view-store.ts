@@ -13,7 +13,8 @@ import {
 const publicKindSet = new Set<string>(publicKinds);
 
 /**
- * Views in this process: the embedded default. Fences work as in Redis, so that one projector at a time writes here too.
+ * Views in this process: the embedded default. Fences work as in Redis, so that here too only one projector writes at a
+ * time.
  */
 export class MemoryViewStore {
   readonly #values = new Map<string, Buffer>();
@@ -21,7 +22,7 @@ export class MemoryViewStore {
   readonly #fences = new Map<number, { epoch: number; sequence: number }>();
   #listeners: ChangeListener[] = [];
 
-  /** A writer of its own: its leadership ends when another writer leads. */
+  /** A new writer. It loses leadership when another writer leads. */
   writer(): ViewWriter {
     const own = new Map<number, { epoch: number; sequence: number }>();
     const held = (tag: number): CommitResult => {
@@ -78,7 +79,7 @@ export class MemoryViewStore {
     };
   }
 
-  /** Forgets everything, as an emptied Redis does. */
+  /** Drops everything, like a Redis that was emptied. */
   empty(): void {
     this.#values.clear();
     this.#hashes.clear();

@@ -1,4 +1,4 @@
-/** An error, and everything behind it: its causes, and the errors it stands for. */
+/** An error and its whole cause chain, including the errors of an AggregateError. */
 export function* causeChain(error: unknown): Generator<Error> {
   if (!(error instanceof Error)) return;
   yield error;

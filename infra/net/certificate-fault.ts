@@ -9,8 +9,8 @@ const unknownAuthority = new Set([
 ]);
 
 /**
- * Why a server's certificate was not taken and what to do, in words that go on from "Cannot …: "; null for any other
- * error. No waiting mends it: Node reads which authorities it trusts at its start. `setting` names the server.
+ * Why a server's certificate was refused, and what to do, in words that follow "Cannot …: ". Null for any other error.
+ * Waiting does not help, because Node reads its trusted authorities at the start. `setting` names the server.
  */
 export function certificateFault(error: unknown, server: string, setting: string): string | null {
   for (const one of causeChain(error)) {

@@ -7,27 +7,27 @@ import { dnsAddresses, type ResolveAddresses } from './dns-addresses.ts';
 import { isPublicAddress } from './public-address.ts';
 
 export interface MetadataFetchOptions {
-  /** The largest document taken. */
+  /** The largest document that is accepted. */
   bytesMax?: number;
-  /** For all of it: names, connection, document. */
+  /** For everything together: DNS, connection, document. */
   timeoutMs?: number;
-  /** Documents fetched at a time. */
+  /** Documents fetched at the same time. */
   concurrencyMax?: number;
-  /** For tests: name resolution, which addresses may be reached, and certificates to trust. */
+  /** For tests: name resolution, allowed addresses, and trusted certificates. */
   resolve?: ResolveAddresses;
   isAllowed?: (address: string) => boolean;
   ca?: string;
 }
 
-/** Why something was not fetched. Says nothing of what was found at an address. */
+/** Why something was not fetched. Says nothing about what an address answered. */
 export class FetchRefusedError extends Error {
   override name = 'FetchRefusedError';
 }
 
 /**
- * A fetch for addresses that strangers choose: https only, only to addresses of the public internet, without redirects,
- * within limits of size, time and number. A name is resolved once, and the connection goes to the very address that
- * was checked, so that a second answer of its DNS changes nothing.
+ * A fetch for URLs that strangers choose (SSRF protection): https only, public internet addresses only, no redirects,
+ * and limits of size, time and number. A name is resolved once, and the connection goes to the address that was
+ * checked, so a second DNS answer (DNS rebinding) changes nothing.
  */
 export function metadataFetch(options: MetadataFetchOptions = {}): typeof fetch {
   const { bytesMax = 16 * 1024, timeoutMs = 4000, concurrencyMax = 16, isAllowed = isPublicAddress, ca } = options;
@@ -39,7 +39,7 @@ export function metadataFetch(options: MetadataFetchOptions = {}): typeof fetch 
     const found = isIP(literal) ? [{ address: literal, family: isIP(literal) }] : await resolve(host, signal);
     if (signal.aborted) throw new FetchRefusedError('the document took too long');
     if (found.length === 0) throw new FetchRefusedError('the host has no address');
-    // One reserved address among public ones is somebody's trick, not a mistake.
+    // One reserved address among public ones is an attack, not a mistake.
     if (!found.every(({ address }) => isAllowed(address)))
       throw new FetchRefusedError('the host is not on the public internet');
     return found;
@@ -82,7 +82,7 @@ function respond(url: URL, addresses: LookupAddress[], signal: AbortSignal, ca: 
     const asked = request(
       url,
       {
-        // Connections aren't kept: one that is kept could be used for another name.
+        // Connections are not reused: a kept one could serve another host name.
         agent: false,
         signal,
         method: 'GET',

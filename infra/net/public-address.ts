@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-// IANA's special-purpose registries, and multicast: what is not the public internet.
+// IANA's special-purpose registries, and multicast: everything that is not public internet.
 const reserved = new BlockList();
 for (const [prefix, bits] of [
   ['0.0.0.0', 8],
@@ -32,17 +32,17 @@ for (const [prefix, bits] of [
 ] as const)
   reserved.addSubnet(prefix, bits, 'ipv6');
 
-// All of IPv6 that has been given out to the public internet so far.
+// All of IPv6 that is allocated to the public internet so far.
 const unicast = new BlockList();
 unicast.addSubnet('2000::', 3, 'ipv6');
 
-/** Whether an IP address is one of the public internet: not this machine, its network, or anything set apart. */
+/** Whether an IP address is on the public internet: not this machine, its network, or a reserved range. */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {
     case 4:
       return !reserved.check(address, 'ipv4');
     case 6:
-      // IPv4 in an IPv6 address is outside of 2000::/3.
+      // IPv4 mapped into IPv6 is outside of 2000::/3.
       return unicast.check(address, 'ipv6') && !reserved.check(address, 'ipv6');
     default:
       return false;

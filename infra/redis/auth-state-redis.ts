@@ -24,11 +24,11 @@ export interface RedisAuthStateOptions {
   /** AUTH_REDIS_URL. */
   url: string;
   cluster?: boolean;
-  /** Before every key, such as `ride-calendar:`. */
+  /** Comes before every key, such as `ride-calendar:`. */
   keyPrefix?: string;
-  /** Longest wait for one command, a reconnection included. */
+  /** The longest wait for one command, including a reconnection. */
   commandTimeoutMs?: number;
-  /** Hears of lost connections: once per loss. */
+  /** Called once for each lost connection. */
   onError?: (error: Error) => void;
 }
 
@@ -45,9 +45,9 @@ interface Scripts {
 type Client = (Redis | Cluster) & Scripts;
 
 /**
- * Sign-in's state in Redis. An entry is a hash: `p` its payload as JSON, `g` and `a` its grant and account, and `s`
- * its state. All keys have one hash tag, so that scripts may touch several of them in a cluster too.
- * Throws StateStoreAwayError where Redis can't be reached in time.
+ * Sign-in's state in Redis. An entry is a hash: `p` is its payload as JSON, `g` and `a` its grant and account, `s` its
+ * state. All keys have one hash tag, so that scripts may access several of them in a cluster too. Throws
+ * StateStoreAwayError if Redis cannot be reached in time.
  */
 export function redisAuthState(options: RedisAuthStateOptions): StateStore {
   const { commandTimeoutMs = 3000 } = options;
@@ -61,9 +61,9 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
 
   const connection = watchConnection(redis, options.onError);
   const ask = async <T>(command: () => Promise<T>): Promise<T> => {
-    // Long lost: nobody waits once more for what others have waited for in vain.
+    // The connection has been lost for long. Fails at once, because earlier commands have waited in vain.
     if (connection.lostForMs() > commandTimeoutMs) throw awayError();
-    // A cluster's client keeps what it can't send, for ever.
+    // A cluster client keeps commands that it cannot send forever.
     const gaveUp = new AbortController();
     const late = sleep(commandTimeoutMs, undefined, { signal: gaveUp.signal, ref: false }).then(() => {
       throw new Error('no answer in time');
@@ -121,7 +121,7 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
         const [kind, id] = splitMember(member);
         const fields = await ask(() => redis.hgetall(entryKey(kind, id)));
         const entry = entryOf(fields);
-        // The index may still name what has since been put for nobody, or removed.
+        // The index may still name an entry that was removed, or put again for another account.
         if (entry && fields.a === account) found.push({ kind, id, ...entry });
       }
       return found;
@@ -168,7 +168,7 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
 function connect({ url, cluster = false }: RedisAuthStateOptions, commandTimeoutMs: number): Client {
   const common = {
     commandTimeout: commandTimeoutMs,
-    // Commands wait out a restart of Redis, for as long as their own time-out lets them.
+    // Commands wait out a restart of Redis, limited by their own timeout.
     maxRetriesPerRequest: null,
     connectionName: 'ride-calendar-sign-in',
   };
@@ -189,7 +189,7 @@ function connect({ url, cluster = false }: RedisAuthStateOptions, commandTimeout
 const awayError = (cause?: unknown): StateStoreAwayError =>
   new StateStoreAwayError('Cannot reach the Redis of sign-in (AUTH_REDIS_URL)', { cause });
 
-/** Says how long a connection has been lost, and tells of each loss once. */
+/** Tracks how long a connection has been lost, and reports each loss once. */
 function watchConnection(redis: Client, onError?: (error: Error) => void): { lostForMs(): number } {
   let lostAt: number | undefined;
   let told = false;
@@ -210,7 +210,7 @@ function watchConnection(redis: Client, onError?: (error: Error) => void): { los
 
 function entryOf(fields: Record<string, string>): StateEntry | null {
   if (fields.p === undefined) return null;
-  // Versions before this one marked what was used up.
+  // Earlier versions marked a used entry this way.
   const used = fields['m:consumed'] === undefined ? null : '';
   return { payload: JSON.parse(fields.p) as StatePayload, state: fields.s ?? used };
 }
@@ -233,7 +233,7 @@ async function riskOf(redis: Client): Promise<string | null> {
   if (policy !== 'noeviction')
     return `the Redis of sign-in evicts keys when full (maxmemory-policy ${policy}): riders would be signed out at random; set noeviction`;
   if (/aof_enabled:1/.test(info)) return null;
-  // Managed servers often refuse CONFIG; then nothing can be said of snapshots.
+  // Managed servers often refuse CONFIG. Then nothing is known about snapshots.
   const save = await redis.config('GET', 'save').catch(() => null);
   const points = Array.isArray(save) ? String(save[1] ?? '') : null;
   if (points === '')

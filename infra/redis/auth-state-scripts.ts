@@ -1,4 +1,4 @@
-// Redis runs each of these as one step. Times are Redis's own clock, in milliseconds.
+// Redis runs each script atomically. Times are Redis's own clock, in milliseconds.
 
 const now = `local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)`;
@@ -32,7 +32,10 @@ export const takeScript = `local fields = redis.call('HGETALL', KEYS[1])
 redis.call('DEL', KEYS[1])
 return fields`;
 
-/** KEYS entries. ARGV for each the state expected and the one to put: '-' none, and to put none removes the entry; '=x' x. */
+/**
+ * KEYS entries. ARGV for each entry the expected state and the new one: '-' is none, and a new state of none removes
+ * the entry; '=x' is x.
+ */
 export const swapScript = `for i, key in ipairs(KEYS) do
   if redis.call('EXISTS', key) == 0 then return 0 end
   local is = redis.call('HGET', key, 's')
@@ -44,7 +47,7 @@ for i, key in ipairs(KEYS) do
 end
 return 1`;
 
-/** KEYS entry. ARGV life. Only entries without grant and account are extended, so no index has to follow. */
+/** KEYS entry. ARGV life. Only entries without grant and account are extended, so no index needs an update. */
 export const extendScript = `return redis.call('PEXPIRE', KEYS[1], ARGV[1])`;
 
 /** KEYS grant index. ARGV prefix of entries' keys, which share the index's hash tag. */
@@ -53,7 +56,7 @@ export const removeGrantScript = `for _, member in ipairs(redis.call('ZRANGE', K
 end
 return redis.call('DEL', KEYS[1])`;
 
-/** KEYS counter. ARGV what to add, seconds it lasts. */
+/** KEYS counter. ARGV amount to add, lifetime in seconds. */
 export const countScript = `if ARGV[1] == '0' then return tonumber(redis.call('GET', KEYS[1]) or '0') end
 local value = redis.call('INCRBY', KEYS[1], ARGV[1])
 redis.call('EXPIRE', KEYS[1], ARGV[2])

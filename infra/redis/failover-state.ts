@@ -1,20 +1,23 @@
-// Three times as long as a projector needs to find its connection again: after that there is none.
+// Three times what a projector needs to reconnect. After that, no projector is running.
 const silenceMaxMs = 10_000;
 
-/** The Redis processes of the masters. `connection` counts changes: what was asked before one says nothing after it. */
+/**
+ * The Redis processes of the masters. `connection` counts changes: an answer to a question asked before a change is out
+ * of date.
+ */
 type Masters =
   | { at: 'unidentified'; connection: number; known: ReadonlySet<string> | null }
   | { at: 'identified'; connection: number; known: ReadonlySet<string> };
 
-/** A tag that another Redis process holds now. The fence is null where there is none. */
+/** A tag that another Redis process holds now. The fence is null if there is none. */
 export type TagInQuestion =
   | { at: 'unseen' }
-  /** Its fence has stood still since it was first seen. */
+  /** Its fence has not moved since it was first seen. */
   | { at: 'still'; fence: string | null; sinceMs: number }
-  /** Its fence moved, last at `sinceMs`: a projector writes to this Redis. */
+  /** Its fence moved, last at `sinceMs`. So a projector writes to this Redis. */
   | { at: 'moved'; fence: string | null; sinceMs: number };
 
-/** What a tag looks like at one moment. Fence and completeness must be of the same moment. */
+/** A tag's state at one moment. Fence and completeness must be read at the same moment. */
 export interface TagLook {
   fence: string | null;
   complete: boolean;
@@ -40,13 +43,13 @@ const transitions: Transitions = {
 
 const isSilent = ({ sinceMs }: { sinceMs: number }, { nowMs }: TagLook): boolean => nowMs - sinceMs > silenceMaxMs;
 
-/** The tag after a look at it; null: no longer in question. */
+/** The tag's next state after a look at it. Null: no longer in question. */
 export function lookedAt(tag: TagInQuestion, look: TagLook): TagInQuestion | null {
   const transition = transitions[tag.at] as (tag: TagInQuestion, look: TagLook) => TagInQuestion | null;
   return transition(tag, look);
 }
 
-/** What the failover guard knows, without I/O: which Redis processes there are, and which tags are in question. */
+/** The failover guard's state, without I/O: which Redis processes there are, and which tags are in question. */
 export class FailoverState {
   readonly #allTags: readonly number[];
   readonly #inQuestion = new Map<number, TagInQuestion>();
@@ -60,7 +63,7 @@ export class FailoverState {
     return this.#masters.at === 'identified';
   }
 
-  /** To be handed back to `identify`. */
+  /** To be passed back to `identify`. */
   get connection(): number {
     return this.#masters.connection;
   }
@@ -69,7 +72,7 @@ export class FailoverState {
     return [...this.#inQuestion.keys()];
   }
 
-  /** Whether every view may be answered from. */
+  /** Whether all views may be read. */
   get settled(): boolean {
     return this.identified && this.#inQuestion.size === 0;
   }
@@ -80,20 +83,20 @@ export class FailoverState {
     return true;
   }
 
-  /** A connection was lost or made, or a node came or went: the processes must be identified again. */
+  /** A connection was lost or made, or a node was added or removed: the processes must be identified again. */
   connectionChanged(): void {
     const { connection, known } = this.#masters;
     this.#masters = { at: 'unidentified', connection: connection + 1, known };
   }
 
   /**
-   * The masters' run ids, null for one that does not tell, asked while `connection` was as given. Puts every tag in
-   * question where a process is another one than before.
+   * The masters' run ids, null for a master that does not tell, as asked while `connection` had this value. If a
+   * process is a new one, puts all tags in question.
    */
   identify(connection: number, runIds: readonly (string | null)[]): void {
     const { known, connection: current } = this.#masters;
     if (connection !== current) return;
-    // A Redis that doesn't tell is another one after each connection.
+    // A Redis that does not tell its run id counts as a new process after each connection.
     const ids = new Set(runIds.map((runId) => runId ?? `unknown-${connection}`));
     if (known !== null && [...ids].some((id) => !known.has(id))) {
       for (const tag of this.#allTags) this.#inQuestion.set(tag, { at: 'unseen' });

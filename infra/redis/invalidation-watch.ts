@@ -3,12 +3,13 @@ import type { Clock } from '../../projector/ports/clock.ts';
 import { tagCount } from '../../schemas/views/view-keys.ts';
 import type { RedisKeys } from './redis-keys.ts';
 
-// The projector moves every tag's fence each second. A tag unheard of for longer: a connection may be half open.
+// The projector moves every tag's fence each second. If a tag is silent for longer, a connection may be half open.
 const silenceMaxMs = 2_000;
 
 /**
- * Tells a listener what invalidation messages say, and whether they are surely heard, without I/O. They are heard once
- * every tag's heartbeat (a message of its fence) has come, until a tag falls silent or a connection changes.
+ * Passes invalidation messages to a listener, and says whether they are reliably heard. Does no I/O. Messages are
+ * reliably heard once the heartbeat of every tag (a message about its fence) has come, until a tag falls silent or a
+ * connection changes.
  */
 export class InvalidationWatch {
   readonly #keys: RedisKeys;
@@ -23,7 +24,7 @@ export class InvalidationWatch {
     this.#clock = clock;
   }
 
-  /** Keys of one message; null: all of them, as after FLUSHALL. */
+  /** The keys of one message. Null: all keys, as after FLUSHALL. */
   message(names: readonly Buffer[] | null): void {
     if (names === null) {
       this.#listener.allChanged();
@@ -47,7 +48,7 @@ export class InvalidationWatch {
     this.#listener.allChanged();
   }
 
-  /** To be called regularly: notices silence and its end. */
+  /** Call regularly. Notices silence and its end. */
   check(): void {
     const since = this.#clock.nowMs() - silenceMaxMs;
     const silent = this.#heardMs.some((ms) => ms < since);

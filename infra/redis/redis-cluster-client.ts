@@ -1,8 +1,8 @@
 import { Cluster, type ClusterOptions } from 'ioredis';
 
 /**
- * An ioredis client of a cluster, given the URL of one node. Its user, password and TLS hold for the others too: by
- * itself ioredis would use them for the first node alone.
+ * An ioredis client of a cluster, from the URL of one node. Its user, password and TLS are used for the other nodes
+ * too; by itself ioredis uses them for the first node only.
  */
 export function redisClusterClient(url: string, options: ClusterOptions): Cluster {
   const { hostname, port, username, password, protocol } = new URL(url);

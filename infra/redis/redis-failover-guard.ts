@@ -7,22 +7,25 @@ import type { RedisKeys } from './redis-keys.ts';
 const lookMs = 100;
 const identityCheckMs = 1_000;
 
-/** What the guard asks of the Redis processes. */
+/** What the guard asks the Redis processes. */
 export interface GuardedMasters {
-  /** Run ids of all masters, null for one that does not tell. Resolves to null while the masters are not known. */
+  /** The run ids of all masters, null for one that does not tell. Resolves to null while the masters are not known. */
   runIds(): Promise<(string | null)[] | null>;
-  /** A tag's fence, and whether it is complete: both of the same moment. */
+  /** A tag's fence, and whether the tag is complete, read at the same moment. */
   look(tag: number): Promise<{ fence: string | null; complete: boolean }>;
-  /** Whether another process may take over without a connection being lost, as in a cluster. */
+  /** Whether another process may take over without a lost connection, as in a cluster. */
   mayChangeUnseen: boolean;
 }
 
 /**
- * Says whether the views in a Redis may be answered from. A Redis that comes back as another process (after a crash,
- * from an older snapshot, or a promoted replica) may have lost acknowledged writes, and still look complete. So each of
- * its tags is in question until one of these is seen:
- * - Its fence has moved and it is complete. The projector found the tag as it left it, or has repaired it.
- * - Its fence has stood still for long. No projector is running, so waiting brings nothing better.
+ * Says whether the views in a Redis may be read.
+ *
+ * A Redis that comes back as another process (after a crash, from an older snapshot, or as a promoted replica) may have
+ * lost acknowledged writes and still look complete. So each of its tags is in question until one of these is seen:
+ *
+ * - Its fence has moved and it is complete. So the projector found the tag as it left it, or has repaired it.
+ *
+ * - Its fence has not moved for long. So no projector is running, and waiting does not help.
  */
 export class FailoverGuard {
   readonly #masters: GuardedMasters;
@@ -38,12 +41,12 @@ export class FailoverGuard {
     if (masters.mayChangeUnseen) void this.#identifyNowAndThen();
   }
 
-  /** Whether the views of these tags may be answered from now. */
+  /** Whether the views of these tags may be read now. */
   covers(tags: Iterable<number>): boolean {
     return this.#state.covers(tags);
   }
 
-  /** A connection was lost or made, or a node came or went. */
+  /** A connection was lost or made, or a node was added or removed. */
   connectionChanged(): void {
     this.#state.connectionChanged();
     void this.#settle();
@@ -67,7 +70,7 @@ export class FailoverGuard {
     this.#settling = true;
     const { signal } = this.#stop;
     while (!signal.aborted && !this.#state.settled) {
-      // Redis may be away: it is asked again soon.
+      // Redis may be away. It is asked again soon.
       await this.#ask().catch(() => undefined);
       if (!this.#state.settled) await this.#clock.sleep(lookMs, signal);
     }
@@ -88,7 +91,7 @@ export class FailoverGuard {
   }
 }
 
-/** The failover guard of a client, over its connections and commands. */
+/** The failover guard of a client: uses its connections and commands. */
 export function redisFailoverGuard(
   client: Redis | Cluster,
   keys: RedisKeys,
@@ -97,12 +100,12 @@ export function redisFailoverGuard(
   const masters: GuardedMasters = {
     mayChangeUnseen: client instanceof Cluster,
     async runIds() {
-      // A cluster's masters are not known before.
+      // A cluster's masters are not known before this.
       if (client.status !== 'ready') return null;
       return Promise.all((client instanceof Cluster ? client.nodes('master') : [client]).map(runIdOf));
     },
     async look(tag) {
-      // One command: a fence that moved must not be taken together with an older completeness.
+      // One command, so that a fence that moved is not combined with an older completeness.
       const [fence, complete] = await client.mget(keys.fence(tag), keys.toRedis(completeKey(tag)));
       return { fence: fence!, complete: complete !== null };
     },

@@ -3,11 +3,11 @@ import { certificateFault } from '../net/certificate-fault.ts';
 import { missingRight } from './redis-rights.ts';
 
 /**
- * Why no waiting helps with a Redis, and what to do, in words that go on from "it "; null where waiting may help.
- * `setting` is where its URL is given.
+ * Why waiting for a Redis will not help, and what to do, in words that follow "it ". Null if waiting may help.
+ * `setting` names the setting with its URL.
  */
 export function redisRefusal(error: unknown, setting: string): string | null {
-  // ioredis keeps what a cluster's node said under a name of its own.
+  // ioredis keeps the error of a cluster node in a property of its own.
   const { lastNodeError } = (error ?? {}) as { lastNodeError?: unknown };
   for (const one of [...causeChain(error), ...causeChain(lastNodeError)]) {
     const { message } = one;

@@ -1,20 +1,20 @@
 import { causeChain } from '../net/cause-chain.ts';
 
-/** The channel of Redis's messages on what has changed. */
+/** The channel of Redis's invalidation messages. */
 export const invalidations = '__redis__:invalidate';
 
-/** What the scripts of the writer call. */
+/** The commands that the writer's scripts call. */
 const scriptRights = '+get +set +del +hset +hdel';
 
 /**
- * The right that a Redis user lacks, as an operator would grant it, from what Redis replied: `+subscribe`,
- * `&__redis__:invalidate`. null: the reply is about something else.
+ * The right that a Redis user lacks, as an operator would grant it, parsed from Redis's error: `+subscribe`,
+ * `&__redis__:invalidate`. Null for any other error.
  */
 export function missingRight(error: unknown): string | null {
   for (const { message } of causeChain(error)) {
     const command = /no permissions to run the '([^']+)' command/i.exec(message)?.[1];
     if (command) return `+${command.toLowerCase()}`;
-    // Of a command within a script, which Redis before 7.2 does not name.
+    // A command within a script, which Redis before 7.2 does not name.
     if (/user executing the script can't run/i.test(message)) return scriptRights;
     if (/^NOPERM.*channel/i.test(message)) return `&${invalidations}`;
     if (/^NOPERM.*key/i.test(message)) return '~<REDIS_KEY_PREFIX>*';
@@ -22,25 +22,25 @@ export function missingRight(error: unknown): string | null {
   return null;
 }
 
-/** What a Redis user may not do, and what comes of it: said where operators look, since reads go on all the same. */
+/** The rights that a Redis user lacks, and the consequences. Shown where operators look, because reads go on. */
 export class MissingRights {
   readonly #lacking = new Map<string, string>();
 
-  /** Notes the right whose lack made a command fail. Returns whether it was that. */
+  /** Records the right that made a command fail. Returns whether the error was about a right. */
   noted(error: unknown, consequence: string): boolean {
     const right = missingRight(error);
     if (right !== null) this.#lacking.set(right, consequence);
     return right !== null;
   }
 
-  /** Rights come back: all is asked anew, or that whose lack had this consequence. */
+  /** Rights may have been granted: clears all of them, or those with this consequence. */
   forget(consequence?: string): void {
     for (const [right, one] of this.#lacking) {
       if (consequence === undefined || one === consequence) this.#lacking.delete(right);
     }
   }
 
-  /** In words; null where nothing is known to be missing. */
+  /** In words. Null if no right is known to be missing. */
   text(): string | null {
     if (this.#lacking.size === 0) return null;
     const each = [...this.#lacking].map(([right, consequence]) => `lacks ${right} (${consequence})`);

@@ -1,11 +1,11 @@
 /**
- * The scripts that write views. Each runs on one tag, so all its keys share a slot. A fence is `<epoch>:<sequence>`; a
- * script answers 1 where it did its work, else the fence it found (empty text: none).
+ * The scripts that write views. Each works on one tag, so all its keys are in one slot. A fence is
+ * `<epoch>:<sequence>`. A script returns 1 if it did its work, else the fence that it found (empty text: none).
  */
 
 /**
- * KEYS: the fence, then one key a write. ARGV: the fence as this leader left it, the fence to leave, then per write
- * `s` value, `d` (delete), `h` count field value… or `r` count field… (remove), with how many arguments follow.
+ * KEYS: the fence, then one key per write. ARGV: the expected fence, the new fence, then for each write `s` value, `d`
+ * (delete), `h` count field value… or `r` count field… (remove), with the number of arguments that follow.
  */
 export const commitScript = `
 local found = redis.call('GET', KEYS[1]) or ''
@@ -37,8 +37,8 @@ return 1
 `;
 
 /**
- * KEYS: the fence, the tag's completeness. ARGV: own epoch, the sequence to leave. Puts the fence back after a loss, and
- * takes back the word that the tag is complete, unless a newer leader holds it.
+ * KEYS: the fence, the tag's completeness. ARGV: own epoch, the new sequence. Restores the fence after a loss and marks
+ * the tag as incomplete, unless a newer leader holds the fence.
  */
 export const refenceScript = `
 local found = redis.call('GET', KEYS[1]) or ''

@@ -6,14 +6,14 @@ import type { RedisKeys } from './redis-keys.ts';
 import { invalidations, type MissingRights } from './redis-rights.ts';
 
 const checkMs = 250;
-// So that a half-open connection owes a reply, is given up (the reader's socketTimeout) and made anew.
+// Pings, so that a half-open connection owes a reply, is closed by the reader's socketTimeout and reconnects.
 const pingMs = 1_000;
 const refusedWaitMs = 5_000;
 const uncached = 'changes are not heard, so nothing is cached: each read asks Redis';
 
 /**
- * Hears of every change to the public layer through Redis's invalidation messages (CLIENT TRACKING, broadcast by
- * prefix), on a connection of its own to each master. `InvalidationWatch` says when they are surely heard. Returns what
+ * Hears every change to the public layer by Redis's invalidation messages (CLIENT TRACKING, broadcast by prefix), on a
+ * separate connection to each master. `InvalidationWatch` says when they are reliably heard. Returns a function that
  * stops it.
  */
 export function trackChanges(
@@ -31,9 +31,9 @@ export function trackChanges(
   const track = (master: Redis): Redis => {
     const tracker = new Redis({
       ...(master.options as Omit<RedisOptions, 'replyMapping'>),
-      // Invalidations come as messages of a channel: no pushes of another kind.
+      // With RESP2 invalidations come as Pub/Sub messages, not as pushes.
       protocol: 2,
-      // A connection that only listens must come back by itself, for ever.
+      // A connection that only listens must reconnect by itself, without limit.
       retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 5), 1_000),
       enableAutoPipelining: false,
       enableOfflineQueue: true,
@@ -50,10 +50,10 @@ export function trackChanges(
         await tracker.call('CLIENT', 'TRACKING', 'ON', 'REDIRECT', String(id), 'BCAST', 'PREFIX', keys.publicPrefix);
         await tracker.subscribe(invalidations);
         rights.forget(uncached);
-        // What changed before tracking was acknowledged was not heard.
+        // Changes before tracking was acknowledged were missed.
         watch.connectionChanged();
       })().catch(async (cause) => {
-        // A right that is missing is there no sooner for asking at once.
+        // Asking again at once does not make a missing right appear.
         const waitMs = rights.noted(cause, uncached) ? refusedWaitMs : 0;
         await clock.sleep(waitMs, signal);
         if (!signal.aborted && tracker.status !== 'end') tracker.disconnect(true);

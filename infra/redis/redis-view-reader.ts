@@ -10,16 +10,16 @@ import { trackChanges } from './redis-tracking.ts';
 import type { RedisSettings } from './redis-view-writer.ts';
 
 const commandTimeoutMs = 2_000;
-// A connection that owes a reply for longer may be half open: it is given up, and a new one made.
+// A connection that owes a reply for longer may be half open. It is closed, and a new one is made.
 const socketTimeoutMs = 3_000;
 const noReads = 'reads that need it get 503';
 const noInfo = 'after a lost connection reads get 503 for some seconds more';
 
-/** Views in Redis, or in a Redis Cluster, read through ioredis: what is asked for in one tick shares a round trip. */
+/** Views in Redis, or in a Redis Cluster, read with ioredis. Requests in one tick share a round trip. */
 export function redisViewReader(settings: RedisSettings): ViewReader {
   const keys = redisKeys(settings.keyPrefix);
   const client = settings.cluster ? clusterClient(settings.url) : singleClient(settings.url);
-  // A lost connection shows as a fault of each command; the event says more of the reason.
+  // A lost connection makes each command fail. The event says more about the reason.
   let fault: unknown = null;
   client.on('error', (error) => {
     fault = error;
@@ -32,7 +32,7 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
   const guard = redisFailoverGuard(client, keys);
   let stopTracking = (): void => {};
 
-  /** Every command once, so that a right that is missing is known before a reader needs it. */
+  /** Sends every command once, so that a missing right is known before a request needs it. */
   const probe = async (): Promise<void> => {
     const key = keys.toRedis(completeKey(0));
     const noted = (consequence: string) => (cause: unknown) => void rights.noted(cause, consequence);
@@ -56,7 +56,8 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
     const byTag = Map.groupBy(distinct, (name) => parseKey(name).tag);
     assertCovered(byTag.keys());
     const found = new Map<string, Buffer | null>();
-    // One command, or in a cluster one a tag: what is absent, and the word that its tag is complete, are of the same moment.
+    // One command, or in a cluster one per tag: a missing view, and whether its tag is complete, are read at the same
+    // moment.
     const groups = client instanceof Cluster ? [...byTag.values()] : [distinct];
     const reads = groups.map(async (group) => {
       const values = await client.mgetBuffer(group.map((name) => keys.toRedis(name)));
@@ -101,7 +102,7 @@ const retryStrategy = (times: number): number => Math.min(50 * 2 ** Math.min(tim
 function singleClient(url: string): Redis {
   return new Redis(url, {
     enableAutoPipelining: true,
-    // A read that can't be answered now gets 503 at once, rather than wait in a queue.
+    // A read that cannot be answered now gets 503 at once, instead of waiting in a queue.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: commandTimeoutMs,

@@ -12,17 +12,17 @@ const commandTimeoutMs = 10_000;
 const scanCount = 1_000;
 
 export interface RedisSettings {
-  /** `redis://…` or `rediss://…`; of a cluster, any one of its nodes. */
+  /** `redis://…` or `rediss://…`. For a cluster, the URL of any node. */
   url: string;
   cluster: boolean;
-  /** Put before every key. */
+  /** Comes before every key. */
   keyPrefix: string;
 }
 
 type Arg = string | Buffer;
 /** The few commands used, on one server or on each master of a cluster. */
 interface Connection {
-  /** A command whose first key says where it goes; bulk replies as Buffers. */
+  /** A command that is routed by its first key. Bulk replies are Buffers. */
   command(key: string, args: Arg[]): Promise<unknown>;
   /** The same command on every master. */
   onMasters(args: Arg[]): Promise<unknown[]>;
@@ -30,13 +30,13 @@ interface Connection {
   close(): Promise<void>;
 }
 
-/** A store whose settings would lose views silently: not worth trying again. */
+/** A store whose settings would lose views silently. Retrying is pointless. */
 export class UnfitStoreError extends Error {
   override name = 'UnfitStoreError';
   readonly retry = false;
 }
 
-/** Views in Redis, or in a Redis Cluster, written through node-redis: a batch is one script call on one tag. */
+/** Views in Redis, or in a Redis Cluster, written with node-redis. A batch is one script call on one tag. */
 export async function redisViewWriter(settings: RedisSettings): Promise<ViewWriter> {
   const connection = settings.cluster ? await clusterConnection(settings.url) : await singleConnection(settings.url);
   const keys = redisKeys(settings.keyPrefix);
@@ -64,7 +64,7 @@ export async function redisViewWriter(settings: RedisSettings): Promise<ViewWrit
       epoch = Math.max(seconds! * 1000 + Math.floor(micros! / 1000), ...fences.map((fence) => fence + 1));
       for (const tag of tags) {
         const reply = await script(raiseScript, [keys.fence(tag)], [String(epoch)]);
-        // Our own raise, repeated after a lost reply, finds its own epoch.
+        // If our own raise is retried after a lost reply, it finds our own epoch.
         if (reply !== 1 && epochOf(String(reply)) > epoch) throw new Error('another projector is taking over');
         sequences.set(tag, 0);
       }
@@ -99,10 +99,10 @@ export async function redisViewWriter(settings: RedisSettings): Promise<ViewWrit
 
 const epochOf = (fence: string): number => Number(/^\d+/.exec(fence)?.[0] ?? 0);
 
-// Lua hands over some 8,000 arguments to one command at most.
+// Lua passes about 8,000 arguments to one command at most.
 const fieldsPerOperation = 1_000;
 
-/** The operations of a write, as commitScript takes them: one, but for a rider's fields. */
+/** The operations of a write, as commitScript takes them. A write is one operation, except for a rider's fields. */
 function* operations(write: ViewWrite): Generator<Arg[]> {
   if (write.kind !== 'reader') {
     yield write.value ? ['s', write.value] : ['d'];
@@ -120,7 +120,7 @@ function* operations(write: ViewWrite): Generator<Arg[]> {
   }
 }
 
-/** EVALSHA, and EVAL where the server does not know the script yet (or any more). */
+/** EVALSHA, and EVAL if the server does not know the script. */
 function scriptCaller(connection: Connection) {
   return async (source: string, names: string[], args: Arg[]): Promise<unknown> => {
     const sha = createHash('sha1').update(source).digest('hex');
@@ -134,7 +134,7 @@ function scriptCaller(connection: Connection) {
   };
 }
 
-/** Any policy but noeviction hollows the views silently. */
+/** With any policy but noeviction, Redis drops views silently. */
 async function checkFitness(connection: Connection): Promise<void> {
   for (const info of await connection.onMasters(['INFO', 'memory'])) {
     const policy = /maxmemory_policy:(\S+)/.exec(String(info))?.[1];
@@ -162,7 +162,7 @@ async function* list(connection: Connection, keys: RedisKeys, tags: ReadonlySet<
         const view = keys.viewOf(name);
         return view && tags.has(view.tag) ? [{ name, view }] : [];
       });
-      // All sent in one go: they share a round trip.
+      // All commands are sent at once and share a round trip.
       yield* await Promise.all(wanted.map(({ name, view }) => stored(connection, name, view)));
     } while (cursor !== '0');
   }
@@ -182,11 +182,11 @@ async function stored(connection: Connection, name: string, { tag, kind, id }: N
 }
 
 const typeMapping = { [RESP_TYPES.BLOB_STRING]: Buffer } as const;
-// A new one for each client: it writes into what it is given.
+// A new object for each client, because the client writes into it.
 const socketOptions = () => ({
   reconnectStrategy: (retries: number) => Math.min(50 * 2 ** Math.min(retries, 6), 2_000),
   connectTimeout: 5_000,
-  // Ends a connection that has gone silent, so that a half-open one is noticed.
+  // Closes a connection that has gone silent, so that a half-open one is noticed.
   socketTimeout: commandTimeoutMs,
 });
 const pingInterval = 3_000;
@@ -228,7 +228,7 @@ async function singleConnection(url: string): Promise<Connection> {
 
 async function clusterConnection(url: string): Promise<Connection> {
   const { username, password, protocol } = new URL(url);
-  // Of the nodes that it finds by itself; the first one's are in its URL.
+  // For the nodes that it discovers. The first node's settings are in the URL.
   const socket = { ...socketOptions(), ...(protocol === 'rediss:' && { tls: true as const }) };
   const auth = {
     ...(username && { username: decodeURIComponent(username) }),
@@ -244,7 +244,7 @@ async function clusterConnection(url: string): Promise<Connection> {
     fault = error;
   });
   let connected: Promise<unknown> | null = null;
-  // Unlike a single client, a cluster that failed to connect does not try again by itself.
+  // Unlike a single client, a cluster client that failed to connect does not retry by itself.
   const ready = async (): Promise<void> => {
     if (cluster.isOpen && connected) await connected;
     else {

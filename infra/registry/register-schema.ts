@@ -5,9 +5,9 @@ const answer = z.object({ id: z.number().int().positive() });
 const refusal = z.object({ message: z.string() });
 
 export interface RegisterOptions {
-  /** SCHEMA_REGISTRY_URL; `user:password@` in it becomes basic authentication. */
+  /** SCHEMA_REGISTRY_URL. `user:password@` in it becomes basic authentication. */
   url: string;
-  /** For Kafka's usual naming: `<topic>-value`. */
+  /** In Kafka's usual naming: `<topic>-value`. */
   subject: string;
   /** The schema's text. */
   schema: string;
@@ -16,8 +16,8 @@ export interface RegisterOptions {
 }
 
 /**
- * Registers a schema with a schema registry (Confluent's API) and answers its id: the one that it has, where it is
- * registered already. Throws with the registry's reason, without credentials.
+ * Registers a schema with a schema registry (Confluent's API). Returns its id, also if it was registered before. Throws
+ * with the registry's reason, without credentials.
  */
 export async function registerSchema(options: RegisterOptions): Promise<number> {
   const { subject, schema, signal, timeoutMs = 10_000 } = options;

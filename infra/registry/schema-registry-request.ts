@@ -1,14 +1,14 @@
-/** What a registry answered to one request. */
+/** A registry's response to one request. */
 export type RegistryAnswer =
   | { schema: string; isAvro: boolean; references: { subject: string; version: number }[] }
-  /** It says that there is no such schema. */
+  /** The registry says that there is no such schema. */
   | { missing: true }
-  /** It gave no answer of a registry: why, without credentials. A later attempt may go better. */
+  /** There was no valid response. The reason, without credentials. A later attempt may succeed. */
   | { away: string };
 
 /**
- * One GET to a schema registry (Confluent's API). Only a registry that answers can make a record bad: whatever else
- * comes back (network errors, time-outs, 401, 403, 429, 5xx, a proxy's page) counts as away.
+ * One GET to a schema registry (Confluent's API). Only a valid response can make a record bad. Everything else counts
+ * as away: network errors, time-outs, 401, 403, 429, 5xx, a proxy's page.
  */
 export async function readRegistry(registryUrl: string, path: string, signal: AbortSignal): Promise<RegistryAnswer> {
   const { base, origin, headers } = registryAddress(registryUrl);
@@ -31,7 +31,7 @@ export async function readRegistry(registryUrl: string, path: string, signal: Ab
   }
 }
 
-/** Where to send requests, and with which headers; `origin`, for messages, has no credentials. */
+/** Where to send requests, and with which headers. `origin`, for messages, has no credentials. */
 export function registryAddress(registryUrl: string): {
   base: string;
   origin: string;
@@ -44,7 +44,7 @@ export function registryAddress(registryUrl: string): {
   if (url.username || url.password) {
     const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
     headers.authorization = `Basic ${Buffer.from(credentials).toString('base64')}`;
-    // fetch refuses credentials in a URL, and errors would print them.
+    // fetch refuses credentials in a URL, and its errors would print them.
     url.username = url.password = '';
   }
   return { base: url.href.replace(/\/$/, ''), origin: url.origin, headers };
@@ -62,7 +62,7 @@ function readSchema(text: string): RegistryAnswer | null {
   if (typeof schema !== 'string') return null;
   return {
     schema,
-    // Registries leave the type out where it is Avro.
+    // Registries leave out the type if it is Avro.
     isAvro: schemaType === undefined || schemaType === null || schemaType === 'AVRO',
     references: Array.isArray(references) ? references : [],
   };

@@ -4,27 +4,27 @@ import { type RegistryAnswer, readRegistry } from './schema-registry-request.ts'
 /** Schemas of the Confluent wire format, by id, from a registry that speaks Confluent's API. */
 export interface SchemaRegistry {
   /**
-   * One attempt: what the registry knows of an id. Schemas once seen are kept. Throws SchemaRegistryAwayError where it
-   * gave no answer: retry with growing pauses, since no record is bad for that.
+   * One attempt to look up an id. Schemas are cached. Throws SchemaRegistryAwayError if there was no valid response:
+   * retry with back-off, because that makes no record bad.
    */
   lookUp(id: number, signal?: AbortSignal): Promise<RegisteredSchema>;
 }
 
-/** The registry gave no answer. The message says why, without credentials. */
+/** The registry gave no valid response. The message says why, without credentials. */
 export class SchemaRegistryAwayError extends Error {
   override name = 'SchemaRegistryAwayError';
   readonly retriable = true;
 }
 
 export interface SchemaRegistryOptions {
-  /** SCHEMA_REGISTRY_URL; `user:password@` in it becomes basic authentication. */
+  /** SCHEMA_REGISTRY_URL. `user:password@` in it becomes basic authentication. */
   url: string;
   timeoutMs?: number;
-  /** How long an id that the registry does not know stays unknown. */
+  /** How long an id counts as unknown after the registry did not know it. */
   unknownForMs?: number;
 }
 
-/** Schemas may name others, which name others: more than this is no schema of a record of ours. */
+/** Schemas may refer to others, which refer to others. No schema of our records has more than this. */
 const referencesMax = 100;
 
 export function schemaRegistry(options: SchemaRegistryOptions): SchemaRegistry {
@@ -54,12 +54,12 @@ export function schemaRegistry(options: SchemaRegistryOptions): SchemaRegistry {
 type Answer = Exclude<RegistryAnswer, { away: string }>;
 type Found = Extract<Answer, { schema: string }>;
 
-/** Collects the texts of what a schema refers to, each after those that it refers to itself. */
+/** Collects the texts that a schema refers to, each after those that it refers to itself. */
 async function withReferences(top: Found, read: (path: string) => Promise<Answer>): Promise<RegisteredSchema> {
   const texts: string[] = [];
   const seen = new Set<string>();
   const collect = async (schema: Found): Promise<boolean> => {
-    // Protobuf or JSON Schema: a registry holds those as well.
+    // A registry also has Protobuf and JSON Schema.
     if (!schema.isAvro) return false;
     for (const { subject, version } of schema.references) {
       const path = `/subjects/${encodeURIComponent(subject)}/versions/${version}?deleted=true`;

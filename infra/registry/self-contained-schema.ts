@@ -13,8 +13,9 @@ const namespaceOf = (part: Named, outer: string): string => {
 };
 
 /**
- * The text of a schema with the schemas that it names written out where each is named first: a registry takes it without
- * knowing them. Values are the same bytes. `references`: their texts, each after those that it needs itself.
+ * A schema with the definitions of the schemas that it refers to written in, each where it is named first. So a
+ * registry accepts it without knowing them. Values have the same bytes. `references`: their texts, each after those
+ * that it refers to itself.
  */
 export function selfContainedSchema(text: string, references: readonly string[]): string {
   if (references.length === 0) return text;
@@ -34,7 +35,7 @@ function writtenOut(part: Json, namespace: string, known: Map<string, Named>): J
     isNamed(part) && typeof part.type === 'string' && ['record', 'error', 'enum', 'fixed'].includes(part.type);
   const inner = isDefinition ? namespaceOf(part as Named, namespace) : namespace;
   const changed = { ...part };
-  // Nothing else of a schema names types: not symbols, defaults or docs.
+  // Nothing else in a schema names types: not symbols, defaults or docs.
   for (const field of ['type', 'items', 'values'])
     if (field in part && !(isDefinition && field === 'type')) changed[field] = writtenOut(part[field]!, inner, known);
   if (Array.isArray(part.fields)) changed.fields = part.fields.map((one) => writtenOut(one, inner, known));
@@ -46,7 +47,7 @@ function named(name: string, namespace: string, known: Map<string, Named>): Json
   const definition = known.get(full);
   if (!definition) return name;
   known.delete(full);
-  // Where it stands now, it would take the namespace around it.
+  // In its new place, it would inherit the namespace around it.
   const own = { ...definition, namespace: namespaceOf(definition, '') };
   return writtenOut(own, '', known);
 }
