@@ -162,8 +162,10 @@ export class Projector {
 
   async #take(intake: Intake, batch: LogBatch): Promise<void> {
     this.#partitionWatch.take(batch);
-    await intake.take(batch);
+    const taken = intake.take(batch);
+    // In the same turn as the facts and their sum.
     this.#position[batch.topic][batch.partition] = batch.nextOffset;
+    await taken;
     if (this.#marks.size > 0) this.#oldestMarkMs ??= this.#clock.nowMs();
     this.#wakeUp.notify();
   }

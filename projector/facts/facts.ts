@@ -1,6 +1,7 @@
 import type { Attendance, District, Metro, Night, Relation, Ride } from '../../schemas/events/records.ts';
 import { dayText } from '../../schemas/views/days.ts';
 import { EdgeLists } from './edge-lists.ts';
+import { FactsSum } from './facts-sum.ts';
 import { Interner } from './interner.ts';
 import type { SubjectDay } from './subject-day.ts';
 
@@ -60,6 +61,9 @@ class NightLists extends EdgeLists {
  * under its number, and appears when the other arrives (docs/rules.md#absent-references, #unchecked-references).
  */
 export class Facts {
+  /** Of all that is kept here: whoever changes a fact moves it in the same step. */
+  readonly sum = new FactsSum();
+
   readonly metroIds = new Interner();
   /** By metro number; null or undefined while there is no record. */
   readonly metros: (Metro | null | undefined)[] = [];

@@ -12,6 +12,7 @@ import type {
   TopicName,
 } from '../../schemas/events/records.ts';
 import { close, confirmed, Facts, flagged, follows, going, link, relationBits, rsvpBits, unlink } from './facts.ts';
+import { relationEdge, rsvpEdge } from './facts-sum.ts';
 import { subjectDay } from './subject-day.ts';
 import { type Touched, tellNobody } from './touched.ts';
 
@@ -44,10 +45,12 @@ export class Fold {
     const number = this.facts.metroIds.add(slug);
     const before = this.facts.metros[number];
     this.facts.metros[number] = metro;
+    this.facts.sum.record('metros', slug, before ?? null, metro);
     if (before?.time_zone !== metro?.time_zone) this.touched.metro(number);
   }
 
   #district(slug: string, district: District | null): void {
+    this.facts.sum.record('districts', slug, this.facts.districts.get(slug) ?? null, district);
     if (district) this.facts.districts.set(slug, district);
     else this.facts.districts.delete(slug);
     for (const night of this.facts.nightsOfDistrict.get(slug) ?? []) this.touched.night(night);
@@ -65,6 +68,7 @@ export class Fold {
     }
     this.#leaders(number, before?.leaders ?? [], value?.leaders ?? []);
     fact.record = value;
+    this.facts.sum.record('rides', id, before, value);
     if (fact.metro === metro) return;
     fact.metro = metro;
     // Again, for the days of the metro it is in now.
@@ -114,6 +118,7 @@ export class Fold {
       else unlink(this.facts.nightsOfDay, subjectDay(metro, day), number);
     }
     this.facts.nightRecords[number] = value;
+    this.facts.sum.record('nights', key, before, value);
     this.touched.night(number);
     if (!before !== !value) {
       for (const leader of record?.leaders ?? []) this.touched.own(this.facts.riderIds.add(leader), day);
@@ -125,6 +130,7 @@ export class Fold {
     const { facts } = this;
     const number = facts.riderIds.add(id);
     const existed = facts.riderExists(number);
+    facts.sum.record('riders', id, facts.riders[number] ?? null, value);
     facts.riders[number] = value && { handle: value.handle, name: value.name };
     this.touched.card(number);
     if (existed === (value !== null)) return;
@@ -149,6 +155,7 @@ export class Fold {
     const { facts } = this;
     const before = facts.attendance.set(rider, night, after);
     if (before === after) return;
+    facts.sum.edge(rsvpEdge, facts.riderIds, rider, facts.nightKeys, night, before, after);
     const day = facts.nightDay[night]!;
     this.touched.own(rider, day);
     const change = (after & (going | confirmed) ? 1 : 0) - (before & (going | confirmed) ? 1 : 0);
@@ -169,6 +176,7 @@ export class Fold {
     const { facts } = this;
     const before = facts.relations.set(reader, other, after);
     if (before === after) return;
+    facts.sum.edge(relationEdge, facts.riderIds, reader, facts.riderIds, other, before, after);
     facts.watchers.set(other, reader, after & watches);
     this.touched.relation(reader, other, before, after);
   }
@@ -178,6 +186,8 @@ export class Fold {
     const before = keyHashes.get(id);
     const after = value ? hashIds.add(Buffer.from(value.key_hash).toString('hex')) : undefined;
     if (before === after) return;
+    const hashOf = (hash: number | undefined) => (hash === undefined ? null : { key_hash: hashIds.text(hash) });
+    this.facts.sum.record('developer-keys', id, hashOf(before), hashOf(after));
     if (before !== undefined) {
       hashUses[before]! -= 1;
       keyHashes.delete(id);

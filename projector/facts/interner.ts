@@ -9,6 +9,8 @@ export class Interner {
   /** Where each text begins, and the last one ends. */
   #starts = new Uint32Array(256);
   #size = 0;
+  /** Two words a text, the same in every process. */
+  #hashes = new Int32Array(512);
   /** A text's number and one; 0 where the slot is free. Never more than half full. */
   #slots = new Int32Array(512);
 
@@ -44,14 +46,22 @@ export class Interner {
     return this.#bytes.toString('utf8', this.#starts[id], this.#starts[id + 1]);
   }
 
+  /** One of two words of 32 bits that say which text it is, whatever its number: for the sum of facts. */
+  hash(id: number, word: 0 | 1): number {
+    return this.#hashes[2 * id + word]!;
+  }
+
   #append(slot: number, from: Buffer, start: number, end: number): number {
     const id = this.#size++;
     const begin = this.#starts[id]!;
     const after = begin + end - start;
     if (after > this.#bytes.length) this.#bytes = grown(this.#bytes, Buffer.allocUnsafe(roomFor(after)));
     if (id + 1 === this.#starts.length) this.#starts = grown(this.#starts, new Uint32Array(roomFor(id)));
+    if (2 * id + 1 >= this.#hashes.length) this.#hashes = grown(this.#hashes, new Int32Array(2 * roomFor(id)));
     for (let i = start; i < end; i++) this.#bytes[begin + i - start] = from[i]!;
     this.#starts[id + 1] = after;
+    this.#hashes[2 * id] = hashOf(from, start, end);
+    this.#hashes[2 * id + 1] = otherHashOf(from, start, end);
     this.#slots[slot] = id + 1;
     if (2 * this.#size > this.#slots.length) this.#growSlots();
     return id;
@@ -78,7 +88,7 @@ export class Interner {
     this.#slots = new Int32Array(2 * this.#slots.length);
     const mask = this.#slots.length - 1;
     for (let id = 0; id < this.#size; id++) {
-      let slot = hashOf(this.#bytes, this.#starts[id]!, this.#starts[id + 1]!) & mask;
+      let slot = this.#hashes[2 * id]! & mask;
       while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
       this.#slots[slot] = id + 1;
     }
@@ -88,7 +98,7 @@ export class Interner {
 /** A quarter more than needed now. */
 const roomFor = (needed: number): number => needed + (needed >> 2) + 256;
 
-function grown<A extends Uint8Array | Uint32Array>(from: A, to: A): A {
+function grown<A extends Uint8Array | Uint32Array | Int32Array>(from: A, to: A): A {
   to.set(from);
   return to;
 }
@@ -113,4 +123,11 @@ function hashOf(from: Buffer, start: number, end: number): number {
   let h = 0x811c9dc5;
   for (let i = start; i < end; i++) h = Math.imul(h ^ from[i]!, 0x01000193);
   return h ^ (h >>> 15);
+}
+
+/** Another hash of the same bytes: it turns where FNV-1a does not, so that their low bits have nothing in common. */
+function otherHashOf(from: Buffer, start: number, end: number): number {
+  let h = 0x9747b28c;
+  for (let i = start; i < end; i++) h = Math.imul(((h << 5) | (h >>> 27)) ^ from[i]!, 0x9e3779b1);
+  return h ^ (h >>> 16);
 }

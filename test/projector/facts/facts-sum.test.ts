@@ -1,0 +1,102 @@
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { rsvpBits } from '../../../projector/facts/facts.ts';
+import { Fold } from '../../../projector/facts/fold.ts';
+import type { AnyRecord, Attendance, TopicName } from '../../../schemas/events/records.ts';
+import { badness, type LoggedRecord } from '../../reference/facts.ts';
+import { historyArb } from '../../support/histories.ts';
+import { compactions, interleavings } from '../../support/log-orders.ts';
+
+const numRuns = Number(process.env.RUNS ?? 150);
+
+function sumOf(records: readonly LoggedRecord[]): string {
+  const fold = new Fold();
+  for (const record of records) {
+    if (badness(record) === null) fold.apply(record.topic, record.key, record.value);
+  }
+  return fold.facts.sum.text;
+}
+
+/** What counts of a record; null where the facts keep nothing of it. */
+function counted(topic: TopicName, value: AnyRecord): unknown {
+  const { revision: _revision, changed_at: _changedAt, ...rest } = value;
+  if (topic === 'attendance') {
+    const { response, saved } = rest as unknown as Attendance;
+    return rsvpBits(response, saved) || null;
+  }
+  if (topic === 'relations') {
+    const marks = Object.values(rest).filter((field) => field === true);
+    return marks.length > 0 ? rest : null;
+  }
+  if (topic === 'developer-keys') return (rest as { key_hash: Buffer }).key_hash.toString('hex');
+  return rest;
+}
+
+/** The facts, said independently of the fold. */
+function keptOf(records: readonly LoggedRecord[]): Map<string, unknown> {
+  const kept = new Map<string, unknown>();
+  for (const record of records) {
+    if (badness(record) !== null) continue;
+    const content = record.value && counted(record.topic, record.value);
+    if (content === null) kept.delete(`${record.topic} ${record.key}`);
+    else kept.set(`${record.topic} ${record.key}`, content);
+  }
+  return kept;
+}
+
+describe('the sum of facts', { timeout: 60_000 }, () => {
+  it('is the same exactly where the facts are: in any order, after any compaction, and not one record earlier', async () => {
+    const pairs = historyArb().chain((history) =>
+      fc.tuple(
+        fc.constant(history.records),
+        fc.oneof(
+          interleavings(history),
+          compactions(history).map(({ records }) => records),
+          fc.nat(history.records.length).map((count) => history.records.slice(0, count)),
+          fc.nat(history.records.length).map((at) => history.records.filter((_, i) => i !== at)),
+        ),
+      ),
+    );
+    let [same, different] = [0, 0];
+    await fc.assert(
+      fc.property(pairs, ([one, other]) => {
+        const equal = isDeepStrictEqual(keptOf(one), keptOf(other));
+        if (equal) same++;
+        else different++;
+        expect(sumOf(one) === sumOf(other)).toBe(equal);
+      }),
+      { numRuns },
+    );
+    expect(Math.min(same, different)).toBeGreaterThan(numRuns / 20);
+  });
+
+  it('of no facts is 0, also once all are gone', async () => {
+    await fc.assert(
+      fc.property(historyArb(), ({ records }) => {
+        const gone = records.map((record) => ({ ...record, value: null }));
+        expect(sumOf([...records, ...gone])).toBe('0'.repeat(32));
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('tells a field of one record from every other value of it', () => {
+    const ride = { ride: 'ride1', title: 'a', description: null, type: '', metro: 'm', distance: null, audience: null };
+    const record = { ...ride, leaders: ['r1', 'r2'], posted: true, url: 'http://a', revision: 1, changed_at: 1 };
+    const variants = [
+      record,
+      { ...record, title: '', description: 'a' },
+      { ...record, title: 'b' },
+      { ...record, description: '' },
+      { ...record, leaders: ['r2', 'r1'] },
+      { ...record, leaders: ['r1r2'] },
+      { ...record, leaders: [] },
+      { ...record, posted: false },
+    ];
+    const sums = variants.map((value) => sumOf([{ topic: 'rides', key: 'ride1', value: value as AnyRecord }]));
+    expect(new Set(sums).size).toBe(variants.length);
+    const later = { ...record, revision: 2, changed_at: 5 } as AnyRecord;
+    expect(sumOf([{ topic: 'rides', key: 'ride1', value: later }])).toBe(sums[0]);
+  });
+});
