@@ -8,6 +8,7 @@ import { asUsage } from './wiring/as-usage.ts';
 import { needFolderName } from './wiring/empty-folder.ts';
 import { type ExitCode, type Io, UsageError } from './wiring/io.ts';
 import { percentOf, showProgress } from './wiring/progress.ts';
+import { forgettingInMark } from './wiring/simulated-mark.ts';
 
 export interface ArchiveForgetOptions {
   rider: string;
@@ -28,7 +29,9 @@ export async function runArchiveForget(options: ArchiveForgetOptions, settings: 
   try {
     const prefix = readManifest(dir)?.prefix ?? (await asUsage(archivePrefix(dir, settings.topicPrefix)));
     const { signal } = io;
-    const forgotten = await asUsage(forgetRider({ dir, prefix, rider, signal, onProgress: percentOf(progress) }));
+    const onProgress = percentOf(progress);
+    const forget = () => forgetRider({ dir, prefix, rider, signal, onProgress });
+    const forgotten = await asUsage(forgettingInMark({ dir, prefix, rider }, forget));
     progress.stop();
     if (json) io.out(JSON.stringify({ dir, ...forgotten }));
     else for (const line of linesOf(dir, forgotten)) io.out(line);
@@ -43,7 +46,8 @@ export async function runArchiveForget(options: ArchiveForgetOptions, settings: 
   }
 }
 
-function linesOf(dir: string, { records, leaders, rejected, headers, raw, files, finished }: Forgotten): string[] {
+function linesOf(dir: string, forgotten: Forgotten & { example: boolean }): string[] {
+  const { records, leaders, rejected, headers, raw, files, finished, example } = forgotten;
   const removed = [
     ...Object.entries(records).map(([topic, count]) => `${countText(count, 'record')} of ${topic}`),
     ...(rejected > 0 ? [countText(rejected, 'bad record')] : []),
@@ -53,7 +57,7 @@ function linesOf(dir: string, { records, leaders, rejected, headers, raw, files,
     ...(headers > 0 ? [`headers of ${countText(headers, 'record')}`] : []),
     ...(raw > 0 ? [`${countText(raw, 'value')} as they came, of which our schema’s fields are left`] : []),
   ];
-  const what = [...removed, ...changed];
+  const what = [...removed, ...changed, ...(example ? ['the example in simulated.json'] : [])];
   const lines = finished ? ['Finished what an earlier call had begun'] : [];
   if (what.length === 0) return [...lines, `Nothing of the rider is in ${dir}`];
   return [

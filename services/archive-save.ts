@@ -1,6 +1,7 @@
 import { KafkaCluster } from '../infra/kafka/kafka-cluster.ts';
 import { RejectedTopic } from '../infra/kafka/kafka-rejected-topic.ts';
 import { minCompactionLagMs } from '../infra/kafka/kafka-topic-settings.ts';
+import { countText } from '../projector/count-text.ts';
 import type { Reject } from '../projector/ports/event-log.ts';
 import { WriterSchemas } from '../schemas/avro/writer-schemas.ts';
 import { topicNames } from '../schemas/events/records.ts';
@@ -79,6 +80,6 @@ function saying(options: ArchiveSaveOptions, progress: Progress, io: Io): NonNul
 function tell({ dir, json }: ArchiveSaveOptions, result: SaveResult, progress: Progress, io: Io): void {
   progress.stop();
   const since = result.exact_since === null ? '' : `; it has every record since ${result.exact_since}`;
-  const line = `Saved ${result.records} records and ${result.rejected} bad ones: ${dir}${since}`;
-  io.out(json ? JSON.stringify({ dir, ...result }) : line);
+  const what = `${countText(result.records, 'record')} and ${countText(result.rejected, 'bad record')}`;
+  io.out(json ? JSON.stringify({ dir, ...result }) : `Saved ${what}: ${dir}${since}`);
 }

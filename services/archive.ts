@@ -1,4 +1,7 @@
 import { archivePrefix, listArchive } from '../infra/archive/archive-files.ts';
+import { readManifest } from '../infra/archive/archive-manifest.ts';
+import { assertAsSaved } from '../infra/archive/assert-as-saved.ts';
+import { notAsSaved } from '../infra/archive/not-as-saved.ts';
 import { kafkaPublisher } from '../infra/kafka/kafka-publisher.ts';
 import { registerSchema } from '../infra/registry/register-schema.ts';
 import { countText } from '../projector/count-text.ts';
@@ -29,6 +32,8 @@ export interface ArchiveLoadOptions extends ArchiveCommandOptions {
   append?: boolean;
   /** The archive's own partition numbers. */
   keepPartitions?: boolean;
+  /** Also where files are not as the manifest says. */
+  unchecked?: boolean;
 }
 
 /** Publishes an archive's records to the log in Kafka, or goes on with that. */
@@ -37,10 +42,12 @@ export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Sett
   needFolderName(options.dir, 'archive load', 'the folder of an archive');
   const { topicPrefix } = kafka;
   const logger = makeLogger(settings);
-  const prefix = await asUsage(archivePrefix(options.dir, topicPrefix));
+  const manifest = options.unchecked ? null : readManifest(options.dir);
+  const prefix = manifest?.prefix ?? (await asUsage(archivePrefix(options.dir, topicPrefix)));
   // Before anything waits for Kafka.
   await asUsage(listArchive(options.dir, prefix, 'archive load'));
   sayMissingTopics(options.dir, prefix, logger);
+  if (!options.unchecked) await assertLoadable(options.dir, prefix, io.signal);
   const log = openKafkaLog(kafka, logger, null, io.signal);
   const publisher = kafkaPublisher({ kafka, topicPrefix, log: logger, signal: abortsAfter(io.signal, inHandMs) });
   try {
@@ -58,6 +65,13 @@ export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Sett
   } finally {
     await Promise.all([log.close(), publisher.close()]);
   }
+}
+
+/** Nothing of an archive that is not whole may reach topics, where it can't be taken back. */
+async function assertLoadable(dir: string, prefix: string, signal: AbortSignal): Promise<void> {
+  const fix = 'Nothing was loaded: put it back from a copy, or load what is there with --unchecked';
+  const unfinished = await assertAsSaved({ dir, prefix, verb: 'load', fix, withoutManifest: 'all', signal });
+  if (unfinished.length > 0) throw notAsSaved(dir, unfinished, fix, 'load');
 }
 
 /** Schemas are registered as Kafka's own serialisers do it: by topic. */
@@ -81,7 +95,10 @@ async function copy(
     const result = await asUsage(run(copyOptions(progress, settings, io)));
     progress.stop();
     if (json) io.out(JSON.stringify({ dir, ...result }));
-    else io.out(`${done} ${result.records} records and ${result.rejected} bad ones: ${dir}`);
+    else {
+      const what = `${countText(result.records, 'record')} and ${countText(result.rejected, 'bad record')}`;
+      io.out(`${done} ${what}: ${dir}`);
+    }
     return 0;
   } catch (error) {
     if (!io.signal.aborted) throw error;

@@ -140,7 +140,8 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
       (await import('./archive.ts')).runArchiveLoad({ ...options, dir: dir! }, settings, io),
   )
     .option('--append', 'also behind records of others, but none that is newer of the same key')
-    .option('--keep-partitions', 'the archive’s own partitions; the topics must have as many');
+    .option('--keep-partitions', 'the archive’s own partitions; the topics must have as many')
+    .option('--unchecked', 'what is there, though it is not as the archive’s manifest.json says');
   return program;
 }
 

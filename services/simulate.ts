@@ -45,8 +45,8 @@ export async function runSimulate(options: SimulateCommandOptions, settings: Set
   const tally = new Tally(sink);
   const sample = { developerKey: made.developerKey, rider: made.rider, today: dayText(today) };
   try {
-    await publishInitial(made, tally, io);
-    if (!options.json && !io.signal.aborted) {
+    if (!(await publishInitial(made, tally, io))) return stopped(options.archive, io);
+    if (!options.json) {
       io.out(`A calendar around ${sample.today}: ${sizeText(made)}, in ${tally.total} records`);
       io.out(`Developer key: ${sample.developerKey}`);
       io.out(`Rider with nights, friends and flags: ${sample.rider}`);
@@ -60,6 +60,7 @@ export async function runSimulate(options: SimulateCommandOptions, settings: Set
     const rate = options.archive === undefined ? options.rate : 0;
     await publishChanges(made, tally, { clock, limit, rate }, io);
     const changes = tally.total - initial;
+    await sink.complete();
     if (options.json) io.out(JSON.stringify({ ...sample, records: tally.total, changes, topics: tally.topics() }));
     else if (limit > 0) io.out(`${changes} changes`);
   } finally {
@@ -73,8 +74,7 @@ export async function runSimulate(options: SimulateCommandOptions, settings: Set
 async function openSink(options: SimulateCommandOptions, settings: Settings, { signal }: Io): Promise<RecordSink> {
   if (options.archive !== undefined) {
     await needEmptyFolder(options.archive, 'simulate --archive');
-    const { archiveWriter } = await import('../infra/archive/archive-writer.ts');
-    return archiveSink(archiveWriter({ dir: options.archive, prefix: settings.topicPrefix, codec: 'deflate' }));
+    return archiveSink({ dir: options.archive, prefix: settings.topicPrefix });
   }
   const kafka = needKafka(settings, 'simulate without --archive');
   const [{ ensureTopics }, { kafkaPublisher }] = await Promise.all([
@@ -93,6 +93,13 @@ async function openSink(options: SimulateCommandOptions, settings: Settings, { s
   }
   // A batch that is on its way is published to its end, unless Kafka does not answer.
   return kafkaSink(kafkaPublisher({ kafka, topicPrefix, log, signal: abortsAfter(signal, inHandMs) }));
+}
+
+/** Half a calendar is none; changes may end at any time. */
+function stopped(archive: string | undefined, io: Io): ExitCode {
+  const fix = archive === undefined ? 'the topics hold part of the calendar' : `remove ${archive}, and call it again`;
+  io.err(`Stopped before the end of the calendar: ${fix}`);
+  return 1;
 }
 
 /** What there is, not how many records said so. */
@@ -126,15 +133,17 @@ class Tally {
   }
 }
 
-async function publishInitial(made: Simulation, tally: Tally, io: Io): Promise<void> {
+/** False: told to end before all of it was there. */
+async function publishInitial(made: Simulation, tally: Tally, io: Io): Promise<boolean> {
   const progress = await showProgress(io, 'Calendar', 100);
   try {
     for (const record of made.initial((done) => progress.update(Math.floor(done * 100)))) {
-      if (io.signal.aborted) return;
+      if (io.signal.aborted) return false;
       await tally.add(record);
       if (tally.total % breath === 0) await setImmediate();
     }
     await tally.flush();
+    return true;
   } finally {
     progress.stop();
   }

@@ -36,15 +36,16 @@ export function archiveRejectSink(options: ArchiveRejectSinkOptions): RejectSink
 
   return {
     async publish(rejects) {
-      if (rejects.length === 0) return;
+      if (rejects.length === 0) return 0;
       known ??= readKnown();
       const fresh = published.unknown(rejects);
-      if (fresh.length === 0) return;
+      if (fresh.length === 0) return 0;
       writer ??= openWriter(rejectedFolders(options), known, options.log);
       writer.appendBlock(fresh.length, Buffer.concat(fresh.map(encode)));
       writer.sync();
       // Only after the write: after a full disk they must be published again.
       for (const reject of fresh) published.add(reject);
+      return fresh.length;
     },
     async close() {
       writer?.close();

@@ -8,7 +8,7 @@ import { confluentHeaderBytes, singleObjectHeaderBytes } from '../../schemas/avr
 import type { Ride } from '../../schemas/events/records.ts';
 import type { ManifestWriterSchema } from './archive-manifest.ts';
 import { encodeBytes, filterItems, RecordBytes, withoutItems } from './record-bytes.ts';
-import { isOfRider, mentions } from './rider-mentions.ts';
+import { isOfRider, isWordIn, mentions } from './rider-mentions.ts';
 
 /** What was removed from a record: all of it, or parts. */
 export interface ForgottenParts {
@@ -63,7 +63,10 @@ export class RecordForgetter {
   }
 
   #forgetHeaders({ headers = [] }: LogRecord | UndecodableRecord, fields: Map<string, Buffer>, parts: ForgottenParts) {
-    const isKept = (index: number) => !headers[index]?.value || !mentions(headers[index].value, this.#rider);
+    const isKept = (index: number) => {
+      const { key, value } = headers[index]!;
+      return !isWordIn(key, this.#rider) && !(value && mentions(value, this.#rider));
+    };
     if (headers.every((_, index) => isKept(index))) return;
     fields.set('headers', filterItems(this.#typeOf('headers') as types.ArrayType, fields.get('headers')!, isKept));
     parts.headers = true;

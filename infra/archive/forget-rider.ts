@@ -97,7 +97,7 @@ class Forgetting {
   async run(): Promise<Omit<Forgotten, 'finished'>> {
     const { dir, prefix, signal } = this.#options;
     const manifest = this.#manifest;
-    const found = await inspectArchive({ dir, prefix, manifest, everything: false, beingWritten: true, signal });
+    const found = await inspectArchive({ dir, prefix, manifest, read: 'unvouched', beingWritten: true, signal });
     if (found.problems.length > 0) throw notAsSaved(dir, found.problems, fix);
     const listing = await listArchive(dir, prefix, 'archive forget');
     const files = topicNames.flatMap((topic) => listing[topic].flat());
@@ -150,7 +150,7 @@ class Forgetting {
         files: now,
         said: null,
         sameHash: false,
-        everything: false,
+        read: 'unvouched',
         beingWritten: true,
         signal,
       },

@@ -17,9 +17,10 @@ import { type ArchiveWriter, archiveWriter } from './archive-writer.ts';
 import type { ArchiveRecord } from './archived-bytes.ts';
 import { type ArchiveInspection, inspectArchive } from './inspect-archive.ts';
 import { makeFolder } from './make-folder.ts';
+import { manifestTopics } from './manifest-topics.ts';
 import { notAsSaved } from './not-as-saved.ts';
 import type { KnownPartition } from './partition-inspection.ts';
-import { hashSchemaOf, PartitionLedger } from './partition-ledger.ts';
+import { PartitionLedger } from './partition-ledger.ts';
 import { rejectedEntry } from './rejected-inspection.ts';
 
 export interface GrowingArchiveOptions {
@@ -78,7 +79,7 @@ export class GrowingArchive {
       const isNew = !manifest && !hasTopics(dir, prefix);
       const inspection = isNew
         ? emptyInspection()
-        : await inspectArchive({ dir, prefix, manifest, everything: false, beingWritten: true, signal });
+        : await inspectArchive({ dir, prefix, manifest, read: 'unvouched', beingWritten: true, signal });
       if (inspection.problems.length > 0)
         throw notAsSaved(
           dir,
@@ -117,18 +118,15 @@ export class GrowingArchive {
     this.#writer.reached(topic, partition, nextOffset);
   }
 
-  reject(rejects: Reject[]): Promise<void> {
+  /** Each once; resolves to how many were not there before. */
+  reject(rejects: Reject[]): Promise<number> {
     return this.#rejects.publish(rejects);
   }
 
   /** Makes everything durable, and then writes the manifest. `partitions`: the topics' numbers of partitions. */
   checkpoint(partitions: Record<TopicName, number>, state: SavedState): void {
     const { dir, prefix } = this.#options;
-    const topics: ArchiveManifest['topics'] = {};
-    for (const topic of topicNames) {
-      const each = Array.from({ length: partitions[topic] }, (_, i) => this.#writer.summary(topic, i));
-      topics[topic] = { hash_schema: hashSchemaOf(topic), partitions: each };
-    }
+    const topics = manifestTopics(this.#writer, partitions);
     const schemas = [...this.#schemas.values()];
     writeManifest(dir, { version: 1, prefix, ...state, topics, rejected: this.#rejectedFiles(), schemas });
   }

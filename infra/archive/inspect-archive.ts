@@ -13,7 +13,7 @@ import {
 import { hashSchemaOf } from './partition-ledger.ts';
 import { inspectRejected } from './rejected-inspection.ts';
 
-export interface InspectOptions extends Pick<PartitionToInspect, 'everything' | 'beingWritten' | 'signal'> {
+export interface InspectOptions extends Pick<PartitionToInspect, 'read' | 'beingWritten' | 'signal'> {
   dir: string;
   prefix: string;
   manifest: ArchiveManifest | null;
@@ -40,7 +40,7 @@ const isHidden = (name: string): boolean => name.startsWith('.') || name.startsW
  * reason.
  */
 export async function inspectArchive(options: InspectOptions): Promise<ArchiveInspection> {
-  const { dir, prefix, manifest, everything } = options;
+  const { dir, prefix, manifest, read } = options;
   const problems: ArchiveProblem[] = [];
   const onProblem: OnProblem = (problem) => void problems.push(problem);
   const listing = await list(options, onProblem);
@@ -67,7 +67,7 @@ export async function inspectArchive(options: InspectOptions): Promise<ArchiveIn
     }
   }
   const rejected = await inspectRejected({ ...options, onBytes: progress }, onProblem);
-  if (everything) namesBeside(options, onProblem);
+  if (read === 'all') namesBeside(options, onProblem);
   return {
     partitions: partitions as ArchiveInspection['partitions'],
     problems,
@@ -80,7 +80,7 @@ export async function inspectArchive(options: InspectOptions): Promise<ArchiveIn
 type Listing = Record<TopicName, ArchiveFile[][]>;
 
 /** Every partition's files, also those that only the manifest names. */
-async function list({ dir, prefix, manifest, everything }: InspectOptions, onProblem: OnProblem): Promise<Listing> {
+async function list({ dir, prefix, manifest, read }: InspectOptions, onProblem: OnProblem): Promise<Listing> {
   const listing = {} as Listing;
   let folders = 0;
   for (const topic of topicNames) {
@@ -90,7 +90,7 @@ async function list({ dir, prefix, manifest, everything }: InspectOptions, onPro
     const names = namesIn(folder);
     if (names) folders++;
     for (const name of names ?? []) {
-      const file = isHidden(name) ? null : fileOf(folder, name, manifest !== null && everything, onProblem);
+      const file = isHidden(name) ? null : fileOf(folder, name, manifest !== null && read === 'all', onProblem);
       if (!file) continue;
       if (manifest && file.partition >= said) {
         onProblem({ file: file.path, kind: 'foreign', problem: `the manifest has ${said} partitions of ${topic}` });
@@ -147,9 +147,9 @@ function namesBeside({ dir, prefix, manifest }: InspectOptions, onProblem: OnPro
 }
 
 /** Bytes compared with the manifest, and bytes read as records. */
-function progressOf({ manifest, everything, onProgress }: InspectOptions, listing: Listing): (bytes: number) => void {
+function progressOf({ manifest, read, onProgress }: InspectOptions, listing: Listing): (bytes: number) => void {
   const sizes = topicNames.flatMap((topic) => listing[topic].flat().map(({ path }) => statSync(path).size));
-  const total = sizes.reduce((sum, size) => sum + size, 0) * ((manifest ? 1 : 0) + (everything ? 1 : 0));
+  const total = sizes.reduce((sum, size) => sum + size, 0) * ((manifest ? 1 : 0) + (read === 'all' ? 1 : 0));
   let done = 0;
   onProgress?.({ done, total });
   return (bytes) => {

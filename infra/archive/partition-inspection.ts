@@ -27,6 +27,9 @@ export interface KnownPartition {
   files: ManifestFile[];
 }
 
+/** Which records are read: all, those that the manifest does not vouch for, or none: files are only compared with it. */
+export type Reading = 'all' | 'unvouched' | 'none';
+
 export interface PartitionToInspect {
   topic: TopicName;
   partition: number;
@@ -36,8 +39,7 @@ export interface PartitionToInspect {
   said: ManifestPartition | null;
   /** Whether the manifest's hash covers the same bytes as ours. */
   sameHash: boolean;
-  /** Read every record, not only those that the manifest does not cover. */
-  everything: boolean;
+  read: Reading;
   /** Another process is writing it: a file may end within a block, and have more than the manifest says. */
   beingWritten: boolean;
   signal: AbortSignal;
@@ -59,9 +61,10 @@ export async function inspectPartition(one: PartitionToInspect, onProblem: OnPro
     if (firstOffset < (one.said!.next_offset ?? 0)) note(foreign(path));
     else if (!one.beingWritten) note(unfinished(path));
   }
+  if (one.read === 'none') return { ledger: new PartitionLedger(one.topic), files: [] };
   const { ledger, ends } = await readRecords(one, bad, note);
   const files = new Map(one.said?.files.map((file) => [file.name, file]));
-  for (const { file, records, bytes } of one.everything ? [] : ends) {
+  for (const { file, records, bytes } of one.read === 'all' ? [] : ends) {
     const name = archiveFileName(file.partition, file.firstOffset);
     if (files.get(name)?.bytes === bytes) continue;
     files.set(name, { name, records, bytes, sha256: await sha256Of(file.path, bytes, one) });
@@ -123,7 +126,7 @@ interface Read {
 
 async function readRecords(one: PartitionToInspect, bad: Set<string>, note: OnProblem): Promise<Read> {
   const { said } = one;
-  const vouched = one.sameHash && !one.everything ? said : null;
+  const vouched = one.sameHash && one.read !== 'all' ? said : null;
   const ledger = vouched ? PartitionLedger.of(one.topic, vouched) : new PartitionLedger(one.topic);
   const from = vouched?.hash_start.from_offset ?? -1;
   const vouchedTo = vouched?.last_offset ?? -1;
@@ -164,7 +167,7 @@ async function readFile(
   { readTo, take }: { readTo: number; take: (record: LogRecord | UndecodableRecord) => void },
 ): Promise<{ records: number; bytes: number; readTo: number } | null> {
   // A save that is killed leaves an incomplete block at the end. The next save cuts it off.
-  const mayBeCut = file === one.files.at(-1) && (one.beingWritten || !one.everything);
+  const mayBeCut = file === one.files.at(-1) && (one.beingWritten || one.read !== 'all');
   const open = await OpenArchiveFile.open(one.topic, file);
   if (!open && !mayBeCut) throw new CutError('it ends within its header');
   if (!open) return null;
@@ -177,7 +180,7 @@ async function readFile(
         throw new ArchiveError(`it holds offset ${first.offset}, but a file before it goes on to ${end.readTo - 1}`);
       }
       for (const record of block) take(record);
-      if (one.everything) one.onBytes?.(open.pos - end.bytes);
+      if (one.read === 'all') one.onBytes?.(open.pos - end.bytes);
       end.records += block.length;
       end.bytes = open.pos;
       end.readTo = (block.at(-1)?.offset ?? end.readTo - 1) + 1;

@@ -6,8 +6,7 @@ import { readRejectedFile, rejectedFiles } from './archive-rejected.ts';
 import { readContainer } from './container-content.ts';
 import { type ArchiveProblem, type OnProblem, type PartitionToInspect, sha256Of } from './partition-inspection.ts';
 
-export interface RejectedToInspect
-  extends Pick<PartitionToInspect, 'everything' | 'beingWritten' | 'signal' | 'onBytes'> {
+export interface RejectedToInspect extends Pick<PartitionToInspect, 'read' | 'beingWritten' | 'signal' | 'onBytes'> {
   dir: string;
   prefix: string;
   manifest: ArchiveManifest | null;
@@ -30,11 +29,11 @@ export async function inspectRejected(options: RejectedToInspect, onProblem: OnP
     onProblem(problem);
   }
   let count = 0;
-  for (const path of paths) {
+  for (const path of options.read === 'none' ? [] : paths) {
     try {
       for (const _ of readRejectedFile(path, prefix)) count++;
       const content = readContainer(path);
-      if ((content && content.restBytes === 0) || options.beingWritten || !options.everything || bad.has(path))
+      if ((content && content.restBytes === 0) || options.beingWritten || options.read !== 'all' || bad.has(path))
         continue;
       onProblem({ file: path, kind: 'cut', problem: 'it ends within a block' });
     } catch (error) {

@@ -10,21 +10,23 @@ const personal: ReadonlySet<TopicName> = new Set(['riders', 'attendance', 'relat
 export function isOfRider(record: LogRecord | UndecodableRecord, rider: string): boolean {
   const { topic } = record;
   if ('key' in record) {
-    if (!personal.has(topic)) return false;
-    return isKeyOfRider(topic, record.key, rider) || isValueOfRider(topic, record.value, rider);
+    if (isKeyOfRider(topic, record.key, rider)) return true;
+    return personal.has(topic) && isValueOfRider(topic, record.value, rider);
   }
   const { key, value } = record.raw();
-  if (personal.has(topic) && isKeyOfRider(topic, key?.toString('latin1') ?? '', rider)) return true;
-  return value !== null && (personal.has(topic) || topic === 'rides') && mentions(value, rider);
+  return isBadRecordOfRider(topic, key, value, rider);
 }
 
 /** Whether a bad record is about the rider. It cannot be edited, so it is removed as a whole. */
 export function isRejectOfRider({ topic, raw }: Reject, rider: string): boolean {
   const { key, value, headers } = raw;
-  if (Object.values(headers).some((header) => mentions(header, rider))) return true;
-  if (!personal.has(topic) && topic !== 'rides') return false;
-  if (personal.has(topic) && isKeyOfRider(topic, key?.toString('latin1') ?? '', rider)) return true;
-  return value !== null && mentions(value, rider);
+  if (Object.entries(headers).some(([name, header]) => isWordIn(name, rider) || mentions(header, rider))) return true;
+  return isBadRecordOfRider(topic, key, value, rider);
+}
+
+/** A bad record may be of another topic than it stands in: what matters is whether it names the rider. */
+function isBadRecordOfRider(topic: TopicName, key: Buffer | null, value: Buffer | null, rider: string): boolean {
+  return isKeyOfRider(topic, key?.toString('latin1') ?? '', rider) || (value !== null && mentions(value, rider));
 }
 
 function isKeyOfRider(topic: TopicName, key: string, rider: string): boolean {
@@ -51,5 +53,5 @@ export function mentions(bytes: Buffer, rider: string): boolean {
   );
 }
 
-const isWordIn = (text: string, rider: string): boolean =>
+export const isWordIn = (text: string, rider: string): boolean =>
   text.includes(rider) && new RegExp(`(?<![A-Za-z0-9_-])${rider}(?![A-Za-z0-9_-])`).test(text);

@@ -25,17 +25,18 @@ export function kafkaRejectSink(options: {
   const closed = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, closed.signal]) : closed.signal;
   let producer: KafkaProducer | null = null;
-  let queue: Promise<void> = Promise.resolve();
+  let queue: Promise<unknown> = Promise.resolve();
 
   const publishNow = async (rejects: readonly Reject[]) => {
     await rejected.readOn((reject) => published.add(reject), signal);
     const fresh = published.unknown(rejects);
-    if (fresh.length === 0) return;
+    if (fresh.length === 0) return 0;
     producer ??= new KafkaProducer(kafka, log, signal);
     await producer.send(
       rejected.name,
       fresh.map((reject) => ({ key: reject.raw.key, value: reject.raw.value, headers: headersOf(reject) })),
     );
+    return fresh.length;
   };
   return {
     publish: (rejects) => {

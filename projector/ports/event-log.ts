@@ -137,8 +137,8 @@ export interface EventLog {
 
 /** Where bad records go. A reject already published (same topic, partition, offset and timestamp) is not published again. */
 export interface RejectSink {
-  /** Resolves once every one is acknowledged (durable). */
-  publish(rejects: Reject[]): Promise<void>;
+  /** Resolves once every one is acknowledged (durable), to how many were not there before. */
+  publish(rejects: Reject[]): Promise<number>;
   close(): Promise<void>;
 }
 

@@ -18,7 +18,10 @@ export interface LogPublisher {
    * in each partition.
    */
   publish(topic: TopicName, records: readonly PublishedRecord[]): Promise<ReadonlyMap<number, number>>;
-  /** Bad records as they came; one already there (same topic, partition, offset) is not published again. */
-  publishRejected(rejects: readonly Reject[]): Promise<void>;
+  /**
+   * Bad records as they came; one already there (same topic, partition, offset) is not published again. Resolves to how
+   * many were not there before.
+   */
+  publishRejected(rejects: readonly Reject[]): Promise<number>;
   close(): Promise<void>;
 }

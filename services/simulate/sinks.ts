@@ -1,4 +1,5 @@
-import type { ArchiveWriter } from '../../infra/archive/archive-writer.ts';
+import { archiveWriter } from '../../infra/archive/archive-writer.ts';
+import { writeManifestOfMade } from '../../infra/archive/manifest-topics.ts';
 import type { LogPublisher, PublishedRecord } from '../../projector/ports/log-publisher.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
 import { defaultPartitions, murmur2Partition } from '../../schemas/events/partitioner.ts';
@@ -11,11 +12,14 @@ export interface RecordSink {
   add(record: SimulatedRecord): Promise<void> | undefined;
   /** Resolves once everything taken is there to be read. */
   flush(): Promise<void>;
+  /** Says that everything was added: an archive without that word is no whole one. */
+  complete(): Promise<void>;
   close(): Promise<void>;
 }
 
 /** To an archive, with offsets from 0: each key in the partition where Kafka's own producer would put it by default. */
-export function archiveSink(writer: ArchiveWriter): RecordSink {
+export function archiveSink(place: { dir: string; prefix: string }): RecordSink {
+  const writer = archiveWriter({ ...place, codec: 'deflate' });
   const nextOffsets = new Map(topicNames.map((topic) => [topic, Array<number>(defaultPartitions[topic]).fill(0)]));
   // Those that stay empty are there too: a reader learns the number of partitions from the files.
   for (const [topic, offsets] of nextOffsets) for (const p of offsets.keys()) writer.addPartition(topic, p, 0);
@@ -26,6 +30,7 @@ export function archiveSink(writer: ArchiveWriter): RecordSink {
       return writer.append(topic, { partition, offset: offsets[partition]!++, timestampMs, key, value });
     },
     flush: async () => writer.flush(),
+    complete: async () => writeManifestOfMade(place, writer, defaultPartitions),
     close: () => writer.close(),
   };
 }
@@ -50,6 +55,7 @@ export function kafkaSink(publisher: LogPublisher): RecordSink {
       return ++count >= batchRecordsMax ? flush() : undefined;
     },
     flush,
+    complete: flush,
     async close() {
       await flush().finally(() => publisher.close());
     },

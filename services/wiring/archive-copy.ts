@@ -10,7 +10,7 @@ export interface CopyProgress {
 
 export interface CopyResult {
   records: number;
-  /** Bad records that came with them. */
+  /** Bad records that came with them, and were not there before. */
   rejected: number;
 }
 

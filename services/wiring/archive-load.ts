@@ -136,8 +136,7 @@ class Loading {
 
   async rejected(): Promise<void> {
     for (const rejects of chunks(this.bad.all())) {
-      await this.#publisher.publishRejected(rejects);
-      this.result.rejected += rejects.length;
+      this.result.rejected += await this.#publisher.publishRejected(rejects);
     }
   }
 

@@ -11,7 +11,7 @@ import {
 } from '../../projector/ports/event-log.ts';
 import { untilAborted } from '../../projector/ports/waiting.ts';
 import { defaultTopicPrefix, type TopicName, topicNames } from '../../schemas/events/records.ts';
-import { ArchiveCopyError, BadRecords, type CopyOptions, type CopyResult } from './archive-copy.ts';
+import { ArchiveCopyError, type CopyOptions, type CopyResult } from './archive-copy.ts';
 
 export interface SaveOptions extends CopyOptions {
   prefix?: string;
@@ -82,8 +82,8 @@ class Saving {
   readonly #position: Position;
   readonly #partitions: Record<TopicName, number>;
   readonly #total: number;
-  readonly #bad = new BadRecords();
   #records = 0;
+  #rejected = 0;
   /** Whether the ends as they were at the start were reached. */
   #arrived = false;
   #state: SavedState;
@@ -167,11 +167,13 @@ class Saving {
         continue;
       }
       const record = decoded(one);
-      this.#records++;
       if ('undecodable' in record) {
         const { offset, timestampMs, undecodable } = record;
         bad.push({ topic, partition, offset, timestampMs, reason: undecodable, raw: record.raw() });
-      } else archive.append(topic, record);
+      } else {
+        archive.append(topic, record);
+        this.#records++;
+      }
     }
     await this.#reject(bad);
     archive.reached(topic, partition, Math.min(nextOffset, end));
@@ -179,8 +181,7 @@ class Saving {
   }
 
   async #reject(rejects: Reject[]): Promise<void> {
-    for (const reject of rejects) this.#bad.add(reject);
-    await this.#parts.archive.reject(rejects);
+    this.#rejected += await this.#parts.archive.reject(rejects);
   }
 
   #compare(topic: TopicName, partition: number, one: AnyLogRecord): void {
@@ -255,7 +256,7 @@ class Saving {
   }
 
   #result(): SaveResult {
-    return { records: this.#records, rejected: this.#bad.size, exact_since: this.#state.exact_since };
+    return { records: this.#records, rejected: this.#rejected, exact_since: this.#state.exact_since };
   }
 }
 

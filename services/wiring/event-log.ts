@@ -8,6 +8,7 @@ import type { EventLog, RejectSink } from '../../projector/ports/event-log.ts';
 import type { Log } from '../../projector/ports/log.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import type { Settings } from '../settings/settings.ts';
+import { assertReadable } from './assert-readable.ts';
 import { sayMissingTopics } from './missing-topics.ts';
 import { ensureSampleArchive } from './sample-archive.ts';
 import { type SimulatedArchive, simulatedMark } from './simulated-mark.ts';
@@ -40,6 +41,7 @@ export async function openEventLog(settings: Settings, log: Log): Promise<OpenLo
     : await ensureSampleArchive({ dataDir, prefix, now: settings.nowMs ?? Date.now() });
   const dir = settings.archiveDir ?? sample!.dir;
   sayMissingTopics(dir, prefix, log);
+  await assertReadable(dir, prefix, sample !== null, log);
   return {
     eventLog: archiveEventLog({ dir, prefix, log }),
     rejects: archiveRejectSink({ dir, prefix, fallbackDir: join(dataDir, 'rejected'), log }),

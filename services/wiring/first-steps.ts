@@ -76,8 +76,9 @@ export async function firstSteps(settings: Settings, opened: OpenLog, facts: Fac
 
 /** The one that a made-up log names, unless a later change has erased them. */
 function riderToTry(facts: Facts, { madeUp }: OpenLog): string | null {
-  const named = madeUp === null ? -1 : facts.riderIds.find(madeUp.rider);
-  if (named >= 0 && facts.riderExists(named)) return madeUp!.rider;
+  const rider = madeUp?.rider ?? null;
+  const named = rider === null ? -1 : facts.riderIds.find(rider);
+  if (named >= 0 && facts.riderExists(named)) return rider;
   return liveliestRiders(facts, 1)[0]?.rider ?? null;
 }
 

@@ -1,6 +1,5 @@
 import { mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { archiveWriter } from '../../infra/archive/archive-writer.ts';
 import { makeFolder } from '../../infra/archive/make-folder.ts';
 import { defaultTopicPrefix } from '../../schemas/events/records.ts';
 import { dayText, parseDay } from '../../schemas/views/days.ts';
@@ -73,9 +72,10 @@ async function makeSample(dataDir: string, prefix: string, today: number): Promi
   await forgetOldSamples(dataDir);
   const draft = await mkdtemp(join(dataDir, unfinishedPrefix));
   const made = simulation({ ...defaultSizes, today });
-  const sink = archiveSink(archiveWriter({ dir: join(draft, 'archive'), prefix, codec: 'deflate' }));
+  const sink = archiveSink({ dir: join(draft, 'archive'), prefix });
   try {
     for (const record of made.initial()) await sink.add(record);
+    await sink.complete();
   } finally {
     await sink.close();
   }

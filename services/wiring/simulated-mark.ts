@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { writeAtomically } from '../../infra/archive/write-atomically.ts';
 import { defaultTopicPrefix } from '../../schemas/events/records.ts';
 
 /** What `simulate` notes of an archive that it made by itself. */
@@ -8,8 +9,8 @@ export interface SimulatedArchive {
   seed: number;
   /** The text of a developer key that is live in the archive. Made up: whoever knows the seed can work it out. */
   developerKey: string;
-  /** A rider with nights, friends and flags around the day it was made for. */
-  rider: string;
+  /** A rider with nights, friends and flags around the day it was made for; null once they were forgotten. */
+  rider: string | null;
 }
 
 const fileName = 'simulated.json';
@@ -24,7 +25,28 @@ export async function markSimulated(
   prefix = defaultTopicPrefix,
 ): Promise<void> {
   const mark = { seed, developerKey, rider, riders: await ridersDigest(dir, prefix) };
-  await writeFile(join(dir, fileName), `${JSON.stringify(mark, null, 2)}\n`);
+  writeMark(dir, mark);
+}
+
+const writeMark = (dir: string, mark: object): void =>
+  writeAtomically(join(dir, fileName), `${JSON.stringify(mark, null, 2)}\n`);
+
+/**
+ * Calls what takes a rider out of an archive, and out of its mark. What was made up before is so afterwards: the riders
+ * that are left are those that `simulate` wrote.
+ */
+export async function forgettingInMark<T>(
+  { dir, prefix, rider }: { dir: string; prefix: string; rider: string },
+  forget: () => Promise<T>,
+): Promise<T & { example: boolean }> {
+  const isMadeUp = (await simulatedMark(dir, prefix)) !== null;
+  const result = await forget();
+  const mark = await readMark(dir);
+  if (mark === null) return { ...result, example: false };
+  const example = mark.rider === rider;
+  const riders = isMadeUp ? await ridersDigest(dir, prefix) : mark.riders;
+  if (example || riders !== mark.riders) writeMark(dir, { ...mark, riders, rider: example ? null : mark.rider });
+  return { ...result, example };
 }
 
 /**
@@ -41,7 +63,7 @@ export async function simulatedMark(dir: string, prefix = defaultTopicPrefix): P
 async function readMark(dir: string): Promise<(SimulatedArchive & { riders: string }) | null> {
   try {
     const mark = JSON.parse(await readFile(join(dir, fileName), 'utf8'));
-    const texts = [mark?.developerKey, mark?.rider, mark?.riders];
+    const texts = [mark?.developerKey, mark?.rider ?? '', mark?.riders];
     return texts.every((text) => typeof text === 'string') ? mark : null;
   } catch {
     return null;

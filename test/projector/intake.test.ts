@@ -33,6 +33,7 @@ function intakeWith(accepts: (rejects: Reject[]) => void | Promise<void>, withSi
           async publish(rejects) {
             await accepts(rejects);
             published.push(...rejects);
+            return rejects.length;
           },
           async close() {},
         }

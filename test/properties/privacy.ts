@@ -51,7 +51,7 @@ async function see(freshStore: FreshStore, history: History, clockMs: number): P
     {
       log: { info: note, warn: note, error: note },
       metrics: metrics.projector,
-      sink: { publish: async () => {}, close: async () => {} },
+      sink: { publish: async () => 0, close: async () => {} },
     },
   );
   await projector.complete();

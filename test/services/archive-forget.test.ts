@@ -40,7 +40,7 @@ const check = async (dir: string) => {
   const { code, out } = await heard((io) => runArchiveCheck({ dir, json: true }, settings, io));
   return [code, JSON.parse(out[0]!).problems];
 };
-const nothing = { leaders: 0, rejected: 0, headers: 0, raw: 0, finished: false };
+const nothing = { leaders: 0, rejected: 0, headers: 0, raw: 0, finished: false, example: false };
 
 /** An archive of records given as topic, key and value, in the order of their offsets in partition 0. */
 async function archiveOf(records: readonly [TopicName, string, AnyRecord | null, object?][]) {
@@ -172,17 +172,35 @@ describe('archive forget', () => {
       reject('riders', 4, null, Buffer.from('{"rider":"ada"}')),
       reject('rides', 5, 'ride0001', encodeValue('rides', ride('ada')).subarray(0, -1)),
       reject('nights', 6, 'x', null, { by: Buffer.from('ada') }),
+      reject('nights', 9, 'x', null, { 'by-ada-here': Buffer.from('x'), ada: Buffer.alloc(0) }),
+      // Published to the wrong topic.
+      reject('nights', 10, 'ride0001/2026-05-01', value),
+      reject('nights', 11, 'ride0001/2026-05-01/ada', Buffer.from('x')),
     ]);
     await sink.publish([
       reject('attendance', 7, 'ride0001/2026-05-01/bob', encodeValue('attendance', answer('adam'))),
-      reject('metros', 8, 'ada', Buffer.from('ada')),
+      // A metro may be called as a rider is.
+      reject('metros', 8, 'ada', Buffer.from('adam')),
     ]);
     await sink.close();
-    const kept = [...archiveRejected({ dir: archive.dir })].slice(6);
+    const kept = [...archiveRejected({ dir: archive.dir })].slice(9);
     const [, result] = await forget('ada', archive.dir);
-    expect(result).toEqual({ dir: archive.dir, ...nothing, records: {}, rejected: 6, files: 1 });
+    expect(result).toEqual({ dir: archive.dir, ...nothing, records: {}, rejected: 9, files: 1 });
     expect([...archiveRejected({ dir: archive.dir })]).toEqual(kept);
     expect(await check(archive.dir)).toEqual([0, []]);
+  });
+
+  test('takes records of theirs out of topics where they have none, and headers whose name is theirs', async () => {
+    await using archive = await archiveOf([
+      // Published to the wrong topic: their keys are bad.
+      ['nights', 'ride0001/2026-05-01/ada', null],
+      ['rides', 'bob/ada', null],
+      ['rides', 'adaada', null],
+      ['metros', 'ada', null, { headers: [{ key: 'ada', value: null }] }],
+    ]);
+    const [, result] = await forget('ada', archive.dir);
+    expect(result).toEqual({ dir: archive.dir, ...nothing, records: { nights: 1, rides: 1 }, headers: 1, files: 3 });
+    expect(await places(archive)).toEqual(['metros@0 ada', 'rides@1 adaada']);
   });
 
   test('leaves all else as it was, in files of other libraries and of before headers too', async () => {

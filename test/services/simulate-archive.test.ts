@@ -1,19 +1,27 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { readManifest } from '../../infra/archive/archive-manifest.ts';
 import { archiveWriter } from '../../infra/archive/archive-writer.ts';
 import type { LogRecord } from '../../projector/ports/event-log.ts';
 import { defaultPartitions, murmur2Partition } from '../../schemas/events/partitioner.ts';
-import { topicNames } from '../../schemas/events/records.ts';
+import { defaultTopicPrefix, topicNames } from '../../schemas/events/records.ts';
+import { runArchiveCheck } from '../../services/archive-check.ts';
+import { runArchiveForget } from '../../services/archive-forget.ts';
+import { loadSettings } from '../../services/settings/settings.ts';
 import { simulation } from '../../services/simulate/simulation.ts';
 import { archiveSink } from '../../services/simulate/sinks.ts';
 import { defaultSizes } from '../../services/simulate/sizes.ts';
-import { readArchive } from '../support/archive.ts';
+import { runSimulate } from '../../services/simulate.ts';
+import { markSimulated, simulatedMark } from '../../services/wiring/simulated-mark.ts';
+import { readArchive, TestArchive } from '../support/archive.ts';
+import { heard } from '../support/saved-archive.ts';
 
 it('an archive that is made up has every key where Kafka’s own producer would put it, with the default partitions', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'ride-calendar-simulate-'));
-  const sink = archiveSink(archiveWriter({ dir }));
+  const sink = archiveSink({ dir, prefix: defaultTopicPrefix });
   for (const record of simulation({ ...defaultSizes, riders: 100, today: 20_778 }).initial()) await sink.add(record);
   await sink.close();
   const { bounds, records } = await readArchive(dir);
@@ -24,4 +32,66 @@ it('an archive that is made up has every key where Kafka’s own producer would 
   );
   expect(astray).toEqual([]);
   expect(new Set(records.filter(({ topic }) => topic === 'nights').map(({ partition }) => partition)).size).toBe(4);
+});
+
+describe('simulate --archive', () => {
+  const options = { ...defaultSizes, riders: 60, rides: 10, days: 5, rate: 0 };
+  const settings = loadSettings({ NOW: '2026-11-21T12:00:00Z' });
+
+  it('writes a manifest that archive check finds true', async () => {
+    await using archive = await TestArchive.make();
+    const run = await heard((io) =>
+      runSimulate({ ...options, archive: archive.dir, count: 30, json: true }, settings, io),
+    );
+    expect(run.code).toBe(0);
+    const { records } = JSON.parse(run.out[0]!) as { records: number };
+    const { exact_since, topics, prefix } = readManifest(archive.dir)!;
+    const partitions = topicNames.map((topic) => topics[topic]!.partitions.length);
+    expect([prefix, partitions]).toEqual(['ride-calendar.', topicNames.map((topic) => defaultPartitions[topic])]);
+    const times = (await archive.read()).records.map(({ timestampMs }) => timestampMs);
+    expect(exact_since).toBe(new Date(Math.min(...times)).toISOString());
+    const check = () => heard((io) => runArchiveCheck({ dir: archive.dir }, settings, io));
+    const files = partitions.reduce((sum, count) => sum + count, 0);
+    const said = `${records} records in ${files} files, and 0 bad records: ${archive.dir}`;
+    expect((await check()).out).toEqual([`As saved: ${said}. It has every record since ${exact_since}`]);
+    const [file] = await archive.files('nights');
+    rmSync(file!);
+    expect((await check()).out[0]).toMatch(`missing: ${file}`);
+  });
+
+  it('that is told to end before the calendar is there leaves neither manifest nor mark, and says so', async () => {
+    await using archive = await TestArchive.make();
+    const run = await heard(
+      (io) => runSimulate({ ...options, archive: archive.dir }, settings, io),
+      AbortSignal.abort(),
+    );
+    const fix = `remove ${archive.dir}, and call it again`;
+    expect(run).toEqual({ code: 1, out: [], err: [`Stopped before the end of the calendar: ${fix}`] });
+    for (const name of ['manifest.json', 'simulated.json']) expect(existsSync(join(archive.dir, name))).toBe(false);
+  });
+
+  it('is made up still once a rider was forgotten; nothing names the example any more', async () => {
+    await using archive = await TestArchive.make();
+    const { dir } = archive;
+    const run = await heard((io) => runSimulate({ ...options, archive: dir, json: true }, settings, io));
+    const { rider, developerKey } = JSON.parse(run.out[0]!) as { rider: string; developerKey: string };
+    const riders = (await archive.read()).records.flatMap((one) =>
+      one.topic === 'riders' && 'key' in one && one.key !== rider ? [one.key] : [],
+    );
+    const forget = (who: string) => heard((io) => runArchiveForget({ rider: who, dir }, settings, io));
+    expect((await forget(riders[0]!)).out[0]).not.toContain('simulated.json');
+    expect(await simulatedMark(dir)).toMatchObject({ developerKey, rider });
+    expect((await forget(rider)).out[0]).toContain(', the example in simulated.json: ');
+    expect(await simulatedMark(dir)).toMatchObject({ developerKey, rider: null });
+    expect(readFileSync(join(dir, 'simulated.json'), 'utf8')).not.toContain(rider);
+    // Also where the mark counted no more: other riders were put there.
+    await markSimulated(dir, { seed: 1, developerKey, rider });
+    const writer = archiveWriter({ dir });
+    writer.addPartition('riders', 9, 0);
+    await writer.close();
+    rmSync(join(dir, 'manifest.json'));
+    await forget(rider);
+    expect(readFileSync(join(dir, 'simulated.json'), 'utf8')).not.toContain(rider);
+    expect(await simulatedMark(dir)).toBeNull();
+  });
 });

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { kafkaLogRecord } from '../../infra/kafka/kafka-log-record.ts';
+import { placeOf } from '../../infra/reject-places.ts';
 import type { AnyLogRecord, EventLog, Follower, LogBounds, Position, Reject } from '../../projector/ports/event-log.ts';
 import type { LogPublisher, PublishedRecord } from '../../projector/ports/log-publisher.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
@@ -64,8 +65,10 @@ export class KeptLog implements EventLog, LogPublisher {
     return first;
   }
 
-  async publishRejected(rejects: readonly Reject[]): Promise<void> {
-    this.rejects.push(...rejects);
+  async publishRejected(rejects: readonly Reject[]): Promise<number> {
+    const fresh = rejects.filter((one) => !this.rejects.some((known) => placeOf(known) === placeOf(one)));
+    this.rejects.push(...fresh);
+    return fresh.length;
   }
 
   async bounds(): Promise<LogBounds> {

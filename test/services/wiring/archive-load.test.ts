@@ -147,6 +147,7 @@ describe('archive load', () => {
     const log = new KeptLog(1);
     expect(await load(archive.dir, log)).toMatchObject({ records: 0, rejected: 1_100 });
     expect(log.rejects).toEqual(rejects);
+    expect(await load(archive.dir, log)).toMatchObject({ records: 0, rejected: 0 });
   });
 
   test('leaves a bad record that the topics hold too to the projector, which sets it aside at its new offset', async () => {

@@ -90,12 +90,14 @@ describe('archive save', () => {
     await using log = opened(source.dir);
     const known: Reject = { ...reject(1, 5), topic: 'rides' };
     const result = await archiveSave(log, async () => [reject(4), known], archive.dir, { signal });
-    expect(result.records).toBe(2);
+    expect(result).toMatchObject({ records: 1, rejected: 2 });
     const places = [...archiveRejected({ dir: archive.dir })].map(
       ({ topic, offset, reason }) => `${topic}@${offset} ${reason}`,
     );
     expect(places).toEqual(['rides@1 unknown enum symbol', 'riders@4 no key']);
     expect((await archive.read()).records).toHaveLength(1);
+    const again = await archiveSave(log, async () => [reject(4), known], archive.dir, { signal });
+    expect(again).toMatchObject({ records: 0, rejected: 0 });
   });
 
   test('stops at the ends as they were when it began', async () => {

@@ -19,7 +19,7 @@ it('an archive whose files come one by one, in any order, is folded again, and n
   const stop = new AbortController();
   const opened = {
     eventLog: archiveEventLog({ dir, pollMs: 50 }),
-    rejects: { publish: async () => {}, close: async () => {} },
+    rejects: { publish: async () => 0, close: async () => {} },
     where: dir,
     madeUp: null,
   };

@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import avro from 'avsc';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readManifest } from '../../../infra/archive/archive-manifest.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
+import { runArchiveCheck } from '../../../services/archive-check.ts';
+import { loadSettings } from '../../../services/settings/settings.ts';
 import { ensureSampleArchive } from '../../../services/wiring/sample-archive.ts';
 
 const now = Date.UTC(2026, 10, 21, 15);
@@ -33,6 +36,9 @@ describe('the sample archive', () => {
     expect(Math.min(...counts)).toBeGreaterThan(3);
     expect((await readTopic(dir, 'riders')).some(({ key, value }) => key === rider && value !== null)).toBe(true);
     expect(developerKey).toMatch(/^rck_[A-Za-z0-9_-]{43}$/);
+    const io = { out: () => {}, err: () => {}, watched: false, signal: new AbortController().signal };
+    expect(readManifest(dir)?.exact_since).toEqual(expect.any(String));
+    expect(await runArchiveCheck({ dir }, loadSettings({}), io)).toBe(0);
   });
 
   it('is made once and taken again for a week', async () => {

@@ -1,0 +1,52 @@
+import { existsSync } from 'node:fs';
+import { topicNames } from '../../schemas/events/records.ts';
+import { ArchiveError, archiveFolder } from './archive-files.ts';
+import { isForgetting } from './archive-journal.ts';
+import { type ArchiveManifest, readManifest } from './archive-manifest.ts';
+import { inspectSettled } from './inspect-settled.ts';
+import { notAsSaved } from './not-as-saved.ts';
+import type { ArchiveProblem, Reading } from './partition-inspection.ts';
+
+export interface AsSavedOptions {
+  dir: string;
+  /** Of the folders that will be read. */
+  prefix: string;
+  /** For messages: load, read. */
+  verb: string;
+  /** What became of it, and what to do. */
+  fix: string;
+  /** What is read where there is no manifest: nothing then says what belongs there. */
+  withoutManifest: Reading;
+  signal: AbortSignal;
+}
+
+/**
+ * Throws ArchiveError, naming the file, where an archive is not as its manifest says: each file's hash is compared, which
+ * takes a small part of the time of reading it. Answers what a save that was ended by force left behind the manifest: it
+ * is whole, but nothing vouches for it. (docs/rules.md#archive-read)
+ */
+export async function assertAsSaved(options: AsSavedOptions): Promise<ArchiveProblem[]> {
+  const { dir, prefix, verb, fix, withoutManifest, signal } = options;
+  if (withoutManifest === 'none' && !isForgetting(dir) && !readManifest(dir)) return [];
+  const { manifest, problems } = await inspectSettled({
+    dir,
+    wantedPrefix: prefix,
+    read: (said) => (said ? 'none' : withoutManifest),
+    verb: `${verb} the archive`,
+    signal,
+  });
+  if (manifest) assertSamePrefix(dir, prefix, manifest, verb);
+  const [unfinished, wrong] = [true, false].map((is) => problems.filter(({ kind }) => (kind === 'unfinished') === is));
+  // Half forgotten is not as anybody wants it.
+  if (isForgetting(dir)) throw notAsSaved(dir, problems, fix, verb);
+  if (wrong!.length > 0) throw notAsSaved(dir, wrong!, fix, verb);
+  return unfinished!;
+}
+
+/** A manifest says nothing of folders of another prefix that lie beside those it is about. */
+function assertSamePrefix(dir: string, prefix: string, manifest: ArchiveManifest, verb: string): void {
+  if (manifest.prefix === prefix || !topicNames.some((topic) => existsSync(archiveFolder(dir, prefix, topic)))) return;
+  throw new ArchiveError(
+    `Cannot ${verb} the archive ${dir}: its manifest.json is of the folders ${manifest.prefix}…, not of ${prefix}…; move either to a folder of its own`,
+  );
+}

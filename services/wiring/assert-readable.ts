@@ -1,0 +1,27 @@
+import { dirname } from 'node:path';
+import { ArchiveError } from '../../infra/archive/archive-files.ts';
+import { assertAsSaved } from '../../infra/archive/assert-as-saved.ts';
+import { SettingsError } from '../settings/settings.ts';
+
+/**
+ * An archive that is served must be as its manifest says: with a file missing its answers would be wrong, and nobody would
+ * know. Throws SettingsError. Without a manifest it is read as it is, and so is what stands behind the manifest.
+ */
+export async function assertReadable(
+  dir: string,
+  prefix: string,
+  isSample: boolean,
+  log: { warn(message: string): void },
+): Promise<void> {
+  const fix = isSample
+    ? `DATA_DIR: remove ${dirname(dir)}, and it is made anew`
+    : 'ARCHIVE_DIR: put it back from a copy, or remove its manifest.json to have it read as it is';
+  const { signal } = new AbortController();
+  try {
+    const unfinished = await assertAsSaved({ dir, prefix, verb: 'read', fix, withoutManifest: 'none', signal });
+    for (const { file, problem } of unfinished) log.warn(`${file}: ${problem}. It is read as well`);
+  } catch (error) {
+    if (!(error instanceof ArchiveError)) throw error;
+    throw new SettingsError([error.message]);
+  }
+}

@@ -1,0 +1,163 @@
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { lockArchive } from '../../infra/archive/archive-lock.ts';
+import { archiveWriter } from '../../infra/archive/archive-writer.ts';
+import { runArchiveLoad } from '../../services/archive.ts';
+import { loadSettings } from '../../services/settings/settings.ts';
+import { assertReadable } from '../../services/wiring/assert-readable.ts';
+import { TestArchive } from '../support/archive.ts';
+import { heard, rider, SavedArchive } from '../support/saved-archive.ts';
+
+/** Nobody listens there: what gets as far as Kafka waits for it until the signal. */
+const settings = loadSettings({ KAFKA_BROKERS: '127.0.0.1:1', LOG_LEVEL: 'silent' });
+const load = (dir: string, options: { unchecked?: boolean } = {}, signal = new AbortController().signal) =>
+  heard((io) => runArchiveLoad({ dir, ...options }, settings, io), signal);
+
+/** Serving refuses or takes an archive as the command line does; what it warns of. */
+async function serve(dir: string, isSample = false): Promise<string[]> {
+  const warnings: string[] = [];
+  await assertReadable(dir, 'ride-calendar.', isSample, { warn: (message) => void warnings.push(message) });
+  return warnings;
+}
+
+/** Loading gets as far as Kafka. */
+async function expectLoads(dir: string, options: { unchecked?: boolean } = {}): Promise<void> {
+  const { code, err } = await load(dir, options, AbortSignal.timeout(300));
+  expect([code, err]).toEqual([1, ['Stopped before the end: call it again, with the same options, to go on']]);
+}
+
+/** Both name the file, and what is wrong with it. */
+async function expectRefused(dir: string, file: string, problem: string): Promise<void> {
+  const said = `the archive ${dir}: ${file}: ${problem}`;
+  await expect(load(dir)).rejects.toThrow(`Cannot load ${said}`);
+  await expect(load(dir)).rejects.toThrow('Nothing was loaded: put it back from a copy');
+  await expect(serve(dir)).rejects.toMatchObject({ name: 'SettingsError', message: expect.stringContaining(said) });
+  await expectLoads(dir, { unchecked: true });
+}
+
+// docs/rules.md#archive-read
+describe('an archive that is not as its manifest says is neither loaded nor served', () => {
+  test('with a file missing, cut, altered or foreign', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    await expectLoads(saved.dir);
+    expect(await serve(saved.dir)).toEqual([]);
+    const [file, other] = (await saved.archive.files('riders')) as [string, string];
+    const bytes = readFileSync(file);
+
+    writeFileSync(file, bytes.subarray(0, -1));
+    await expectRefused(saved.dir, file, `it has ${bytes.length - 1} bytes, and the manifest says ${bytes.length}`);
+    rmSync(file);
+    await expectRefused(saved.dir, file, 'it is not there; the manifest says 3 records');
+    writeFileSync(file, bytes);
+    const foreign = file.replace('0.avro', '1.avro');
+    writeFileSync(foreign, bytes);
+    await expectRefused(saved.dir, foreign, 'the manifest does not list it');
+    rmSync(foreign);
+    rmSync(other);
+    await expectRefused(saved.dir, other, 'it is not there; the manifest says 1 record');
+  });
+
+  test('with a file of which every record can be read, but others than were saved', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    const [file] = (await saved.archive.files('riders')) as [string];
+    rmSync(file);
+    const writer = archiveWriter({ dir: saved.dir });
+    for (const [offset, key] of ['a', 'x', 'c', 'd', 'e', 'f', 'g'].entries()) {
+      writer.append('riders', { ...rider(key, 1_000 + offset), partition: 0, offset });
+    }
+    await writer.close();
+    await expectRefused(saved.dir, file, 'its bytes are not those that were saved');
+  });
+
+  test('with a manifest that can not be read', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    const path = `${saved.dir}/manifest.json`;
+    const text = readFileSync(path, 'utf8');
+    for (const wrong of ['x', text.replace('"version": 1', '"version": 9')]) {
+      writeFileSync(path, wrong);
+      await expect(load(saved.dir)).rejects.toThrow(`Cannot read ${path}: it is no`);
+      await expect(serve(saved.dir)).rejects.toMatchObject({ name: 'SettingsError' });
+    }
+  });
+
+  test('with more than one thing wrong: the first is named, and how to see the others', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    rmSync(`${saved.dir}/ride-calendar.nights`, { recursive: true });
+    rmSync(`${saved.dir}/ride-calendar.rides`, { recursive: true });
+    await expect(load(saved.dir)).rejects.toThrow(`(and 3 more: ride-calendar archive check ${saved.dir})`);
+  });
+
+  test('while archive forget rewrites it, or was killed at that', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    const unlock = lockArchive(saved.dir, 'archive forget');
+    await expect(load(saved.dir)).rejects.toThrow('is rewriting it; wait for it');
+    await expect(serve(saved.dir)).rejects.toMatchObject({ name: 'SettingsError' });
+    unlock();
+    const manifest = readFileSync(`${saved.dir}/manifest.json`, 'utf8');
+    writeFileSync(`${saved.dir}/.forget.json`, JSON.stringify({ files: [], manifest }));
+    await expect(load(saved.dir)).rejects.toThrow('archive forget was ended by force: call it again');
+    await expect(serve(saved.dir)).rejects.toMatchObject({ name: 'SettingsError' });
+  });
+
+  test('where folders of another prefix lie beside those that the manifest is about', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    for (const topic of ['riders', 'nights'])
+      cpSync(`${saved.dir}/ride-calendar.${topic}`, `${saved.dir}/other.${topic}`, { recursive: true });
+    const serving = assertReadable(saved.dir, 'other.', false, { warn: () => undefined });
+    await expect(serving).rejects.toThrow('its manifest.json is of the folders ride-calendar.…, not of other.…');
+  });
+
+  test('where it is the sample, whose fix is another', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    await saved.flip((await saved.archive.files('riders'))[0]!);
+    await expect(serve(saved.dir, true)).rejects.toThrow(/\. DATA_DIR: remove \S+, and it is made anew$/);
+  });
+});
+
+describe('an archive that goes on behind its manifest', () => {
+  test('is served with a warning, but not loaded, unless a save is writing it', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    const writer = archiveWriter({ dir: saved.dir });
+    writer.append('riders', { ...rider('e'), partition: 0, offset: 3 });
+    await writer.close();
+    const [file] = await saved.archive.files('riders');
+    const unfinished = `${file}: it goes on behind what the manifest says: a save was ended by force`;
+    expect(await serve(saved.dir)).toEqual([`${unfinished}; archive save takes it up. It is read as well`]);
+    await expect(load(saved.dir)).rejects.toThrow(`Cannot load the archive ${saved.dir}: ${unfinished}`);
+    await expectLoads(saved.dir, { unchecked: true });
+    const unlock = lockArchive(saved.dir, 'archive save');
+    expect(await serve(saved.dir)).toEqual([]);
+    await expectLoads(saved.dir);
+    unlock();
+  });
+});
+
+describe('an archive without a manifest', () => {
+  test('is served as it is, and loaded if every record can be read', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    await archive.append('riders', 0, [rider('a'), rider('b')]);
+    await expectLoads(archive.dir);
+    expect(await serve(archive.dir)).toEqual([]);
+    const [file] = (await archive.files('riders')) as [string];
+    const bytes = readFileSync(file);
+    writeFileSync(file, bytes.subarray(0, -3));
+    await expect(load(archive.dir)).rejects.toThrow(`Cannot load the archive ${archive.dir}: ${file}: it ends within`);
+    expect(await serve(archive.dir)).toEqual([]);
+  });
+
+  test('that has no folder of a topic is refused for that', async () => {
+    await using archive = await TestArchive.make();
+    mkdirSync(`${archive.dir}/nothing`);
+    await expect(load(archive.dir)).rejects.toThrow('it holds no folder of a topic');
+    expect(await serve(archive.dir)).toEqual([]);
+  });
+});
