@@ -109,6 +109,22 @@ describe('an archive', () => {
     expect(words(ended)[0]).toMatch(why);
   });
 
+  it.each(['start', 'projector'])(
+    'that is not as its manifest says is refused by %s, with exit code 2',
+    async (command) => {
+      const dir = join(folder, `simulated-${command}`);
+      const sizes = ['--riders', '30', '--rides', '5'];
+      expect((await processes.run(['simulate', '--archive', dir, ...sizes])).code).toBe(0);
+      const file = join(dir, 'ride-calendar.attendance', '2-00000000000000000000.avro');
+      await rm(file);
+      const ended = await refused(command, { ARCHIVE_DIR: dir, ...views(command) });
+      expect(ended.code).toBe(2);
+      expect(words(ended)).toEqual([
+        expect.stringMatching(`^Cannot read the archive ${dir}: ${file}: it is not there; .*ARCHIVE_DIR: `),
+      ]);
+    },
+  );
+
   it('that is cut off in mid-block is read up to there, as one that is still written to, and says so', async () => {
     const { dir, file } = await archiveWith('attendance', 'last');
     const bytes = await readFile(file);
