@@ -22,7 +22,7 @@ export interface AsSavedOptions {
 
 /**
  * Throws ArchiveError, naming the file, where an archive is not as its manifest says: each file's hash is compared, which
- * takes a small part of the time of reading it. Answers what a save that was ended by force left behind the manifest: it
+ * takes a small part of the time of reading it. Answers what a save that was ended by force wrote after its manifest: it
  * is whole, but nothing vouches for it. (docs/rules.md#archive-read)
  */
 export async function assertAsSaved(options: AsSavedOptions): Promise<ArchiveProblem[]> {

@@ -5,7 +5,7 @@ import { SettingsError } from '../settings/settings.ts';
 
 /**
  * An archive that is served must be as its manifest says: with a file missing its answers would be wrong, and nobody would
- * know. Throws SettingsError. Without a manifest it is read as it is, and so is what stands behind the manifest.
+ * know. Throws SettingsError. Without a manifest it is read as it is, and so is what was written after the manifest.
  */
 export async function assertReadable(
   dir: string,
