@@ -5,7 +5,7 @@ import type { Log } from './ports/log.ts';
 
 const everyMs = 10_000;
 
-/** Says every ten seconds how far the fold of the log is, so that a long start does not look like a stall. */
+/** Logs every ten seconds how far the fold of the log is, so that a long start does not look like a hang. */
 export class FoldProgress {
   readonly #from: Position;
   readonly #ends: Position;

@@ -8,7 +8,7 @@ import type { ProjectorMetrics } from './ports/metrics.ts';
 import { type RetryDeps, retryLogged } from './retry-logged.ts';
 import type { PositionBarriers } from './writing/position-barriers.ts';
 
-// Rejects waiting for their acknowledgement; above this the log waits, so that memory stays bounded.
+// Rejects that wait for their acknowledgement. Above this number the log waits, so that memory stays bounded.
 const pendingMax = 1_000;
 
 export interface IntakeDeps extends RetryDeps {
@@ -20,8 +20,8 @@ export interface IntakeDeps extends RetryDeps {
 }
 
 /**
- * Takes batches in: good records are folded, bad ones set aside, once, without stopping the flow
- * (docs/rules.md#rejected, #last-good-record).
+ * Takes in batches: folds good records, and sets bad ones aside, once, without stopping (docs/rules.md#rejected,
+ * #last-good-record).
  */
 export class Intake {
   readonly #fold: Fold;

@@ -1,7 +1,7 @@
 import { type TopicName, topicNames } from '../schemas/events/records.ts';
 import { type LogBounds, PartitionsChangedError, type Position } from './ports/event-log.ts';
 
-/** A position as it is stored beside the views, with the log it is of. */
+/** A position as it is stored with the views, and the log that it belongs to. */
 export type StoredPosition = Position & { log?: string };
 
 export function positionOf(bounds: LogBounds, edge: 'low' | 'end'): Position {
@@ -17,8 +17,8 @@ export function copyPosition(position: Position): Position {
 }
 
 /**
- * Throws PartitionsChangedError where a topic has another number of partitions than when the stored position was
- * written: keys would live in two places (docs/rules.md#partition-growth). A position of another log says nothing.
+ * Throws PartitionsChangedError if a topic's number of partitions differs from that in the stored position, because a
+ * key may then be in two partitions (docs/rules.md#partition-growth). A position of another log is ignored.
  */
 export function assertSamePartitions(stored: string | null, log: string, bounds: LogBounds): void {
   const before = stored === null ? null : (JSON.parse(stored) as StoredPosition);
@@ -31,7 +31,7 @@ export function assertSamePartitions(stored: string | null, log: string, bounds:
   }
 }
 
-/** Partitions, as `topic/partition`, that are still before a position. */
+/** Partitions, as `topic/partition`, that have not reached a position. */
 export function behind(position: Position, target: Position): string[] {
   return topicNames.flatMap((topic: TopicName) =>
     target[topic].flatMap((end, partition) =>

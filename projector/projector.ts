@@ -22,26 +22,26 @@ import { Rounds } from './writing/rounds.ts';
 import { TagLanes } from './writing/tag-lanes.ts';
 
 const beatMs = 1_000;
-// A day of a hundred nights is 40 kB: rewriting it for every answer of a busy evening would be most of the traffic.
+// A day of a hundred nights is 40 kB. Rewriting it for every RSVP of a busy evening would be most of the traffic.
 const heavyRoundBytes = 100_000;
 const heavyRoundPauseMs = 20;
 
 export interface ProjectorDeps {
   eventLog: EventLog;
   writer: ViewWriter;
-  /** Null where another shard sets bad records aside. */
+  /** Null if another shard sets bad records aside. */
   rejects: RejectSink | null;
   log: Log;
   metrics?: ProjectorMetrics;
   clock?: Clock;
-  /** Tags this projector owns; all by default. */
+  /** The tags that this projector owns. All by default. */
   tags?: readonly number[];
 }
 
 /**
- * Folds the log, and keeps the views at what it says. At start: raise the fences, sample the log's ends, fold up to
- * them, compare and mend every view; then follow. Run it once; abort the signal to stop it: it finishes the round in
- * hand. Rejects with FencedError where a newer projector has taken over, and with the log's own faults.
+ * Folds the log and keeps the views up to date. At the start it raises the fences, samples the log's ends, folds up to
+ * them, and compares and repairs every view. Then it follows the log. Run it once. Abort the signal to stop it: it
+ * finishes the present round. Rejects with FencedError if a newer projector has taken over, and with faults of the log.
  */
 export class Projector {
   readonly #deps: ProjectorDeps;
@@ -68,12 +68,12 @@ export class Projector {
     this.#tags = deps.tags ?? allTags;
   }
 
-  /** Whether the views stand at the ends sampled at the start (docs/rules.md#ready-projector). */
+  /** Whether the views have reached the ends sampled at the start (docs/rules.md#ready-projector). */
   get ready(): boolean {
     return this.#ready;
   }
 
-  /** What is folded so far. */
+  /** What has been folded so far. */
   get position(): Position {
     return copyPosition(this.#position);
   }
@@ -113,7 +113,7 @@ export class Projector {
       this.#beat(lanes, repairs, bothStop),
     ];
     try {
-      // Each ends the others: the log's fault, or being fenced.
+      // The first to end ends the others: a fault of the log, or being fenced.
       await Promise.race(tasks);
     } finally {
       stop.abort();
@@ -123,14 +123,14 @@ export class Projector {
     }
   }
 
-  /** Raises the fences and samples the log; null, or the signal's reason thrown, when told to stop first. */
+  /** Raises the fences and samples the log. If it is told to stop first, returns null or throws the signal's reason. */
   async #begin(signal: AbortSignal): Promise<{ bounds: LogBounds; log: string | null } | null> {
     const { eventLog, writer, log: says } = this.#deps;
     const deps = { clock: this.#clock, log: says, signal };
-    // Fenced first: whatever an older leader still had in hand can't change a byte that is newer than these ends.
+    // Fences come first: after that, an older leader cannot overwrite bytes that are newer than these ends.
     await retryLogged('take over the views', () => writer.lead(this.#tags), deps);
     if (signal.aborted) return null;
-    // A log that is away is waited for, but not once the projector is told to stop.
+    // Waits for a log that is away, but stops waiting when the projector is told to stop.
     const bounds = await untilAborted(eventLog.bounds(), signal);
     const log = await untilAborted(Promise.resolve(eventLog.identity?.() ?? null), signal);
     if (log !== null) {
@@ -181,7 +181,7 @@ export class Projector {
     this.#metrics.written(views, bytes);
   }
 
-  /** Resolves once the log is folded up to these ends; from then on changes are marked. */
+  /** Resolves once the log is folded up to these ends. From then on changes are marked. */
   async #foldTo(ends: Position, marking: Marking, signal: AbortSignal): Promise<void> {
     const { log } = this.#deps;
     const progress = new FoldProgress(copyPosition(this.#position), ends, { clock: this.#clock, log });
@@ -198,12 +198,12 @@ export class Projector {
   async #writeRounds(rounds: Rounds, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       if (rounds.idle) await this.#wakeUp.waitAtMost(beatMs, this.#clock);
-      // A round without marks too: the position moves on over records that touch no view.
+      // Also without marks: the position advances over records that touch no view.
       if (!signal.aborted) await this.#round(rounds, signal);
     }
   }
 
-  /** Compares every view at the start, and tags that the store loses later; changes are written meanwhile. */
+  /** Compares every view at the start, and later the tags that the store loses. Changes are written meanwhile. */
   async #keepRepaired(repairs: Repairs, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     await repairs.all();
@@ -216,12 +216,12 @@ export class Projector {
     }
   }
 
-  /** Whether a partition is not folded up to its end, but for those that wait for something outside the log. */
+  /** Whether a partition is not folded up to its end. Ignores partitions that wait for something outside the log. */
   #behind(ends: Position): boolean {
     return behind(this.#position, ends).some((partition) => !this.#waiting.has(partition));
   }
 
-  /** Each tag gets a batch every second, also while a long round is under way: readers take it as a sign of life. */
+  /** Writes a batch to each tag every second, also during a long round. API processes take it as a heartbeat. */
   async #beat(lanes: TagLanes, repairs: Repairs, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await lanes.beat(this.#tags, beatMs / 2);

@@ -11,8 +11,8 @@ export interface RetryDeps {
 }
 
 /**
- * Attempts until one succeeds, and logs each new reason of a failure; null when told to stop first. Throws an error that
- * says `retry: false`. `what` goes after "Cannot", as in `compare views`.
+ * Attempts until one succeeds, and logs each new reason for failure. Null if told to stop first. Throws an error that
+ * has `retry: false`. `what` follows "Cannot", as in `compare views`.
  */
 export async function retryLogged<T>(
   what: string,
@@ -24,7 +24,7 @@ export async function retryLogged<T>(
   const onFailure = (cause: unknown): void => {
     const { message, retry: again } = cause as Error & { retry?: boolean };
     if (again === false) throw cause;
-    // Once for each reason: the fault may last for hours.
+    // Once per reason: a fault may last for hours.
     if (message !== reported) log.warn(`Cannot ${what}, trying again: ${message}`);
     reported = message;
   };

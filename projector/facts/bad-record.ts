@@ -5,8 +5,8 @@ import type { AnyRecord, Attendance, Metro, Night, Ride, TopicName } from '../..
 import { dayMax, dayMin } from '../../schemas/views/days.ts';
 
 /**
- * Why a record is bad, or null (docs/rules.md#what-is-bad). Reasons are a small fixed set: they label a metric. None
- * holds anything of the record.
+ * Why a record is bad, or null (docs/rules.md#what-is-bad). Reasons are a small fixed set, because they label a metric.
+ * No reason contains anything of the record.
  */
 export type BadReason =
   | KeyFault
@@ -16,10 +16,10 @@ export type BadReason =
   | 'day outside years 0001 to 9999'
   | 'time outside the day';
 
-// docs/rules.md#time-zones: names exactly as the IANA database spells them; Factory stands for "not set up".
+// docs/rules.md#time-zones: names exactly as the IANA database spells them. Factory means "not set up".
 const zones = new Set(Object.keys(tzdata.zones).filter((name) => name !== 'Factory'));
 
-/** Whether a record that could be decoded is a good one. `value` null: a tombstone, whose key is checked all the same. */
+/** Whether a decoded record is good. `value` null is a tombstone; its key is checked too. */
 export function badRecord(topic: TopicName, key: string, value: AnyRecord | null): BadReason | null {
   if (value === null) return keyFault(topic, key);
   if (dayIsOutside(topic, value)) return 'day outside years 0001 to 9999';
@@ -33,7 +33,7 @@ function dayIsOutside(topic: TopicName, value: AnyRecord): boolean {
   return day < dayMin || day > dayMax;
 }
 
-/** What is wrong beside the key. */
+/** What is wrong with the value, apart from the key. */
 function contentFault(topic: TopicName, value: AnyRecord): BadReason | null {
   switch (topic) {
     case 'metros':

@@ -1,31 +1,33 @@
 /**
- * Many sorted lists of small integers in one growing array: 4 bytes an entry and the slack of the size classes. Each
- * entry is an id (up to 2^28) with four bits of its own; an entry whose bits are all zero is no entry.
+ * Many sorted lists of small integers in one growing array: 4 bytes an entry, plus the slack of the size classes. Each
+ * entry is an id (below 2^28) and four bits. An entry whose bits are all zero does not exist.
  */
 
-// Block sizes in entries, two to a doubling: on random lengths about a sixth of the space is slack.
+// Block sizes in entries, two per doubling. With random lengths about a sixth of the space is slack.
 const sizes: number[] = [1, 2, 3, 4];
 while (sizes.at(-1)! < 2 ** 26) sizes.push(sizes.at(-2)! * 2);
-// A list's size class beside its length, in six bits: below 2^26 entries a list.
+// A list's size class is stored with its length, in six bits. So a list has fewer than 2^26 entries.
 const none = 63;
-// Up to so many entries they move one by one: calling a function that moves them all takes longer.
+// Up to this many entries are moved one by one. For so few, a call that moves them all takes longer.
 const fewEntries = 32;
-// Below this a growing array may double; above, that would waste up to half.
+// Up to this size the array doubles. Beyond it, doubling would waste up to half.
 const doubledBelow = 1 << 20;
 
 export class EdgeLists {
   #entries = new Uint32Array(1024);
   #used = 0;
-  /** Two numbers a list, side by side since each of them is a wait for memory: its start; its length and size class. */
+  /**
+   * Two numbers per list: its start; its length and size class. They are adjacent, so one cache miss instead of two.
+   */
   #lists = new Uint32Array(512).fill(none);
   readonly #free: number[][] = sizes.map(() => []);
 
-  /** Order of ids within a list: by number, unless a subclass has another. */
+  /** Order of ids within a list: by number, unless a subclass overrides this. */
   protected compare(a: number, b: number): number {
     return a - b;
   }
 
-  /** Entries of a list. */
+  /** The number of entries in a list. */
   length(list: number): number {
     return (this.#lists[2 * list + 1] ?? none) >>> 6;
   }
@@ -38,18 +40,18 @@ export class EdgeLists {
     return this.#entries[this.#lists[2 * list]! + index]! & 15;
   }
 
-  /** Bits of an id in a list; 0 where it isn't there. */
+  /** The bits of an id in a list. 0 if it is not there. */
   get(list: number, id: number): number {
     const index = this.lowerBound(list, id);
     return index < this.length(list) && this.id(list, index) === id ? this.bits(list, index) : 0;
   }
 
-  /** First index whose id does not come before the given one. */
+  /** The first index whose id is not before the given one. */
   lowerBound(list: number, id: number): number {
     return this.firstIndex(list, (other) => this.compare(other, id) >= 0);
   }
 
-  /** First index whose id is `reached`, for a test that stays true once true. */
+  /** The first index whose id is `reached`. The test must stay true once it is true. */
   firstIndex(list: number, reached: (id: number) => boolean): number {
     let low = 0;
     let high = this.length(list);
@@ -61,7 +63,7 @@ export class EdgeLists {
     return low;
   }
 
-  /** Sets an id's bits, and returns what they were; 0 removes it. */
+  /** Sets an id's bits and returns the earlier ones. 0 removes the id. */
   set(list: number, id: number, bits: number): number {
     if (2 * list >= this.#lists.length) this.#addLists(list);
     const place = this.#placeOf(list, id);
@@ -76,12 +78,15 @@ export class EdgeLists {
     return before;
   }
 
-  /** Bytes held, slack included. */
+  /** Bytes in use, slack included. */
   get bytes(): number {
     return this.#entries.byteLength + this.#lists.byteLength;
   }
 
-  /** As lowerBound, but the entry's place, and looked for from the list's end: what comes now is mostly of later days. */
+  /**
+   * Like lowerBound, but returns the entry's place, and searches from the list's end: most changes are about later
+   * days.
+   */
   #placeOf(list: number, id: number): number {
     const start = this.#lists[2 * list]!;
     let high = start + this.length(list);
@@ -128,9 +133,9 @@ export class EdgeLists {
     } else if (sizeClass >= 4 && length <= sizes[sizeClass - 3]!) this.#move(list, sizeClass - 2);
   }
 
-  /** Gives a list a block of another size. */
+  /** Moves a list to a block of another size. */
   #move(list: number, sizeClass: number): void {
-    // First of all: making room moves blocks.
+    // This comes first, because making room moves blocks.
     const start = this.#free[sizeClass]!.pop() ?? this.#extend(sizes[sizeClass]!);
     const length = this.length(list);
     const old = this.#lists[2 * list + 1]! & 63;
@@ -150,7 +155,7 @@ export class EdgeLists {
     return start;
   }
 
-  /** Moves all blocks together into a larger array: what lists left behind when they grew is room again. */
+  /** Moves all blocks together into a larger array, which reclaims the blocks that lists left when they grew. */
   #makeRoom(count: number): void {
     const lists = this.#lists;
     let live = 0;

@@ -8,9 +8,10 @@ import type { Fold } from './fold.ts';
 import type { RevisionWatch } from './revision-watch.ts';
 
 /**
- * Folds answers and relations, of which there are millions, from their bytes: no text is made of them, and ids are
- * looked up as they lie. It takes what is plainly good and refuses the rest, which is then decoded and judged as any
- * other record: why a record is bad is found there alone. What it takes `badRecord` would let pass.
+ * Folds RSVPs and relations, of which there are millions, from their bytes: no strings are made, and ids are looked up
+ * where they are in the record. It accepts what is plainly good and refuses the rest. What it refuses is decoded and
+ * checked like any other record, so there alone it is decided why a record is bad. `badRecord` would accept everything
+ * that this accepts.
  */
 export class EncodedEdges {
   readonly #fold: Fold;
@@ -20,7 +21,7 @@ export class EncodedEdges {
     this.#fold = fold;
   }
 
-  /** Folds a record, and says whether its revision regressed; null where it is refused, with nothing done. */
+  /** Folds a record and returns whether its revision regressed. Null if it is refused; then nothing has changed. */
   take(record: EncodedRecord, watch: RevisionWatch): boolean | null {
     const placed = this.#read(record);
     if (placed === null) return null;
@@ -56,7 +57,7 @@ export class EncodedEdges {
     return watch.pairRegressed(rider, night, Number(answer.revision));
   }
 
-  /** Whether an answer's ride and day are those of the key's first bytes; a night that is `known` has good ones. */
+  /** Whether an RSVP's ride and day are those of the key's first bytes. A night that is `known` has good ones. */
   #isNight(key: Buffer, nightEnd: number, value: Buffer, { ride, day }: Placed<Attendance>, known: number): boolean {
     const { places } = this.#cursor;
     if (!isRideOfNight(key, nightEnd, value, places[ride]!, places[ride + 1]!)) return false;

@@ -5,13 +5,13 @@ import { FactsSum } from './facts-sum.ts';
 import { Interner } from './interner.ts';
 import type { SubjectDay } from './subject-day.ts';
 
-/** What is known of one ride id, whether or not its record is there. */
+/** What is known about a ride id, even if its record is missing. */
 export interface RideFact {
   id: string;
   record: Ride | null;
-  /** The number of the metro its record names, known or not; -1 without a record. */
+  /** The number of the metro that its record names, known or not. -1 without a record. */
   metro: number;
-  /** Interned nights by day: every date that a night record or somebody's answer named. */
+  /** Numbers of its nights, by day: every date that a night record or an RSVP names. */
   nights: Map<number, number>;
 }
 
@@ -26,11 +26,11 @@ export const close = 2;
 export const flagged = 4;
 export const blocked = 8;
 
-/** Bits of an attendance: a response (one of the two low bits, or none), and saved (docs/rules.md#going). */
+/** Bits of an attendance: the response (one of the two low bits, or none), and saved (docs/rules.md#going). */
 export const going = 1;
 export const confirmed = 2;
 export const saved = 4;
-/** Beside those of an attendance in a rider's own layer: the rider leads the ride. */
+/** Stored with an attendance's bits in a rider's own layer: the rider leads the ride. */
 export const led = 8;
 
 export const relationBits = (relation: Pick<Relation, 'follows' | 'close' | 'flagged' | 'blocked'>): number =>
@@ -42,7 +42,7 @@ export const relationBits = (relation: Pick<Relation, 'follows' | 'close' | 'fla
 export const rsvpBits = (response: Attendance['response'], isSaved: boolean): number =>
   (response === 'GOING' ? going : response === 'CONFIRMED' ? confirmed : 0) + (isSaved ? saved : 0);
 
-/** Lists of nights in order of day. */
+/** Lists of nights in the order of days. */
 class NightLists extends EdgeLists {
   readonly #days: readonly number[];
 
@@ -57,20 +57,21 @@ class NightLists extends EdgeLists {
 }
 
 /**
- * The latest good record per key. Riders, rides and nights are interned: whatever refers to something absent is kept
- * under its number, and appears when the other arrives (docs/rules.md#absent-references, #unchecked-references).
+ * The latest good record per key. Riders, rides and nights are interned. A record that refers to something absent is
+ * kept under its number, and appears when the other record arrives (docs/rules.md#absent-references,
+ * #unchecked-references).
  */
 export class Facts {
   /** Of all that is kept here: whoever changes a fact moves it in the same step. */
   readonly sum = new FactsSum();
 
   readonly metroIds = new Interner();
-  /** By metro number; null or undefined while there is no record. */
+  /** By metro number. Null or undefined while there is no record. */
   readonly metros: (Metro | null | undefined)[] = [];
   readonly districts = new Map<string, District>();
 
   readonly riderIds = new Interner();
-  /** By rider number; null or undefined while there is no record. */
+  /** By rider number. Null or undefined while there is no record. */
   readonly riders: (RiderFact | null | undefined)[] = [];
 
   readonly rideIds = new Interner();
@@ -80,20 +81,23 @@ export class Facts {
   readonly nightRide: number[] = [];
   readonly nightDay: number[] = [];
   readonly nightRecords: (Night | null)[] = [];
-  /** Riders that exist and answered GOING or CONFIRMED (docs/rules.md#going-count). */
+  /** The number of riders who exist and responded GOING or CONFIRMED (docs/rules.md#going-count). */
   readonly nightGoing: number[] = [];
 
-  /** Nights' keys, `<ride>/<YYYY-MM-DD>`; their numbers are the nights'. */
+  /** Keys of nights, `<ride>/<YYYY-MM-DD>`. A key's number is the night's number. */
   readonly nightKeys = new Interner();
 
-  /** By rider number, nights in order of day: bits going, confirmed, saved. */
+  /** By rider number, nights in the order of days, with the bits going, confirmed, saved. */
   readonly attendance = new NightLists(this.nightDay);
-  /** By rider number, the others they follow, marked close, flagged or blocked. */
+  /** By rider number, the riders whom they follow, marked close, flagged or blocked. */
   readonly relations = new EdgeLists();
-  /** By rider number, who follows them, marked them close or flagged them: those bits of the relation. */
+  /**
+   * By rider number, their watchers: riders who follow them, marked them close or flagged them, with those bits of the
+   * relation.
+   */
   readonly watchers = new EdgeLists();
 
-  /** Rides led, by rider number. */
+  /** Rides that a rider leads, by rider number. */
   readonly led = new Map<number, Set<number>>();
   /** Nights of rides in a metro, posted or not, by the metro's number and the day. */
   readonly nightsOfDay = new Map<SubjectDay, Set<number>>();
@@ -104,7 +108,7 @@ export class Facts {
 
   /** Hashes of developer keys, in hex. */
   readonly hashIds = new Interner();
-  /** The number of each developer key's hash, by the key's id. */
+  /** The hash number of each developer key, by the key's id. */
   readonly keyHashes = new Map<string, number>();
   /** By hash number, how many developer keys have it. */
   readonly hashUses: number[] = [];
@@ -113,7 +117,7 @@ export class Facts {
     return this.#rideOf(this.rideIds.add(id));
   }
 
-  /** As rideNumber, of an id that lies between two places in bytes. */
+  /** Like rideNumber, for an id between two positions in bytes. */
   rideNumberOf(bytes: Buffer, start: number, end: number): number {
     return this.#rideOf(this.rideIds.addBytes(bytes, start, end));
   }
@@ -141,13 +145,16 @@ export class Facts {
     return this.riders[rider] != null;
   }
 
-  /** The metro a ride is published in: it is posted, and its metro is known. Else null: it has no page. */
+  /**
+   * The metro that a ride is published in. Null if the ride is not posted or its metro is not known: then it has no
+   * page.
+   */
   postedIn(ride: RideFact): Metro | null {
     return ride.record?.posted ? (this.metros[ride.metro] ?? null) : null;
   }
 }
 
-/** Adds to, or removes from, a set in a map of sets; an empty set goes. */
+/** Adds to, or removes from, a set in a map of sets. Removes sets that become empty. */
 export function link<K, V>(map: Map<K, Set<V>>, key: K, value: V): void {
   const set = map.get(key);
   if (set) set.add(value);

@@ -16,16 +16,18 @@ import { relationEdge, rsvpEdge } from './facts-sum.ts';
 import { subjectDay } from './subject-day.ts';
 import { type Touched, tellNobody } from './touched.ts';
 
-/** Bits of a relation by which one reads about the other. */
+/** Bits of a relation by which one rider sees what the other does. */
 const watches = follows | close | flagged;
 
-/** Folds good records into facts (docs/rules.md#law, #last-record-wins), and tells of each fact that changed. */
+/** Folds good records into facts (docs/rules.md#law, #last-record-wins), and reports each fact that changed. */
 export class Fold {
   readonly facts = new Facts();
-  /** Who is told: nobody while a log is folded from its start, since every view is compared afterwards. */
+  /**
+   * Who is told about changes. Nobody while a log is folded from its start, because every view is compared afterwards.
+   */
   touched: Touched = tellNobody;
 
-  /** Applies one record that `badRecord` let pass; `value` null is a tombstone. */
+  /** Applies a record that `badRecord` accepts. `value` null is a tombstone. */
   apply(topic: TopicName, key: string, value: AnyRecord | null): void {
     this.#appliers[topic](key, value as never);
   }
@@ -71,7 +73,7 @@ export class Fold {
     this.facts.sum.record('rides', id, before, value);
     if (fact.metro === metro) return;
     fact.metro = metro;
-    // Again, for the days of the metro it is in now.
+    // Again, for the days of the metro that it is in now.
     this.touched.ride(number);
   }
 
@@ -150,7 +152,7 @@ export class Fold {
     this.respond(facts.riderIds.add(rider), night, value ? rsvpBits(value.response, value.saved) : 0);
   }
 
-  /** Applies a rider's RSVP to a night, by their numbers: bits going, confirmed, saved; 0 where there is none. */
+  /** Applies a rider's RSVP to a night, both by number. Bits going, confirmed, saved; 0 if there is none. */
   respond(rider: number, night: number, after: number): void {
     const { facts } = this;
     const before = facts.attendance.set(rider, night, after);
@@ -171,7 +173,10 @@ export class Fold {
     this.relate(riderIds.add(rider), riderIds.add(other), value ? relationBits(value) : 0);
   }
 
-  /** Applies what a rider marked another as, by their numbers: bits follows, close, flagged, blocked; 0 where nothing. */
+  /**
+   * Applies a relation of one rider to another, both by number. Bits follows, close, flagged, blocked; 0 if there is
+   * none.
+   */
   relate(reader: number, other: number, after: number): void {
     const { facts } = this;
     const before = facts.relations.set(reader, other, after);

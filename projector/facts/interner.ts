@@ -1,17 +1,19 @@
 /**
- * Numbers texts in order of arrival. No number reaches bytes or an order: they differ between processes.
+ * Numbers texts in the order of arrival. A number is in no stored byte and decides no order, because numbers differ
+ * between processes.
  *
- * The texts lie one after the other in one array of bytes, UTF-8, found by open addressing: a large city has as many
- * riders as make a Map of texts slow to grow and to collect, and a text in a record's bytes is found as it lies there.
+ * The texts are stored as UTF-8, one after another, in one array of bytes, and found by open addressing. A large city
+ * has so many riders that a Map of strings would be slow to grow and to collect. Also, a text in a record's bytes can
+ * be looked up without decoding it.
  */
 export class Interner {
   #bytes = Buffer.allocUnsafe(4096);
-  /** Where each text begins, and the last one ends. */
+  /** Where each text begins, and where the last one ends. */
   #starts = new Uint32Array(256);
   #size = 0;
   /** Two words a text, the same in every process. */
   #hashes = new Int32Array(512);
-  /** A text's number and one; 0 where the slot is free. Never more than half full. */
+  /** A text's number plus one. 0 is a free slot. At most half of the slots are used. */
   #slots = new Int32Array(512);
 
   get size(): number {
@@ -24,18 +26,18 @@ export class Interner {
     return this.findBytes(scratch, 0, end);
   }
 
-  /** The text's number, a new one if need be. */
+  /** The text's number. Adds the text if it is new. */
   add(text: string): number {
     const end = write(text);
     return this.addBytes(scratch, 0, end);
   }
 
-  /** As `find`, of a text that lies between two places in bytes. */
+  /** Like `find`, for a text between two positions in bytes. */
   findBytes(from: Buffer, start: number, end: number): number {
     return this.#slots[this.#slotOf(from, start, end)]! - 1;
   }
 
-  /** As `add`, of a text that lies between two places in bytes, good UTF-8. */
+  /** Like `add`, for a text between two positions in bytes, which is valid UTF-8. */
   addBytes(from: Buffer, start: number, end: number): number {
     const slot = this.#slotOf(from, start, end);
     const found = this.#slots[slot]! - 1;
@@ -67,7 +69,7 @@ export class Interner {
     return id;
   }
 
-  /** The slot that holds the text, or the free one where it belongs. */
+  /** The slot of the text, or the free slot where it belongs. */
   #slotOf(from: Buffer, start: number, end: number): number {
     const mask = this.#slots.length - 1;
     for (let slot = hashOf(from, start, end) & mask; ; slot = (slot + 1) & mask) {
@@ -95,7 +97,7 @@ export class Interner {
   }
 }
 
-/** A quarter more than needed now. */
+/** A quarter more than is needed now. */
 const roomFor = (needed: number): number => needed + (needed >> 2) + 256;
 
 function grown<A extends Uint8Array | Uint32Array | Int32Array>(from: A, to: A): A {
@@ -105,11 +107,11 @@ function grown<A extends Uint8Array | Uint32Array | Int32Array>(from: A, to: A):
 
 let scratch = Buffer.allocUnsafe(256);
 
-/** Puts a text's UTF-8 into `scratch`; its length there. */
+/** Writes a text's UTF-8 into `scratch`. Returns its length. */
 function write(text: string): number {
-  // No unit of UTF-16 takes more than three bytes.
+  // A UTF-16 unit takes at most three bytes.
   if (3 * text.length > scratch.length) scratch = Buffer.allocUnsafe(3 * text.length);
-  // Ids are ASCII: calling the encoder would take longer.
+  // Ids are ASCII. For them, calling the encoder would take longer.
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);
     if (unit > 0x7f) return scratch.write(text);
@@ -118,7 +120,7 @@ function write(text: string): number {
   return text.length;
 }
 
-/** FNV-1a over bytes, stirred: its low bits alone pick a slot. */
+/** FNV-1a over bytes, then mixed, because only the low bits select a slot. */
 function hashOf(from: Buffer, start: number, end: number): number {
   let h = 0x811c9dc5;
   for (let i = start; i < end; i++) h = Math.imul(h ^ from[i]!, 0x01000193);

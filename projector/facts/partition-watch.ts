@@ -6,21 +6,22 @@ import type { ExplainedRecords, ProjectorMetrics } from '../ports/metrics.ts';
 
 type Partitions = Record<TopicName, number>;
 
-/** What is known of a topic's records so far. */
+/** Counts of a topic's records so far. */
 interface Counts extends ExplainedRecords {
-  /** Records whose key CRC32 was asked about. */
+  /** Records whose key CRC32 was computed for. */
   crc32Asked: number;
   warned: boolean;
 }
 
 /**
  * Counts, by topic, the records whose partition murmur2 and CRC32 each explain (docs/rules.md#one-partition-per-key).
- * Where neither explains all, producers of two kinds may have put one key into two partitions, where nobody knows which
- * of its records is the last: a warning says so, once a topic. To remember the partition of every key would take more
- * memory than the facts.
+ * If neither explains all, two kinds of producers may have put one key into two partitions, and then it is unknown
+ * which of its records is the last. A warning says so, once per topic. Storing the partition of every key would take
+ * more memory than the facts.
  *
- * Nearly every log is explained by one of them. CRC32, which takes longer, is asked no more once it has missed a record,
- * until murmur2 misses one as well: whether either explains all is known exactly, and the fold takes a fiftieth longer.
+ * Nearly every log is explained by one of them. CRC32 takes longer, so once it has missed a record it is not computed
+ * until murmur2 misses one too. It is still known exactly whether either explains all, and the fold takes only a
+ * fiftieth longer.
  */
 export class PartitionWatch {
   readonly #partitions: Partitions;
@@ -29,7 +30,7 @@ export class PartitionWatch {
   readonly #counts: Record<TopicName, Counts>;
   #warns = false;
 
-  /** `bounds`: of as many partitions as each topic has. */
+  /** `bounds` gives each topic's number of partitions. */
   constructor(bounds: LogBounds, deps: { log: Log; metrics: ProjectorMetrics }) {
     this.#partitions = Object.fromEntries(topicNames.map((topic) => [topic, bounds[topic].length])) as Partitions;
     this.#log = deps.log;
@@ -52,7 +53,7 @@ export class PartitionWatch {
     if (this.#warns) this.#warn(topic);
   }
 
-  /** Warns from now on: the log is folded up to its ends, so that the counts say something. */
+  /** Enables warnings. Called once the log is folded up to its ends: before that, the counts say little. */
   warn(): void {
     this.#warns = true;
     for (const topic of topicNames) this.#warn(topic);
@@ -69,7 +70,7 @@ export class PartitionWatch {
   }
 }
 
-/** The fast path: a record with its key as bytes, where murmur2 says and CRC32 need not be asked. */
+/** The fast path: records with their keys as bytes, while murmur2 decides and CRC32 is not needed. */
 function countAll(counts: Counts, records: readonly AnyLogRecord[], partition: number, partitions: number): void {
   let plain = 0;
   for (const record of records) {
@@ -85,7 +86,7 @@ function count(counts: Counts, record: AnyLogRecord, partition: number, partitio
   counts.records++;
   const key = partitions > 1 ? keyOf(record) : null;
   if (key === null || key.length === 0) {
-    // In a topic of one partition, and without a key, a record is wherever it may be.
+    // With one partition, or without a key, any partition is right.
     counts.murmur2++;
     counts.crc32++;
     counts.crc32Asked++;
@@ -109,9 +110,9 @@ function keyOf(record: AnyLogRecord): Buffer | string | null {
 
 let scratch = Buffer.allocUnsafe(256);
 
-/** Puts a text's UTF-8 into `scratch`; its length there. */
+/** Writes a text's UTF-8 into `scratch`. Returns its length. */
 function write(text: string): number {
-  // No unit of UTF-16 takes more than three bytes.
+  // A UTF-16 unit takes at most three bytes.
   if (3 * text.length > scratch.length) scratch = Buffer.allocUnsafe(3 * text.length);
   return scratch.write(text);
 }

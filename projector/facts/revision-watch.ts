@@ -1,13 +1,17 @@
-// 2^14 slots, 256 kB: larger ones push the facts out of the processor's cache, and the fold took an eighth longer with 2^16.
+// 2^14 slots, 256 kB. A larger table evicts facts from the processor's cache: with 2^16 slots the fold took an eighth
+// longer.
 const slots = 1 << 14;
 
 /**
- * Notices a revision lower than the one before of the same key, for upstream to look into (docs/rules.md#revision). It
- * remembers the keys seen last, not all: out-of-order publishing shows within moments, and ten million relations should
- * not cost a second copy of their revisions. Two keys that share a slot forget one another; they are never mixed up.
+ * Notices a revision lower than the one before of the same key, so that upstream can look into it
+ * (docs/rules.md#revision). It keeps the keys seen last, not all: out-of-order publishing shows within moments, and ten
+ * million relations should not cost a second copy of their revisions. Keys that share a slot replace each other, and
+ * are never mistaken for each other.
  */
 export class RevisionWatch {
-  /** A slot is two numbers: the key's check, its revision. They are adjacent, so one cache miss instead of two. */
+  /**
+   * A slot is two numbers: the key's check value and its revision. They are adjacent, so one cache miss instead of two.
+   */
   readonly #slots = new Float64Array(2 * slots);
 
   /** Whether this revision is lower than the last one seen of the key. */
@@ -22,9 +26,9 @@ export class RevisionWatch {
     return this.#regressed(a, (b ^ (b >>> 13)) >>> 0, revision);
   }
 
-  /** As `regressed`, of a key that is known by two numbers below 2^26. */
+  /** Like `regressed`, for a key that is two numbers below 2^26. */
   pairRegressed(first: number, second: number, revision: number): boolean {
-    // The check is the pair itself, exactly.
+    // The check value is the pair itself, so it is exact.
     return this.#regressed(
       Math.imul(first, 0x9e3779b1) ^ Math.imul(second, 0x85ebca6b),
       first * 2 ** 26 + second,
@@ -35,7 +39,7 @@ export class RevisionWatch {
   #regressed(hash: number, check: number, revision: number): boolean {
     const slot = 2 * ((hash ^ (hash >>> 15)) & (slots - 1));
     const seen = this.#slots;
-    // One more: 0 is a free slot.
+    // Plus one, because 0 is a free slot.
     const regressed = seen[slot] === check + 1 && revision < seen[slot + 1]!;
     seen[slot] = check + 1;
     seen[slot + 1] = revision;

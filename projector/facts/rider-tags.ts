@@ -3,7 +3,7 @@ import type { Interner } from './interner.ts';
 
 const unknown = 0xff;
 
-/** Tags of riders by their numbers, worked out once: a fan-out looks at those of all readers many times. */
+/** The tags of riders by number, each computed once: a fan-out reads those of all watchers many times. */
 export class RiderTags {
   readonly #ids: Interner;
   #tags = new Uint8Array(0);

@@ -1,7 +1,7 @@
-/** A subject (a rider's or a metro's number) and a day as one number, so that they go into a Set and sort as a pair. */
+/** A subject (a rider's or a metro's number) and a day as one number, so that pairs can be kept in a Set and sorted. */
 export type SubjectDay = number;
 
-// Days of years 0001 to 9999 fit in 22 bits once shifted to start at 0.
+// Days of the years 0001 to 9999 fit into 22 bits once they are shifted to start at 0.
 const daySpan = 2 ** 22;
 const dayShift = 719_162;
 

@@ -1,25 +1,25 @@
 /**
- * What a fold says of each fact that changed, by interned numbers. Marking (projector/writing/marking.ts) turns it into
- * views to write again; a log that is folded from its start tells nobody.
+ * How a fold reports each fact that changed, by interned numbers. Marking (projector/writing/marking.ts) turns this
+ * into views to write. While a log is folded from its start, nothing is reported.
  */
 export interface Touched {
-  /** The metro came, went or moved to another zone. */
+  /** The metro appeared, disappeared or changed its zone. */
   metro(metro: number): void;
-  /** Anything of the ride's own record. */
+  /** Anything in the ride's own record changed. */
   ride(ride: number): void;
-  /** Anything of the night that anybody can read: its record, its district's name, its count. */
+  /** Anything public about the night changed: its record, its district's name, its count. */
   night(night: number): void;
-  /** The rider's card: name, handle, existence. */
+  /** The rider's card changed: name, handle, existence. */
   card(rider: number): void;
-  /** A rider came or went. */
+  /** A rider appeared or disappeared. */
   existence(rider: number): void;
-  /** Whether any developer key has this hash. */
+  /** Whether any developer key has this hash changed. */
   keyHash(hash: number): void;
-  /** A rider's own nights of a day: RSVP, saved or led. */
+  /** A rider's own nights of a day changed: RSVP, saved or led. */
   own(rider: number, day: number): void;
-  /** Whether a rider who exists is going to a night of the day. */
+  /** Whether a rider who exists goes to a night of the day changed. */
   going(rider: number, day: number): void;
-  /** What a reader marked another rider as: bits before and after. */
+  /** The bits of a reader's relation to another rider changed. */
   relation(reader: number, other: number, before: number, after: number): void;
 }
 

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** Time and sleep, passed in so that back-off is tested without waiting. */
 export interface Clock {
   nowMs(): number;
-  /** Resolves after a time, or at once when the signal aborts. */
+  /** Resolves after this time, or at once when the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -14,5 +14,5 @@ const clock = (ref: boolean): Clock => ({
 
 export const realClock: Clock = clock(true);
 
-/** The real clock for checks in the background: their sleep does not keep the process alive. */
+/** The real clock for background checks. Its sleep does not keep the process alive. */
 export const backgroundClock: Clock = clock(false);

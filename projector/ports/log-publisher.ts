@@ -1,7 +1,7 @@
 import type { TopicName } from '../../schemas/events/records.ts';
 import type { RecordHeader, Reject } from './event-log.ts';
 
-/** A record to publish. Without `partition` its key decides, as Kafka's own producers do it. */
+/** A record to publish. Without `partition` the key decides, as in Kafka's own producers. */
 export interface PublishedRecord {
   partition?: number;
   key: Buffer | string | null;
@@ -11,16 +11,16 @@ export interface PublishedRecord {
   headers?: readonly RecordHeader[];
 }
 
-/** Where `simulate`, `archive load` and `rejected resubmit` write: Kafka or an archive (infra/). */
+/** Where `simulate` and `archive load` write: Kafka or an archive (infra/). */
 export interface LogPublisher {
   /**
-   * Resolves once every record is durable, in the order given within each partition: to the offset of the first record
+   * Resolves once all records are durable, in the given order within each partition, to the offset of the first record
    * in each partition.
    */
   publish(topic: TopicName, records: readonly PublishedRecord[]): Promise<ReadonlyMap<number, number>>;
   /**
-   * Bad records as they came; one already there (same topic, partition, offset) is not published again. Resolves to how
-   * many were not there before.
+   * Publishes bad records as they came. One that is there already (same topic, partition, offset and timestamp) is not
+   * published again. Resolves to how many were new.
    */
   publishRejected(rejects: readonly Reject[]): Promise<number>;
   close(): Promise<void>;

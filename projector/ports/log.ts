@@ -1,4 +1,4 @@
-/** What the projector says to its operator; a pino logger is one. Never a record's content. */
+/** Messages to the operator. A pino logger fits. Never contains a record's content. */
 export interface Log {
   info(message: string): void;
   warn(message: string): void;

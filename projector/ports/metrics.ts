@@ -4,12 +4,12 @@ import type { TopicName } from '../../schemas/events/records.ts';
 export interface ExplainedRecords {
   records: number;
   murmur2: number;
-  /** Not counted on while murmur2 explains every record, once CRC32 has missed one. */
+  /** No longer counted once CRC32 has missed a record, while murmur2 explains all. */
   crc32: number;
   neither: number;
 }
 
-/** What the projector counts; services/ puts it on Prometheus. */
+/** What the projector counts. services/ exports it to Prometheus. */
 export interface ProjectorMetrics {
   folded(topic: TopicName, records: number): void;
   rejected(topic: TopicName, reason: string): void;

@@ -1,12 +1,12 @@
 import { type Clock, realClock } from './clock.ts';
 
-/** The first pause and the longest one, in milliseconds. */
+/** The first pause and the longest, in milliseconds. */
 export interface BackOffLimits {
   minMs: number;
   maxMs: number;
 }
 
-/** Pauses between attempts: each twice as long as the one before, up to the longest. */
+/** Pauses between attempts. Each is twice as long as the one before, up to the longest. */
 export class BackOff {
   readonly #limits: BackOffLimits;
   readonly #clock: Clock;
@@ -18,7 +18,7 @@ export class BackOff {
     this.#nextMs = limits.minMs;
   }
 
-  /** How long the next pause will be. */
+  /** The length of the next pause. */
   get nextMs(): number {
     return this.#nextMs;
   }
@@ -30,7 +30,7 @@ export class BackOff {
     await this.#clock.sleep(ms, signal);
   }
 
-  /** An attempt succeeded: the next pause is the shortest again. */
+  /** Call after a success: the next pause is the shortest again. */
   reset(): void {
     this.#nextMs = this.#limits.minMs;
   }
@@ -40,11 +40,11 @@ export interface RetryOptions {
   limits: BackOffLimits;
   clock: Clock;
   signal: AbortSignal;
-  /** Reports the failure, or throws it where another attempt cannot succeed. Not called once the signal has aborted. */
+  /** Reports the failure, or throws it if another attempt cannot succeed. Not called once the signal has aborted. */
   onFailure(error: unknown): void;
 }
 
-/** Attempts at least once, then until one succeeds; null if the signal aborts first. */
+/** Attempts at least once, then until one attempt succeeds. Null if the signal aborts first. */
 export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T | null> {
   const { limits, clock, signal, onFailure } = options;
   const backOff = new BackOff(limits, clock);
@@ -60,11 +60,11 @@ export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions)
   return null;
 }
 
-/** Lets loops wait until something may have changed. A `notify` is not kept for those who begin to wait later. */
+/** Lets loops wait until something may have changed. A `notify` is not kept for loops that begin to wait later. */
 export class WakeUp {
   readonly #sleepers = new Set<() => void>();
 
-  /** Wakes everybody who waits. */
+  /** Wakes all waiting loops. */
   notify(): void {
     const sleepers = [...this.#sleepers];
     this.#sleepers.clear();
@@ -86,7 +86,9 @@ export class WakeUp {
   }
 }
 
-/** What the promise comes to; rejects with the signal's reason as soon as it aborts. Gives up the waiting, not the work. */
+/**
+ * The promise's result. Rejects with the signal's reason as soon as it aborts. This stops the waiting, not the work.
+ */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);
@@ -103,7 +105,10 @@ export const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-/** Resolves once the promise has settled, and after `ms` at the latest: for goodbyes to a server that may be frozen. */
+/**
+ * Resolves once the promise has settled, and after `ms` at the latest. For closing connections to a server that may be
+ * frozen.
+ */
 export async function settledWithin(promise: Promise<unknown>, ms: number, clock: Clock = realClock): Promise<void> {
   const settled = new AbortController();
   const settle = (): void => settled.abort();

@@ -8,7 +8,7 @@ import { joinNights } from './night-list.ts';
 const tail = Buffer.from(']}');
 
 /**
- * One day of a metro's calendar (docs/rules.md#fields-of-answers); null where it has no night: absence is the empty
+ * One day of a metro's calendar (docs/rules.md#fields-of-answers). Null if it has no nights: an absent view is an empty
  * day.
  */
 export function renderDay(facts: Facts, metro: number, day: number): Buffer | null {

@@ -5,18 +5,18 @@ import { textOrNull } from './night.ts';
 
 const nothing = Buffer.alloc(0);
 
-/** A metro that exists, and its zone. */
+/** A metro that exists, with its zone. */
 export function renderMetro(facts: Facts, metro: number): Buffer | null {
   const record = facts.metros[metro];
   return record ? encodeView({ zone: record.time_zone }, null, nothing) : null;
 }
 
-/** A live developer key, by the hash of its text: any current record has it. */
+/** A live developer key, by the hash of its text. It is live while any current record has the hash. */
 export function renderDeveloperKey(facts: Facts, hash: number): Buffer | null {
   return (facts.hashUses[hash] ?? 0) > 0 ? encodeView({}, null, nothing) : null;
 }
 
-/** The card of a rider that exists. */
+/** The card of a rider who exists. */
 export function renderRider(facts: Facts, number: number): Buffer | null {
   const rider = facts.riders[number];
   if (!rider) return null;

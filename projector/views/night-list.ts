@@ -3,7 +3,7 @@ import { nightBytes, type PublishedNight } from './night.ts';
 
 const comma = Buffer.from(',');
 
-/** Nights as JSON array items between a head and a tail, and where each stands. */
+/** Nights as JSON array items between a head and a tail, with the place of each. */
 export function joinNights(
   facts: Facts,
   nights: readonly PublishedNight[],

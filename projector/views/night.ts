@@ -4,7 +4,7 @@ import { compareText, foldText } from '../../schemas/views/text.ts';
 import { encodeView, type Facets, type NightHeader } from '../../schemas/views/view-values.ts';
 import type { Facts } from '../facts/facts.ts';
 
-/** A night that is published: its ride is posted in a known metro, and its own record is there. */
+/** A night that is published: its ride is posted in a known metro, and the night's own record exists. */
 export interface PublishedNight {
   metro: Metro;
   ride: Ride;
@@ -34,7 +34,7 @@ const audiences: Record<Audience, string> = {
   ADULTS_21_PLUS: '21+ Only',
 };
 
-/** The published night under a night's number, or null where nobody may see it (docs/rules.md#posted). */
+/** The published night with this number. Null if nobody may see it (docs/rules.md#posted). */
 export function publishedNight(facts: Facts, number: number): PublishedNight | null {
   const ride = facts.rides[facts.nightRide[number]!]!;
   const night = facts.nightRecords[number];
@@ -43,10 +43,10 @@ export function publishedNight(facts: Facts, number: number): PublishedNight | n
   return { metro, ride: ride.record!, night, goingCount: facts.nightGoing[number]! };
 }
 
-/** Text that is there: a zero-length one counts as null (docs/rules.md#empty-text). */
+/** A text of length zero counts as null (docs/rules.md#empty-text). */
 export const textOrNull = (text: string | null): string | null => (text === '' ? null : text);
 
-// Seconds are cut off, in the answer and in the order alike (docs/rules.md#meet-time).
+// Seconds are dropped, in the answer and in the order (docs/rules.md#meet-time).
 const minuteOf = (night: Night): number | null =>
   night.meet_time === null ? null : Math.floor(night.meet_time / 60_000);
 
@@ -56,7 +56,10 @@ function meetTime(night: Night): string | null {
   return `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`;
 }
 
-/** Where a night meets, as a signed-out visitor sees it: nothing of a secret place but, where its leader shows it, the neighbourhood. */
+/**
+ * Where a night meets, as anybody may see it. Of a secret place it has only the neighbourhood, and only if the leader
+ * shows that.
+ */
 function publishedMeeting(facts: Facts, place: MeetingPlace | null): Meeting {
   const shown = place && (!place.secret || place.show_neighbourhood) && place.district !== null;
   const district = shown ? facts.districts.get(place.district!) : undefined;
@@ -68,7 +71,7 @@ function publishedMeeting(facts: Facts, place: MeetingPlace | null): Meeting {
   };
 }
 
-/** Order of nights: day, time (none last), title, ride id (docs/rules.md#order-of-nights). */
+/** Order of nights: day, time (nights without a time last), title, ride id (docs/rules.md#order-of-nights). */
 export function compareNights(a: PublishedNight, b: PublishedNight): number {
   return (
     a.night.day - b.night.day ||
@@ -78,7 +81,7 @@ export function compareNights(a: PublishedNight, b: PublishedNight): number {
   );
 }
 
-/** A Night as JSON bytes with `past` false, and the byte at which that `false` begins. */
+/** A night as JSON bytes with `past` false, and the offset where that `false` begins. */
 export function nightBytes(
   facts: Facts,
   { metro, ride, night, goingCount }: PublishedNight,
@@ -100,13 +103,13 @@ export function nightBytes(
     meeting: publishedMeeting(facts, night.meeting),
     url: night.url,
   });
-  // `{…,"past":false,…}`: the head without its brace, a comma, the tail without its own.
+  // `{…,"past":false,…}`: the head without its closing brace, a comma, the tail without its opening brace.
   const bytes = Buffer.from(`${head.slice(0, -1)},${tail.slice(1)}`);
   return { bytes, past: Buffer.byteLength(head) - 1 + ',"past":'.length };
 }
 
 /**
- * What the filters of a day need of a night. A withheld night is in no neighbourhood, even one it shows
+ * What a day's filters need to know about a night. A withheld night is in no neighbourhood, even one that it shows
  * (docs/rules.md#where, #q).
  */
 export function nightFacets(facts: Facts, { ride, night }: PublishedNight): Facets {

@@ -5,11 +5,11 @@ import { blocked, close, confirmed, type Facts, flagged, follows, going, led } f
 import type { FieldWrite } from '../ports/view-writer.ts';
 
 /**
- * A reader's own layer: a field for each part of each day. One pass over the reader's relations renders any number of
+ * A reader's own layer: one field for each part of each day. One pass over the reader's relations renders any number of
  * days.
  */
 
-/** Bits of the parts of a reader's day: own nights, friends going, flagged riders going. */
+/** Bits for the parts of a reader's day: own nights, friends going, flagged riders going. */
 export type ReaderParts = number;
 export const ownPart = 1;
 export const friendsPart = 2;
@@ -23,7 +23,7 @@ export const ownField = (day: number): string => `o${dayText(day)}`;
 export const friendsField = (day: number): string => `f${dayText(day)}`;
 export const flaggedField = (day: number): string => `x${dayText(day)}`;
 
-/** Every field of a reader's that the facts render to something; none where the rider does not exist. */
+/** Every field of a reader that is not empty. None if the rider does not exist. */
 export function renderReader(facts: Facts, reader: number): FieldWrite[] {
   if (!facts.riderExists(reader)) return [];
   const fields: FieldWrite[] = [];
@@ -34,7 +34,7 @@ export function renderReader(facts: Facts, reader: number): FieldWrite[] {
   return fields;
 }
 
-/** The given parts of a reader's days; null where a field should not be. */
+/** The given parts of a reader's days. Null for a field that should not exist. */
 export function renderReaderDays(facts: Facts, reader: number, days: ReaderDays): FieldWrite[] {
   const exists = facts.riderExists(reader);
   let parts: ReaderParts = 0;
@@ -55,13 +55,13 @@ export function renderReaderDays(facts: Facts, reader: number, days: ReaderDays)
 const textOf = <T>(list: T | undefined, text: (list: T) => string): string | null =>
   list === undefined ? null : text(list);
 
-/** A night of a rider's own: bits of the RSVP and saved, and of led. */
+/** One of a rider's own nights, with the bits of RSVP, saved and led. */
 interface OwnNight {
   ride: string;
   bits: number;
 }
 
-/** Somebody going to a night, and the bits of the reader's relation to them. */
+/** A rider who goes to a night, and the bits of the reader's relation to them. */
 interface GoingRider {
   ride: string;
   rider: string;
@@ -71,7 +71,10 @@ interface GoingRider {
 const byRide = (a: OwnNight, b: OwnNight): number => compareText(a.ride, b.ride);
 const own = (nights: ReadonlyMap<number, OwnNight>): string => ownText([...nights.values()].sort(byRide));
 
-/** By day and night: those the rider answered or saved, and those of rides they lead (docs/rules.md#why). */
+/**
+ * A rider's own nights, by day: nights that they responded to or saved, and nights of rides that they lead
+ * (docs/rules.md#why).
+ */
 function ownNights(facts: Facts, rider: number, days: ReaderDays | null): Map<number, Map<number, OwnNight>> {
   const found = new Map<number, Map<number, OwnNight>>();
   const nightOf = (day: number, night: number): OwnNight => {
@@ -94,13 +97,16 @@ function ownNights(facts: Facts, rider: number, days: ReaderDays | null): Map<nu
 }
 
 interface Circle {
-  /** By day, in the order of ride and rider: riders the reader follows or marked close, with no block either way (docs/rules.md#friends, #blocks). */
+  /**
+   * By day, in the order of ride and rider: riders whom the reader follows or marked close, with no block in either
+   * direction (docs/rules.md#friends, #blocks).
+   */
   friends: ReadonlyMap<number, GoingRider[]>;
-  /** Riders the reader flagged; a flag shows despite any block (docs/rules.md#flagged, #blocks). */
+  /** Riders whom the reader flagged. A flag shows despite any block (docs/rules.md#flagged, #blocks). */
   flags: ReadonlyMap<number, GoingRider[]>;
 }
 
-/** Who of a reader's relations is going, by day. */
+/** Which riders of a reader's relations are going, by day. */
 function circle(facts: Facts, reader: number, days: ReaderDays | null): Circle {
   const { relations } = facts;
   const friends = new Map<number, GoingRider[]>();
@@ -111,7 +117,7 @@ function circle(facts: Facts, reader: number, days: ReaderDays | null): Circle {
     const isFlagged = (bits & flagged) > 0;
     const mayBeFriend = (bits & (follows | close)) > 0 && (bits & blocked) === 0;
     if ((!isFlagged && !mayBeFriend) || !facts.riderExists(other)) continue;
-    // Looked up only where the other is going: of most relations, few days matter.
+    // Computed only if the other rider is going: of most relations, few days matter.
     let isFriend: boolean | null = mayBeFriend ? null : false;
     let rider = '';
     eachRsvp(facts, other, days, (day, night, rsvp) => {
@@ -140,7 +146,7 @@ function add(byDay: Map<number, GoingRider[]>, day: number, entry: GoingRider): 
 
 const rideOf = (facts: Facts, night: number): string => facts.rides[facts.nightRide[night]!]!.id;
 
-/** A rider's RSVPs and saved nights, of some days or of all: they are in order of day. */
+/** A rider's RSVPs and saved nights, of some days or of all, in the order of days. */
 function eachRsvp(
   facts: Facts,
   rider: number,

@@ -4,7 +4,7 @@ import { compareNights, type PublishedNight, publishedNight, textOrNull } from '
 import { joinNights } from './night-list.ts';
 
 /**
- * One ride and every date it meets (docs/rules.md#nights-of-a-ride); null where it has no page (docs/rules.md#posted).
+ * A ride and every date that it meets (docs/rules.md#nights-of-a-ride). Null if it has no page (docs/rules.md#posted).
  */
 export function renderRide(facts: Facts, number: number): Buffer | null {
   const fact = facts.rides[number]!;

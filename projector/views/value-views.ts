@@ -8,16 +8,16 @@ import { renderNight } from './night.ts';
 import { renderRide } from './ride.ts';
 
 /**
- * A kind of view whose value is one key. Its views are named by interned numbers; of a day, by the metro's number and
- * the day (subject-day.ts). The number never leaves the process: a store knows the view by its id.
+ * A kind of view that is one key's value. Views are numbered by interned numbers; a day's number is made of the metro's
+ * number and the day (subject-day.ts). The number never leaves the process: a store identifies the view by its id.
  */
 export interface ValueViews {
-  /** The view's value: a pure function of the facts, without the clock. Null where the view should not be. */
+  /** The view's value, a pure function of the facts, without a clock. Null if the view should not exist. */
   render(facts: Facts, view: number): Buffer | null;
-  /** Every view that the facts may render to something. */
+  /** Every view for which `render` may return something. */
   all(facts: Facts): Iterable<number>;
   id(facts: Facts, view: number): string;
-  /** The view of a stored id; -1 where no fact ever named it. */
+  /** The number of the view with a stored id. -1 if no fact has named it. */
   find(facts: Facts, id: string): number;
 }
 

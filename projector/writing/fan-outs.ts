@@ -3,25 +3,28 @@ import type { Facts } from '../facts/facts.ts';
 import { RiderTags } from '../facts/rider-tags.ts';
 import type { Barrier, PositionBarriers } from './position-barriers.ts';
 
-// How many days of watchers are marked between two rounds: other riders' changes wait for no more than these.
+// How many watchers' days are marked between two rounds. Other riders' changes wait for at most this many.
 const sliceMax = 200;
 
-/** A rider whose watchers are told of some days. */
+/** A rider whose change is being written to their watchers. */
 interface FanOut {
   rider: number;
   days: Set<number>;
-  /** Watchers are done tag by tag, so that a slice is a batch or two; of a tag in order of their numbers, up to `after`. */
+  /**
+   * Watchers are processed tag by tag, so that a slice is a batch or two. Within a tag they are in the order of their
+   * numbers, done up to `after`.
+   */
   tag: number;
   after: number;
-  /** Keeps the position back until every watcher's view is written. */
+  /** Holds the position back until every watcher's view is written. */
   barrier: Barrier;
-  /** What changed while this was under way: told in another pass. */
+  /** What changed while this was in progress. It gets another pass. */
   next: { days: Set<number>; barrier: Barrier } | null;
 }
 
 /**
- * Changes of riders with many watchers, pending and under way: told slice by slice, so that changes of others keep
- * flowing. A rider's fan-outs share one pass over the watchers, however many days changed.
+ * Changes of riders with many watchers, pending and in progress. They are written slice by slice, so that other changes
+ * are not held up. A rider's changes share one pass over the watchers, however many days changed.
  */
 export class FanOuts {
   readonly #facts: Facts;
@@ -43,7 +46,7 @@ export class FanOuts {
     return this.#byRider.size === 0;
   }
 
-  /** A rider's going changed on a day. */
+  /** Whether a rider goes to a night of this day changed. */
   add(rider: number, day: number): void {
     const running = this.#byRider.get(rider);
     if (!running) {
@@ -56,7 +59,7 @@ export class FanOuts {
     }
   }
 
-  /** Days of a rider of which not all watchers are told yet. */
+  /** Days of a rider that are not yet written to all watchers. */
   *days(rider: number): Generator<number> {
     const running = this.#byRider.get(rider);
     if (!running) return;
@@ -64,13 +67,16 @@ export class FanOuts {
     if (running.next) yield* running.next.days;
   }
 
-  /** Marks the next watchers of the rider whose turn it is; returns the barrier to lift once they are written, if these are the last. */
+  /**
+   * Marks the next watchers of the rider whose turn it is. If these are the last, returns the barrier to lift once they
+   * are written.
+   */
   slice(mark: (watcher: number, day: number, bits: number) => void): Barrier | null {
     const next = this.#byRider.values().next().value;
     if (!next) return null;
     this.#markSlice(next, mark);
     this.#byRider.delete(next.rider);
-    // Set again, it is last in turn: fan-outs share the rounds.
+    // Set again, so that it is last in turn: fan-outs share the rounds.
     if (next.tag < tagCount) {
       this.#byRider.set(next.rider, next);
       return null;
@@ -85,7 +91,7 @@ export class FanOuts {
     let left = Math.max(1, Math.floor(this.#sliceMax / next.days.size));
     for (; next.tag < tagCount; next.tag++, next.after = -1) {
       if (!this.#owned.has(next.tag)) continue;
-      // By number, not by index: watchers may have come or gone since the last slice.
+      // By number, not by index: watchers may have appeared or disappeared since the last slice.
       for (let i = watchers.lowerBound(next.rider, next.after + 1); i < length && left > 0; i++) {
         next.after = watchers.id(next.rider, i);
         if (this.#tags.of(next.after) !== next.tag) continue;

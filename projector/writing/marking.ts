@@ -5,12 +5,12 @@ import { flaggedPart, friendsPart, ownPart } from '../views/reader.ts';
 import type { FanOuts } from './fan-outs.ts';
 import type { Marks } from './marks.ts';
 
-/** A rider with more watchers than this is told of in slices, so that other changes keep flowing. */
+/** A rider with more watchers than this is written in slices, so that other changes are not held up. */
 const inlineMax = 64;
 
 /**
- * Marks the views that show a fact which changed. Marking too much costs a write of the same bytes; marking too little
- * breaks the law: every rule (docs/rules.md#calendar) by which one fact shows in a view has its mark here.
+ * Marks the views that show a changed fact. Marking too much costs writes of the same bytes. Marking too little breaks
+ * the law: every rule (docs/rules.md#calendar) by which a fact shows in a view has its mark here.
  */
 export class Marking implements Touched {
   readonly #facts: Facts;
@@ -58,7 +58,7 @@ export class Marking implements Touched {
     this.#marks.readerDay(rider, day, ownPart);
   }
 
-  /** Everyone who watches the rider sees it, and the rider's own layer appears or goes. */
+  /** All watchers of the rider see it, and the rider's own layer appears or disappears. */
   existence(rider: number): void {
     for (const day of this.#goingDays(rider)) this.going(rider, day);
     for (const day of this.#ownDays(rider)) this.own(rider, day);
@@ -69,7 +69,7 @@ export class Marking implements Touched {
     }
   }
 
-  /** Tells everyone who watches a rider, at once or slice by slice. */
+  /** Marks all watchers of a rider, at once or slice by slice. */
   going(rider: number, day: number): void {
     const { watchers } = this.#facts;
     const length = watchers.length(rider);
@@ -80,16 +80,20 @@ export class Marking implements Touched {
   relation(reader: number, other: number, before: number, after: number): void {
     const seen = before | after;
     for (const day of this.#goingDays(other)) this.circle(reader, day, seen);
-    // A reader who unfollows is passed over by what is still to be told of the other: they must not keep the old view.
+    // A reader who unfollows is no longer a watcher, so a pending fan-out of the other rider skips them. Their old view
+    // must go now.
     for (const day of this.#fanOuts.days(other)) this.circle(reader, day, seen);
-    // A block hides both ways.
+    // A block hides both riders from each other.
     const { relations } = this.#facts;
     if ((before ^ after) & blocked && relations.get(other, reader) & (follows | close)) {
       for (const day of this.#goingDays(reader)) this.circle(other, day, follows);
     }
   }
 
-  /** Marks what a reader sees of another rider on a day: as a friend, as a flagged rider, or both, by the bits of their relation. */
+  /**
+   * Marks what a reader sees of another rider on a day: as a friend, as a flagged rider, or both, by the bits of their
+   * relation.
+   */
   circle(reader: number, day: number, bits: number): void {
     const friends = bits & (follows | close) ? friendsPart : 0;
     this.#marks.readerDay(reader, day, friends | (bits & flagged ? flaggedPart : 0));

@@ -5,18 +5,18 @@ import type { ReaderParts } from '../views/reader.ts';
 const emptyValues = () =>
   Object.fromEntries(factKinds.map((kind) => [kind, new Set<number>()])) as Record<FactKind, Set<number>>;
 
-/** Views to write again. Applying a record only marks: ten thousand changes to one night render its views once. */
+/** Views to write again. Applying a record only marks them: ten thousand changes to one night render its views once. */
 export class Marks {
-  /** By kind, the numbers of views whose value is one key (projector/views/value-views.ts). */
+  /** For each kind, the numbers of views that are one key's value (projector/views/value-views.ts). */
   values = emptyValues();
-  /** Which parts of which days of a reader's own layer. */
+  /** Which parts of which days of readers' own layers. */
   readerDays = new Map<SubjectDay, ReaderParts>();
 
   get size(): number {
     return factKinds.reduce((size, kind) => size + this.values[kind].size, this.readerDays.size);
   }
 
-  /** All marks as they stand; from now on there are none. */
+  /** Returns all marks and clears them. */
   take(): Pick<Marks, 'values' | 'readerDays'> {
     const { values, readerDays } = this;
     this.values = emptyValues();

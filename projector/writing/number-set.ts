@@ -1,4 +1,4 @@
-/** A set of whole numbers from 0 on, a bit each: a Set holds 2^24 numbers at most. */
+/** A set of whole numbers from 0, one bit each. A Set holds at most 2^24 numbers. */
 export class NumberSet {
   #bits = new Uint8Array(1024);
 

@@ -1,15 +1,18 @@
 import type { Position } from '../ports/event-log.ts';
 import { copyPosition } from '../position.ts';
 
-/** Something not yet done for a change already folded: the stored position may not pass it (docs/rules.md#position). */
+/**
+ * Something that is not finished for a change that is folded already. The stored position must not pass it
+ * (docs/rules.md#position).
+ */
 export interface Barrier {
   round: number;
   since: Position;
 }
 
 /**
- * What keeps the stored position back: fan-outs under way, rejects not yet acknowledged, repairs. A barrier stands at
- * the start of the last round, which no later change precedes.
+ * Holds back the stored position: for fan-outs in progress, rejects that are not acknowledged, repairs. A barrier is at
+ * the start of the last round, and no later change is before that.
  */
 export class PositionBarriers {
   readonly #open = new Set<Barrier>();
@@ -36,7 +39,7 @@ export class PositionBarriers {
     this.#open.delete(barrier);
   }
 
-  /** The position up to which all is done, given one up to which all views are written. */
+  /** The position up to which everything is done, given the position up to which all views are written. */
   settled(written: Position): Position {
     let oldest: Barrier | null = null;
     for (const barrier of this.#open) if (!oldest || barrier.round < oldest.round) oldest = barrier;

@@ -6,23 +6,24 @@ import { valueViews } from '../views/value-views.ts';
 import { NumberSet } from './number-set.ts';
 import { Turns } from './turns.ts';
 
-/** Takes what differs: the right value of a view, rendered a moment ago. */
+/** Receives a view that differs: the right value, just rendered. */
 export type Mend = (tag: number, write: ViewWrite) => Promise<void>;
 
 type StoredFields = Extract<StoredView, { kind: 'reader' }>;
 type StoredValue = Exclude<StoredView, StoredFields>;
 
 /**
- * One routine for every repair: lists what a store holds under some tags, compares it with what the facts render, and
- * mends what differs, is missing or is extra. Each view is rendered once, compared, and handed over in the same turn:
- * so changes that are folded and written meanwhile stay in order. Throws the signal's reason soon after it aborts.
+ * One routine for every repair. It lists what a store has under some tags, compares that with what the facts render,
+ * and rewrites what differs, is missing or is extra. Each view is rendered, compared and handed over in one turn of the
+ * event loop, so it stays in order with changes that are folded and written meanwhile. Throws the signal's reason soon
+ * after it aborts.
  */
 export class Reconcile {
   readonly #facts: Facts;
   readonly #mend: Mend;
   readonly #signal: AbortSignal | null;
   readonly #turns = new Turns();
-  /** What was listed, by kind: numbers of views, and of riders for their own layer. */
+  /** What was listed, by kind: the numbers of views, and of riders for their own layers. */
   readonly #listed: Record<FactKind | 'reader', Pick<NumberSet, 'add' | 'has'>> = {
     metro: new NumberSet(),
     key: new NumberSet(),
@@ -30,7 +31,7 @@ export class Reconcile {
     reader: new NumberSet(),
     ride: new NumberSet(),
     night: new NumberSet(),
-    // Pairs of metro and day: large numbers, but few.
+    // Pairs of metro and day are large numbers, but few.
     day: new Set<number>(),
   };
   #differing = 0;
@@ -57,7 +58,7 @@ export class Reconcile {
   async #compareValue({ tag, kind, id, digest }: StoredValue): Promise<void> {
     // These say what was written, not what the facts are.
     if (kind === 'complete' || kind === 'position') return;
-    // Another version of this software may have written kinds that this one does not know: they should not be there.
+    // Another version of this software may have written kinds that this one does not know. They should not exist.
     const views = valueViews[kind] as (typeof valueViews)[FactKind] | undefined;
     const view = views?.find(this.#facts, id) ?? -1;
     if (view >= 0) this.#listed[kind].add(view);
@@ -107,7 +108,7 @@ export class Reconcile {
   }
 
   async #turn(): Promise<void> {
-    // Against an empty store it is minutes of work: stopping the projector must not have to wait for it.
+    // On an empty store this takes minutes. Stopping the projector must not wait for it.
     this.#signal?.throwIfAborted();
     if (this.#turns.due()) await this.#turns.take();
   }

@@ -12,17 +12,19 @@ export interface RepairsDeps extends RetryDeps {
   lanes: TagLanes;
   barriers: PositionBarriers;
   metrics: ProjectorMetrics;
-  /** Tags this projector owns. */
+  /** The tags that this projector owns. */
   tags: readonly number[];
 }
 
 /**
- * Compares and mends tags, and says that they are complete (docs/rules.md#complete): all of them at the start, later
- * those that are lost. Ordinary rounds go on meanwhile.
+ * Compares and repairs tags, and marks them as complete (docs/rules.md#complete): all of them at the start, later those
+ * that are lost. Rounds go on meanwhile.
  */
 export class Repairs {
   readonly #deps: RepairsDeps;
-  /** Tags lost, each with what keeps the position back from then on: batches of the tag were dropped. */
+  /**
+   * Lost tags. Each has the barrier that holds the position back since then, because batches of the tag were dropped.
+   */
   readonly #lost = new Map<number, Barrier>();
 
   constructor(deps: RepairsDeps) {
@@ -38,17 +40,17 @@ export class Repairs {
     return this.#lost.size > 0;
   }
 
-  /** Every tag, and what is lost meanwhile. */
+  /** Repairs every tag, and what is lost meanwhile. */
   async all(): Promise<void> {
     const { tags, barriers, signal } = this.#deps;
     await this.#repair(tags, [barriers.open()]);
     while (this.needed && !signal.aborted) await this.lost();
   }
 
-  /** What was lost so far. */
+  /** Repairs what was lost so far. */
   async lost(): Promise<void> {
     const { lanes, log, tags: owned } = this.#deps;
-    // Tags are seldom lost alone: the others are asked before they say so themselves.
+    // Tags are rarely lost alone. The others are checked now, before they are found lost one by one.
     await lanes.beat(owned, -1);
     const lost = [...this.#lost];
     this.#lost.clear();
@@ -61,14 +63,14 @@ export class Repairs {
     );
   }
 
-  /** The barriers are lifted once every view is mended: until then the position may not tell of them. */
+  /** The barriers are lifted once every view is repaired. Until then the position must not pass them. */
   async #repair(tags: readonly number[], barriers: readonly Barrier[]): Promise<void> {
     const { facts, writer, lanes, metrics, log, signal } = this.#deps;
     const compare = () => new Reconcile(facts, (tag, write) => lanes.add(tag, write), signal).run(writer, tags);
     const differing = await retryLogged('compare views', compare, this.#deps);
     if (differing === null) return;
     await lanes.drain();
-    // A tag lost meanwhile is repaired again before anything is said of it.
+    // A tag lost meanwhile is repaired again before it is marked as complete.
     for (const tag of tags) {
       if (!this.#lost.has(tag)) await lanes.add(tag, { kind: 'complete', id: '', value: Buffer.from('1') });
     }

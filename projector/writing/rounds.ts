@@ -18,17 +18,16 @@ export interface RoundsDeps {
   marking: Marking;
   fanOuts: FanOuts;
   lanes: TagLanes;
-  /** Tags this projector owns. */
+  /** The tags that this projector owns. */
   owned: ReadonlySet<number>;
   barriers: PositionBarriers;
-  /** Which log the position is of. */
+  /** The log that the position belongs to. */
   log?: string | null;
 }
 
 /**
- * Writes what is marked, in rounds: a round takes all marks as they stand, and ends when their views are written.
- * A view marked meanwhile belongs to the next round. So the position after a round is that of its start, kept back only
- * by what its barriers stand for.
+ * Writes marked views, in rounds. A round takes all marks, and ends when their views are written. A view marked
+ * meanwhile belongs to the next round. So the position after a round is that of its start, held back only by barriers.
  */
 export class Rounds {
   readonly #deps: RoundsDeps;
@@ -59,7 +58,7 @@ export class Rounds {
   async #writeMarked(): Promise<void> {
     const { values, readerDays } = this.#deps.marks.take();
     for (const kind of factKinds) await this.#writeValues(kind, values[kind]);
-    // What changed itself is on its way while those who read about it are rendered.
+    // The changed views themselves are sent while the views of readers are rendered.
     this.#deps.lanes.flush();
     await this.#writeReaders(readerDays);
     await this.#deps.lanes.drain();

@@ -3,7 +3,8 @@ import type { Log } from '../ports/log.ts';
 import type { CommitResult, ViewWrite, ViewWriter } from '../ports/view-writer.ts';
 import { retry } from '../ports/waiting.ts';
 
-// A batch, counted in keys and fields, is one script call, and blocks the store for a millisecond or so (docs/rules.md#batch).
+// A batch, counted in keys and fields. It is one script call, and blocks the store for about a millisecond
+// (docs/rules.md#batch).
 const batchViewsMax = 200;
 const batchBytesMax = 512 * 1024;
 const limits = { minMs: 50, maxMs: 2_000 };
@@ -15,16 +16,17 @@ interface Batch {
   bytes: number;
 }
 
-/** A newer leader has raised the fences: this projector must not write again. */
+/** A newer leader has raised the fences. This projector must not write again. */
 export class FencedError extends Error {
   override name = 'FencedError';
-  /** Not worth trying again. */
+  /** Retrying is pointless. */
   readonly retry = false;
 }
 
 /**
- * One lane a tag: batches of a tag are written one after another, tags side by side. A store that is away is waited
- * for; a tag found lost is reported, and its batch dropped, since the repair that follows compares every view.
+ * One lane per tag. Batches of one tag are written one after another, different tags in parallel. Waits for a store
+ * that is away. A tag that is found lost is reported and its batch dropped, because the repair that follows compares
+ * every view.
  */
 export class TagLanes {
   readonly #writer: ViewWriter;
@@ -55,7 +57,7 @@ export class TagLanes {
     this.#onWritten = deps.onWritten;
   }
 
-  /** Adds a write to its tag's batch. Waits while many batches are under way, so that memory stays bounded. */
+  /** Adds a write to its tag's batch. Waits while many batches are in flight, so that memory stays bounded. */
   async add(tag: number, write: ViewWrite): Promise<void> {
     if (write.kind !== 'reader' || write.fields.length <= batchViewsMax) return this.#add(tag, write);
     const { kind, id, fields } = write;
@@ -89,7 +91,10 @@ export class TagLanes {
     await Promise.all(this.#lanes.values());
   }
 
-  /** Checks and moves the fence of every tag that had no batch lately: a fence not as left means that the store lost or changed something. */
+  /**
+   * Checks and moves the fence of every tag that had no batch lately. A fence that is not as this projector left it
+   * means that the store lost or changed something.
+   */
   async beat(tags: readonly number[], idleMs: number): Promise<void> {
     const before = this.#clock.nowMs() - idleMs;
     for (const tag of tags)
@@ -107,14 +112,14 @@ export class TagLanes {
     this.#queue(tag, () => this.#commit(tag, batch));
   }
 
-  /** One step after another in a lane: a fence has one batch in flight at a time. */
+  /** Runs the steps of a lane one after another: a fence has one batch in flight at a time. */
   #queue(tag: number, step: () => Promise<void>): Promise<void> {
     this.#inFlight += 1;
     const lane = (this.#lanes.get(tag) ?? Promise.resolve()).then(step).finally(() => {
       this.#inFlight -= 1;
       if (this.#lanes.get(tag) === lane) this.#lanes.delete(tag);
     });
-    // Whoever drains hears of the fault; a lane nobody awaits must not end the process.
+    // `drain` reports the fault. A lane that nobody awaits must not end the process.
     lane.catch(() => {});
     this.#lanes.set(tag, lane);
     return lane;
@@ -140,7 +145,7 @@ export class TagLanes {
     });
   }
 
-  /** Attempts until the store answers; null when told to stop. */
+  /** Attempts until the store answers. Null if told to stop. */
   #untilAnswered(attempt: () => Promise<CommitResult>): Promise<CommitResult | null> {
     return retry(
       async () => {
@@ -152,7 +157,7 @@ export class TagLanes {
     );
   }
 
-  /** Logs the first fault of all lanes, and the first answer after it. */
+  /** Logs the first fault of all lanes, and the first success after it. */
   #setAway(fault: Error | null): void {
     const away = fault !== null;
     if (away === this.#away) return;
@@ -165,7 +170,7 @@ export class TagLanes {
 const fencedMessage =
   'Cannot write views: another projector has taken over. Run one projector per store, or divide the tags with SHARD';
 
-/** Bytes of a write's names and values, nearly: texts are ASCII. */
+/** The approximate bytes of a write's names and values: texts are ASCII. */
 function bytesOf(write: ViewWrite): number {
   if (write.kind !== 'reader') return write.id.length + (write.value?.length ?? 0);
   let bytes = write.id.length;

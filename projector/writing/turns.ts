@@ -1,11 +1,11 @@
-// Rendering and comparing are synchronous: after so long the event loop gets its turn.
+// Rendering and comparing are synchronous. After this long the event loop gets a turn.
 const turnMs = 10;
 
-/** Gives the event loop its turn now and then, in work that would hold it for long. */
+/** Yields to the event loop now and then, in work that would block it for long. */
 export class Turns {
   #sinceMs = performance.now();
 
-  /** Whether it has held the event loop long enough. */
+  /** Whether the event loop has been blocked long enough. */
   due(): boolean {
     return performance.now() - this.#sinceMs > turnMs;
   }

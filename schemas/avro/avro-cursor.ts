@@ -10,46 +10,46 @@ const tooDeep = undecodable('nested too deeply');
 const empty = Buffer.alloc(0);
 
 /**
- * What `toString('utf8', …)` calls in the end, after sorting out its arguments: that takes a fifth of the time of a whole
- * record. Undocumented, but as old as Node, and avsc rests on it too.
+ * What `toString('utf8', …)` calls in the end, after handling its arguments, which takes a fifth of a whole record's
+ * time. Undocumented, but as old as Node, and avsc relies on it too.
  */
 interface SliceableBuffer extends Buffer {
   utf8Slice(start: number, end: number): string;
 }
 
-/** Texts in one value that can be left where they lie. */
+/** At most this many texts of one value can be left in place. */
 const placesMax = 8;
 
 /**
- * How many records and items of no bytes one value may be made of: so many whatever its size, and more for each byte of
- * it that is read. By a writer's schema few bytes can stand for any number of them.
+ * How many records and zero-byte items one value may contain: this many whatever its size, plus more for each of its
+ * bytes that is read. With a writer's schema, few bytes can stand for any number of them.
  */
 const stepsMax = 1 << 17;
 const stepsPerByte = 8;
 
 /**
- * How deep records may lie within one another, which a type that holds itself does not bound. The stack would end
- * somewhere too, but not at the same place in every process: the same record would be good here and bad there.
+ * How deep records may be nested, which a recursive type does not limit. The stack would overflow too, but not at the
+ * same depth in every process: the same record would be good here and bad there.
  */
 const depthMax = 500;
 
 /**
- * Reads Avro's binary encoding (specification 1.12, "Binary encoding") from one place of a buffer to the next, strictly:
- * what is cut off, out of range or no UTF-8 throws an UndecodableError. Bytes beyond the buffer read as `undefined`,
- * which counts as 0 and so ends a number at once: the position is checked after it, not before each byte.
+ * Reads Avro's binary encoding (specification 1.12, "Binary encoding") from a buffer, strictly: data that is cut off,
+ * out of range or not UTF-8 throws an UndecodableError. Bytes beyond the buffer read as `undefined`, which counts as 0
+ * and so ends a number. So the position is checked after a number, not before each byte.
  */
 export class Cursor {
   buf: Buffer = empty;
   pos = 0;
   end = 0;
-  /** Where the texts lie that `place` passed since `set`: the start and end of each. */
+  /** The positions of the texts that `place` skipped since `set`: the start and end of each. */
   readonly places = new Int32Array(2 * placesMax);
   #placed = 0;
   #start = 0;
   #steps = 0;
   #depth = 0;
 
-  /** Stands at `pos` of a buffer that may be read up to its end: where one value begins. */
+  /** Moves to `pos` of a buffer, where one value begins. The buffer may be read up to its end. */
   set(buf: Buffer, pos: number): this {
     this.buf = buf;
     this.pos = pos;
@@ -62,21 +62,21 @@ export class Cursor {
   }
 
   /**
-   * Lets the value take any number of steps. Only for stepping over values: there each step takes a byte within so many
-   * levels, so that their number is bounded all the same.
+   * Removes the limit on steps. Only for skipping values: there, each step takes a byte within the limit of nesting, so
+   * the number of steps is bounded anyway.
    */
   withoutStepsMax(): this {
     this.#steps = Number.NEGATIVE_INFINITY;
     return this;
   }
 
-  /** Before the fields of a record that holds more than plain ones. */
+  /** Call before the fields of a record that does not only have plain fields. */
   enter(): void {
     if (++this.#depth > depthMax) throw tooDeep;
     this.#step(1);
   }
 
-  /** After the fields of a record. */
+  /** Call after the fields of a record. */
   leave(): void {
     this.#depth--;
   }
@@ -113,7 +113,7 @@ export class Cursor {
     return (n >>> 1) ^ -(n & 1);
   }
 
-  /** A zigzag number of 64 bits that JavaScript's numbers hold exactly. */
+  /** A zigzag number of 64 bits that is a safe integer in JavaScript. */
   long(): number {
     const buf = this.buf;
     let pos = this.pos;
@@ -134,7 +134,7 @@ export class Cursor {
     return (low >>> 1) ^ -(low & 1);
   }
 
-  /** A zigzag number of 64 bits; a bigint where JavaScript's numbers would not hold it exactly. */
+  /** A zigzag number of 64 bits. A bigint if it is not a safe integer. */
   long64(): number | bigint {
     const start = this.pos;
     try {
@@ -170,7 +170,7 @@ export class Cursor {
       high |= (byte & 0x7f) << shift;
       shift += 7;
     } while (byte > 0x7f && shift < 28);
-    // Two bytes more are allowed, but whatever they add is beyond 2^53.
+    // Two more bytes are allowed, but whatever they add is beyond 2^53.
     for (let more = 0; byte > 0x7f; more++) {
       if (more === 2) throw truncated;
       byte = buf[pos++]!;
@@ -178,7 +178,7 @@ export class Cursor {
     }
     if (pos > this.end) throw truncated;
     this.pos = pos;
-    // The sign bit is taken off first: twice the number would not be exact.
+    // The sign bit is removed first, because twice the number would not be exact.
     const magnitude = (low >>> 1) + high * 0x8000000;
     const value = low & 1 ? -magnitude - 1 : magnitude;
     if (!Number.isSafeInteger(value)) throw outOfRange;
@@ -197,12 +197,13 @@ export class Cursor {
     const length = this.long();
     const pos = this.#take(length);
     const text = (this.buf as SliceableBuffer).utf8Slice(pos, this.pos);
-    // Wrong bytes are decoded as U+FFFD: only texts with one are looked at again, since it may be what was written.
+    // Invalid bytes are decoded as U+FFFD. Only texts that contain it are checked again, because it may be what was
+    // written.
     if (text.includes('\uFFFD') && !isUtf8(this.buf.subarray(pos, this.pos))) throw notUtf8;
     return text;
   }
 
-  /** Leaves a text where it lies, unlooked at; answers which of `places` says where. */
+  /** Leaves a text in place without checking it. Returns its index in `places`. */
   place(): number {
     const start = this.#take(this.long());
     const place = 2 * this.#placed++;
@@ -215,13 +216,13 @@ export class Cursor {
     return this.fixed(this.long());
   }
 
-  /** A copy: what keeps it doesn't keep the whole buffer. */
+  /** A copy, so that it does not keep the whole buffer alive. */
   fixed(length: number): Buffer {
     const pos = this.#take(length);
     return Buffer.from(this.buf.subarray(pos, this.pos));
   }
 
-  /** `symbols` by the writer's index; null stands for one that the reader's enum lacks. */
+  /** `symbols` by the writer's index. Null for a symbol that the reader's enum lacks. */
   symbol(symbols: readonly (string | null)[]): string {
     const symbol = symbols[this.int()];
     if (symbol === undefined) throw truncated;
@@ -229,7 +230,7 @@ export class Cursor {
     return symbol;
   }
 
-  /** The number of items in the next block of an array or map, 0 at its end. Each item of no bytes is a step. */
+  /** The number of items in the next block of an array or map. 0 at its end. Each zero-byte item is a step. */
   blockCount(itemsTakeBytes: boolean): number {
     let count = this.long();
     if (count < 0) {
@@ -240,7 +241,9 @@ export class Cursor {
     return count;
   }
 
-  /** As blockCount, but steps over blocks that state their size. Items that need no look are passed by their count alone. */
+  /**
+   * Like blockCount, but skips blocks that state their size. Items that need no check are skipped by their count alone.
+   */
   blockCountToSkip(lookAtItems: boolean): number {
     for (;;) {
       const count = this.long();
@@ -253,13 +256,13 @@ export class Cursor {
     this.#take(length);
   }
 
-  /** A number of up to 64 bits, also one that JavaScript's numbers don't hold. */
+  /** Skips a number of up to 64 bits, also one that is not a safe integer. */
   skipNumber(): void {
     for (let bytes = 1; this.buf[this.pos++]! > 0x7f; bytes++) if (bytes === 10) throw truncated;
     if (this.pos > this.end) throw truncated;
   }
 
-  /** Moves over `length` bytes and answers where they begin. */
+  /** Moves over `length` bytes. Returns where they begin. */
   #take(length: number): number {
     const pos = this.pos;
     if (length < 0 || length > this.end - pos) throw truncated;

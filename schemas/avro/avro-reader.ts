@@ -17,41 +17,42 @@ import {
 } from './avro-type-kinds.ts';
 import { undecodable } from './undecodable.ts';
 
-/** Reads one value where the cursor stands. Throws UndecodableError. */
+/** Reads one value at the cursor. Throws UndecodableError. */
 export type Read<T = unknown> = (cursor: Cursor) => T;
 
 export interface ReaderOptions {
-  /** Named types match whatever their names: for files of tools that name types by themselves. */
+  /** Named types match whatever their names. For files of tools that choose type names themselves. */
   anyName?: boolean;
-  /** Texts stay where they lie, not even looked at: for each the reader gives what Cursor.place answers. */
+  /** Texts are left in place and not checked. For each the reader returns the result of Cursor.place. */
   textsInPlace?: true;
 }
 
-/** What a reader with `textsInPlace` gives of a record without texts in arrays. */
+/** What a reader with `textsInPlace` returns for a record without texts in arrays. */
 export type Placed<T> = {
   [Field in keyof T]: T[Field] extends string ? (string extends T[Field] ? number : T[Field]) : T[Field];
 };
 
-/** A writer's schema that can't be resolved to the reader's by any of its values. */
+/** A writer's schema of which no value can be resolved to the reader's schema. */
 export class IncompatibleSchemaError extends Error {
   override name = 'IncompatibleSchemaError';
 }
 
 /**
- * Compiles a reader of values that were written by one schema and are wanted by another (docs/rules.md#schema-versions)
- * (Avro specification 1.12, "Schema Resolution"): writer's fields that the reader lacks are stepped over, the reader's
- * defaults fill in, numbers and texts are promoted, the reader's aliases count. What only some values can't be (a
- * union's branch, an enum's symbol) fails with those values alone. Throws IncompatibleSchemaError.
+ * Compiles a reader for values that were written with one schema and are wanted in another
+ * (docs/rules.md#schema-versions; Avro specification 1.12, "Schema Resolution"). Writer's fields that the reader lacks
+ * are skipped, the reader's defaults fill in, numbers and texts are promoted, the reader's aliases count. What fails
+ * for only some values (a union's branch, an enum's symbol) fails when such a value is read. Throws
+ * IncompatibleSchemaError.
  *
- * avsc's own resolvers refuse such schemas altogether, and its readers take wrong booleans, wide ints and broken UTF-8
- * as they come and let an array's count fill the memory: of avsc only the parsed types are used here.
- * Throws UnusableSchemaError for a schema that nests too deeply.
+ * avsc's own resolvers refuse such schemas as a whole. Its readers accept invalid booleans, ints that are too wide and
+ * broken UTF-8, and let an array's count fill the memory. So only avsc's parsed types are used here. Throws
+ * UnusableSchemaError for a schema that nests too deeply.
  */
 export function compileReader<T>(writer: Type, reader: Type, options: ReaderOptions = {}): Read<T> {
   return new ReaderCode(options).compile((code) => code.read(writer, reader)) as Read<T>;
 }
 
-/** Compiles a function that steps over a value of a schema. Throws UndecodableError when called on a wrong one. */
+/** Compiles a function that skips a value of a schema. The function throws UndecodableError for an invalid value. */
 export function compileSkip(writer: Type): (cursor: Cursor) => void {
   return new ReaderCode({}).compile((code) => code.skip(writer)) as (cursor: Cursor) => void;
 }
@@ -59,7 +60,7 @@ export function compileSkip(writer: Type): (cursor: Cursor) => void {
 const incompatible = undecodable('incompatible writer schema');
 const badIndex = undecodable('undecodable value');
 
-/** What a reader of the first name can be given by writers of the others, and how it is read. */
+/** For each reader's type, the writers' types that it accepts, and how they are read. */
 const promotions: Record<string, Record<string, string>> = {
   null: { null: 'null' },
   boolean: { boolean: 'c.boolean()' },
@@ -82,19 +83,21 @@ const primitiveSkips: Record<string, string> = {
   bytes: 'c.skip(c.long())',
 };
 
-/** The reading of a record's fields, counted as a step where they hold more than bytes to read at once. */
+/** Reading of a record's fields. It counts as a step if a field needs a function call. */
 const counted = (fields: string): string => (/\bf_\d+\(/.test(fields) ? `c.enter(); ${fields} c.leave();` : fields);
 
-/** JavaScript for one reader: expressions over a cursor `c`, constants `k`, and a function per record, array or union. */
+/**
+ * JavaScript for one reader: expressions over a cursor `c`, constants `k`, and a function per record, array or union.
+ */
 class ReaderCode {
   readonly #options: ReaderOptions;
   readonly #constants: unknown[] = [];
   readonly #functions: string[] = [];
-  /** Functions by what they read, so that a type that holds itself ends. */
+  /** Names of functions by what they read, so that a recursive type ends. */
   readonly #names = new Map<Type, Map<Type | null, string>>();
-  /** What was named, in that order: an attempt that fails takes its names back. */
+  /** What was named, in order: an attempt that fails removes its names again. */
   readonly #named: [Type, Type | null][] = [];
-  /** Pairs that don't match, so that a writer's unions of unions are not tried in every combination. */
+  /** Pairs that do not match, so that unions of unions are not tried in every combination. */
   readonly #failed = new Map<Type, Map<Type | null, IncompatibleSchemaError>>();
   #count = 0;
   #depth = 0;
@@ -105,7 +108,7 @@ class ReaderCode {
 
   compile(emit: (code: this) => string): unknown {
     const expression = emit(this);
-    // Only our own field names and numbers are in the text: nothing of a writer's schema is run.
+    // The text contains only our own field names and numbers. Nothing of a writer's schema is executed.
     const text = `'use strict';\n${this.#functions.join('\n')}\nreturn (c) => ${expression || 'undefined'};`;
     return new Function('k', text)(this.#constants);
   }
@@ -142,7 +145,7 @@ class ReaderCode {
       return this.#function(writer, reader, () => {
         const value = this.read(writer.valuesType, reader.valuesType);
         const loop = `for (let n; (n = c.blockCount(true)) !== 0; )`;
-        // A key may be called __proto__.
+        // A key may be `__proto__`.
         return `const map = Object.create(null); ${loop} while (n-- > 0) map[c.string()] = ${value}; return { ...map };`;
       });
     }
@@ -154,7 +157,7 @@ class ReaderCode {
     const primitive = primitiveSkips[writer.typeName];
     if (primitive !== undefined) return primitive;
     if (isEnum(writer)) return 'c.skipNumber()';
-    // However many records it is made of, there is nothing to step over.
+    // However many records it is made of, there are no bytes to skip.
     if (!takesBytes(writer)) return isEndless(writer) ? `throw ${this.#constant(badIndex)}` : '';
     if (isFixed(writer)) return `c.skip(${writer.size})`;
     return this.#function(writer, null, () => {
@@ -193,7 +196,10 @@ class ReaderCode {
     return `c.symbol(${this.#constant(symbols)})`;
   }
 
-  /** Reads the writer's fields in its order, then makes an object with the reader's in the reader's order. */
+  /**
+   * Reads the writer's fields in the writer's order, then makes an object with the reader's fields in the reader's
+   * order.
+   */
   #recordBody(writer: types.RecordType, reader: types.RecordType): string {
     const statements: string[] = [];
     const sources = reader.fields.map((field) => writerField(field, writer));
@@ -214,7 +220,7 @@ class ReaderCode {
     const value: unknown = field.defaultValue();
     if (value === undefined) throw new IncompatibleSchemaError(`the writer's ${reader.name} has no "${field.name}"`);
     if (value === null) return 'null';
-    // A fresh one each time: what reads the record may change it.
+    // A new default each time, because the caller may change it.
     return `${this.#constant(() => field.defaultValue())}()`;
   }
 
@@ -240,7 +246,7 @@ class ReaderCode {
       name = `f_${this.#count++}`;
       names.set(reader, name);
       this.#named.push([writer, reader]);
-      // The body first: an attempt inside it may put the list back to what it was.
+      // The body comes first: an attempt inside it may truncate the list.
       const text = `function ${name}(c) { ${this.#body(writer, reader, body)} }`;
       this.#functions.push(text);
     }
@@ -262,7 +268,7 @@ class ReaderCode {
     }
   }
 
-  /** null where the schemas don't match; what was emitted so far is then forgotten. */
+  /** Null if the schemas do not match. What was emitted so far is then removed. */
   #attempt(emit: () => string): string | null {
     const [functions, named] = [this.#functions.length, this.#named.length];
     try {

@@ -1,6 +1,6 @@
 import type { Type, types } from 'avsc';
 
-/** What a parsed type is, and what schema resolution asks of it. */
+/** What a parsed type is, and the questions that schema resolution asks about it. */
 export type Union = types.WrappedUnionType | types.UnwrappedUnionType;
 
 export const isUnion = (type: Type): type is Union => type.typeName.startsWith('union:');
@@ -13,7 +13,7 @@ export const isMap = (type: Type): type is types.MapType => type.typeName === 'm
 export const nameOf = (type: Type): string => type.name ?? type.typeName;
 export const unqualified = (name: string): string => name.slice(name.lastIndexOf('.') + 1);
 
-/** The writer's field for one of the reader's: of its name, else of one of its aliases. */
+/** The writer's field for one of the reader's: by its name, else by one of its aliases. */
 export function writerField(field: types.Field, writer: types.RecordType): types.Field | undefined {
   for (const name of [field.name, ...field.aliases]) {
     const found = writer.fields.find((candidate) => candidate.name === name);
@@ -22,7 +22,7 @@ export function writerField(field: types.Field, writer: types.RecordType): types
   return undefined;
 }
 
-/** A schema that nests deeper is no use: what reads it, and asks these questions of it, goes down as deep. */
+/** A schema that nests deeper is refused, because the code that reads it recurses as deep. */
 export const nestingMax = 250;
 
 /** A writer's schema that is too deep or too large to be compiled. */
@@ -30,9 +30,9 @@ export class UnusableSchemaError extends Error {
   override name = 'UnusableSchemaError';
 }
 
-/** Whether a value takes any bytes at all: then what is left of them bounds how many values there can be. */
+/** Whether a value takes any bytes. If so, the remaining bytes limit the number of values. */
 export function takesBytes(type: Type): boolean {
-  // What was looked at once gave no byte, or is being looked at: it need not be looked at again.
+  // A type that was visited took no bytes, or is being visited. Neither needs another visit.
   const seen = new Set<Type>();
   const takes = (inner: Type, depth: number): boolean => {
     if (inner.typeName === 'null' || seen.has(inner)) return false;
@@ -45,7 +45,7 @@ export function takesBytes(type: Type): boolean {
   return takes(type, 0);
 }
 
-/** Whether a record holds itself, and nothing on the way can end it: there are no values of it. */
+/** Whether a record always contains itself. Such a type has no values. */
 export function isEndless(type: Type): boolean {
   const within = new Set<Type>();
   const ended = new Set<Type>();

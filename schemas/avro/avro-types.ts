@@ -5,15 +5,15 @@ import { type TopicName, topicNames } from '../events/records.ts';
 import { assertDepth, UnusableSchemaError } from './avro-type-kinds.ts';
 import { exactLongType } from './exact-long-type.ts';
 
-/** Our own Avro schemas (`schemas/events/*.avsc`) (docs/rules.md#fields-of-records), and the parsing of others'. */
+/** Our own Avro schemas (`schemas/events/*.avsc`; docs/rules.md#fields-of-records), and parsing of other schemas. */
 const folder = join(import.meta.dirname, '../events');
 
 const complexTypes = new Set(['record', 'error', 'enum', 'array', 'map', 'fixed']);
 const primitiveTypes = new Set(['null', 'boolean', 'int', 'long', 'float', 'double', 'bytes', 'string']);
 
-/** Parses a schema of ours for reading and writing: a union of null and a type is plainly null or the value. */
+/** Parses one of our schemas for reading and writing. A union of null and a type is plainly null or the value. */
 export function parseOurs(schema: Schema): Type {
-  // avsc adds a registry to the options it is given: fresh ones each time.
+  // avsc adds a registry to the options that it is given, so they are new each time.
   const registry: Record<string, Type> = Object.create(null);
   registry.long = exactLongType;
   return avro.Type.forSchema(schema, {
@@ -25,17 +25,17 @@ export function parseOurs(schema: Schema): Type {
 }
 
 /**
- * Parses a writer's schema, for its structure alone. `references`: texts of schemas that it names, each after those it
- * needs itself. Throws where the text is no Avro schema, or one that is too deep or too large.
+ * Parses a writer's schema, for its structure only. `references`: texts of schemas that it refers to, each after those
+ * that it refers to itself. Throws if the text is not an Avro schema, or is too deep or too large.
  */
 export function parseWriter(text: string, references: readonly string[] = []): Type {
   const registry: Record<string, Type> = Object.create(null);
   const structures = structuresOf([...references, text]);
-  // Wrapped unions are never ambiguous, whatever they hold.
+  // Wrapped unions are never ambiguous, whatever they contain.
   return structures.map((schema) => avro.Type.forSchema(schema as Schema, { wrapUnions: true, registry })).at(-1)!;
 }
 
-/** A writer's schema may be made of so many types: avsc takes about a millisecond for each. */
+/** The limit on types in a writer's schema. avsc takes about a millisecond for each. */
 const typesMax = 1_000;
 
 function structuresOf(texts: readonly string[]): unknown[] {
@@ -47,8 +47,8 @@ function structuresOf(texts: readonly string[]): unknown[] {
 }
 
 /**
- * The schema without what a writer's schema is not read for, since avsc is stricter there than Avro's own parsers:
- * defaults and sort orders. `{"type": {…}}` and `{"type": "a.Name"}` become what they wrap. `count` is told of each type.
+ * The schema without the parts that reading does not need, because avsc is stricter about them than Avro's own parsers:
+ * defaults and sort orders. `{"type": {…}}` and `{"type": "a.Name"}` are unwrapped. `count` is called for each type.
  */
 function structureOf(schema: unknown, count: () => void, depth = 0): unknown {
   assertDepth(depth);
@@ -104,13 +104,13 @@ interface SchemaField {
   default?: unknown;
 }
 
-/** What `Archived` has beside a value: archives without these fields are read too (docs/rules.md#archived-record). */
+/** What `Archived` has besides a value. Archives without these fields are read too (docs/rules.md#archived-record). */
 export const archivedExtras: readonly SchemaField[] = [
   { name: 'headers', type: { type: 'array', items: headerSchema }, default: [] },
   { name: 'raw', type: ['null', 'bytes'], default: null },
 ];
 
-/** The archive's record for a topic: `Archived`, whose value is null or the topic's record. */
+/** The archive's record for a topic: `Archived`. Its value is null or the topic's record. */
 export const archivedSchema = (topic: TopicName, extras: readonly SchemaField[] = archivedExtras): Schema =>
   ({
     type: 'record',
@@ -135,7 +135,7 @@ export const archivedTypes = Object.fromEntries(
   topicNames.map((topic) => [topic, parseOurs(archivedSchemas[topic])]),
 ) as Record<TopicName, Type>;
 
-/** Further `.avsc` files of the folder: earlier versions of ours, known by their fingerprint. See its README. */
+/** Further `.avsc` files in the folder: earlier versions of our schemas, known by their fingerprint. See its README. */
 export const furtherSchemaTexts: readonly string[] = readdirSync(folder)
   .filter((file) => file.endsWith('.avsc') && file !== 'Rejected.avsc')
   .filter((file) => !(topicNames as readonly string[]).includes(file.slice(0, -'.avsc'.length)))

@@ -7,21 +7,21 @@ import { type TopicReader, topicReader } from './topic-reader.ts';
 import { reasonOf, type UndecodableReason } from './undecodable.ts';
 import type { WriterSchemas } from './writer-schemas.ts';
 
-/** Keys and values of the event log (docs/rules.md#encodings): both encodings, told apart record by record. */
+/** Keys and values of the event log (docs/rules.md#encodings). Both encodings are recognized record by record. */
 
 export type ReadValue =
   | { value: AnyRecord }
-  /** The record is bad for good. */
+  /** The record is bad, permanently. */
   | { bad: UndecodableReason };
 
 export type DecodedValue =
   | ReadValue
-  /** The id of a schema that has to be looked up in the registry first (WriterSchemas.addRegistered). */
+  /** The id of a schema that must first be looked up in the registry (WriterSchemas.addRegistered). */
   | { needs: number };
 
 export type DecodedKey = { key: string } | { bad: UndecodableReason };
 
-/** Our own header and reader per topic: what nearly every record needs. */
+/** Our own header and reader for a topic: what nearly every record needs. */
 interface OwnCodec {
   header: Buffer;
   low: number;
@@ -44,8 +44,8 @@ function ownCodec(topic: TopicName): OwnCodec {
 const cursor = new Cursor();
 
 /**
- * What reads a value, by its header; why nothing does; or the id of a schema that has to be looked up in the registry
- * first (WriterSchemas.addRegistered).
+ * The reader for a value, by its header; or why there is none; or the id of a schema that must first be looked up in
+ * the registry (WriterSchemas.addRegistered).
  */
 export function readerFor(
   topic: TopicName,
@@ -60,24 +60,24 @@ export function readerFor(
   }
   if (bytes.length >= confluentHeaderBytes && bytes[0] === 0x00) {
     const id = bytes.readInt32BE(1);
-    // Registries count from 1: no use asking for others.
+    // Registries count from 1, so other ids need no look-up.
     return id < 1 ? 'unknown schema id' : (writers.byId(topic, id) ?? id);
   }
   return 'not Avro';
 }
 
-/** Buffer's own checks its arguments first, which takes longer. */
+/** Buffer's own function checks its arguments first, which takes longer. */
 const int32At = (bytes: Buffer, pos: number): number =>
   bytes[pos]! | (bytes[pos + 1]! << 8) | (bytes[pos + 2]! << 16) | (bytes[pos + 3]! << 24);
 
-/** Decodes a record's value, which is not null (a tombstone has none to decode). Never throws. */
+/** Decodes a record's value, which must not be null (a tombstone has nothing to decode). Never throws. */
 export function decodeValue(topic: TopicName, bytes: Buffer, writers: WriterSchemas): DecodedValue {
   const reader = readerFor(topic, bytes, writers);
   if (typeof reader === 'number') return { needs: reader };
   return typeof reader === 'string' ? { bad: reader } : readValue(reader, bytes);
 }
 
-/** Reads a value with the reader of its header. Never throws. */
+/** Reads a value with the reader for its header. Never throws. */
 export function readValue(reader: TopicReader, bytes: Buffer): ReadValue {
   try {
     const value = reader.read(cursor.set(bytes, reader.headerBytes));
@@ -97,7 +97,7 @@ export function decodeKey(bytes: Buffer | null | undefined): DecodedKey {
 let scratch = Buffer.allocUnsafe(64 * 1024);
 
 /**
- * Encodes a topic's record as a single object with our schema. Throws where the value doesn't fit the schema, without
+ * Encodes a topic's record as a single object with our schema. If the value does not fit the schema, throws without
  * showing any of it.
  */
 export function encodeValue<Topic extends TopicName>(topic: Topic, value: TopicRecords[Topic]): Buffer {
@@ -116,7 +116,7 @@ function encodeInto(topic: TopicName, value: AnyRecord): number {
   try {
     return topicTypes[topic].encode(value, scratch, singleObjectHeaderBytes);
   } catch {
-    // avsc's message shows the value.
+    // avsc's message would show the value.
     throw new TypeError(
       `Cannot encode a record of ${topic}: a field's value does not fit schemas/events/${topic}.avsc`,
     );

@@ -1,6 +1,6 @@
 import avro from 'avsc';
 
-/** avsc's place in a buffer, as its types use it. */
+/** avsc's position in a buffer, as its types use it. */
 interface Tap {
   buf: Buffer;
   pos: number;
@@ -10,8 +10,8 @@ const avscMin = -(2 ** 52);
 const avscMax = 2 ** 53 - 2;
 
 /**
- * A long for writing. avsc doubles negative numbers before it takes one off, which below -2^52 is no longer exact
- * (-4503599627370497 would be written as 4503599627370496), and refuses 2^53 - 1, which is.
+ * A long for writing. avsc doubles a negative number before it subtracts one, which is inexact below -2^52
+ * (-4503599627370497 would be written as 4503599627370496), and refuses 2^53 - 1, which is exact.
  */
 class ExactLongType extends (avro.types.LongType as unknown as new () => {
   _write(tap: Tap, value: unknown): void;
@@ -34,7 +34,7 @@ class ExactLongType extends (avro.types.LongType as unknown as new () => {
   }
 }
 
-/** What JavaScript's numbers don't hold exactly is a bigint: a revision may be in nanoseconds. */
+/** A number that is not a safe integer is a bigint: a revision may be in nanoseconds. */
 function writeBig(tap: Tap, value: bigint): void {
   let rest = BigInt.asUintN(64, (value << 1n) ^ (value >> 63n));
   for (; rest > 0x7fn; rest >>= 7n) tap.buf[tap.pos++] = 0x80 | Number(rest & 0x7fn);

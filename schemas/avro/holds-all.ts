@@ -9,9 +9,9 @@ const widened: Record<string, readonly string[]> = {
 };
 
 /**
- * Whether the reader's record says all that a writer's value says, once it is resolved (docs/rules.md#raw-values).
- * Fields that the reader lacks are lost, and symbols that its enum's default stands for. Where in doubt the answer is
- * no: it only costs room.
+ * Whether the resolved record has everything that the writer's value has (docs/rules.md#raw-values). Fields that the
+ * reader lacks are lost, and so are symbols that the enum's default replaces. In doubt the answer is no, which only
+ * costs space.
  */
 export function holdsAll(writer: Type, reader: Type): boolean {
   if (isUnion(writer)) return writer.types.every((branch) => holdsAll(branch, reader));

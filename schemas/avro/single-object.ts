@@ -24,19 +24,19 @@ export function crc64Avro(bytes: Uint8Array): bigint {
   return crc;
 }
 
-/** A schema's Parsing Canonical Form: full names, no docs, defaults, aliases, logical types or spaces. */
+/** A schema's Parsing Canonical Form: full names; no docs, defaults, aliases, logical types or spaces. */
 export function canonicalForm(type: Type): string {
   return JSON.stringify(type.schema());
 }
 
-/** The ten bytes before a value of this schema. */
+/** The ten bytes in front of a value of this schema. */
 export function singleObjectHeader(type: Type): Buffer {
   const header = Buffer.from([0xc3, 0x01, 0, 0, 0, 0, 0, 0, 0, 0]);
   header.writeBigUInt64LE(crc64Avro(Buffer.from(canonicalForm(type))), 2);
   return header;
 }
 
-/** The fingerprint as a key of a Map: as text, since 64 bits are more than a number holds. */
+/** The fingerprint as a Map key. A text, because a number cannot hold 64 bits. */
 export function fingerprintKey(bytes: Buffer): string {
   return bytes.toString('latin1', 2, singleObjectHeaderBytes);
 }

@@ -1,5 +1,5 @@
 /**
- * Why a record can't be decoded: a few fixed words, which are also the reasons of `rejected` and labels of a metric.
+ * Why a record cannot be decoded. A fixed set, because these are the reasons in `rejected` and labels of a metric.
  * Never any of the record's content.
  */
 export const undecodableReasons = [
@@ -21,7 +21,10 @@ export const undecodableReasons = [
 
 export type UndecodableReason = (typeof undecodableReasons)[number];
 
-/** Thrown while a value is read. One frozen instance per reason: a flood of bad records costs no stack traces. */
+/**
+ * Thrown while a value is read. There is one frozen instance per reason, so that a flood of bad records costs no stack
+ * traces.
+ */
 export class UndecodableError extends Error {
   override name = 'UndecodableError';
   readonly reason: UndecodableReason;
@@ -34,12 +37,12 @@ export class UndecodableError extends Error {
 
 const instances = new Map(undecodableReasons.map((reason) => [reason, Object.freeze(new UndecodableError(reason))]));
 
-/** The error of a reason. Its stack says nothing about the place it is thrown from. */
+/** The error for a reason. Its stack does not say where it was thrown. */
 export function undecodable(reason: UndecodableReason): UndecodableError {
   return instances.get(reason)!;
 }
 
-/** The reason behind whatever reading threw. */
+/** The reason in whatever reading threw. */
 export function reasonOf(error: unknown): UndecodableReason {
   return error instanceof UndecodableError ? error.reason : 'undecodable value';
 }

@@ -6,19 +6,19 @@ import { confluentHeaderBytes, fingerprintKey, singleObjectHeader, singleObjectH
 import { type TopicReader, topicReader } from './topic-reader.ts';
 import type { UndecodableReason } from './undecodable.ts';
 
-/** A reader of a topic's records, or why the writer's schema gives none. */
+/** A reader of a topic's records, or why there is none for the writer's schema. */
 export type WriterReader = TopicReader | UndecodableReason;
 
-/** What a registry knows of a schema id. */
+/** What a registry knows about a schema id. */
 export type RegisteredSchema =
-  /** `references`: texts of the schemas that it names, each after those it needs itself. */
+  /** `references`: texts of the schemas that it refers to, each after those that it refers to itself. */
   | { schema: string; references: readonly string[] }
-  /** `untilMs`: when to ask again, in milliseconds since the epoch; never where it is missing. */
+  /** `untilMs`: when to ask again, in milliseconds since the epoch. If absent, never. */
   | { bad: UndecodableReason; untilMs?: number };
 
-/** A writer's schema as a value names it. */
+/** How a value names its writer's schema. */
 export interface NamedSchema {
-  /** The registry's id; null: by fingerprint alone. */
+  /** The registry's id. Null: by fingerprint only. */
   id: number | null;
   /** The eight bytes of the single-object encoding's header, in hexadecimal. */
   fingerprint: string;
@@ -27,8 +27,8 @@ export interface NamedSchema {
 }
 
 /**
- * The writers' schemas known so far (docs/rules.md#unknown-schema): by fingerprint, ours and those beside them; by
- * registry id, what was looked up. What each gives for a topic is worked out when a record first needs it.
+ * The writers' schemas known so far (docs/rules.md#unknown-schema): by fingerprint, ours and those in the folder; by
+ * registry id, those looked up. A reader is compiled when a record first needs it.
  */
 export class WriterSchemas {
   readonly #byFingerprint = new Map<string, Type>();
@@ -47,7 +47,7 @@ export class WriterSchemas {
     for (const text of furtherSchemaTexts) this.addKnown(text);
   }
 
-  /** Makes a schema known by its fingerprint. Throws where the text is no Avro schema. */
+  /** Registers a schema by its fingerprint. Throws if the text is not an Avro schema. */
   addKnown(text: string): void {
     this.#addType(parseWriter(text), text);
   }
@@ -58,7 +58,7 @@ export class WriterSchemas {
     this.#texts.set(key, text);
   }
 
-  /** The schema that a value's header names; null where it is not known. */
+  /** The schema that a value's header names. Null if it is not known. */
   named(value: Buffer): NamedSchema | null {
     if (value[0] === 0xc3 && value.length >= singleObjectHeaderBytes) {
       const schema = this.#texts.get(fingerprintKey(value));
@@ -73,7 +73,7 @@ export class WriterSchemas {
     return { id, fingerprint, ...registered };
   }
 
-  /** Keeps what the registry answered for an id. */
+  /** Keeps the registry's answer for an id. */
   addRegistered(id: number, registered: RegisteredSchema): void {
     if ('bad' in registered) {
       this.#byId.set(id, registered.bad);
@@ -88,14 +88,14 @@ export class WriterSchemas {
     const known = this.#fingerprintReaders[topic].get(key);
     if (known !== undefined) return known;
     const type = this.#byFingerprint.get(key);
-    // Not kept: anybody can send any number of unknown ones.
+    // Not cached: anybody could send any number of unknown ones.
     if (type === undefined) return 'unknown fingerprint';
     const reader = readerOf(type, topic, singleObjectHeaderBytes);
     this.#fingerprintReaders[topic].set(key, reader);
     return reader;
   }
 
-  /** undefined: the id has to be looked up first. */
+  /** Undefined: the id must be looked up first. */
   byId(topic: TopicName, id: number): WriterReader | undefined {
     const known = this.#idReaders[topic].get(id);
     if (known !== undefined) return known;
@@ -128,7 +128,7 @@ function readerOf(writer: Type, topic: TopicName, headerBytes: number): WriterRe
     return topicReader(topic, writer, headerBytes);
   } catch (error) {
     if (error instanceof IncompatibleSchemaError) return 'incompatible writer schema';
-    // Too deep, or too large.
+    // Too deep or too large.
     return 'unusable writer schema';
   }
 }

@@ -1,6 +1,6 @@
 import type { TopicName } from './records.ts';
 
-/** Partitions of each topic, unless somebody asks for others: those of a topic in Kafka, and of an archive made up here. */
+/** The default number of partitions of each topic, in Kafka and in archives that `simulate` makes. */
 export const defaultPartitions: Record<TopicName, number> = {
   metros: 1,
   districts: 1,
@@ -13,15 +13,17 @@ export const defaultPartitions: Record<TopicName, number> = {
 };
 
 /**
- * The partition of a key as Kafka's Java producer chooses it, and with it every client that follows it: murmur2 of the
- * key's bytes. `length`: of the key, where the bytes go on behind it.
+ * The partition that Kafka's Java producer, and every client that follows it, chooses for a key: murmur2 of the key's
+ * bytes. `length`: that of the key, if more bytes follow it.
  */
 export function murmur2Partition(key: Uint8Array, partitions: number, length = key.length): number {
-  // Java's `toPositive`: it drops the sign, and does not negate.
+  // Java's `toPositive` clears the sign bit. It does not negate.
   return (murmur2(key, length) & 0x7fffffff) % partitions;
 }
 
-/** As librdkafka chooses it by default (`consistent_random`): CRC-32 of the key's bytes. It puts an empty key anywhere. */
+/**
+ * librdkafka's default (`consistent_random`): CRC-32 of the key's bytes. It puts an empty key into a random partition.
+ */
 export function crc32Partition(key: Uint8Array, partitions: number, length = key.length): number {
   return (crc32(key, length) >>> 0) % partitions;
 }
@@ -29,7 +31,7 @@ export function crc32Partition(key: Uint8Array, partitions: number, length = key
 const seed = 0x9747b28c;
 const m = 0x5bd1e995;
 
-/** As org.apache.kafka.common.utils.Utils.murmur2: 32-bit MurmurHash2 with Kafka's seed, as a signed number. */
+/** Like org.apache.kafka.common.utils.Utils.murmur2: 32-bit MurmurHash2 with Kafka's seed, as a signed number. */
 export function murmur2(data: Uint8Array, length = data.length): number {
   const rest = length & 3;
   const whole = length - rest;
@@ -48,7 +50,7 @@ export function murmur2(data: Uint8Array, length = data.length): number {
   return h ^ (h >>> 15);
 }
 
-/** Of bytes with so many bytes of 0 behind them: table after table. */
+/** Tables for slicing-by-4, one after another: a table is for a byte with this many zero bytes after it. */
 const crcTables = new Int32Array(4 * 256);
 for (let byte = 0; byte < 256; byte++) {
   let crc = byte;
@@ -60,7 +62,7 @@ for (let byte = 0; byte < 768; byte++) {
   crcTables[256 + byte] = crcTables[crc & 0xff]! ^ (crc >>> 8);
 }
 
-/** As zlib's CRC-32, as a signed number. Node's own takes three times as long for a key: it is asked of millions. */
+/** zlib's CRC-32, as a signed number. Node's own takes three times as long for a key, and this runs for millions. */
 export function crc32(data: Uint8Array, length = data.length): number {
   const whole = length - (length & 3);
   let crc = -1;

@@ -1,18 +1,22 @@
 /**
- * Patterns and closed lists that events, answers and inputs share (docs/rules.md#keys, #patterns). All are anchored.
+ * Patterns and closed lists that events, answers and inputs share (docs/rules.md#keys, #patterns). All patterns are
+ * anchored.
  */
 
 export const metroSlugPattern = /^[a-z0-9-]{2,32}$/;
 export const rideIdPattern = /^[a-z0-9]{4,32}$/;
 export const districtSlugPattern = /^[a-z0-9-]{1,80}$/;
-/** Of riders and of developer keys (docs/rules.md#keys). */
+/** Ids of riders and of developer keys (docs/rules.md#keys). */
 export const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
-/** A page's address: http or https, and RFC 3986's characters alone, since answers give it as `format: uri` (docs/rules.md#urls). */
+/**
+ * The address of a page: http or https, with only the characters of RFC 3986, because answers have it as `format: uri`
+ * (docs/rules.md#urls).
+ */
 export const urlPattern = /^https?:\/\/[A-Za-z0-9._~:/?#@!$&'()*+,;=%[\]-]+$/;
 export const meetTimePattern = /^[0-2][0-9]:[0-5][0-9]$/;
 
 export const nightStatuses = ['on', 'cancelled'] as const;
-/** In the order in which the interface lists them; which one applies first is another (docs/rules.md#why). */
+/** In the order of the interface's list. Which reason applies first is another order (docs/rules.md#why). */
 export const reasonsWhy = ['led', 'going', 'ridden', 'saved'] as const;
 export const errorWords = ['invalid_request', 'not_found', 'invalid_key'] as const;
 

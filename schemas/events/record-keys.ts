@@ -14,8 +14,8 @@ import type {
 } from './records.ts';
 
 /**
- * Keys of the event log's records (docs/rules.md#keys, #tombstones): which fields each topic's key is made of, as text and as bytes. Keys
- * are taken apart, checked and compared with their values here and nowhere else.
+ * Keys of the event log's records (docs/rules.md#keys, #tombstones): the fields that each topic's key is made of, as
+ * text and as bytes. Keys are parsed, checked and compared with their values only here.
  */
 
 /** The fields of a record that its key is made of. */
@@ -30,11 +30,11 @@ export interface KeyFields {
   'developer-keys': Pick<DeveloperKey, 'key_id'>;
 }
 
-/** Why a key is bad; also a label of a metric. */
+/** Why a key is bad. Also a metric label. */
 export type KeyFault = 'key does not match its pattern' | 'rider related to themself';
 
 type FieldPattern = RegExp | 'day';
-/** Each topic's fields with their patterns, in the order in which a key joins them by slashes. */
+/** Each topic's fields with their patterns, in the order in which the key joins them with slashes. */
 const shapes: { [T in TopicName]: readonly (readonly [keyof KeyFields[T] & string, FieldPattern])[] } = {
   metros: [['metro', metroSlugPattern]],
   districts: [['district', districtSlugPattern]],
@@ -91,14 +91,14 @@ export function keyFault(topic: TopicName, key: string): KeyFault | null {
   return 'fault' in parsed ? parsed.fault : null;
 }
 
-/** The fields of a key that has been checked. Throws for a bad one: folding it would change another key's fact. */
+/** The fields of a key that was checked before. Throws for a bad key: folding it would change another key's fact. */
 export function fieldsOfKey<T extends TopicName>(topic: T, key: string): KeyFields[T] {
   const parsed = parseRecordKey(topic, key);
   if ('fault' in parsed) throw new Error(`Cannot take a key of ${topic} apart: ${parsed.fault}`);
   return parsed.fields;
 }
 
-/** Why a key that `isKeyOf` its record is bad, or null: the record's fields are the key's. */
+/** Why the key of a record is bad, or null. The record's fields must be those of the key (`isKeyOf`). */
 export function fieldsFault(topic: TopicName, record: AnyRecord): KeyFault | null {
   for (const [name, pattern] of shapes[topic]) {
     if (pattern !== 'day' && !pattern.test(fieldOf(record, name) as string)) return 'key does not match its pattern';
@@ -107,8 +107,8 @@ export function fieldsFault(topic: TopicName, record: AnyRecord): KeyFault | nul
 }
 
 /**
- * Whether a key joins its record's fields, whose day must be one of years 0001 to 9999. Piece by piece: there are
- * millions, and to join texts first would take longer.
+ * Whether a key joins its record's fields. The day must be in the years 0001 to 9999. Compared piece by piece: there
+ * are millions, and joining strings first would take longer.
  */
 export function isKeyOf(topic: TopicName, key: string, record: AnyRecord): boolean {
   const shape = shapes[topic];
@@ -127,9 +127,9 @@ export function isKeyOf(topic: TopicName, key: string, record: AnyRecord): boole
 const fieldOf = (record: AnyRecord, name: string): string | number =>
   (record as unknown as Record<string, string | number>)[name]!;
 
-// Keys of answers and relations as bytes, with the fields of their values where they lie: no text is made of them.
+// Keys of RSVPs and relations as bytes, with the fields of their values left in place: no strings are made.
 
-/** Texts of so many bytes, each allowed. Patterns of ids are all ASCII. */
+/** Texts of this many bytes, each of them allowed. All id patterns are ASCII. */
 interface IdRule {
   min: number;
   max: number;
@@ -137,7 +137,7 @@ interface IdRule {
   bytes: Uint8Array;
 }
 
-/** The rule of a pattern of the form `^[…]{min,max}$`. */
+/** The rule for a pattern of the form `^[…]{min,max}$`. */
 function idRule(pattern: RegExp): IdRule {
   const [, characters, min, max] = /^\^(\[[^\]]+\])\{(\d+),(\d+)\}\$$/.exec(pattern.source)!;
   const allowed = new RegExp(characters!);
@@ -148,8 +148,8 @@ const riderRule = idRule(idPattern);
 const rideRule = idRule(rideIdPattern);
 
 /**
- * Where the night of an answer's key `<ride>/<YYYY-MM-DD>/<rider>` ends, if the rider is the one that lies in `value`
- * and their id is good; else -1.
+ * Where the night ends in an RSVP's key `<ride>/<YYYY-MM-DD>/<rider>`, if the rider is the one in `value` and their id
+ * is good. Otherwise -1.
  */
 export function nightEndOf(key: Buffer, value: Buffer, riderStart: number, riderEnd: number): number {
   const nightEnd = key.length - 1 - (riderEnd - riderStart);
@@ -158,7 +158,7 @@ export function nightEndOf(key: Buffer, value: Buffer, riderStart: number, rider
     : -1;
 }
 
-/** Whether a key's first bytes are `<ride>/` and as many bytes as a day has, the ride good and the one in `value`. */
+/** Whether a key begins with `<ride>/` and as many bytes as a day has, and the ride is good and the one in `value`. */
 export function isRideOfNight(
   key: Buffer,
   nightEnd: number,
@@ -174,7 +174,7 @@ export function isRideOfNight(
   );
 }
 
-/** Whether the last bytes of a night, which ends at `nightEnd` of a key, are this day, one of years 0001 to 9999. */
+/** Whether the last bytes of a night, which ends at `nightEnd` of a key, are this day, in the years 0001 to 9999. */
 export function isDayOfNight(key: Buffer, nightEnd: number, day: number): boolean {
   if (day < dayMin || day > dayMax) return false;
   const text = dayText(day);
@@ -182,7 +182,7 @@ export function isDayOfNight(key: Buffer, nightEnd: number, day: number): boolea
   return true;
 }
 
-/** Whether a key is `<rider>/<other>`, of two riders whose ids are good and lie in `value`. */
+/** Whether a key is `<rider>/<other>`, of two different riders whose ids are good and are those in `value`. */
 export function isRelationKey(
   key: Buffer,
   value: Buffer,
@@ -201,7 +201,7 @@ export function isRelationKey(
   );
 }
 
-/** Whether an id keeps to its rule, and stands in the key from a place on. */
+/** Whether an id matches its rule, and is in the key at this position. */
 function isSameId(rule: IdRule, value: Buffer, start: number, end: number, key: Buffer, keyStart: number): boolean {
   const { bytes } = rule;
   if (end - start < rule.min || end - start > rule.max) return false;
@@ -212,7 +212,7 @@ function isSameId(rule: IdRule, value: Buffer, start: number, end: number, key: 
   return true;
 }
 
-/** Whether what comes before a key's slash comes again after it. */
+/** Whether the text before a key's slash is repeated after it. */
 function isTwice(key: Buffer, after: number): boolean {
   if (key.length !== 2 * after - 1) return false;
   for (let i = after; i < key.length; i++) if (key[i] !== key[i - after]) return false;

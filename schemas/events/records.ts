@@ -1,11 +1,11 @@
 /**
- * The records of the event log as the service holds them in memory, one type per topic (docs/rules.md#topics).
- * Field order and names are those of the Avro schemas in `schemas/events/*.avsc`.
+ * The records of the event log in memory, one type per topic (docs/rules.md#topics). Field names and order are those of
+ * the Avro schemas in `schemas/events/*.avsc`.
  */
 
 /**
- * A revision rises per key; `changed_at` is in milliseconds since the epoch. Beyond 2^53 they are bigints, so that a
- * record is written again as it came.
+ * `revision` rises per key. `changed_at` is in milliseconds since the epoch. Beyond 2^53 they are bigints, so that a
+ * record can be written again unchanged.
  */
 interface Stamped {
   revision: number | bigint;
@@ -49,7 +49,7 @@ export interface Ride extends Stamped {
   url: string;
 }
 
-/** Where a night meets, secret places included: never send or store one as it is. */
+/** Where a night meets, including secret places. Never send or store it as it is. */
 export interface MeetingPlace {
   place_name: string | null;
   /** District slug. */
@@ -121,5 +121,5 @@ export const topicNames: readonly TopicName[] = [
   'relations',
 ];
 
-/** Default of KAFKA_TOPIC_PREFIX; archive folders are always named with it. */
+/** The default of KAFKA_TOPIC_PREFIX. */
 export const defaultTopicPrefix = 'ride-calendar.';

@@ -9,12 +9,12 @@ import {
 } from '../events/patterns.ts';
 
 /**
- * Every object the API answers with, keys in the order in which they are sent. Strict: an answer has exactly these
- * fields (docs/rules.md#fields-of-answers, #bytes). The OpenAPI document is made from these and leaves the strictness
- * out, since the contract grows.
+ * Every object in the API's answers, with keys in the order in which they are sent. Strict: an answer has exactly these
+ * fields (docs/rules.md#fields-of-answers, #bytes). The OpenAPI document is made from these without the strictness,
+ * because the contract grows.
  */
 
-/** Names of the OpenAPI document's components, with what each is (docs/rules.md#openapi-schemas). */
+/** Names of the OpenAPI document's components, with descriptions (docs/rules.md#openapi-schemas). */
 export const answerRegistry = z.registry<{ id: string; description: string }>();
 
 const rideId = z.string().regex(rideIdPattern);
@@ -188,7 +188,7 @@ export const errorAnswer = z
   })
   .register(answerRegistry, { id: 'Error', description: 'Why a request was refused.' });
 
-/** RFC 9457: the body of failures that the interface gives no body of its own. */
+/** RFC 9457: the body of failures for which the interface has no body of its own. */
 export const problem = z
   .strictObject({
     title: z.string().describe("The status code's own phrase."),

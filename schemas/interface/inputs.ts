@@ -2,8 +2,8 @@ import * as z from 'zod';
 import { audiences, distanceBands, districtSlugPattern, metroSlugPattern, rideIdPattern } from '../events/patterns.ts';
 
 /**
- * What each operation takes (docs/rules.md#paths), as zod schemas from decoded text to typed values. Their order is
- * that in which inputs are checked (docs/rules.md#order-of-inputs). A refusal's first message is the `detail` a reader
+ * The inputs of each operation (docs/rules.md#paths), as zod schemas from decoded text to typed values. They are
+ * checked in this order (docs/rules.md#order-of-inputs). A refusal's first message is the `detail` that the client
  * gets: one constant text per kind of fault, which never repeats what was sent.
  */
 
@@ -23,7 +23,7 @@ const dateFault = 'is not a date, YYYY-MM-DD';
 const date = z.iso.date(dateFault).refine((text) => !text.startsWith('0000'), dateFault);
 
 /**
- * JSON Schema counts code points, zod's own bounds UTF-16 units: hence the bounds as metadata
+ * JSON Schema counts code points, zod's own bounds count UTF-16 units. So the bounds are metadata
  * (docs/rules.md#length-of-q).
  */
 const searchWords = z
@@ -43,7 +43,7 @@ function codePoints(text: string): number {
 
 /**
  * One comma-separated value (form style, not exploded). An empty text is one empty item, which no list allows
- * (docs/rules.md#lists). Stops at the first wrong item: thousands of them would cost milliseconds to collect.
+ * (docs/rules.md#lists). Stops at the first wrong item, because collecting thousands would take milliseconds.
  */
 function commaList<Item extends z.ZodType<unknown, string>>(item: Item) {
   const list = z
@@ -94,7 +94,7 @@ const metroAndDates = {
 
 const none = { path: z.object({}), query: z.object({}) };
 
-/** Every operation's inputs. Key order is the order in which wrong ones are named. */
+/** Every operation's inputs. The first wrong one in the order of the keys is named. */
 export const operationInputs = {
   getOpenApi: none,
   getDay: {
@@ -130,14 +130,14 @@ export const operationInputs = {
 export type OperationName = keyof typeof operationInputs;
 type Path<O extends OperationName> = z.output<(typeof operationInputs)[O]['path']>;
 type Query<O extends OperationName> = z.output<(typeof operationInputs)[O]['query']>;
-/** An operation's inputs once checked; what was not sent is absent, or its default. */
+/** An operation's checked inputs. An input that was not sent is absent, or has its default. */
 export type Inputs<O extends OperationName> = Path<O> & Query<O>;
 
 const dayMs = 86_400_000;
 export const rangeDaysMax = 31;
 
 /**
- * What is wrong with the last day of a range of two dates that exist, or null: it may be the first day's own, and at
+ * What is wrong with the last day of a range of two existing dates, or null. It may be the first day itself, and at
  * most 31 days after it (docs/rules.md#range-of-dates).
  */
 export function rangeFault(from: string, to: string): string | null {

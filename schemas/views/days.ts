@@ -1,4 +1,4 @@
-/** Days as the log has them: whole days since 1970-01-01, of years 0001 to 9999. */
+/** Days as in the log: whole days since 1970-01-01, in the years 0001 to 9999. */
 export const dayMin = -719_162;
 export const dayMax = 2_932_896;
 
@@ -14,10 +14,10 @@ export function dayText(day: number): string {
   return text;
 }
 
-/** The day of a `YYYY-MM-DD` that exists, years 0001 to 9999; else null. */
+/** The day of a `YYYY-MM-DD` that exists, in the years 0001 to 9999. Otherwise null. */
 export function parseDay(text: string): number | null {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null;
   const day = Date.parse(`${text}T00:00:00Z`) / 86_400_000;
-  // Date.parse takes 2026-02-30 for 2 March in some engines: only what reads back the same exists.
+  // In some engines Date.parse reads 2026-02-30 as 2 March. Only a date that is formatted the same exists.
   return day >= dayMin && day <= dayMax && dayText(day) === text ? day : null;
 }

@@ -8,7 +8,7 @@ export function compareText(a: string, b: string): number {
     let x = a.charCodeAt(i);
     let y = b.charCodeAt(i);
     if (x === y) continue;
-    // Lift surrogates above the rest of the first plane: then units order as code points do.
+    // Moves surrogates above the rest of the first plane. Then units are in the order of code points.
     if (x >= 0xd800 && y >= 0xd800) {
       x = x >= 0xe000 ? x - 0x800 : x + 0x2000;
       y = y >= 0xe000 ? y - 0x800 : y + 0x2000;
@@ -18,19 +18,19 @@ export function compareText(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Fold of a text, for search and for the order of riders (docs/rules.md#folded-text). */
+/** The folded text, for search and for the order of riders (docs/rules.md#folded-text). */
 export function foldText(text: string): string {
   return text.normalize('NFKD').replace(/\p{M}/gu, '').replaceAll('’', "'").toLowerCase().replaceAll('ς', 'σ');
 }
 
-/** The words of a search: its fold, split at everything but letters, numbers and `'` (docs/rules.md#q). */
+/** The words of a search: its folded text, split at everything but letters, numbers and `'` (docs/rules.md#q). */
 export function searchWords(q: string): string[] {
   return foldText(q)
     .split(/[^\p{L}\p{N}']+/u)
     .filter((word) => word !== '');
 }
 
-/** Whether every word is in the folded title or the folded place name; `searchText` is the two, a line each. */
+/** Whether every word is in the folded title or the folded place name. `searchText` has the two, on separate lines. */
 export function matchesWords(searchText: string, words: readonly string[]): boolean {
   return words.every((word) => searchText.includes(word));
 }

@@ -1,25 +1,25 @@
 import { hash } from 'node:crypto';
 
 /**
- * View keys. A view's name is `<kind>:<id>`; its tag is one of 64, by a hash of what it is about. How a store spells
- * them is in schemas/README.md; in Redis: `<prefix>pub:{v17}:g1:day:portland/2015-06-13`.
+ * View keys. A view's name is `<kind>:<id>`. Its tag is one of 64, by a hash of the id. schemas/README.md has the keys
+ * as stores spell them, such as `<prefix>pub:{v17}:g1:day:portland/2015-06-13` in Redis.
  */
 
 export const tagCount = 64;
 export const allTags: readonly number[] = Array.from({ length: tagCount }, (_, i) => i);
 
-/** Kinds of views that say what the facts are. API processes keep them in memory and hear of every change. */
+/** Kinds of views that show facts. API processes cache them and hear of every change. */
 export const factKinds = ['day', 'ride', 'night', 'metro', 'key', 'rider'] as const;
 export type FactKind = (typeof factKinds)[number];
-/** View kinds of the public layer: of facts, and the word that a tag is complete. */
+/** View kinds of the public layer: views of facts, and whether a tag is complete. */
 export const publicKinds = [...factKinds, 'complete'] as const;
-/** The kind of the riders' own layer, always read from the store: a hash a rider, whose fields are views. */
+/** The kind of the riders' own layer, which is never cached: one hash per rider, whose fields are views. */
 export type RiderKind = 'reader';
-/** Kinds whose value is one key. */
+/** Kinds of views that are one key's value. */
 export type ValueKind = (typeof publicKinds)[number] | 'position';
 export type ViewKind = ValueKind | RiderKind;
 
-/** Tag of what a view is about, 0 to 63: FNV-1a over UTF-16 units, folded to six bits. Part of the stored format. */
+/** The tag of an id, 0 to 63: FNV-1a over UTF-16 units, folded to six bits. Part of the stored format. */
 export function tagOf(subject: string): number {
   let h = 0x811c9dc5;
   for (let i = 0; i < subject.length; i++) h = Math.imul(h ^ subject.charCodeAt(i), 0x01000193);
@@ -27,7 +27,7 @@ export function tagOf(subject: string): number {
   return (h ^ (h >>> 6) ^ (h >>> 12)) & 63;
 }
 
-/** A view's name with its tag: `17|day:portland/2015-06-13`. What ports take as `key`; adapters turn it into theirs. */
+/** A view's name with its tag: `17|day:portland/2015-06-13`. Ports take this as `key`; adapters translate it. */
 function viewKey(kind: ViewKind, id: string): string {
   return `${tagOf(id)}|${kind}:${id}`;
 }
@@ -36,18 +36,21 @@ export const dayKey = (metro: string, day: string): string => viewKey('day', `${
 export const rideKey = (ride: string): string => viewKey('ride', ride);
 export const nightKey = (ride: string, day: string): string => viewKey('night', `${ride}/${day}`);
 export const metroKey = (metro: string): string => viewKey('metro', metro);
-/** `hashHex`: SHA-256 of a developer key's text, 64 lower-case hex digits. */
+/** `hashHex`: SHA-256 of a developer key's text, as 64 lower-case hex digits. */
 export const developerKeyKey = (hashHex: string): string => viewKey('key', hashHex);
-/** The rider's card; there while the rider exists. */
+/** The rider's card. It exists while the rider does. */
 export const riderKey = (rider: string): string => viewKey('rider', rider);
-/** Hash of the rider's own layer: fields `o<day>` own nights, `f<day>` friends going, `x<day>` flagged going. */
+/**
+ * The hash of the rider's own layer. Fields: `o<day>` own nights, `f<day>` friends going, `x<day>` flagged riders
+ * going.
+ */
 export const readerKey = (rider: string): string => viewKey('reader', rider);
-/** There while the tag is complete: only then does the absence of one of its views mean anything. */
+/** Exists while the tag is complete. Only then does the absence of one of its views mean anything. */
 export const completeKey = (tag: number): string => `${tag}|complete:`;
 /** The same for the tag of a view. */
 export const completeKeyOf = (view: string): string => `${view.slice(0, view.indexOf('|'))}|complete:`;
 export const isCompleteKey = (key: string): boolean => key.endsWith('|complete:');
-/** The position the views stand for, as JSON, is under this tag. */
+/** The position of the views, as JSON, is stored under this tag. */
 export const positionTag = 0;
 export const positionKey = `${positionTag}|position:`;
 
@@ -57,7 +60,7 @@ export function parseKey(key: string): { tag: number; kind: ViewKind; id: string
   return { tag: Number(key.slice(0, bar)), kind: key.slice(bar + 1, colon) as ViewKind, id: key.slice(colon + 1) };
 }
 
-/** Length of the digest at the start of every whole-key view: characters of base64url, ASCII. */
+/** The length of the digest at the start of every value: characters of base64url, ASCII. */
 export const digestLength = 16;
 
 /** The first 96 bits of SHA-256, as 16 characters of base64url. */

@@ -1,9 +1,9 @@
 import { digestLength, digestOf } from './view-keys.ts';
 
 /**
- * The values of the views. A whole-key value is `<digest><header JSON>\n<facets JSON>\n<body>`: the digest covers all
- * that follows it. Bodies hold `false` where `past` stands; the header says where, so that readers can put `true` there
- * once local midnight has passed, with no event and without parsing.
+ * The values of views. A value is `<digest><header JSON>\n<facets JSON>\n<body>`. The digest covers everything after
+ * it. Bodies have `false` for `past`, and the header has its offsets. So the API can write `true` there after local
+ * midnight, without an event and without parsing.
  */
 
 /** Header of a day view. */
@@ -11,23 +11,23 @@ export interface DayHeader {
   zone: string;
   /** Days since 1970-01-01. */
   day: number;
-  /** Three numbers a night, byte offsets in the body: its start, its end, and where its `false` begins. */
+  /** Three byte offsets in the body per night: its start, its end, and where its `false` begins. */
   nights: number[];
 }
 
-/** What filters need of one night of a day. */
+/** What filters need to know about one night of a day. */
 export interface Facets {
-  /** Distance band as the `far` filter spells it; null: shown under every one. */
+  /** Distance band as in the `far` filter. Null matches every band. */
   far: string | null;
-  /** Audience as the `who` filter spells it; null: shown under every one. */
+  /** Audience as in the `who` filter. Null matches every audience. */
   who: string | null;
-  /** District slug the `where` filter may select; null where withheld or not shown. */
+  /** District slug for the `where` filter. Null if withheld or not shown. */
   where: string | null;
-  /** Folded title, and on a second line the folded published place name where there is one. */
+  /** Folded title, and on a second line the folded published place name if there is one. */
   text: string;
 }
 
-/** Header of a ride view: nights are in order of their days, so the past ones come first. */
+/** Header of a ride view. Nights are in the order of their days, so past ones come first. */
 export interface RideHeader {
   zone: string;
   /** Day of each night, ascending. */
@@ -43,7 +43,7 @@ export interface NightHeader {
   day: number;
   /** Byte offset of `false` in the body. */
   past: number;
-  /** Sort key after the day: seconds since midnight, null last; title; ride id. */
+  /** Sort key after the day: minutes since local midnight (null sorts last), title, ride id. */
   sort: [number | null, string, string];
 }
 
@@ -51,7 +51,7 @@ export interface NightHeader {
 export interface RiderCard {
   handle: string;
   name: string | null;
-  /** Folded name, or folded handle where there is none. */
+  /** Folded name, or folded handle if there is no name. */
   sort: string;
 }
 
@@ -68,7 +68,7 @@ export function encodeView(header: object, facets: readonly Facets[] | null, bod
 export interface StoredParts<H> {
   digest: string;
   header: H;
-  /** Only parsed when a filter asks. */
+  /** Parsed only if a filter needs them. */
   facets(): Facets[];
   body: Buffer;
 }
@@ -92,7 +92,7 @@ export interface OwnNight {
   led: boolean;
 }
 
-/** Somebody of the reader's going to a night of a day. */
+/** A friend or flagged rider who goes to a night of a day. */
 export interface GoingRider {
   ride: string;
   rider: string;
@@ -101,10 +101,10 @@ export interface GoingRider {
   flagged: boolean;
 }
 
-// Fields of a reader's hash are many and small, so they are terse text: ids hold neither `:` nor `,` nor `=`.
+// A reader's hash has many small fields, so they are terse text. Ids contain no `:`, `,` or `=`.
 const responses = ['NONE', 'GOING', 'CONFIRMED'] as const;
 
-/** `ride=bits,…`, one hex digit: 1 going, 2 confirmed, 4 saved, 8 led. In the order of the rides. */
+/** `ride=bits,…`, with one hex digit: 1 going, 2 confirmed, 4 saved, 8 led. In the order of rides. */
 export function ownText(nights: readonly { ride: string; bits: number }[]): string {
   let text = '';
   for (const { ride, bits } of nights) text += `${text === '' ? '' : ','}${ride}=${bits.toString(16)}`;
@@ -121,7 +121,7 @@ export function decodeOwn(value: Buffer): OwnNight[] {
     });
 }
 
-/** `ride:rider=bits,rider=bits;ride:…`: 1 follows, 2 close, 4 flagged. In the order of the rides, then of the riders. */
+/** `ride:rider=bits,rider=bits;ride:…`, with 1 follows, 2 close, 4 flagged. In the order of rides, then of riders. */
 export function goingText(riders: readonly { ride: string; rider: string; bits: number }[]): string {
   let text = '';
   let ride = '';
