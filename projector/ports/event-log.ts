@@ -140,7 +140,7 @@ export interface EventLog {
  * published again.
  */
 export interface RejectSink {
-  /** Resolves once every one is acknowledged (durable), to how many were not there before. */
+  /** Resolves once all of them are acknowledged (durable), to the number that were new. */
   publish(rejects: Reject[]): Promise<number>;
   close(): Promise<void>;
 }
