@@ -1,4 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { pastCommands } from './past-commands.ts';
 import { loadSettings, type Settings, SettingsError } from './settings/settings.ts';
 import { defaultSizes, sizeLimits } from './simulate/sizes.ts';
 import type { SimulateCommandOptions } from './simulate.ts';
@@ -13,6 +14,15 @@ Exit codes:
 
 Settings are environment variables: docs/settings.md lists them.`;
 
+/** Adds a command with --json, its examples, and an action that gets the settings. */
+export type AddCommand = <Options extends object>(
+  parent: Command,
+  usage: string,
+  description: string,
+  examples: readonly string[],
+  run: (options: Options, settings: Settings, args: string[]) => Promise<ExitCode>,
+) => Command;
+
 /** The command line. Actions are loaded when they run, so that --help stays quick. */
 export function commandLine(io: Io, env: Readonly<Record<string, string | undefined>>): Command {
   const program = new Command('ride-calendar');
@@ -24,14 +34,8 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
     .exitOverride()
     .configureOutput({ writeOut: (text) => io.out(text.trimEnd()), writeErr: (text) => io.err(text.trimEnd()) });
 
-  /** A command with --json, its example, and an action that gets the settings. Subcommands inherit the overrides. */
-  const command = <Options extends object>(
-    parent: Command,
-    usage: string,
-    description: string,
-    examples: readonly string[],
-    run: (options: Options, settings: Settings, args: string[]) => Promise<ExitCode>,
-  ): Command =>
+  /** Subcommands inherit the overrides. */
+  const command: AddCommand = (parent, usage, description, examples, run) =>
     parent
       .command(usage)
       .description(description)
@@ -41,7 +45,7 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
       .action(async (...received: unknown[]) => {
         const self = received.pop() as Command;
         received.pop();
-        lastExit = await run(self.opts<Options>(), loadSettings(env), received as string[]);
+        lastExit = await run(self.opts(), loadSettings(env), received as string[]);
       });
 
   command(
@@ -142,6 +146,7 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
     .option('--append', 'also behind records of others, but none that is newer of the same key')
     .option('--keep-partitions', 'the archive’s own partitions; the topics must have as many')
     .option('--unchecked', 'what is there, though it is not as the archive’s manifest.json says');
+  pastCommands(program, command, io);
   return program;
 }
 

@@ -12,6 +12,13 @@ export interface Io {
   signal: AbortSignal;
 }
 
+/** The same without progress where a script reads what the command says. */
+export function quietIf(json: boolean, io: Io): Io {
+  if (!json) return io;
+  const { out, err, signal } = io;
+  return { out, err, signal, watched: false };
+}
+
 /** What a command comes to: 0 done, 1 it found something wrong or failed half-way, 2 it can't be run like this. */
 export type ExitCode = 0 | 1 | 2;
 

@@ -62,6 +62,7 @@ const commands = [
   'archive check',
   'archive forget',
   'archive load',
+  'replay',
 ];
 
 describe('the command line', () => {

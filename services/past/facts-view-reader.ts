@@ -1,0 +1,65 @@
+import type { ChangeListener, ViewReader } from '../../api/ports/view-reader.ts';
+import type { Facts } from '../../projector/facts/facts.ts';
+import { renderReader } from '../../projector/views/reader.ts';
+import { valueViews } from '../../projector/views/value-views.ts';
+import { developerKeyKey, type FactKind, factKinds, isCompleteKey, parseKey } from '../../schemas/views/view-keys.ts';
+
+const kinds = new Set<string>(factKinds);
+const there = Buffer.from('1');
+
+/** Views of facts in this process, rendered when they are asked for: nothing is stored, so nothing has to be written first. */
+export class FactsViewReader implements ViewReader {
+  readonly #facts: Facts;
+  /** A developer key that is live whatever the facts say: that of the process that asks. */
+  readonly #ownKey: string;
+  #listener: ChangeListener | null = null;
+  /** Hears of each view that is asked for. */
+  onAsked: ((kind: string, id: string) => void) | null = null;
+
+  constructor(facts: Facts, ownKeyHash: string) {
+    this.#facts = facts;
+    this.#ownKey = developerKeyKey(ownKeyHash);
+  }
+
+  async get(keys: readonly string[]): Promise<(Buffer | null)[]> {
+    return keys.map((key) => this.#view(key));
+  }
+
+  async fields(key: string, fields: readonly string[]): Promise<(Buffer | null)[]> {
+    const { id } = parseKey(key);
+    this.onAsked?.('reader', id);
+    const reader = this.#facts.riderIds.find(id);
+    const rendered = reader < 0 ? [] : renderReader(this.#facts, reader);
+    const values = new Map(rendered.map(({ field, value }) => [field, value]));
+    return fields.map((field) => {
+      const value = values.get(field);
+      return value == null ? null : Buffer.from(value);
+    });
+  }
+
+  watch(listener: ChangeListener): void {
+    this.#listener = listener;
+    listener.hearing(true);
+  }
+
+  /** The facts changed: nothing that was made of them before counts. */
+  changed(): void {
+    this.#listener?.allChanged();
+  }
+
+  async ready(): Promise<{ ready: true }> {
+    return { ready: true };
+  }
+
+  async close(): Promise<void> {}
+
+  #view(key: string): Buffer | null {
+    if (isCompleteKey(key) || key === this.#ownKey) return there;
+    const { kind, id } = parseKey(key);
+    if (!kinds.has(kind)) return null;
+    this.onAsked?.(kind, id);
+    const views = valueViews[kind as FactKind];
+    const view = views.find(this.#facts, id);
+    return view < 0 ? null : views.render(this.#facts, view);
+  }
+}

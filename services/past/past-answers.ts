@@ -1,0 +1,98 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { calendar } from '../../api/calendar/calendar.ts';
+import { LocalDays } from '../../api/calendar/local-days.ts';
+import { ViewCache } from '../../api/calendar/view-cache.ts';
+import { routePath, splitTarget } from '../../api/http/target.ts';
+import { openApiDocument } from '../../api/openapi/openapi.ts';
+import type { Facts } from '../../projector/facts/facts.ts';
+import { UsageError } from '../wiring/io.ts';
+import { FactsViewReader } from './facts-view-reader.ts';
+
+/** An answer of the interface. `etag` with its quotes; null without one. */
+export interface PastAnswer {
+  status: number;
+  etag: string | null;
+  body: string;
+}
+
+/** A request of the interface: a target below the base path, and who asks. */
+export interface PastRequest {
+  /** With its query; it begins with a slash. */
+  target: string;
+  /** Of a rider's own answers. */
+  rider: string | null;
+}
+
+export const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
+export const madeUpKey = (): string => `rck_${randomBytes(32).toString('base64url')}`;
+
+/**
+ * Answers requests from facts, at any clock, by the API's own code. Whoever asks needs no credentials: they have the log.
+ */
+export class PastAnswers {
+  readonly reader: FactsViewReader;
+  readonly #answer: ReturnType<typeof calendar>;
+  readonly #key = madeUpKey();
+  #clockMs = 0;
+
+  constructor(facts: Facts, baseUrl: string) {
+    this.reader = new FactsViewReader(facts, sha256Hex(this.#key));
+    this.#answer = calendar({
+      baseUrl,
+      cache: new ViewCache(this.reader),
+      reader: this.reader,
+      localDays: new LocalDays(),
+      calendarNowMs: () => this.#clockMs,
+      cacheSeconds: 0,
+      checker: { check: (rider) => ({ rider }) },
+      openApi: { body: Buffer.from(JSON.stringify(openApiDocument(baseUrl))), etag: '"openapi"' },
+      onFault(cause) {
+        throw cause;
+      },
+    });
+  }
+
+  async ask({ target, rider }: PastRequest, clockMs: number): Promise<PastAnswer> {
+    this.#clockMs = clockMs;
+    const headers = rider === null ? { 'x-api-key': this.#key } : { authorization: `Bearer ${rider}` };
+    const handled = this.#answer({ method: 'GET', target: basePath + target, headers });
+    if (!handled) throw new Error(`Cannot answer ${target}: it is no path of the interface`);
+    const { status, headers: sent, body } = await handled.answer;
+    return { status, etag: sent.ETag ?? null, body: body?.toString() ?? '' };
+  }
+}
+
+/** Answers do not depend on it, and requests of the past are asked below it. */
+const basePath = '/api';
+export const pastBaseUrl = `http://127.0.0.1${basePath}`;
+
+/** Reads a path as a command is given it: below the base path or with it, also as a whole URL. Throws UsageError. */
+export function requestOf(
+  command: string,
+  path: string,
+  rider: string | undefined,
+  settingsBasePath: string,
+): PastRequest {
+  const target = targetOf(path, settingsBasePath);
+  const route = routePath('', splitTarget(target).path);
+  if (!route) {
+    throw new UsageError(
+      `Cannot run ${command}: ${JSON.stringify(path)} is no path of the interface, want such as /metros/portland/days/2015-06-13, /rides/pp15r4935 or /me/nights`,
+    );
+  }
+  const isRiders = !['getDay', 'getRide', 'getOpenApi'].includes(route.operation);
+  if (isRiders && rider === undefined) {
+    throw new UsageError(`Cannot run ${command}: ${JSON.stringify(path)} is a rider's own, want --rider ID`);
+  }
+  return { target, rider: isRiders ? rider! : null };
+}
+
+function targetOf(path: string, settingsBasePath: string): string {
+  const url = /^https?:\/\/[^/]+/.exec(path);
+  let target = url ? path.slice(url[0].length) : path;
+  if (!target.startsWith('/')) target = `/${target}`;
+  for (const base of [settingsBasePath, basePath]) {
+    if (base !== '' && target.startsWith(`${base}/`)) return target.slice(base.length);
+  }
+  return target;
+}

@@ -1,0 +1,128 @@
+import { badRecord } from '../../projector/facts/bad-record.ts';
+import { Fold } from '../../projector/facts/fold.ts';
+import type { LogRecord } from '../../projector/ports/event-log.ts';
+import { type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { PartitionCursor, type PastRecord, type PastSources } from './past-records.ts';
+
+/** What was folded, and how far that is in each partition. */
+export interface FoldedPast {
+  fold: Fold;
+  /** Good records that count. */
+  records: number;
+  /** Records that count, but could not be used. */
+  bad: number;
+  /** Records below the offsets that have an earlier time than one before them in their partition. */
+  outOfOrder: number;
+  /** Of each partition, one more than the offset of the last record that counts. */
+  offsets: Record<TopicName, number[]>;
+}
+
+/** Whether a record that could be read is one that a fold takes. */
+export function isGood(record: PastRecord): record is LogRecord {
+  return !('undecodable' in record) && badRecord(record.topic, record.key, record.value) === null;
+}
+
+/** Counts what a fold of the past takes, by partition. */
+class Tally {
+  readonly offsets = {} as Record<TopicName, number[]>;
+  records = 0;
+  bad = 0;
+  outOfOrder = 0;
+  /** Late records that stand behind the last one that counts: they are below the offsets only if one follows that does. */
+  readonly #late = new Map<PartitionCursor, number>();
+
+  begin({ source }: PartitionCursor): void {
+    const { topic, partition, low } = source;
+    this.offsets[topic] ??= [];
+    this.offsets[topic][partition] = low;
+  }
+
+  take(cursor: PartitionCursor, counts: boolean): void {
+    if (cursor.isLate) this.#late.set(cursor, (this.#late.get(cursor) ?? 0) + 1);
+    if (!counts) return;
+    const { topic, partition } = cursor.source;
+    this.offsets[topic][partition] = cursor.record!.offset + 1;
+    this.outOfOrder += this.#late.get(cursor) ?? 0;
+    this.#late.delete(cursor);
+  }
+}
+
+/** Records between two looks at the signal and the progress. */
+const turnRecords = 50_000;
+
+export interface FoldPastOptions {
+  /** Records of a later time do not count. */
+  atMs: number;
+  signal: AbortSignal;
+  onProgress?(records: number): void;
+}
+
+/**
+ * Folds the records whose time is at or before an instant. Of a key the last in its partition wins, whatever its time;
+ * of a key that stands in several partitions the one of the latest time, so that the same records make the same facts
+ * however they are divided. Throws the signal's reason.
+ */
+export async function foldPast(sources: PastSources, options: FoldPastOptions): Promise<FoldedPast> {
+  const fold = new Fold();
+  const tally = new Tally();
+  let read = 0;
+  for (const topic of topicNames) {
+    const partitions = sources.partitions.filter((source) => source.topic === topic);
+    const cursors = partitions.map((source) => new PartitionCursor(sources, source));
+    for (const cursor of cursors) tally.begin(cursor);
+    try {
+      for (;;) {
+        const next = await nextToRead(cursors);
+        if (!next) break;
+        read += takeWhileFirst(next, cursors, fold, tally, options);
+        if (read % turnRecords < 5_000) options.signal.throwIfAborted();
+        options.onProgress?.(read);
+      }
+    } finally {
+      for (const cursor of cursors) await cursor.close();
+    }
+  }
+  const { records, bad, outOfOrder, offsets } = tally;
+  return { fold, records, bad, outOfOrder, offsets };
+}
+
+/** The partition that has the earliest record; those that come to their end are done with. */
+async function nextToRead(cursors: PartitionCursor[]): Promise<PartitionCursor | null> {
+  let first: PartitionCursor | null = null;
+  for (const cursor of cursors) {
+    if (cursor.record === null && !(await cursor.fill())) continue;
+    if (!first || cursor.latestMs < first.latestMs) first = cursor;
+  }
+  return first;
+}
+
+/** Folds a partition's records as long as no other has an earlier one and some are at hand. Returns how many. */
+function takeWhileFirst(
+  cursor: PartitionCursor,
+  cursors: readonly PartitionCursor[],
+  fold: Fold,
+  tally: Tally,
+  { atMs }: FoldPastOptions,
+): number {
+  let untilMs = Number.POSITIVE_INFINITY;
+  let orEqual = true;
+  for (const other of cursors) {
+    if (other === cursor || other.record === null || other.latestMs > untilMs) continue;
+    if (other.latestMs < untilMs) orEqual = true;
+    untilMs = other.latestMs;
+    // Of equal times the lower partition comes first.
+    if (other.source.partition < cursor.source.partition) orEqual = false;
+  }
+  let taken = 0;
+  for (; cursor.record !== null; cursor.step(), taken++) {
+    if (cursor.latestMs > untilMs || (cursor.latestMs === untilMs && !orEqual)) break;
+    const counts = cursor.timeMs <= atMs;
+    tally.take(cursor, counts);
+    if (!counts) continue;
+    if (isGood(cursor.record)) {
+      fold.apply(cursor.record.topic, cursor.record.key, cursor.record.value);
+      tally.records++;
+    } else tally.bad++;
+  }
+  return taken;
+}

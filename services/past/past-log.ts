@@ -1,0 +1,119 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ArchiveBounds } from '../../infra/archive/archive-bounds.ts';
+import { type ArchiveListing, archivePrefix, listArchive } from '../../infra/archive/archive-files.ts';
+import { readManifest } from '../../infra/archive/archive-manifest.ts';
+import type { LogBounds } from '../../projector/ports/event-log.ts';
+import { topicNames } from '../../schemas/events/records.ts';
+import type { KafkaSettings, Settings } from '../settings/settings.ts';
+import { asUsage } from '../wiring/as-usage.ts';
+import { needFolderName } from '../wiring/empty-folder.ts';
+import type { Io } from '../wiring/io.ts';
+import { makeLogger } from '../wiring/logger.ts';
+import { sayMissingTopics } from '../wiring/missing-topics.ts';
+import { ensureSampleArchive } from '../wiring/sample-archive.ts';
+import { simulatedMark } from '../wiring/simulated-mark.ts';
+import { copyKafka } from './kafka-copy.ts';
+
+/** The log as the commands for the past read it: an archive, up to its ends as they were when it was opened. */
+export interface PastLog {
+  dir: string;
+  prefix: string;
+  listing: ArchiveListing;
+  bounds: LogBounds;
+  /** Where the log is, in words. */
+  where: string;
+  /** Since when every record that was published is there. Null: not known. */
+  exactSince: string | null;
+  /** The archive has what was published until then. Null: not known. */
+  savedUntil: string | null;
+  /** Whether it was read from Kafka, which keeps the last record of each key alone. */
+  isCompacted: boolean;
+  /** A rider of a log that is made up. */
+  madeUp: { developerKey: string; rider: string } | null;
+  close(): void;
+}
+
+export interface OpenPastLogOptions {
+  /** For messages. */
+  command: string;
+  /** --archive; absent: the settings say which log. */
+  archive?: string;
+}
+
+/**
+ * Opens the log that a command for the past reads: the archive that is named, else the log of the settings. What Kafka
+ * holds is first copied to a temporary archive, without a consumer group. Throws UsageError where there is no such log.
+ */
+export async function openPastLog(options: OpenPastLogOptions, settings: Settings, io: Io): Promise<PastLog> {
+  const { command, archive } = options;
+  if (archive !== undefined) needFolderName(archive, `${command} --archive`, 'the folder of an archive');
+  if (archive === undefined && settings.kafka) return openCopyOfKafka(settings.kafka, settings, io);
+  const { topicPrefix, archiveDir, dataDir } = settings;
+  const named = archive ?? archiveDir;
+  if (named !== null && named !== undefined) {
+    const prefix = await asUsage(archivePrefix(named, topicPrefix));
+    sayMissingTopics(named, prefix, makeLogger(settings));
+    const naming = archive === undefined ? 'ARCHIVE_DIR' : '--archive';
+    return openArchive(named, prefix, naming, `the archive ${named}`, await simulatedMark(named, prefix));
+  }
+  const sample = await ensureSampleArchive({ dataDir, prefix: topicPrefix, now: settings.nowMs ?? Date.now() });
+  return openArchive(sample.dir, topicPrefix, 'DATA_DIR', 'the made-up sample calendar', sample);
+}
+
+async function openArchive(
+  dir: string,
+  prefix: string,
+  named: string,
+  where: string,
+  madeUp: PastLog['madeUp'],
+): Promise<PastLog> {
+  const listing = await asUsage(listArchive(dir, prefix, named));
+  const ends = new ArchiveBounds(() => {});
+  const bounds = {} as LogBounds;
+  for (const topic of topicNames) {
+    bounds[topic] = [];
+    for (const files of listing[topic]) bounds[topic].push(await ends.of(topic, files));
+  }
+  const { exact_since: exactSince = null, saved_until: savedUntil = null } = readManifest(dir) ?? {};
+  return { dir, prefix, listing, bounds, where, exactSince, savedUntil, isCompacted: false, madeUp, close() {} };
+}
+
+async function openCopyOfKafka(kafka: KafkaSettings, settings: Settings, io: Io): Promise<PastLog> {
+  const dir = mkdtempSync(join(tmpdir(), 'ride-calendar-past-'));
+  const close = (): void => rmSync(dir, { recursive: true, force: true });
+  // Also where the process ends otherwise: the copy holds riders' records.
+  process.once('exit', close);
+  try {
+    await asUsage(copyKafka(dir, kafka, settings, io));
+    const where = `Kafka at ${kafka.brokers.join(', ')}`;
+    const opened = await openArchive(dir, kafka.topicPrefix, 'KAFKA_BROKERS', where, null);
+    return { ...opened, isCompacted: true, exactSince: null, close };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+/** What anybody should know before they believe an answer about the past; empty where nothing is in doubt. */
+export function doubtsOf({ isCompacted, exactSince, savedUntil, madeUp }: PastLog, atMs: number): string[] {
+  if (isCompacted) {
+    return [
+      'Kafka is compacted and holds the present: of the past it has what is not superseded yet. The archive is the time machine: ride-calendar archive save DIR --follow',
+    ];
+  }
+  // `simulate` wrote all that ever was.
+  if (madeUp) return [];
+  if (exactSince === null) return ['since when the archive has every record is not known: no manifest says so'];
+  const doubts: string[] = [];
+  if (atMs < Date.parse(exactSince)) {
+    doubts.push(
+      `the archive has every record since ${exactSince}: of the time before, what was superseded may be missing`,
+    );
+  }
+  if (savedUntil !== null && atMs > Date.parse(savedUntil)) {
+    doubts.push(`the archive was saved until ${savedUntil}: what was published later is not in it`);
+  }
+  return doubts;
+}

@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { countText } from '../../projector/count-text.ts';
+import type { Facts } from '../../projector/facts/facts.ts';
+import { type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { type Io, UsageError } from '../wiring/io.ts';
+import { showProgress } from '../wiring/progress.ts';
+import { type FoldedPast, foldPast } from './past-fold.ts';
+import { doubtsOf, type PastLog } from './past-log.ts';
+import { sourcesOf } from './past-records.ts';
+import { clocks, instantOf, type RecordClock } from './past-time.ts';
+
+/** Which records count: those of a time at or before an instant, or the exact ones that a file of offsets says. */
+export interface PastPoint {
+  atMs: number;
+  by: RecordClock;
+  /** Of each partition, the offset at which the records end; null: as many as there are. */
+  offsets: Record<TopicName, number[]> | null;
+}
+
+export interface PointOptions {
+  asOf?: string;
+  by?: RecordClock;
+  offsets?: string;
+}
+
+/** Reads which records a command is to take. Throws UsageError. */
+export function pointOf(command: string, { asOf, by, offsets }: PointOptions): PastPoint {
+  if ((asOf === undefined) === (offsets === undefined)) {
+    throw new UsageError(`Cannot run ${command}: want either --as-of TIME or --offsets FILE`);
+  }
+  if (asOf !== undefined) return { atMs: instantOf(command, '--as-of', asOf), by: by ?? 'timestamp', offsets: null };
+  if (by !== undefined) throw new UsageError(`Cannot run ${command}: --offsets says by what it goes, leave --by out`);
+  return readOffsets(command, offsets!);
+}
+
+const offsetsSchema = z.object({
+  as_of: z.iso.datetime({ offset: true }),
+  by: z.enum(clocks),
+  offsets: z.record(z.enum(topicNames as [TopicName, ...TopicName[]]), z.array(z.number().int().min(0))),
+});
+
+function readOffsets(command: string, path: string): PastPoint {
+  const refuse = (what: string, cause?: unknown): UsageError =>
+    new UsageError(
+      `Cannot run ${command}: --offsets ${path} ${what}, want a file that replay --as-of TIME --json wrote`,
+      { cause },
+    );
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw refuse(code === undefined ? 'is no JSON' : `can't be read (${code})`, error);
+  }
+  const { success, data, error } = offsetsSchema.safeParse(value);
+  if (!success) throw refuse(`is no file of offsets (${error.issues[0]!.path.join('.') || 'the whole'})`, error);
+  return { atMs: Date.parse(data.as_of), by: data.by, offsets: data.offsets };
+}
+
+/** The log up to the offsets of a point. Throws UsageError where it does not hold them. */
+function boundsAt(command: string, log: PastLog, { offsets }: PastPoint): PastLog['bounds'] {
+  if (offsets === null) return log.bounds;
+  const cut = {} as PastLog['bounds'];
+  for (const topic of topicNames) {
+    const [has, wants] = [log.bounds[topic].length, offsets[topic].length];
+    if (has !== wants) {
+      throw new UsageError(
+        `Cannot run ${command}: --offsets is of ${countText(wants, 'partition')} of ${topic}, and ${log.where} has ${has}`,
+      );
+    }
+    cut[topic] = log.bounds[topic].map(({ low, end }, partition) => {
+      const wanted = offsets[topic][partition]!;
+      if (wanted <= end) return { low, end: Math.max(low, wanted) };
+      throw new UsageError(
+        `Cannot run ${command}: --offsets wants ${topic}/${partition} up to offset ${wanted - 1}, and ${log.where} has it up to ${end - 1}`,
+      );
+    });
+  }
+  return cut;
+}
+
+/** The facts at a point of the past, and what that comes to. */
+export interface Past extends FoldedPast {
+  facts: Facts;
+  /** Why the answers may not be exact; empty: they are. */
+  doubts: string[];
+}
+
+export async function foldPoint(command: string, log: PastLog, point: PastPoint, io: Io): Promise<Past> {
+  const { atMs, by } = point;
+  const progress = await showProgress(io, 'Records read', null);
+  try {
+    const sources = sourcesOf(log.listing, boundsAt(command, log, point), by);
+    const { signal } = io;
+    const folded = await foldPast(sources, { atMs, signal, onProgress: (records) => progress.update(records) });
+    return { ...folded, facts: folded.fold.facts, doubts: doubtsOf(log, atMs) };
+  } finally {
+    progress.stop();
+  }
+}

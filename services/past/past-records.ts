@@ -1,0 +1,110 @@
+import { ArchiveError, type ArchiveListing } from '../../infra/archive/archive-files.ts';
+import { ArchivePartitionReader } from '../../infra/archive/archive-partition.ts';
+import { decoded, type LogBounds, type LogRecord, type UndecodableRecord } from '../../projector/ports/event-log.ts';
+import { type TopicName, topicNames } from '../../schemas/events/records.ts';
+import type { RecordClock } from './past-time.ts';
+
+export type PastRecord = LogRecord | UndecodableRecord;
+
+/** When a record counts from. A tombstone and an undecodable record have no `changed_at`. */
+export function timeOf(record: PastRecord, by: RecordClock): number {
+  if (by === 'timestamp' || 'undecodable' in record || record.value === null) return record.timestampMs;
+  return Number(record.value.changed_at);
+}
+
+/** Where a partition is read from and to. */
+export interface PartitionSource {
+  topic: TopicName;
+  partition: number;
+  low: number;
+  /** What stands here or behind it is left out. */
+  end: number;
+}
+
+export interface PastSources {
+  listing: ArchiveListing;
+  partitions: readonly PartitionSource[];
+  by: RecordClock;
+}
+
+export function sourcesOf(listing: ArchiveListing, bounds: LogBounds, by: RecordClock): PastSources {
+  const partitions = topicNames.flatMap((topic) =>
+    bounds[topic].map(({ low, end }, partition) => ({ topic, partition, low, end })),
+  );
+  return { listing, partitions, by };
+}
+
+/** One partition's records in the log's order, with the latest time that stood before each. */
+export class PartitionCursor {
+  readonly source: PartitionSource;
+  readonly #by: RecordClock;
+  readonly #reader: ArchivePartitionReader;
+  #records: PastRecord[] = [];
+  #at = -1;
+  #done = false;
+  /** The record that stands next; null: more must be read first, or all is read. */
+  record: PastRecord | null = null;
+  timeMs = 0;
+  /** The latest time of the records up to this one: what a partition's own order allows. */
+  latestMs = Number.NEGATIVE_INFINITY;
+
+  constructor({ listing, by }: PastSources, source: PartitionSource) {
+    const { topic, partition, low } = source;
+    this.source = source;
+    this.#by = by;
+    this.#reader = new ArchivePartitionReader({ topic, partition, from: low, warnAfterMs: 5_000, warn: () => {} });
+    this.#reader.files = listing[topic][partition] ?? [];
+    this.#done = source.low >= source.end;
+  }
+
+  /** Whether the record that stands next has an earlier time than one before it. */
+  get isLate(): boolean {
+    return this.timeMs < this.latestMs;
+  }
+
+  /** Goes to the next record, as far as records are at hand: else `fill` comes first. */
+  step(): void {
+    const record = this.#records[++this.#at];
+    if (record === undefined) {
+      this.record = null;
+      return;
+    }
+    this.record = record;
+    this.timeMs = timeOf(record, this.#by);
+    if (this.timeMs > this.latestMs) this.latestMs = this.timeMs;
+  }
+
+  /** Reads on where nothing is at hand; false once all is read. Throws ArchiveError. */
+  async fill(): Promise<boolean> {
+    while (this.record === null) {
+      if (this.#done) return false;
+      await this.#readOn();
+      this.step();
+    }
+    return true;
+  }
+
+  close(): Promise<void> {
+    return this.#reader.close();
+  }
+
+  async #readOn(): Promise<void> {
+    const { topic, partition, end } = this.source;
+    const last = this.#records.at(-1);
+    this.#records = [];
+    this.#at = -1;
+    if (last && last.offset >= end - 1) {
+      this.#done = true;
+      return;
+    }
+    const batch = await this.#reader.next();
+    if (!batch) {
+      throw new ArchiveError(
+        `Cannot read ${topic}/${partition} of the archive on to offset ${end - 1}: its files have changed meanwhile; call the command again`,
+      );
+    }
+    const records = batch.records.map(decoded);
+    this.#records = records.at(-1)!.offset < end ? records : records.filter(({ offset }) => offset < end);
+    if (this.#records.length === 0) this.#done = true;
+  }
+}

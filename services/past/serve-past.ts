@@ -1,0 +1,104 @@
+import { isLoopback } from '../../api/oauth/service-url.ts';
+import { signSampleToken } from '../../api/tokens/sample-token.ts';
+import type { Facts } from '../../projector/facts/facts.ts';
+import type { Settings } from '../settings/settings.ts';
+import { firstDay } from '../wiring/first-steps.ts';
+import { type Io, UsageError } from '../wiring/io.ts';
+import { listen } from '../wiring/listen.ts';
+import { makeLogger } from '../wiring/logger.ts';
+import { serviceMetrics } from '../wiring/metrics.ts';
+import { registerOperatorRoutes } from '../wiring/operator-routes.ts';
+import { liveliestRiders } from '../wiring/rider-directory.ts';
+import { serve } from '../wiring/serve.ts';
+import { FactsViewReader } from './facts-view-reader.ts';
+import { madeUpKey, sha256Hex } from './past-answers.ts';
+import { keysOfThisProcess } from './past-keys.ts';
+
+const tokenSeconds = 8 * 3600;
+
+/** The settings of a service of the past: this machine alone, nothing of the live service's, the clock as given. */
+export function settingsOfThePast(command: string, settings: Settings, nowMs: number): Settings {
+  const { host, port } = settings;
+  if (!isLoopback(host)) {
+    throw new UsageError(
+      `Cannot run ${command} --serve: HOST is ${JSON.stringify(host)}, want a loopback address such as 127.0.0.1, since any rider can be picked there`,
+    );
+  }
+  const origin = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return {
+    ...settings,
+    baseUrl: `${origin}/api`,
+    origin,
+    basePath: '/api',
+    trustProxy: null,
+    kafka: null,
+    redis: null,
+    authRedis: null,
+    signIn: null,
+    oauth: { clientsFile: null, keysFile: null, cookieKeys: null, registration: true, clientMetadata: false },
+    nowMs,
+    embedded: true,
+  };
+}
+
+export interface ServedPast {
+  /** What to call, and with what. */
+  steps: {
+    base_url: string;
+    docs: string;
+    developer_key: string;
+    /** A day with something on it. */
+    day: string | null;
+    rider: string | null;
+    token: string | null;
+  };
+}
+
+/** Serves facts as they are: the whole API, its documentation and sign-in by picking a rider. Nothing is written. */
+export async function servePast(
+  facts: Facts,
+  settings: Settings,
+  { rider, onReady }: { rider: string | null; onReady(steps: ServedPast['steps']): void },
+  io: Io,
+): Promise<void> {
+  const log = makeLogger(settings);
+  const metrics = serviceMetrics();
+  const key = madeUpKey();
+  const reader = new FactsViewReader(facts, sha256Hex(key));
+  const files = await keysOfThisProcess();
+  const first = firstDay(facts, settings.nowMs!);
+  const { app, close } = await serve({
+    settings,
+    reader,
+    metrics,
+    log,
+    files,
+    sampleKey: key,
+    sampleRiders: (count) => liveliestRiders(facts, count),
+    ...(first && { sample: first }),
+  });
+  registerOperatorRoutes(app, metrics.register, () => reader.ready());
+  try {
+    await listen(app, settings);
+    const { baseUrl, origin } = settings;
+    const asked = { keys: files.keys, issuer: origin, audience: baseUrl, lifetimeSeconds: tokenSeconds };
+    onReady({
+      base_url: baseUrl,
+      docs: `${origin}/docs`,
+      developer_key: key,
+      day: first && `${baseUrl}/metros/${first.metro}/days/${first.day}`,
+      rider,
+      token: rider === null ? null : await signSampleToken({ ...asked, rider }),
+    });
+    await untilAborts(io.signal);
+  } finally {
+    await close();
+  }
+}
+
+function untilAborts(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,148 @@
+import { countText } from '../projector/count-text.ts';
+import { topicNames } from '../schemas/events/records.ts';
+import { type PastAnswer, PastAnswers, type PastRequest, pastBaseUrl, requestOf } from './past/past-answers.ts';
+import { openPastLog, type PastLog } from './past/past-log.ts';
+import { foldPoint, type Past, type PastPoint, type PointOptions, pointOf } from './past/past-point.ts';
+import { instantOf, instantText } from './past/past-time.ts';
+import { type ServedPast, servePast, settingsOfThePast } from './past/serve-past.ts';
+import type { Settings } from './settings/settings.ts';
+import { type ExitCode, type Io, quietIf, UsageError } from './wiring/io.ts';
+import { assertCanListen } from './wiring/listen.ts';
+
+export interface ReplayOptions extends PointOptions {
+  json?: boolean;
+  archive?: string;
+  serve?: boolean;
+  get?: string;
+  rider?: string;
+  now?: string;
+}
+
+/** What a replay is of, in the form of its JSON. */
+interface ReplaySaid {
+  as_of: string | null;
+  by: string;
+  now: string | null;
+  log: string;
+  records: number;
+  bad_records: number;
+  out_of_order: number;
+  exact_since: string | null;
+  doubts: string[];
+  offsets: Past['offsets'];
+}
+
+/** The calendar as it was: serves it, prints one answer of it, or says which records that comes to. */
+export async function runReplay(options: ReplayOptions, settings: Settings, io: Io): Promise<ExitCode> {
+  const { json = false, archive, get, rider } = options;
+  const point = pointOf('replay', options);
+  const nowMs = options.now === undefined ? point.atMs : instantOf('replay', '--now', options.now);
+  if (options.serve && get !== undefined)
+    throw new UsageError('Cannot run replay: want --serve or --get PATH, not both');
+  if (rider !== undefined && !options.serve && get === undefined) {
+    throw new UsageError('Cannot run replay: --rider is of --get PATH or --serve, want one of them too');
+  }
+  const request = get === undefined ? null : requestOf('replay', get, rider, settings.basePath);
+  const served = options.serve ? settingsOfThePast('replay', settings, nowMs) : null;
+  if (served) await assertCanListen(served);
+  const quiet = quietIf(json, io);
+  const log = await openPastLog({ command: 'replay', ...(archive !== undefined && { archive }) }, settings, quiet);
+  try {
+    const past = await foldPoint('replay', log, point, quiet);
+    const said = saidOf(log, point, nowMs, past);
+    if (served) return await serveAndSay(past, said, served, options, io);
+    if (request) return await answer(request, past, said, nowMs, json, io);
+    if (json) io.out(JSON.stringify(said));
+    else for (const line of [...linesOf(said), ...offsetLines(past)]) io.out(line);
+    return 0;
+  } finally {
+    log.close();
+  }
+}
+
+function saidOf(log: PastLog, { atMs, by }: PastPoint, nowMs: number, past: Past): ReplaySaid {
+  const { records, bad: bad_records, outOfOrder: out_of_order, offsets, doubts } = past;
+  const as_of = instantText(atMs);
+  const now = instantText(nowMs);
+  const exact_since = log.exactSince;
+  return { as_of, by, now, log: log.where, records, bad_records, out_of_order, exact_since, doubts, offsets };
+}
+
+function linesOf(said: ReplaySaid): string[] {
+  const { as_of, by, now, log, records, bad_records, out_of_order, exact_since, doubts } = said;
+  const clock = now === as_of ? '' : `, the clock at ${now}`;
+  const going = by === 'timestamp' ? '' : ` by ${by}`;
+  return [
+    `As of ${as_of}${going}${clock}: ${countText(records, 'record')} of ${log}, ${countText(bad_records, 'bad one')} left out`,
+    `Out of order: ${countText(out_of_order, 'record')} with an earlier time than one before in the partition`,
+    ...(exact_since === null ? [] : [`The archive has every record since ${exact_since}`]),
+    ...doubts.map((doubt) => `May not be exact: ${doubt}`),
+  ];
+}
+
+function offsetLines({ offsets }: Past): string[] {
+  const lines = topicNames.map((topic) => {
+    const ends = offsets[topic].map((offset, partition) => `${partition}: ${offset}`);
+    return `  ${topic.padEnd(16)}${ends.join('  ')}`;
+  });
+  return ['The records below these offsets, by partition (--json writes them to a file for --offsets):', ...lines];
+}
+
+async function answer(
+  request: PastRequest,
+  past: Past,
+  said: ReplaySaid,
+  nowMs: number,
+  json: boolean,
+  io: Io,
+): Promise<ExitCode> {
+  const got = await new PastAnswers(past.facts, pastBaseUrl).ask(request, nowMs);
+  if (json) {
+    const { status, etag, body } = got;
+    io.out(withRaw({ ...said, path: request.target, rider: request.rider, status, etag }, 'answer', body));
+  } else {
+    for (const line of linesOf(said)) io.err(line);
+    if (got.body !== '') io.out(got.body);
+    if (got.status !== 200) io.err(refusalText(request, got));
+  }
+  return got.status === 200 ? 0 : 1;
+}
+
+/** JSON of an object with one more member, whose text is JSON already: its bytes stay as they are. */
+export function withRaw(object: object, name: string, text: string): string {
+  return `${JSON.stringify(object).slice(0, -1)},${JSON.stringify(name)}:${text === '' ? 'null' : text}}`;
+}
+
+function refusalText({ target, rider }: PastRequest, { status }: PastAnswer): string {
+  if (status === 401) return `Cannot answer ${target}: there was no such rider as ${rider} then`;
+  return `Answered ${target} with ${status}`;
+}
+
+async function serveAndSay(
+  past: Past,
+  said: ReplaySaid,
+  settings: Settings,
+  { rider, json }: ReplayOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const onReady = (steps: ServedPast['steps']): void => {
+    if (json) io.out(JSON.stringify({ ...said, ...steps }));
+    else for (const line of [...linesOf(said), '', ...stepLines(steps)]) io.out(line);
+  };
+  await servePast(past.facts, settings, { rider: rider ?? null, onReady }, io);
+  return 0;
+}
+
+function stepLines({ base_url, docs, developer_key, day, rider, token }: ServedPast['steps']): string[] {
+  const lines = [
+    `  Base URL       ${base_url}`,
+    `  Docs           ${docs}`,
+    `  Developer key  ${developer_key} (of this process; those of the log are live too)`,
+  ];
+  if (day) lines.push('', 'First request:', `  curl -H 'X-Api-Key: ${developer_key}' ${day}`);
+  if (token) {
+    const curl = `  curl -H 'Authorization: Bearer ${token}' ${base_url}/me/nights`;
+    lines.push('', `Of ${rider}, with a token that is good for this process:`, curl);
+  }
+  return [...lines, '', 'Nothing is written, and nothing changes. Ctrl-C stops it.'];
+}

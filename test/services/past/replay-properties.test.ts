@@ -1,0 +1,103 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { PastAnswers, pastBaseUrl } from '../../../services/past/past-answers.ts';
+import { type FoldedPast, foldPast } from '../../../services/past/past-fold.ts';
+import { sourcesOf } from '../../../services/past/past-records.ts';
+import { clocks, type RecordClock } from '../../../services/past/past-time.ts';
+import { answer } from '../../reference/answers.ts';
+import { latestRecords } from '../../reference/facts.ts';
+import { type CalendarRequest, pathOf } from '../../reference/requests.ts';
+import type { History } from '../../support/histories.ts';
+import {
+  type Chunking,
+  chunkingArb,
+  instantArb,
+  PastArchive,
+  pastArb,
+  repartitioned,
+  timeOfHistory,
+} from '../../support/past-archive.ts';
+import { requestArb } from '../../support/request-arbs.ts';
+
+const scenarioArb = pastArb.chain((history) =>
+  fc.constantFrom(...clocks).chain((by) =>
+    fc.record({
+      history: fc.constant(history),
+      by: fc.constant(by),
+      atMs: instantArb(history, by),
+      chunkings: fc.tuple(chunkingArb, chunkingArb),
+      partitions: fc.integer({ min: 1, max: 5 }),
+      requests: fc.array(requestArb(history), { minLength: 5, maxLength: 15, size: 'max' }),
+    }),
+  ),
+);
+
+async function foldOf(history: History, chunking: Chunking, by: RecordClock, atMs: number): Promise<FoldedPast> {
+  using archive = await PastArchive.of(history, chunking);
+  const { listing, bounds } = await archive.log();
+  return await foldPast(sourcesOf(listing, bounds, by), { atMs, signal: new AbortController().signal });
+}
+
+async function ask({ fold }: FoldedPast, requests: readonly CalendarRequest[], clockMs: number) {
+  const answers = new PastAnswers(fold.facts, pastBaseUrl);
+  const got = [];
+  for (const request of requests) {
+    const rider = 'rider' in request ? request.rider : null;
+    const { status, body } = await answers.ask({ target: pathOf(request), rider }, clockMs);
+    got.push(status === 200 ? { status, body } : { status });
+  }
+  return got;
+}
+
+describe('the calendar as of an instant', { timeout: 600_000 }, () => {
+  it('is what the records of a time at or before it say, and no other', async () => {
+    await fc.assert(
+      fc.asyncProperty(scenarioArb, async ({ history, by, atMs, chunkings, requests }) => {
+        const counting = history.records.filter((record) => timeOfHistory(record, by) <= atMs);
+        const facts = latestRecords(counting);
+        const past = await foldOf(history, chunkings[0], by, atMs);
+        expect(past.records + past.bad).toBe(counting.length);
+        const wanted = requests.map((request) => {
+          const { status, body } = { body: '', ...answer(facts, atMs, request) };
+          return status === 200 ? { status, body } : { status };
+        });
+        expect(await ask(past, requests, atMs)).toEqual(wanted);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('is the same bytes however the records are divided into partitions, files and blocks', async () => {
+    await fc.assert(
+      fc.asyncProperty(scenarioArb, async ({ history, by, atMs, chunkings, partitions, requests }) => {
+        const one = await foldOf(history, chunkings[0], by, atMs);
+        const two = await foldOf(repartitioned(history, partitions), chunkings[1], by, atMs);
+        expect(await ask(two, requests, atMs)).toEqual(await ask(one, requests, atMs));
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('is again what it was, from its offsets, once the log has grown and has late records', async () => {
+    await fc.assert(
+      fc.asyncProperty(scenarioArb, fc.double({ min: 0, max: 1, noNaN: true }), async (scenario, share) => {
+        const { history, by, atMs, chunkings, requests } = scenario;
+        const earlier = { ...history, records: history.records.slice(0, Math.floor(history.records.length * share)) };
+        const before = await foldOf(earlier, chunkings[0], by, atMs);
+        using archive = await PastArchive.of(history, chunkings[1]);
+        const log = await archive.log();
+        const bounds = structuredClone(log.bounds);
+        for (const topic of Object.keys(bounds) as (keyof typeof bounds)[]) {
+          for (const [i, partition] of bounds[topic].entries()) {
+            partition.end = Math.max(partition.low, before.offsets[topic][i]!);
+          }
+        }
+        const signal = new AbortController().signal;
+        const again = await foldPast(sourcesOf(log.listing, bounds, by), { atMs, signal });
+        expect(again.offsets).toEqual(before.offsets);
+        expect(await ask(again, requests, atMs)).toEqual(await ask(before, requests, atMs));
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
