@@ -8,6 +8,7 @@ import type { LogBounds } from '../../projector/ports/event-log.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import type { KafkaSettings, Settings } from '../settings/settings.ts';
 import { asUsage } from '../wiring/as-usage.ts';
+import { assertReadable } from '../wiring/assert-readable.ts';
 import { needFolderName } from '../wiring/empty-folder.ts';
 import type { Io } from '../wiring/io.ts';
 import { makeLogger } from '../wiring/logger.ts';
@@ -30,8 +31,8 @@ export interface PastLog {
   savedUntil: string | null;
   /** Whether it was read from Kafka, which keeps the last record of each key alone. */
   isCompacted: boolean;
-  /** A rider of a log that is made up. */
-  madeUp: { developerKey: string; rider: string } | null;
+  /** `simulate` made it: it is all that ever was. */
+  isMadeUp: boolean;
   close(): void;
 }
 
@@ -54,12 +55,14 @@ export async function openPastLog(options: OpenPastLogOptions, settings: Setting
   const named = archive ?? archiveDir;
   if (named !== null && named !== undefined) {
     const prefix = await asUsage(archivePrefix(named, topicPrefix));
-    sayMissingTopics(named, prefix, makeLogger(settings));
+    const logger = makeLogger(settings);
+    sayMissingTopics(named, prefix, logger);
+    await asUsage(assertReadable(named, prefix, false, logger));
     const naming = archive === undefined ? 'ARCHIVE_DIR' : '--archive';
-    return openArchive(named, prefix, naming, `the archive ${named}`, await simulatedMark(named, prefix));
+    return openArchive(named, prefix, naming, `the archive ${named}`, (await simulatedMark(named, prefix)) !== null);
   }
   const sample = await ensureSampleArchive({ dataDir, prefix: topicPrefix, now: settings.nowMs ?? Date.now() });
-  return openArchive(sample.dir, topicPrefix, 'DATA_DIR', 'the made-up sample calendar', sample);
+  return openArchive(sample.dir, topicPrefix, 'DATA_DIR', 'the made-up sample calendar', true);
 }
 
 async function openArchive(
@@ -67,7 +70,7 @@ async function openArchive(
   prefix: string,
   named: string,
   where: string,
-  madeUp: PastLog['madeUp'],
+  isMadeUp: boolean,
 ): Promise<PastLog> {
   const listing = await asUsage(listArchive(dir, prefix, named));
   const ends = new ArchiveBounds(() => {});
@@ -77,7 +80,7 @@ async function openArchive(
     for (const files of listing[topic]) bounds[topic].push(await ends.of(topic, files));
   }
   const { exact_since: exactSince = null, saved_until: savedUntil = null } = readManifest(dir) ?? {};
-  return { dir, prefix, listing, bounds, where, exactSince, savedUntil, isCompacted: false, madeUp, close() {} };
+  return { dir, prefix, listing, bounds, where, exactSince, savedUntil, isCompacted: false, isMadeUp, close() {} };
 }
 
 async function openCopyOfKafka(kafka: KafkaSettings, settings: Settings, io: Io): Promise<PastLog> {
@@ -88,7 +91,7 @@ async function openCopyOfKafka(kafka: KafkaSettings, settings: Settings, io: Io)
   try {
     await asUsage(copyKafka(dir, kafka, settings, io));
     const where = `Kafka at ${kafka.brokers.join(', ')}`;
-    const opened = await openArchive(dir, kafka.topicPrefix, 'KAFKA_BROKERS', where, null);
+    const opened = await openArchive(dir, kafka.topicPrefix, 'KAFKA_BROKERS', where, false);
     return { ...opened, isCompacted: true, exactSince: null, close };
   } catch (error) {
     close();
@@ -97,14 +100,14 @@ async function openCopyOfKafka(kafka: KafkaSettings, settings: Settings, io: Io)
 }
 
 /** What anybody should know before they believe an answer about the past; empty where nothing is in doubt. */
-export function doubtsOf({ isCompacted, exactSince, savedUntil, madeUp }: PastLog, atMs: number): string[] {
+export function doubtsOf({ isCompacted, exactSince, savedUntil, isMadeUp }: PastLog, atMs: number): string[] {
   if (isCompacted) {
     return [
       'Kafka is compacted and holds the present: of the past it has what is not superseded yet. The archive is the time machine: ride-calendar archive save DIR --follow',
     ];
   }
   // `simulate` wrote all that ever was.
-  if (madeUp) return [];
+  if (isMadeUp) return [];
   if (exactSince === null) return ['since when the archive has every record is not known: no manifest says so'];
   const doubts: string[] = [];
   if (atMs < Date.parse(exactSince)) {
