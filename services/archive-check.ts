@@ -14,7 +14,7 @@ export interface ArchiveCheckOptions {
 }
 
 interface Checked {
-  /** Whether there is a manifest to check against. */
+  /** Whether there is a manifest to compare with. */
   manifest: boolean;
   files: number;
   records: number;
@@ -23,7 +23,7 @@ interface Checked {
   problems: ArchiveProblem[];
 }
 
-/** Reads every record of an archive and compares its files with the manifest; 1 where something is not as it was saved. */
+/** Reads every record of an archive and compares its files with the manifest. Exit code 1 if anything differs. */
 export async function runArchiveCheck(options: ArchiveCheckOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { dir, json } = options;
   needFolderName(dir, 'archive check', 'the folder of an archive');

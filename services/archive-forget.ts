@@ -16,7 +16,7 @@ export interface ArchiveForgetOptions {
   json?: boolean;
 }
 
-/** Takes a rider's records out of an archive, and says what it took. */
+/** Removes a rider from an archive, and reports what was removed. */
 export async function runArchiveForget(options: ArchiveForgetOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { rider, dir, json } = options;
   needFolderName(dir, 'archive forget', 'the folder of an archive');

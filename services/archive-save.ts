@@ -17,13 +17,16 @@ import { type Progress, percentOf, showProgress } from './wiring/progress.ts';
 export interface ArchiveSaveOptions {
   dir: string;
   json?: boolean;
-  /** Goes on until it is told to end. */
+  /** Goes on until it is told to stop. */
   follow?: boolean;
 }
 
 const followEveryMs = 30_000;
 
-/** Saves the log in Kafka to an archive, up to its ends as they are now or on and on; one begun before is gone on with. */
+/**
+ * Saves the log in Kafka to an archive, up to its present ends or without end. Adds to an archive that was saved
+ * before.
+ */
 export async function runArchiveSave(options: ArchiveSaveOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { dir, follow = false } = options;
   const kafka = needKafka(settings, 'archive save');
@@ -59,14 +62,17 @@ export async function runArchiveSave(options: ArchiveSaveOptions, settings: Sett
   }
 }
 
-/** Bad records are few: they fit in memory. */
+/** There are few bad records, so they fit in memory. */
 async function readRejected(topic: RejectedTopic, io: Io): Promise<Reject[]> {
   const rejects: Reject[] = [];
   await topic.readOn((reject) => rejects.push(reject), io.signal);
   return rejects;
 }
 
-/** The first time that the archive has what the log holds, a line says so; then a terminal counts on. */
+/**
+ * The first time that the archive has everything that the log holds, it prints a line. After that a terminal shows a
+ * counter.
+ */
 function saying(options: ArchiveSaveOptions, progress: Progress, io: Io): NonNullable<SaveOptions['onCheckpoint']> {
   let said = false;
   return (result, isComplete) => {

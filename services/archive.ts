@@ -19,7 +19,7 @@ import type { Register } from './wiring/raw-values.ts';
 import { splitKeysText } from './wiring/split-keys.ts';
 import { abortsAfter } from './wiring/stop-signal.ts';
 
-/** What is on its way to Kafka when the command is told to end may take so long. */
+/** How long records in flight to Kafka may take when the command is told to stop. */
 const inHandMs = 1_000;
 
 export interface ArchiveCommandOptions {
@@ -28,15 +28,15 @@ export interface ArchiveCommandOptions {
 }
 
 export interface ArchiveLoadOptions extends ArchiveCommandOptions {
-  /** Also behind records of others. */
+  /** Also after records of other producers. */
   append?: boolean;
-  /** The archive's own partition numbers. */
+  /** Keep the archive's partition numbers. */
   keepPartitions?: boolean;
   /** Also where files are not as the manifest says. */
   unchecked?: boolean;
 }
 
-/** Publishes an archive's records to the log in Kafka, or goes on with that. */
+/** Publishes an archive's records to the log in Kafka, or continues a load that was stopped. */
 export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const kafka = needKafka(settings, 'archive load');
   needFolderName(options.dir, 'archive load', 'the folder of an archive');
@@ -44,7 +44,7 @@ export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Sett
   const logger = makeLogger(settings);
   const manifest = options.unchecked ? null : readManifest(options.dir);
   const prefix = manifest?.prefix ?? (await asUsage(archivePrefix(options.dir, topicPrefix)));
-  // Before anything waits for Kafka.
+  // Checked before anything waits for Kafka.
   await asUsage(listArchive(options.dir, prefix, 'archive load'));
   sayMissingTopics(options.dir, prefix, logger);
   if (!options.unchecked) await assertLoadable(options.dir, prefix, io.signal);
@@ -74,14 +74,14 @@ async function assertLoadable(dir: string, prefix: string, signal: AbortSignal):
   if (unfinished.length > 0) throw notAsSaved(dir, unfinished, fix, 'load');
 }
 
-/** Schemas are registered as Kafka's own serialisers do it: by topic. */
+/** Registers schemas under the subject that Kafka's own serializers use: by topic. */
 function registerWith({ schemaRegistryUrl, topicPrefix }: KafkaSettings, signal: AbortSignal): Register | null {
   if (schemaRegistryUrl === null) return null;
   return (topic, schema) =>
     registerSchema({ url: schemaRegistryUrl, subject: `${topicPrefix}${topic}-value`, schema, signal });
 }
 
-/** `goOn`: what to do where it was stopped before the end. */
+/** `goOn`: what the user can do if it is stopped before the end. */
 async function copy(
   done: string,
   goOn: string,

@@ -2,7 +2,7 @@ import { findBackends } from '../infra/local/find-backends.ts';
 import { aborted } from '../projector/ports/waiting.ts';
 import { stopSignal } from './wiring/stop-signal.ts';
 
-// `npm run backends`: Kafka and Redis for a person to try things on, until Ctrl-C.
+// `npm run backends`: Kafka and Redis to try things on, until Ctrl-C.
 
 const signalled = aborted(stopSignal());
 console.log('Starting Kafka and Redis; the first time takes a minute …');
@@ -22,7 +22,7 @@ And with the same two lines in one more terminal:
   npx ride-calendar simulate    # publish a calendar, then changes until Ctrl-C; prints a developer key
 
 Ctrl-C stops both and removes their data.`);
-    // The servers don't keep this process alive: a timer does.
+    // The servers do not keep this process alive, so a timer does.
     const alive = setInterval(() => undefined, 60_000);
     await signalled;
     clearInterval(alive);

@@ -2,7 +2,7 @@ import { runCli } from './command-line.ts';
 import type { Io } from './wiring/io.ts';
 import { stopSignal } from './wiring/stop-signal.ts';
 
-/** The program itself: runs the command that it was called with. ride-calendar.js imports it. */
+/** The program: runs a command line. ride-calendar.js imports it. */
 
 let signal: AbortSignal | undefined;
 
@@ -10,14 +10,14 @@ const io: Io = {
   out: (line) => process.stdout.write(`${line}\n`),
   err: (line) => process.stderr.write(`${line}\n`),
   watched: process.stderr.isTTY === true,
-  // Made when asked for: `start`, `api` and `projector` hear signals themselves.
+  // Made on demand: `start`, `api` and `projector` handle signals themselves.
   get signal(): AbortSignal {
     signal ??= stopSignal();
     return signal;
   },
 };
 
-// Whoever reads our output may stop early, as `head` does: no fault of ours.
+// The program that reads our output may stop early, as `head` does. That is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit();

@@ -23,7 +23,7 @@ export type AddCommand = <Options extends object>(
   run: (options: Options, settings: Settings, args: string[]) => Promise<ExitCode>,
 ) => Command;
 
-/** The command line. Actions are loaded when they run, so that --help stays quick. */
+/** The command line. The code of a command is loaded when it runs, so that --help is quick. */
 export function commandLine(io: Io, env: Readonly<Record<string, string | undefined>>): Command {
   const program = new Command('ride-calendar');
   program
@@ -152,7 +152,7 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
 
 let lastExit: ExitCode = 0;
 
-/** One of the servers, which runs until it is told to end; it says by process.exitCode if something went wrong. */
+/** Awaits a server, which runs until it is told to stop. It reports failures in process.exitCode. */
 async function ended(run: Promise<void>): Promise<ExitCode> {
   await run;
   return process.exitCode === 1 || process.exitCode === 2 ? process.exitCode : 0;
@@ -192,7 +192,7 @@ function rateOf(text: string): number {
   throw new InvalidArgumentError('Want a number of changes a second, such as 20 or 0.5, or 0.');
 }
 
-/** Runs one command line; resolves to its exit code. Never throws. */
+/** Runs one command line. Resolves to its exit code. Never throws. */
 export async function runCli(args: readonly string[], io: Io, env: typeof process.env): Promise<number> {
   lastExit = 0;
   try {
@@ -201,7 +201,7 @@ export async function runCli(args: readonly string[], io: Io, env: typeof proces
     await program.parseAsync(withoutHelpOfNothing(program, args), { from: 'user' });
     return lastExit;
   } catch (error) {
-    // Commander has said what is wrong by now; help that was asked for is no failure.
+    // Commander has printed what is wrong. Help that was asked for is not a failure.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (error instanceof SettingsError) {
       for (const line of error.lines) io.err(line);
@@ -220,14 +220,14 @@ export async function runCli(args: readonly string[], io: Io, env: typeof proces
   }
 }
 
-/** `nonsense --help` is a wrong command: commander would show the program's own help, and succeed. */
+/** `nonsense --help` is a wrong command. By itself, commander would show the program's own help, and succeed. */
 function withoutHelpOfNothing(program: Command, args: readonly string[]): readonly string[] {
   const [name = ''] = args;
   const known = ['help', ...program.commands.map((command) => command.name())];
   return name.startsWith('-') || known.includes(name) ? args : [name];
 }
 
-/** An error and what caused it, in one line. */
+/** An error and its causes, in one line. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const message = error.message || error.name;

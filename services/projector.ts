@@ -16,7 +16,7 @@ export async function runProjector(settings: Settings, { json = false } = {}): P
   const log = makeLogger(settings);
   const metrics = serviceMetrics();
   const signal = stopSignal();
-  // Before it leads: one that can't run must not put another off.
+  // Checked before it leads: a projector that cannot run must not replace another.
   await assertCanListen(settings);
   const opened = await openEventLog(settings, plain(log));
   const store = openViewStore(settings);
@@ -38,7 +38,7 @@ export async function runProjector(settings: Settings, { json = false } = {}): P
   }
 }
 
-/** Throws SettingsError with a line for each that is missing. */
+/** Throws SettingsError with a line for each missing setting. */
 function needAll(settings: Settings): void {
   const lines: string[] = [];
   try {

@@ -19,11 +19,11 @@ export interface SimulateCommandOptions {
   riders: number;
   days: number;
   seed: number;
-  /** Changes a second; 0: as fast as possible. */
+  /** Changes per second. 0: as fast as possible. */
   rate: number;
-  /** Changes after the initial calendar. Absent: none to an archive, without an end to Kafka. */
+  /** The number of changes after the initial calendar. If absent: none to an archive, no limit to Kafka. */
   count?: number;
-  /** A new or empty folder. Absent: to Kafka. */
+  /** A new or empty folder. If absent, publishes to Kafka. */
   archive?: string;
   json?: boolean;
 }
@@ -31,12 +31,12 @@ export interface SimulateCommandOptions {
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 const inHandMs = 1_000;
-/** Records after which the process looks at its signals. */
+/** The process checks its signals after this many records. */
 const breath = 2_000;
 
 /**
- * Publishes a made-up calendar around today (or NOW) and then a stream of changes. To an archive, and to Kafka where
- * NOW is given, the same options on the same day make the same records; else changes carry the time they are made at.
+ * Publishes a made-up calendar around today (or NOW) and then changes. To an archive, and to Kafka if NOW is set, the
+ * same options on the same day make the same records. Otherwise changes have the time at which they are made.
  */
 export async function runSimulate(options: SimulateCommandOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const today = Math.floor((settings.nowMs ?? Date.now()) / dayMs);
@@ -56,7 +56,7 @@ export async function runSimulate(options: SimulateCommandOptions, settings: Set
     const live = options.archive === undefined && settings.nowMs === null;
     const stepMs = Number.isFinite(limit) ? hourMs / Math.max(1, limit) : 1_000 / (options.rate || 1_000);
     const clock = live ? Date.now : steppingClock(today, stepMs);
-    // An archive is read when it is there: its changes need no pace.
+    // An archive's changes need no pace, because it is read once it is complete.
     const rate = options.archive === undefined ? options.rate : 0;
     await publishChanges(made, tally, { clock, limit, rate }, io);
     const changes = tally.total - initial;
@@ -83,7 +83,7 @@ async function openSink(options: SimulateCommandOptions, settings: Settings, { s
   ]);
   const { topicPrefix } = kafka;
   const log = makeLogger(settings);
-  // A broker may make topics that are written to, but not with the settings that they need.
+  // A broker may create topics when they are written to, but without the settings that they need.
   const reports = await ensureTopics({ kafka, topicPrefix, create: false, log, signal });
   const missing = reports.filter(({ state }) => state === 'missing').map(({ topic }) => topic);
   if (missing.length > 0) {
@@ -91,7 +91,7 @@ async function openSink(options: SimulateCommandOptions, settings: Settings, { s
       `Cannot run simulate: no topic ${missing.join(', ')}; run "ride-calendar topics" to make them`,
     );
   }
-  // A batch that is on its way is published to its end, unless Kafka does not answer.
+  // A batch in flight is published to its end, unless Kafka does not answer.
   return kafkaSink(kafkaPublisher({ kafka, topicPrefix, log, signal: abortsAfter(signal, inHandMs) }));
 }
 
@@ -102,13 +102,13 @@ function stopped(archive: string | undefined, io: Io): ExitCode {
   return 1;
 }
 
-/** What there is, not how many records said so. */
+/** The number of entities, not of records. */
 const sizeText = (made: Simulation): string =>
   Object.entries(made.size())
     .map(([what, count]) => countText(count, what))
     .join(', ');
 
-/** Counts the records that go through. */
+/** Counts the records that pass through. */
 class Tally {
   total = 0;
   readonly #sink: RecordSink;
@@ -152,7 +152,7 @@ async function publishInitial(made: Simulation, tally: Tally, io: Io): Promise<b
 interface Pace {
   clock: () => number;
   limit: number;
-  /** A second; 0: as fast as possible. */
+  /** Changes per second. 0: as fast as possible. */
   rate: number;
 }
 
@@ -163,7 +163,7 @@ async function publishChanges(made: Simulation, tally: Tally, { clock, limit, ra
   const startMs = performance.now();
   try {
     for (let count = 0; count < limit && !io.signal.aborted; count++) {
-      // The wait comes first: a change is made, and stamped, when it is due.
+      // The wait comes first: a change is made, and gets its timestamp, when it is due.
       const waitMs = rate === 0 ? 0 : startMs + (count * 1_000) / rate - performance.now();
       if (waitMs > 0) {
         await tally.flush();
@@ -179,7 +179,7 @@ async function publishChanges(made: Simulation, tally: Tally, { clock, limit, ra
   }
 }
 
-/** Resolves after a time, or as soon as the command shall end. */
+/** Resolves after this time, or as soon as the command must stop. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await setTimeout(ms, undefined, { signal }).catch(() => {});
 }

@@ -17,7 +17,7 @@ import { openViewStore } from './wiring/view-store.ts';
 
 export interface StartOptions {
   json?: boolean;
-  /** Without a sign-in provider, serve for reading alone on a HOST that others can reach. */
+  /** Without a sign-in provider, serve for reading only, also on a HOST that others can reach. */
   allowNoSignIn?: boolean;
 }
 
@@ -30,7 +30,7 @@ export async function runStart(
   const log = makeLogger(settings);
   const metrics = serviceMetrics();
   const signal = stopSignal();
-  // What is wrong with these is said before the fold, which may take long, and before another projector is put off.
+  // Problems with these are reported before the fold, which may take long, and before another projector is replaced.
   const files = await loadSignInFiles(settings);
   await assertCanListen(settings);
   const opened = await openEventLog(settings, plain(log));
@@ -50,7 +50,7 @@ export async function runStart(
     signal: ending,
   });
   metrics.watchProjector(() => projecting.current().ready);
-  // Its end is judged below; until then it must not count as unhandled.
+  // Its end is handled below. Until then it must not count as an unhandled rejection.
   projecting.done.catch(() => {});
   const facts = () => projecting.current().facts;
   try {
@@ -91,8 +91,8 @@ export async function runStart(
 }
 
 /**
- * Where riders are picked from a page, nobody else may reach the page (docs/rules.md#picking-a-rider). Throws
- * SettingsError.
+ * Riders that are picked from a page need no proof, so nobody else may reach the page (docs/rules.md#picking-a-rider).
+ * Throws SettingsError.
  */
 function assertRidersProven({ host, kafka, redis, signIn }: Settings): void {
   if (kafka || redis || signIn || isLoopback(host)) return;
@@ -101,17 +101,17 @@ function assertRidersProven({ host, kafka, redis, signIn }: Settings): void {
   ]);
 }
 
-// Connecting to a store takes a few milliseconds; one whose views aren't complete is not waited for.
+// Connecting to a store takes a few milliseconds. A store whose views are incomplete is not waited for.
 const connectWaitMs = 2_000;
 
-/** Beside complete views the first request should find them as well. */
+/** If the store's views are complete, the first request should find them. */
 async function briefly(isReady: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
   const untilMs = performance.now() + connectWaitMs;
   while (!(await isReady()) && performance.now() < untilMs && !signal.aborted)
     await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-/** In the embedded default the first request should find something: wait for the views, which takes a moment. */
+/** In the embedded default the first request should find data, so this waits for the views, which takes a moment. */
 async function readyOrEnded(projecting: Projecting, signal: AbortSignal, settings: Settings): Promise<void> {
   if (!settings.embedded) return;
   let ended = false;

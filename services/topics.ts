@@ -7,12 +7,12 @@ export interface TopicsCommandOptions {
   partitions?: number;
   replicationFactor?: number;
   maxCompactionLagDays?: number;
-  /** Only look. */
+  /** Report only, create nothing. */
   check?: boolean;
   json?: boolean;
 }
 
-/** Creates the topics that are missing, and says how the others differ. Exit code 1 where one is missing or would lose records. */
+/** Creates missing topics, and reports how the others differ. Exit code 1 if one is missing or would lose records. */
 export async function runTopics(options: TopicsCommandOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const kafka = needKafka(settings, 'topics');
   const { check, partitions, replicationFactor, maxCompactionLagDays } = options;
@@ -30,7 +30,7 @@ export async function runTopics(options: TopicsCommandOptions, settings: Setting
 function linesOf({ topic, state, partitions, differences }: TopicReport): string[] {
   const head = `${topic}: ${state}, ${partitions} partition${partitions === 1 ? '' : 's'}`;
   const lines = differences.map(({ setting, value, wanted, harmful }) => {
-    // Partitions must not be changed on a topic that has records: its keys would live in two places.
+    // A topic with records must keep its number of partitions. Otherwise a key may be in two partitions.
     const fix = harmful ? 'set it with kafka-configs --alter' : 'works all the same; leave it';
     return `  ${setting} is ${value || 'unset'}, wanted ${wanted}: ${fix}`;
   });

@@ -9,15 +9,15 @@ const fixes: Readonly<Record<string, string>> = {
 };
 
 /**
- * Runs what reads or writes `path` in the data folder. The system names no file where a disk is full, and never the
- * setting: a fault of the file system is thrown with both, and with what to do.
+ * Runs what reads or writes `path` in the data folder. The system names no file if a disk is full, and never the
+ * setting. So an error of the file system is thrown with both, and with what to do.
  */
 export async function inDataDir<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (cause) {
     const { code, path: named, syscall, message } = cause as NodeJS.ErrnoException;
-    // Only what the system itself says: our own errors have their words already.
+    // Only errors of the system. Our own errors have their message already.
     if (code === undefined || syscall === undefined) throw cause;
     const why = `${code}, ${fixes[code] ?? message}`;
     throw new Error(`Cannot use ${named ?? path}: ${why}, or name another folder in DATA_DIR`, { cause });

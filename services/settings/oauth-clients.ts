@@ -2,7 +2,10 @@ import { readFile } from 'node:fs/promises';
 import type { ClientMetadata } from '../../api/oauth/client-policy.ts';
 import { parseClients } from '../../api/oauth/clients.ts';
 
-/** The clients of OAUTH_CLIENTS; none without it. Throws naming the file, and every wrong entry in it. */
+/**
+ * The clients of OAUTH_CLIENTS. Empty if it is not set. Throws an error that names the file and every wrong entry in
+ * it.
+ */
 export async function loadOAuthClients(file: string | null): Promise<ClientMetadata[]> {
   if (file === null) return [];
   let text: string;

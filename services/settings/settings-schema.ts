@@ -4,14 +4,14 @@ import { z } from 'zod';
 import { isLoopback } from '../../api/oauth/service-url.ts';
 
 /**
- * One setting: how its text is read, what to ask for where that fails, and how its value may be shown. The name is the
- * environment variable's.
+ * A setting: how its text is parsed, what to ask for if that fails, and how its value may be shown. Its key is the
+ * environment variable's name.
  */
 export interface SettingRule<T> {
   read: z.ZodType<T, string>;
   /** Completes "want …". */
   want: string;
-  /** What of the value may appear in an error. Absent: all of it. */
+  /** What an error may show of the value. All of it if absent. */
   show?: (text: string) => string;
 }
 
@@ -20,9 +20,9 @@ const rule = <T>(read: z.ZodType<T, string>, want: string, show?: (text: string)
 
 const hidden = (): string => '(hidden)';
 
-/** A URL with its user, password and query hidden: all of it where it can't be taken apart. */
+/** A URL with its user, password and query hidden. If it cannot be parsed, all of it is hidden. */
 export function maskUrl(text: string): string {
-  // By text and not by `new URL`: a wrong URL is just what errors show, and it may hold a password all the same.
+  // Not parsed with `new URL`: errors show wrong URLs, which may contain a password too.
   if (!text.includes('@') && !text.includes('?')) return text;
   const parts = /^([a-z+]+:\/\/)(?:.*@)?([^?#@]*)/i.exec(text);
   return parts ? `${parts[1]}${text.includes('@') ? '***@' : ''}${parts[2]}` : '(hidden)';
@@ -59,14 +59,14 @@ const addressOrRange = (text: string): boolean => {
   return bits === undefined || (/^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
 };
 
-// A number of proxies would let whoever gets past them say who they are.
+// Not a number of proxies: with a number, a client that reaches the service directly could claim any address.
 const proxies = z
   .string()
   .transform((value) => value.split(',').map((proxy) => proxy.trim()))
   .pipe(z.array(z.string().refine(addressOrRange)).min(1));
 
 const redisUrl = url(['redis:', 'rediss:'])
-  // `redis://localhost:6379/2` is database 2; anything else in the path is a mistake.
+  // `redis://localhost:6379/2` is database 2. Any other path is a mistake.
   .refine((value) => /^(\/\d{0,5})?$/.test(value.pathname) && value.search === '')
   .transform((value) => value.href);
 
@@ -78,7 +78,7 @@ const brokers = z
 
 const portOf = (broker: string): number => Number(broker.slice(broker.lastIndexOf(':') + 1));
 
-/** Paths of our own beside the interface: its base path can't lie over them. */
+/** Our paths beside the interface. The base path must not overlap them. */
 const ownPaths = /^\/(docs|healthz|readyz|metrics|oauth|\.well-known)(\/|$)/;
 
 const baseUrl = url(['http:', 'https:'])
@@ -106,7 +106,7 @@ const readable = (isFolder: boolean) =>
   z.string().refine((path) => {
     try {
       accessSync(path, constants.R_OK);
-      // A pipe is as good as a file.
+      // A pipe is accepted like a file.
       return statSync(path).isDirectory() === isFolder;
     } catch {
       return false;

@@ -2,42 +2,44 @@ import { isLoopback } from '../../api/oauth/service-url.ts';
 import { defaultTopicPrefix } from '../../schemas/events/records.ts';
 import { type SettingName, type SettingRule, type SettingValue, settingRules } from './settings-schema.ts';
 
-/** What the environment asks for, checked. null: not given, and there is no default. */
+/** The settings, checked. Null: not given, and there is no default. */
 export interface Settings {
   host: string;
   port: number;
-  /** Without a trailing slash: `resource` and `aud` of tokens as well. */
+  /** Without a trailing slash. Also `resource` and `aud` of tokens. */
   baseUrl: string;
   /** BASE_URL's scheme, host and port: the issuer. */
   origin: string;
   /** BASE_URL's path without a trailing slash, `/api`: the interface's base path. Empty for the root. */
   basePath: string;
-  /** TRUST_PROXY: proxies' addresses and ranges. null: nobody's word on whom they forward is taken. */
+  /** TRUST_PROXY: addresses and ranges of proxies. Null: no forwarding header is trusted. */
   trustProxy: readonly string[] | null;
-  /** KAFKA_TOPIC_PREFIX: before the names of topics in Kafka, and of an archive's folders. */
+  /** KAFKA_TOPIC_PREFIX: comes before the names of topics in Kafka and of an archive's folders. */
   topicPrefix: string;
-  /** null without KAFKA_BROKERS: the log is then an archive. */
+  /** Null without KAFKA_BROKERS. The log is then an archive. */
   kafka: KafkaSettings | null;
-  /** ARCHIVE_DIR. null with neither this nor `kafka`: the sample archive in `dataDir`. */
+  /** ARCHIVE_DIR. Null, and no `kafka`: the log is the sample archive in `dataDir`. */
   archiveDir: string | null;
-  /** null without REDIS_URL: views in memory. */
+  /** Null without REDIS_URL. Views are then in memory. */
   redis: RedisSettings | null;
-  /** Grants and sessions: AUTH_REDIS_URL, or REDIS_URL. null: in memory. */
+  /** Where grants and sessions are: AUTH_REDIS_URL, or REDIS_URL. Null: in memory. */
   authRedis: RedisSettings | null;
   /** What is made once and kept: the sample archive, signing keys. */
   dataDir: string;
   /** The riders' own OpenID Connect provider. */
   signIn: SignInSettings | null;
-  /** SIGN_IN=pick: whoever sits at this machine may be any rider of the log, whosever it is. Only ever with `embedded`. */
+  /** SIGN_IN=pick: anybody at this machine may be any rider of the log. Only ever with `embedded`. */
   pickRiders: boolean;
   oauth: OAuthSettings;
   cacheSeconds: number;
   /** This projector owns the tags whose number is `index` modulo `count`. */
   shard: { index: number; count: number };
-  /** NOW, in milliseconds since the epoch: rules calendar time only (docs/rules.md#clock). null: the real clock. */
+  /**
+   * NOW, in milliseconds since the epoch. Sets only the calendar's time (docs/rules.md#clock). Null: the real clock.
+   */
   nowMs: number | null;
   logLevel: SettingValue<'LOG_LEVEL'>;
-  /** Neither Kafka, Redis nor a sign-in issuer, and both HOST and BASE_URL are this machine alone. */
+  /** No Kafka, no Redis and no sign-in issuer, and both HOST and BASE_URL are only this machine. */
   embedded: boolean;
 }
 
@@ -64,17 +66,17 @@ export interface SignInSettings {
 }
 
 export interface OAuthSettings {
-  /** File: a JSON array of client metadata. */
+  /** A file: a JSON array of client metadata. */
   clientsFile: string | null;
-  /** File: a JSON Web Key Set. null: keys are made and kept in `dataDir`. */
+  /** A file: a JSON Web Key Set. Null: a key is made and kept in `dataDir`. */
   keysFile: string | null;
-  /** As given: keys separated by commas, the newest first. null: one is made and kept in `dataDir`. */
+  /** As given: keys separated by commas, newest first. Null: one is made and kept in `dataDir`. */
   cookieKeys: string | null;
   registration: boolean;
   clientMetadata: boolean;
 }
 
-/** Settings that are wrong or half-given, all of them: one line each. */
+/** All settings that are wrong or incomplete, one line each. */
 export class SettingsError extends Error {
   override name = 'SettingsError';
   readonly lines: readonly string[];
@@ -86,7 +88,7 @@ export class SettingsError extends Error {
 
 type Given = { [N in SettingName]?: SettingValue<N> };
 
-/** Reads every setting. An empty text counts as not given. Throws SettingsError, which names each wrong one. */
+/** Reads every setting. Empty text counts as not given. Throws SettingsError, which names each wrong one. */
 export function loadSettings(env: Readonly<Record<string, string | undefined>>): Settings {
   const errors: string[] = [];
   const given = readGiven(env, errors);
@@ -107,7 +109,10 @@ function readGiven(env: Readonly<Record<string, string | undefined>>, errors: st
   return given as Given;
 }
 
-/** Settings that need others, or that exclude them. A wrong value counts as given: it has its own line already. */
+/**
+ * Checks settings that need others, or exclude them. A wrong value counts as given, because it has its own line
+ * already.
+ */
 function checkTogether(has: (name: SettingName) => boolean, given: Given, errors: string[]): void {
   const needs = (name: SettingName, others: SettingName[], why: string): void => {
     const missing = others.filter((other) => !has(other));
@@ -125,7 +130,7 @@ function checkTogether(has: (name: SettingName) => boolean, given: Given, errors
   const sasl: SettingName[] = ['KAFKA_SASL_MECHANISM', 'KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD'];
   together(sasl, 'give all of KAFKA_SASL_* or none');
   needs(sasl.find(has) ?? sasl[0]!, ['KAFKA_BROKERS'], 'give the brokers to sign in to');
-  // A `false` asks for nothing.
+  // `false` needs nothing.
   if (given.KAFKA_SSL) needs('KAFKA_SSL', ['KAFKA_BROKERS'], 'give the brokers to connect to');
   if (given.REDIS_CLUSTER) needs('REDIS_CLUSTER', ['REDIS_URL'], 'give one node of the cluster');
   together(['SIGN_IN_ISSUER', 'SIGN_IN_CLIENT_ID', 'SIGN_IN_CLIENT_SECRET'], 'give all three of SIGN_IN_* or none');
@@ -141,7 +146,10 @@ function checkTogether(has: (name: SettingName) => boolean, given: Given, errors
   }
 }
 
-/** Where riders sign in, tokens and cookies travel; and a provider that is this service asks itself for ever. */
+/**
+ * Checks the origin where riders sign in, because tokens and cookies are sent there. A provider that is this service
+ * itself would redirect forever.
+ */
 function checkOrigin(origin: URL, given: Given, errors: string[]): void {
   if (origin.protocol === 'http:' && !isLoopback(origin.hostname)) {
     errors.push(
@@ -155,7 +163,7 @@ function checkOrigin(origin: URL, given: Given, errors: string[]): void {
   }
 }
 
-/** Riders are picked without a proof (docs/rules.md#picking-a-rider): only in the embedded default. */
+/** Riders can be picked without proof only in the embedded default (docs/rules.md#picking-a-rider). */
 function checkPicking(has: (name: SettingName) => boolean, given: Given, errors: string[]): void {
   const others: SettingName[] = ['KAFKA_BROKERS', 'REDIS_URL', 'SIGN_IN_ISSUER'];
   const reasons = others.filter(has).map((name) => `${name} is given too`);
@@ -195,7 +203,7 @@ function settingsOf(given: Given): Settings {
     kafka: kafkaOf(given),
     archiveDir: given.ARCHIVE_DIR ?? null,
     redis,
-    // A Redis of its own for grants is one server, not the views' cluster.
+    // The Redis for grants is one server, not the views' cluster.
     authRedis: given.AUTH_REDIS_URL
       ? redisAt(given.AUTH_REDIS_URL, cluster && given.AUTH_REDIS_URL === given.REDIS_URL)
       : redis,

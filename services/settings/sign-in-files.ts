@@ -11,7 +11,9 @@ export interface SignInFiles {
   clients: ClientMetadata[];
 }
 
-/** Reads them all, before anything that takes time. Throws SettingsError with a line for each that can't be used. */
+/**
+ * Reads all of them, before anything that takes time. Throws SettingsError with a line for each that cannot be used.
+ */
 export async function loadSignInFiles({ oauth, dataDir }: Settings): Promise<SignInFiles> {
   const problems: string[] = [];
   const noted = (error: Error): null => {

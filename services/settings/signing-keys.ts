@@ -8,18 +8,18 @@ import { inDataDir } from './data-dir.ts';
 export interface KeySource {
   /** OAUTH_KEYS: a JSON Web Key Set. */
   file?: string | undefined;
-  /** Where keys are made once and kept, when there is no file. */
+  /** Where a key is made once and kept, if there is no file. */
   dataDir: string;
 }
 
 /**
- * The keys that sign access tokens: those of OAUTH_KEYS, or one made at the first start and kept in the data folder,
- * readable by its owner alone. Throws naming the file where it can't be read or isn't a key set.
+ * The keys that sign access tokens: those of OAUTH_KEYS, or one that was made at the first start and kept in the data
+ * folder, readable only by its owner. Throws an error that names the file if it cannot be read or is not a key set.
  */
 export async function loadSigningKeys({ file, dataDir }: KeySource): Promise<SigningKeys> {
   if (file !== undefined) {
     const keys = await parseSigningKeys(await readNamed(file, 'OAUTH_KEYS'), `OAUTH_KEYS ${file}`);
-    // Found out at the first token otherwise, when its code is used up.
+    // Otherwise this would be noticed only at the first token, after its code is used up.
     if (keys[0].d === undefined)
       throw new Error(`Cannot use OAUTH_KEYS ${file}: key 1 has no private part, "d"; the first key signs`);
     return keys;
@@ -35,8 +35,8 @@ export async function loadSigningKeys({ file, dataDir }: KeySource): Promise<Sig
 }
 
 /**
- * The keys that sign cookies, newest first: those of OAUTH_COOKIE_KEYS (separated by commas, shared by all instances),
- * or one made once and kept in the data folder.
+ * The keys that sign cookies, newest first: those of OAUTH_COOKIE_KEYS (separated by commas, the same for all
+ * instances), or one that was made once and kept in the data folder.
  */
 export async function loadCookieKeys(setting: string | undefined, dataDir: string): Promise<string[]> {
   const keys = (setting ?? (await readOrMake(join(dataDir, 'cookie-key'), () => randomBytes(32).toString('base64url'))))
@@ -58,7 +58,10 @@ async function readNamed(path: string, setting: string): Promise<string> {
   }
 }
 
-/** Two processes that start at once must end up with one text: it is linked into place, and whoever comes second reads it. */
+/**
+ * Two processes that start at once must get the same text. The file is linked into place, and the second process reads
+ * it.
+ */
 function readOrMake(path: string, make: () => string): Promise<string> {
   return inDataDir(path, () => readOrMakeFile(path, make));
 }

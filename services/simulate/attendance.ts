@@ -2,14 +2,14 @@ import { circleSize, sampleCircle, sampleRider } from './founding.ts';
 import type { Random } from './random.ts';
 import { blocked, type SimRide, type World } from './world.ts';
 
-/** Riders who will answer to a night, each once. */
+/** The riders who will respond to a night, each once. */
 export function attendeesOf(world: World, random: Random, night: number): number[] {
   const { ride: rideIndex, day } = world.nights[night]!;
   const ride = world.rides[rideIndex]!;
   const riders = new Set<number>();
   if (ride.metro === 0 && Math.abs(day - world.options.today) <= 30) addCircle(world, random, riders);
   const wanted = Math.round(ride.expected * (0.6 + 0.8 * random.unit()));
-  // A ride's regulars run out: then a few draws find nobody new.
+  // A ride's regulars run out. Then a few draws find nobody new.
   for (let tries = wanted * 2; tries > 0 && riders.size < wanted; tries--) {
     const rider = drawRider(world, random, ride);
     if (rider === null) break;
@@ -19,7 +19,7 @@ export function attendeesOf(world: World, random: Random, night: number): number
   return [...riders];
 }
 
-/** The sample rider's circle, on enough nights of the first metro that every answer about it has something in it. */
+/** Adds the sample rider's circle, on enough nights of the first metro that every answer about it has content. */
 function addCircle(world: World, random: Random, riders: Set<number>): void {
   const share: [number, number][] = [
     [sampleRider, 0.3],
@@ -31,7 +31,7 @@ function addCircle(world: World, random: Random, riders: Set<number>): void {
   for (const [rider, chance] of share) if (rider < world.riders.length && random.chance(chance)) riders.add(rider);
 }
 
-/** Somebody who might go on a ride: a regular, a neighbour, now and then a visitor. null where nobody is left. */
+/** A rider who might go on a ride: a regular, a neighbour, now and then a visitor. Null if nobody is left. */
 export function drawRider(world: World, random: Random, ride: SimRide): number | null {
   const { riders } = world.metros[ride.metro]!;
   for (let tries = 0; tries < 20; tries++) {

@@ -53,8 +53,8 @@ const changes: readonly Change[] = [
 ];
 
 /**
- * What goes on happening to the calendar, without an end: answers above all. `todayOf` gives the day it is; each new
- * one announces its nights first.
+ * Changes to the calendar without end, mostly RSVPs. `todayOf` returns the current day. Each new day first announces
+ * its nights.
  */
 export function* ongoingChanges(world: World, todayOf: () => number): Happening {
   const random = new Random(world.options.seed, 7);
@@ -77,7 +77,7 @@ function draw(dice: number): Change[1] {
 }
 
 function* announceDay(world: World, day: number): Happening {
-  // A night that nobody looks at any more is forgotten, or the world would grow for ever.
+  // A night that nobody looks at any more is removed. Otherwise the world would grow forever.
   const old = day - world.aheadDays - 2 * world.options.days - 30;
   for (const night of world.nightsByDay.get(old) ?? []) world.nights[night]!.attendance = [];
   world.nightsByDay.delete(old);
@@ -88,7 +88,7 @@ function* announceDay(world: World, day: number): Happening {
   }
 }
 
-/** A night that is still there, mostly one of the next few days. null where that day has none. */
+/** A night that still exists, mostly of one of the next few days. Null if that day has none. */
 function comingNight(world: World, random: Random, today: number): number | null {
   const day = today + Math.min(Math.floor(random.exponential(6)), world.aheadDays);
   return nightOf(world, random, day);
@@ -138,7 +138,7 @@ function* save(world: World, random: Random, today: number): Happening {
   yield world.attendance(night, rider, (packed >> 1) & 3, !(packed & 1), at);
 }
 
-/** Somebody was there, on one of the last days. */
+/** A rider confirms that they were there, on one of the last days. */
 function* confirm(world: World, random: Random, today: number): Happening {
   const night = nightOf(world, random, today - 1 - Math.floor(random.exponential(2)));
   const attendance = night === null ? [] : world.nights[night]!.attendance;
@@ -164,7 +164,7 @@ function* leave(world: World, random: Random): Happening {
   if (rider >= circleSize) yield* eraseRider(world, rider, random.chance(0.5));
 }
 
-/** Somebody puts up a ride for one of the next days; some say they come. */
+/** A rider posts a ride for one of the next days, and some respond. */
 function* oneOff(world: World, random: Random, today: number): Happening {
   const index = addRide(world, random);
   const ride = world.rides[index]!;

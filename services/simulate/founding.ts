@@ -7,17 +7,17 @@ import { riderName } from './rider-names.ts';
 import { blocked, close, flagged, follows, type SimRide, type World } from './world.ts';
 
 /**
- * The rider whose calendar is always worth looking at: leads a ride, has nights of every kind, friends and flags
- * around today. And the riders this one knows, who are never erased; all live in the first metro.
+ * The rider whose calendar always has something in it: they lead a ride, and have nights of every kind, friends and
+ * flags around today. The riders whom they know are never erased. All of them live in the first metro.
  */
 export const sampleRider = 0;
 export const sampleCircle = { friends: [1, 2, 3, 4, 5, 6], closeOnly: 7, flagged: [8, 9], blockedBy: 10 } as const;
 export const circleSize = 12;
 
-/** Nights a rider goes to in a week, on average. */
+/** How many nights a week a rider goes to, on average. */
 const nightsPerWeek = 1.5;
 
-/** Makes metros, districts, riders, rides, relations and keys as they were when the calendar began. */
+/** Makes the metros, districts, riders, rides, relations and keys with which the calendar began. */
 export function foundWorld(world: World): void {
   foundPlaces(world);
   foundRiders(world);
@@ -71,7 +71,7 @@ export function addRide(world: World, random: Random): number {
   const metro = index < 2 * world.metros.length ? index % world.metros.length : random.rank(world.metros.length, 1.4);
   const { sketch, districts, riders } = world.metros[metro]!;
   const district = world.districts[random.pick(districts)]!;
-  // The first ride is the sample rider's own, and an ordinary weekly one.
+  // The first ride is the sample rider's own: an ordinary weekly one.
   const plain = index === 0;
   const periodDays = plain || random.chance(0.7) ? 7 : random.chance(0.25) ? 14 : null;
   const ride: SimRide = {
@@ -94,7 +94,7 @@ export function addRide(world: World, random: Random): number {
   return world.rides.push(ride) - 1;
 }
 
-/** Any day, but today's day of the week oftener: that is the day people look at first. */
+/** Any day, but more often today's day of the week: people look at today first. */
 function firstDayOf(world: World, random: Random, periodDays: number | null, isToday: boolean): number {
   const { firstDay, options } = world;
   const days = Math.max(1, periodDays ?? options.days);
@@ -108,7 +108,7 @@ function leadersOf(random: Random, riders: readonly number[]): number[] {
   return [...new Set(Array.from({ length: count }, () => riders[random.rank(riders.length, 1.5)]!))];
 }
 
-/** Mostly evenings, weekend mornings, and a few at midnight or with stray seconds, as real calendars have them. */
+/** Mostly evenings and weekend mornings. A few are at midnight or have stray seconds, as in real calendars. */
 function meetTimeOf(random: Random): number {
   if (random.chance(0.03)) return 0;
   const minutes = random.chance(0.65) ? random.int(34, 42) * 30 : random.int(12, 28) * 30;
@@ -125,7 +125,7 @@ export function meetingAt(random: Random, district: string, slug: string, index:
   };
 }
 
-/** How many riders each ride expects, by a power law; all of a metro's rides share out the nights of its riders. */
+/** How many riders each ride expects, by a power law. A metro's rides share the nights of its riders. */
 function expectRiders(world: World): void {
   const random = new Random(world.options.seed, 3);
   const weights = world.rides.map(() => random.pareto(1, 0.6));
@@ -139,7 +139,7 @@ function expectRiders(world: World): void {
     });
     world.rides.forEach((ride, i) => {
       if (ride.metro !== metro) return;
-      // Nobody rides alone: a few come even to the least of them.
+      // Nobody rides alone: a few come even to the smallest ride.
       ride.expected = Math.min(Math.max(2.5, (places * weights[i]!) / total), riders * 0.6);
       chooseRegulars(world, random, ride);
     });
@@ -177,7 +177,7 @@ function addCircle(add: (other: number, bits: number) => void): void {
   add(sampleCircle.blockedBy, follows);
 }
 
-/** Somebody to follow: mostly of the same metro, and mostly somebody whom many follow. */
+/** A rider to follow: mostly of the same metro, and mostly one whom many follow. */
 export function knownRider(world: World, random: Random, rider: number): number {
   const near = world.metros[world.riders[rider]!.metro]!.riders;
   if (random.chance(0.85)) return near[random.rank(near.length, 2.2)]!;
@@ -200,7 +200,7 @@ export function addKey(world: World): number {
   return world.keys.push({ id, text: keyText(world.options.seed, index), label: labels[index % 4]!, live: true }) - 1;
 }
 
-/** `rck_` and 43 characters of base64url. Made from the seed: whoever knows that knows the key. */
+/** `rck_` and 43 characters of base64url. Made from the seed, so it can be computed from that. */
 export function keyText(seed: number, index: number): string {
   return `rck_${hash('sha256', `ride-calendar simulated key ${seed}/${index}`, 'base64url')}`;
 }

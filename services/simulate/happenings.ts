@@ -5,10 +5,10 @@ import { cancellationReason, rideTitle } from './ride-texts.ts';
 import { riderName } from './rider-names.ts';
 import { noneResponse, type SimNight, type SimulatedRecord, type World } from './world.ts';
 
-/** Things that happen to a calendar, as the records that upstream publishes of them. */
+/** Things that happen to a calendar, as the records that upstream would publish. */
 export type Happening = Generator<SimulatedRecord, void, undefined>;
 
-/** Adds a night of a ride as its leaders announce it; the first word may lack its time and place. */
+/** Adds a night of a ride, as its leaders announce it. At first it may lack its time and place. */
 export function* announceNight(world: World, ride: number, day: number): Happening {
   const { meetTimeMs, meeting } = world.rides[ride]!;
   const count = world.nights.length;
@@ -48,11 +48,11 @@ export function* reinstateNight(world: World, night: number): Happening {
   const state = world.nights[night]!;
   if (state.removed || state.status === 'ON') return;
   state.status = 'ON';
-  // Upstream keeps the reason it was given: only a cancelled night's counts.
+  // Upstream keeps an earlier reason. Only a cancelled night's reason counts.
   yield world.night(night);
 }
 
-/** Takes a night off the calendar, and its answers with it. */
+/** Removes a night and its RSVPs. */
 export function* removeNight(world: World, night: number): Happening {
   const state = world.nights[night]!;
   if (state.removed) return;
@@ -64,7 +64,7 @@ export function* removeNight(world: World, night: number): Happening {
   state.attendance = [];
 }
 
-/** A ride moves to another metro, and its nights to come meet at a place there. */
+/** Moves a ride to another metro. Its future nights meet at a place there. */
 export function* moveRide(world: World, random: Random, ride: number, fromDay: number): Happening {
   const state = world.rides[ride]!;
   if (world.metros.length < 2) return;
@@ -112,7 +112,7 @@ export function* postRide(world: World, ride: number, posted: boolean): Happenin
   yield world.ride(ride);
 }
 
-/** A new display name, or a new handle too. */
+/** Gives a rider a new display name, or also a new handle. */
 export function* renameRider(world: World, random: Random, rider: number): Happening {
   const state = world.riders[rider]!;
   if (state.erased) return;
@@ -126,12 +126,12 @@ export function* renameDistrict(world: World, district: number): Happening {
   const state = world.districts[district]!;
   const { sketch } = world.metros[state.metro]!;
   const old = [...sketch.districts, ...sketch.cities].find((name) => `${sketch.slug}-${slugOf(name)}` === state.slug)!;
-  // The slug stays: it is the district's identity.
+  // The slug stays, because it identifies the district.
   state.name = state.name === old ? `Old ${old}` : old;
   yield world.district(district);
 }
 
-/** A metro gets another name, or its first one back. */
+/** Gives a metro another name, or its first one back. */
 export function* renameMetro(world: World, metro: number): Happening {
   const state = world.metros[metro]!;
   state.name = state.name === state.sketch.name ? `Greater ${state.sketch.name}` : state.sketch.name;
@@ -146,8 +146,8 @@ export function* deleteKey(world: World, key: number): Happening {
 }
 
 /**
- * A rider asks to be forgotten: their record goes, then everything that names them, at once or, where upstream owes
- * it, some time later.
+ * Erases a rider: removes their record, and then everything that names them, at once or, if upstream `owe`s it, some
+ * time later.
  */
 export function* eraseRider(world: World, rider: number, owe: boolean): Happening {
   const state = world.riders[rider]!;
@@ -166,7 +166,7 @@ export function* eraseRider(world: World, rider: number, owe: boolean): Happenin
   else for (const { topic, key } of rest) yield world.tombstone(topic, key);
 }
 
-/** Keys of the relations and answers that name a rider, who is taken out of them. */
+/** Keys of the relations and RSVPs that name a rider. Removes the rider from them. */
 function traces(world: World, rider: number): World['owed'] {
   const found: World['owed'] = [];
   for (const packed of world.riders[rider]!.relations) {
@@ -183,7 +183,7 @@ function traces(world: World, rider: number): World['owed'] {
   return found;
 }
 
-/** Removes the one entry about a rider from a packed list; null where there is none. */
+/** Removes the only entry about a rider from a packed list. Null if there is none. */
 function takeOut(list: number[], shift: number, rider: number): number | null {
   const at = list.findIndex((packed) => packed >> shift === rider);
   return at < 0 ? null : list.splice(at, 1)[0]!;
@@ -193,7 +193,7 @@ export function* payOwed(world: World, count: number): Happening {
   for (const { topic, key } of world.owed.splice(0, count)) yield world.tombstone(topic, key);
 }
 
-/** A rider withdraws, if there is an answer to withdraw. */
+/** A rider withdraws their RSVP, if there is one. */
 export function* withdraw(world: World, night: number, rider: number): Happening {
   const packed = world.nights[night]!.attendance.find((answer) => answer >> 3 === rider);
   if (packed !== undefined) yield world.attendance(night, rider, noneResponse, (packed & 1) === 1);

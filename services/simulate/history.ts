@@ -29,18 +29,18 @@ import {
 } from './world.ts';
 
 const dayMs = 86_400_000;
-/** The last hour before `today` is left to the changes that follow. */
+/** The last hour before `today` is left for the changes that follow. */
 const lastHourMs = 3_600_000;
 
-/** What happens at a time of a day, 0 to 1. */
+/** Something that happens at a time of a day, 0 to 1. */
 interface Entry {
   at: number;
   happen(): Happening;
 }
 
 /**
- * The calendar's own past, up to an hour before `today` begins: everything founded, then day by day what was
- * announced, answered, called off and erased. `progress` hears how far it is, 0 to 1.
+ * The calendar's past, up to an hour before `today` begins: first everything that is founded, then day by day what is
+ * announced, responded to, called off and erased. `progress` is called with the share done, 0 to 1.
  */
 export function* history(world: World, progress: (done: number) => void): Happening {
   foundWorld(world);
@@ -87,11 +87,11 @@ function* publishFounding(world: World, diary: Diary): Happening {
   yield* during(0.95, 1, world.aheadDays, (i) => diary.announce(world.firstDay + i));
 }
 
-/** What is known to happen on which day: made up as nights are announced. */
+/** What will happen on which day. It is filled as nights are announced. */
 class Diary {
   readonly #world: World;
   readonly #random: Random;
-  /** Answers to give, by day, packed as `(night * 2^24 + rider) * 4 + kind`: millions of them fit. */
+  /** RSVPs to make, by day, packed as `(night 2^24 + rider) 4 + kind`: millions of them fit. */
   readonly #answers = new Map<number, number[]>();
   readonly #entries = new Map<number, Entry[]>();
 
@@ -118,7 +118,7 @@ class Diary {
     return entries.sort((a, b) => a.at - b.at);
   }
 
-  /** Announces the nights of a day, and plans who will answer to them and what becomes of them. */
+  /** Announces the nights of a day, and plans their RSVPs and changes. */
   *announce(day: number): Happening {
     const { rides } = this.#world;
     for (let ride = 0; ride < rides.length; ride++) {
@@ -138,7 +138,7 @@ class Diary {
     const earliest = this.#firstDayFor(day);
     for (const rider of attendeesOf(this.#world, random, night)) {
       const circle = rider < circleSize;
-      // The circle's answers are in by now, whatever the night.
+      // The circle's RSVPs are in by now, whatever the night.
       const wished = day - Math.floor(circle ? 14 : random.exponential(6));
       const on = Math.max(earliest, circle ? Math.min(wished, today - 1) : wished);
       if (on >= today) continue;
@@ -150,7 +150,7 @@ class Diary {
     }
   }
 
-  /** The first day on which anything can happen to a night: the one after it was announced. */
+  /** The first day on which anything can happen to a night: the day after it was announced. */
   #firstDayFor(day: number): number {
     return Math.max(this.#world.firstDay, day - this.#world.aheadDays + 1);
   }
@@ -167,13 +167,13 @@ class Diary {
     if (kind === withdrawKind) yield* withdraw(this.#world, night, rider);
     else {
       const response = kind === savedKind ? noneResponse : goingResponse;
-      // A rider answers once: the list is not searched.
+      // A rider responds once, so the list is not searched.
       const end = this.#world.nights[night]!.attendance.length;
       yield this.#world.attendance(night, rider, response, kind !== goingKind, end);
     }
   }
 
-  /** The morning after: most who went say so. */
+  /** The morning after: most riders who went confirm it. */
   *#confirm(day: number): Happening {
     for (const night of this.#world.nightsByDay.get(day) ?? []) {
       const { attendance, status } = this.#world.nights[night]!;
@@ -186,7 +186,7 @@ class Diary {
     }
   }
 
-  /** Every so many nights something happens: by count, so that a sample of any seed has all of it. */
+  /** Plans changes of every 17th, 25th or 97th night: by number, not at random, so that any sample has all of them. */
   #planChanges(night: number, day: number): void {
     const random = this.#random;
     const firstDay = this.#firstDayFor(day);
@@ -215,7 +215,7 @@ function append<T>(lists: Map<number, T[]>, day: number, item: T): void {
   else lists.set(day, [item]);
 }
 
-/** What happens rarely, spread over the days of the past. */
+/** Plans what happens rarely, spread over the past days. */
 function planRareDays(world: World, diary: Diary): void {
   const random = new Random(world.options.seed, 6);
   const { today, riders: riderCount } = world.options;
@@ -238,7 +238,10 @@ function planRareDays(world: World, diary: Diary): void {
   spread(1, 0.85, () => renameMetro(world, world.metros.length - 1));
 }
 
-/** One rider in two hundred, and two at least, asks to be forgotten; of the last one, upstream still owes the rest. */
+/**
+ * Plans erasures: of one rider in two hundred, and at least two. For the last one, upstream still owes the other
+ * tombstones.
+ */
 function planErasures(world: World, diary: Diary, past: number): void {
   const others = world.riders.length - circleSize;
   const count = Math.min(others, 60, 2 + Math.floor(others / 200));
@@ -256,7 +259,7 @@ export function* newKey(world: World): Happening {
   yield world.key(addKey(world));
 }
 
-/** Somebody follows somebody, thinks better of it, or marks them otherwise. */
+/** A rider follows another, stops following, or changes a mark. */
 export function* changeOfHeart(world: World, random: Random): Happening {
   const rider = random.int(0, world.riders.length - 1);
   const { erased, relations } = world.riders[rider]!;

@@ -1,4 +1,4 @@
-/** Metros to simulate, with the language of most of their rides' titles. Places are real, their bike rides are not. */
+/** Metros to simulate, with the language of most of their rides' titles. The places are real, the rides are not. */
 export interface MetroSketch {
   slug: string;
   name: string;
@@ -20,8 +20,8 @@ const metro = (
 ): MetroSketch => ({ slug, name, zone, language, districts: districts.split(', '), cities: cities.split(', ') });
 
 /**
- * The first four, the default, are chosen to be awkward: a Link name with a half-hour offset (Asia/Kolkata), the
- * southern hemisphere, accents; and district names that repeat across cities.
+ * The first four are the default, and are chosen to be awkward: a Link name with a half-hour offset (Asia/Kolkata), the
+ * southern hemisphere, accents, and district names that are repeated in other cities.
  */
 export const metroSketches: readonly MetroSketch[] = [
   metro(

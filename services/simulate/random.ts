@@ -1,8 +1,8 @@
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 
 /**
- * Seeded randomness of one part of the simulation. Parts have streams of their own, so that a change to one (a longer
- * list of names, say) leaves the others as they were.
+ * Seeded random numbers for one part of the simulation. Each part has its own stream, so that a change in one part (a
+ * longer list of names, say) does not change the others.
  */
 export class Random {
   readonly #rng;
@@ -29,23 +29,23 @@ export class Random {
     return items[Math.floor(this.unit() * items.length)]!;
   }
 
-  /** An index below `length`, small ones oftener: a power law whose head grows with `skew`; 1 is even. */
+  /** An index below `length`, small ones more often: a power law whose head grows with `skew`. 1 is even. */
   rank(length: number, skew: number): number {
     return Math.min(length - 1, Math.floor(length * this.unit() ** skew));
   }
 
-  /** At least `min`, with a long tail: the mean is `min / (1 - tail)`. */
+  /** At least `min`, with a long tail. The mean is `min / (1 - tail)`. */
   pareto(min: number, tail: number): number {
     return min / (1 - this.unit()) ** tail;
   }
 
-  /** Waiting time with the given mean. */
+  /** A waiting time with this mean. */
   exponential(mean: number): number {
     return -Math.log(1 - this.unit()) * mean;
   }
 }
 
-/** A one-to-one scrambling of 32-bit numbers (MurmurHash3's finaliser): distinct inputs, distinct outputs. */
+/** A bijective mix of 32-bit numbers (MurmurHash3's finalizer): distinct inputs give distinct outputs. */
 export function mix32(n: number): number {
   let h = n >>> 0;
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
@@ -55,7 +55,7 @@ export function mix32(n: number): number {
 
 const digits = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
 
-/** A number as `width` digits of the given base, up to 62. */
+/** A number as `width` digits in this base, up to 62. */
 export function toBase(n: number, base: number, width: number): string {
   let text = '';
   for (let rest = n; text.length < width; rest = Math.floor(rest / base)) text = digits[rest % base] + text;

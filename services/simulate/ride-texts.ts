@@ -117,13 +117,13 @@ const venues: readonly string[] = [
   'Community Garden',
 ];
 
-/** How every secret meeting place of the simulation begins: look for it wherever it must not be. */
+/** Every secret meeting place of the simulation begins with this. Tests look for it where it must not be. */
 export const secretPlaceMark = 'Lantern Gate';
 
 export const rideTypes = ['social', 'road', 'gravel', 'family', 'training', 'touring', 'mountain'] as const;
 
 export function rideTitle(random: Random, language: Language, place: string): string {
-  // Every tenth ride is somebody's who moved to town.
+  // Every tenth ride is by a rider who moved to the city.
   const spoken = random.chance(0.1) ? random.pick(Object.keys(titles) as Language[]) : language;
   return random.pick(titles[spoken]).replace('{d}', place);
 }

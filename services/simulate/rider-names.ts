@@ -20,7 +20,7 @@ export interface RiderName {
   name: string | null;
 }
 
-/** The `index` makes the handle the rider's own; display names repeat, are missing or, now and then, empty. */
+/** The `index` makes the handle unique. Display names are repeated, missing or, now and then, empty. */
 export function riderName(random: Random, index: number): RiderName {
   const given = random.pick(first);
   const handle = `${slugOf(given)}-${random.pick(gear)}${index}`;

@@ -3,19 +3,24 @@ import { keyText, sampleRider } from './founding.ts';
 import { history } from './history.ts';
 import { dayStartMs, type SimulatedRecord, type SimulationOptions, World } from './world.ts';
 
-/** To be raised with every change to the records that the same options make, or to their partitions: kept samples are then made again. */
+/**
+ * Increase this with every change to the records that the same options make, or to their partitions. Existing samples
+ * are then made again.
+ */
 export const generatorVersion = 2;
 
 export interface Simulation {
-  /** The records that make the calendar as it is when `today` begins. To be taken to the end, once, before `changes`. */
+  /** The records of the calendar as it is when `today` begins. Consume it to the end, once, before `changes`. */
   initial(progress?: (done: number) => void): Iterable<SimulatedRecord>;
-  /** What happens from then on, without an end. `clock`: milliseconds since the epoch, asked once for each record. */
+  /**
+   * What happens after that, without end. `clock` gives milliseconds since the epoch, and is called once per record.
+   */
   changes(clock: () => number): Iterable<SimulatedRecord>;
-  /** How many of each are there as of the last record given: not erased, not removed. */
+  /** How many of each exist as of the last record: not erased, not removed. */
   size(): Record<'metro' | 'ride' | 'night' | 'rider', number>;
-  /** The text of a developer key that stays live; the log holds its hash alone. Whoever knows the seed can work it out. */
+  /** The text of a developer key that stays live. The log has only its hash. It can be computed from the seed. */
   developerKey: string;
-  /** Id of a rider with nights, friends and flags around today. */
+  /** The id of a rider with nights, friends and flags around today. */
   rider: string;
 }
 
@@ -24,7 +29,7 @@ export function simulation(options: SimulationOptions): Simulation {
   const world = new World(options);
   const records = history(world, (done) => report(done));
   let report: (done: number) => void = () => {};
-  // The first rider is there once the world is founded, which the first record asks for.
+  // The first rider exists once the world is founded, which happens at the first record.
   const first = records.next();
   return {
     *initial(progress = () => {}) {
@@ -55,8 +60,8 @@ const dayMs = 86_400_000;
 const lastHourMs = 3_600_000;
 
 /**
- * The clock of changes that have to come out the same every time: they share the hour before `today` began, `stepMs`
- * apart, and never pass its end.
+ * A clock for changes that must come out the same every time. They share the hour before `today` began, `stepMs` apart,
+ * and never pass its end.
  */
 export function steppingClock(today: number, stepMs: number): () => number {
   let count = 0;

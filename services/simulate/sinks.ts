@@ -8,20 +8,23 @@ import type { SimulatedRecord } from './world.ts';
 
 /** Where simulated records go. */
 export interface RecordSink {
-  /** Takes a record; a promise where the caller should wait before the next. */
+  /** Takes a record. Returns a promise if the caller should wait before the next one. */
   add(record: SimulatedRecord): Promise<void> | undefined;
-  /** Resolves once everything taken is there to be read. */
+  /** Resolves once everything taken can be read. */
   flush(): Promise<void>;
   /** Says that everything was added: an archive without that word is no whole one. */
   complete(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** To an archive, with offsets from 0: each key in the partition where Kafka's own producer would put it by default. */
+/**
+ * Writes to an archive, with offsets from 0. Each key is in the partition that Kafka's own producer would choose by
+ * default.
+ */
 export function archiveSink(place: { dir: string; prefix: string }): RecordSink {
   const writer = archiveWriter({ ...place, codec: 'deflate' });
   const nextOffsets = new Map(topicNames.map((topic) => [topic, Array<number>(defaultPartitions[topic]).fill(0)]));
-  // Those that stay empty are there too: a reader learns the number of partitions from the files.
+  // Empty partitions are created too: a reader learns the number of partitions from the files.
   for (const [topic, offsets] of nextOffsets) for (const p of offsets.keys()) writer.addPartition(topic, p, 0);
   return {
     add({ topic, key, value, timestampMs }) {
@@ -37,7 +40,7 @@ export function archiveSink(place: { dir: string; prefix: string }): RecordSink 
 
 const batchRecordsMax = 5_000;
 
-/** To Kafka, some thousands of records at a time. */
+/** Publishes to Kafka, some thousands of records at a time. */
 export function kafkaSink(publisher: LogPublisher): RecordSink {
   let batches = new Map<TopicName, PublishedRecord[]>();
   let count = 0;
@@ -62,7 +65,7 @@ export function kafkaSink(publisher: LogPublisher): RecordSink {
   };
 }
 
-/** The compiler can't see that topic and value of one record belong together. */
+/** The compiler cannot see that a record's topic and value belong together. */
 function encoded({ topic, value }: SimulatedRecord): Buffer | null {
   return value === null ? null : encodeValue(topic as 'metros', value as never);
 }

@@ -1,9 +1,9 @@
 import { metroSketches } from './metros.ts';
 
-/** What a simulation has unless it is told otherwise. */
+/** The default sizes of a simulation. */
 export const defaultSizes = { metros: 4, rides: 120, riders: 400, days: 60, seed: 1 } as const;
 
-/** Least and most of each. Answers to nights grow with riders times days: about one in five riders a day. */
+/** The lower and upper limit of each. RSVPs grow with riders times days: about one rider in five responds each day. */
 export const sizeLimits: Record<keyof typeof defaultSizes, readonly [number, number]> = {
   metros: [1, metroSketches.length],
   rides: [1, 1_000_000],

@@ -7,14 +7,17 @@ export interface SimulationOptions {
   metros: number;
   rides: number;
   riders: number;
-  /** Days of nights, a third of them before `today`. */
+  /** The number of days with nights. A third of them are before `today`. */
   days: number;
   seed: number;
-  /** Day that the calendar is made around, in days since 1970-01-01; everything happened before its start in UTC. */
+  /**
+   * The day around which the calendar is made, in days since 1970-01-01. Everything happened before that day began in
+   * UTC.
+   */
   today: number;
 }
 
-/** One record to publish. Timestamps never go back from one to the next, and are the value's `changed_at`. */
+/** One record to publish. Timestamps never decrease from one to the next, and equal the value's `changed_at`. */
 export type SimulatedRecord = {
   [T in TopicName]: { topic: T; key: string; value: TopicRecords[T] | null; timestampMs: number };
 }[TopicName];
@@ -24,7 +27,7 @@ export interface SimMetro {
   name: string;
   /** Indices into `districts`. */
   districts: number[];
-  /** Indices into `riders`: who lives here, the busiest first. */
+  /** Indices into `riders`: those who live here, the busiest first. */
   riders: number[];
 }
 
@@ -50,15 +53,15 @@ export interface SimRide extends Pick<Ride, 'title' | 'description' | 'type' | '
   metro: number;
   /** Indices into `riders`. */
   leaders: number[];
-  /** Any day it meets on. */
+  /** One of the days on which it meets. */
   firstDay: number;
-  /** Days between two nights; null: it meets once. */
+  /** Days between two nights. Null: it meets once. */
   periodDays: number | null;
   meetTimeMs: number | null;
   meeting: MeetingPlace | null;
-  /** Riders to expect at a night. */
+  /** The number of riders to expect at a night. */
   expected: number;
-  /** Indices into `riders`: who comes again and again. */
+  /** Indices into `riders`: those who come again and again. */
   regulars: number[];
 }
 
@@ -66,7 +69,7 @@ export interface SimNight extends Pick<Night, 'day' | 'status' | 'cancellation_r
   ride: number;
   meetTimeMs: number | null;
   removed: boolean;
-  /** Answers, packed: `rider * 8 + response * 2 + saved`. */
+  /** RSVPs, packed: `rider 8 + response 2 + saved`. */
   attendance: number[];
 }
 
@@ -91,12 +94,12 @@ const site = 'https://rides.example.org';
 const dayMs = 86_400_000;
 
 /**
- * What the simulated upstream knows, and how it says so: each method gives the record of an entity's present state.
- * Revisions count all records, so that they rise for every key without one being kept per key.
+ * The state of the simulated upstream. Each method returns the record of an entity's present state. Revisions count all
+ * records, so they rise for every key without a counter per key.
  */
 export class World {
   readonly options: SimulationOptions;
-  /** First day of the calendar, and the number of days that nights are announced ahead. */
+  /** The first day of the calendar, and how many days ahead nights are announced. */
   readonly firstDay: number;
   readonly aheadDays: number;
   readonly metros: SimMetro[] = [];
@@ -106,9 +109,9 @@ export class World {
   readonly nights: SimNight[] = [];
   readonly nightsByDay = new Map<number, number[]>();
   readonly keys: SimKey[] = [];
-  /** Tombstones that upstream owes: of riders erased before their relations and answers were. */
+  /** Tombstones that upstream still owes, for riders who were erased before their relations and RSVPs were. */
   readonly owed: { topic: 'attendance' | 'relations'; key: string }[] = [];
-  /** Milliseconds since the epoch, asked once for each record; it must not go back. */
+  /** Milliseconds since the epoch. Called once per record. Must not decrease. */
   clock: () => number = () => 0;
   #revision = 0;
 
@@ -164,14 +167,14 @@ export class World {
     });
   }
 
-  /** Where a rider's answer stands in a night's list: at its end where there is none yet. */
+  /** The index of a rider's RSVP in a night's list. The end of the list if there is none. */
   answerAt(index: number, rider: number): number {
     const { attendance } = this.nights[index]!;
     const at = attendance.findIndex((answer) => answer >> 3 === rider);
     return at < 0 ? attendance.length : at;
   }
 
-  /** Sets and gives a rider's answer to a night. `at`: its place in the list, where that is known. */
+  /** Sets a rider's RSVP to a night, and returns its record. `at`: its index in the list, if known. */
   attendance(
     index: number,
     rider: number,
@@ -190,7 +193,7 @@ export class World {
     });
   }
 
-  /** Sets and gives what a rider marked another as: bits of `follows`, `close`, `flagged`, `blocked`. */
+  /** Sets how a rider marked another, and returns its record: bits of `follows`, `close`, `flagged`, `blocked`. */
   relation(rider: number, other: number, bits: number): SimulatedRecord {
     const { relations } = this.riders[rider]!;
     const at = relations.findIndex((packed) => packed >> 4 === other);

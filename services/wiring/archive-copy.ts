@@ -2,7 +2,7 @@ import { placeOf, type RejectPlace } from '../../infra/reject-places.ts';
 import type { EventLog, LogBatch, LogBounds, Position, Reject } from '../../projector/ports/event-log.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 
-/** How far a copy is, in offsets: some numbers may have no record. */
+/** The progress of a copy, in offsets. Some offsets may have no record. */
 export interface CopyProgress {
   done: number;
   total: number;
@@ -20,12 +20,12 @@ export interface CopyOptions {
   log?: { warn(message: string): void };
 }
 
-/** A copy that would mix with what is there, or lose something. The message names the fix. */
+/** A copy that would mix with existing records, or lose some. The message names the fix. */
 export class ArchiveCopyError extends Error {
   override name = 'ArchiveCopyError';
 }
 
-/** Bad records by where they stood and when, each once. */
+/** Bad records by place and timestamp, each once. */
 export class BadRecords {
   readonly #byPlace = new Map<string, Reject>();
 
@@ -46,7 +46,7 @@ export class BadRecords {
   }
 }
 
-/** Follows a log from a position until every partition has come to its end as given. */
+/** Follows a log from a position until every partition has reached its given end. */
 export async function followToEnds(
   log: EventLog,
   from: Position,

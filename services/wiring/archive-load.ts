@@ -9,41 +9,45 @@ import { type LoadStart, loadStart } from './load-start.ts';
 import { RawValues, type Register } from './raw-values.ts';
 import { SplitKeyFinder, type SplitKeys } from './split-keys.ts';
 
-/** What a log must be able to do for an archive to be loaded into it. */
+/** What an archive can be loaded into. */
 export interface LoadTarget {
   publisher: LogPublisher;
-  /** The same log, to see what it holds. */
+  /** The same log, to read what it holds. */
   log: EventLog;
-  /** Where values' schemas are registered. Null without a schema registry. */
+  /** Registers the schemas of values. Null without a schema registry. */
   register: Register | null;
 }
 
 export interface LoadOptions extends CopyOptions {
-  /** Also behind records of others. */
+  /** Also after records of other producers. */
   append: boolean;
-  /** The archive's own partition numbers. */
+  /** Keep the archive's partition numbers. */
   keepPartitions: boolean;
-  /** Called before what the topics hold is compared with the archive, which takes a while. */
+  /** Called before the topics' records are compared with the archive, which takes a while. */
   onCompare?: () => void;
 }
 
 export interface LoadResult extends CopyResult {
-  /** Records that an earlier load, which was stopped, has published. */
+  /** Records that an earlier, stopped load has published. */
   before: number;
   splitKeys: SplitKeys[];
 }
 
-/** Published at once. */
+/** How many records are published at once. */
 const recordsMax = 5_000;
 
 /**
- * Publishes an archive's records, up to its ends as they are now, each to the partition where Kafka's own producer puts
- * its key (docs/rules.md#archive-load); a topic's partitions are merged by time. Order of each key, timestamps, headers
- * and values are kept, offsets are the log's own. A load that was stopped goes on where it stopped: what the
- * topics hold says where that is.
- * Bad records go to the log's bad records, but for those that its topics hold too: the projector that folds them sets
- * them aside, at their new offsets. Throws ArchiveCopyError, before anything is published where the topics hold other
- * records or have partitions that do not fit, and where another producer publishes meanwhile.
+ * Publishes an archive's records, up to its present ends, each to the partition that Kafka's own producer would choose
+ * (docs/rules.md#archive-load). A topic's partitions are merged by time. The order of each key's records, timestamps,
+ * headers and values are kept. Offsets are assigned by the log.
+ *
+ * A load that was stopped continues where it stopped, which it finds out from what the topics hold.
+ *
+ * Bad records go to the log's bad records, except those that are in its topics too: the projector that folds them
+ * rejects them again, at their new offsets.
+ *
+ * Throws ArchiveCopyError: before anything is published if the topics hold other records or their partitions do not
+ * fit, and later if another producer publishes at the same time.
  */
 export async function archiveLoad(
   { dir, prefix = defaultTopicPrefix }: { dir: string; prefix?: string },
@@ -95,7 +99,7 @@ class Loading {
   readonly bad = new BadRecords();
   readonly #source: LoadSource;
   readonly #start: LoadStart;
-  /** The offset that the next record of each partition gets. */
+  /** The offset of each partition's next record. */
   readonly #next: Record<TopicName, number[]>;
   readonly #publisher: LogPublisher;
   readonly #onProgress: (taken: number) => void;
@@ -140,7 +144,7 @@ class Loading {
     }
   }
 
-  /** Waits for the batch before: the next is read and encoded while one is on its way. */
+  /** Waits for the batch before. The next batch is read and encoded while one is in flight. */
   async #publish(topic: TopicName, batch: LoadedRecord[]): Promise<void> {
     await this.#publishing;
     this.#source.signal.throwIfAborted();
@@ -151,11 +155,11 @@ class Loading {
       this.result.records += batch.length;
       this.#onProgress(taken);
     });
-    // Its fault is thrown where it is waited for.
+    // Its error is thrown by the code that awaits it.
     this.#publishing.catch(() => undefined);
   }
 
-  /** Records of somebody else among ours would be taken for ours when a load goes on: there must be none. */
+  /** There must be no records of other producers among ours: a load that continues would take them for ours. */
   #checkPlaces(topic: TopicName, batch: LoadedRecord[], first: ReadonlyMap<number, number>): void {
     const next = this.#next[topic];
     for (const [partition, offset] of first) {

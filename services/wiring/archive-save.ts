@@ -15,29 +15,35 @@ import { ArchiveCopyError, type CopyOptions, type CopyResult } from './archive-c
 
 export interface SaveOptions extends CopyOptions {
   prefix?: string;
-  /** How long the log keeps superseded records at least: a longer gap between two saves may miss some. Absent: 0. */
+  /**
+   * How long the log keeps superseded records at least. After a longer gap between two saves, some may be missing. 0 if
+   * absent.
+   */
   compactionLagMs?: () => Promise<number>;
   /** The schema of a value that is kept as it came. */
   schemaOf?: (value: Buffer) => ManifestWriterSchema | null;
-  /** Goes on until the signal aborts, and brings the manifest up to date so often. */
+  /** Goes on until the signal aborts, and updates the manifest this often. */
   followEveryMs?: number;
-  /** The manifest says now what was saved so far. `isComplete`: that was all the log held when it was last asked. */
+  /**
+   * The manifest has been updated with what is saved so far. `isComplete`: that was everything in the log when it was
+   * last asked.
+   */
   onCheckpoint?: (result: SaveResult, isComplete: boolean) => void;
 }
 
 export interface SaveResult extends CopyResult {
-  /** Since when the archive has every record that was published; null: not known yet. */
+  /** Since when the archive has every record that was published. Null: not known yet. */
   exact_since: string | null;
 }
 
-/** Reads the log's bad records since it was last called. */
+/** Reads the log's bad records since the last call. */
 export type ReadRejected = () => Promise<Reject[]>;
 
 /**
- * Saves a log as an archive: partitions, offsets, timestamps and headers are kept, and of values what our schema does not
- * hold. It ends at the log's ends as they were when it began, or follows them. Bad records join those that there are, each
- * once. An archive that holds an earlier part of the same log is gone on with, if it is as its manifest says. Throws the
- * signal's reason where it ends early.
+ * Saves a log as an archive. Partitions, offsets, timestamps and headers are kept, and so are parts of values that our
+ * schema does not have. It ends at the log's ends as they were when it began, or follows the log. Bad records are added
+ * to the existing ones, each once. If the archive holds an earlier part of the same log and matches its manifest, it is
+ * added to. Throws the signal's reason if it ends early.
  */
 export async function archiveSave(
   log: EventLog,
@@ -47,7 +53,7 @@ export async function archiveSave(
 ): Promise<SaveResult> {
   const startedMs = Date.now();
   const { prefix = defaultTopicPrefix, schemaOf = () => null, signal } = options;
-  // The log may be away: what asks for it waits, and must not outlast the signal.
+  // The log may be away. Requests to it wait, but must not outlast the signal.
   const ask = Promise.all([log.bounds(), log.identity?.() ?? null, options.compactionLagMs?.() ?? 0]);
   const [bounds, identity, compactionLagMs] = await untilAborted(ask, signal);
   const archive = await GrowingArchive.open({ dir, prefix, command: 'archive save', schemaOf, signal });
@@ -58,7 +64,7 @@ export async function archiveSave(
     failed = false;
     return result;
   } finally {
-    // Where it failed, closing fails for the same reason, and that was said.
+    // After a failure, closing fails for the same reason, which was reported.
     await archive.close().catch((error) => {
       if (!failed) throw error;
     });
@@ -84,10 +90,10 @@ class Saving {
   readonly #total: number;
   #records = 0;
   #rejected = 0;
-  /** Whether the ends as they were at the start were reached. */
+  /** Whether it has reached the ends sampled at the start. */
   #arrived = false;
   #state: SavedState;
-  /** A checkpoint at a time; null: none is under way. */
+  /** One checkpoint at a time. Null: none is in progress. */
   #checkpoint: Promise<void> | null = null;
 
   constructor(parts: SavingParts) {
@@ -136,7 +142,7 @@ class Saving {
     return this.#result();
   }
 
-  /** Makes every partition, also the empty ones, and answers where to read on in each. */
+  /** Creates every partition, also empty ones. Returns where to continue reading in each. */
   #begin(): Position {
     const { archive, bounds } = this.#parts;
     const from: Partial<Position> = {};
@@ -147,7 +153,7 @@ class Saving {
         const { nextOffset: next, last } = archive.ledger(topic, partition);
         if (next === null) return low;
         if (next < low || next > end) throw notThisLog(topic, partition, next, { low, end });
-        // The last record is read again: if it is another one now, the log was cut off or made anew.
+        // The last record is read again. If it is a different one now, the log was truncated or recreated.
         return Math.max(low, last?.offset ?? next);
       });
     }
@@ -195,7 +201,7 @@ class Saving {
     );
   }
 
-  /** Brings the manifest up to date: what it says was all there is, if the log's ends are reached. */
+  /** Updates the manifest. If the log's ends are reached, it says that this was everything. */
   async #sayWhatIsSaved(): Promise<void> {
     this.#checkpoint ??= this.#writeCheckpoint().finally(() => {
       this.#checkpoint = null;
@@ -206,17 +212,17 @@ class Saving {
   async #writeCheckpoint(): Promise<void> {
     const { archive, options } = this.#parts;
     const atMs = await this.#readOn();
-    // From here on without a pause: what the manifest says is what the files hold.
+    // No await from here on: the manifest must match the files.
     if (atMs !== null) this.#state = { ...this.#state, ...this.#savedUntil(atMs) };
     archive.checkpoint(this.#partitions, this.#state);
     options.onCheckpoint?.(this.#result(), atMs !== null);
   }
 
-  /** Takes bad records in, and answers the instant whose records are all saved; null where none is known. */
+  /** Adds bad records. Returns the instant up to which all records are saved, or null if it is not known. */
   async #readOn(): Promise<number | null> {
     const { log, bounds, startedMs, readRejected, options } = this.#parts;
     const { signal } = options;
-    // Told to end, it asks the log for nothing more.
+    // After it was told to stop, it asks the log for nothing more.
     if (signal.aborted) return null;
     try {
       const sampledMs = this.#arrived ? Date.now() : startedMs;
@@ -231,19 +237,19 @@ class Saving {
     }
   }
 
-  /** A gap in which the log may have compacted something away ends what is exact. */
+  /** After a gap in which the log may have compacted records away, `exact_since` starts anew. */
   #savedUntil(atMs: number): Pick<SavedState, 'exact_since' | 'saved_until'> {
     const { compactionLagMs, startedMs, options } = this.#parts;
     const { exact_since, saved_until } = this.#state;
     const at = new Date(atMs).toISOString();
-    // What is followed is read as it comes.
+    // While following, records are read as they come.
     const followedMs = atMs === startedMs ? 0 : 3 * (options.followEveryMs ?? 0);
     const allowedMs = Math.max(compactionLagMs, followedMs);
     const isExact = saved_until !== null && exact_since !== null && atMs - Date.parse(saved_until) <= allowedMs;
     return { exact_since: isExact ? exact_since : at, saved_until: at };
   }
 
-  /** Offsets from the position to the ends. */
+  /** The number of offsets from the position to the ends. */
   #left(bounds = this.#parts.bounds): number {
     const left = topicNames.flatMap((topic) =>
       bounds[topic].map(({ end }, partition) => Math.max(0, end - this.#position[topic][partition]!)),

@@ -2,7 +2,7 @@ import { MissingTopicsError } from '../../projector/ports/event-log.ts';
 import { ArchiveCopyError } from './archive-copy.ts';
 import { UsageError } from './io.ts';
 
-/** What the user can put right by calling the command otherwise exits 2. */
+/** Turns errors that the user can fix by calling the command in another way into UsageError (exit code 2). */
 export async function asUsage<T>(attempt: Promise<T>): Promise<T> {
   try {
     return await attempt;

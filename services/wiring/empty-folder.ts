@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { prefixesOf } from '../../infra/archive/archive-files.ts';
 import { UsageError } from './io.ts';
 
-/** Throws UsageError unless the folder is absent or has nothing in it: an archive is never mixed with another. */
+/** Throws UsageError unless the folder is missing or empty: archives are never mixed. */
 export async function needEmptyFolder(dir: string, command: string): Promise<void> {
   const want = 'a new or empty folder';
   if ((await namesIn(dir, command, want)).length > 0) {
@@ -11,8 +11,8 @@ export async function needEmptyFolder(dir: string, command: string): Promise<voi
 }
 
 /**
- * Throws UsageError unless the folder is absent, empty or an archive of the prefix: a slip of the hand must not fill just
- * any folder.
+ * Throws UsageError unless the folder is missing, empty or an archive with this prefix: a typing error must not fill an
+ * unrelated folder.
  */
 export async function needArchiveFolder(dir: string, command: string, prefix: string): Promise<void> {
   const want = 'a new or empty folder, or an archive saved before';
@@ -23,7 +23,7 @@ export async function needArchiveFolder(dir: string, command: string, prefix: st
   throw new UsageError(`Cannot run ${command}: ${dir} holds other files, want ${want}${fix}`);
 }
 
-/** An empty name is the current folder to the system, and an unset variable to the person who typed it. */
+/** For the system an empty name is the current folder. For the user it is an unset variable. */
 export function needFolderName(dir: string, command: string, want: string): void {
   if (dir.trim() !== '') return;
   throw new UsageError(`Cannot run ${command}: the folder's name is empty (an unset variable?), want ${want}`);

@@ -18,11 +18,17 @@ export interface OpenLog {
   rejects: RejectSink;
   /** Where the log is, in words. */
   where: string;
-  /** What a made-up log has to try, that of the sample or of an archive that `simulate` made; null for anybody's own log. */
+  /**
+   * The developer key and rider of a made-up log (the sample, or an archive that `simulate` made). Null for any other
+   * log.
+   */
   madeUp: Pick<SimulatedArchive, 'developerKey' | 'rider'> | null;
 }
 
-/** The event log that the settings name: Kafka, an archive, or the sample archive, made where there is none. */
+/**
+ * Opens the event log that the settings name: Kafka, an archive, or the sample archive, which is made if it does not
+ * exist.
+ */
 export async function openEventLog(settings: Settings, log: Log): Promise<OpenLog> {
   const { kafka } = settings;
   if (kafka) {

@@ -8,7 +8,7 @@ import { loadSigningKeys } from '../settings/signing-keys.ts';
 import type { OpenLog } from './event-log.ts';
 import { liveliestRiders } from './rider-directory.ts';
 
-// The printed token is for trying the service out: longer than one got by signing in.
+// The printed token is for trying the service out, so it lives longer than one from signing in.
 const tokenSeconds = 8 * 3600;
 
 /** What to try first on a service that has just started. */
@@ -17,26 +17,26 @@ export interface FirstSteps {
   serves: string;
   baseUrl: string;
   docs: string;
-  /** Of made-up data; null for a log of somebody's own. */
+  /** The key of made-up data. Null for any other log. */
   developerKey: string | null;
-  /** A day with something on it. */
+  /** A day that has nights. */
   day: string | null;
-  /** How riders sign in. null: nobody can. */
+  /** How riders sign in. Null: nobody can. */
   signIn: 'issuer' | 'pick' | null;
-  /** Where riders are picked: one, and a token of theirs. */
+  /** If riders can be picked: a rider, and a token of theirs. */
   rider: string | null;
   token: string | null;
 }
 
 /**
- * Whether whoever sits at this machine may be any rider (docs/rules.md#picking-a-rider): riders of a log that is made
- * up, or of any archive where SIGN_IN=pick says so.
+ * Whether anybody at this machine may be any rider (docs/rules.md#picking-a-rider): if the log is made up, or
+ * SIGN_IN=pick is set.
  */
 export function picksRiders({ embedded, pickRiders }: Settings, { madeUp }: OpenLog): boolean {
   return embedded && (madeUp !== null || pickRiders);
 }
 
-/** Somewhere to look first: the metro-day with the most nights of the coming week, or the nearest one with any. */
+/** Where to look first: the metro and day with the most nights of the coming week, or the nearest day with any. */
 export function firstDay(facts: Facts, nowMs: number): { metro: string; day: string; ride: string } | null {
   const today = Math.floor(nowMs / 86_400_000);
   let best: { metro: string; day: number; ride: string; score: number } | null = null;
@@ -74,7 +74,7 @@ export async function firstSteps(settings: Settings, opened: OpenLog, facts: Fac
   };
 }
 
-/** The one that a made-up log names, unless a later change has erased them. */
+/** The rider that a made-up log names, unless a later change has erased them. */
 function riderToTry(facts: Facts, { madeUp }: OpenLog): string | null {
   const rider = madeUp?.rider ?? null;
   const named = rider === null ? -1 : facts.riderIds.find(rider);
@@ -82,7 +82,7 @@ function riderToTry(facts: Facts, { madeUp }: OpenLog): string | null {
   return liveliestRiders(facts, 1)[0]?.rider ?? null;
 }
 
-/** The first steps as lines for a person. */
+/** The first steps as lines to print. */
 export function firstStepsText(steps: FirstSteps): string {
   const { serves, baseUrl, docs, developerKey, day, signIn, rider, token } = steps;
   const lines = [`Ride Calendar serves ${serves}.`, '', `  Base URL       ${baseUrl}`, `  Docs           ${docs}`];

@@ -1,14 +1,14 @@
 import type { Settings } from '../settings/settings.ts';
 
-/** What a command talks to. */
+/** A command's input and output. */
 export interface Io {
-  /** One line to standard output: the command's result. */
+  /** Prints a line to standard output: the command's result. */
   out(line: string): void;
-  /** One line to standard error: what it is doing, or why it can't. */
+  /** Prints a line to standard error: what it does, or why it cannot. */
   err(line: string): void;
-  /** Whether somebody watches standard error, so that progress may be drawn. */
+  /** Whether standard error is a terminal, so that progress may be drawn. */
   watched: boolean;
-  /** Aborts on Ctrl-C or SIGTERM: finish what is in hand, and end. */
+  /** Aborts on Ctrl-C or SIGTERM: finish the present step, and end. */
   signal: AbortSignal;
 }
 
@@ -19,15 +19,15 @@ export function quietIf(json: boolean, io: Io): Io {
   return { out, err, signal, watched: false };
 }
 
-/** What a command comes to: 0 done, 1 it found something wrong or failed half-way, 2 it can't be run like this. */
+/** A command's exit code: 0 done, 1 it found a problem or failed half-way, 2 it cannot be run like this. */
 export type ExitCode = 0 | 1 | 2;
 
-/** The command can't be run as it was asked to: told in one line, exit code 2. */
+/** The command cannot be run as it was called. Printed in one line, exit code 2. */
 export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/** The Kafka settings of a command that can't do without. Throws UsageError naming KAFKA_BROKERS. */
+/** The Kafka settings, for a command that needs them. Throws UsageError that names KAFKA_BROKERS. */
 export function needKafka(settings: Settings, command: string): NonNullable<Settings['kafka']> {
   if (settings.kafka) return settings.kafka;
   throw new UsageError(
@@ -35,7 +35,7 @@ export function needKafka(settings: Settings, command: string): NonNullable<Sett
   );
 }
 
-/** The Redis settings of a command that can't do without. Throws UsageError naming REDIS_URL. */
+/** The Redis settings, for a command that needs them. Throws UsageError that names REDIS_URL. */
 export function needRedis(settings: Settings, command: string): NonNullable<Settings['redis']> {
   if (settings.redis) return settings.redis;
   throw new UsageError(

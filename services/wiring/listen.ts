@@ -2,12 +2,14 @@ import { createServer } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Settings } from '../settings/settings.ts';
 
-/** Listens where the settings say. Throws with what to do where the port is taken or the address is not this machine's. */
+/**
+ * Listens where the settings say. If the port is taken or the address is not this machine's, throws with what to do.
+ */
 export async function listen(app: FastifyInstance, { host, port }: Settings): Promise<void> {
   await app.listen({ host, port }).catch((cause) => refuse(host, port, cause));
 }
 
-/** Throws as `listen` would, for a server that has much to do before it listens. */
+/** Throws as `listen` would. For a server that has much to do before it listens. */
 export async function assertCanListen({ host, port }: Settings): Promise<void> {
   const server = createServer();
   try {
@@ -18,14 +20,17 @@ export async function assertCanListen({ host, port }: Settings): Promise<void> {
   await new Promise((resolve) => server.close(resolve));
 }
 
-/** How long answers under way may still take once the process shall end. */
+/** How long answers in progress may still take once the process must stop. */
 const graceMs = 5_000;
 const idleCheckMs = 50;
 
-/** Stops listening, and answers what is in hand. Whoever takes longer than the grace, as one who reads nothing, is cut off. */
+/**
+ * Stops listening, and answers requests in progress. Closes connections that take longer than the grace period, such as
+ * those of clients that do not read.
+ */
 export async function stopListening(app: FastifyInstance, withinMs = graceMs): Promise<void> {
   const timer = setTimeout(() => app.server.closeAllConnections(), withinMs);
-  // Node ends idle connections as it stops listening, but keeps those whose last answer comes after that.
+  // Node closes idle connections when it stops listening, but keeps those whose last answer comes after that.
   const idle = setInterval(() => app.server.closeIdleConnections(), idleCheckMs);
   await app.close();
   clearInterval(idle);

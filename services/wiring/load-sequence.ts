@@ -11,25 +11,25 @@ export type LoadedRecord = PublishedRecord & { partition: number; key: Buffer };
 export interface LoadSource {
   dir: string;
   prefix: string;
-  /** What of the archive is loaded. */
+  /** The part of the archive that is loaded. */
   bounds: LogBounds;
-  /** Partitions that the target has. */
+  /** The target's number of partitions. */
   partitions(topic: TopicName): number;
-  /** The archive's own partition numbers, instead of those that Kafka's own producer would choose. */
+  /** Keep the archive's partition numbers, instead of choosing as Kafka's own producer does. */
   keepPartitions: boolean;
-  /** Absent: values are published as they came. */
+  /** If absent, values are published as they came. */
   rawValues?: RawValues;
   signal: AbortSignal;
   log?: { warn(message: string): void };
 }
 
-/** Takes one record; a promise where the next has to wait. `from`: as the archive has it. */
+/** Takes one record. Returns a promise if the next one must wait. `from`: the record in the archive. */
 type OnRecord = (record: LoadedRecord, from: LogRecord | UndecodableRecord) => Promise<void> | undefined;
 
 /**
- * Gives what a load publishes of a topic, in order: the archive's partitions merged by time. The same archive and the
- * same number of partitions give the same sequence in each partition every time: that is how a load that was stopped
- * knows where it stopped.
+ * Yields what a load publishes to a topic, in order: the archive's partitions merged by time. The same archive and the
+ * same number of partitions always give the same sequence in each partition. That is how a load that was stopped finds
+ * where it stopped.
  */
 export async function loadSequence(source: LoadSource, topic: TopicName, onRecord: OnRecord): Promise<void> {
   const { dir, prefix, bounds, keepPartitions, rawValues, signal, log } = source;
@@ -42,7 +42,7 @@ export async function loadSequence(source: LoadSource, topic: TopicName, onRecor
       for (let from = merged.take(); from; from = merged.take()) {
         const { key, value: asItCame } = from.raw();
         const value = rawValues?.names(asItCame) ? await rawValues.registered(topic, from, asItCame) : asItCame;
-        // An archive's records all have keys.
+        // All records of an archive have keys.
         const record = { key: key!, value, timestampMs: from.timestampMs, headers: from.headers ?? [] };
         const partition = keepPartitions ? from.partition : murmur2Partition(record.key, partitions);
         const busy = onRecord({ ...record, partition }, from);

@@ -12,9 +12,9 @@ const load = 'Cannot load the archive';
 const anew = 'load into empty topics, for example of a new KAFKA_TOPIC_PREFIX';
 
 /**
- * Works out where a load begins in each partition, from what the topics hold: nothing, or the beginning of this same
- * load, which was stopped. Throws ArchiveCopyError for anything else. `append`: other records may be there before it,
- * but none that is newer than what would come behind it.
+ * Finds where a load begins in each partition, from what the topics hold: nothing, or the beginning of this same load,
+ * which was stopped. Throws ArchiveCopyError for anything else. `append`: other records may come before it, but none
+ * that is newer than a record of its key that would follow.
  */
 export async function loadStart(
   source: LoadSource,

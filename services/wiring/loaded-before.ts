@@ -1,8 +1,9 @@
 import { DigestMap, RecordColumns } from './record-columns.ts';
 
 /**
- * Whether what stands in a partition from index `from` on is the beginning of what a load publishes: each record at its
- * place, but for those that compaction may take, whose key has a later one there (or which are tombstones).
+ * Whether what a partition has from index `from` on is the beginning of what a load publishes: each record in its
+ * place, except for those that compaction may have removed, because their key has a later record there or because they
+ * are tombstones.
  */
 export function isBeginning(there: RecordColumns, from: number, wanted: RecordColumns): boolean {
   const count = there.length - from;
@@ -18,8 +19,8 @@ export function isBeginning(there: RecordColumns, from: number, wanted: RecordCo
 }
 
 /**
- * How many records at a partition's end are the beginning of what a load publishes: the most that can be, 0 where its
- * last record is none of them.
+ * How many records at a partition's end are the beginning of what a load publishes: the largest possible number, 0 if
+ * its last record is none of them.
  */
 export function loadedAtEnd(there: RecordColumns, wanted: RecordColumns): number {
   const last = there.records.at(-1);
@@ -30,7 +31,7 @@ export function loadedAtEnd(there: RecordColumns, wanted: RecordColumns): number
   return 0;
 }
 
-/** How many keys have a record in the partition that is newer than the last one that would come behind it. */
+/** How many keys have a record in the partition that is newer than their last record that would follow it. */
 export function newerKeys(there: RecordColumns, wanted: RecordColumns, from: number): number {
   const lastTimes = new DigestMap<number>();
   for (let i = from; i < wanted.length; i++) lastTimes.set(wanted.keys[i]!, wanted.times[i]!);

@@ -2,12 +2,12 @@ import type { Logger } from 'pino';
 import type { ViewReader } from '../../api/ports/view-reader.ts';
 import { backgroundClock } from '../../projector/ports/clock.ts';
 
-// A first connection takes a moment: no word of that.
+// A first connection takes a moment, which is not worth logging.
 const firstLookMs = 1_500;
 const lookMs = 2_000;
 
 /**
- * Says in the log when reads can't be answered, with the reason, and when they can again, until the signal aborts; and what
+ * Logs when reads cannot be answered, with the reason, and when they can again, until the signal aborts. Also logs what
  * the operator should mend meanwhile.
  */
 export async function logReadiness(reader: ViewReader, log: Logger, signal: AbortSignal): Promise<void> {

@@ -1,7 +1,7 @@
 import { type DestinationStream, type LogFn, type Logger, pino, stdTimeFunctions } from 'pino';
 import type { Settings } from '../settings/settings.ts';
 
-/** Where credentials stand in what is logged of requests and answers. */
+/** Where credentials are in logged requests and answers. */
 const credentialPaths = ['authorization', '"x-api-key"', 'cookie', '"set-cookie"'].flatMap((header) =>
   ['', 'headers.', 'req.headers.', 'request.headers.', 'res.headers.', 'err.config.headers.'].map((path) =>
     header.startsWith('"') ? `${path.replace(/\.$/, '')}[${header}]` : `${path}${header}`,
@@ -9,8 +9,8 @@ const credentialPaths = ['authorization', '"x-api-key"', 'cookie', '"set-cookie"
 );
 
 /**
- * The process's logger, to standard error, so that standard output stays a command's own: JSON lines for machines,
- * one short line each on a terminal. Credentials in headers are removed.
+ * The process's logger. It writes to standard error, so that standard output is the command's own: JSON lines for
+ * machines, one short line each on a terminal. Credentials in headers are removed.
  */
 export function makeLogger(
   settings: Pick<Settings, 'logLevel'>,
@@ -29,7 +29,9 @@ export function makeLogger(
   );
 }
 
-/** What is warned of is no fault of ours, such as a server that is away: its stack says nothing, unless it is asked for. */
+/**
+ * A warning is about something outside, such as a server that is away. Its stack is not useful, except at debug level.
+ */
 function warnInOneLine(this: Logger, args: Parameters<LogFn>, method: LogFn, level: number): void {
   const [bindings, message] = args as unknown as [unknown, unknown];
   const err = (bindings as { err?: unknown } | null)?.err;

@@ -2,7 +2,9 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { ViewCache } from '../../api/calendar/view-cache.ts';
 import type { ProjectorMetrics } from '../../projector/ports/metrics.ts';
 
-/** What the process tells Prometheus. Labels are operations, statuses, topics and reasons: never ids, places or names. */
+/**
+ * The process's Prometheus metrics. Labels are operations, statuses, topics and reasons: never ids, places or names.
+ */
 export function serviceMetrics() {
   const register = new Registry();
   collectDefaultMetrics({ register });

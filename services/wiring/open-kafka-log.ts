@@ -6,8 +6,8 @@ import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import type { KafkaSettings } from '../settings/settings.ts';
 
 /**
- * The event log in Kafka as the settings say. `group`: where positions are committed for Kafka's own lag tools; null:
- * nowhere. Once the signal aborts, nothing is waited for. `writers`: takes the schemas that come up.
+ * Opens the event log in Kafka. `group`: where positions are committed for Kafka's own lag tools; null: nowhere. Once
+ * the signal aborts, nothing is waited for. `writers` collects the schemas that are used.
  */
 export function openKafkaLog(
   kafka: KafkaSettings,

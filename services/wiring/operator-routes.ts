@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 
-/** `note`: what whoever looks should know, though the process can do its work. */
+/** `note`: what the operator should know although the process is ready. */
 export type Readiness = () => Promise<{ ready: true; note?: string } | { ready: false; reason: string }>;
 
-/** /healthz (the process runs), /readyz (it can do its work) and /metrics, for those who run the service. */
+/** /healthz (the process runs), /readyz (it can do its work) and /metrics, for operators. */
 export function registerOperatorRoutes(app: FastifyInstance, register: Registry, readiness: Readiness): void {
   app.get('/healthz', (_request, reply) => reply.header('Cache-Control', 'no-store').send({ status: 'ok' }));
   app.get('/readyz', async (_request, reply) => {

@@ -5,7 +5,7 @@ export interface Progress {
   stop(): void;
 }
 
-/** A bar on standard error while somebody watches; nothing otherwise. `total` null: a count without an end. */
+/** Draws a bar on standard error if that is a terminal. `total` null: a counter without an end. */
 export async function showProgress(io: Io, title: string, total: number | null): Promise<Progress> {
   if (!io.watched) return { update: () => {}, stop: () => {} };
   const { default: cliProgress } = await import('cli-progress');
@@ -19,7 +19,7 @@ export async function showProgress(io: Io, title: string, total: number | null):
   return { update: (value) => bar.update(value), stop: () => bar.stop() };
 }
 
-/** Shows a part of a whole on a bar of 100. */
+/** Shows a share on a bar of 100. */
 export const percentOf =
   (progress: Progress): ((part: { done: number; total: number }) => void) =>
   ({ done, total }) =>

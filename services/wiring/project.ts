@@ -13,17 +13,17 @@ import type { OpenLog } from './event-log.ts';
 import { abortsAfter } from './stop-signal.ts';
 import type { OpenStore } from './view-store.ts';
 
-/** How long a projector that is told to stop may take for the round in hand: a process ends within 5 s. */
+/** How long a projector that is told to stop may take for the present round: a process must end within 5 s. */
 const finishMsMax = 3_000;
 
-/** The projector that runs, or ran last. */
+/** The projector that is running, or ran last. */
 export interface Projecting {
   current(): Projector;
-  /** Resolves when the signal has aborted; rejects with what ended the projector. */
+  /** Resolves when the signal has aborted. Rejects with the error that ended the projector. */
   done: Promise<void>;
 }
 
-/** Runs a projector until the signal aborts; folds again from the start where the log was truncated under it. */
+/** Runs a projector until the signal aborts. If the log is truncated, folds it again from the start. */
 export async function project(
   settings: Settings,
   { eventLog, rejects }: OpenLog,
@@ -45,7 +45,7 @@ export async function project(
     });
   let projector = make();
   const close = () => Promise.allSettled([writer.close(), eventLog.close(), rejects.close()]);
-  // A server that is frozen would let a round take for ever: what it was asked is then given up.
+  // With a frozen server a round would never end. After this, its requests are abandoned.
   const late = abortsAfter(signal, finishMsMax);
   late.addEventListener('abort', close, { once: true });
   const run = async (): Promise<void> => {
@@ -69,12 +69,12 @@ export async function project(
 }
 
 function foldAgain(cause: unknown, { identity }: EventLog): boolean {
-  // An archive's partitions may come one by one: only Kafka's say where a key lives.
+  // An archive's partitions may be copied one by one. Only Kafka's say which partition a key is in.
   if (cause instanceof PartitionsChangedError) return identity === undefined;
   return cause instanceof LogTruncatedError || cause instanceof LateRecordsError;
 }
 
-/** A logger that takes a message alone. */
+/** A logger that takes only a message. */
 export const plain = (log: Logger) => ({
   info: (message: string) => log.info(message),
   warn: (message: string) => log.warn(message),

@@ -5,7 +5,7 @@ import { confluentHeaderBytes } from '../../schemas/avro/single-object.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 import { ArchiveCopyError } from './archive-copy.ts';
 
-/** Registers the text of a schema for a topic's values, and answers its id. */
+/** Registers a schema for a topic's values. Returns its id. */
 export type Register = (topic: TopicName, schema: string) => Promise<number>;
 
 interface WriterSchema {
@@ -14,8 +14,8 @@ interface WriterSchema {
 }
 
 /**
- * The values that an archive holds as they came (docs/rules.md#raw-values), in the Confluent wire format: their schemas'
- * ids are those of the registry that they were written with, and become those of the target's.
+ * The values that an archive keeps as they came (docs/rules.md#raw-values), in the Confluent wire format. Their schema
+ * ids are those of the registry that they were written with. This replaces them by the target registry's.
  */
 export class RawValues {
   readonly #schemas: ReadonlyMap<number, WriterSchema>;
@@ -27,7 +27,7 @@ export class RawValues {
     this.#register = register;
   }
 
-  /** Throws ArchiveCopyError where the archive has such values, and `register` is null. */
+  /** Throws ArchiveCopyError if the archive has such values and `register` is null. */
   static of(dir: string, register: Register | null): RawValues {
     const schemas = registeredSchemas(dir);
     if (schemas.size === 0 || register) return new RawValues(schemas, register);
@@ -50,7 +50,7 @@ export class RawValues {
       changed.writeUInt32BE(await this.#newId(topic, id, writer, this.#register), 1);
       return changed;
     }
-    // A bad record is one whatever its id.
+    // A bad record stays bad, whatever its id.
     if ('undecodable' in record) return value;
     const place = `${topic}/${record.partition}@${record.offset}`;
     throw new ArchiveCopyError(
@@ -69,7 +69,7 @@ export class RawValues {
   }
 }
 
-/** Of an archive's manifest, those that a registry had an id for. */
+/** The schemas in an archive's manifest that have a registry id. */
 function registeredSchemas(dir: string): Map<number, WriterSchema> {
   const schemas = readManifest(dir)?.schemas ?? [];
   return new Map(schemas.flatMap(({ id, ...writer }) => (id === null ? [] : [[id, writer] as const])));

@@ -2,28 +2,28 @@ import { hash } from 'node:crypto';
 import type { PublishedRecord } from '../../projector/ports/log-publisher.ts';
 import { murmur2 } from '../../schemas/events/partitioner.ts';
 
-/** 53 bits by which keys are told apart; a hash of cryptography would take ten times as long. */
+/** A 53-bit hash to tell keys apart. A cryptographic hash would take ten times as long. */
 export function keyDigest(key: Uint8Array): number {
   let fnv = 0x811c9dc5;
   for (let i = 0; i < key.length; i++) fnv = Math.imul(fnv ^ key[i]!, 0x01000193);
   return (murmur2(key) >>> 0) * 0x200000 + (fnv & 0x1fffff);
 }
 
-/** Of a record's content, 48 bits: two are the same where key, value, time and headers are. */
+/** A 48-bit hash of a record's content: key, value, timestamp and headers. */
 export function recordDigest({ key, value, timestampMs, headers = [] }: PublishedRecord): number {
   const parts: Buffer[] = [Buffer.from(`${timestampMs} ${headers.length}`), ...sized(key), ...sized(value)];
   for (const header of headers) parts.push(...sized(header.key), ...sized(header.value));
   return hash('sha1', Buffer.concat(parts), 'buffer').readUIntBE(0, 6);
 }
 
-/** With its length before it, so that one part's end is not another's beginning. */
+/** With its length in front, so that the end of one part is not mistaken for the beginning of another. */
 function sized(part: Buffer | string | null): Buffer[] {
   if (part === null) return [Buffer.from('-')];
   const bytes = Buffer.from(part);
   return [Buffer.from(`${bytes.length}:`), bytes];
 }
 
-/** Records of one partition, column by column: there may be millions. */
+/** Records of one partition, column by column, because there may be millions. */
 export class RecordColumns {
   readonly records: number[] = [];
   readonly keys: number[] = [];
@@ -34,7 +34,7 @@ export class RecordColumns {
     return this.records.length;
   }
 
-  /** The digest of no record: compaction has taken the one that was there. */
+  /** The digest of a record that compaction has removed. */
   static readonly gone = -1;
 
   add(record: PublishedRecord): void {
@@ -54,7 +54,7 @@ export class RecordColumns {
   }
 }
 
-/** A Map whose keys are digests. V8's own ends at 2^24 entries: this is 64 of them. */
+/** A Map whose keys are digests. V8's own Map is limited to 2^24 entries; this is made of 64 of them. */
 export class DigestMap<Value> {
   readonly #maps = Array.from({ length: 64 }, () => new Map<number, Value>());
 

@@ -5,7 +5,9 @@ import type { Facts } from '../../projector/facts/facts.ts';
 import { completeKey, riderKey, tagOf } from '../../schemas/views/view-keys.ts';
 import { decodeView, type RiderCard } from '../../schemas/views/view-values.ts';
 
-/** What sign-in knows of riders, from the views. `sample` gives riders to pick from, in the embedded default. */
+/**
+ * What sign-in needs to know about riders, from the views. `sample` gives riders to pick from, in the embedded default.
+ */
 export function riderDirectory(cache: ViewCache, sample: (count: number) => SampleRider[]): RiderDirectory {
   const card = async (rider: string): Promise<RiderCard | null> => {
     const [found, complete] = await cache.load([riderKey(rider), completeKey(tagOf(rider))]);
@@ -23,7 +25,7 @@ export function riderDirectory(cache: ViewCache, sample: (count: number) => Samp
   };
 }
 
-/** Riders of a log with the most to see: those with most answers first. */
+/** The riders with the most to see: those with the most RSVPs first. */
 export function liveliestRiders(facts: Facts, count: number): SampleRider[] {
   const liveliest: { rider: number; answers: number }[] = [];
   for (let rider = 0; rider < facts.riders.length; rider++) {

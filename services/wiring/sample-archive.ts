@@ -12,23 +12,23 @@ import { markSimulated } from './simulated-mark.ts';
 export interface SampleArchive {
   /** The archive's folder. */
   dir: string;
-  /** The text of a developer key that is live in the sample. Made up, and the same for everybody. */
+  /** The text of a developer key that is live in the sample. It is made up, and the same for everybody. */
   developerKey: string;
   /** A rider with nights, friends and flags around today. */
   rider: string;
 }
 
 const dayMs = 86_400_000;
-/** A sample's calendar goes 40 days ahead: a week later there is still plenty to see. */
+/** A sample's calendar goes 40 days ahead, so after a week there is still plenty to see. */
 const ageDaysMax = 7;
 const forgottenMs = 30 * dayMs;
 const unfinishedMs = dayMs / 24;
 const unfinishedPrefix = 'sample-unfinished-';
 
 /**
- * The archive of the embedded default: a made-up calendar around `now` (milliseconds since the epoch), made once in
- * `dataDir` and taken again for a week. Each lies in `sample-<day>-v<version>`, which appears complete or not at all,
- * so that a crash or a second process leaves no half sample. Folders of topics are named with `prefix`.
+ * The archive of the embedded default: a made-up calendar around `now` (milliseconds since the epoch). It is made once
+ * in `dataDir` and used for a week. Each sample is in `sample-<day>-v<version>`, which appears complete or not at all,
+ * so a crash or a second process leaves no half sample. The folders of topics have `prefix` in their names.
  */
 export async function ensureSampleArchive(options: {
   dataDir: string;
@@ -52,11 +52,11 @@ async function recentSample(dataDir: string, prefix: string, today: number): Pro
   return null;
 }
 
-/** Another prefix has a sample of its own: its folders of topics have other names. */
+/** A sample with another prefix is a separate one, because its folders have other names. */
 const folderName = (day: number, prefix: string): string =>
   `sample-${dayText(day)}-v${generatorVersion}${prefix === defaultTopicPrefix ? '' : `-${prefix}`}`;
 
-/** null where there is none, or one whose notes were spoilt. */
+/** Null if there is none, or its notes cannot be read. */
 async function readSample(folder: string): Promise<SampleArchive | null> {
   try {
     const notes = JSON.parse(await readFile(join(folder, 'sample.json'), 'utf8')) as Partial<SampleArchive>;
@@ -87,7 +87,7 @@ async function makeSample(dataDir: string, prefix: string, today: number): Promi
   try {
     await rename(draft, folder);
   } catch (error) {
-    // Another process was first: its sample has the same records.
+    // Another process was first. Its sample has the same records.
     const theirs = await readSample(folder);
     if (!theirs) {
       await rm(folder, { recursive: true, force: true });
@@ -99,7 +99,7 @@ async function makeSample(dataDir: string, prefix: string, today: number): Promi
   return { dir: join(folder, 'archive'), developerKey, rider };
 }
 
-/** Removes samples of a month ago, and what crashed processes left. Younger ones may still be in use. */
+/** Removes samples that are older than a month, and what crashed processes left. Younger ones may still be in use. */
 async function forgetOldSamples(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
     const unfinished = name.startsWith(unfinishedPrefix);

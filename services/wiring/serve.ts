@@ -21,7 +21,7 @@ import { stopListening } from './listen.ts';
 import type { ServiceMetrics } from './metrics.ts';
 import { riderDirectory } from './rider-directory.ts';
 
-// How long after anything may have changed unheard erased riders are looked for.
+// How long after changes may have been missed erased riders are looked for.
 const sweepDelayMs = 5_000;
 
 export interface ServeOptions {
@@ -29,13 +29,13 @@ export interface ServeOptions {
   reader: ViewReader;
   metrics: ServiceMetrics;
   log: Logger;
-  /** Read before, where something that takes time comes between. */
+  /** Read beforehand, if something that takes time comes in between. */
   files?: SignInFiles;
-  /** Whoever sits at this machine may be one of these riders. Absent: riders prove who they are, or can't sign in. */
+  /** Anybody at this machine may be one of these riders. If absent, riders prove who they are, or cannot sign in. */
   sampleRiders?(count: number): SampleRider[];
-  /** Shown and prefilled at /docs. */
+  /** Shown and filled in at /docs. */
   sampleKey?: string;
-  /** Inputs for /docs's forms that find something. */
+  /** Inputs that find something, to fill the forms at /docs. */
   sample?: { metro?: string; ride?: string; day?: string };
 }
 
@@ -44,7 +44,7 @@ export interface Served {
   close(): Promise<void>;
 }
 
-/** The API and the authorization server as one HTTP application, not listening yet. */
+/** The API and the authorization server as one HTTP application, which is not listening yet. */
 export async function serve(options: ServeOptions): Promise<Served> {
   const { settings, reader, metrics, log } = options;
   const { keys, cookieKeys, clients } = options.files ?? (await loadSignInFiles(settings));
@@ -61,7 +61,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     : memoryAuthState();
   const erasures = new RecentErasures({ store });
   let signIn: SignIn | undefined;
-  // Where that fails it is tried again, and said, by sign-in.
+  // If this fails, sign-in logs it and retries.
   const riderGone = (rider: string): void => void signIn?.eraseRider(rider).catch(() => undefined);
   const app = createApp({
     baseUrl,
@@ -110,13 +110,16 @@ export async function serve(options: ServeOptions): Promise<Served> {
   };
 }
 
-/** How riders show who they are: at their own provider, by being picked, or not at all. */
+/** How riders authenticate: at their own provider, by being picked, or not at all. */
 function whoSignsIn({ settings, sampleRiders }: ServeOptions): SignInDeps['who'] {
   if (settings.signIn) return { upstream: settings.signIn };
   return sampleRiders ? { pickerAt: settings.host } : null;
 }
 
-/** Destroys the grants and sessions of riders as their erasure shows in the views; sweeps where one may go unheard. */
+/**
+ * Destroys the grants and sessions of riders when their erasure shows in the views. Sweeps all riders if an erasure may
+ * have been missed.
+ */
 function eraseGoneRiders(cache: ViewCache, signIn: SignIn, erasures: RecentErasures, log: Logger): () => void {
   let timer: NodeJS.Timeout | undefined;
   const sweep = (): void => {

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { writeAtomically } from '../../infra/archive/write-atomically.ts';
 import { defaultTopicPrefix } from '../../schemas/events/records.ts';
 
-/** What `simulate` notes of an archive that it made by itself. */
+/** What `simulate` records about an archive that it made. */
 export interface SimulatedArchive {
   seed: number;
-  /** The text of a developer key that is live in the archive. Made up: whoever knows the seed can work it out. */
+  /** The text of a developer key that is live in the archive. It is made up, and can be computed from the seed. */
   developerKey: string;
   /** A rider with nights, friends and flags around the day it was made for; null once they were forgotten. */
   rider: string | null;
@@ -16,8 +16,8 @@ export interface SimulatedArchive {
 const fileName = 'simulated.json';
 
 /**
- * Marks an archive as made up: its riders are nobody's, so `start` may let anybody pick one
- * (docs/rules.md#picking-a-rider). Once the archive is complete.
+ * Marks a complete archive as made up. Its riders are not real, so `start` may let anybody pick one
+ * (docs/rules.md#picking-a-rider).
  */
 export async function markSimulated(
   dir: string,
@@ -50,8 +50,8 @@ export async function forgettingInMark<T>(
 }
 
 /**
- * The mark of an archive; null where there is none, or where its riders are no longer those that `simulate` wrote: real
- * ones were saved or copied to the folder since.
+ * The mark of an archive. Null if there is none, or if its riders are no longer those that `simulate` wrote, because
+ * others were saved or copied to the folder since.
  */
 export async function simulatedMark(dir: string, prefix = defaultTopicPrefix): Promise<SimulatedArchive | null> {
   const mark = await readMark(dir);
@@ -70,7 +70,7 @@ async function readMark(dir: string): Promise<(SimulatedArchive & { riders: stri
   }
 }
 
-/** Of the names and bytes of all files with riders. A rider is whoever has a record there. */
+/** A digest of the names and bytes of all files with riders. A rider is anybody who has a record there. */
 async function ridersDigest(dir: string, prefix: string): Promise<string | null> {
   const folder = join(dir, `${prefix}riders`);
   const digest = createHash('sha256');

@@ -1,18 +1,18 @@
 import type { TopicName } from '../../schemas/events/records.ts';
 import { DigestMap, keyDigest } from './record-columns.ts';
 
-/** Keys that stand in several partitions of an archive: their order is known by time alone. */
+/** Keys that are in several partitions of an archive. The order of their records is known only by time. */
 export interface SplitKeys {
   topic: TopicName;
   count: number;
-  /** The first ones. */
+  /** The first few. */
   keys: string[];
 }
 
 const namedMax = 20;
 const split = -1;
 
-/** Finds a topic's split keys as its records go by. */
+/** Finds a topic's split keys while its records pass. */
 export class SplitKeyFinder {
   readonly #found: SplitKeys;
   readonly #partitions = new DigestMap<number>();
@@ -31,13 +31,13 @@ export class SplitKeyFinder {
     if (this.#found.keys.length < namedMax) this.#found.keys.push(String(key));
   }
 
-  /** null where there are none. */
+  /** Null if there are none. */
   get found(): SplitKeys | null {
     return this.#found.count === 0 ? null : this.#found;
   }
 }
 
-/** One line for people. */
+/** One line to print. */
 export function splitKeysText({ topic, count, keys }: SplitKeys, keepPartitions: boolean): string {
   const named = keys.join(', ') + (count > keys.length ? ` and ${count - keys.length} more` : '');
   const what = count === 1 ? '1 key stands' : `${count} keys stand`;

@@ -1,6 +1,8 @@
 const signals = ['SIGINT', 'SIGTERM'] as const;
 
-/** Aborts on the first SIGINT or SIGTERM. The second, of either kind, ends the process at once, as if nobody listened. */
+/**
+ * Aborts on the first SIGINT or SIGTERM. The second signal, of either kind, ends the process at once, as by default.
+ */
 export function stopSignal(): AbortSignal {
   const stop = new AbortController();
   const onSignal = (): void => {
@@ -11,10 +13,10 @@ export function stopSignal(): AbortSignal {
   return stop.signal;
 }
 
-/** Aborts `ms` after another signal has: time to finish what is in hand, where a server may never answer. */
+/** Aborts `ms` after another signal has: time to finish the present step, in case a server never answers. */
 export function abortsAfter(signal: AbortSignal, ms: number): AbortSignal {
   const late = new AbortController();
-  // What is waited for keeps the process alive; the time alone does not.
+  // The work that is awaited keeps the process alive. This timer must not.
   const begin = (): void => void setTimeout(() => late.abort(), ms).unref();
   if (signal.aborted) begin();
   else signal.addEventListener('abort', begin, { once: true });

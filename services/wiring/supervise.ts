@@ -10,12 +10,12 @@ const lookMs = 100;
 const looksMax = 20;
 
 export interface Supervised extends Projecting {
-  /** Why nothing is projected just now; null while a projector folds or follows. */
+  /** Why nothing is projected now. Null while a projector folds or follows. */
   trouble(): string | null;
 }
 
 export interface SuperviseOptions {
-  /** Begins a projector, with a log and a writer of its own. */
+  /** Starts a projector, with a log and a writer of its own. */
   begin(): Promise<Projecting>;
   reader: Pick<ViewReader, 'ready'>;
   log: Log;
@@ -25,15 +25,16 @@ export interface SuperviseOptions {
 
 /**
  * Keeps a projector running beside an API. If it ends while the store holds complete views, reads go on: the reason is
- * logged, and another projector is begun after a back-off, since topics or a log can come back. None is begun where a
- * newer projector has taken over. `done` rejects with what ended it where there is nothing to serve either.
+ * logged, and another projector is started after a back-off, because topics or a log can come back. None is started if
+ * a newer projector has taken over. If there are no complete views either, `done` rejects with the error that ended the
+ * projector.
  */
 export async function supervise(options: SuperviseOptions): Promise<Supervised> {
   const { begin, reader, log, signal, clock = realClock } = options;
   let projecting = await begin();
   let trouble: string | null = null;
 
-  // A reader that has just been made knows of nothing before it is connected.
+  // A new reader knows nothing before it is connected.
   const isServed = async (): Promise<boolean> => {
     for (let looks = 0; looks < looksMax && !signal.aborted; looks++) {
       if ((await reader.ready()).ready) return true;
