@@ -6,6 +6,7 @@ import { RevisionWatch } from './facts/revision-watch.ts';
 import type { LogBatch, LogRecord, Reject, RejectSink, UndecodableRecord } from './ports/event-log.ts';
 import type { ProjectorMetrics } from './ports/metrics.ts';
 import { type RetryDeps, retryLogged } from './retry-logged.ts';
+import type { Watching } from './watching/watching.ts';
 import type { PositionBarriers } from './writing/position-barriers.ts';
 
 // Rejects that wait for their acknowledgement. Above this number the log waits, so that memory stays bounded.
@@ -17,6 +18,7 @@ export interface IntakeDeps extends RetryDeps {
   sink: RejectSink | null;
   barriers: PositionBarriers;
   metrics: ProjectorMetrics;
+  watching?: Pick<Watching, 'rejects' | 'rejectsSinceMs'>;
 }
 
 /**
@@ -30,6 +32,7 @@ export class Intake {
   readonly #barriers: PositionBarriers;
   readonly #retrying: RetryDeps;
   readonly #metrics: ProjectorMetrics;
+  readonly #watching: IntakeDeps['watching'];
   readonly #watches = new Map<TopicName, RevisionWatch>();
   #queue: Promise<void> = Promise.resolve();
   #pending = 0;
@@ -41,6 +44,7 @@ export class Intake {
     this.#barriers = deps.barriers;
     this.#retrying = deps;
     this.#metrics = deps.metrics;
+    this.#watching = deps.watching;
   }
 
   async take(batch: LogBatch): Promise<void> {
@@ -52,8 +56,12 @@ export class Intake {
         continue;
       }
       const regressed = this.#edges.take(record, watch);
-      if (regressed === null) this.#judge(record.decode(), watch, rejects);
-      else if (regressed) this.#metrics.revisionRegressed(batch.topic);
+      if (regressed === null) {
+        this.#judge(record.decode(), watch, rejects);
+        continue;
+      }
+      if (regressed) this.#metrics.revisionRegressed(batch.topic);
+      this.#watching?.rejects.passed(record);
     }
     this.#metrics.folded(batch.topic, batch.records.length);
     if (rejects.length > 0) this.#setAside(rejects);
@@ -65,11 +73,13 @@ export class Intake {
     if (reason !== null) {
       const { topic, partition, offset, timestampMs } = record;
       this.#metrics.rejected(topic, reason);
+      this.#watching?.rejects.rejected(topic, record.raw().key, reason);
       if (this.#sink) rejects.push({ topic, partition, offset, timestampMs, reason, raw: record.raw() });
     } else if (!('undecodable' in record)) {
       const { topic, key, value } = record;
       if (value && watch.regressed(key, Number(value.revision))) this.#metrics.revisionRegressed(topic);
       this.#fold.apply(topic, key, value);
+      this.#watching?.rejects.passed(record);
     }
   }
 
@@ -90,6 +100,7 @@ export class Intake {
   #setAside(rejects: Reject[]): void {
     const barrier = this.#barriers.open();
     this.#pending += rejects.length;
+    this.#noteWaiting();
     this.#queue = this.#queue.then(async () => {
       const publish = async () => {
         await this.#sink!.publish(rejects);
@@ -97,6 +108,13 @@ export class Intake {
       };
       await retryLogged('set bad records aside', publish, this.#retrying);
       this.#pending -= rejects.length;
+      if (this.#watching) this.#watching.rejectsSinceMs = null;
+      this.#noteWaiting();
     });
+  }
+
+  /** Each batch of rejects that is acknowledged is a step on. */
+  #noteWaiting(): void {
+    if (this.#watching && this.#pending > 0) this.#watching.rejectsSinceMs ??= this.#retrying.clock.nowMs();
   }
 }

@@ -13,6 +13,7 @@ import type { ViewWriter } from './ports/view-writer.ts';
 import { untilAborted, WakeUp } from './ports/waiting.ts';
 import { assertSamePartitions, behind, copyPosition, positionOf } from './position.ts';
 import { retryLogged } from './retry-logged.ts';
+import { type ProjectorStatus, Watching } from './watching/watching.ts';
 import { FanOuts } from './writing/fan-outs.ts';
 import { Marking } from './writing/marking.ts';
 import { Marks } from './writing/marks.ts';
@@ -38,6 +39,16 @@ export interface ProjectorDeps {
   tags?: readonly number[];
 }
 
+/** What a projector is made of while it runs. */
+interface Parts {
+  intake: Intake;
+  rounds: Rounds;
+  lanes: TagLanes;
+  repairs: Repairs;
+  marking: Marking;
+  fanOuts: FanOuts;
+}
+
 /**
  * Folds the log and keeps the views up to date. At the start it raises the fences, samples the log's ends, folds up to
  * them, and compares and repairs every view. Then it follows the log. Run it once. Abort the signal to stop it: it
@@ -48,6 +59,7 @@ export class Projector {
   readonly #clock: Clock;
   readonly #metrics: ProjectorMetrics;
   readonly #tags: readonly number[];
+  readonly #watching: Watching;
   readonly #fold = new Fold();
   readonly #marks = new Marks();
   /** Wakes the rounds. */
@@ -59,12 +71,12 @@ export class Projector {
   #partitionWatch!: PartitionWatch;
   #ready = false;
   #roundBytes = 0;
-  #oldestMarkMs: number | null = null;
 
   constructor(deps: ProjectorDeps) {
-    this.#deps = deps;
     this.#clock = deps.clock ?? realClock;
     this.#metrics = deps.metrics ?? noMetrics;
+    this.#watching = new Watching({ ...deps, clock: this.#clock, metrics: this.#metrics });
+    this.#deps = { ...deps, writer: this.#watching.writer };
     this.#tags = deps.tags ?? allTags;
   }
 
@@ -78,6 +90,11 @@ export class Projector {
     return copyPosition(this.#position);
   }
 
+  /** What it does just now, and what it waits for. */
+  status(): ProjectorStatus {
+    return this.#watching.status(this.#position ?? null);
+  }
+
   get facts(): Facts {
     return this.#fold.facts;
   }
@@ -89,18 +106,32 @@ export class Projector {
       this.#wakeUp.notify();
       this.#repairWakeUp.notify();
     });
+    const watched = this.#watching.watch(bothStop);
+    try {
+      await this.#follow(signal, stop, bothStop);
+    } finally {
+      stop.abort();
+      this.#ready = false;
+      this.#watching.ended();
+      await watched;
+    }
+  }
+
+  async #follow(signal: AbortSignal, stop: AbortController, bothStop: AbortSignal): Promise<void> {
     const start = await this.#begin(bothStop).catch((cause) => {
       if (!signal.aborted) throw cause;
     });
     if (!start || signal.aborted) return;
+    this.#watching.role = 'leader';
     this.#position = positionOf(start.bounds, 'low');
     this.#partitionWatch = new PartitionWatch(start.bounds, { log: this.#deps.log, metrics: this.#metrics });
-    const { intake, rounds, lanes, repairs, marking } = this.#parts(start.log, bothStop);
+    const parts = this.#parts(start.log, bothStop);
+    const { intake, lanes, repairs, marking } = parts;
 
     const following = this.#deps.eventLog.follow(
       this.#position,
       {
-        onBatch: (batch) => this.#take(intake, batch),
+        onBatch: (batch) => this.#take(parts, batch),
         onWaiting: (topic, partition, waiting) => this.#setWaiting(`${topic}/${partition}`, waiting),
       },
       bothStop,
@@ -108,7 +139,7 @@ export class Projector {
     const folded = this.#foldTo(positionOf(start.bounds, 'end'), marking, bothStop);
     const tasks = [
       following,
-      folded.then(() => this.#writeRounds(rounds, bothStop)),
+      folded.then(() => this.#writeRounds(parts, bothStop)),
       folded.then(() => this.#keepRepaired(repairs, bothStop)),
       this.#beat(lanes, repairs, bothStop),
     ];
@@ -117,7 +148,6 @@ export class Projector {
       await Promise.race(tasks);
     } finally {
       stop.abort();
-      this.#ready = false;
       await Promise.allSettled(tasks);
       await intake.drain();
     }
@@ -131,8 +161,9 @@ export class Projector {
     await retryLogged('take over the views', () => writer.lead(this.#tags), deps);
     if (signal.aborted) return null;
     // Waits for a log that is away, but stops waiting when the projector is told to stop.
-    const bounds = await untilAborted(eventLog.bounds(), signal);
-    const log = await untilAborted(Promise.resolve(eventLog.identity?.() ?? null), signal);
+    const bounds = await untilAborted(this.#watching.askingLog(eventLog.bounds()), signal);
+    const identity = this.#watching.askingLog(Promise.resolve(eventLog.identity?.() ?? null));
+    const log = await untilAborted(identity, signal);
     if (log !== null) {
       const stored = await retryLogged('read the stored position', () => writer.position(), deps);
       assertSamePartitions(stored, log, bounds);
@@ -140,7 +171,7 @@ export class Projector {
     return { bounds, log };
   }
 
-  #parts(log: string | null, signal: AbortSignal) {
+  #parts(log: string | null, signal: AbortSignal): Parts {
     const { writer, rejects } = this.#deps;
     const shared = { clock: this.#clock, log: this.#deps.log, metrics: this.#metrics, signal };
     const { facts } = this.#fold;
@@ -148,7 +179,8 @@ export class Projector {
     const barriers = new PositionBarriers(this.#position);
     const fanOuts = new FanOuts(facts, owned, barriers);
     const marking = new Marking(facts, this.#marks, fanOuts);
-    const intake = new Intake({ ...shared, fold: this.#fold, sink: rejects, barriers });
+    const watching = this.#watching;
+    const intake = new Intake({ ...shared, fold: this.#fold, sink: rejects, barriers, watching });
     const lanes: TagLanes = new TagLanes({
       ...shared,
       writer,
@@ -156,17 +188,20 @@ export class Projector {
       onWritten: (views, bytes) => this.#wrote(views, bytes),
     });
     const rounds = new Rounds({ facts, marks: this.#marks, marking, fanOuts, lanes, owned, barriers, log });
-    const repairs = new Repairs({ ...shared, facts, writer, lanes, barriers, tags: this.#tags });
-    return { intake, rounds, lanes, repairs, marking };
+    const repairs = new Repairs({ ...shared, facts, writer, lanes, barriers, tags: this.#tags, watching });
+    return { intake, rounds, lanes, repairs, marking, fanOuts };
   }
 
-  async #take(intake: Intake, batch: LogBatch): Promise<void> {
+  async #take({ intake, fanOuts, marking }: Parts, batch: LogBatch): Promise<void> {
+    this.#watching.taking(batch);
+    const before = fanOuts.added;
     this.#partitionWatch.take(batch);
     const taken = intake.take(batch);
     // In the same turn as the facts and their sum.
     this.#position[batch.topic][batch.partition] = batch.nextOffset;
+    const isChange = this.#fold.touched === marking;
+    this.#watching.took(batch, isChange ? (fanOuts.added > before ? fanOuts.added : 0) : null);
     await taken;
-    if (this.#marks.size > 0) this.#oldestMarkMs ??= this.#clock.nowMs();
     this.#wakeUp.notify();
   }
 
@@ -187,6 +222,7 @@ export class Projector {
     const progress = new FoldProgress(copyPosition(this.#position), ends, { clock: this.#clock, log });
     while (!signal.aborted && this.#behind(ends)) {
       progress.at(this.#position);
+      this.#watching.turn();
       await this.#wakeUp.waitAtMost(beatMs, this.#clock);
     }
     if (signal.aborted) return;
@@ -195,11 +231,13 @@ export class Projector {
     this.#fold.touched = marking;
   }
 
-  async #writeRounds(rounds: Rounds, signal: AbortSignal): Promise<void> {
+  async #writeRounds(parts: Parts, signal: AbortSignal): Promise<void> {
+    const { rounds } = parts;
     while (!signal.aborted) {
+      this.#watching.turn();
       if (rounds.idle) await this.#wakeUp.waitAtMost(beatMs, this.#clock);
       // Also without marks: the position advances over records that touch no view.
-      if (!signal.aborted) await this.#round(rounds, signal);
+      if (!signal.aborted) await this.#round(parts, signal);
     }
   }
 
@@ -209,6 +247,7 @@ export class Projector {
     await repairs.all();
     if (signal.aborted) return;
     this.#ready = true;
+    this.#watching.caughtUp();
     this.#deps.log.info('Ready: the views stand at the ends sampled at the start');
     while (!signal.aborted) {
       if (repairs.needed) await repairs.lost();
@@ -230,12 +269,13 @@ export class Projector {
     }
   }
 
-  async #round(rounds: Rounds, signal: AbortSignal): Promise<void> {
-    const oldest = this.#oldestMarkMs;
-    this.#oldestMarkMs = null;
+  async #round({ rounds, fanOuts }: Parts, signal: AbortSignal): Promise<void> {
     this.#roundBytes = 0;
+    const { changes } = this.#watching;
+    const taken = changes.begin();
     await rounds.run(this.#position);
-    if (oldest !== null) this.#metrics.freshness((this.#clock.nowMs() - oldest) / 1000);
+    // Not waited for: the next round is not to be delayed by measuring this one.
+    void changes.written(taken, fanOuts.told, this.#clock.nowMs());
     if (this.#roundBytes > heavyRoundBytes) await this.#clock.sleep(heavyRoundPauseMs, signal);
   }
 }

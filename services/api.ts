@@ -1,12 +1,13 @@
 import { aborted } from '../projector/ports/waiting.ts';
 import type { Settings } from './settings/settings.ts';
 import { loadSignInFiles } from './settings/sign-in-files.ts';
+import { apiMetrics } from './wiring/api-metrics.ts';
 import { needRedis } from './wiring/io.ts';
 import { listen } from './wiring/listen.ts';
 import { logReadiness } from './wiring/log-readiness.ts';
 import { makeLogger } from './wiring/logger.ts';
-import { serviceMetrics } from './wiring/metrics.ts';
 import { registerOperatorRoutes } from './wiring/operator-routes.ts';
+import { processMetrics } from './wiring/process-metrics.ts';
 import { serve } from './wiring/serve.ts';
 import { stopSignal } from './wiring/stop-signal.ts';
 import { openViewStore } from './wiring/view-store.ts';
@@ -15,7 +16,7 @@ import { openViewStore } from './wiring/view-store.ts';
 export async function runApi(settings: Settings, { json = false } = {}): Promise<void> {
   needRedis(settings, 'api');
   const log = makeLogger(settings);
-  const metrics = serviceMetrics();
+  const metrics = apiMetrics(processMetrics());
   const files = await loadSignInFiles(settings);
   const signal = stopSignal();
   const reader = openViewStore(settings).reader();

@@ -4,9 +4,10 @@ import { openEventLog } from './wiring/event-log.ts';
 import { needRedis } from './wiring/io.ts';
 import { assertCanListen, listen, stopListening } from './wiring/listen.ts';
 import { makeLogger } from './wiring/logger.ts';
-import { serviceMetrics } from './wiring/metrics.ts';
 import { registerOperatorRoutes } from './wiring/operator-routes.ts';
+import { processMetrics } from './wiring/process-metrics.ts';
 import { plain, project } from './wiring/project.ts';
+import { projectorMetrics } from './wiring/projector-metrics.ts';
 import { stopSignal } from './wiring/stop-signal.ts';
 import { openViewStore } from './wiring/view-store.ts';
 
@@ -14,16 +15,17 @@ import { openViewStore } from './wiring/view-store.ts';
 export async function runProjector(settings: Settings, { json = false } = {}): Promise<void> {
   needAll(settings);
   const log = makeLogger(settings);
-  const metrics = serviceMetrics();
+  const register = processMetrics();
+  const metrics = projectorMetrics(register);
   const signal = stopSignal();
   // Checked before it leads: a projector that cannot run must not replace another.
   await assertCanListen(settings);
-  const opened = await openEventLog(settings, plain(log));
+  const opened = await openEventLog(settings, plain(log), metrics.kafkaAnswered);
   const store = openViewStore(settings);
   const projecting = await project(settings, opened, store, metrics.projector, log, signal);
-  metrics.watchProjector(() => projecting.current().ready);
+  metrics.watch(() => projecting.current());
   const app = httpApp({ onFault: (cause) => log.error({ err: cause }, 'Cannot answer a request') });
-  registerOperatorRoutes(app, metrics.register, async () =>
+  registerOperatorRoutes(app, register, async () =>
     projecting.current().ready
       ? { ready: true }
       : { ready: false, reason: 'the views are not yet at the ends of the log sampled at the start' },

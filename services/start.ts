@@ -1,14 +1,16 @@
 import { isLoopback } from '../api/oauth/service-url.ts';
 import { type Settings, SettingsError } from './settings/settings.ts';
 import { loadSignInFiles } from './settings/sign-in-files.ts';
+import { apiMetrics } from './wiring/api-metrics.ts';
 import { type OpenLog, openEventLog } from './wiring/event-log.ts';
 import { firstDay, firstSteps, firstStepsText, picksRiders } from './wiring/first-steps.ts';
 import { assertCanListen, listen } from './wiring/listen.ts';
 import { logReadiness } from './wiring/log-readiness.ts';
 import { makeLogger } from './wiring/logger.ts';
-import { serviceMetrics } from './wiring/metrics.ts';
 import { registerOperatorRoutes } from './wiring/operator-routes.ts';
+import { processMetrics } from './wiring/process-metrics.ts';
 import { type Projecting, plain, project } from './wiring/project.ts';
+import { projectorMetrics } from './wiring/projector-metrics.ts';
 import { liveliestRiders } from './wiring/rider-directory.ts';
 import { serve } from './wiring/serve.ts';
 import { stopSignal } from './wiring/stop-signal.ts';
@@ -28,12 +30,14 @@ export async function runStart(
 ): Promise<void> {
   if (!allowNoSignIn) assertRidersProven(settings);
   const log = makeLogger(settings);
-  const metrics = serviceMetrics();
+  const register = processMetrics();
+  const metrics = apiMetrics(register);
+  const projected = projectorMetrics(register);
   const signal = stopSignal();
   // Problems with these are reported before the fold, which may take long, and before another projector is replaced.
   const files = await loadSignInFiles(settings);
   await assertCanListen(settings);
-  const opened = await openEventLog(settings, plain(log));
+  const opened = await openEventLog(settings, plain(log), projected.kafkaAnswered);
   const store = openViewStore(settings);
   const reader = store.reader();
   const stop = new AbortController();
@@ -41,15 +45,15 @@ export async function runStart(
   let next: OpenLog | null = opened;
   const projecting = await supervise({
     async begin() {
-      const eventLog = next ?? (await openEventLog(settings, plain(log)));
+      const eventLog = next ?? (await openEventLog(settings, plain(log), projected.kafkaAnswered));
       next = null;
-      return project(settings, eventLog, store, metrics.projector, log, ending);
+      return project(settings, eventLog, store, projected.projector, log, ending);
     },
     reader,
     log: plain(log),
     signal: ending,
   });
-  metrics.watchProjector(() => projecting.current().ready);
+  projected.watch(() => projecting.current());
   // Its end is handled below. Until then it must not count as an unhandled rejection.
   projecting.done.catch(() => {});
   const facts = () => projecting.current().facts;
@@ -67,7 +71,7 @@ export async function runStart(
       ...(opened.madeUp && { sampleKey: opened.madeUp.developerKey }),
       ...(settings.embedded && first && { sample: first }),
     });
-    registerOperatorRoutes(served.app, metrics.register, async () => {
+    registerOperatorRoutes(served.app, register, async () => {
       const state = await reader.ready();
       const trouble = projecting.trouble();
       if (!state.ready || trouble === null) return state;

@@ -2,11 +2,13 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import type { ViewCache } from '../api/calendar/view-cache.ts';
 import { commandLine } from '../services/command-line.ts';
 import { settingRules } from '../services/settings/settings-schema.ts';
+import { apiMetrics } from '../services/wiring/api-metrics.ts';
 import type { Io } from '../services/wiring/io.ts';
-import { serviceMetrics } from '../services/wiring/metrics.ts';
+import { processMetrics } from '../services/wiring/process-metrics.ts';
+import { projectorMetrics } from '../services/wiring/projector-metrics.ts';
+import { idleStatus } from './support/idle-status.ts';
 
 // What the documents say that can be looked up: links, tests, settings, metrics, commands, dependencies.
 
@@ -87,10 +89,12 @@ describe('the guides', () => {
   });
 
   it('have every metric of our own, and no other', async () => {
-    const metrics = serviceMetrics();
-    metrics.watchCache({ bytes: 0 } as ViewCache);
-    metrics.watchProjector(() => true);
-    const names = (await metrics.register.getMetricsAsJSON()).map(({ name }) => name);
+    const register = processMetrics();
+    const api = apiMetrics(register);
+    api.watchCache({ bytes: 0, hits: 0, misses: 0 });
+    api.watchStore(async () => true);
+    projectorMetrics(register).watch(() => ({ ready: true, status: () => idleStatus }));
+    const names = (await register.getMetricsAsJSON()).map(({ name }) => name);
     const ours = names.filter((name) => name.startsWith('ride_calendar_')).sort();
     expect(firstCells(section('docs/operations.md', '## Metrics')).sort()).toEqual(ours);
   });

@@ -51,7 +51,10 @@ export function publicReads(deps: PublicReadDeps, { noLiveKey }: Unauthorized) {
         if (credentials.length === 0) return noLiveKey(holder.tokenSent);
         const ifNoneMatch = headers['if-none-match'];
         // Everything is cached: no tick, no round trip.
-        if ((view === null || kept(view)) && credentials.some(kept)) return answer(kept, ifNoneMatch);
+        if ((view === null || kept(view)) && credentials.some(kept)) {
+          cache.answered(view === null ? 1 : 2);
+          return answer(kept, ifNoneMatch);
+        }
         const keys = [...credentials, ...credentials.map(completeKeyOf), ...(view === null ? [] : [view]), ...ifAbsent];
         return cache.load(keys).then((entries) => {
           const views: Views = (key) => entries[keys.indexOf(key)];

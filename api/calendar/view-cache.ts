@@ -36,6 +36,8 @@ export class ViewCache {
   readonly #entries = new Map<string, Entry | Placeholder>();
   #bytes = 0;
   #hearing = false;
+  #hits = 0;
+  #misses = 0;
   #also: Pick<ChangeListener, 'changed' | 'allChanged'> | null = null;
 
   constructor(reader: ViewReader, bytesMax = 256 * 1024 * 1024) {
@@ -62,6 +64,20 @@ export class ViewCache {
     return this.#bytes;
   }
 
+  /** How many views were looked up and found here; `misses`: and not found. */
+  get hits(): number {
+    return this.#hits;
+  }
+
+  get misses(): number {
+    return this.#misses;
+  }
+
+  /** Counts views that `peek` found and that were answered from. */
+  answered(views: number): void {
+    this.#hits += views;
+  }
+
   /** Adds a listener for changes. It hears of a change after the cache has dropped the view. */
   onChange(listener: Pick<ChangeListener, 'changed' | 'allChanged'>): void {
     this.#also = listener;
@@ -77,6 +93,9 @@ export class ViewCache {
   async load(keys: readonly string[]): Promise<Entry[]> {
     const found = keys.map((key) => this.peek(key));
     const missing = keys.filter((_, i) => found[i] === undefined);
+    this.#hits += keys.length - missing.length;
+    // Never kept, so never missed.
+    for (const key of missing) if (!isCompleteKey(key)) this.#misses += 1;
     if (missing.length === 0) return found as Entry[];
     const placeholders = missing.map((key) => this.#place(key));
     let values: (Buffer | null)[];

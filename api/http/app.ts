@@ -88,7 +88,7 @@ export function httpApp({ trustProxy, arrival, onFault, first }: HttpAppOptions)
 const everyPath = '*';
 
 export interface AppDeps extends CalendarDeps, Omit<HttpAppOptions, 'first'> {
-  /** Called for every answer of the interface, with the seconds it took. */
+  /** Called for every answer of the interface and of sign-in, with the seconds it took. */
   onAnswer?(operation: string, status: number, seconds: number): void;
 }
 
@@ -115,7 +115,7 @@ export function createApp(deps: AppDeps): FastifyInstance {
     }
   };
 
-  return httpApp({
+  const app = httpApp({
     ...deps,
     first(request, response, last) {
       const started = performance.now();
@@ -131,5 +131,15 @@ export function createApp(deps: AppDeps): FastifyInstance {
       else finish(answer);
       return true;
     },
+  });
+  measureSignIn(app, deps);
+  return app;
+}
+
+/** Sign-in's routes are known by their patterns: what they hold is nobody's business. */
+function measureSignIn(app: FastifyInstance, { onAnswer }: AppDeps): void {
+  app.addHook('onResponse', async (request, reply) => {
+    const { url = '' } = request.routeOptions;
+    if (/^\/(oauth|\.well-known)\//.test(url)) onAnswer?.(url, reply.raw.statusCode, reply.elapsedTime / 1000);
   });
 }

@@ -1,15 +1,30 @@
-import { type Connection, fetchV13, listOffsetsV7, metadataV12, ResponseError } from '@platformatic/kafka';
+import {
+  type Connection,
+  fetchV13,
+  listOffsetsV7,
+  metadataV12,
+  NetworkError,
+  ResponseError,
+} from '@platformatic/kafka';
 import { settledWithin } from '../../projector/ports/waiting.ts';
 import { brokerAddress, connectionPool, type KafkaConnection } from './kafka-client.ts';
 import { type AbortedTransaction, committedRecords, type FetchedRecord } from './kafka-record-batches.ts';
 
 /**
- * A topic's id, which changes when the topic is deleted and recreated, and the leader of each partition (-1: none now).
+ * A topic's id, which changes when the topic is deleted and recreated, and of each partition the leader (-1: none now) and
+ * its epoch.
  */
 export interface KafkaTopic {
   name: string;
   id: string;
   leaders: number[];
+  epochs: number[];
+}
+
+/** Who leads a partition: its node id, -1 while there is none, and the epoch of its leadership. */
+export interface PartitionLeader {
+  node: number;
+  epoch: number;
 }
 
 /** A partition to fetch from. */
@@ -17,6 +32,10 @@ export interface FetchPartition {
   topicId: string;
   partition: number;
   offset: number;
+  /** The epoch of the leader as far as is known; another one's leader answers with an error. */
+  leaderEpoch: number;
+  /** The epoch of the batch before `offset`; -1 where none was read. A log that ended that epoch sooner answers `diverging`. */
+  lastEpoch: number;
 }
 
 /** What a fetch returned for one partition. */
@@ -33,6 +52,10 @@ export interface FetchedPartition {
   highWatermark: number;
   /** Where the first open transaction begins, else the high watermark. A `read_committed` reader gets no further. */
   lastStableOffset: number;
+  /** The epoch of the last batch; the one asked with where there is none. */
+  lastEpoch: number;
+  /** The log lost what was read before, and has other records there now (KIP-595). */
+  diverging: boolean;
 }
 
 type FetchResponse = fetchV13.FetchResponse;
@@ -48,17 +71,22 @@ const latest = -1n;
 const partitionBytesMax = 1 << 20;
 const responseBytesMax = 10 << 20;
 
+/** Hears how long each answer of Kafka took. */
+export type RequestObserver = (request: 'metadata' | 'offsets' | 'fetch', seconds: number) => void;
+
 /**
  * The few requests of a reader without a consumer group, in versions that brokers since Kafka 3.1 support: those that
  * identify a topic by its id, so that a recreated topic is not mistaken for the earlier one. Every request may throw.
  * Nothing is retried here.
  */
 export class KafkaCluster {
+  readonly #answered: RequestObserver;
   readonly #pool;
   readonly #bootstrap: { host: string; port: number }[];
   #brokers = new Map<number, { host: string; port: number }>();
 
-  constructor(kafka: KafkaConnection) {
+  constructor(kafka: KafkaConnection, answered: RequestObserver = () => {}) {
+    this.#answered = answered;
     this.#pool = connectionPool(kafka);
     this.#bootstrap = kafka.brokers.map(brokerAddress);
   }
@@ -66,15 +94,20 @@ export class KafkaCluster {
   /** The topics among `names` that exist, in the same order. */
   async topics(names: readonly string[]): Promise<KafkaTopic[]> {
     const connection = await this.#pool.getFirstAvailable([...this.#bootstrap, ...this.#brokers.values()]);
-    const response: MetadataResponse = await metadataV12.api
-      .async(connection, [...names], false, false)
-      .catch(responseOf<MetadataResponse>);
+    const response = await this.#measured(
+      'metadata',
+      metadataV12.api.async(connection, [...names], false, false).catch(responseOf<MetadataResponse>),
+    );
     this.#brokers = new Map(response.brokers.map(({ nodeId, host, port }) => [nodeId, { host, port }]));
     const found = response.topics.filter(({ errorCode, partitions }) => errorCode === 0 && partitions.length > 0);
     const unsure = response.topics.find(({ errorCode }) => errorCode !== 0 && errorCode !== kafkaErrors.unknownTopic);
     if (unsure) throw new Error(`Cannot look up topic ${unsure.name}: Kafka's error code ${unsure.errorCode}`);
     const byName = new Map(
-      found.map(({ name, topicId, partitions }) => [name, { id: topicId, leaders: leadersByNumber(partitions) }]),
+      found.map(({ name, topicId, partitions }) => {
+        const byNumber = [...partitions].sort((a, b) => a.partitionIndex - b.partitionIndex);
+        const leaders = byNumber.map(({ leaderId }) => leaderId);
+        return [name, { id: topicId, leaders, epochs: byNumber.map(({ leaderEpoch }) => leaderEpoch) }];
+      }),
     );
     return names.flatMap((name) => (byName.has(name) ? [{ name, ...byName.get(name)! }] : []));
   }
@@ -107,12 +140,8 @@ export class KafkaCluster {
       }));
       // Isolation level 0: the end is the high watermark, so records that an open transaction hides count as not yet
       // read.
-      const response = await listOffsetsV7.api.async(
-        connection,
-        -1,
-        0,
-        asked.filter(({ partitions }) => partitions.length),
-      );
+      const some = asked.filter(({ partitions }) => partitions.length);
+      const response = await this.#measured('offsets', listOffsetsV7.api.async(connection, -1, 0, some));
       for (const { name, partitions } of response.topics) {
         for (const { partitionIndex, offset } of partitions) found.set(`${name}/${partitionIndex}`, Number(offset));
       }
@@ -123,26 +152,36 @@ export class KafkaCluster {
   /** Records from the given offsets on, at most 10 MB. Waits up to `waitMs` if there are none. */
   async fetch(node: number, partitions: readonly FetchPartition[], waitMs: number): Promise<FetchedPartition[]> {
     const connection = await this.#connection(node);
-    const from = new Map(partitions.map(({ topicId, partition, offset }) => [`${topicId}/${partition}`, offset]));
+    const from = new Map(partitions.map((asked) => [`${asked.topicId}/${asked.partition}`, asked]));
     const byTopic = Map.groupBy(partitions, ({ topicId }) => topicId);
     const asked = [...byTopic].map(([topicId, list]) => ({ topicId, partitions: list.map(fetchRequest) }));
     // Session 0, epoch -1: no fetch session. Every request names everything it wants.
-    const response: FetchResponse = await fetchV13.api
-      .async(connection, waitMs, 1, responseBytesMax, readCommitted, 0, -1, asked, [], '')
-      .catch(responseOf<FetchResponse>);
+    const response = await this.#measured(
+      'fetch',
+      fetchV13.api
+        .async(connection, waitMs, 1, responseBytesMax, readCommitted, 0, -1, asked, [], '')
+        .catch(responseOf<FetchResponse>),
+    );
     if (response.errorCode !== 0) throw new Error(`Cannot fetch: Kafka's error code ${response.errorCode}`);
     return response.responses.flatMap(({ topicId, partitions }) =>
       partitions.flatMap((found) => {
-        const offset = from.get(`${topicId}/${found.partitionIndex}`);
-        return offset === undefined ? [] : [fetchedPartition(topicId, found, offset)];
+        const asked = from.get(`${topicId}/${found.partitionIndex}`);
+        return asked === undefined ? [] : [fetchedPartition(asked, found)];
       }),
     );
+  }
+
+  async #measured<T>(request: Parameters<RequestObserver>[0], answer: Promise<T>): Promise<T> {
+    const started = performance.now();
+    const result = await answer;
+    this.#answered(request, (performance.now() - started) / 1000);
+    return result;
   }
 
   async #connection(node: number): Promise<Connection> {
     const broker = this.#brokers.get(node);
     if (!broker)
-      throw new Error(node < 0 ? 'a partition has no leader just now' : `broker ${node} is not in the cluster`);
+      throw new NetworkError(node < 0 ? 'a partition has no leader just now' : `broker ${node} is not in the cluster`);
     return this.#pool.get(broker);
   }
 
@@ -151,33 +190,38 @@ export class KafkaCluster {
   }
 }
 
-/** Node ids of the leaders, by `topic/partition`. */
-export const leadersOf = (topics: readonly KafkaTopic[]): Map<string, number> =>
-  new Map(topics.flatMap(({ name, leaders }) => leaders.map((leader, partition) => [`${name}/${partition}`, leader])));
+/** The leaders, by `topic/partition`. */
+export const leadersOf = (topics: readonly KafkaTopic[]): Map<string, PartitionLeader> =>
+  new Map(
+    topics.flatMap(({ name, leaders, epochs }) =>
+      leaders.map((node, partition) => [`${name}/${partition}`, { node, epoch: epochs[partition]! }]),
+    ),
+  );
 
-const leadersByNumber = (partitions: MetadataResponse['topics'][number]['partitions']): number[] =>
-  [...partitions].sort((a, b) => a.partitionIndex - b.partitionIndex).map(({ leaderId }) => leaderId);
-
-const fetchRequest = ({ partition, offset }: FetchPartition) => ({
+const fetchRequest = ({ partition, offset, leaderEpoch, lastEpoch }: FetchPartition) => ({
   partition,
-  currentLeaderEpoch: -1,
+  currentLeaderEpoch: leaderEpoch,
   fetchOffset: BigInt(offset),
-  lastFetchedEpoch: -1,
+  lastFetchedEpoch: lastEpoch,
   partitionMaxBytes: partitionBytesMax,
 });
 
 type FetchResponsePartition = FetchResponse['responses'][number]['partitions'][number];
 
-function fetchedPartition(topicId: string, found: FetchResponsePartition, offset: number): FetchedPartition {
+function fetchedPartition(asked: FetchPartition, found: FetchResponsePartition): FetchedPartition {
+  const { topicId, partition, offset, lastEpoch } = asked;
   const aborted: readonly AbortedTransaction[] = found.abortedTransactions ?? [];
+  const batches = found.records ?? [];
   return {
     topicId,
-    partition: found.partitionIndex,
+    partition,
     offset,
     errorCode: found.errorCode,
-    ...committedRecords(found.records ?? [], aborted, offset),
+    ...committedRecords(batches, aborted, offset),
     highWatermark: Number(found.highWatermark),
     lastStableOffset: Number(found.lastStableOffset),
+    lastEpoch: batches.at(-1)?.partitionLeaderEpoch ?? lastEpoch,
+    diverging: Number(found.divergingEpoch?.endOffset ?? -1) >= 0,
   };
 }
 

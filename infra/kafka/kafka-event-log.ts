@@ -3,6 +3,7 @@ import {
   type EventLog,
   type Follower,
   type LogBounds,
+  type LogStatus,
   MissingTopicsError,
   PartitionsChangedError,
   type Position,
@@ -11,7 +12,7 @@ import type { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 import type { SchemaRegistry } from '../registry/schema-registry.ts';
 import type { KafkaConnection } from './kafka-client.ts';
-import { KafkaCluster, type KafkaTopic, leadersOf } from './kafka-cluster.ts';
+import { KafkaCluster, type KafkaTopic, leadersOf, type RequestObserver } from './kafka-cluster.ts';
 import { GroupPositions } from './kafka-group-positions.ts';
 import { kafkaLogRecord, undecodable } from './kafka-log-record.ts';
 import { KafkaLogTopics } from './kafka-log-topics.ts';
@@ -33,6 +34,8 @@ export interface KafkaEventLogOptions {
   group?: string | null;
   /** How often topics are checked for a new number of partitions or a new leader. 10 s by default. */
   checkEveryMs?: number;
+  /** Hears how long Kafka's answers took. */
+  onAnswer?: RequestObserver;
   /** Aborts every wait, as `close` does. The wait throws the signal's reason. */
   signal?: AbortSignal;
 }
@@ -43,10 +46,11 @@ export interface KafkaEventLogOptions {
  * `onWaiting`; the others go on. For faults see EventLog. Any other error from Kafka is logged and retried.
  */
 export function kafkaEventLog(options: KafkaEventLogOptions): EventLog {
-  const cluster = new KafkaCluster(options.kafka);
+  const cluster = new KafkaCluster(options.kafka, options.onAnswer);
   const topics = new KafkaLogTopics(cluster, options.topicPrefix);
   const closed = new AbortController();
   const stop = options.signal ? AbortSignal.any([options.signal, closed.signal]) : closed.signal;
+  let following: Following | null = null;
   return {
     bounds: (): Promise<LogBounds> =>
       retry('Cannot read the bounds of the event log', () => topics.bounds(), {
@@ -61,9 +65,10 @@ export function kafkaEventLog(options: KafkaEventLogOptions): EventLog {
         isFatal: isFault,
       }),
     follow: async (from, follower, signal) => {
-      const following = new Following(options, topics, from, follower, AbortSignal.any([signal, stop]));
+      following = new Following(options, topics, from, follower, AbortSignal.any([signal, stop]));
       await following.run(cluster);
     },
+    status: () => following?.status() ?? null,
     close: async () => {
       closed.abort();
       await cluster.close();
@@ -83,6 +88,7 @@ class Following {
   readonly #schemas: SchemaWaits | null;
   /** Why a partition waits, by `topic/partition`. The follower is told once, however many reasons there are. */
   readonly #reasons = new Map<string, Set<'registry' | 'transaction'>>();
+  #reader: KafkaReader | null = null;
 
   constructor(
     options: KafkaEventLogOptions,
@@ -126,6 +132,7 @@ class Following {
         },
         { log, checkEveryMs },
       );
+      this.#reader = reader;
       try {
         await reader.run(this.#signal);
       } finally {
@@ -134,6 +141,17 @@ class Following {
     } catch (error) {
       if (!this.#signal.aborted) throw error;
     }
+  }
+
+  status(): LogStatus | null {
+    const reader = this.#reader;
+    if (!reader) return null;
+    const partitions = reader.partitions.map((one) => {
+      const topic = this.#topics.shortName(one.topic);
+      const [waitsFor = null] = this.#reasons.get(`${topic}/${one.partition}`) ?? [];
+      return { topic, partition: one.partition, end: one.end, unreadSinceMs: reader.unreadSinceMs(one), waitsFor };
+    });
+    return { partitions, silentSinceMs: reader.silentSinceMs };
   }
 
   #findTopics(): Promise<KafkaTopic[]> {
@@ -151,21 +169,18 @@ class Following {
   async #take(from: ReaderPartition, chunk: Chunk): Promise<Remainder | null> {
     const topic = this.#topics.shortName(from.topic);
     const records: AnyLogRecord[] = [];
+    const batch = { topic, partition: from.partition, unreadSinceMs: chunk.sinceMs };
     for (let i = 0; i < chunk.records.length; i++) {
       const decoded = this.#decode(topic, from.partition, chunk.records[i]!);
       if (typeof decoded === 'number') {
         const rest = chunk.records.slice(i);
-        await this.#deliver(topic, from.partition, records, rest[0]!.offset);
+        await this.#follower.onBatch({ ...batch, records, nextOffset: rest[0]!.offset });
         return { records: rest, until: this.#untilSchemaIsKnown(topic, from.partition, decoded) };
       }
       records.push(decoded);
     }
-    await this.#deliver(topic, from.partition, records, chunk.nextOffset);
+    await this.#follower.onBatch({ ...batch, records, nextOffset: chunk.nextOffset });
     return null;
-  }
-
-  async #deliver(topic: TopicName, partition: number, records: AnyLogRecord[], nextOffset: number): Promise<void> {
-    await this.#follower.onBatch({ topic, partition, records, nextOffset });
   }
 
   /** A number is the id of a schema to look up first. */

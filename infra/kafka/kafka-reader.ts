@@ -2,9 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock, realClock } from '../../projector/ports/clock.ts';
 import { LogTruncatedError } from '../../projector/ports/event-log.ts';
 import { untilAborted, WakeUp } from '../../projector/ports/waiting.ts';
-import { type FetchedPartition, type KafkaCluster, kafkaErrors } from './kafka-cluster.ts';
+import { causeChain } from '../net/cause-chain.ts';
+import { type FetchedPartition, type KafkaCluster, kafkaErrors, type PartitionLeader } from './kafka-cluster.ts';
 import type { FetchedRecord } from './kafka-record-batches.ts';
 import { type KafkaLog, LoggedBackOff } from './kafka-retry.ts';
+import { PartitionFaults } from './partition-faults.ts';
 
 /** The state of a partition. What is fetched and not yet handled is queued in `chunks`. */
 export interface ReaderPartition {
@@ -15,9 +17,15 @@ export interface ReaderPartition {
   offset: number;
   /** The leader's node id. -1 if there is none. */
   leader: number;
+  leaderEpoch: number;
+  /** The epoch of the batch before `offset`; -1 while none was read. */
+  lastEpoch: number;
   chunks: Chunk[];
   /** Its handler waits for something. Nothing is fetched or handled meanwhile. */
   waiting: boolean;
+  /** One more than its last offset, as far as is known; `stableEnd`: as far as a `read_committed` reader gets. */
+  end: number;
+  stableEnd: number;
   /** When it was last known to have been read to its end, in milliseconds since the epoch. */
   caughtUpMs: number;
   /** Since when an open transaction has held it back, or null. */
@@ -29,6 +37,8 @@ export interface ReaderPartition {
 export interface Chunk {
   records: FetchedRecord[];
   nextOffset: number;
+  /** Since when its first record has been there to be read, in milliseconds since the epoch. */
+  sinceMs: number;
 }
 
 /** The rest of a chunk, to be handled once `until` resolves. */
@@ -44,7 +54,7 @@ export interface ReaderHandler {
    * The present leaders, by `topic/partition`. Called at the start, after errors and regularly. May throw to end the
    * reader.
    */
-  leaders(): Promise<ReadonlyMap<string, number>>;
+  leaders(): Promise<ReadonlyMap<string, PartitionLeader>>;
   /** An open transaction has hidden the following records for a while, or no longer hides them. */
   onHeldBack?(partition: ReaderPartition, heldBack: boolean): void;
   /** The longest time, in milliseconds, that a partition may be unread before records of it can be missed. */
@@ -52,6 +62,8 @@ export interface ReaderHandler {
 }
 
 const fetchWaitMs = 500;
+/** A broker that takes so much longer than it was allowed to is silent. */
+const lateMs = 500;
 /** Chunks queued per partition: one being handled, one fetched meanwhile. */
 const chunksMax = 2;
 const heldBackDelayMs = 2_000;
@@ -69,6 +81,9 @@ export class KafkaReader {
   readonly #wakeUp = new WakeUp();
   readonly #fetching = new Map<number, Promise<void>>();
   readonly #stop = new AbortController();
+  readonly #faults: PartitionFaults;
+  /** Since when each broker has owed an answer; -1: since when a partition has had no leader. */
+  readonly #askedMs = new Map<number, number>();
   #partitions: ReaderPartition[];
   #finding: Promise<void> | null = null;
   #fault: { error: unknown } | null = null;
@@ -84,7 +99,9 @@ export class KafkaReader {
     this.#log = log;
     this.#clock = clock;
     this.#checkEveryMs = checkEveryMs;
-    const started = { leader: -1, waiting: false, caughtUpMs: Date.now(), heldBackSinceMs: null, heldBack: false };
+    this.#faults = new PartitionFaults({ log, signal: this.#stop.signal, clock });
+    const unread = { leader: -1, leaderEpoch: -1, lastEpoch: -1, end: 0, stableEnd: 0, caughtUpMs: Date.now() };
+    const started = { ...unread, waiting: false, heldBackSinceMs: null, heldBack: false };
     this.#partitions = partitions.map((partition) => ({ ...partition, ...started, chunks: [] }));
   }
 
@@ -98,6 +115,30 @@ export class KafkaReader {
     await Promise.all(this.#fetching.values());
     signal.removeEventListener('abort', aborted);
     if (this.#fault) throw this.#fault.error;
+  }
+
+  get partitions(): readonly ReaderPartition[] {
+    return this.#partitions;
+  }
+
+  /** Since when a broker has not answered, in milliseconds since the epoch; null: all answer. */
+  get silentSinceMs(): number | null {
+    const silent = [...this.#askedMs.keys()].filter((node) => this.#isSilent(node));
+    return silent.length > 0 ? Math.min(...silent.map((node) => this.#askedMs.get(node)!)) : null;
+  }
+
+  #isSilent(node: number): boolean {
+    const askedMs = this.#askedMs.get(node);
+    return askedMs !== undefined && this.#clock.nowMs() - askedMs > fetchWaitMs + lateMs;
+  }
+
+  /** Since when there are records of a partition, or may be some, that are not handed over; null: none. */
+  unreadSinceMs(partition: ReaderPartition): number | null {
+    const [chunk] = partition.chunks;
+    if (chunk) return chunk.sinceMs;
+    if (partition.heldBackSinceMs !== null) return partition.heldBackSinceMs;
+    const isBehind = partition.offset < partition.stableEnd || this.#faults.rests(partition);
+    return isBehind || this.#isSilent(partition.leader) ? partition.caughtUpMs : null;
   }
 
   /** The first error of any part ends all of them. */
@@ -128,16 +169,28 @@ export class KafkaReader {
   async #findLeadersNow(): Promise<void> {
     const leaders = await this.#handler.leaders();
     for (const partition of this.#partitions) {
-      partition.leader = leaders.get(`${partition.topic}/${partition.partition}`) ?? -1;
+      const leader = leaders.get(`${partition.topic}/${partition.partition}`);
+      partition.leader = leader?.node ?? -1;
+      partition.leaderEpoch = leader?.epoch ?? -1;
     }
-    for (const node of new Set(this.#partitions.map(({ leader }) => leader))) {
+    const nodes = new Set(this.#partitions.map(({ leader }) => leader));
+    this.#asked(-1, nodes.has(-1));
+    for (const node of nodes) {
       if (node >= 0 && !this.#fetching.has(node) && !this.#stop.signal.aborted) this.#startFetching(node);
     }
     this.#wakeUp.notify();
   }
 
+  #asked(node: number, owes: boolean): void {
+    if (!owes) this.#askedMs.delete(node);
+    else if (!this.#askedMs.has(node)) this.#askedMs.set(node, this.#clock.nowMs());
+  }
+
   #startFetching(node: number): void {
-    const fetching = this.#guard(this.#fetchFrom(node)).finally(() => this.#fetching.delete(node));
+    const fetching = this.#guard(this.#fetchFrom(node)).finally(() => {
+      this.#fetching.delete(node);
+      this.#asked(node, false);
+    });
     this.#fetching.set(node, fetching);
   }
 
@@ -147,16 +200,17 @@ export class KafkaReader {
     while (!signal.aborted) {
       const led = this.#partitions.filter(({ leader }) => leader === node);
       if (led.length === 0) return;
-      const asked = led.filter(({ waiting }) => !waiting);
+      const asked = led.filter((partition) => !partition.waiting && !this.#faults.rests(partition));
       if (asked.length === 0 || asked.some(({ chunks }) => chunks.length >= chunksMax)) {
         await this.#wakeUp.wait();
         continue;
       }
       try {
-        const fetched = await untilAborted(this.#cluster.fetch(node, asked, fetchWaitMs), signal);
-        const faulty = this.#takeFetched(asked, fetched);
-        if (faulty)
-          throw new Error(`${faulty.topic}/${faulty.partition} answers with Kafka's error code ${faulty.code}`);
+        // From the first attempt on: a broker that refuses is as silent as one that does not answer.
+        this.#asked(node, true);
+        const fetched = await this.#fetch(node, asked);
+        this.#asked(node, false);
+        this.#takeFetched(asked, fetched);
         backOff.succeeded();
       } catch (error) {
         if (error instanceof LogTruncatedError) throw error;
@@ -166,37 +220,72 @@ export class KafkaReader {
     }
   }
 
-  /** Queues what was fetched. Returns a partition that could not be read, if any. */
-  #takeFetched(
-    asked: readonly ReaderPartition[],
-    fetched: readonly FetchedPartition[],
-  ): { topic: string; partition: number; code: number } | null {
-    let faulty = null;
+  /** An answer that cannot be read as a whole is asked for again, a partition at a time, to find the one that spoils it. */
+  async #fetch(node: number, asked: readonly ReaderPartition[]): Promise<FetchedPartition[]> {
+    const fetch = (partitions: readonly ReaderPartition[], waitMs: number) =>
+      untilAborted(this.#cluster.fetch(node, partitions, waitMs), this.#stop.signal);
+    try {
+      return await fetch(asked, fetchWaitMs);
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+    }
+    const fetched: FetchedPartition[] = [];
+    for (const partition of asked) {
+      try {
+        fetched.push(...(await fetch([partition], 0)));
+      } catch (error) {
+        if (!isUnreadable(error)) throw error;
+        this.#rest(partition, error);
+      }
+    }
+    return fetched;
+  }
+
+  /** Leaves a partition out for a while; the others of its broker go on. */
+  #rest(partition: ReaderPartition, error: unknown): void {
+    const rested = async (): Promise<void> => {
+      await this.#faults.failed(partition, error);
+      await this.#findLeaders();
+      this.#wakeUp.notify();
+    };
+    void this.#guard(rested());
+  }
+
+  /** Queues what was fetched. */
+  #takeFetched(asked: readonly ReaderPartition[], fetched: readonly FetchedPartition[]): void {
     const byId = new Map(asked.map((partition) => [`${partition.topicId}/${partition.partition}`, partition]));
     const served = new Set<ReaderPartition>();
     for (const found of fetched) {
       const partition = byId.get(`${found.topicId}/${found.partition}`)!;
       // The partition's leader moved meanwhile, and the new leader answered first.
       if (found.offset !== partition.offset) continue;
-      const { topic } = partition;
       if (found.errorCode === kafkaErrors.offsetOutOfRange) throw truncated(partition);
-      if (found.errorCode !== 0) faulty = { topic, partition: partition.partition, code: found.errorCode };
-      else if (this.#advance(partition, found)) served.add(partition);
+      if (found.diverging) throw diverged(partition);
+      if (found.errorCode !== 0) {
+        this.#rest(partition, new Error(`it answers with Kafka's error code ${found.errorCode}`));
+        continue;
+      }
+      this.#faults.succeeded(partition);
+      if (this.#advance(partition, found)) served.add(partition);
     }
     // Kafka fills a response in the order of the request, so partitions that got records go to the end of the queue.
     this.#partitions = [...this.#partitions.filter((one) => !served.has(one)), ...served];
     if (served.size > 0) this.#wakeUp.notify();
-    return faulty;
   }
 
   #advance(partition: ReaderPartition, found: FetchedPartition): boolean {
     const nowMs = Date.now();
     const moved = found.nextOffset > partition.offset;
+    partition.end = found.highWatermark;
+    partition.stableEnd = found.lastStableOffset;
     if (moved) {
       const awayMsMax = this.#handler.awayMsMax?.(partition.topic) ?? Number.POSITIVE_INFINITY;
       if (nowMs - partition.caughtUpMs > awayMsMax) throw awayTooLong(partition, awayMsMax);
       partition.offset = found.nextOffset;
-      partition.chunks.push({ records: found.records, nextOffset: found.nextOffset });
+      partition.lastEpoch = found.lastEpoch;
+      const { records, nextOffset } = found;
+      const sinceMs = Math.max(partition.caughtUpMs, records[0]?.timestampMs ?? 0);
+      partition.chunks.push({ records, nextOffset, sinceMs });
     }
     if (partition.offset >= found.lastStableOffset) partition.caughtUpMs = nowMs;
     this.#noteHeldBack(partition, found, nowMs);
@@ -229,7 +318,7 @@ export class KafkaReader {
     const chunk = partition.chunks.shift()!;
     const remainder = await this.#handler.onChunk(partition, chunk);
     if (remainder) {
-      partition.chunks.unshift({ records: remainder.records, nextOffset: chunk.nextOffset });
+      partition.chunks.unshift({ ...chunk, records: remainder.records });
       partition.waiting = true;
       void remainder.until.then(() => {
         partition.waiting = false;
@@ -238,6 +327,23 @@ export class KafkaReader {
     }
     this.#wakeUp.notify();
   }
+}
+
+const unreachable = new Set(['PLT_KFK_NETWORK', 'PLT_KFK_TIMEOUT', 'PLT_KFK_AUTHENTICATION', 'PLT_KFK_USER']);
+
+/** Whether an answer came, and makes no sense: a spoilt batch, or a compression that nobody knows. */
+function isUnreadable(error: unknown): boolean {
+  for (const one of causeChain(error)) {
+    const { code, name, syscall } = one as NodeJS.ErrnoException;
+    if (name === 'AbortError' || unreachable.has(code ?? '') || syscall !== undefined) return false;
+  }
+  return true;
+}
+
+function diverged({ topic, partition, offset }: ReaderPartition): LogTruncatedError {
+  return new LogTruncatedError(
+    `Cannot go on at ${topic}/${partition}@${offset}: Kafka lost records that were read, and has others in their place (an unclean leader election, or a restored broker); start again, to fold the log from its start`,
+  );
 }
 
 function truncated({ topic, partition, offset }: ReaderPartition): LogTruncatedError {

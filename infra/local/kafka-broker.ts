@@ -21,6 +21,8 @@ export interface KafkaBroker {
   /** The same with credentials only, if started with a user and a certificate. */
   saslBrokers: string;
   pid: number;
+  /** Holds a folder of log files for each partition, `<topic>-<partition>`. */
+  dataFolder: string;
   /** SIGKILL, like a crash. Port and data stay for `start`. */
   kill(): Promise<void>;
   /** Starts it again after `kill`, on the same port and data. */
@@ -86,6 +88,7 @@ export async function startKafkaBroker({ user, tls }: KafkaBrokerOptions = {}): 
   return {
     brokers: `127.0.0.1:${port}`,
     tlsBrokers: tls ? `127.0.0.1:${tlsPort}` : '',
+    dataFolder: join(folder, 'data'),
     saslBrokers: user && tls ? `127.0.0.1:${saslPort}` : '',
     get pid() {
       return server.pid;

@@ -1,6 +1,6 @@
 import tzdata from 'tzdata' with { type: 'json' };
 import { urlPattern } from '../../schemas/events/patterns.ts';
-import { fieldsFault, isKeyOf, type KeyFault, keyFault } from '../../schemas/events/record-keys.ts';
+import { fieldsFault, isKeyOf, keyFault, keyFaults } from '../../schemas/events/record-keys.ts';
 import type { AnyRecord, Attendance, Metro, Night, Ride, TopicName } from '../../schemas/events/records.ts';
 import { dayMax, dayMin } from '../../schemas/views/days.ts';
 
@@ -8,13 +8,15 @@ import { dayMax, dayMin } from '../../schemas/views/days.ts';
  * Why a record is bad, or null (docs/rules.md#what-is-bad). Reasons are a small fixed set, because they label a metric.
  * No reason contains anything of the record.
  */
-export type BadReason =
-  | KeyFault
-  | 'key disagrees with value'
-  | 'time zone is not in the IANA database'
-  | 'url does not match its pattern'
-  | 'day outside years 0001 to 9999'
-  | 'time outside the day';
+export const badReasons = [
+  ...keyFaults,
+  'key disagrees with value',
+  'time zone is not in the IANA database',
+  'url does not match its pattern',
+  'day outside years 0001 to 9999',
+  'time outside the day',
+] as const;
+export type BadReason = (typeof badReasons)[number];
 
 // docs/rules.md#time-zones: names exactly as the IANA database spells them. Factory means "not set up".
 const zones = new Set(Object.keys(tzdata.zones).filter((name) => name !== 'Factory'));

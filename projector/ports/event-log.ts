@@ -106,6 +106,29 @@ export interface LogBatch {
   records: AnyLogRecord[];
   /** The next offset to read. Not a count, because compaction and transactions skip numbers. */
   nextOffset: number;
+  /**
+   * Since when the first record has been there unread, in milliseconds since the epoch: its own time, or when the
+   * partition was last read to its end, whichever is later (a history that is loaded has old times). Absent: just now.
+   */
+  unreadSinceMs?: number;
+}
+
+/** Where a partition stands, as far as is known without asking. */
+export interface PartitionStatus {
+  topic: TopicName;
+  partition: number;
+  /** One more than the last offset known. */
+  end: number;
+  /** Since when there are records, or may be some, that are not handed over, in milliseconds since the epoch; null: none. */
+  unreadSinceMs: number | null;
+  /** Why it goes no further though the log answers. */
+  waitsFor: 'registry' | 'transaction' | null;
+}
+
+export interface LogStatus {
+  partitions: PartitionStatus[];
+  /** Since when the log has not answered, in milliseconds since the epoch; null: it answers. */
+  silentSinceMs: number | null;
 }
 
 export interface Follower {
@@ -132,6 +155,8 @@ export interface EventLog {
    * PartitionsChangedError, LogTruncatedError, LateRecordsError.
    */
   follow(from: Position, follower: Follower, signal: AbortSignal): Promise<void>;
+  /** How far the following has got, and what holds it up; null while nobody follows. Absent: it is never held up. */
+  status?(): LogStatus | null;
   close(): Promise<void>;
 }
 

@@ -17,8 +17,12 @@ export interface ProjectorMetrics {
   revisionRegressed(topic: TopicName): void;
   partitionExplained(topic: TopicName, more: ExplainedRecords): void;
   written(views: number, bytes: number): void;
-  /** From the oldest change of a round to its last view written, in seconds. */
-  freshness(seconds: number): void;
+  /** A change became readable: how long after its record's own time, and after it arrived here, in seconds. */
+  readable(fromRecordSeconds: number, fromArrivalSeconds: number): void;
+  /** A call of the view store was answered. */
+  storeAnswered(operation: string, seconds: number): void;
+  /** Views were compared with the facts. */
+  compared(views: number): void;
   reconciled(tags: number, differing: number): void;
 }
 
@@ -28,6 +32,8 @@ export const noMetrics: ProjectorMetrics = {
   revisionRegressed() {},
   partitionExplained() {},
   written() {},
-  freshness() {},
+  readable() {},
+  storeAnswered() {},
+  compared() {},
   reconciled() {},
 };

@@ -18,8 +18,10 @@ interface FanOut {
   after: number;
   /** Holds the position back until every watcher's view is written. */
   barrier: Barrier;
+  /** The number of the first change that it tells of. */
+  first: number;
   /** What changed while this was in progress. It gets another pass. */
-  next: { days: Set<number>; barrier: Barrier } | null;
+  next: { days: Set<number>; barrier: Barrier; first: number } | null;
 }
 
 /**
@@ -33,6 +35,7 @@ export class FanOuts {
   readonly #tags: RiderTags;
   readonly #sliceMax: number;
   readonly #byRider = new Map<number, FanOut>();
+  #added = 0;
 
   constructor(facts: Facts, owned: ReadonlySet<number>, barriers: PositionBarriers, slice = sliceMax) {
     this.#facts = facts;
@@ -46,15 +49,28 @@ export class FanOuts {
     return this.#byRider.size === 0;
   }
 
+  /** How many changes were added so far: each has its number, from 1 on. */
+  get added(): number {
+    return this.#added;
+  }
+
+  /** The number up to which every watcher of every change is marked. */
+  get told(): number {
+    let first = this.#added + 1;
+    for (const fanOut of this.#byRider.values()) first = Math.min(first, fanOut.first);
+    return first - 1;
+  }
+
   /** Whether a rider goes to a night of this day changed. */
   add(rider: number, day: number): void {
+    const number = ++this.#added;
     const running = this.#byRider.get(rider);
     if (!running) {
-      this.#byRider.set(rider, this.#fanOut(rider, new Set([day]), this.#barriers.open()));
+      this.#byRider.set(rider, this.#fanOut(rider, new Set([day]), this.#barriers.open(), number));
     } else if (running.tag === 0 && running.after === -1) {
       running.days.add(day);
     } else {
-      running.next ??= { days: new Set(), barrier: this.#barriers.open() };
+      running.next ??= { days: new Set(), barrier: this.#barriers.open(), first: number };
       running.next.days.add(day);
     }
   }
@@ -81,7 +97,10 @@ export class FanOuts {
       this.#byRider.set(next.rider, next);
       return null;
     }
-    if (next.next) this.#byRider.set(next.rider, this.#fanOut(next.rider, next.next.days, next.next.barrier));
+    if (next.next) {
+      const { days, barrier, first } = next.next;
+      this.#byRider.set(next.rider, this.#fanOut(next.rider, days, barrier, first));
+    }
     return next.barrier;
   }
 
@@ -102,12 +121,13 @@ export class FanOuts {
     }
   }
 
-  #fanOut = (rider: number, days: Set<number>, barrier: Barrier): FanOut => ({
+  #fanOut = (rider: number, days: Set<number>, barrier: Barrier, first: number): FanOut => ({
     rider,
     days,
     tag: 0,
     after: -1,
     barrier,
+    first,
     next: null,
   });
 }

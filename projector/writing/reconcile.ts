@@ -35,11 +35,20 @@ export class Reconcile {
     day: new Set<number>(),
   };
   #differing = 0;
+  #compared = 0;
+  readonly #onCompared: (views: number) => void;
 
-  constructor(facts: Facts, mend: Mend, signal: AbortSignal | null = null) {
+  /** `onCompared`: hears now and then how many views more were compared. */
+  constructor(
+    facts: Facts,
+    mend: Mend,
+    signal: AbortSignal | null = null,
+    onCompared: (views: number) => void = () => {},
+  ) {
     this.#facts = facts;
     this.#mend = mend;
     this.#signal = signal;
+    this.#onCompared = onCompared;
   }
 
   /** Returns how many views differed. */
@@ -52,6 +61,7 @@ export class Reconcile {
     const wanted = new Set(tags);
     for (const kind of factKinds) await this.#addMissingValues(kind, wanted);
     await this.#addMissingReaders(wanted);
+    this.#onCompared(this.#compared);
     return this.#differing;
   }
 
@@ -110,7 +120,11 @@ export class Reconcile {
   async #turn(): Promise<void> {
     // On an empty store this takes minutes. Stopping the projector must not wait for it.
     this.#signal?.throwIfAborted();
-    if (this.#turns.due()) await this.#turns.take();
+    this.#compared += 1;
+    if (!this.#turns.due()) return;
+    this.#onCompared(this.#compared);
+    this.#compared = 0;
+    await this.#turns.take();
   }
 }
 

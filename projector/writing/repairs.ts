@@ -2,8 +2,9 @@ import type { Facts } from '../facts/facts.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import type { ViewWriter } from '../ports/view-writer.ts';
 import { type RetryDeps, retryLogged } from '../retry-logged.ts';
+import type { Watching } from '../watching/watching.ts';
 import type { Barrier, PositionBarriers } from './position-barriers.ts';
-import { Reconcile } from './reconcile.ts';
+import { type Mend, Reconcile } from './reconcile.ts';
 import type { TagLanes } from './tag-lanes.ts';
 
 export interface RepairsDeps extends RetryDeps {
@@ -14,6 +15,7 @@ export interface RepairsDeps extends RetryDeps {
   metrics: ProjectorMetrics;
   /** The tags that this projector owns. */
   tags: readonly number[];
+  watching?: Pick<Watching, 'repairing'>;
 }
 
 /**
@@ -65,8 +67,19 @@ export class Repairs {
 
   /** The barriers are lifted once every view is repaired. Until then the position must not pass them. */
   async #repair(tags: readonly number[], barriers: readonly Barrier[]): Promise<void> {
+    const { watching } = this.#deps;
+    watching?.repairing(tags.length);
+    try {
+      await this.#compare(tags, barriers);
+    } finally {
+      watching?.repairing(-tags.length);
+    }
+  }
+
+  async #compare(tags: readonly number[], barriers: readonly Barrier[]): Promise<void> {
     const { facts, writer, lanes, metrics, log, signal } = this.#deps;
-    const compare = () => new Reconcile(facts, (tag, write) => lanes.add(tag, write), signal).run(writer, tags);
+    const mend: Mend = (tag, write) => lanes.add(tag, write);
+    const compare = () => new Reconcile(facts, mend, signal, (views) => metrics.compared(views)).run(writer, tags);
     const differing = await retryLogged('compare views', compare, this.#deps);
     if (differing === null) return;
     await lanes.drain();

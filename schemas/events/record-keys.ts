@@ -31,7 +31,8 @@ export interface KeyFields {
 }
 
 /** Why a key is bad. Also a metric label. */
-export type KeyFault = 'key does not match its pattern' | 'rider related to themself';
+export const keyFaults = ['key does not match its pattern', 'rider related to themself'] as const;
+export type KeyFault = (typeof keyFaults)[number];
 
 type FieldPattern = RegExp | 'day';
 /** Each topic's fields with their patterns, in the order in which the key joins them with slashes. */

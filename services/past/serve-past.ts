@@ -2,12 +2,13 @@ import { isLoopback } from '../../api/oauth/service-url.ts';
 import { signSampleToken } from '../../api/tokens/sample-token.ts';
 import type { Facts } from '../../projector/facts/facts.ts';
 import type { Settings } from '../settings/settings.ts';
+import { apiMetrics } from '../wiring/api-metrics.ts';
 import { firstDay } from '../wiring/first-steps.ts';
 import { type Io, UsageError } from '../wiring/io.ts';
 import { listen } from '../wiring/listen.ts';
 import { makeLogger } from '../wiring/logger.ts';
-import { serviceMetrics } from '../wiring/metrics.ts';
 import { registerOperatorRoutes } from '../wiring/operator-routes.ts';
+import { processMetrics } from '../wiring/process-metrics.ts';
 import { liveliestRiders } from '../wiring/rider-directory.ts';
 import { serve } from '../wiring/serve.ts';
 import { FactsViewReader } from './facts-view-reader.ts';
@@ -62,7 +63,7 @@ export async function servePast(
   io: Io,
 ): Promise<void> {
   const log = makeLogger(settings);
-  const metrics = serviceMetrics();
+  const metrics = apiMetrics(processMetrics());
   const key = madeUpKey();
   const reader = new FactsViewReader(facts, sha256Hex(key));
   const files = await keysOfThisProcess();

@@ -29,13 +29,17 @@ export interface OpenLog {
  * Opens the event log that the settings name: Kafka, an archive, or the sample archive, which is made if it does not
  * exist.
  */
-export async function openEventLog(settings: Settings, log: Log): Promise<OpenLog> {
+export async function openEventLog(
+  settings: Settings,
+  log: Log,
+  onAnswer: (request: string, seconds: number) => void = () => {},
+): Promise<OpenLog> {
   const { kafka } = settings;
   if (kafka) {
     const registry = kafka.schemaRegistryUrl ? schemaRegistry({ url: kafka.schemaRegistryUrl }) : null;
     const { topicPrefix, group } = kafka;
     return {
-      eventLog: kafkaEventLog({ kafka, topicPrefix, group, writers: new WriterSchemas(), registry, log }),
+      eventLog: kafkaEventLog({ kafka, topicPrefix, group, writers: new WriterSchemas(), registry, log, onAnswer }),
       rejects: kafkaRejectSink({ kafka, topicPrefix, log }),
       where: `Kafka at ${kafka.brokers.join(', ')}`,
       madeUp: null,

@@ -17,8 +17,8 @@ import { redisAuthState } from '../../infra/redis/auth-state-redis.ts';
 import { completeKey, parseKey, tagOf } from '../../schemas/views/view-keys.ts';
 import type { Settings } from '../settings/settings.ts';
 import { loadSignInFiles, type SignInFiles } from '../settings/sign-in-files.ts';
+import type { ApiMetrics } from './api-metrics.ts';
 import { stopListening } from './listen.ts';
-import type { ServiceMetrics } from './metrics.ts';
 import { riderDirectory } from './rider-directory.ts';
 
 // How long after changes may have been missed erased riders are looked for.
@@ -27,7 +27,7 @@ const sweepDelayMs = 5_000;
 export interface ServeOptions {
   settings: Settings;
   reader: ViewReader;
-  metrics: ServiceMetrics;
+  metrics: ApiMetrics;
   log: Logger;
   /** Read beforehand, if something that takes time comes in between. */
   files?: SignInFiles;
@@ -46,12 +46,14 @@ export interface Served {
 
 /** The API and the authorization server as one HTTP application, which is not listening yet. */
 export async function serve(options: ServeOptions): Promise<Served> {
-  const { settings, reader, metrics, log } = options;
+  const { settings, metrics, log } = options;
+  const reader = metrics.measuredReader(options.reader);
   const { keys, cookieKeys, clients } = options.files ?? (await loadSignInFiles(settings));
   const { baseUrl, origin } = settings;
 
   const cache = new ViewCache(reader);
   metrics.watchCache(cache);
+  metrics.watchStore(async () => (await options.reader.ready()).ready);
   const localDays = new LocalDays();
   const calendarNowMs = (): number => settings.nowMs ?? Date.now();
   const openApi = Buffer.from(JSON.stringify(openApiDocument(baseUrl)));

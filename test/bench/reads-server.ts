@@ -8,9 +8,10 @@ import { silentLog } from '../../projector/ports/log.ts';
 import type { ViewWriter } from '../../projector/ports/view-writer.ts';
 import { Projector } from '../../projector/projector.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
+import { apiMetrics } from '../../services/wiring/api-metrics.ts';
 import { makeLogger } from '../../services/wiring/logger.ts';
-import { serviceMetrics } from '../../services/wiring/metrics.ts';
 import { registerOperatorRoutes } from '../../services/wiring/operator-routes.ts';
+import { processMetrics } from '../../services/wiring/process-metrics.ts';
 import { serve } from '../../services/wiring/serve.ts';
 import { benchCalendar } from './bench-calendar.ts';
 import { memoryEventLog } from './memory-event-log.ts';
@@ -36,7 +37,7 @@ async function project(writer: ViewWriter): Promise<void> {
 /** The service as `start` and `api` run it, its sign-in, docs and metrics included. */
 async function service(reader: ViewReader): Promise<FastifyInstance> {
   const settings = loadSettings({ LOG_LEVEL: 'silent', DATA_DIR: '.cache/bench' });
-  const metrics = serviceMetrics();
+  const metrics = apiMetrics(processMetrics());
   const { app } = await serve({ settings, reader, metrics, log: makeLogger(settings) });
   registerOperatorRoutes(app, metrics.register, () => reader.ready());
   return app;

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ViewReader } from '../../api/ports/view-reader.ts';
 import type { ViewWriter } from '../../projector/ports/view-writer.ts';
-import { serviceMetrics } from '../../services/wiring/metrics.ts';
+import { processMetrics } from '../../services/wiring/process-metrics.ts';
+import { projectorMetrics } from '../../services/wiring/projector-metrics.ts';
 import { type Facts, latestRecords } from '../reference/facts.ts';
 import type { CalendarRequest } from '../reference/requests.ts';
 import { type History, historyArb, toLogRecord, worldArb } from '../support/histories.ts';
@@ -42,7 +43,8 @@ const searches = ['q=lantern', 'q=yard', 'q=bike', 'where=alameda', 'where=old-t
 
 async function see(freshStore: FreshStore, history: History, clockMs: number): Promise<Seen> {
   const store = await freshStore();
-  const metrics = serviceMetrics();
+  const register = processMetrics();
+  const metrics = projectorMetrics(register);
   const log: string[] = [];
   const note = (line: string): void => void log.push(line);
   const projector = await projecting(
@@ -73,9 +75,9 @@ async function see(freshStore: FreshStore, history: History, clockMs: number): P
     stored: await store.dump(),
     answers,
     log,
-    metrics: await metrics.register.metrics(),
+    metrics: await register.metrics(),
   };
-  metrics.register.clear();
+  register.clear();
   await store.close();
   return seen;
 }

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { httpApp } from '../../../api/http/app.ts';
 import { registerDocs } from '../../../api/openapi/docs.ts';
 import { registerSignIn } from '../../../api/sign-in/register-sign-in.ts';
-import { serviceMetrics } from '../../../services/wiring/metrics.ts';
 import { registerOperatorRoutes } from '../../../services/wiring/operator-routes.ts';
+import { processMetrics } from '../../../services/wiring/process-metrics.ts';
 import { type HttpService, json, requestText, startHttpService } from '../../support/http-service.ts';
 import type { RawAnswer } from '../../support/raw-http.ts';
 import { signInDeps } from '../../support/sign-in-deps.ts';
@@ -17,7 +17,7 @@ beforeAll(async () => {
   service = await startHttpService({
     register: async (app) => {
       registerDocs(app, { openapiUrl: 'https://rides.example/api/openapi.json', oauthClientId: 'docs' });
-      registerOperatorRoutes(app, serviceMetrics().register, async () => ({ ready: true }));
+      registerOperatorRoutes(app, processMetrics(), async () => ({ ready: true }));
       await registerSignIn(app, await signInDeps('https://rides.example/api'));
     },
   });

@@ -1,0 +1,68 @@
+import type { TopicName } from '../../schemas/events/records.ts';
+import type { AnyLogRecord } from '../ports/event-log.ts';
+
+/** The bad records of a topic that are their keys' last, by key. */
+interface TopicRejects {
+  reasons: Map<string, string>;
+  /** Of the keys: most records of a log are told from them without a text being made. */
+  marks: Set<number>;
+}
+
+/**
+ * Bad records that are still the last of their key: the ones to look into. A later record of the key, good or bad,
+ * replaces them, as it does in the log (docs/rules.md#last-good-record). A log that is folded from its start says the same after every
+ * start, in every projector.
+ */
+export class UnresolvedRejects {
+  readonly #topics = new Map<TopicName, TopicRejects>();
+  readonly #byReason = new Map<string, number>();
+
+  /** How many there are, by reason. */
+  get byReason(): ReadonlyMap<string, number> {
+    return this.#byReason;
+  }
+
+  /** A bad record was met. `key`: null where it has none, so that nothing can replace it. */
+  rejected(topic: TopicName, key: Buffer | null, reason: string): void {
+    this.#count(reason, 1);
+    if (key === null) return;
+    let rejects = this.#topics.get(topic);
+    if (!rejects) {
+      rejects = { reasons: new Map(), marks: new Set() };
+      this.#topics.set(topic, rejects);
+    }
+    const text = textOf(key);
+    const before = rejects.reasons.get(text);
+    if (before !== undefined) this.#count(before, -1);
+    rejects.reasons.set(text, reason);
+    rejects.marks.add(markOf(key));
+  }
+
+  /** A good record was met. */
+  passed(record: AnyLogRecord): void {
+    const rejects = this.#topics.get(record.topic);
+    if (!rejects) return;
+    const key = 'keyBytes' in record ? record.keyBytes : Buffer.from('key' in record ? record.key : '');
+    if (!rejects.marks.has(markOf(key))) return;
+    const text = textOf(key);
+    const reason = rejects.reasons.get(text);
+    if (reason === undefined) return;
+    this.#count(reason, -1);
+    rejects.reasons.delete(text);
+    // A mark may be of several keys: they go together.
+    if (rejects.reasons.size === 0) this.#topics.delete(record.topic);
+  }
+
+  #count(reason: string, more: number): void {
+    this.#byReason.set(reason, (this.#byReason.get(reason) ?? 0) + more);
+  }
+}
+
+/** Every byte a character: keys need not be UTF-8. */
+const textOf = (key: Buffer): string => key.toString('latin1');
+
+/** The key's length and its last three bytes. */
+function markOf(key: Buffer): number {
+  const { length } = key;
+  return (length << 24) ^ ((key[length - 1] ?? 0) << 16) ^ ((key[length - 2] ?? 0) << 8) ^ (key[length - 3] ?? 0);
+}

@@ -1,0 +1,75 @@
+import type { Clock } from '../ports/clock.ts';
+import type { ViewWriter } from '../ports/view-writer.ts';
+
+/** An answer that takes longer is waited for. */
+const promptMs = 500;
+
+/** Measures each call of a view writer, and says since when the store has not answered. */
+export class StoreAnswers {
+  readonly #clock: Clock;
+  readonly #measured: (operation: string, seconds: number) => void;
+  /** When calls under way began, in order. */
+  readonly #underWay = new Set<{ beganMs: number }>();
+  #failingSinceMs: number | null = null;
+
+  constructor(clock: Clock, measured: (operation: string, seconds: number) => void) {
+    this.#clock = clock;
+    this.#measured = measured;
+  }
+
+  /** Since when an answer is owed for long, or every call has failed; null: it answers. */
+  get silentSinceMs(): number | null {
+    const oldest = this.#underWay.values().next().value;
+    const owedMs = oldest && this.#clock.nowMs() - oldest.beganMs >= promptMs ? oldest.beganMs : null;
+    if (this.#failingSinceMs === null || owedMs === null) return this.#failingSinceMs ?? owedMs;
+    return Math.min(this.#failingSinceMs, owedMs);
+  }
+
+  async call<T>(operation: string, call: () => Promise<T>): Promise<T> {
+    const { nowMs: beganMs } = { nowMs: this.#clock.nowMs() };
+    const mine = { beganMs };
+    this.#underWay.add(mine);
+    try {
+      const result = await call();
+      this.#failingSinceMs = null;
+      this.#measured(operation, (this.#clock.nowMs() - beganMs) / 1000);
+      return result;
+    } catch (error) {
+      this.#failingSinceMs ??= beganMs;
+      throw error;
+    } finally {
+      this.#underWay.delete(mine);
+    }
+  }
+}
+
+type Call = (...args: unknown[]) => unknown;
+
+/** The same writer, whose calls are watched. */
+export function watchedWriter(writer: ViewWriter, answers: StoreAnswers): ViewWriter {
+  return new Proxy(writer, {
+    get(target, name) {
+      const member = Reflect.get(target, name) as unknown;
+      // A goodbye is no sign of life.
+      if (typeof member !== 'function' || name === 'close') return member;
+      return (...args: unknown[]) => {
+        const call = () => (member as Call).apply(target, args);
+        if (name === 'list') return watchedList(call() as AsyncIterable<unknown>, answers);
+        return answers.call(String(name), call as () => Promise<unknown>);
+      };
+    },
+  });
+}
+
+async function* watchedList(list: AsyncIterable<unknown>, answers: StoreAnswers): AsyncIterable<unknown> {
+  const iterator = list[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const { done, value } = await answers.call('list', () => iterator.next());
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    await iterator.return?.();
+  }
+}

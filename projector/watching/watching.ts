@@ -1,0 +1,183 @@
+import { type TopicName, topicNames } from '../../schemas/events/records.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EventLog, LogBatch, LogStatus, Position } from '../ports/event-log.ts';
+import type { Log } from '../ports/log.ts';
+import type { ProjectorMetrics } from '../ports/metrics.ts';
+import type { ViewWriter } from '../ports/view-writer.ts';
+import { UnreadableChanges } from './unreadable-changes.ts';
+import { UnresolvedRejects } from './unresolved-rejects.ts';
+import { type WaitReason, Waits } from './waits.ts';
+import { StoreAnswers, watchedWriter } from './watched-writer.ts';
+
+export type Role = 'leader' | 'standby';
+
+/** Where a partition is folded to, and where it ends. */
+export interface PartitionPosition {
+  topic: TopicName;
+  partition: number;
+  position: number;
+  end: number;
+}
+
+/** What a projector says of itself at one moment: services/ puts it on Prometheus. */
+export interface ProjectorStatus {
+  role: Role;
+  /** Since when the oldest change has not been readable, in milliseconds since the epoch; null: every change is. */
+  unreadableSinceMs: number | null;
+  /** When its loop last came round. */
+  turnMs: number;
+  /** What it waits for, each with since when. */
+  waits: ReadonlyMap<WaitReason, number>;
+  partitions: PartitionPosition[];
+  /** Tags being compared with the facts, or waiting for it. */
+  tagsInRepair: number;
+  /** Bad records that are still their keys' last, by reason. */
+  unresolvedRejects: ReadonlyMap<string, number>;
+}
+
+export interface WatchingDeps {
+  eventLog: EventLog;
+  writer: ViewWriter;
+  clock: Clock;
+  log: Log;
+  metrics: ProjectorMetrics;
+}
+
+/** Watches a projector: what is stuck, since when, and what it waits for. It decides nothing. */
+export class Watching {
+  /** The view writer, with its calls watched. */
+  readonly writer: ViewWriter;
+  readonly changes: UnreadableChanges;
+  readonly rejects = new UnresolvedRejects();
+  role: Role = 'standby';
+  /** Since when a standby waits for the leader to go; null: it leads, or is not ready to. */
+  standingBySinceMs: number | null = null;
+  /** Since when bad records have waited to be set aside; null: none does. */
+  rejectsSinceMs: number | null = null;
+  #tagsInRepair = 0;
+  /** Since when tags have been compared: what the store lost is not readable until that is done. */
+  #repairSinceMs: number | null = null;
+  readonly #eventLog: EventLog;
+  readonly #clock: Clock;
+  readonly #answers: StoreAnswers;
+  readonly #waits: Waits;
+  /** Since when the log has been asked for its bounds. */
+  #logSinceMs: number | null = null;
+  #inHandSinceMs: number | null = null;
+  /** Until the views stand at the ends sampled at the start, anything may be unreadable; once it has ended, again. */
+  #behindSinceMs: number | null;
+  #turnMs: number;
+
+  constructor({ eventLog, writer, clock, log, metrics }: WatchingDeps) {
+    this.#eventLog = eventLog;
+    this.#clock = clock;
+    this.#turnMs = clock.nowMs();
+    this.#behindSinceMs = this.#turnMs;
+    this.#answers = new StoreAnswers(clock, (operation, seconds) => metrics.storeAnswered(operation, seconds));
+    this.writer = watchedWriter(writer, this.#answers);
+    this.changes = new UnreadableChanges((fromRecord, fromArrival) => metrics.readable(fromRecord, fromArrival));
+    const waitsFor = (reason: 'registry' | 'transaction') => () => this.#partitionWaits(reason);
+    const sources = {
+      kafka: () => oldest(this.#logSinceMs, this.#logStatus?.silentSinceMs ?? null),
+      redis: () => this.#answers.silentSinceMs,
+      registry: waitsFor('registry'),
+      transaction: waitsFor('transaction'),
+      rejects: () => this.rejectsSinceMs,
+      leader: () => this.standingBySinceMs,
+    };
+    this.#waits = new Waits(sources, { clock, log });
+  }
+
+  /** Looks at what is waited for, until the signal aborts. */
+  watch(signal: AbortSignal): Promise<void> {
+    return this.#waits.watch(signal);
+  }
+
+  /** The loop came round. */
+  turn(): void {
+    this.#turnMs = this.#clock.nowMs();
+  }
+
+  /** What the log is asked for, before it is followed. */
+  async askingLog<T>(answer: Promise<T>): Promise<T> {
+    this.#logSinceMs = this.#clock.nowMs();
+    try {
+      return await answer;
+    } finally {
+      this.#logSinceMs = null;
+    }
+  }
+
+  /** A batch is being taken in. */
+  taking(batch: LogBatch): void {
+    this.#inHandSinceMs = batch.records.length > 0 ? (batch.unreadSinceMs ?? this.#clock.nowMs()) : null;
+  }
+
+  /** It is folded. `fanOut`: the last fan-out that it began, 0 for none; null: it is of the history before the start's ends. */
+  took(batch: LogBatch, fanOut: number | null): void {
+    this.#inHandSinceMs = null;
+    if (fanOut !== null) this.changes.take(batch, this.#clock.nowMs(), fanOut);
+  }
+
+  /** So many tags more (or fewer) are in doubt, and being compared with the facts. */
+  repairing(more: number): void {
+    this.#tagsInRepair += more;
+    this.#repairSinceMs = this.#tagsInRepair > 0 ? (this.#repairSinceMs ?? this.#clock.nowMs()) : null;
+  }
+
+  /** The views stand at the ends sampled at the start. */
+  caughtUp(): void {
+    this.#behindSinceMs = null;
+  }
+
+  /** Nothing is projected any more. */
+  ended(): void {
+    this.#behindSinceMs ??= this.#clock.nowMs();
+    this.role = 'standby';
+  }
+
+  status(position: Position | null): ProjectorStatus {
+    const logStatus = this.#logStatus;
+    const unread = logStatus?.partitions.map(({ unreadSinceMs }) => unreadSinceMs) ?? [];
+    return {
+      role: this.role,
+      unreadableSinceMs: oldest(
+        this.#behindSinceMs,
+        this.#repairSinceMs,
+        this.#inHandSinceMs,
+        this.changes.sinceMs,
+        ...unread,
+      ),
+      turnMs: this.#turnMs,
+      waits: this.#waits.current(),
+      partitions: position ? partitionsOf(position, logStatus) : [],
+      tagsInRepair: this.#tagsInRepair,
+      unresolvedRejects: this.rejects.byReason,
+    };
+  }
+
+  get #logStatus(): LogStatus | null {
+    return this.#eventLog.status?.() ?? null;
+  }
+
+  #partitionWaits(reason: 'registry' | 'transaction'): number | null {
+    const waiting = this.#logStatus?.partitions.filter(({ waitsFor }) => waitsFor === reason) ?? [];
+    return oldest(...waiting.map(({ unreadSinceMs }) => unreadSinceMs));
+  }
+}
+
+function oldest(...times: (number | null)[]): number | null {
+  const known = times.filter((time) => time !== null);
+  return known.length === 0 ? null : known.reduce((a, b) => Math.min(a, b));
+}
+
+/** A log that does not say where it ends has been read as far as it goes. */
+function partitionsOf(position: Position, status: LogStatus | null): PartitionPosition[] {
+  const ends = new Map(status?.partitions.map(({ topic, partition, end }) => [`${topic}/${partition}`, end]));
+  return topicNames.flatMap((topic) =>
+    position[topic].map((at, partition) => {
+      const end = ends.get(`${topic}/${partition}`) ?? at;
+      return { topic, partition, position: at, end: Math.max(at, end) };
+    }),
+  );
+}

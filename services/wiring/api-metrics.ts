@@ -1,0 +1,73 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { ViewCache } from '../../api/calendar/view-cache.ts';
+import type { ViewReader } from '../../api/ports/view-reader.ts';
+import { serverBuckets } from './server-buckets.ts';
+
+/** What an API tells Prometheus. */
+export function apiMetrics(register: Registry) {
+  const registers = [register];
+  const answers = new Histogram({
+    name: 'ride_calendar_http_answer_seconds',
+    help: 'Time to answer a request of the interface or of sign-in, by operation and status',
+    labelNames: ['operation', 'status'],
+    buckets: [0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2],
+    registers,
+  });
+  const reads = new Histogram({
+    name: 'ride_calendar_store_read_seconds',
+    help: 'Round trips of the API to the view store, by operation',
+    labelNames: ['operation'],
+    buckets: serverBuckets,
+    registers,
+  });
+  const measured = async <T>(operation: string, read: Promise<T>): Promise<T> => {
+    const started = performance.now();
+    const result = await read;
+    reads.observe({ operation }, (performance.now() - started) / 1000);
+    return result;
+  };
+  return {
+    register,
+    answered: (operation: string, status: number, seconds: number): void =>
+      answers.observe({ operation, status }, seconds),
+    /** The same reader, whose round trips are measured. */
+    measuredReader: (reader: ViewReader): ViewReader => ({
+      ...reader,
+      get: (keys) => measured('get', reader.get(keys)),
+      fields: (key, fields) => measured('fields', reader.fields(key, fields)),
+    }),
+    watchCache(cache: Pick<ViewCache, 'bytes' | 'hits' | 'misses'>): void {
+      new Gauge({
+        name: 'ride_calendar_cache_bytes',
+        help: 'Views kept in this process',
+        registers,
+        collect() {
+          this.set(cache.bytes);
+        },
+      });
+      new Counter({
+        name: 'ride_calendar_cache_reads_total',
+        help: 'Views looked up: hit, in this process; miss, in the view store',
+        labelNames: ['result'],
+        registers,
+        collect() {
+          this.reset();
+          this.inc({ result: 'hit' }, cache.hits);
+          this.inc({ result: 'miss' }, cache.misses);
+        },
+      });
+    },
+    watchStore(isAnswering: () => Promise<boolean>): void {
+      new Gauge({
+        name: 'ride_calendar_store_answers',
+        help: 'Whether reads can be answered just now: 0 while the view store is away or incomplete, and they get 503',
+        registers,
+        async collect() {
+          this.set((await isAnswering()) ? 1 : 0);
+        },
+      });
+    },
+  };
+}
+
+export type ApiMetrics = ReturnType<typeof apiMetrics>;
