@@ -2,11 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock, realClock } from '../../projector/ports/clock.ts';
 import { LogTruncatedError } from '../../projector/ports/event-log.ts';
 import { untilAborted, WakeUp } from '../../projector/ports/waiting.ts';
-import { causeChain } from '../net/cause-chain.ts';
 import { type FetchedPartition, type KafkaCluster, kafkaErrors, type PartitionLeader } from './kafka-cluster.ts';
 import type { FetchedRecord } from './kafka-record-batches.ts';
 import { type KafkaLog, LoggedBackOff } from './kafka-retry.ts';
 import { PartitionFaults } from './partition-faults.ts';
+import { awayTooLong, diverged, isUnreadable, truncated } from './read-errors.ts';
 
 /** The state of a partition. What is fetched and not yet handled is queued in `chunks`. */
 export interface ReaderPartition {
@@ -327,34 +327,4 @@ export class KafkaReader {
     }
     this.#wakeUp.notify();
   }
-}
-
-const unreachable = new Set(['PLT_KFK_NETWORK', 'PLT_KFK_TIMEOUT', 'PLT_KFK_AUTHENTICATION', 'PLT_KFK_USER']);
-
-/** Whether an answer came, and makes no sense: a spoilt batch, or a compression that nobody knows. */
-function isUnreadable(error: unknown): boolean {
-  for (const one of causeChain(error)) {
-    const { code, name, syscall } = one as NodeJS.ErrnoException;
-    if (name === 'AbortError' || unreachable.has(code ?? '') || syscall !== undefined) return false;
-  }
-  return true;
-}
-
-function diverged({ topic, partition, offset }: ReaderPartition): LogTruncatedError {
-  return new LogTruncatedError(
-    `Cannot go on at ${topic}/${partition}@${offset}: Kafka lost records that were read, and has others in their place (an unclean leader election, or a restored broker); start again, to fold the log from its start`,
-  );
-}
-
-function truncated({ topic, partition, offset }: ReaderPartition): LogTruncatedError {
-  return new LogTruncatedError(
-    `Cannot read ${topic}/${partition}@${offset}: Kafka no longer has this offset (records were deleted, or a broker lost them); start again, to fold the log from its start`,
-  );
-}
-
-function awayTooLong({ topic, partition, offset }: ReaderPartition, awayMsMax: number): LogTruncatedError {
-  const hours = Math.round(awayMsMax / 360_000) / 10;
-  return new LogTruncatedError(
-    `Cannot go on at ${topic}/${partition}@${offset}: it went unread for more than ${hours} hours, half of delete.retention.ms, so tombstones may be gone; start again, to fold the log from its start`,
-  );
 }
