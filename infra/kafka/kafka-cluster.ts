@@ -9,6 +9,7 @@ import {
 import { settledWithin } from '../../projector/ports/waiting.ts';
 import { brokerAddress, connectionPool, type KafkaConnection } from './kafka-client.ts';
 import { type AbortedTransaction, committedRecords, type FetchedRecord } from './kafka-record-batches.ts';
+import { isUnauthorized, MissingKafkaRightError, namingRight } from './kafka-refusal.ts';
 
 /**
  * A topic's id, which changes when the topic is deleted and recreated, and of each partition the leader (-1: none now) and
@@ -101,6 +102,8 @@ export class KafkaCluster {
     this.#brokers = new Map(response.brokers.map(({ nodeId, host, port }) => [nodeId, { host, port }]));
     const found = response.topics.filter(({ errorCode, partitions }) => errorCode === 0 && partitions.length > 0);
     const unsure = response.topics.find(({ errorCode }) => errorCode !== 0 && errorCode !== kafkaErrors.unknownTopic);
+    if (unsure && isUnauthorized(unsure.errorCode))
+      throw new MissingKafkaRightError(`Describe on topic ${unsure.name}`);
     if (unsure) throw new Error(`Cannot look up topic ${unsure.name}: Kafka's error code ${unsure.errorCode}`);
     const byName = new Map(
       found.map(({ name, topicId, partitions }) => {
@@ -141,7 +144,10 @@ export class KafkaCluster {
       // Isolation level 0: the end is the high watermark, so records that an open transaction hides count as not yet
       // read.
       const some = asked.filter(({ partitions }) => partitions.length);
-      const response = await this.#measured('offsets', listOffsetsV7.api.async(connection, -1, 0, some));
+      const answered = listOffsetsV7.api.async(connection, -1, 0, some).catch((error: unknown) => {
+        throw namingRight(error, `Describe on ${topicsInWords(some)}`);
+      });
+      const response = await this.#measured('offsets', answered);
       for (const { name, partitions } of response.topics) {
         for (const { partitionIndex, offset } of partitions) found.set(`${name}/${partitionIndex}`, Number(offset));
       }
@@ -197,6 +203,9 @@ export const leadersOf = (topics: readonly KafkaTopic[]): Map<string, PartitionL
       leaders.map((node, partition) => [`${name}/${partition}`, { node, epoch: epochs[partition]! }]),
     ),
   );
+
+const topicsInWords = (topics: readonly { name: string }[]): string =>
+  `topic ${topics.map(({ name }) => name).join(', ')}`;
 
 const fetchRequest = ({ partition, offset, leaderEpoch, lastEpoch }: FetchPartition) => ({
   partition,

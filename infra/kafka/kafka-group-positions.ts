@@ -1,6 +1,7 @@
 import { Admin } from '@platformatic/kafka';
 import { settledWithin } from '../../projector/ports/waiting.ts';
 import { clientOptions, type KafkaConnection } from './kafka-client.ts';
+import { namingRight, refusalOf } from './kafka-refusal.ts';
 import { describe, type KafkaLog } from './kafka-retry.ts';
 
 const commitEveryMs = 5_000;
@@ -50,7 +51,9 @@ export class GroupPositions {
       await this.#admin!.alterConsumerGroupOffsets({ groupId: this.#group, topics });
     } catch (error) {
       if (!this.#complained) {
-        this.#log.warn(`Cannot commit positions to group ${this.#group}, for lag tools only: ${describe(error)}`);
+        const named = namingRight(error, `Read on group ${this.#group}`);
+        const why = refusalOf(named, 'Kafka') ?? describe(error);
+        this.#log.warn(`Cannot commit positions to group ${this.#group}, for lag tools only: ${why}`);
       }
       this.#complained = true;
     }

@@ -4,6 +4,7 @@ import { untilAborted } from '../../projector/ports/waiting.ts';
 import type { KafkaConnection } from './kafka-client.ts';
 import { KafkaCluster } from './kafka-cluster.ts';
 import { kafkaJs } from './kafka-js.ts';
+import { namingRight, refusalOf } from './kafka-refusal.ts';
 import { describe, type KafkaLog, retry } from './kafka-retry.ts';
 
 const recordsMax = 5_000;
@@ -51,23 +52,35 @@ export class KafkaProducer {
   ): Promise<ReadonlyMap<number, number>> {
     const first = new Map<number, number>();
     await this.#assertExists(topic);
-    this.#connected ??= this.#producer.connect();
-    await untilAborted(this.#connected, this.#signal);
     const type = compression === 'zstd' ? kafkajs.CompressionTypes.ZSTD : kafkajs.CompressionTypes.None;
     for (const batch of batches(messages)) {
       try {
+        await this.#connect();
         const sending = this.#producer.send({ topic, messages: batch, acks: -1, compression: type });
         for (const { partition, baseOffset } of await untilAborted(sending, this.#signal)) {
           if (!first.has(partition)) first.set(partition, Number(baseOffset));
         }
-      } catch (cause) {
+      } catch (error) {
         this.#signal.throwIfAborted();
-        throw new Error(`Cannot publish ${batch.length} records to ${topic}: ${describe(cause)}${fixOf(cause)}`, {
-          cause,
-        });
+        const cause = namingRight(error, `Write on topic ${topic}`);
+        throw new Error(
+          `Cannot publish ${batch.length} records to ${topic}: ${refusalOf(cause, 'Kafka') ?? describe(cause)}${fixOf(cause)}`,
+          {
+            cause,
+          },
+        );
       }
     }
     return first;
+  }
+
+  async #connect(): Promise<void> {
+    this.#connected ??= this.#producer.connect();
+    // A right that was missing may be granted by the next attempt.
+    await untilAborted(this.#connected, this.#signal).catch((error: unknown) => {
+      this.#connected = null;
+      throw error;
+    });
   }
 
   /** Checked once: kafkajs would wait for a missing topic forever. */

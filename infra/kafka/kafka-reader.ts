@@ -6,7 +6,7 @@ import { type FetchedPartition, type KafkaCluster, kafkaErrors, type PartitionLe
 import type { FetchedRecord } from './kafka-record-batches.ts';
 import { type KafkaLog, LoggedBackOff } from './kafka-retry.ts';
 import { PartitionFaults } from './partition-faults.ts';
-import { awayTooLong, diverged, isUnreadable, truncated } from './read-errors.ts';
+import { awayTooLong, diverged, errorOf, isUnreadable, truncated } from './read-errors.ts';
 
 /** The state of a partition. What is fetched and not yet handled is queued in `chunks`. */
 export interface ReaderPartition {
@@ -262,7 +262,7 @@ export class KafkaReader {
       if (found.errorCode === kafkaErrors.offsetOutOfRange) throw truncated(partition);
       if (found.diverging) throw diverged(partition);
       if (found.errorCode !== 0) {
-        this.#rest(partition, new Error(`it answers with Kafka's error code ${found.errorCode}`));
+        this.#rest(partition, errorOf(partition, found.errorCode));
         continue;
       }
       this.#faults.succeeded(partition);

@@ -2,6 +2,7 @@ import kafkajs, { type Admin } from 'kafkajs';
 import { untilAborted } from '../../projector/ports/waiting.ts';
 import type { KafkaConnection } from './kafka-client.ts';
 import { kafkaJs } from './kafka-js.ts';
+import { namingRight, refusalOf } from './kafka-refusal.ts';
 import { describe, type KafkaLog } from './kafka-retry.ts';
 
 const kafkaDefaultMs = 86_400_000;
@@ -13,7 +14,9 @@ export async function topicSettings(
 ): Promise<Map<string, Map<string, string>>> {
   if (topics.length === 0) return new Map();
   const resources = topics.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name }));
-  const described = await admin.describeConfigs({ resources, includeSynonyms: false });
+  const described = await admin.describeConfigs({ resources, includeSynonyms: false }).catch((error: unknown) => {
+    throw namingRight(error, `DescribeConfigs on topic ${topics.join(', ')}`);
+  });
   return new Map(
     described.resources.map(({ resourceName, configEntries }) => [
       resourceName,
@@ -64,7 +67,7 @@ async function settingMs(
   } catch (error) {
     signal.throwIfAborted();
     log.warn(
-      `Cannot read ${setting} of the topics, taking Kafka's default of ${kafkaDefault.text}: ${describe(error)}`,
+      `Cannot read ${setting} of the topics, taking Kafka's default of ${kafkaDefault.text}: ${refusalOf(error, 'Kafka') ?? describe(error)}`,
     );
     return new Map(topics.map((topic) => [topic, kafkaDefault.ms]));
   } finally {

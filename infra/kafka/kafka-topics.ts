@@ -6,6 +6,7 @@ import { topicNames } from '../../schemas/events/records.ts';
 import type { KafkaConnection } from './kafka-client.ts';
 import { KafkaCluster } from './kafka-cluster.ts';
 import { kafkaJs } from './kafka-js.ts';
+import { namingRight, refusalOf } from './kafka-refusal.ts';
 import { describe, type KafkaLog, retry } from './kafka-retry.ts';
 import { topicSettings } from './kafka-topic-settings.ts';
 
@@ -162,7 +163,10 @@ async function createTopics(
   } catch (cause) {
     if (withOptional && refusesSettings(cause)) return createTopics(admin, plans, replicationFactor, false);
     const names = plans.map(({ topic }) => topic).join(', ');
-    throw new Error(`Cannot create the topics ${names}: ${describe(cause)}`, { cause });
+    const named = namingRight(cause, `Create on topic ${names}`);
+    throw new Error(`Cannot create the topics ${names}: ${refusalOf(named, 'Kafka') ?? describe(cause)}`, {
+      cause: named,
+    });
   }
 }
 

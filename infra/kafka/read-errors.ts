@@ -1,6 +1,7 @@
 import { LogTruncatedError } from '../../projector/ports/event-log.ts';
 import { causeChain } from '../net/cause-chain.ts';
 import type { ReaderPartition } from './kafka-reader.ts';
+import { isUnauthorized, MissingKafkaRightError } from './kafka-refusal.ts';
 
 const unreachable = new Set(['PLT_KFK_NETWORK', 'PLT_KFK_TIMEOUT', 'PLT_KFK_AUTHENTICATION', 'PLT_KFK_USER']);
 
@@ -12,6 +13,12 @@ export function isUnreadable(error: unknown): boolean {
   }
   return true;
 }
+
+/** What one of Kafka's error codes of a partition means. */
+export const errorOf = ({ topic }: ReaderPartition, code: number): Error =>
+  isUnauthorized(code)
+    ? new MissingKafkaRightError(`Read on topic ${topic}`)
+    : new Error(`it answers with Kafka's error code ${code}`);
 
 export function diverged({ topic, partition, offset }: ReaderPartition): LogTruncatedError {
   return new LogTruncatedError(

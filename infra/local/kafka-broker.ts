@@ -18,8 +18,10 @@ export interface KafkaBroker {
   brokers: string;
   /** The same with TLS only, if started with a certificate. */
   tlsBrokers: string;
-  /** The same with credentials only, if started with a user and a certificate. */
+  /** The same with credentials only, if started with users and a certificate. */
   saslBrokers: string;
+  /** The same without credentials, with all rights, if started with `acls`. */
+  adminBrokers: string;
   pid: number;
   /** Holds a folder of log files for each partition, `<topic>-<partition>`. */
   dataFolder: string;
@@ -36,25 +38,28 @@ const javaOptions = ['-Xms128m', '-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStop
 const quiet = ['-Dorg.slf4j.simpleLogger.defaultLogLevel=warn'];
 
 export interface KafkaBrokerOptions {
-  /** Clients must sign in as this user, by SASL PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512. */
-  user?: KafkaUser;
+  /** Clients must sign in as one of these users, by SASL PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512. */
+  users?: readonly KafkaUser[];
+  /** Users may do only what an ACL allows. */
+  acls?: boolean;
   /** Clients must use TLS. Key (PKCS #8) and certificate are PEM. */
   tls?: { key: string; cert: string };
 }
 
 /** A Kafka broker (KRaft) on this machine, from Apache's jars, with its data in a temporary folder. */
-export async function startKafkaBroker({ user, tls }: KafkaBrokerOptions = {}): Promise<KafkaBroker> {
+export async function startKafkaBroker({ users = [], acls, tls }: KafkaBrokerOptions = {}): Promise<KafkaBroker> {
   await needCommand('java', 'default-jre-headless');
   const jars = `${await kafkaJars()}/*`;
   const folder = await mkdtemp(join(tmpdir(), 'ride-calendar-kafka-'));
   const ports = await freePorts(5);
   const [port, controllerPort, tlsPort, saslPort, ownPort] = ports as [number, number, number, number, number];
+  const signedIn = users.length > 0;
   const listeners: KafkaListener[] = [
-    ...(user || tls ? [{ name: 'CLIENTS', port, sasl: user !== undefined, tls: tls !== undefined }] : []),
+    ...(signedIn || tls ? [{ name: 'CLIENTS', port, sasl: signedIn, tls: tls !== undefined }] : []),
     ...(tls ? [{ name: 'TLS', port: tlsPort, sasl: false, tls: true }] : []),
-    ...(user && tls ? [{ name: 'SASL', port: saslPort, sasl: true, tls: false }] : []),
+    ...(signedIn && tls ? [{ name: 'SASL', port: saslPort, sasl: true, tls: false }] : []),
     // The broker connects to itself by the last listener.
-    { name: 'PLAINTEXT', port: user || tls ? ownPort : port, sasl: false, tls: false },
+    { name: 'PLAINTEXT', port: signedIn || tls ? ownPort : port, sasl: false, tls: false },
   ];
   const settings = join(folder, 'server.properties');
   let server: LocalProcess;
@@ -66,19 +71,14 @@ export async function startKafkaBroker({ user, tls }: KafkaBrokerOptions = {}): 
   try {
     const pem = join(folder, 'server.pem');
     if (tls) await writeFile(pem, tls.key + tls.cert, { mode: 0o600 });
-    const listening = listenerSettings(listeners, { controllerPort, user, pem: tls && pem });
-    await writeFile(settings, properties(controllerPort, join(folder, 'data')) + listening, { mode: 0o600 });
+    const listening = listenerSettings(listeners, { controllerPort, users, pem: tls && pem });
+    const authorizing = acls ? authorizer : '';
+    await writeFile(settings, properties(controllerPort, join(folder, 'data')) + listening + authorizing, {
+      mode: 0o600,
+    });
     // 16 bytes. The first is 0, so that the text does not begin with a dash, which would be read as an option.
     const clusterId = Buffer.concat([Buffer.alloc(1), randomBytes(15)]).toString('base64url');
-    const format = [
-      'kafka.tools.StorageTool',
-      'format',
-      '-t',
-      clusterId,
-      '-c',
-      settings,
-      ...(user ? scramUser(user) : []),
-    ];
+    const format = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', settings, ...users.flatMap(scramUser)];
     await run('java', [...javaOptions, ...quiet, '-cp', jars, ...format]);
     await start();
   } catch (error) {
@@ -89,7 +89,8 @@ export async function startKafkaBroker({ user, tls }: KafkaBrokerOptions = {}): 
     brokers: `127.0.0.1:${port}`,
     tlsBrokers: tls ? `127.0.0.1:${tlsPort}` : '',
     dataFolder: join(folder, 'data'),
-    saslBrokers: user && tls ? `127.0.0.1:${saslPort}` : '',
+    saslBrokers: signedIn && tls ? `127.0.0.1:${saslPort}` : '',
+    adminBrokers: acls ? `127.0.0.1:${ownPort}` : '',
     get pid() {
       return server.pid;
     },
@@ -102,6 +103,12 @@ export async function startKafkaBroker({ user, tls }: KafkaBrokerOptions = {}): 
     },
   };
 }
+
+// A client without credentials, on the broker's own listener, has all rights.
+const authorizer = `
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:ANONYMOUS
+`;
 
 const properties = (controllerPort: number, dataFolder: string) => `
 process.roles=broker,controller

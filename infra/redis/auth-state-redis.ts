@@ -11,6 +11,7 @@ import {
 import {
   countScript,
   extendScript,
+  noteErasuresScript,
   putScript,
   removeGrantScript,
   replaceScript,
@@ -19,6 +20,7 @@ import {
 } from './auth-state-scripts.ts';
 import { redisClusterClient } from './redis-cluster-client.ts';
 import { redisRefusal } from './redis-refusal.ts';
+import { missingRight, signInRights } from './redis-rights.ts';
 
 export interface RedisAuthStateOptions {
   /** AUTH_REDIS_URL. */
@@ -28,7 +30,7 @@ export interface RedisAuthStateOptions {
   keyPrefix?: string;
   /** The longest wait for one command, including a reconnection. */
   commandTimeoutMs?: number;
-  /** Called once for each lost connection. */
+  /** Called once for each lost connection, and once per connection for each right that is missing. */
   onError?: (error: Error) => void;
 }
 
@@ -40,6 +42,7 @@ interface Scripts {
   authSwap(...args: (string | number)[]): Promise<number>;
   authExtend(...args: (string | number)[]): Promise<unknown>;
   authRemoveGrant(...args: (string | number)[]): Promise<unknown>;
+  authNoteErasures(...args: (string | number)[]): Promise<unknown>;
   authCount(...args: (string | number)[]): Promise<number>;
 }
 type Client = (Redis | Cluster) & Scripts;
@@ -72,6 +75,7 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
     try {
       return await Promise.race([command(), late]);
     } catch (cause) {
+      connection.refused(cause);
       throw awayError(cause);
     } finally {
       gaveUp.abort();
@@ -141,15 +145,9 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
       }),
     noteErasures: (erasures, lifeSeconds) =>
       ask(async () => {
+        if (erasures.size === 0) return;
         const members = [...erasures].flatMap(([rider, goneMs]) => [String(goneMs), rider]);
-        if (members.length === 0) return;
-        const lifeMs = Math.round(lifeSeconds * 1000);
-        await redis
-          .multi()
-          .zadd(erasedKey, 'GT', ...members)
-          .zremrangebyscore(erasedKey, '-inf', String(Date.now() - lifeMs))
-          .pexpire(erasedKey, lifeMs)
-          .exec();
+        await redis.authNoteErasures(erasedKey, Math.round(lifeSeconds * 1000), ...members);
       }),
     erasures: () =>
       ask(async () => {
@@ -182,6 +180,7 @@ function connect({ url, cluster = false }: RedisAuthStateOptions, commandTimeout
   client.defineCommand('authSwap', { lua: swapScript });
   client.defineCommand('authExtend', { numberOfKeys: 1, lua: extendScript });
   client.defineCommand('authRemoveGrant', { numberOfKeys: 1, lua: removeGrantScript });
+  client.defineCommand('authNoteErasures', { numberOfKeys: 1, lua: noteErasuresScript });
   client.defineCommand('authCount', { numberOfKeys: 1, lua: countScript });
   return client as Client;
 }
@@ -189,23 +188,39 @@ function connect({ url, cluster = false }: RedisAuthStateOptions, commandTimeout
 const awayError = (cause?: unknown): StateStoreAwayError =>
   new StateStoreAwayError('Cannot reach the Redis of sign-in (AUTH_REDIS_URL)', { cause });
 
-/** Tracks how long a connection has been lost, and reports each loss once. */
-function watchConnection(redis: Client, onError?: (error: Error) => void): { lostForMs(): number } {
+const setting = 'AUTH_REDIS_URL (or, without it, of REDIS_URL)';
+
+interface Connection {
+  /** How long it has been lost. 0: it is open. */
+  lostForMs(): number;
+  /** A command failed. Reports it if waiting will not help. */
+  refused(error: unknown): void;
+}
+
+function watchConnection(redis: Client, onError: (error: Error) => void = () => undefined): Connection {
   let lostAt: number | undefined;
   let told = false;
+  const toldRefusals = new Set<string>();
+  const refused = (error: unknown): void => {
+    const refusal = redisRefusal(error, setting, signInRights);
+    if (refusal === null || toldRefusals.has(refusal)) return;
+    toldRefusals.add(refusal);
+    onError(new Error(`it ${refusal}`, { cause: error }));
+  };
   redis.on('close', () => {
     lostAt ??= performance.now();
   });
   redis.on('ready', () => {
     lostAt = undefined;
     told = false;
+    toldRefusals.clear();
   });
   redis.on('error', (error: Error) => {
-    const refusal = redisRefusal(error, 'AUTH_REDIS_URL (or, without it, of REDIS_URL)');
-    if (!told) onError?.(refusal ? new Error(`it ${refusal}`, { cause: error }) : error);
+    const refusal = redisRefusal(error, setting, signInRights);
+    if (!told) onError(refusal ? new Error(`it ${refusal}`, { cause: error }) : error);
     told = true;
   });
-  return { lostForMs: () => (lostAt === undefined ? 0 : performance.now() - lostAt) };
+  return { lostForMs: () => (lostAt === undefined ? 0 : performance.now() - lostAt), refused };
 }
 
 function entryOf(fields: Record<string, string>): StateEntry | null {
@@ -233,11 +248,13 @@ async function riskOf(redis: Client): Promise<string | null> {
   if (policy !== 'noeviction')
     return `the Redis of sign-in evicts keys when full (maxmemory-policy ${policy}): riders would be signed out at random; set noeviction`;
   if (/aof_enabled:1/.test(info)) return null;
-  // Managed servers often refuse CONFIG. Then nothing is known about snapshots.
-  const save = await redis.config('GET', 'save').catch(() => null);
-  const points = Array.isArray(save) ? String(save[1] ?? '') : null;
+  // Managed servers often have no CONFIG. Then nothing is known about snapshots.
+  const save = await redis.config('GET', 'save').catch((error: unknown) => (missingRight(error) ? 'unseen' : null));
+  const points = Array.isArray(save) ? String(save[1] ?? '') : save;
   if (points === '')
     return 'the Redis of sign-in has no persistence: its restart signs every rider out and disconnects every app; set appendonly yes';
+  if (points === 'unseen')
+    return 'the Redis of sign-in keeps snapshots at most: a crash loses sign-ins since the last one; set appendonly yes';
   if (points !== null)
     return 'the Redis of sign-in keeps snapshots only: a crash loses sign-ins since the last one; set appendonly yes';
   return null;

@@ -61,3 +61,9 @@ export const countScript = `if ARGV[1] == '0' then return tonumber(redis.call('G
 local value = redis.call('INCRBY', KEYS[1], ARGV[1])
 redis.call('EXPIRE', KEYS[1], ARGV[2])
 return value`;
+
+/** KEYS erasures. ARGV life, then when and who each. */
+export const noteErasuresScript = `${now}
+for i = 2, #ARGV, 2 do redis.call('ZADD', KEYS[1], 'GT', ARGV[i], ARGV[i + 1]) end
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[1])
+return redis.call('PEXPIRE', KEYS[1], ARGV[1])`;

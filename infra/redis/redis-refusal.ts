@@ -4,14 +4,14 @@ import { missingRight } from './redis-rights.ts';
 
 /**
  * Why waiting for a Redis will not help, and what to do, in words that follow "it ". Null if waiting may help.
- * `setting` names the setting with its URL.
+ * `setting` names the setting with its URL, `scriptRights` the commands of the scripts that are run there.
  */
-export function redisRefusal(error: unknown, setting: string): string | null {
+export function redisRefusal(error: unknown, setting: string, scriptRights?: string): string | null {
   // ioredis keeps the error of a cluster node in a property of its own.
   const { lastNodeError } = (error ?? {}) as { lastNodeError?: unknown };
   for (const one of [...causeChain(error), ...causeChain(lastNodeError)]) {
     const { message } = one;
-    const right = missingRight(one);
+    const right = missingRight(one, scriptRights);
     if (right !== null) return `does not let the user of ${setting} do all it must; grant it ${right} (ACL SETUSER)`;
     if (/^(WRONGPASS|NOAUTH)/.test(message)) return `refuses the user and password of ${setting} (${message})`;
     if (message.startsWith('MOVED')) return 'is a Redis Cluster; set REDIS_CLUSTER=true';

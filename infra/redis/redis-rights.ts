@@ -4,17 +4,20 @@ import { causeChain } from '../net/cause-chain.ts';
 export const invalidations = '__redis__:invalidate';
 
 /** The commands that the writer's scripts call. */
-const scriptRights = '+get +set +del +hset +hdel';
+const writerRights = '+get +set +del +hset +hdel';
+/** The commands that sign-in's scripts call. */
+export const signInRights =
+  '+get +incrby +expire +del +hget +hset +hgetall +exists +pexpire +pexpireat +time +zadd +zrange +zremrangebyscore';
 
 /**
  * The right that a Redis user lacks, as an operator would grant it, parsed from Redis's error: `+subscribe`,
- * `&__redis__:invalidate`. Null for any other error.
+ * `&__redis__:invalidate`. Null for any other error. Redis before 7.2 does not name a command within a script, so
+ * `scriptRights` is all of them.
  */
-export function missingRight(error: unknown): string | null {
+export function missingRight(error: unknown, scriptRights = writerRights): string | null {
   for (const { message } of causeChain(error)) {
     const command = /no permissions to run the '([^']+)' command/i.exec(message)?.[1];
     if (command) return `+${command.toLowerCase()}`;
-    // A command within a script, which Redis before 7.2 does not name.
     if (/user executing the script can't run/i.test(message)) return scriptRights;
     if (/^NOPERM.*channel/i.test(message)) return `&${invalidations}`;
     if (/^NOPERM.*key/i.test(message)) return '~<REDIS_KEY_PREFIX>*';

@@ -27,7 +27,7 @@ beforeAll(async () => {
   const certificate = makeCertificate(['localhost', '127.0.0.1']);
   authorityFile = join(await processes.folder(), 'authority.pem');
   await writeFile(authorityFile, certificate.cert);
-  broker = await startKafkaBroker({ user, tls: certificate });
+  broker = await startKafkaBroker({ users: [user], tls: certificate });
   anyHost = broker.brokers.replace('127.0.0.1', 'localhost');
   // What NODE_EXTRA_CA_CERTS does at the start of a process.
   tls.setDefaultCACertificates([...authorities, certificate.cert]);

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { startRedisCluster } from '../../../infra/local/redis-cluster.ts';
 import { type RedisServer, startRedisServer } from '../../../infra/local/redis-server.ts';
 import { redisViewReader } from '../../../infra/redis/redis-view-reader.ts';
 import { redisViewWriter } from '../../../infra/redis/redis-view-writer.ts';
@@ -7,6 +8,8 @@ import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { allTags, completeKey, parseKey, readerKey } from '../../../schemas/views/view-keys.ts';
 import { freshKeyPrefix } from '../../support/backends.ts';
 import { Processes } from '../../support/process.ts';
+import { redisUserWith, refusedByRedis } from '../../support/redis-acl.ts';
+import { redisRights } from '../../support/redis-users.ts';
 import { fieldsWrite, valueWrite } from '../../support/view-names.ts';
 
 // A Redis user that lacks a right makes a service that seems to work: what is missing is named, in the words to grant it.
@@ -47,31 +50,31 @@ async function fill(): Promise<() => Promise<void>> {
   };
 }
 
-const readerRights = '+mget +hmget +client +info +ping +hello +subscribe &__redis__:invalidate ~*'.split(' ');
-const writerRights = '+get +set +del +hset +hdel +hgetall +getrange +eval +evalsha +scan +time +ping +info ~*'.split(
-  ' ',
-);
-const but = (rights: string[], lacking: string | null): string[] => rights.filter((right) => right !== lacking);
+/** Without one right; `~`: without any key. */
+const but = (rights: string[], lacking: string | null): string[] =>
+  rights.filter((right) => (lacking === '~' ? !right.startsWith('~') : right !== lacking));
+/** What only a Redis Cluster is asked. */
+const ofClusters = (right: string): boolean => right.startsWith('+cluster|');
 
 let users = 0;
 /** A new user with these rights alone; the URL that signs it in. */
-async function userWith(rights: string[], name = `user-${++users}`): Promise<string> {
-  await admin.call('ACL', 'SETUSER', name, 'reset', 'on', '>pw', 'resetchannels', ...rights);
-  return server.url.replace('//', `//${name}:pw@`);
-}
+const userWith = (rights: string[], name = `user-${++users}`): Promise<string> =>
+  redisUserWith([server.url], name, rights);
+const refusedTo = (url: string): Promise<string[]> => refusedByRedis([server.url], new URL(url).username);
 
 describe('a reader', () => {
   it.each([
     [null, null, true],
     ['+subscribe', 'nothing is cached', true],
     ['&__redis__:invalidate', 'nothing is cached', true],
-    ['+client', 'nothing is cached', true],
+    ['+client|id', 'nothing is cached', true],
+    ['+client|tracking', 'nothing is cached', true],
     ['+hmget', 'get 503', true],
     ['+info', 'after a lost connection', true],
     ['+mget', 'REDIS_URL', false],
-    ['~*', 'REDIS_URL', false],
+    ['~', 'REDIS_URL', false],
   ])('whose user lacks %s says so, and what comes of it: %s', async (lacking, consequence, isReady) => {
-    const url = await userWith(but(readerRights, lacking));
+    const url = await userWith(but(redisRights('api', keyPrefix), lacking));
     const reader = redisViewReader({ url, cluster: false, keyPrefix });
     let hears = false;
     reader.watch({
@@ -87,14 +90,14 @@ describe('a reader', () => {
           const state = await reader.ready();
           expect(state.ready).toBe(isReady);
           const words = (state.ready ? state.note : state.reason) ?? '';
-          expect(words).toContain(lacking === '~*' ? '~<REDIS_KEY_PREFIX>*' : (lacking ?? ''));
+          expect(words).toContain(lacking === '~' ? '~<REDIS_KEY_PREFIX>*' : (lacking ?? ''));
           expect(words).toContain(consequence ?? '');
           if (lacking === null) expect(hears).toBe(true);
           return words;
         },
         { timeout: 20_000, interval: 100 },
       );
-      if (lacking === null) expect(said).toBe('');
+      if (lacking === null) expect([said, await refusedTo(url)]).toEqual(['', []]);
       else expect(said).toContain('grant it');
       if (consequence === 'nothing is cached') expect(hears).toBe(false);
       if (lacking === '+hmget') await expect(reader.fields(readerKey('x'), ['a'])).rejects.toThrow('hmget');
@@ -104,7 +107,7 @@ describe('a reader', () => {
   });
 
   it('says it no more once the right is granted', async () => {
-    const url = await userWith(but(readerRights, '+subscribe'), 'mended');
+    const url = await userWith(but(redisRights('api', keyPrefix), '+subscribe'), 'mended');
     const reader = redisViewReader({ url, cluster: false, keyPrefix });
     let hears = false;
     reader.watch({
@@ -129,30 +132,23 @@ describe('a reader', () => {
 });
 
 describe('a writer', () => {
-  it.each([
-    null,
-    ...[
-      '+get',
-      '+set',
-      '+del',
-      '+hset',
-      '+hdel',
-      '+hgetall',
-      '+getrange',
-      '+eval',
-      '+evalsha',
-      '+scan',
-      '+time',
-      '+info',
-    ],
-  ])('whose user lacks %s is refused for good, naming it', async (lacking) => {
-    const url = await userWith(but(writerRights, lacking));
+  const lacking = redisRights('projector', '').filter((right) => right.startsWith('+') && !ofClusters(right));
+
+  it.each([null, ...lacking, '~'])('whose user lacks %s is refused for good, naming it', async (right) => {
+    const prefix = freshKeyPrefix();
+    const url = await userWith(but(redisRights('projector', prefix), right));
     await admin.script('FLUSH');
-    const writer = await redisViewWriter({ url, cluster: false, keyPrefix: freshKeyPrefix() });
+    const writer = await redisViewWriter({ url, cluster: false, keyPrefix: prefix });
+    const named = right === '~' ? '~<REDIS_KEY_PREFIX>*' : right;
     try {
       const everything = writeAll(writer);
-      if (lacking === null) await everything;
-      else await expect(everything).rejects.toMatchObject({ retry: false, message: expect.stringContaining(lacking) });
+      if (named === null) {
+        await everything;
+        expect(await refusedTo(url)).toEqual([]);
+      }
+      // A PING that is refused is an answer: what it is sent for.
+      else if (named === '+ping') await everything;
+      else await expect(everything).rejects.toMatchObject({ retry: false, message: expect.stringContaining(named) });
     } finally {
       await writer.close();
     }
@@ -171,8 +167,41 @@ async function writeAll(writer: ViewWriter): Promise<void> {
   await writer.commit(tag, [valueWrite(completeKey(tag), null)]);
 }
 
+it('the rights are enough on a Redis Cluster', async () => {
+  const cluster = await startRedisCluster();
+  const urls = cluster.nodes.map(({ url }) => url);
+  const prefix = freshKeyPrefix();
+  const urlOf = (user: 'projector' | 'api') => redisUserWith(urls, user, redisRights(user, prefix));
+  const writer = await redisViewWriter({ url: await urlOf('projector'), cluster: true, keyPrefix: prefix });
+  const reader = redisViewReader({ url: await urlOf('api'), cluster: true, keyPrefix: prefix });
+  let hears = false;
+  reader.watch({
+    changed() {},
+    allChanged() {},
+    hearing(now) {
+      hears = now;
+    },
+  });
+  try {
+    await writeAll(writer);
+    await vi.waitFor(
+      async () => {
+        for (const tag of allTags) await writer.commit(tag, [valueWrite(completeKey(tag), Buffer.from('1'))]);
+        expect(await reader.ready()).toEqual({ ready: true });
+        expect(hears).toBe(true);
+      },
+      { timeout: 20_000, interval: 400 },
+    );
+    expect(await refusedByRedis(urls, 'projector')).toEqual([]);
+    expect(await refusedByRedis(urls, 'api')).toEqual([]);
+  } finally {
+    await Promise.all([writer.close(), reader.close()]);
+    await cluster.stop();
+  }
+}, 60_000);
+
 it('an API whose user may not SUBSCRIBE says so in its log and at /readyz', async () => {
-  const url = await userWith(but(readerRights, '+subscribe'));
+  const url = await userWith(but(redisRights('api', keyPrefix), '+subscribe'));
   const api = await processes.start('api', { REDIS_URL: url, REDIS_KEY_PREFIX: keyPrefix, AUTH_REDIS_URL: server.url });
   await api.ready();
   await api.printed(/Reads are answered, but the Redis user of REDIS_URL lacks \+subscribe/, 60_000);

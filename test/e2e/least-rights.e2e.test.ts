@@ -1,0 +1,151 @@
+import { join } from 'node:path';
+import type { Admin } from 'kafkajs';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type KafkaBroker, startKafkaBroker } from '../../infra/local/kafka-broker.ts';
+import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
+import { freshKeyPrefix } from '../support/backends.ts';
+import { TestKafka } from '../support/kafka.ts';
+import { type AclScope, type GrantedLine, grantedLines, grantInKafka, revokeInKafka } from '../support/kafka-acls.ts';
+import { type Env, Processes } from '../support/process.ts';
+import { redisUserWith, refusedByRedis } from '../support/redis-acl.ts';
+import { redisRights } from '../support/redis-users.ts';
+
+// Every command with the rights of docs/least-rights.md and no others, on a broker and a Redis that obey them.
+
+const password = 'tyre=7;#pump';
+const lines = grantedLines();
+const users = [...new Set(lines.map(({ user }) => user))];
+const processes = new Processes();
+const keyPrefix = freshKeyPrefix();
+let broker: KafkaBroker;
+let redis: RedisServer;
+let kafka: TestKafka;
+let admin: Admin;
+let scope: AclScope;
+let urls: Record<'projector' | 'api' | 'sign-in', string>;
+let archive: string;
+
+beforeAll(async () => {
+  [broker, redis] = await Promise.all([
+    startKafkaBroker({ users: users.map((username) => ({ username, password })), acls: true }),
+    // With persistence, as sign-in wants it: without, it asks for the configuration to say what a crash would lose.
+    startRedisServer({ persistence: 'aof' }),
+  ]);
+  kafka = new TestKafka(broker.adminBrokers);
+  admin = await kafka.admin();
+  scope = { topicPrefix: kafka.topicPrefix, group: 'the-group' };
+  await grantInKafka(admin, lines, scope);
+  archive = join(await processes.folder(), 'archive');
+  const userOf = (user: 'projector' | 'api' | 'sign-in') =>
+    redisUserWith([redis.url], user, redisRights(user, keyPrefix));
+  urls = { projector: await userOf('projector'), api: await userOf('api'), 'sign-in': await userOf('sign-in') };
+}, 120_000);
+afterAll(async () => {
+  await processes.close();
+  await kafka?.[Symbol.asyncDispose]();
+  await Promise.all([broker?.stop(), redis?.stop()]);
+});
+
+const as = (user: string, more: Env = {}): Env => ({
+  KAFKA_BROKERS: broker.brokers,
+  KAFKA_TOPIC_PREFIX: more.KAFKA_TOPIC_PREFIX ?? kafka.topicPrefix,
+  KAFKA_GROUP: 'the-group',
+  KAFKA_SASL_MECHANISM: 'plain',
+  KAFKA_SASL_USERNAME: user,
+  KAFKA_SASL_PASSWORD: password,
+  REDIS_KEY_PREFIX: keyPrefix,
+  ...more,
+});
+
+const simulated = ['simulate', '--metros', '1', '--riders', '20', '--rides', '3', '--days', '2', '--count', '5'];
+
+// In the order in which an operator calls them: each needs what those before it made.
+describe('with exactly its rights', () => {
+  test('topics makes the topics, and finds them as planned', async () => {
+    expect(await processes.run(['topics', '--partitions', '1'], as('topics'))).toMatchObject({ code: 0 });
+    const checked = await processes.run(['topics', '--partitions', '1', '--check'], as('topics'));
+    expect(checked).toMatchObject({ code: 0, out: expect.not.stringContaining('missing') });
+  });
+
+  test('simulate publishes', async () => {
+    const { code, err } = await processes.run(simulated, as('simulate'));
+    expect([code, err]).toEqual([0, expect.not.stringMatching(/grant/)]);
+  });
+
+  test('projector and api project, set aside, commit and serve, and Redis refuses them nothing', async () => {
+    await kafka.sendRaw('riders', [{ key: 'bad', value: Buffer.from('not Avro') }]);
+    const projector = await processes.start('projector', as('projector', { REDIS_URL: urls.projector }));
+    const api = await processes.start('api', {
+      REDIS_URL: urls.api,
+      AUTH_REDIS_URL: urls['sign-in'],
+      REDIS_KEY_PREFIX: keyPrefix,
+    });
+    await projector.ready();
+    await api.ready();
+    const started = await fetch(`${api.origin}/oauth/authorize?client_id=nobody`, { redirect: 'manual' });
+    expect(started.status).toBe(400);
+    expect((await fetch(`${api.api}/metros/portland/days/2026-01-01`)).status).toBe(401);
+    await vi.waitFor(
+      async () => expect(await admin.fetchTopicOffsets(`${kafka.topicPrefix}rejected`)).toMatchObject([{ high: '1' }]),
+      { timeout: 20_000, interval: 200 },
+    );
+    const ended = [await projector.stop(), await api.stop()];
+    expect(ended.map(({ code }) => code)).toEqual([0, 0]);
+    expect(ended.map(({ out, err }) => out + err).join()).not.toMatch(/grant|Cannot commit/);
+    const committed = await admin.fetchOffsets({ groupId: 'the-group', topics: [`${kafka.topicPrefix}riders`] });
+    expect(Number(committed[0]!.partitions[0]!.offset)).toBeGreaterThan(0);
+    for (const user of Object.keys(urls)) expect([user, await refusedByRedis([redis.url], user)]).toEqual([user, []]);
+  });
+
+  test('archive save saves the log and what was set aside, and archive load loads it', async () => {
+    const saved = await processes.run(['archive', 'save', archive], as('archive-save'));
+    expect([saved.code, saved.err]).toEqual([0, expect.not.stringMatching(/grant/)]);
+    const KAFKA_TOPIC_PREFIX = `${kafka.topicPrefix}again.`;
+    await grantInKafka(admin, lines, { topicPrefix: KAFKA_TOPIC_PREFIX, group: 'the-group' });
+    const made = await processes.run(['topics', '--partitions', '1'], as('topics', { KAFKA_TOPIC_PREFIX }));
+    expect(made.code).toBe(0);
+    const loaded = await processes.run(['archive', 'load', archive], as('archive-load', { KAFKA_TOPIC_PREFIX }));
+    expect([loaded.code, loaded.err]).toEqual([0, expect.not.stringMatching(/grant/)]);
+    const [rejected] = await admin.fetchTopicOffsets(`${KAFKA_TOPIC_PREFIX}rejected`);
+    expect(rejected).toMatchObject({ high: '1' });
+  });
+});
+
+/** The lines of a user without one operation. */
+const but = (user: string, resource: GrantedLine['resource'], operation: string): GrantedLine[] =>
+  lines
+    .filter((line) => line.user === user)
+    .map((line) =>
+      line.resource === resource ? { ...line, operations: line.operations.filter((one) => one !== operation) } : line,
+    )
+    .filter(({ operations }) => operations.length > 0);
+
+const commands: Record<string, (folder: string) => string[]> = {
+  topics: () => ['topics', '--partitions', '1'],
+  simulate: () => simulated,
+  projector: () => ['projector'],
+  'archive-save': (folder) => ['archive', 'save', folder],
+};
+
+describe('without one right a command names it', () => {
+  const lacking = lines
+    .filter(({ user }) => user in commands)
+    .flatMap(({ user, resource, operations }) => operations.map((one) => [user, one, resource] as const))
+    // Create brings the Describe of a topic that is not there yet.
+    .filter(([user, operation]) => !(user === 'topics' && operation === 'Describe'));
+
+  test.each(lacking)('%s without %s on %s', async (user, operation, resource) => {
+    await revokeInKafka(admin, user);
+    // Fresh topics for `topics` to make; else those of before.
+    const prefix =
+      user === 'topics' && operation === 'Create' ? `${kafka.topicPrefix}new-${resource}.` : kafka.topicPrefix;
+    await grantInKafka(admin, but(user, resource, operation), { ...scope, topicPrefix: prefix });
+    if (user === 'projector') await kafka.sendRaw('riders', [{ key: 'bad', value: Buffer.from('not Avro') }]);
+    const env = as(user, { KAFKA_TOPIC_PREFIX: prefix, REDIS_URL: urls.projector });
+    const running = await processes.start(commands[user]!(await processes.folder()), env);
+    // Kafka names a missing Read or Write by the Describe that came with it.
+    const named = ['Read', 'Write', 'Create'].includes(operation) ? `(${operation}|Describe)` : operation;
+    await running.printed(new RegExp(`lacks ${named} on (topic|group) .*; grant it with kafka-acls\\.sh`), 20_000);
+    await running.kill();
+  });
+});
