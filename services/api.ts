@@ -2,11 +2,12 @@ import { aborted } from '../projector/ports/waiting.ts';
 import type { Settings } from './settings/settings.ts';
 import { loadSignInFiles } from './settings/sign-in-files.ts';
 import { apiMetrics } from './wiring/api-metrics.ts';
+import { drain, onceReady, untilStopped } from './wiring/drain.ts';
 import { needRedis } from './wiring/io.ts';
 import { listen } from './wiring/listen.ts';
 import { logReadiness } from './wiring/log-readiness.ts';
 import { makeLogger } from './wiring/logger.ts';
-import { registerOperatorRoutes } from './wiring/operator-routes.ts';
+import { operatorServer } from './wiring/operator-server.ts';
 import { processMetrics } from './wiring/process-metrics.ts';
 import { serve } from './wiring/serve.ts';
 import { stopSignal } from './wiring/stop-signal.ts';
@@ -20,12 +21,19 @@ export async function runApi(settings: Settings, { json = false } = {}): Promise
   const files = await loadSignInFiles(settings);
   const signal = stopSignal();
   const reader = openViewStore(settings).reader();
-  const served = await serve({ settings, reader, metrics, log, files });
-  registerOperatorRoutes(served.app, metrics.register, () => reader.ready());
+  const served = await serve({ settings, reader, metrics, log, files, draining: signal });
+  const readiness = untilStopped(
+    onceReady(() => reader.ready()),
+    signal,
+  );
+  const operators = operatorServer(settings, served.app, metrics.register, readiness, log);
+  await operators.listen();
   await listen(served.app, settings);
   if (json) process.stdout.write(`${JSON.stringify({ baseUrl: settings.baseUrl })}\n`);
   else log.info(`Serving ${settings.baseUrl}`);
   void logReadiness(reader, log, signal);
   await aborted(signal);
+  await drain(settings, log);
   await served.close();
+  await operators.close();
 }

@@ -1,10 +1,11 @@
-import { httpApp } from '../api/http/app.ts';
 import { type Settings, SettingsError } from './settings/settings.ts';
+import { untilStopped } from './wiring/drain.ts';
 import { openEventLog } from './wiring/event-log.ts';
 import { needRedis } from './wiring/io.ts';
 import { assertCanListen, listen, stopListening } from './wiring/listen.ts';
 import { makeLogger } from './wiring/logger.ts';
-import { registerOperatorRoutes } from './wiring/operator-routes.ts';
+import type { Readiness } from './wiring/operator-routes.ts';
+import { operatorApp } from './wiring/operator-server.ts';
 import { processMetrics } from './wiring/process-metrics.ts';
 import { plain, project } from './wiring/project.ts';
 import { projectorMetrics } from './wiring/projector-metrics.ts';
@@ -19,18 +20,19 @@ export async function runProjector(settings: Settings, { json = false } = {}): P
   const metrics = projectorMetrics(register);
   const signal = stopSignal();
   // Checked before it leads: a projector that cannot run must not replace another.
-  await assertCanListen(settings);
+  const { metricsPort } = settings;
+  const at = metricsPort === null ? settings : { ...settings, port: metricsPort, portSetting: 'METRICS_PORT' };
+  await assertCanListen(at);
   const opened = await openEventLog(settings, plain(log), metrics.kafkaAnswered);
   const store = openViewStore(settings);
   const projecting = await project(settings, opened, store, metrics.projector, log, signal);
   metrics.watch(() => projecting.current());
-  const app = httpApp({ onFault: (cause) => log.error({ err: cause }, 'Cannot answer a request') });
-  registerOperatorRoutes(app, register, async () =>
+  const readiness: Readiness = async () =>
     projecting.current().ready
       ? { ready: true }
-      : { ready: false, reason: 'the views are not yet at the ends of the log sampled at the start' },
-  );
-  await listen(app, settings);
+      : { ready: false, reason: 'the views are not yet at the ends of the log sampled at the start' };
+  const app = operatorApp(register, untilStopped(readiness, signal), log);
+  await listen(app, at);
   if (json) process.stdout.write(`${JSON.stringify({ log: opened.where, store: store.where })}\n`);
   else log.info(`Projecting ${opened.where} into ${store.where}`);
   try {

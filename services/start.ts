@@ -2,12 +2,14 @@ import { isLoopback } from '../api/oauth/service-url.ts';
 import { type Settings, SettingsError } from './settings/settings.ts';
 import { loadSignInFiles } from './settings/sign-in-files.ts';
 import { apiMetrics } from './wiring/api-metrics.ts';
+import { drain, onceReady, untilStopped } from './wiring/drain.ts';
 import { type OpenLog, openEventLog } from './wiring/event-log.ts';
 import { firstDay, firstSteps, firstStepsText, picksRiders } from './wiring/first-steps.ts';
-import { assertCanListen, listen } from './wiring/listen.ts';
+import { assertCanListenOnAll, listen } from './wiring/listen.ts';
 import { logReadiness } from './wiring/log-readiness.ts';
 import { makeLogger } from './wiring/logger.ts';
-import { registerOperatorRoutes } from './wiring/operator-routes.ts';
+import type { Readiness } from './wiring/operator-routes.ts';
+import { operatorServer } from './wiring/operator-server.ts';
 import { processMetrics } from './wiring/process-metrics.ts';
 import { type Projecting, plain, project } from './wiring/project.ts';
 import { projectorMetrics } from './wiring/projector-metrics.ts';
@@ -36,7 +38,7 @@ export async function runStart(
   const signal = stopSignal();
   // Problems with these are reported before the fold, which may take long, and before another projector is replaced.
   const files = await loadSignInFiles(settings);
-  await assertCanListen(settings);
+  await assertCanListenOnAll(settings);
   const opened = await openEventLog(settings, plain(log), projected.kafkaAnswered);
   const store = openViewStore(settings);
   const reader = store.reader();
@@ -67,26 +69,32 @@ export async function runStart(
       metrics,
       log,
       files,
+      draining: signal,
       ...(picksRiders(settings, opened) && { sampleRiders: (count: number) => liveliestRiders(facts(), count) }),
       ...(opened.madeUp && { sampleKey: opened.madeUp.developerKey }),
       ...(settings.embedded && first && { sample: first }),
     });
-    registerOperatorRoutes(served.app, register, async () => {
-      const state = await reader.ready();
+    const readsReady = onceReady(() => reader.ready());
+    const readiness: Readiness = async () => {
+      const state = await readsReady();
       const trouble = projecting.trouble();
       if (!state.ready || trouble === null) return state;
       const notes = [`the projector has ended: ${trouble}`, state.note].filter((note) => note !== undefined);
       return { ready: true, note: notes.join('; ') };
-    });
+    };
+    const operators = operatorServer(settings, served.app, register, untilStopped(readiness, signal), log);
     await briefly(async () => (await reader.ready()).ready, signal);
+    await operators.listen();
     await listen(served.app, settings);
     void logReadiness(reader, log, ending);
     const steps = await firstSteps(settings, opened, facts());
     process.stdout.write(`${json ? JSON.stringify(steps) : firstStepsText(steps)}\n`);
     try {
       await projecting.done;
+      if (signal.aborted) await drain(settings, log);
     } finally {
       await served.close();
+      await operators.close();
     }
   } finally {
     stop.abort();

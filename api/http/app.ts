@@ -22,12 +22,14 @@ export interface HttpAppOptions {
    * be closed.
    */
   first?(request: IncomingMessage, response: ServerResponse, last: boolean): boolean;
+  /** Once it aborts, each answer is the last of its connection, so that none is idle when the server ends. */
+  draining?: AbortSignal;
 }
 
 const known = new Set(METHODS);
 
 /** A Fastify application for registered paths, on the server whose edge all answers share (http-edge.ts). */
-export function httpApp({ trustProxy, arrival, onFault, first }: HttpAppOptions): FastifyInstance {
+export function httpApp({ trustProxy, arrival, onFault, first, draining }: HttpAppOptions): FastifyInstance {
   let closing = false;
   const paths = new RegisteredPaths();
   const otherwise = (target: string): Answer => {
@@ -38,7 +40,9 @@ export function httpApp({ trustProxy, arrival, onFault, first }: HttpAppOptions)
     logger: false,
     serverFactory: (handler) =>
       edgeServer((request, response) => {
-        if (first?.(request, response, closing)) return;
+        const last = closing || draining?.aborted === true;
+        if (last) response.shouldKeepAlive = false;
+        if (first?.(request, response, last)) return;
         // Fastify has routes only for methods that it knows.
         if (known.has(request.method!)) handler(request, response);
         else send(response, otherwise(request.url!));

@@ -90,6 +90,7 @@ export class MemoryViewStore {
   #write(tag: number, write: ViewWrite): void {
     const key = `${tag}|${write.kind}:${write.id}`;
     if (write.kind === 'reader') {
+      if (write.replaces) this.#hashes.delete(key);
       this.#writeFields(key, write.fields);
       return;
     }

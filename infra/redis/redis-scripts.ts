@@ -8,7 +8,9 @@
  * (delete), `h` count field value… or `r` count field… (remove), with the number of arguments that follow.
  */
 export const commitScript = `
-local found = redis.call('GET', KEYS[1]) or ''
+local found = redis.pcall('GET', KEYS[1]) or ''
+-- A key of another type is no fence.
+if type(found) == 'table' then found = '' end
 -- A retry of a batch whose reply was lost: it is written already.
 if found == ARGV[2] then return 1 end
 if found ~= ARGV[1] then return found end
@@ -29,7 +31,9 @@ return 1
 
 /** KEYS: the fence. ARGV: the new epoch. Raises the fence unless a newer leader holds it. */
 export const raiseScript = `
-local found = redis.call('GET', KEYS[1]) or ''
+local found = redis.pcall('GET', KEYS[1]) or ''
+-- A key of another type is no fence.
+if type(found) == 'table' then found = '' end
 local epoch = tonumber(string.match(found, '^%d+')) or 0
 if epoch >= tonumber(ARGV[1]) then return found end
 redis.call('SET', KEYS[1], ARGV[1] .. ':0')
@@ -41,7 +45,9 @@ return 1
  * the tag as incomplete, unless a newer leader holds the fence.
  */
 export const refenceScript = `
-local found = redis.call('GET', KEYS[1]) or ''
+local found = redis.pcall('GET', KEYS[1]) or ''
+-- A key of another type is no fence.
+if type(found) == 'table' then found = '' end
 local epoch = tonumber(string.match(found, '^%d+')) or 0
 if epoch > tonumber(ARGV[1]) then return found end
 redis.call('SET', KEYS[1], ARGV[1] .. ':' .. ARGV[2])

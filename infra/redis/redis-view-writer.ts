@@ -57,7 +57,9 @@ export async function redisViewWriter(settings: RedisSettings): Promise<ViewWrit
       await checkFitness(connection);
       const fences = await Promise.all(
         tags.map(async (tag) =>
-          epochOf(String((await connection.command(keys.fence(tag), ['GET', keys.fence(tag)])) ?? '')),
+          epochOf(
+            String((await connection.command(keys.fence(tag), ['GET', keys.fence(tag)]).catch(nullIfOtherType)) ?? ''),
+          ),
         ),
       );
       const [seconds, micros] = ((await connection.command(keys.fence(0), ['TIME'])) as Buffer[]).map(Number);
@@ -89,7 +91,7 @@ export async function redisViewWriter(settings: RedisSettings): Promise<ViewWrit
     },
     async position() {
       const name = keys.of(positionTag, 'position', '');
-      const value = (await connection.command(name, ['GET', name])) as Buffer | null;
+      const value = (await connection.command(name, ['GET', name]).catch(nullIfOtherType)) as Buffer | null;
       return value?.toString() ?? null;
     },
     list: (tags) => list(connection, keys, new Set(tags)),
@@ -108,6 +110,7 @@ function* operations(write: ViewWrite): Generator<Arg[]> {
     yield write.value ? ['s', write.value] : ['d'];
     return;
   }
+  if (write.replaces) yield ['d'];
   const set = write.fields.filter(({ value }) => value !== null);
   const removed = write.fields.filter(({ value }) => value === null);
   for (let i = 0; i < set.length; i += fieldsPerOperation) {
@@ -168,14 +171,22 @@ async function* list(connection: Connection, keys: RedisKeys, tags: ReadonlySet<
   }
 }
 
+/** A key of ours that somebody else wrote with another type: as good as absent, and to be replaced. */
+function nullIfOtherType(error: Error): null {
+  if (error.message.startsWith('WRONGTYPE')) return null;
+  throw error;
+}
+
 type NamedView = NonNullable<ReturnType<RedisKeys['viewOf']>>;
 
 async function stored(connection: Connection, name: string, { tag, kind, id }: NamedView): Promise<StoredView> {
   if (kind !== 'reader') {
-    const digest = (await connection.command(name, ['GETRANGE', name, '0', String(digestLength - 1)])) as Buffer;
-    return { tag, kind, id, digest: digest.toString('latin1') };
+    const read = connection.command(name, ['GETRANGE', name, '0', String(digestLength - 1)]);
+    const digest = (await read.catch(nullIfOtherType)) as Buffer | null;
+    return { tag, kind, id, digest: digest?.toString('latin1') ?? null };
   }
-  const flat = (await connection.command(name, ['HGETALL', name])) as Buffer[];
+  const flat = (await connection.command(name, ['HGETALL', name]).catch(nullIfOtherType)) as Buffer[] | null;
+  if (flat === null) return { tag, kind, id, fields: null };
   const fields = new Map<string, Buffer>();
   for (let i = 0; i < flat.length; i += 2) fields.set(flat[i]!.toString(), flat[i + 1]!);
   return { tag, kind, id, fields };

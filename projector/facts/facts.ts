@@ -3,6 +3,7 @@ import { dayText } from '../../schemas/views/days.ts';
 import { EdgeLists } from './edge-lists.ts';
 import { FactsSum } from './facts-sum.ts';
 import { Interner } from './interner.ts';
+import { LargeMap } from './large-map.ts';
 import type { SubjectDay } from './subject-day.ts';
 
 /** What is known about a ride id, even if its record is missing. */
@@ -98,9 +99,9 @@ export class Facts {
   readonly watchers = new EdgeLists();
 
   /** Rides that a rider leads, by rider number. */
-  readonly led = new Map<number, Set<number>>();
+  readonly led = new LargeMap<number, Set<number>>();
   /** Nights of rides in a metro, posted or not, by the metro's number and the day. */
-  readonly nightsOfDay = new Map<SubjectDay, Set<number>>();
+  readonly nightsOfDay = new LargeMap<SubjectDay, Set<number>>();
   /** Rides that name a metro, known or not, by the metro's number. */
   readonly ridesOfMetro = new Map<number, Set<number>>();
   /** Nights that name a district, known or not. */
@@ -109,7 +110,7 @@ export class Facts {
   /** Hashes of developer keys, in hex. */
   readonly hashIds = new Interner();
   /** The hash number of each developer key, by the key's id. */
-  readonly keyHashes = new Map<string, number>();
+  readonly keyHashes = new LargeMap<string, number>();
   /** By hash number, how many developer keys have it. */
   readonly hashUses: number[] = [];
 
@@ -154,14 +155,16 @@ export class Facts {
   }
 }
 
+type SetsByKey<K, V> = Pick<Map<K, Set<V>>, 'get' | 'delete'> & { set(key: K, values: Set<V>): unknown };
+
 /** Adds to, or removes from, a set in a map of sets. Removes sets that become empty. */
-export function link<K, V>(map: Map<K, Set<V>>, key: K, value: V): void {
+export function link<K, V>(map: SetsByKey<K, V>, key: K, value: V): void {
   const set = map.get(key);
   if (set) set.add(value);
   else map.set(key, new Set([value]));
 }
 
-export function unlink<K, V>(map: Map<K, Set<V>>, key: K, value: V): void {
+export function unlink<K, V>(map: SetsByKey<K, V>, key: K, value: V): void {
   const set = map.get(key);
   if (set?.delete(value) && set.size === 0) map.delete(key);
 }

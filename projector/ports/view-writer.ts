@@ -18,6 +18,8 @@ export interface FieldsWrite {
   kind: RiderKind;
   id: string;
   fields: readonly FieldWrite[];
+  /** Whatever the key holds goes first: it is no hash. */
+  replaces?: true;
 }
 
 export interface FieldWrite {
@@ -38,9 +40,10 @@ export type CommitResult =
 
 /** What a listing finds under a tag. */
 export type StoredView =
-  | { tag: number; kind: ValueKind; id: string; digest: string }
-  /** A hash. Each field is a view. */
-  | { tag: number; kind: RiderKind; id: string; fields: Map<string, Buffer> };
+  /** The digest of a key that holds no value of ours, but something of another type, is null. */
+  | { tag: number; kind: ValueKind; id: string; digest: string | null }
+  /** A hash. Each field is a view. Null: the key holds something else. */
+  | { tag: number; kind: RiderKind; id: string; fields: Map<string, Buffer> | null };
 
 export interface ViewWriter {
   /** Becomes the leader: puts a new epoch on every owned tag, above every fence and above the store's clock in ms. */

@@ -1,11 +1,12 @@
 import type { TopicName } from '../../schemas/events/records.ts';
+import { LargeMap, LargeSet } from '../facts/large-map.ts';
 import type { AnyLogRecord } from '../ports/event-log.ts';
 
 /** The bad records of a topic that are their keys' last, by key. */
 interface TopicRejects {
-  reasons: Map<string, string>;
+  reasons: LargeMap<string, string>;
   /** Of the keys: most records of a log are told from them without a text being made. */
-  marks: Set<number>;
+  marks: LargeSet<number>;
 }
 
 /**
@@ -28,7 +29,7 @@ export class UnresolvedRejects {
     if (key === null) return;
     let rejects = this.#topics.get(topic);
     if (!rejects) {
-      rejects = { reasons: new Map(), marks: new Set() };
+      rejects = { reasons: new LargeMap(), marks: new LargeSet() };
       this.#topics.set(topic, rejects);
     }
     const text = textOf(key);

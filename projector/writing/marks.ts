@@ -1,16 +1,17 @@
 import { type FactKind, factKinds } from '../../schemas/views/view-keys.ts';
+import { LargeMap, LargeSet } from '../facts/large-map.ts';
 import { type SubjectDay, subjectDay } from '../facts/subject-day.ts';
 import type { ReaderParts } from '../views/reader.ts';
 
 const emptyValues = () =>
-  Object.fromEntries(factKinds.map((kind) => [kind, new Set<number>()])) as Record<FactKind, Set<number>>;
+  Object.fromEntries(factKinds.map((kind) => [kind, new LargeSet<number>()])) as Record<FactKind, LargeSet<number>>;
 
 /** Views to write again. Applying a record only marks them: ten thousand changes to one night render its views once. */
 export class Marks {
   /** For each kind, the numbers of views that are one key's value (projector/views/value-views.ts). */
   values = emptyValues();
   /** Which parts of which days of readers' own layers. */
-  readerDays = new Map<SubjectDay, ReaderParts>();
+  readerDays = new LargeMap<SubjectDay, ReaderParts>();
 
   get size(): number {
     return factKinds.reduce((size, kind) => size + this.values[kind].size, this.readerDays.size);
@@ -20,7 +21,7 @@ export class Marks {
   take(): Pick<Marks, 'values' | 'readerDays'> {
     const { values, readerDays } = this;
     this.values = emptyValues();
-    this.readerDays = new Map();
+    this.readerDays = new LargeMap();
     return { values, readerDays };
   }
 

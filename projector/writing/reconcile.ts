@@ -1,5 +1,6 @@
 import { digestLength, type FactKind, factKinds, tagOf } from '../../schemas/views/view-keys.ts';
 import type { Facts } from '../facts/facts.ts';
+import { LargeSet } from '../facts/large-map.ts';
 import type { StoredView, ViewWrite, ViewWriter } from '../ports/view-writer.ts';
 import { renderReader } from '../views/reader.ts';
 import { valueViews } from '../views/value-views.ts';
@@ -32,7 +33,7 @@ export class Reconcile {
     ride: new NumberSet(),
     night: new NumberSet(),
     // Pairs of metro and day are large numbers, but few.
-    day: new Set<number>(),
+    day: new LargeSet<number>(),
   };
   #differing = 0;
   #compared = 0;
@@ -80,6 +81,7 @@ export class Reconcile {
     const reader = this.#facts.riderIds.find(id);
     if (reader >= 0) this.#listed.reader.add(reader);
     const wanted = reader >= 0 ? renderReader(this.#facts, reader) : [];
+    if (fields === null) return this.#differs(tag, { kind, id, fields: wanted, replaces: true });
     const different = wanted.filter(({ field, value }) => fields.get(field)?.toString() !== value);
     const known = new Set(wanted.map(({ field }) => field));
     const extra = [...fields.keys()].filter((field) => !known.has(field)).map((field) => ({ field, value: null }));
@@ -113,7 +115,7 @@ export class Reconcile {
   }
 
   async #differs(tag: number, write: ViewWrite): Promise<void> {
-    this.#differing += write.kind === 'reader' ? write.fields.length : 1;
+    this.#differing += write.kind === 'reader' ? Math.max(1, write.fields.length) : 1;
     await this.#mend(tag, write);
   }
 

@@ -1,6 +1,6 @@
 import { factKinds, positionTag, tagOf } from '../../schemas/views/view-keys.ts';
 import type { Facts } from '../facts/facts.ts';
-import { dayOf, type SubjectDay, subjectOf } from '../facts/subject-day.ts';
+import { dayOf, subjectOf } from '../facts/subject-day.ts';
 import type { Position } from '../ports/event-log.ts';
 import { copyPosition, type StoredPosition } from '../position.ts';
 import { type ReaderParts, renderReaderDays } from '../views/reader.ts';
@@ -64,7 +64,7 @@ export class Rounds {
     await this.#deps.lanes.drain();
   }
 
-  async #writeValues(kind: (typeof factKinds)[number], marked: ReadonlySet<number>): Promise<void> {
+  async #writeValues(kind: (typeof factKinds)[number], marked: Iterable<number>): Promise<void> {
     const { facts, lanes, owned } = this.#deps;
     const views = valueViews[kind];
     for (const view of marked) {
@@ -76,7 +76,7 @@ export class Rounds {
   }
 
   /** Reader by reader: a reader's marked days are one write. */
-  async #writeReaders(readerDays: ReadonlyMap<SubjectDay, ReaderParts>): Promise<void> {
+  async #writeReaders(readerDays: Marks['readerDays']): Promise<void> {
     const { facts, lanes, owned } = this.#deps;
     const sorted = Float64Array.from(readerDays.keys()).sort();
     for (let i = 0; i < sorted.length; ) {

@@ -60,9 +60,10 @@ export class TagLanes {
   /** Adds a write to its tag's batch. Waits while many batches are in flight, so that memory stays bounded. */
   async add(tag: number, write: ViewWrite): Promise<void> {
     if (write.kind !== 'reader' || write.fields.length <= batchViewsMax) return this.#add(tag, write);
-    const { kind, id, fields } = write;
+    const { fields, replaces, ...named } = write;
     for (let i = 0; i < fields.length; i += batchViewsMax) {
-      await this.#add(tag, { kind, id, fields: fields.slice(i, i + batchViewsMax) });
+      const first = i === 0 && replaces ? { replaces } : {};
+      await this.#add(tag, { ...named, ...first, fields: fields.slice(i, i + batchViewsMax) });
     }
   }
 

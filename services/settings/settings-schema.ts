@@ -178,6 +178,8 @@ export const settingRules = {
   OAUTH_CLIENT_METADATA: rule(yes, onOff),
   OAUTH_KEYS: rule(file, 'a file that exists and can be read, with a JSON Web Key Set'),
   OAUTH_COOKIE_KEYS: rule(cookieKeys, 'keys of 32 characters or more, separated by commas, the newest first', hidden),
+  METRICS_PORT: rule(wholeNumber(1, 65_535), 'a whole number from 1 to 65535'),
+  DRAIN_SECONDS: rule(wholeNumber(0, 3_600), 'a whole number of seconds from 0 to 3600'),
   CACHE_SECONDS: rule(wholeNumber(0, 31_536_000), 'a whole number of seconds from 0 to 31536000'),
   SHARD: rule(shard, 'k/n with k from 0 to n - 1 and n up to 64, such as 0/2'),
   NOW: rule(instant, 'an instant with its offset, such as 2015-06-13T19:00:00Z'),

@@ -31,6 +31,10 @@ export interface Settings {
   /** SIGN_IN=pick: anybody at this machine may be any rider of the log. Only ever with `embedded`. */
   pickRiders: boolean;
   oauth: OAuthSettings;
+  /** METRICS_PORT: /metrics, /healthz and /readyz are there alone. null: on `port`. */
+  metricsPort: number | null;
+  /** DRAIN_SECONDS: how long a server that was told to stop goes on serving, unready. */
+  drainSeconds: number;
   cacheSeconds: number;
   /** This projector owns the tags whose number is `index` modulo `count`. */
   shard: { index: number; count: number };
@@ -137,6 +141,8 @@ function checkTogether(has: (name: SettingName) => boolean, given: Given, errors
   if (has('KAFKA_BROKERS') && has('ARCHIVE_DIR')) {
     errors.push('Cannot use setting ARCHIVE_DIR: KAFKA_BROKERS is given too; give one event log, not two');
   }
+  if (given.METRICS_PORT !== undefined && given.METRICS_PORT === portOf(given))
+    errors.push(`Cannot use setting METRICS_PORT: ${given.METRICS_PORT} is PORT, want another one, or leave it out`);
   if (given.SHARD && given.SHARD.count > 1)
     needs('SHARD', ['REDIS_URL'], 'views in memory are one process’s own, and no other can write their other shards');
   if (has('SIGN_IN_ISSUER')) checkOrigin(originOf(given), given, errors);
@@ -223,6 +229,8 @@ function settingsOf(given: Given): Settings {
       registration: given.OAUTH_REGISTRATION ?? embedded,
       clientMetadata: given.OAUTH_CLIENT_METADATA ?? embedded,
     },
+    metricsPort: given.METRICS_PORT ?? null,
+    drainSeconds: given.DRAIN_SECONDS ?? (embedded ? 0 : 5),
     cacheSeconds: given.CACHE_SECONDS ?? 0,
     shard: given.SHARD ?? { index: 0, count: 1 },
     nowMs: given.NOW ?? null,

@@ -32,9 +32,11 @@ export function apiMetrics(register: Registry) {
       answers.observe({ operation, status }, seconds),
     /** The same reader, whose round trips are measured. */
     measuredReader: (reader: ViewReader): ViewReader => ({
-      ...reader,
       get: (keys) => measured('get', reader.get(keys)),
       fields: (key, fields) => measured('fields', reader.fields(key, fields)),
+      watch: (listener) => reader.watch(listener),
+      ready: () => reader.ready(),
+      close: () => reader.close(),
     }),
     watchCache(cache: Pick<ViewCache, 'bytes' | 'hits' | 'misses'>): void {
       new Gauge({

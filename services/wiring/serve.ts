@@ -31,6 +31,8 @@ export interface ServeOptions {
   log: Logger;
   /** Read beforehand, if something that takes time comes in between. */
   files?: SignInFiles;
+  /** Once it aborts, answers are the last of their connections. */
+  draining?: AbortSignal;
   /** Anybody at this machine may be one of these riders. If absent, riders prove who they are, or cannot sign in. */
   sampleRiders?(count: number): SampleRider[];
   /** Shown and filled in at /docs. */
@@ -71,6 +73,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     localDays,
     calendarNowMs,
     cacheSeconds: settings.cacheSeconds,
+    ...(options.draining && { draining: options.draining }),
     ...(settings.trustProxy !== null && { trustProxy: settings.trustProxy }),
     checker: createTokenChecker({ issuer: origin, audience: baseUrl, keys, erasures }),
     openApi: { body: openApi, etag: `"${createHash('sha256').update(openApi).digest('base64url').slice(0, 16)}"` },

@@ -115,7 +115,7 @@ export class Processes {
   #spawn(args: readonly string[], env: Env) {
     const child = spawn(process.execPath, [bin, ...args], {
       // Nothing of this process's environment but the path. With the channel it dies when this process does.
-      env: { PATH: process.env.PATH ?? '', RIDE_CALENDAR_LAUNCHED: '1', ...env },
+      env: { PATH: process.env.PATH ?? '', RIDE_CALENDAR_LAUNCHED: '1', DRAIN_SECONDS: '0', ...env },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     this.#running.add(child);

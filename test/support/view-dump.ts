@@ -17,7 +17,7 @@ export async function dumpViews(
     const key = keyOf(tag, stored);
     if (kind === 'position' || kind === 'complete') continue;
     if ('fields' in stored) {
-      for (const [field, value] of stored.fields) dump.set(`${key} ${field}`, value.toString('latin1'));
+      for (const [field, value] of stored.fields!) dump.set(`${key} ${field}`, value.toString('latin1'));
     } else {
       const [value] = await reader.get([key]);
       dump.set(key, value!.toString('latin1'));

@@ -51,6 +51,8 @@ const wrong: Partial<Record<SettingName, string[]>> = {
   OAUTH_CLIENT_METADATA: ['maybe'],
   OAUTH_KEYS: ['/no/such/file', import.meta.dirname],
   OAUTH_COOKIE_KEYS: ['short', `${'k'.repeat(32)},short`],
+  METRICS_PORT: ['0', '65536', 'metrics', '9090.5'],
+  DRAIN_SECONDS: ['-1', '1.5', 'ten', '3601'],
   CACHE_SECONDS: ['-1', '1.5', 'ten', '99999999999'],
   SHARD: ['1/1', '2/2', '0/0', '0/65', '1', '1/2/3', '-1/2'],
   NOW: ['2015-06-13', '2015-06-13T19:00:00', '2015-02-30T19:00:00Z', '0000-01-01T00:00:00Z', 'yesterday', '1434222000'],
@@ -84,12 +86,19 @@ describe('settings', () => {
       signIn: null,
       pickRiders: false,
       oauth: { clientsFile: null, keysFile: null, cookieKeys: null, registration: true, clientMetadata: true },
+      metricsPort: null,
+      drainSeconds: 0,
       cacheSeconds: 0,
       shard: { index: 0, count: 1 },
       nowMs: null,
       logLevel: 'info',
       embedded: true,
     });
+  });
+
+  it('drain for load balancers, but not in the embedded default; operators’ port is another one', () => {
+    expect(loadSettings({ REDIS_URL: 'redis://h' }).drainSeconds).toBe(5);
+    expect(() => loadSettings({ METRICS_PORT: '8080' })).toThrow('Cannot use setting METRICS_PORT: 8080 is PORT');
   });
 
   it('take every value that is right', () => {
@@ -118,6 +127,8 @@ describe('settings', () => {
       OAUTH_CLIENT_METADATA: 'off',
       OAUTH_KEYS: here,
       OAUTH_COOKIE_KEYS: `${'a'.repeat(32)},${'b'.repeat(32)}`,
+      METRICS_PORT: '9001',
+      DRAIN_SECONDS: '30',
       CACHE_SECONDS: '60',
       SHARD: '1/2',
       NOW: '2015-06-13T12:00:00-07:00',
@@ -152,6 +163,8 @@ describe('settings', () => {
         registration: true,
         clientMetadata: false,
       },
+      metricsPort: 9001,
+      drainSeconds: 30,
       cacheSeconds: 60,
       shard: { index: 1, count: 2 },
       nowMs: Date.UTC(2015, 5, 13, 19),

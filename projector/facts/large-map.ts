@@ -1,0 +1,100 @@
+/** A V8 Map or Set holds 2^24 entries, and throws for one more. */
+const entriesMax = 2 ** 24;
+
+/** As a Map, without an end: as many Maps as it takes, nearly always one. */
+export class LargeMap<K, V> {
+  readonly #entriesMax: number;
+  readonly #maps: Map<K, V>[] = [new Map()];
+
+  /** Tests pass a smaller limit of one Map. */
+  constructor(limit = entriesMax) {
+    this.#entriesMax = limit;
+  }
+
+  get size(): number {
+    return this.#maps.reduce((size, map) => size + map.size, 0);
+  }
+
+  get(key: K): V | undefined {
+    for (const map of this.#maps) {
+      const value = map.get(key);
+      if (value !== undefined) return value;
+    }
+    return undefined;
+  }
+
+  has(key: K): boolean {
+    return this.#maps.some((map) => map.has(key));
+  }
+
+  set(key: K, value: V): this {
+    const [first] = this.#maps as [Map<K, V>];
+    // Nearly always: one Map, with room.
+    if (this.#maps.length === 1 && first.size < this.#entriesMax) first.set(key, value);
+    else (this.#maps.find((one) => one.has(key)) ?? this.#withRoom()).set(key, value);
+    return this;
+  }
+
+  delete(key: K): boolean {
+    return this.#maps.some((map) => map.delete(key));
+  }
+
+  clear(): void {
+    this.#maps.length = 1;
+    this.#maps[0]!.clear();
+  }
+
+  *keys(): Generator<K> {
+    for (const map of this.#maps) yield* map.keys();
+  }
+
+  *values(): Generator<V> {
+    for (const map of this.#maps) yield* map.values();
+  }
+
+  *[Symbol.iterator](): Generator<[K, V]> {
+    for (const map of this.#maps) yield* map;
+  }
+
+  #withRoom(): Map<K, V> {
+    let map = this.#maps.find(({ size }) => size < this.#entriesMax);
+    if (!map) {
+      map = new Map();
+      this.#maps.push(map);
+    }
+    return map;
+  }
+}
+
+/** As a Set, without an end. */
+export class LargeSet<T> {
+  readonly #entriesMax: number;
+  readonly #sets: Set<T>[] = [new Set()];
+
+  /** Tests pass a smaller limit of one Set. */
+  constructor(limit = entriesMax) {
+    this.#entriesMax = limit;
+  }
+
+  get size(): number {
+    return this.#sets.reduce((size, set) => size + set.size, 0);
+  }
+
+  has(item: T): boolean {
+    return this.#sets.some((set) => set.has(item));
+  }
+
+  add(item: T): this {
+    const last = this.#sets.at(-1)!;
+    if (this.#sets.length === 1 && last.size < this.#entriesMax) last.add(item);
+    else if (!this.has(item)) {
+      if (last.size < this.#entriesMax) last.add(item);
+      else this.#sets.push(new Set([item]));
+    }
+    return this;
+  }
+
+  *[Symbol.iterator](): Generator<T> {
+    for (const set of this.#sets) yield* set;
+  }
+}

@@ -1,0 +1,31 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Settings } from '../settings/settings.ts';
+import type { Readiness } from './operator-routes.ts';
+
+/**
+ * An API that was ready once stays so: a store that goes away later makes reads 503, and must not take every instance
+ * out of a load balancer at once (docs/rules.md#ready-api). Why reads fail is then the note.
+ */
+export function onceReady(readiness: Readiness): Readiness {
+  let wasReady = false;
+  return async () => {
+    const state = await readiness();
+    wasReady ||= state.ready;
+    if (state.ready || !wasReady) return state;
+    return { ready: true, note: `reads get 503: ${state.reason}` };
+  };
+}
+
+/** Nobody is to be sent to a process that is told to stop. */
+export const untilStopped =
+  (readiness: Readiness, signal: AbortSignal): Readiness =>
+  async () =>
+    signal.aborted ? { ready: false, reason: 'the process was told to stop' } : readiness();
+
+/** A server that was told to stop is unready, and goes on serving until load balancers have noticed. */
+export async function drain({ drainSeconds }: Settings, log: Logger): Promise<void> {
+  if (drainSeconds === 0) return;
+  log.info(`Told to stop: not ready any more, serving on for ${drainSeconds} s (DRAIN_SECONDS)`);
+  await sleep(drainSeconds * 1000);
+}

@@ -1,0 +1,179 @@
+import { createServer, get, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePorts } from '../../infra/local/free-port.ts';
+import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
+import { portlandDirectory, portlandKeys } from '../support/portland.ts';
+import { type Env, Processes, type RunningService } from '../support/process.ts';
+
+// What a load balancer sees: who is ready, who is about to end, and a store that is away for everybody.
+
+const processes = new Processes();
+let redis: RedisServer;
+let env: Env;
+let projector: RunningService;
+
+beforeAll(async () => {
+  redis = await startRedisServer();
+  env = { REDIS_URL: redis.url, NOW: '2015-06-13T19:00:00Z' };
+  projector = await processes.start('projector', { ARCHIVE_DIR: portlandDirectory, REDIS_URL: redis.url });
+  await projector.ready();
+});
+afterAll(async () => {
+  await processes.close();
+  await redis.stop();
+});
+
+const path = '/api/metros/portland/days/2015-06-13';
+const headers = { 'X-Api-Key': portlandKeys.live };
+
+/** A request on a connection of its own. */
+function ask(url: string): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    get(url, { agent: false, headers, timeout: 5_000 }, (response) => {
+      response.on('error', reject).on('end', () => resolve(response));
+      response.resume();
+    }).on('error', reject);
+  });
+}
+
+/** A proxy that asks each backend four times a second whether it is ready, and tries nothing twice. */
+async function proxyFollowingReadyz(ports: readonly number[]) {
+  const ready = new Set<number>();
+  const stop = new AbortController();
+  const follow = async (port: number): Promise<void> => {
+    while (!stop.signal.aborted) {
+      const response = await ask(`http://127.0.0.1:${port}/readyz`).catch(() => null);
+      if (response?.statusCode === 200) ready.add(port);
+      else ready.delete(port);
+      await sleep(250);
+    }
+  };
+  const following = ports.map(follow);
+  let turn = 0;
+  const server = createServer((request, response) => {
+    const port = [...ready][turn++ % ready.size];
+    const failed = () => response.writeHead(502).end();
+    if (port === undefined) return failed();
+    get({ port, path: request.url, agent: false, headers: request.headers }, (answer) => {
+      response.writeHead(answer.statusCode!, answer.headers);
+      answer.on('error', failed).pipe(response);
+    }).on('error', failed);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ready,
+    async close() {
+      stop.abort();
+      await Promise.all(following);
+      server.close();
+    },
+  };
+}
+
+describe('a rolling restart of APIs', () => {
+  it('loses no read of a client that opens a connection for each', async () => {
+    const ports = await freePorts(2);
+    const start = async (port: number) =>
+      (await processes.start('api', { ...env, PORT: String(port), DRAIN_SECONDS: '2' })).ready();
+    const apis = await Promise.all(ports.map(start));
+    const proxy = await proxyFollowingReadyz(ports);
+    await expect.poll(() => proxy.ready.size, { timeout: 10_000 }).toBe(2);
+    const statuses: Record<string, number> = {};
+    let over = false;
+    const read = async (): Promise<void> => {
+      while (!over) {
+        const status = await ask(proxy.url + path).then(({ statusCode }) => statusCode, String);
+        statuses[`${status}`] = (statuses[`${status}`] ?? 0) + 1;
+      }
+    };
+    const readers = [read(), read(), read()];
+    for (const [i, port] of ports.entries()) {
+      expect(await apis[i]!.stop()).toMatchObject({ code: 0 });
+      apis[i] = await start(port);
+      await expect.poll(() => proxy.ready.size, { timeout: 10_000 }).toBe(2);
+    }
+    over = true;
+    await Promise.all(readers);
+    await proxy.close();
+    expect(Object.keys(statuses)).toEqual(['200']);
+    expect(statuses[200]).toBeGreaterThan(50);
+    for (const api of apis) await api.kill();
+  }, 90_000);
+
+  it('an API that is told to stop is unready at once, and its answers are the last of their connections', async () => {
+    const api = await (await processes.start('api', { ...env, DRAIN_SECONDS: '2' })).ready();
+    expect((await ask(api.origin + path)).statusCode).toBe(200);
+    const stopped = api.stop();
+    await api.printed('not ready any more');
+    expect((await ask(`${api.origin}/readyz`)).statusCode).toBe(503);
+    const answer = await fetch(api.origin + path, { headers });
+    expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
+    expect(await stopped).toMatchObject({ code: 0 });
+  });
+});
+
+describe('a port for operators', () => {
+  it.each(['api', 'projector'] as const)('takes health and metrics of %s off the service’s own', async (command) => {
+    const [port, metricsPort] = await freePorts(2);
+    const settings: Env = command === 'api' ? env : { ARCHIVE_DIR: portlandDirectory, REDIS_URL: redis.url };
+    const prefix = command === 'api' ? {} : { REDIS_KEY_PREFIX: 'another:' };
+    await processes.start(command, { ...settings, ...prefix, PORT: String(port), METRICS_PORT: String(metricsPort) });
+    const statusOf = (at: number, route: string) =>
+      ask(`http://127.0.0.1:${at}${route}`).then(
+        ({ statusCode }) => statusCode,
+        ({ code }) => code as string,
+      );
+    await expect.poll(() => statusOf(metricsPort!, '/readyz'), { timeout: 30_000 }).toBe(200);
+    for (const route of ['/healthz', '/metrics']) expect(await statusOf(metricsPort!, route)).toBe(200);
+    const own = command === 'api' ? 404 : 'ECONNREFUSED';
+    for (const route of ['/healthz', '/readyz', '/metrics']) expect(await statusOf(port!, route)).toBe(own);
+  });
+
+  it('shows of an API and of a projector what is theirs alone', async () => {
+    const api = await (await processes.start('api', env)).ready();
+    const textOf = async ({ origin }: RunningService) => (await fetch(`${origin}/metrics`)).text();
+    const names = (text: string) =>
+      new Set([...text.matchAll(/^# HELP (ride_calendar_\S+)/gm)].map(([, name]) => name));
+    const [ofApi, ofProjector] = [names(await textOf(api)), names(await textOf(projector))];
+    const both = [...ofApi].filter((name) => ofProjector.has(name));
+    expect(both).toEqual(['ride_calendar_build_info']);
+    expect(ofApi).toContain('ride_calendar_http_answer_seconds');
+    expect(ofProjector).toContain('ride_calendar_unreadable_age_seconds');
+    await fetch(`${api.origin}/.well-known/oauth-authorization-server`);
+    await fetch(`${api.origin}/oauth/token`, { method: 'POST', body: new URLSearchParams({ grant_type: 'nonsense' }) });
+    const text = await textOf(api);
+    expect(text).toMatch(/http_answer_seconds_count\{operation="\/oauth\/token",status="400"\} 1/);
+    expect(text).toMatch(
+      /http_answer_seconds_count\{operation="\/.well-known\/oauth-authorization-server",status="200"\} 1/,
+    );
+    await api.kill();
+  });
+});
+
+describe('a view store that goes away', () => {
+  it('leaves every API that was ready in the load balancer, where reads get 503 with Retry-After', async () => {
+    const api = await (await processes.start('api', env)).ready();
+    const textOf = async () => (await fetch(`${api.origin}/metrics`)).text();
+    expect(await textOf()).toContain('ride_calendar_store_answers 1');
+    await redis.kill();
+    await expect.poll(async () => (await ask(api.origin + path)).statusCode, { timeout: 10_000 }).toBe(503);
+    expect((await ask(api.origin + path)).headers['retry-after']).toBe('1');
+    const readyz = await fetch(`${api.origin}/readyz`);
+    expect([readyz.status, await readyz.json()]).toEqual([
+      200,
+      { status: 'ready', note: 'reads get 503: Redis cannot be reached, or has just come back' },
+    ]);
+    expect(await textOf()).toContain('ride_calendar_store_answers 0');
+    // One that never was ready is not.
+    const late = await processes.start('api', env);
+    await late.printed('Serving');
+    expect((await ask(`${late.origin}/readyz`)).statusCode).toBe(503);
+    await redis.start();
+    await expect.poll(async () => (await ask(api.origin + path)).statusCode, { timeout: 30_000 }).toBe(200);
+    await late.ready();
+    expect(await textOf()).toContain('ride_calendar_store_answers 1');
+  }, 90_000);
+});

@@ -1,0 +1,53 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { LargeMap, LargeSet } from '../../../projector/facts/large-map.ts';
+import { Marks } from '../../../projector/writing/marks.ts';
+
+const keys = fc.array(fc.tuple(fc.constantFrom('set', 'delete'), fc.integer({ min: 0, max: 30 })), { maxLength: 80 });
+
+describe('a large map', () => {
+  it('holds what a Map holds, whatever a Map’s limit is', () => {
+    fc.assert(
+      fc.property(keys, fc.integer({ min: 1, max: 8 }), (steps, limit) => {
+        const map = new Map<number, number>();
+        const large = new LargeMap<number, number>(limit);
+        for (const [i, [step, key]] of steps.entries()) {
+          if (step === 'set') {
+            map.set(key, i);
+            large.set(key, i);
+          } else expect(large.delete(key)).toBe(map.delete(key));
+          expect([large.get(key), large.has(key)]).toEqual([map.get(key), map.has(key)]);
+        }
+        expect(large.size).toBe(map.size);
+        expect(new Map(large)).toEqual(map);
+        expect(new Set(large.keys())).toEqual(new Set(map.keys()));
+        expect([...large.values()].sort()).toEqual([...map.values()].sort());
+        large.clear();
+        expect([large.size, [...large]]).toEqual([0, []]);
+      }),
+    );
+  });
+});
+
+describe('a large set', () => {
+  it('holds what a Set holds, whatever a Set’s limit is', () => {
+    fc.assert(
+      fc.property(keys, fc.integer({ min: 1, max: 8 }), (steps, limit) => {
+        const wanted = new Set(steps.map(([, key]) => key));
+        const large = new LargeSet<number>(limit);
+        for (const [, key] of steps) large.add(key);
+        expect(large.size).toBe(wanted.size);
+        expect(new Set(large)).toEqual(wanted);
+        for (let key = 0; key <= 30; key++) expect(large.has(key)).toBe(wanted.has(key));
+      }),
+    );
+  });
+
+  it('has no end where V8’s Set has one', () => {
+    const more = 2 ** 24 + 3;
+    const { values } = new Marks();
+    for (let view = 0; view < more; view++) values.rider.add(view);
+    expect(values.rider.size).toBe(more);
+    expect(values.rider.has(more - 1)).toBe(true);
+  });
+});
