@@ -52,12 +52,12 @@ export class Intake {
     const watch = this.#watchOf(batch.topic);
     for (const record of batch.records) {
       if (!('decode' in record)) {
-        this.#judge(record, watch, rejects);
+        this.#foldOrReject(record, watch, rejects);
         continue;
       }
       const regressed = this.#edges.take(record, watch);
       if (regressed === null) {
-        this.#judge(record.decode(), watch, rejects);
+        this.#foldOrReject(record.decode(), watch, rejects);
         continue;
       }
       if (regressed) this.#metrics.revisionRegressed(batch.topic);
@@ -68,7 +68,7 @@ export class Intake {
     if (this.#pending > pendingMax) await this.#queue;
   }
 
-  #judge(record: LogRecord | UndecodableRecord, watch: RevisionWatch, rejects: Reject[]): void {
+  #foldOrReject(record: LogRecord | UndecodableRecord, watch: RevisionWatch, rejects: Reject[]): void {
     const reason = 'undecodable' in record ? record.undecodable : badRecord(record.topic, record.key, record.value);
     if (reason !== null) {
       const { topic, partition, offset, timestampMs } = record;

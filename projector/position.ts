@@ -26,13 +26,13 @@ export function assertSamePartitions(stored: string | null, log: string, bounds:
   for (const topic of topicNames) {
     if (before[topic].length === bounds[topic].length) continue;
     throw new PartitionsChangedError(
-      `Cannot go on with topic ${topic}: it had ${before[topic].length} partitions when the views were written, and has ${bounds[topic].length}. Keys now live in two places and their order is gone: create topics under a new KAFKA_TOPIC_PREFIX, publish every entity there again, then point the service and its upstream at them`,
+      `Cannot go on with topic ${topic}: it had ${before[topic].length} partitions when the views were written, and has ${bounds[topic].length}. A key may now be in two partitions, and its order is lost: create topics under a new KAFKA_TOPIC_PREFIX, publish every entity there again, then point the service and its upstream at them`,
     );
   }
 }
 
 /** Partitions, as `topic/partition`, that have not reached a position. */
-export function behind(position: Position, target: Position): string[] {
+export function partitionsBehind(position: Position, target: Position): string[] {
   return topicNames.flatMap((topic: TopicName) =>
     target[topic].flatMap((end, partition) =>
       (position[topic][partition] ?? 0) < end ? [`${topic}/${partition}`] : [],

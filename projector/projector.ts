@@ -11,7 +11,7 @@ import type { Log } from './ports/log.ts';
 import { noMetrics, type ProjectorMetrics } from './ports/metrics.ts';
 import type { ViewWriter } from './ports/view-writer.ts';
 import { untilAborted, WakeUp } from './ports/waiting.ts';
-import { assertSamePartitions, behind, copyPosition, positionOf } from './position.ts';
+import { assertSamePartitions, copyPosition, partitionsBehind, positionOf } from './position.ts';
 import { retryLogged } from './retry-logged.ts';
 import { type ProjectorStatus, Watching } from './watching/watching.ts';
 import { FanOuts } from './writing/fan-outs.ts';
@@ -257,7 +257,7 @@ export class Projector {
 
   /** Whether a partition is not folded up to its end. Ignores partitions that wait for something outside the log. */
   #behind(ends: Position): boolean {
-    return behind(this.#position, ends).some((partition) => !this.#waiting.has(partition));
+    return partitionsBehind(this.#position, ends).some((partition) => !this.#waiting.has(partition));
   }
 
   /** Writes a batch to each tag every second, also during a long round. API processes take it as a heartbeat. */

@@ -61,6 +61,6 @@ function linesOf(dir: string, { manifest, files, records, rejected, exact_since,
   const what = `${countText(records, 'record')} in ${countText(files, 'file')}, and ${countText(rejected, 'bad record')}: ${dir}`;
   const lines = problems.map(({ file, kind, problem }) => `${kind}: ${file}: ${problem}`);
   if (problems.length > 0) return [...lines, `${countText(problems.length, 'problem')}. Read ${what}`];
-  if (!manifest) return [`Read ${what}. It has no ${manifestName}: what is missing or altered can't be told`];
+  if (!manifest) return [`Read ${what}. It has no ${manifestName}: so what is missing or altered is not known`];
   return [`As saved: ${what}${exact_since === null ? '' : `. It has every record since ${exact_since}`}`];
 }

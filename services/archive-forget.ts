@@ -22,7 +22,7 @@ export async function runArchiveForget(options: ArchiveForgetOptions, settings: 
   needFolderName(dir, 'archive forget', 'the folder of an archive');
   if (!idPattern.test(rider)) {
     throw new UsageError(
-      'Cannot run archive forget: the rider is no rider id, want 1 to 64 letters, digits, _ or -: archive forget RIDER DIR',
+      'Cannot run archive forget: the rider is not a rider id, want 1 to 64 letters, digits, _ or -: archive forget RIDER DIR',
     );
   }
   const progress = await showProgress(io, 'Read', 100);

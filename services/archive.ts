@@ -12,7 +12,7 @@ import { asUsage } from './wiring/as-usage.ts';
 import { needFolderName } from './wiring/empty-folder.ts';
 import { type ExitCode, type Io, needKafka } from './wiring/io.ts';
 import { makeLogger } from './wiring/logger.ts';
-import { sayMissingTopics } from './wiring/missing-topics.ts';
+import { warnOfMissingTopics } from './wiring/missing-topics.ts';
 import { openKafkaLog } from './wiring/open-kafka-log.ts';
 import { type Progress, showProgress } from './wiring/progress.ts';
 import type { Register } from './wiring/raw-values.ts';
@@ -46,7 +46,7 @@ export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Sett
   const prefix = manifest?.prefix ?? (await asUsage(archivePrefix(options.dir, topicPrefix)));
   // Checked before anything waits for Kafka.
   await asUsage(listArchive(options.dir, prefix, 'archive load'));
-  sayMissingTopics(options.dir, prefix, logger);
+  warnOfMissingTopics(options.dir, prefix, logger);
   if (!options.unchecked) await assertLoadable(options.dir, prefix, io.signal);
   const log = openKafkaLog(kafka, logger, null, io.signal);
   const publisher = kafkaPublisher({ kafka, topicPrefix, log: logger, signal: abortsAfter(io.signal, inHandMs) });

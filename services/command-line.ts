@@ -56,7 +56,7 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
     async (options: StartOptions, settings) => ended((await import('./start.ts')).runStart(settings, options)),
   ).option(
     '--allow-no-sign-in',
-    'without SIGN_IN_ISSUER, serve for reading alone, also on a HOST that others can reach; no rider can be picked there',
+    'without SIGN_IN_ISSUER, serve for reading only, also on a HOST that others can reach; no rider can be picked there',
   );
   command(
     program,
@@ -86,7 +86,7 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
     .addOption(
       wholeOption(
         '--max-compaction-lag-days <n>',
-        'superseded records, erased riders’ too, may go after so long, not only once 64 MB follow them',
+        'after this time superseded records, also of erased riders, may go even if fewer than 64 MB follow them',
         7,
         3650,
       ),
@@ -110,7 +110,7 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
   command(
     archive,
     'save <dir>',
-    'Saves the log, up to its present ends, to a folder; an archive of it saved there before is gone on with. Needs KAFKA_BROKERS.',
+    'Saves the log, up to its present ends, to a folder, or adds to an archive that was saved there before. Needs KAFKA_BROKERS.',
     [
       'KAFKA_BROKERS=127.0.0.1:9092 ride-calendar archive save ./backup',
       'KAFKA_BROKERS=127.0.0.1:9092 ride-calendar archive save ./history --follow',
@@ -143,7 +143,7 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
     async (options, settings, [dir]) =>
       (await import('./archive.ts')).runArchiveLoad({ ...options, dir: dir! }, settings, io),
   )
-    .option('--append', 'also behind records of others, but none that is newer of the same key')
+    .option('--append', 'also after records of other producers, unless they have a newer one of the same key')
     .option('--keep-partitions', 'the archive’s own partitions; the topics must have as many')
     .option('--unchecked', 'what is there, though it is not as the archive’s manifest.json says');
   pastCommands(program, command, io);
@@ -165,7 +165,7 @@ function simulateOptions(command: Command): void {
   };
   size('metros', 'n', 'metros, each with its time zone and districts');
   size('rides', 'n', 'rides, weekly and one-off');
-  size('riders', 'n', 'riders; about one in five answers to a night each day');
+  size('riders', 'n', 'riders; about one in five responds to a night each day');
   size('days', 'n', 'days of nights, a third of them past');
   size('seed', 'n', 'the same seed, sizes and day make the same records');
   command

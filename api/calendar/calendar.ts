@@ -5,9 +5,9 @@ import { allow, refuse, unauthorized } from '../http/refusals.ts';
 import { type Route, routePath, splitTarget } from '../http/target.ts';
 import { StoreAwayError } from '../ports/view-reader.ts';
 import { readInputs } from './inputs.ts';
+import { type MeReadDeps, meReads } from './me-reads.ts';
 import { memoize } from './memoize.ts';
 import { type PublicReadDeps, publicReads, type Reading } from './public-reads.ts';
-import { type RiderReadDeps, riderReads } from './rider-reads.ts';
 
 export interface CalendarRequest {
   method: string;
@@ -16,7 +16,7 @@ export interface CalendarRequest {
   headers: IncomingHttpHeaders;
 }
 
-export interface CalendarDeps extends PublicReadDeps, RiderReadDeps {
+export interface CalendarDeps extends PublicReadDeps, MeReadDeps {
   /** Without a trailing slash. */
   baseUrl: string;
   /** The OpenAPI document, and its ETag with quotes. */
@@ -40,7 +40,7 @@ export function calendar(deps: CalendarDeps): (request: CalendarRequest) => Hand
   const basePath = new URL(deps.baseUrl).pathname.replace(/\/$/, '');
   const refusals = unauthorized(deps.baseUrl);
   const publicLayer = publicReads(deps, refusals);
-  const riderLayer = riderReads(deps, refusals);
+  const riderLayer = meReads(deps, refusals);
 
   /** What a raw target asks for, worked out from the target alone. Null if it is not one of the interface's. */
   const asked = memoize((target): { operation: string; reading: Reading } | null => {

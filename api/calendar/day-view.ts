@@ -1,13 +1,8 @@
-import type { Inputs } from '../../schemas/interface/inputs.ts';
-import { matchesWords, searchWords } from '../../schemas/views/text.ts';
 import { type DayHeader, decodeView, type Facets } from '../../schemas/views/view-values.ts';
-import { memoize } from './memoize.ts';
+import { type DayFilter, matchingNights } from './day-filter.ts';
 import { pastShorterBy, withPast } from './past.ts';
 
-export type DayFilter = Pick<Inputs<'getDay'>, 'q' | 'far' | 'who' | 'where'>;
-
 const comma = Buffer.from(',');
-const wordsOf = memoize(searchWords);
 
 /** A stored day, ready to answer: whole or filtered, before its local midnight or after it. */
 export class DayView {
@@ -42,22 +37,10 @@ export class DayView {
     return this.#past;
   }
 
-  /** Indexes of the nights that match a filter (docs/rules.md#filters, #far, #who, #where). */
+  /** Indexes of the nights that match a filter. */
   select(filter: DayFilter): number[] {
     this.#facets ??= this.#readFacets();
-    const words = filter.q === undefined ? [] : wordsOf(filter.q);
-    const selected: number[] = [];
-    this.#facets.forEach((night, i) => {
-      if (
-        (!filter.far || night.far === null || (filter.far as string[]).includes(night.far)) &&
-        (!filter.who || night.who === null || (filter.who as string[]).includes(night.who)) &&
-        (!filter.where || (night.where !== null && filter.where.includes(night.where))) &&
-        matchesWords(night.text, words)
-      ) {
-        selected.push(i);
-      }
-    });
-    return selected;
+    return matchingNights(this.#facets, filter);
   }
 
   /** The answer's bytes with only the nights at these indexes. */

@@ -31,7 +31,7 @@ export class RecentErasures {
   readonly #gone = new Map<string, number>();
   readonly #untold = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
-  #doubt: Promise<void> | null = null;
+  #recheck: Promise<void> | null = null;
 
   constructor(options: RecentErasuresOptions) {
     const { store, tokenSeconds = accessTokenSeconds, learnEveryMs = 5_000, sizeMax = 100_000 } = options;
@@ -40,7 +40,7 @@ export class RecentErasures {
     this.#sizeMax = sizeMax;
     this.#nowMs = options.nowMs ?? Date.now;
     this.#timer = setInterval(() => void this.#learn(), learnEveryMs).unref();
-    this.doubt();
+    this.recheck();
   }
 
   /**
@@ -54,11 +54,11 @@ export class RecentErasures {
   }
 
   /** Erasures may have been missed: `settled` is a promise until the store has been read. */
-  doubt(): void {
+  recheck(): void {
     const asked = this.#learn().then(() => {
-      if (this.#doubt === asked) this.#doubt = null;
+      if (this.#recheck === asked) this.#recheck = null;
     });
-    this.#doubt = asked;
+    this.#recheck = asked;
   }
 
   /**
@@ -66,7 +66,7 @@ export class RecentErasures {
    * up.
    */
   get settled(): Promise<void> | null {
-    return this.#doubt;
+    return this.#recheck;
   }
 
   /**

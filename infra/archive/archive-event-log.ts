@@ -142,6 +142,6 @@ function checkPartitions(from: Position, listing: ArchiveListing): void {
 function checkCount(topic: TopicName, had: number, has: number): void {
   if (had === has) return;
   throw new PartitionsChangedError(
-    `${topic} has ${has} partitions in the archive, and had ${had}: keys would live in two places, so fold it again from its start`,
+    `${topic} has ${has} partitions in the archive, and had ${had}: a key may now be in two partitions, so fold it again from its start`,
   );
 }

@@ -92,7 +92,7 @@ async function noTopics(dir: string, prefix: string, named: string): Promise<Mis
     if (others.length > 0) what += `, but of KAFKA_TOPIC_PREFIX ${others.join(' and ')}`;
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    what = code === 'ENOENT' ? 'there is no such folder' : `it is no folder that can be read (${code})`;
+    what = code === 'ENOENT' ? 'there is no such folder' : `it is not a readable folder (${code})`;
   }
   return new MissingTopicsError(`Cannot read the archive ${dir}: ${what}. ${named}: ${fix}`);
 }
@@ -106,7 +106,7 @@ export async function archivePrefix(dir: string, wanted: string): Promise<string
   if (prefixes.length === 0 || prefixes.includes(wanted)) return wanted;
   if (prefixes.length === 1) return prefixes[0]!;
   throw new MissingTopicsError(
-    `Cannot tell the archive in ${dir}: it has folders of the prefixes ${prefixes.join(', ')}, and none of ${wanted}; move the one that is meant to a folder of its own`,
+    `Cannot choose an archive in ${dir}: it has folders of the prefixes ${prefixes.join(', ')}, and none of ${wanted}; move the one that is meant to a folder of its own`,
   );
 }
 

@@ -70,5 +70,7 @@ function readJournal(dir: string): Journal | null {
   const { files, manifest } = JSON.parse(readFileSync(path, 'utf8')) as Journal;
   const within = (file: string) => /^[^/\\]+\/[^/\\]+\.avro$/.test(file) && !file.startsWith('..');
   if (Array.isArray(files) && files.every(within) && typeof manifest === 'string') return { files, manifest };
-  throw new ArchiveError(`Cannot read ${path}: it is no journal of archive forget; remove it, then run archive check`);
+  throw new ArchiveError(
+    `Cannot read ${path}: it is not a journal of archive forget; remove it, then run archive check`,
+  );
 }

@@ -94,12 +94,12 @@ function parse(text: string): ArchiveManifest | { wrong: string } {
   try {
     value = JSON.parse(text);
   } catch {
-    return { wrong: 'it is no JSON' };
+    return { wrong: 'it is not JSON' };
   }
   const { success, data, error } = manifestSchema.safeParse(value);
   if (success) return data;
   const [issue] = error.issues;
-  return { wrong: `it is no manifest of an archive (${issue!.path.join('.') || 'the whole'}: ${issue!.message})` };
+  return { wrong: `it is not the manifest of an archive (${issue!.path.join('.') || 'the whole'}: ${issue!.message})` };
 }
 
 /** Written atomically. The files that it names must be durable already. */

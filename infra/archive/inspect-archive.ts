@@ -142,7 +142,7 @@ function namesBeside({ dir, prefix, manifest }: InspectOptions, onProblem: OnPro
   const ours = new Set([...topicNames, 'rejected'].map((name) => basename(archiveFolder(dir, prefix, name))));
   for (const name of namesIn(dir) ?? []) {
     if (isHidden(name) || besideTopics.has(name) || ours.has(name)) continue;
-    onProblem({ file: join(dir, name), kind: 'foreign', problem: 'it is no part of the archive' });
+    onProblem({ file: join(dir, name), kind: 'foreign', problem: 'it does not belong to the archive' });
   }
 }
 

@@ -93,7 +93,7 @@ const foreign = (file: string): ArchiveProblem => ({ file, kind: 'foreign', prob
 const unfinished = (file: string): ArchiveProblem => ({
   file,
   kind: 'unfinished',
-  problem: 'it goes on behind what the manifest says: a save was ended by force; archive save takes it up',
+  problem: 'it has more than the manifest says: a save was ended by force; archive save takes it up',
 });
 
 export async function sha256Of(

@@ -2,7 +2,7 @@ import { Admin } from '@platformatic/kafka';
 import { settledWithin } from '../../projector/ports/waiting.ts';
 import { clientOptions, type KafkaConnection } from './kafka-client.ts';
 import { namingRight, refusalOf } from './kafka-refusal.ts';
-import { describe, type KafkaLog } from './kafka-retry.ts';
+import { describeError, type KafkaLog } from './kafka-retry.ts';
 
 const commitEveryMs = 5_000;
 const closeWaitMs = 2_000;
@@ -52,7 +52,7 @@ export class GroupPositions {
     } catch (error) {
       if (!this.#complained) {
         const named = namingRight(error, `Read on group ${this.#group}`);
-        const why = refusalOf(named, 'Kafka') ?? describe(error);
+        const why = refusalOf(named, 'Kafka') ?? describeError(error);
         this.#log.warn(`Cannot commit positions to group ${this.#group}, for lag tools only: ${why}`);
       }
       this.#complained = true;

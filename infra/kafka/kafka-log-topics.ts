@@ -8,7 +8,7 @@ import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import type { KafkaCluster, KafkaTopic } from './kafka-cluster.ts';
 
 const newTopicsAdvice =
-  'Keys now live in two places and their order is gone: create topics under a new KAFKA_TOPIC_PREFIX, publish every entity there again, then point the service and its upstream at them';
+  'A key may now be in two partitions, and its order is lost: create topics under a new KAFKA_TOPIC_PREFIX, publish every entity there again, then point the service and its upstream at them';
 
 /** The eight topics in Kafka. Keeps them as they were first seen, to notice that the log has been replaced. */
 export class KafkaLogTopics {

@@ -5,7 +5,7 @@ import type { KafkaConnection } from './kafka-client.ts';
 import { KafkaCluster } from './kafka-cluster.ts';
 import { kafkaJs } from './kafka-js.ts';
 import { namingRight, refusalOf } from './kafka-refusal.ts';
-import { describe, type KafkaLog, retry } from './kafka-retry.ts';
+import { describeError, type KafkaLog, retry } from './kafka-retry.ts';
 
 const recordsMax = 5_000;
 /** kafkajs puts all records of a send for one partition into one batch. Brokers accept batches of 1 MiB by default. */
@@ -64,7 +64,7 @@ export class KafkaProducer {
         this.#signal.throwIfAborted();
         const cause = namingRight(error, `Write on topic ${topic}`);
         throw new Error(
-          `Cannot publish ${batch.length} records to ${topic}: ${refusalOf(cause, 'Kafka') ?? describe(cause)}${fixOf(cause)}`,
+          `Cannot publish ${batch.length} records to ${topic}: ${refusalOf(cause, 'Kafka') ?? describeError(cause)}${fixOf(cause)}`,
           {
             cause,
           },

@@ -45,7 +45,7 @@ export class LoggedBackOff {
     const refusal = refusalOf(error, this.#who);
     if (refusal) throw new Error(`${this.#what}: ${refusal}`, { cause: error });
     if (this.#failures++ % reportEvery === 0)
-      this.#log.warn(`${this.#what}: ${describe(error)}${hintOf(error)}; trying again`);
+      this.#log.warn(`${this.#what}: ${describeError(error)}${hintOf(error)}; trying again`);
     await this.#backOff.pause(this.#signal);
     this.#signal.throwIfAborted();
   }
@@ -90,10 +90,10 @@ export async function retry<T>(
 }
 
 /** An error's innermost messages, in one line. */
-export function describe(error: unknown): string {
+export function describeError(error: unknown): string {
   // kafkajs's own aggregate error has a message without information.
   const { errors } = (error ?? {}) as { errors?: unknown };
-  if (Array.isArray(errors) && errors.length > 0) return [...new Set(errors.map(describe))].join('; ');
+  if (Array.isArray(errors) && errors.length > 0) return [...new Set(errors.map(describeError))].join('; ');
   if (!(error instanceof Error)) return String(error);
-  return error.cause ? describe(error.cause) : error.message || error.name;
+  return error.cause ? describeError(error.cause) : error.message || error.name;
 }

@@ -3,7 +3,7 @@ import { untilAborted } from '../../projector/ports/waiting.ts';
 import type { KafkaConnection } from './kafka-client.ts';
 import { kafkaJs } from './kafka-js.ts';
 import { namingRight, refusalOf } from './kafka-refusal.ts';
-import { describe, type KafkaLog } from './kafka-retry.ts';
+import { describeError, type KafkaLog } from './kafka-retry.ts';
 
 const kafkaDefaultMs = 86_400_000;
 
@@ -67,7 +67,7 @@ async function settingMs(
   } catch (error) {
     signal.throwIfAborted();
     log.warn(
-      `Cannot read ${setting} of the topics, taking Kafka's default of ${kafkaDefault.text}: ${refusalOf(error, 'Kafka') ?? describe(error)}`,
+      `Cannot read ${setting} of the topics, taking Kafka's default of ${kafkaDefault.text}: ${refusalOf(error, 'Kafka') ?? describeError(error)}`,
     );
     return new Map(topics.map((topic) => [topic, kafkaDefault.ms]));
   } finally {

@@ -7,7 +7,7 @@ import type { KafkaConnection } from './kafka-client.ts';
 import { KafkaCluster } from './kafka-cluster.ts';
 import { kafkaJs } from './kafka-js.ts';
 import { namingRight, refusalOf } from './kafka-refusal.ts';
-import { describe, type KafkaLog, retry } from './kafka-retry.ts';
+import { describeError, type KafkaLog, retry } from './kafka-retry.ts';
 import { topicSettings } from './kafka-topic-settings.ts';
 
 const longMax = String(2n ** 63n - 1n);
@@ -164,7 +164,7 @@ async function createTopics(
     if (withOptional && refusesSettings(cause)) return createTopics(admin, plans, replicationFactor, false);
     const names = plans.map(({ topic }) => topic).join(', ');
     const named = namingRight(cause, `Create on topic ${names}`);
-    throw new Error(`Cannot create the topics ${names}: ${refusalOf(named, 'Kafka') ?? describe(cause)}`, {
+    throw new Error(`Cannot create the topics ${names}: ${refusalOf(named, 'Kafka') ?? describeError(cause)}`, {
       cause: named,
     });
   }

@@ -18,7 +18,7 @@ export function certificateFault(error: unknown, server: string, setting: string
     if (unknownAuthority.has(code ?? ''))
       return `${server}'s certificate is not trusted (${code}); name a PEM file with its authority's in NODE_EXTRA_CA_CERTS`;
     if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
-      return `${server}'s certificate is for another name; in ${setting}, and where servers announce themselves, use names that stand in it`;
+      return `${server}'s certificate is for another name; in ${setting}, and where servers announce themselves, use names that are in it`;
   }
   return null;
 }

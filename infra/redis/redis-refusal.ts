@@ -15,7 +15,7 @@ export function redisRefusal(error: unknown, setting: string, scriptRights?: str
     if (right !== null) return `does not let the user of ${setting} do all it must; grant it ${right} (ACL SETUSER)`;
     if (/^(WRONGPASS|NOAUTH)/.test(message)) return `refuses the user and password of ${setting} (${message})`;
     if (message.startsWith('MOVED')) return 'is a Redis Cluster; set REDIS_CLUSTER=true';
-    if (message.includes('cluster support disabled')) return 'is no Redis Cluster; leave REDIS_CLUSTER out';
+    if (message.includes('cluster support disabled')) return 'is not a Redis Cluster; leave REDIS_CLUSTER out';
     const certificate = certificateFault(one, 'the server', setting);
     if (certificate) return `can't be trusted: ${certificate}`;
   }

@@ -44,7 +44,7 @@ export async function redisViewWriter(settings: RedisSettings): Promise<ViewWrit
   let epoch = 0;
   const sequences = new Map<number, number>();
 
-  const judge = (tag: number, reply: unknown, sequence: number): CommitResult => {
+  const commitResult = (tag: number, reply: unknown, sequence: number): CommitResult => {
     if (reply === 1) {
       sequences.set(tag, sequence);
       return { committed: true };
@@ -74,7 +74,7 @@ export async function redisViewWriter(settings: RedisSettings): Promise<ViewWrit
     async refence(tag) {
       const sequence = (sequences.get(tag) ?? 0) + 1;
       const names = [keys.fence(tag), keys.of(tag, 'complete', '')];
-      return judge(tag, await script(refenceScript, names, [String(epoch), String(sequence)]), sequence);
+      return commitResult(tag, await script(refenceScript, names, [String(epoch), String(sequence)]), sequence);
     },
     async commit(tag, writes) {
       const sequence = sequences.get(tag) ?? 0;
@@ -87,7 +87,7 @@ export async function redisViewWriter(settings: RedisSettings): Promise<ViewWrit
           args.push(...operation);
         }
       }
-      return judge(tag, await script(commitScript, names, args), sequence + 1);
+      return commitResult(tag, await script(commitScript, names, args), sequence + 1);
     },
     async position() {
       const name = keys.of(positionTag, 'position', '');

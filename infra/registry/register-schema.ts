@@ -43,7 +43,7 @@ export async function registerSchema(options: RegisterOptions): Promise<number> 
   if (response.status === 200) {
     const registered = answer.safeParse(body);
     if (registered.success) return registered.data.id;
-    throw fail('answered 200 with something else than an id');
+    throw fail('answered 200 with something other than an id');
   }
   const reason = refusal.safeParse(body);
   throw fail(`answered ${response.status}${reason.success ? `: ${reason.data.message}` : ''}`);

@@ -23,7 +23,7 @@ export async function readRegistry(registryUrl: string, path: string, signal: Ab
     // A page instead of JSON: something else listens there, or the path is wrong.
     const isPage = response.headers.get('content-type')?.startsWith('text/html') ?? false;
     if (response.status === 404) return isPage ? away('answered 404 with a web page') : { missing: true };
-    return readSchema(text) ?? away('answered 200 with something else than a schema');
+    return readSchema(text) ?? away('answered 200 with something other than a schema');
   } catch (error) {
     if (signal.aborted) return away('did not answer in time');
     const cause = (error as { cause?: { code?: string } }).cause;

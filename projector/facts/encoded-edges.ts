@@ -41,20 +41,19 @@ export class EncodedEdges {
   }
 
   /** The key is `<ride>/<YYYY-MM-DD>/<rider>`. */
-  #takeAttendance(key: Buffer, value: Buffer, answer: Placed<Attendance>, watch: RevisionWatch): boolean | null {
+  #takeAttendance(key: Buffer, value: Buffer, rsvp: Placed<Attendance>, watch: RevisionWatch): boolean | null {
     const { facts } = this.#fold;
     const { places } = this.#cursor;
-    const riderStart = places[answer.rider]!;
-    const riderEnd = places[answer.rider + 1]!;
+    const riderStart = places[rsvp.rider]!;
+    const riderEnd = places[rsvp.rider + 1]!;
     const nightEnd = nightEndOf(key, value, riderStart, riderEnd);
     if (nightEnd < 0) return null;
     const known = facts.nightKeys.findBytes(key, 0, nightEnd);
-    if (!this.#isNight(key, nightEnd, value, answer, known)) return null;
-    const night =
-      known >= 0 ? known : this.#newNight(answer.day, value, places[answer.ride]!, places[answer.ride + 1]!);
+    if (!this.#isNight(key, nightEnd, value, rsvp, known)) return null;
+    const night = known >= 0 ? known : this.#newNight(rsvp.day, value, places[rsvp.ride]!, places[rsvp.ride + 1]!);
     const rider = facts.riderIds.addBytes(value, riderStart, riderEnd);
-    this.#fold.respond(rider, night, rsvpBits(answer.response, answer.saved));
-    return watch.pairRegressed(rider, night, Number(answer.revision));
+    this.#fold.respond(rider, night, rsvpBits(rsvp.response, rsvp.saved));
+    return watch.pairRegressed(rider, night, Number(rsvp.revision));
   }
 
   /** Whether an RSVP's ride and day are those of the key's first bytes. A night that is `known` has good ones. */

@@ -14,7 +14,7 @@ import type {
 import { close, confirmed, Facts, flagged, follows, going, link, relationBits, rsvpBits, unlink } from './facts.ts';
 import { relationEdge, rsvpEdge } from './facts-sum.ts';
 import { subjectDay } from './subject-day.ts';
-import { type Touched, tellNobody } from './touched.ts';
+import { ignoreChanges, type Touched } from './touched.ts';
 
 /** Bits of a relation by which one rider sees what the other does. */
 const watches = follows | close | flagged;
@@ -25,7 +25,7 @@ export class Fold {
   /**
    * Who is told about changes. Nobody while a log is folded from its start, because every view is compared afterwards.
    */
-  touched: Touched = tellNobody;
+  touched: Touched = ignoreChanges;
 
   /** Applies a record that `badRecord` accepts. `value` null is a tombstone. */
   apply(topic: TopicName, key: string, value: AnyRecord | null): void {

@@ -65,7 +65,7 @@ export class PartitionWatch {
     if (counts.warned || murmur2 === records || crc32 === records) return;
     counts.warned = true;
     this.#log.warn(
-      `Keys of ${topic} may stand in two of its ${this.#partitions[topic]} partitions, where their order is unknown: murmur2 (Kafka's Java producer) explains the partition of ${murmur2} of ${records} records, CRC32 (librdkafka's default) that of ${crc32} of ${crc32Asked}; have all producers use one partitioner, and publish every entity again to topics under a new KAFKA_TOPIC_PREFIX`,
+      `Keys of ${topic} may be in two of its ${this.#partitions[topic]} partitions, where their order is unknown: murmur2 (Kafka's Java producer) explains the partition of ${murmur2} of ${records} records, CRC32 (librdkafka's default) that of ${crc32} of ${crc32Asked}; have all producers use one partitioner, and publish every entity again to topics under a new KAFKA_TOPIC_PREFIX`,
     );
   }
 }

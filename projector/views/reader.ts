@@ -14,7 +14,6 @@ export type ReaderParts = number;
 export const ownPart = 1;
 export const friendsPart = 2;
 export const flaggedPart = 4;
-export const readerParts: ReaderParts = ownPart | friendsPart | flaggedPart;
 
 /** Which parts of which days to render. */
 export type ReaderDays = ReadonlyMap<number, ReaderParts>;
@@ -28,7 +27,7 @@ export function renderReader(facts: Facts, reader: number): FieldWrite[] {
   if (!facts.riderExists(reader)) return [];
   const fields: FieldWrite[] = [];
   for (const [day, nights] of ownNights(facts, reader, null)) fields.push({ field: ownField(day), value: own(nights) });
-  const { friends, flags } = circle(facts, reader, null);
+  const { friends, flags } = goingRelations(facts, reader, null);
   for (const [day, riders] of friends) fields.push({ field: friendsField(day), value: goingText(riders) });
   for (const [day, riders] of flags) fields.push({ field: flaggedField(day), value: goingText(riders) });
   return fields;
@@ -40,7 +39,7 @@ export function renderReaderDays(facts: Facts, reader: number, days: ReaderDays)
   let parts: ReaderParts = 0;
   for (const part of days.values()) parts |= part;
   const nights = exists && parts & ownPart ? ownNights(facts, reader, days) : null;
-  const others = exists && parts & (friendsPart | flaggedPart) ? circle(facts, reader, days) : null;
+  const others = exists && parts & (friendsPart | flaggedPart) ? goingRelations(facts, reader, days) : null;
   const fields: FieldWrite[] = [];
   for (const [day, wanted] of days) {
     if (wanted & ownPart) fields.push({ field: ownField(day), value: textOf(nights?.get(day), own) });
@@ -107,7 +106,7 @@ interface Circle {
 }
 
 /** Which riders of a reader's relations are going, by day. */
-function circle(facts: Facts, reader: number, days: ReaderDays | null): Circle {
+function goingRelations(facts: Facts, reader: number, days: ReaderDays | null): Circle {
   const { relations } = facts;
   const friends = new Map<number, GoingRider[]>();
   const flags = new Map<number, GoingRider[]>();

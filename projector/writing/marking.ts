@@ -65,7 +65,7 @@ export class Marking implements Touched {
     const { relations } = this.#facts;
     for (let i = 0; i < relations.length(rider); i++) {
       const bits = relations.bits(rider, i);
-      for (const day of this.#goingDays(relations.id(rider, i))) this.circle(rider, day, bits);
+      for (const day of this.#goingDays(relations.id(rider, i))) this.related(rider, day, bits);
     }
   }
 
@@ -74,19 +74,19 @@ export class Marking implements Touched {
     const { watchers } = this.#facts;
     const length = watchers.length(rider);
     if (length > this.#inlineMax) this.#fanOuts.add(rider, day);
-    else for (let i = 0; i < length; i++) this.circle(watchers.id(rider, i), day, watchers.bits(rider, i));
+    else for (let i = 0; i < length; i++) this.related(watchers.id(rider, i), day, watchers.bits(rider, i));
   }
 
   relation(reader: number, other: number, before: number, after: number): void {
     const seen = before | after;
-    for (const day of this.#goingDays(other)) this.circle(reader, day, seen);
+    for (const day of this.#goingDays(other)) this.related(reader, day, seen);
     // A reader who unfollows is no longer a watcher, so a pending fan-out of the other rider skips them. Their old view
     // must go now.
-    for (const day of this.#fanOuts.days(other)) this.circle(reader, day, seen);
+    for (const day of this.#fanOuts.days(other)) this.related(reader, day, seen);
     // A block hides both riders from each other.
     const { relations } = this.#facts;
     if ((before ^ after) & blocked && relations.get(other, reader) & (follows | close)) {
-      for (const day of this.#goingDays(reader)) this.circle(other, day, follows);
+      for (const day of this.#goingDays(reader)) this.related(other, day, follows);
     }
   }
 
@@ -94,7 +94,7 @@ export class Marking implements Touched {
    * Marks what a reader sees of another rider on a day: as a friend, as a flagged rider, or both, by the bits of their
    * relation.
    */
-  circle(reader: number, day: number, bits: number): void {
+  related(reader: number, day: number, bits: number): void {
     const friends = bits & (follows | close) ? friendsPart : 0;
     this.#marks.readerDay(reader, day, friends | (bits & flagged ? flaggedPart : 0));
   }

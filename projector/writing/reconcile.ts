@@ -8,7 +8,7 @@ import { NumberSet } from './number-set.ts';
 import { Turns } from './turns.ts';
 
 /** Receives a view that differs: the right value, just rendered. */
-export type Mend = (tag: number, write: ViewWrite) => Promise<void>;
+export type Repair = (tag: number, write: ViewWrite) => Promise<void>;
 
 type StoredFields = Extract<StoredView, { kind: 'reader' }>;
 type StoredValue = Exclude<StoredView, StoredFields>;
@@ -21,7 +21,7 @@ type StoredValue = Exclude<StoredView, StoredFields>;
  */
 export class Reconcile {
   readonly #facts: Facts;
-  readonly #mend: Mend;
+  readonly #mend: Repair;
   readonly #signal: AbortSignal | null;
   readonly #turns = new Turns();
   /** What was listed, by kind: the numbers of views, and of riders for their own layers. */
@@ -42,7 +42,7 @@ export class Reconcile {
   /** `onCompared`: hears now and then how many views more were compared. */
   constructor(
     facts: Facts,
-    mend: Mend,
+    mend: Repair,
     signal: AbortSignal | null = null,
     onCompared: (views: number) => void = () => {},
   ) {

@@ -4,7 +4,7 @@ import type { ViewWriter } from '../ports/view-writer.ts';
 import { type RetryDeps, retryLogged } from '../retry-logged.ts';
 import type { Watching } from '../watching/watching.ts';
 import type { Barrier, PositionBarriers } from './position-barriers.ts';
-import { type Mend, Reconcile } from './reconcile.ts';
+import { Reconcile, type Repair } from './reconcile.ts';
 import type { TagLanes } from './tag-lanes.ts';
 
 export interface RepairsDeps extends RetryDeps {
@@ -57,7 +57,7 @@ export class Repairs {
     const lost = [...this.#lost];
     this.#lost.clear();
     const tags = lost.map(([tag]) => tag);
-    log.warn(`The view store lost or changed ${tags.length} of ${owned.length} tags: comparing and mending them`);
+    log.warn(`The view store lost or changed ${tags.length} of ${owned.length} tags: comparing and repairing them`);
     for (const tag of tags) await lanes.refence(tag);
     await this.#repair(
       tags,
@@ -78,7 +78,7 @@ export class Repairs {
 
   async #compare(tags: readonly number[], barriers: readonly Barrier[]): Promise<void> {
     const { facts, writer, lanes, metrics, log, signal } = this.#deps;
-    const mend: Mend = (tag, write) => lanes.add(tag, write);
+    const mend: Repair = (tag, write) => lanes.add(tag, write);
     const compare = () => new Reconcile(facts, mend, signal, (views) => metrics.compared(views)).run(writer, tags);
     const differing = await retryLogged('compare views', compare, this.#deps);
     if (differing === null) return;
@@ -91,7 +91,7 @@ export class Repairs {
     for (const barrier of barriers) this.#deps.barriers.lift(barrier);
     metrics.reconciled(tags.length, differing);
     log.info(
-      `Compared ${tags.length} tags with the facts: ${differing} views were missing or differed, and are written`,
+      `Compared ${tags.length} tags with the facts: ${differing} views were missing or differed, and have been rewritten`,
     );
   }
 }

@@ -45,7 +45,7 @@ export class Rounds {
   async run(position: Position): Promise<void> {
     const { barriers, fanOuts, lanes, marking, log } = this.#deps;
     const at = copyPosition(position);
-    const told = fanOuts.slice((watcher, day, bits) => marking.circle(watcher, day, bits));
+    const told = fanOuts.slice((watcher, day, bits) => marking.related(watcher, day, bits));
     barriers.begin(at);
     await this.#writeMarked();
     if (told) barriers.lift(told);

@@ -22,6 +22,3 @@ export const errorWords = ['invalid_request', 'not_found', 'invalid_key'] as con
 
 export const distanceBands = ['under_5', '5_to_10', '10_to_20', '20_to_40', 'over_40'] as const;
 export const audiences = ['General', 'Family Friendly', '21+ Only'] as const;
-
-export type DistanceBand = (typeof distanceBands)[number];
-export type AudienceName = (typeof audiences)[number];

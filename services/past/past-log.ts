@@ -12,7 +12,7 @@ import { assertReadable } from '../wiring/assert-readable.ts';
 import { needFolderName } from '../wiring/empty-folder.ts';
 import type { Io } from '../wiring/io.ts';
 import { makeLogger } from '../wiring/logger.ts';
-import { sayMissingTopics } from '../wiring/missing-topics.ts';
+import { warnOfMissingTopics } from '../wiring/missing-topics.ts';
 import { ensureSampleArchive } from '../wiring/sample-archive.ts';
 import { simulatedMark } from '../wiring/simulated-mark.ts';
 import { copyKafka } from './kafka-copy.ts';
@@ -56,7 +56,7 @@ export async function openPastLog(options: OpenPastLogOptions, settings: Setting
   if (named !== null && named !== undefined) {
     const prefix = await asUsage(archivePrefix(named, topicPrefix));
     const logger = makeLogger(settings);
-    sayMissingTopics(named, prefix, logger);
+    warnOfMissingTopics(named, prefix, logger);
     await asUsage(assertReadable(named, prefix, false, logger));
     const naming = archive === undefined ? 'ARCHIVE_DIR' : '--archive';
     return openArchive(named, prefix, naming, `the archive ${named}`, (await simulatedMark(named, prefix)) !== null);

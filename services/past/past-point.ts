@@ -51,7 +51,7 @@ function readOffsets(command: string, path: string): PastPoint {
     value = JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw refuse(code === undefined ? 'is no JSON' : `can't be read (${code})`, error);
+    throw refuse(code === undefined ? 'is not JSON' : `can't be read (${code})`, error);
   }
   const { success, data, error } = offsetsSchema.safeParse(value);
   if (!success) throw refuse(`is no file of offsets (${error.issues[0]!.path.join('.') || 'the whole'})`, error);

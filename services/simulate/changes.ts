@@ -27,7 +27,7 @@ import { confirmedResponse, goingResponse, noneResponse, type World } from './wo
 type Change = [parts: number, happen: (world: World, random: Random, today: number) => Happening];
 
 const changes: readonly Change[] = [
-  [460, answer],
+  [460, respond],
   [100, thinkAgain],
   [80, save],
   [120, confirm],
@@ -73,7 +73,7 @@ function draw(dice: number): Change[1] {
     if (rest < parts) return happen;
     rest -= parts;
   }
-  return answer;
+  return respond;
 }
 
 function* announceDay(world: World, day: number): Happening {
@@ -115,7 +115,7 @@ function onRide(happen: (world: World, random: Random, ride: number, today: numb
   };
 }
 
-function* answer(world: World, random: Random, today: number): Happening {
+function* respond(world: World, random: Random, today: number): Happening {
   const night = comingNight(world, random, today);
   if (night === null) return;
   const rider = drawRider(world, random, world.rides[world.nights[night]!.ride]!);
@@ -133,7 +133,7 @@ function* save(world: World, random: Random, today: number): Happening {
   if (night === null) return;
   const rider = drawRider(world, random, world.rides[world.nights[night]!.ride]!);
   if (rider === null) return;
-  const at = world.answerAt(night, rider);
+  const at = world.rsvpAt(night, rider);
   const packed = world.nights[night]!.attendance[at] ?? noneResponse;
   yield world.attendance(night, rider, (packed >> 1) & 3, !(packed & 1), at);
 }

@@ -195,6 +195,6 @@ export function* payOwed(world: World, count: number): Happening {
 
 /** A rider withdraws their RSVP, if there is one. */
 export function* withdraw(world: World, night: number, rider: number): Happening {
-  const packed = world.nights[night]!.attendance.find((answer) => answer >> 3 === rider);
+  const packed = world.nights[night]!.attendance.find((rsvp) => rsvp >> 3 === rider);
   if (packed !== undefined) yield world.attendance(night, rider, noneResponse, (packed & 1) === 1);
 }

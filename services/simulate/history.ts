@@ -92,7 +92,7 @@ class Diary {
   readonly #world: World;
   readonly #random: Random;
   /** RSVPs to make, by day, packed as `(night 2^24 + rider) 4 + kind`: millions of them fit. */
-  readonly #answers = new Map<number, number[]>();
+  readonly #rsvps = new Map<number, number[]>();
   readonly #entries = new Map<number, Entry[]>();
 
   constructor(world: World) {
@@ -108,13 +108,13 @@ class Diary {
   of(day: number): Entry[] {
     const random = this.#random;
     const entries = this.#entries.get(day) ?? [];
-    for (const packed of this.#answers.get(day) ?? []) {
-      entries.push({ at: 0.1 + 0.85 * random.unit(), happen: () => this.#answer(packed) });
+    for (const packed of this.#rsvps.get(day) ?? []) {
+      entries.push({ at: 0.1 + 0.85 * random.unit(), happen: () => this.#respond(packed) });
     }
     entries.push({ at: 0.05, happen: () => this.announce(day + this.#world.aheadDays) });
     entries.push({ at: 0.5, happen: () => this.#confirm(day - 1) });
     this.#entries.delete(day);
-    this.#answers.delete(day);
+    this.#rsvps.delete(day);
     return entries.sort((a, b) => a.at - b.at);
   }
 
@@ -156,10 +156,10 @@ class Diary {
   }
 
   #plan(day: number, night: number, rider: number, kind: number): void {
-    append(this.#answers, day, (night * 0x100_0000 + rider) * 4 + kind);
+    append(this.#rsvps, day, (night * 0x100_0000 + rider) * 4 + kind);
   }
 
-  *#answer(packed: number): Happening {
+  *#respond(packed: number): Happening {
     const kind = packed % 4;
     const rider = Math.floor(packed / 4) % 0x100_0000;
     const night = Math.floor(packed / 0x400_0000);

@@ -168,9 +168,9 @@ export class World {
   }
 
   /** The index of a rider's RSVP in a night's list. The end of the list if there is none. */
-  answerAt(index: number, rider: number): number {
+  rsvpAt(index: number, rider: number): number {
     const { attendance } = this.nights[index]!;
-    const at = attendance.findIndex((answer) => answer >> 3 === rider);
+    const at = attendance.findIndex((rsvp) => rsvp >> 3 === rider);
     return at < 0 ? attendance.length : at;
   }
 
@@ -180,7 +180,7 @@ export class World {
     rider: number,
     response: number,
     saved: boolean,
-    at = this.answerAt(index, rider),
+    at = this.rsvpAt(index, rider),
   ): SimulatedRecord {
     const { ride, day, attendance } = this.nights[index]!;
     attendance[at] = rider * 8 + response * 2 + (saved ? 1 : 0);

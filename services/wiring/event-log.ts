@@ -9,7 +9,7 @@ import type { Log } from '../../projector/ports/log.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import type { Settings } from '../settings/settings.ts';
 import { assertReadable } from './assert-readable.ts';
-import { sayMissingTopics } from './missing-topics.ts';
+import { warnOfMissingTopics } from './missing-topics.ts';
 import { ensureSampleArchive } from './sample-archive.ts';
 import { type SimulatedArchive, simulatedMark } from './simulated-mark.ts';
 
@@ -50,7 +50,7 @@ export async function openEventLog(
     ? null
     : await ensureSampleArchive({ dataDir, prefix, now: settings.nowMs ?? Date.now() });
   const dir = settings.archiveDir ?? sample!.dir;
-  sayMissingTopics(dir, prefix, log);
+  warnOfMissingTopics(dir, prefix, log);
   await assertReadable(dir, prefix, sample !== null, log);
   return {
     eventLog: archiveEventLog({ dir, prefix, log }),

@@ -39,7 +39,7 @@ export async function loadStart(
 function continued(place: string, there: RecordColumns, wanted: RecordColumns): number {
   if (isBeginning(there, 0, wanted)) return there.length;
   throw new ArchiveCopyError(
-    `${load}: ${place} holds records that are no beginning of it: another producer has published there, or the archive, its number of partitions or --keep-partitions were others when it was begun; ${anew}, or add to what is there with --append`,
+    `${load}: ${place} holds records that are not its beginning: another producer has published there, or the archive, its number of partitions or --keep-partitions were others when it was begun; ${anew}, or add to what is there with --append`,
   );
 }
 
@@ -48,7 +48,7 @@ function appended(place: string, there: RecordColumns, wanted: RecordColumns): n
   const newer = newerKeys(there, wanted, count);
   if (newer === 0) return count;
   throw new ArchiveCopyError(
-    `${load}: ${place} holds newer records than the archive of ${newer} of its keys, which would be taken back to what they were: another producer has published there since; ${anew}`,
+    `${load}: ${place} holds newer records than the archive of ${newer} of its keys, which the load would overwrite: another producer has published there since; ${anew}`,
   );
 }
 

@@ -6,7 +6,7 @@ import { topicNames } from '../../schemas/events/records.ts';
  * Warns of topics that an archive has no folder for. A topic without records needs no folder. But if it was forgotten
  * when the archive was copied, every answer would silently lack its records.
  */
-export function sayMissingTopics(dir: string, prefix: string, log: { warn(message: string): void }): void {
+export function warnOfMissingTopics(dir: string, prefix: string, log: { warn(message: string): void }): void {
   const folders = topicNames.map((topic) => prefix + topic);
   const missing = folders.filter((folder) => !existsSync(join(dir, folder)));
   // With no topic at all it is no archive, which the reader reports.

@@ -148,7 +148,7 @@ function eraseGoneRiders(cache: ViewCache, signIn: SignIn, erasures: RecentErasu
       if (kind === 'rider') eraseIfGone(key, id).catch(sweep);
     },
     allChanged() {
-      erasures.doubt();
+      erasures.recheck();
       sweep();
     },
   });

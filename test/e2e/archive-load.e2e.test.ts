@@ -103,7 +103,7 @@ it('a load that goes on after somebody else has published is refused with exit c
   const { code, err } = await run(['archive', 'load', archive], env);
   expect(code).toBe(2);
   expect(err).toMatch(
-    /\nCannot load the archive: metros\/0 holds records that are no beginning of it: another producer/,
+    /\nCannot load the archive: metros\/0 holds records that are not its beginning: another producer/,
   );
   expect(await countIn(log)).toBe(before);
 });

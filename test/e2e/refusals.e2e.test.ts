@@ -309,7 +309,7 @@ describe('Redis', () => {
     const env = { ARCHIVE_DIR: portland, REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshKeyPrefix() };
     const ended = await refused('projector', { ...env, REDIS_CLUSTER: 'true' });
     expect(ended.code).toBe(1);
-    expect(words(ended)[0]).toContain('it is no Redis Cluster; leave REDIS_CLUSTER out');
+    expect(words(ended)[0]).toContain('it is not a Redis Cluster; leave REDIS_CLUSTER out');
   });
 });
 

@@ -313,7 +313,7 @@ describe('archive forget', () => {
 
   test('wants a rider id, and the folder of an archive', async () => {
     await expect(forget('ada', '')).rejects.toThrow("the folder's name is empty (an unset variable?)");
-    await expect(forget('', '/tmp')).rejects.toThrow('Cannot run archive forget: the rider is no rider id');
+    await expect(forget('', '/tmp')).rejects.toThrow('Cannot run archive forget: the rider is not a rider id');
     await expect(forget('a/b', '/tmp')).rejects.toThrow(UsageError);
     await expect(forget('ada', '/nowhere')).rejects.toThrow(
       'Cannot read the archive /nowhere: there is no such folder',

@@ -129,7 +129,7 @@ describe('an archive that goes on behind its manifest', () => {
     writer.append('riders', { ...rider('e'), partition: 0, offset: 3 });
     await writer.close();
     const [file] = await saved.archive.files('riders');
-    const unfinished = `${file}: it goes on behind what the manifest says: a save was ended by force`;
+    const unfinished = `${file}: it has more than the manifest says: a save was ended by force`;
     expect(await serve(saved.dir)).toEqual([`${unfinished}; archive save takes it up. It is read as well`]);
     await expect(load(saved.dir)).rejects.toThrow(`Cannot load the archive ${saved.dir}: ${unfinished}`);
     await expectLoads(saved.dir, { unchecked: true });

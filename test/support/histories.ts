@@ -93,7 +93,7 @@ function everything(today: number): fc.Arbitrary<Change | null>[] {
     ...universe.rides.map((id) => asChange('rides', good.ride(id))),
     ...slots.map(({ ride, day }) => asChange('nights', good.night(ride, day))),
   ];
-  const answers = slots.flatMap(({ ride, day }) =>
+  const rsvps = slots.flatMap(({ ride, day }) =>
     universe.riders.map((id) => asChange('attendance', good.attendance(ride, day, id))),
   );
   const relations = universe.riders.flatMap((rider) =>
@@ -103,7 +103,7 @@ function everything(today: number): fc.Arbitrary<Change | null>[] {
   );
   return [
     ...things.map((change) => some(12, change)),
-    ...answers.map((change) => some(2, change)),
+    ...rsvps.map((change) => some(2, change)),
     ...relations.map((change) => some(5, change)),
   ];
 }

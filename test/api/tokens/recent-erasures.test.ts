@@ -105,10 +105,10 @@ test('a token waits for what the store knows at the start and after a doubt, and
   // Not heard of it, and nobody said that there may be something to hear.
   expect(checker.check(other)).toEqual({ rider: 'bo' });
   away.is = true;
-  erasures.doubt();
+  erasures.recheck();
   expect(await checker.check(other)).toEqual({ rider: 'bo' });
   away.is = false;
-  erasures.doubt();
+  erasures.recheck();
   expect(await checker.check(other)).toBeNull();
   at.ms += 1_000;
   expect(await checker.check(await signSampleToken({ ...named, rider: 'bo', nowMs }))).toEqual({ rider: 'bo' });

@@ -180,7 +180,7 @@ describe('refusals name what is wrong and the fix', () => {
     await rm(archive.dir, { recursive: true });
     await refused(archive, `Cannot read the archive ${archive.dir}: there is no such folder. ARCHIVE_DIR:`);
     await writeFile(archive.dir, '');
-    await refused(archive, `Cannot read the archive ${archive.dir}: it is no folder that can be read (ENOTDIR)`);
+    await refused(archive, `Cannot read the archive ${archive.dir}: it is not a readable folder (ENOTDIR)`);
   });
 
   test('a file that is no container file', async () => {

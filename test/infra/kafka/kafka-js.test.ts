@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { kafkaJs } from '../../../infra/kafka/kafka-js.ts';
-import { describe as innermost } from '../../../infra/kafka/kafka-retry.ts';
+import { describeError as innermost } from '../../../infra/kafka/kafka-retry.ts';
 import { tarpit } from '../../support/tarpit.ts';
 
 const quiet = { info: () => {}, warn: () => {}, error: () => {} };

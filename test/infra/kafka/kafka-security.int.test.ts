@@ -137,7 +137,7 @@ describe('what Kafka refuses for good ends the attempt with what to do', () => {
     const { port } = server.address() as { port: number };
     tls.setDefaultCACertificates([...tls.getCACertificates('default'), other.cert]);
     const { reading } = await refused({ brokers: [`127.0.0.1:${port}`], ssl: true, sasl: null });
-    expect(reading).toMatch(/certificate is for another name; in KAFKA_BROKERS.* use names that stand in it/);
+    expect(reading).toMatch(/certificate is for another name; in KAFKA_BROKERS.* use names that are in it/);
     server.close();
   });
 });

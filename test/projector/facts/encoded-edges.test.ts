@@ -135,7 +135,7 @@ async function taken(records: readonly Bytes[], asBytes: boolean) {
   };
 }
 
-describe('answers and relations read in place', () => {
+describe('RSVPs and relations read in place', () => {
   it('become the same facts as decoded ones, and the same are bad for the same reasons', async () => {
     const log = fc.array(fc.oneof({ weight: 2, arbitrary: encoded }, { weight: 1, arbitrary: damaged }), {
       maxLength: 60,
@@ -151,7 +151,7 @@ describe('answers and relations read in place', () => {
 
   it('are not decoded where they are good', () => {
     const edges = new EncodedEdges(new Fold());
-    const answer: Attendance = {
+    const rsvp: Attendance = {
       ...{ ride: 'ride1', day: today, rider: 'r1', response: 'GOING', saved: true },
       ...{ revision: 2n ** 60n, changed_at: 5 },
     };
@@ -159,7 +159,7 @@ describe('answers and relations read in place', () => {
       ...{ rider: 'r1', other: 'r2', follows: true, close: false, flagged: false, blocked: false },
       ...{ revision: 1, changed_at: 5 },
     };
-    for (const { topic, key, value } of [changeOf('attendance', answer), changeOf('relations', relation)]) {
+    for (const { topic, key, value } of [changeOf('attendance', rsvp), changeOf('relations', relation)]) {
       const bytes = encodeValue(topic as 'attendance', value as Attendance);
       const one = record({ topic: topic as Topic, key: Buffer.from(key), value: bytes });
       expect(edges.take(one, new RevisionWatch())).toBe(false);

@@ -49,7 +49,7 @@ async function world(before: (tag: number, writes: readonly ViewWrite[]) => void
         blocked: false,
       }),
     unfollow: (reader: string, other: string) => publish('relations', `${reader}/${other}`, null),
-    answer: (rider: string, response: 'NONE' | 'GOING', nightOf = ride) =>
+    respond: (rider: string, response: 'NONE' | 'GOING', nightOf = ride) =>
       publish('attendance', `${nightOf}/${dayText(day)}/${rider}`, {
         ...attendance,
         ride: nightOf,
@@ -92,7 +92,7 @@ describe('a round', () => {
     await w.ride(ride);
     for (let i = 0; i < 10_000; i++) {
       await w.rider(`rider${i % 500}`);
-      await w.answer(`rider${i % 500}`, i % 3 === 0 ? 'NONE' : 'GOING');
+      await w.respond(`rider${i % 500}`, i % 3 === 0 ? 'NONE' : 'GOING');
     }
     await w.rounds.run(w.position);
     expect(written.get(`night ${ride}/${dayText(day)}`)).toBe(1);
@@ -114,10 +114,10 @@ describe('a change of a rider whom many read about', () => {
 
   it('is written slice by slice, while changes of others go first', async () => {
     const w = await famous();
-    await w.answer('star', 'GOING');
+    await w.respond('star', 'GOING');
     await w.rounds.run(w.position);
     expect(await readersWhoSee(w.store, readers, 'star')).toBe(1_000);
-    await w.answer('someone', 'GOING', 'other1');
+    await w.respond('someone', 'GOING', 'other1');
     await w.rounds.run(w.position);
     const [night] = await w.store.reader().get([nightKey('other1', dayText(day))]);
     expect(night!.toString()).toContain('"going_count":1');
@@ -142,10 +142,10 @@ describe('a change of a rider whom many read about', () => {
         passed.push(count);
       });
     });
-    rsvps.offset = await w.answer('star', 'GOING');
+    rsvps.offset = await w.respond('star', 'GOING');
     while (!w.rounds.idle || seen < 12) {
       // Others answer all the while, and so the folded position moves on.
-      if (seen++ < 12) await w.answer('someone', seen % 2 ? 'GOING' : 'NONE', 'other1');
+      if (seen++ < 12) await w.respond('someone', seen % 2 ? 'GOING' : 'NONE', 'other1');
       await w.rounds.run(w.position);
       await committing;
     }
@@ -155,19 +155,19 @@ describe('a change of a rider whom many read about', () => {
 
   it('that changes again under way is told to all, the first ones too', async () => {
     const w = await famous();
-    await w.answer('star', 'GOING');
+    await w.respond('star', 'GOING');
     await w.rounds.run(w.position);
     expect(await readersWhoSee(w.store, readers, 'star')).toBe(1_000);
-    await w.answer('star', 'NONE');
+    await w.respond('star', 'NONE');
     await w.settle();
     expect(await readersWhoSee(w.store, readers, 'star')).toBe(0);
   });
 
   it('leaves no old word with those who stop reading about them before their turn', async () => {
     const w = await famous();
-    await w.answer('star', 'GOING');
+    await w.respond('star', 'GOING');
     await w.settle();
-    await w.answer('star', 'NONE');
+    await w.respond('star', 'NONE');
     await w.rounds.run(w.position);
     for (const id of readers) await w.unfollow(id, 'star');
     await w.settle();
@@ -176,7 +176,7 @@ describe('a change of a rider whom many read about', () => {
 
   it('reaches those who came to follow while it was under way, and who were before them in turn', async () => {
     const w = await famous();
-    await w.answer('star', 'GOING');
+    await w.respond('star', 'GOING');
     await w.rounds.run(w.position);
     // `someone` has a lower number than every reader.
     await w.follow('someone', 'star');

@@ -239,7 +239,7 @@ describe('an archive load that was stopped', () => {
     await meanwhile(log);
     const before = log.all('riders').length;
     await expect(load(archive.dir, log)).rejects.toThrow(
-      /^Cannot load the archive: (riders|nights)\/\d holds records that are no beginning of it: another producer has published there/,
+      /^Cannot load the archive: (riders|nights)\/\d holds records that are not its beginning: another producer has published there/,
     );
     expect(log.all('riders').length).toBe(before);
   });
@@ -251,8 +251,8 @@ describe('an archive load that was stopped', () => {
     log.dieAfter(9);
     await expect(load(archive.dir, log)).rejects.toThrow('killed');
     log.dieAfter(Number.POSITIVE_INFINITY);
-    await expect(load(other.dir, log)).rejects.toThrow('no beginning of it');
-    await expect(load(archive.dir, log, { keepPartitions: true })).rejects.toThrow('no beginning of it');
+    await expect(load(other.dir, log)).rejects.toThrow('not its beginning');
+    await expect(load(archive.dir, log, { keepPartitions: true })).rejects.toThrow('not its beginning');
   });
 
   test('notices a producer that publishes at the same time', async () => {

@@ -150,7 +150,7 @@ describe('a save that goes on with an archive', () => {
     await using saved = await SavedArchive.make();
     await saved.save();
     appendFileSync(`${saved.dir}/manifest.json`, 'x');
-    await expect(saved.save()).rejects.toThrow(`Cannot read ${saved.dir}/manifest.json: it is no JSON`);
+    await expect(saved.save()).rejects.toThrow(`Cannot read ${saved.dir}/manifest.json: it is not JSON`);
   });
 
   test('takes up what a save that was killed had written behind the manifest, and cuts off half a block', async () => {

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { topicNames } from '../../../schemas/events/records.ts';
-import { sayMissingTopics } from '../../../services/wiring/missing-topics.ts';
+import { warnOfMissingTopics } from '../../../services/wiring/missing-topics.ts';
 
 it('an archive that lacks folders of topics is said to, and one with all of them or none is not', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'ride-calendar-missing-'));
   const said: string[] = [];
-  const look = () => sayMissingTopics(dir, 'ride-calendar.', { warn: (message) => said.push(message) });
+  const look = () => warnOfMissingTopics(dir, 'ride-calendar.', { warn: (message) => said.push(message) });
   look();
   for (const topic of topicNames.filter((name) => name !== 'riders' && name !== 'metros')) {
     await mkdir(join(dir, `ride-calendar.${topic}`));

@@ -6,17 +6,17 @@ import { noSuchMetroBody } from '../http/errors.ts';
 import { refuse, type Unauthorized } from '../http/refusals.ts';
 import type { ViewReader } from '../ports/view-reader.ts';
 import type { TokenChecker } from '../tokens/access-token.ts';
-import { type Circle, type ReaderFields, readCircle } from './circle.ts';
 import { tokenHolder } from './credentials.ts';
 import type { InputsResult } from './inputs.ts';
 import type { LocalDays } from './local-days.ts';
+import { daysAhead, daysBack, flaggedNightsOf, friendNights, knownNights, myNights } from './me-answers.ts';
+import { type MeViews, type ReaderFields, readMeViews } from './me-views.ts';
 import type { Reading } from './public-reads.ts';
-import { daysAhead, daysBack, flaggedNightsOf, friendNights, knownNights, myNights } from './rider-answers.ts';
 import type { ViewCache } from './view-cache.ts';
 
 export type RiderOperation = 'getMyNights' | 'getKnown' | 'getFriends' | 'getFlagged';
 
-export interface RiderReadDeps {
+export interface MeReadDeps {
   cache: ViewCache;
   reader: ViewReader;
   checker: TokenChecker;
@@ -33,14 +33,14 @@ interface Wanted {
   from: number;
   to: number;
   metro: string | null;
-  body(circle: Circle): Buffer;
+  body(views: MeViews): Buffer;
 }
 
 /**
  * The riders' own operations, in at most two round trips: first the reader's fields and what the checks need, then the
  * nights and cards that the fields name.
  */
-export function riderReads(deps: RiderReadDeps, { noLiveToken }: Unauthorized) {
+export function meReads(deps: MeReadDeps, { noLiveToken }: Unauthorized) {
   const { cache, reader, checker, localDays, calendarNowMs, riderGone } = deps;
 
   /**
@@ -86,7 +86,7 @@ export function riderReads(deps: RiderReadDeps, { noLiveToken }: Unauthorized) {
         return refuse.notFound(noSuchMetroBody);
       }
       if (!there.has(completeKeyOf(card))) throw new UnavailableError("the rider's views are not known to be complete");
-      const body = wanted.body(await readCircle(fields, cache, { localDays, nowMs }));
+      const body = wanted.body(await readMeViews(fields, cache, { localDays, nowMs }));
       return success(
         `"${digestOf(body)}"`,
         headers['if-none-match'],
@@ -115,11 +115,11 @@ function whatIsWanted(operation: RiderOperation, inputs: Inputs<RiderOperation>,
   const days = { from: parseDay(ranged.from)!, to: parseDay(ranged.to)!, metro };
   switch (operation) {
     case 'getKnown':
-      return { ...days, kinds: ['f'], body: (circle) => knownNights(circle, ranged) };
+      return { ...days, kinds: ['f'], body: (views) => knownNights(views, ranged) };
     case 'getFriends':
-      return { ...days, kinds: ['f', 'x'], body: (circle) => friendNights(circle, ranged) };
+      return { ...days, kinds: ['f', 'x'], body: (views) => friendNights(views, ranged) };
     case 'getFlagged':
-      return { ...days, kinds: ['x'], body: (circle) => flaggedNightsOf(circle, ranged) };
+      return { ...days, kinds: ['x'], body: (views) => flaggedNightsOf(views, ranged) };
   }
 }
 

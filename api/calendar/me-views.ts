@@ -21,7 +21,7 @@ import type { Entry, ViewCache } from './view-cache.ts';
 export type ReaderFields = Record<'o' | 'f' | 'x', { day: number; value: Buffer }[]>;
 
 /** Everything that a rider's answers are built from: ids by day, and the nights and rider cards that the ids name. */
-export interface Circle {
+export interface MeViews {
   own: { day: number; nights: OwnNight[] }[];
   friends: { day: number; riders: GoingRider[] }[];
   flagged: { day: number; riders: GoingRider[] }[];
@@ -34,11 +34,11 @@ export interface Circle {
 }
 
 /** Reads the nights and cards that a reader's fields name, in one round trip. Throws StoreAwayError. */
-export async function readCircle(
+export async function readMeViews(
   fields: ReaderFields,
   cache: ViewCache,
   clock: { localDays: LocalDays; nowMs: number },
-): Promise<Circle> {
+): Promise<MeViews> {
   const going = ({ day, value }: { day: number; value: Buffer }) => ({ day, riders: decodeGoing(value) });
   const own = fields.o.map(({ day, value }) => ({ day, nights: decodeOwn(value) }));
   const friends = fields.f.map(going);
@@ -109,29 +109,29 @@ class NamedViews {
 }
 
 /** A rider who goes to a night, with their card. */
-export interface Known extends GoingRider {
+export interface KnownRider extends GoingRider {
   card: RiderCard;
 }
 
 /** A night, and which of the reader's friends or flagged riders go to it. */
-export interface Gathering {
+export interface NightRiders {
   night: NightView;
   /** In the order of riders. */
-  riders: Known[];
+  riders: KnownRider[];
 }
 
 /**
  * Order of riders (docs/rules.md#order-of-riders): folded name, or handle if there is no name; then handle; then rider
  * id.
  */
-function compareRiders(a: Known, b: Known): number {
+function compareRiders(a: KnownRider, b: KnownRider): number {
   return (
     compareText(a.card.sort, b.card.sort) || compareText(a.card.handle, b.card.handle) || compareText(a.rider, b.rider)
   );
 }
 
 /** Close friends first. The order is otherwise unchanged. */
-export const closeFirst = (a: Known, b: Known): number => Number(b.close) - Number(a.close);
+export const closeFirst = (a: KnownRider, b: KnownRider): number => Number(b.close) - Number(a.close);
 
 export const inOrderOfNights = (a: { night: NightView }, b: { night: NightView }): number =>
   NightView.compare(a.night, b.night);
@@ -140,13 +140,13 @@ export const inOrderOfNights = (a: { night: NightView }, b: { night: NightView }
  * Groups riders by the night they go to. Takes nights that pass the filter, in the order of nights. Leaves out nights
  * and riders that no longer exist.
  */
-export function gather(
-  circle: Circle,
-  going: Circle['friends'],
+export function ridersByNight(
+  views: MeViews,
+  going: MeViews['friends'],
   passes: (night: NightView) => boolean,
   counts: (rider: GoingRider) => boolean,
-): Gathering[] {
-  const gatherings = new Map<NightView, Known[]>();
+): NightRiders[] {
+  const gatherings = new Map<NightView, KnownRider[]>();
   for (const { day, riders } of going) {
     // Riders are listed ride by ride.
     let ride = '';
@@ -154,10 +154,10 @@ export function gather(
     for (const rider of riders) {
       if (rider.ride !== ride) {
         ride = rider.ride;
-        night = circle.night(ride, day);
+        night = views.night(ride, day);
         if (night && !passes(night)) night = null;
       }
-      const card = night && counts(rider) ? circle.card(rider.rider) : null;
+      const card = night && counts(rider) ? views.card(rider.rider) : null;
       if (!night || !card) continue;
       const known = gatherings.get(night) ?? [];
       known.push({ ...rider, card });
@@ -169,7 +169,7 @@ export function gather(
     .sort(inOrderOfNights);
 }
 
-export const isPast = (circle: Circle, night: NightView): boolean =>
-  circle.localDays.dayAt(night.zone, circle.nowMs) > night.day;
+export const isPast = (views: MeViews, night: NightView): boolean =>
+  views.localDays.dayAt(night.zone, views.nowMs) > night.day;
 
 export const dayOfNight = (night: NightView): string => dayText(night.day);

@@ -1,15 +1,15 @@
 import type { Inputs } from '../../schemas/interface/inputs.ts';
 import type { OwnNight } from '../../schemas/views/view-values.ts';
 import {
-  type Circle,
   closeFirst,
   dayOfNight,
-  type Gathering,
-  gather,
   inOrderOfNights,
   isPast,
-  type Known,
-} from './circle.ts';
+  type KnownRider,
+  type MeViews,
+  type NightRiders,
+  ridersByNight,
+} from './me-views.ts';
 import type { NightView } from './night-view.ts';
 
 /** Bodies of the riders' own operations, joined from stored bytes in the order of their schemas' keys. */
@@ -36,23 +36,23 @@ function joined(head: string, items: readonly (readonly Buffer[])[], tail: strin
 }
 
 /** MyNights (docs/rules.md#my-nights). The window of days and `why` follow the clock in each night's own zone. */
-export function myNights(circle: Circle): Buffer {
-  const mine = circle.own
-    .flatMap(({ day, nights }) => nights.map((own) => ({ own, night: circle.night(own.ride, day) })))
+export function myNights(views: MeViews): Buffer {
+  const mine = views.own
+    .flatMap(({ day, nights }) => nights.map((own) => ({ own, night: views.night(own.ride, day) })))
     .filter((each): each is { own: OwnNight; night: NightView } => {
       if (!each.night) return false;
-      const daysAway = each.night.day - circle.localDays.dayAt(each.night.zone, circle.nowMs);
+      const daysAway = each.night.day - views.localDays.dayAt(each.night.zone, views.nowMs);
       return daysAway >= -daysBack && daysAway <= daysAhead;
     })
     .sort(inOrderOfNights);
   const items = mine.map(({ own, night }) => {
-    const past = isPast(circle, night);
+    const past = isPast(views, night);
     return [nightHead, night.bytes(past), text(`,"why":"${why(own, past)}"}`)];
   });
   const listed = new Set(mine.map(({ night }) => night));
-  const flagged = gather(
-    circle,
-    circle.flagged,
+  const flagged = ridersByNight(
+    views,
+    views.flagged,
     (night) => listed.has(night),
     () => true,
   );
@@ -69,10 +69,10 @@ function why(own: OwnNight, past: boolean): string {
 /**
  * KnownNights (docs/rules.md#known): how many riders whom the reader follows, and up to two names, close friends first.
  */
-export function knownNights(circle: Circle, { metro }: Inputs<'getKnown'>): Buffer {
-  const nights = gather(
-    circle,
-    circle.friends,
+export function knownNights(views: MeViews, { metro }: Inputs<'getKnown'>): Buffer {
+  const nights = ridersByNight(
+    views,
+    views.friends,
     (night) => night.metro === metro,
     (rider) => rider.follows,
   );
@@ -92,12 +92,12 @@ export function knownNights(circle: Circle, { metro }: Inputs<'getKnown'>): Buff
 }
 
 /** FriendNights (docs/rules.md#friends): nights with a close friend first, then the order of nights. */
-export function friendNights(circle: Circle, { metro, close_friends_only }: Inputs<'getFriends'>): Buffer {
+export function friendNights(views: MeViews, { metro, close_friends_only }: Inputs<'getFriends'>): Buffer {
   // docs/rules.md#close-friends-only
-  const hasClose = ({ riders }: Gathering): boolean => riders.some((rider) => rider.close);
-  const nights = gather(
-    circle,
-    circle.friends,
+  const hasClose = ({ riders }: NightRiders): boolean => riders.some((rider) => rider.close);
+  const nights = ridersByNight(
+    views,
+    views.friends,
     (night) => night.metro === metro,
     () => true,
   ).filter((gathering) => !close_friends_only || hasClose(gathering));
@@ -105,20 +105,20 @@ export function friendNights(circle: Circle, { metro, close_friends_only }: Inpu
     .toSorted((a, b) => Number(hasClose(b)) - Number(hasClose(a)))
     .map(({ night, riders }) => [
       nightHead,
-      night.bytes(isPast(circle, night)),
+      night.bytes(isPast(views, night)),
       text(`,"friends":${JSON.stringify(riders.toSorted(closeFirst).map(friend))}}`),
     ]);
   const listed = new Set(nights.map(({ night }) => night));
-  const flagged = gather(
-    circle,
-    circle.flagged,
+  const flagged = ridersByNight(
+    views,
+    views.flagged,
     (night) => listed.has(night),
     () => true,
   );
   return joined('{"nights":[', items, `],"flagged":${flaggedNights(flagged)}}`);
 }
 
-const friend = ({ card, close, follows, flagged }: Known) => ({
+const friend = ({ card, close, follows, flagged }: KnownRider) => ({
   handle: card.handle,
   name: card.name,
   close,
@@ -127,17 +127,17 @@ const friend = ({ card, close, follows, flagged }: Known) => ({
 });
 
 /** FlaggedNights (docs/rules.md#flagged). */
-export function flaggedNightsOf(circle: Circle, { metro }: Inputs<'getFlagged'>): Buffer {
-  const nights = gather(
-    circle,
-    circle.flagged,
+export function flaggedNightsOf(views: MeViews, { metro }: Inputs<'getFlagged'>): Buffer {
+  const nights = ridersByNight(
+    views,
+    views.flagged,
     (night) => night.metro === metro,
     () => true,
   );
   return text(`{"nights":${flaggedNights(nights)}}`);
 }
 
-function flaggedNights(nights: readonly Gathering[]): string {
+function flaggedNights(nights: readonly NightRiders[]): string {
   return JSON.stringify(
     nights.map(({ night, riders }) => ({
       ride: night.ride,
