@@ -12,7 +12,7 @@ const archiveOption = [
 const byOption = (): Option =>
   new Option('--by <clock>', 'the records’ time: the log’s timestamp, or upstream’s changed_at').choices(clocks);
 
-/** The commands that read the log’s past. */
+/** The commands that read the log's past. */
 export function pastCommands(program: Command, command: AddCommand, io: Io): void {
   command(
     program,

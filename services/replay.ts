@@ -18,7 +18,7 @@ export interface ReplayOptions extends PointOptions {
   now?: string;
 }
 
-/** What a replay is of, in the form of its JSON. */
+/** What a replay covers, in the form of its JSON. */
 interface ReplaySaid {
   as_of: string | null;
   by: string;
@@ -32,7 +32,7 @@ interface ReplaySaid {
   offsets: Past['offsets'];
 }
 
-/** The calendar as it was: serves it, prints one answer of it, or says which records that comes to. */
+/** The calendar as it was: serves it, prints one answer, or says which records it is made of. */
 export async function runReplay(options: ReplayOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { json = false, archive, get, rider } = options;
   const point = pointOf('replay', options);
@@ -108,7 +108,7 @@ async function answer(
   return got.status === 200 ? 0 : 1;
 }
 
-/** JSON of an object with one more member, whose text is JSON already: its bytes stay as they are. */
+/** JSON of an object with one more member, whose value is JSON already and stays byte for byte. */
 export function withRaw(object: object, name: string, text: string): string {
   return `${JSON.stringify(object).slice(0, -1)},${JSON.stringify(name)}:${text === '' ? 'null' : text}}`;
 }

@@ -1,6 +1,6 @@
 /**
- * What security people look for afterwards. Names and causes are stable: alerts and searches rest on them
- * (docs/audit-trail.md). None has a token, a name or a rider's id.
+ * Events for security reviews. Names and causes are stable, because alerts and searches rely on them
+ * (docs/audit-trail.md). No event contains a token, a name or a rider's id.
  */
 export const auditEvents = {
   sign_in: 'a rider proved who they are, or was picked',
@@ -24,11 +24,11 @@ export type AuditEvent = keyof typeof auditEvents;
 export interface AuditFacts {
   /** The app's client id. */
   client?: string | undefined;
-  /** Why, as one of a few stable words. */
+  /** The reason, as one of a few stable words. */
   cause?: string;
 }
 
-/** Hears of each security event. It never throws, and nothing waits for it. */
+/** Called for each security event. It never throws, and nothing waits for it. */
 export type AuditTrail = (event: AuditEvent, facts?: AuditFacts) => void;
 
 export const noAudit: AuditTrail = () => undefined;

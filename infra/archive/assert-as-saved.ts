@@ -9,21 +9,21 @@ import type { ArchiveProblem, Reading } from './partition-inspection.ts';
 
 export interface AsSavedOptions {
   dir: string;
-  /** Of the folders that will be read. */
+  /** The prefix of the folders that will be read. */
   prefix: string;
   /** For messages: load, read. */
   verb: string;
-  /** What became of it, and what to do. */
+  /** For messages: what the command did, and what to do. */
   fix: string;
-  /** What is read where there is no manifest: nothing then says what belongs there. */
+  /** What to read if there is no manifest, which would say what belongs to the archive. */
   withoutManifest: Reading;
   signal: AbortSignal;
 }
 
 /**
- * Throws ArchiveError, naming the file, where an archive is not as its manifest says: each file's hash is compared, which
- * takes a small part of the time of reading it. Answers what a save that was ended by force wrote after its manifest: it
- * is whole, but nothing vouches for it. (docs/rules.md#archive-read)
+ * Throws ArchiveError that names the file if an archive differs from its manifest (docs/rules.md#archive-read). Every
+ * file's hash is compared, which takes a small part of the time for reading it. Returns what a killed save wrote after
+ * its manifest: it is complete, but nothing vouches for it.
  */
 export async function assertAsSaved(options: AsSavedOptions): Promise<ArchiveProblem[]> {
   const { dir, prefix, verb, fix, withoutManifest, signal } = options;
@@ -37,13 +37,13 @@ export async function assertAsSaved(options: AsSavedOptions): Promise<ArchivePro
   });
   if (manifest) assertSamePrefix(dir, prefix, manifest, verb);
   const [unfinished, wrong] = [true, false].map((is) => problems.filter(({ kind }) => (kind === 'unfinished') === is));
-  // Half forgotten is not as anybody wants it.
+  // A rider may be half forgotten.
   if (isForgetting(dir)) throw notAsSaved(dir, problems, fix, verb);
   if (wrong!.length > 0) throw notAsSaved(dir, wrong!, fix, verb);
   return unfinished!;
 }
 
-/** A manifest says nothing of folders of another prefix that lie beside those it is about. */
+/** A manifest says nothing about folders of another prefix beside its own. */
 function assertSamePrefix(dir: string, prefix: string, manifest: ArchiveManifest, verb: string): void {
   if (manifest.prefix === prefix || !topicNames.some((topic) => existsSync(archiveFolder(dir, prefix, topic)))) return;
   throw new ArchiveError(

@@ -7,9 +7,9 @@ import { type ArchiveInspection, type InspectOptions, inspectArchive } from './i
 import type { ArchiveProblem, Reading } from './partition-inspection.ts';
 
 export interface SettledOptions extends Pick<InspectOptions, 'dir' | 'signal' | 'onProgress'> {
-  /** Absent: the manifest's prefix, or that of the folders; this one where there are several. */
+  /** The prefix to choose if there are folders of several. If absent: the manifest's prefix, or that of the folders. */
   wantedPrefix: string;
-  /** What is read, with the manifest or without one. */
+  /** What to read, given the manifest or null. */
   read: (manifest: ArchiveManifest | null) => Reading;
   /** For messages: check, load, read. */
   verb: string;
@@ -22,8 +22,8 @@ export interface SettledInspection extends ArchiveInspection {
 const attemptsMax = 3;
 
 /**
- * Inspects an archive that another process may be writing: what looks wrong is looked at again where the manifest or the
- * writer changed meanwhile. Throws ArchiveError while `archive forget` rewrites it.
+ * Inspects an archive that another process may be writing. If the manifest or the writer changed meanwhile, what looks
+ * wrong is checked again. Throws ArchiveError while `archive forget` rewrites the archive.
  */
 export async function inspectSettled(options: SettledOptions): Promise<SettledInspection> {
   const { dir, wantedPrefix, read, verb, signal, onProgress } = options;

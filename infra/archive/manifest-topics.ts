@@ -5,7 +5,7 @@ import { hashSchemaOf } from './partition-ledger.ts';
 
 type Topics = ArchiveManifest['topics'];
 
-/** What a manifest says of the topics that a writer writes; all of it is durable then. Of topics with so many partitions. */
+/** A manifest's topics, from what a writer wrote, which is durable then. `partitions`: their numbers of partitions. */
 export function manifestTopics(writer: ArchiveWriter, partitions: Record<TopicName, number>): Topics {
   const topics: Topics = {};
   for (const topic of topicNames) {
@@ -15,7 +15,7 @@ export function manifestTopics(writer: ArchiveWriter, partitions: Record<TopicNa
   return topics;
 }
 
-/** Writes the manifest of an archive that was made whole, and not saved from a log: nothing of it is missing. */
+/** Writes the manifest of an archive that was made as a whole, and not saved from a log. Nothing is missing from it. */
 export function writeManifestOfMade(
   { dir, prefix }: { dir: string; prefix: string },
   writer: ArchiveWriter,

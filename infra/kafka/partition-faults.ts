@@ -3,7 +3,7 @@ import type { ReaderPartition } from './kafka-reader.ts';
 import { type KafkaLog, LoggedBackOff } from './kafka-retry.ts';
 
 /**
- * Partitions that cannot be read just now, each with a back-off of its own: the others of its broker are read on
+ * Partitions that cannot be read now, each with its own back-off. The other partitions of the broker are read
  * meanwhile.
  */
 export class PartitionFaults {
@@ -15,12 +15,14 @@ export class PartitionFaults {
     this.#deps = deps;
   }
 
-  /** Whether a partition is not to be asked for. */
+  /** Whether a partition must not be fetched now. */
   rests(partition: ReaderPartition): boolean {
     return this.#resting.has(partition);
   }
 
-  /** Resolves when the partition may be asked for again. Throws what no waiting mends, and the signal's reason. */
+  /**
+   * Resolves when the partition may be fetched again. Throws errors that waiting does not fix, and the signal's reason.
+   */
   async failed(partition: ReaderPartition, error: unknown): Promise<void> {
     let backOff = this.#backOffs.get(partition);
     if (!backOff) {

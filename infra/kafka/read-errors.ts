@@ -5,7 +5,7 @@ import { isUnauthorized, MissingKafkaRightError } from './kafka-refusal.ts';
 
 const unreachable = new Set(['PLT_KFK_NETWORK', 'PLT_KFK_TIMEOUT', 'PLT_KFK_AUTHENTICATION', 'PLT_KFK_USER']);
 
-/** Whether an answer came, and makes no sense: a spoilt batch, or a compression that nobody knows. */
+/** Whether there was a response that cannot be read: a corrupt batch, or an unknown compression. */
 export function isUnreadable(error: unknown): boolean {
   for (const one of causeChain(error)) {
     const { code, name, syscall } = one as NodeJS.ErrnoException;
@@ -14,7 +14,7 @@ export function isUnreadable(error: unknown): boolean {
   return true;
 }
 
-/** What one of Kafka's error codes of a partition means. */
+/** The error for one of Kafka's error codes of a partition. */
 export const errorOf = ({ topic }: ReaderPartition, code: number): Error =>
   isUnauthorized(code)
     ? new MissingKafkaRightError(`Read on topic ${topic}`)

@@ -1,12 +1,15 @@
 import type { TopicName, TopicRecords } from '../../schemas/events/records.ts';
 import type { Interner } from './interner.ts';
 
-/** Kinds of edges in the sum, each with room for the four bits of an entry. */
+/** Kinds of edges in the sum. Each leaves room for the four bits of an entry. */
 export const rsvpEdge = 0x10;
 export const relationEdge = 0x20;
 
 type RecordTopic = Exclude<TopicName, 'attendance' | 'relations'>;
-/** Topics whose facts are records, with the fields that count: revisions and their times show nowhere. */
+/**
+ * Topics whose facts are records, with the fields that count. Revisions and their times do not, because they show
+ * nowhere.
+ */
 const countedFields: { [T in RecordTopic]: readonly (keyof TopicRecords[T])[] } = {
   metros: ['metro', 'name', 'time_zone'],
   districts: ['district', 'metro', 'name', 'kind'],
@@ -22,14 +25,14 @@ const topicSeeds = Object.fromEntries(Object.keys(countedFields).map((topic, i) 
 >;
 
 /**
- * The sum of facts: 128 bits that two processes have in common exactly when their facts are the same, however they came
- * to them (docs/rules.md#law). Each fact is hashed (MurmurHash3, x86, 128 bits) and the hashes are added, lane by lane,
- * so that no order counts, and a fact that changes is taken out and put in again. What the facts do not keep counts
- * nothing: tombstones, RSVPs without a response and relations without a mark.
+ * The sum of facts: 128 bits that are equal in two processes exactly when their facts are equal, however they got them
+ * (docs/rules.md#law). Each fact is hashed (MurmurHash3, x86, 128 bits) and the hashes are added, lane by lane. So the
+ * order does not matter, and a changed fact is subtracted and added again. What the facts do not keep does not count:
+ * tombstones, RSVPs without a response and relations without a mark.
  */
 export class FactsSum {
   readonly #sum = new Int32Array(4);
-  // The hash under way, and the words that wait for a block of four.
+  // The hash in progress, and the words that wait until there are four.
   readonly #hash = new Int32Array(4);
   readonly #words = new Int32Array(4);
   #waiting = 0;
@@ -40,19 +43,19 @@ export class FactsSum {
     return Array.from(this.#sum, (lane) => (lane >>> 0).toString(16).padStart(8, '0')).join('');
   }
 
-  /** An edge between two interned texts has other bits than before; 0 is no edge. */
+  /** An edge between two interned texts changed its bits. 0 is no edge. */
   edge(kind: number, from: Interner, a: number, to: Interner, b: number, before: number, after: number): void {
     if (before !== 0) this.#addEdge(kind + before, from, a, to, b, -1);
     if (after !== 0) this.#addEdge(kind + after, from, a, to, b, 1);
   }
 
-  /** The record of a key is another one; null is none. */
+  /** A key's record changed. Null is none. */
   record(topic: RecordTopic, key: string, before: object | null, after: object | null): void {
     if (before) this.#addRecord(topic, key, before, -1);
     if (after) this.#addRecord(topic, key, after, 1);
   }
 
-  /** By two words of each end: there are millions of edges, so a few multiplications must do. */
+  /** Uses two words of each end: there are millions of edges, so this must be a few multiplications. */
   #addEdge(seed: number, from: Interner, a: number, to: Interner, b: number, sign: 1 | -1): void {
     let p = Math.imul(from.hash(a, 0) + seed, c1) ^ to.hash(b, 0);
     let q = Math.imul(from.hash(a, 1) ^ seed, c2) + to.hash(b, 1);
@@ -81,7 +84,7 @@ export class FactsSum {
     this.#add(hash[0]! ^ length, hash[1]! ^ length, hash[2]! ^ length, hash[3]! ^ length, sign);
   }
 
-  /** Each value begins with a word for its type, so that no two records feed the same words. */
+  /** Each value begins with a word for its type, so that different records never give the same words. */
   #value(value: unknown): void {
     if (value === null || value === undefined) this.#word(0);
     else if (typeof value === 'string') this.#text(value);
@@ -103,7 +106,7 @@ export class FactsSum {
   #text(text: string): void {
     this.#word(1);
     this.#word(text.length);
-    // Two units of UTF-16 to a word; past the end a unit is 0.
+    // Two UTF-16 units per word. Past the end a unit is 0.
     for (let i = 0; i < text.length; i += 2) {
       this.#word(text.charCodeAt(i) | ((i + 1 < text.length ? text.charCodeAt(i + 1) : 0) << 16));
     }
@@ -144,7 +147,7 @@ export class FactsSum {
     hash[3] = h4;
   }
 
-  /** Stirs a hash, and adds it to the sum or takes it out. */
+  /** Finalizes a hash, and adds it to the sum or subtracts it. */
   #add(a: number, b: number, c: number, d: number, sign: 1 | -1): void {
     const h1 = stirred((a + b + c + d) | 0);
     const h2 = stirred((a + 2 * b + c + d) | 0);

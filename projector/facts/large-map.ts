@@ -1,12 +1,12 @@
-/** A V8 Map or Set holds 2^24 entries, and throws for one more. */
+/** A V8 Map or Set holds at most 2^24 entries, and throws for one more. */
 const entriesMax = 2 ** 24;
 
-/** As a Map, without an end: as many Maps as it takes, nearly always one. */
+/** Like a Map, without that limit: as many Maps as needed, nearly always one. */
 export class LargeMap<K, V> {
   readonly #entriesMax: number;
   readonly #maps: Map<K, V>[] = [new Map()];
 
-  /** Tests pass a smaller limit of one Map. */
+  /** Tests pass a smaller limit for one Map. */
   constructor(limit = entriesMax) {
     this.#entriesMax = limit;
   }
@@ -29,7 +29,7 @@ export class LargeMap<K, V> {
 
   set(key: K, value: V): this {
     const [first] = this.#maps as [Map<K, V>];
-    // Nearly always: one Map, with room.
+    // The usual case: one Map with room.
     if (this.#maps.length === 1 && first.size < this.#entriesMax) first.set(key, value);
     else (this.#maps.find((one) => one.has(key)) ?? this.#withRoom()).set(key, value);
     return this;
@@ -66,12 +66,12 @@ export class LargeMap<K, V> {
   }
 }
 
-/** As a Set, without an end. */
+/** Like a Set, without that limit. */
 export class LargeSet<T> {
   readonly #entriesMax: number;
   readonly #sets: Set<T>[] = [new Set()];
 
-  /** Tests pass a smaller limit of one Set. */
+  /** Tests pass a smaller limit for one Set. */
   constructor(limit = entriesMax) {
     this.#entriesMax = limit;
   }

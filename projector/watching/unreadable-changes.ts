@@ -6,28 +6,30 @@ interface Taken {
   arrivedMs: number;
   /** Since when the first of them has not been readable. */
   sinceMs: number;
-  /** Their records' own times. */
+  /** The timestamps of their records. */
   timestampsMs: Float64Array;
-  /** The last fan-out that they began, by its number; 0: none. Its readers are told later than all others. */
+  /**
+   * The number of the last fan-out that they began, 0 for none. Its watchers are written later than everything else.
+   */
   fanOut: number;
 }
 
-/** How long each change took: from its record's own time, and from its arrival here. */
+/** How long a change took: since its record's timestamp, and since it arrived here. */
 export type Measured = (fromRecordSeconds: number, fromArrivalSeconds: number) => void;
 
-// 8 bytes each: a store that is away for hours must not fill the memory with measurements.
+// 8 bytes each. A store that is away for hours must not fill the memory with measurements.
 const kept = 1_000_000;
 
 /**
- * Changes that are folded and not yet readable. Each is measured by itself once all that shows it is written: a store
- * that was away for six seconds shows in every change that it delayed.
+ * Changes that are folded and not readable yet. Each one is measured once all views that show it are written. So a
+ * store that was away for six seconds shows in every change that it delayed.
  */
 export class UnreadableChanges {
   readonly #measured: Measured;
   readonly #keptMax: number;
   #taken: Taken[] = [];
   #kept = 0;
-  /** Whose fan-outs are still under way. */
+  /** Changes whose fan-outs are still in progress. */
   #fanningOut: Taken[] = [];
 
   constructor(measured: Measured, keptMax = kept) {
@@ -38,19 +40,19 @@ export class UnreadableChanges {
   take(batch: LogBatch, arrivedMs: number, fanOut: number): void {
     const { records, unreadSinceMs: sinceMs = arrivedMs } = batch;
     if (records.length === 0) return;
-    // Beyond what is kept, the first of a batch stands for it.
+    // Beyond the limit, the first change of a batch stands for all of it.
     const some = this.#kept + records.length > this.#keptMax ? records.slice(0, 1) : records;
     this.#kept += some.length;
     const timestampsMs = Float64Array.from(some, ({ timestampMs }) => timestampMs);
     this.#taken.push({ arrivedMs, sinceMs, timestampsMs, fanOut });
   }
 
-  /** A round begins: it writes what is taken by now. To be handed to `written`. */
+  /** A round begins, which writes everything taken so far. Pass the result to `written`. */
   begin(): number {
     return this.#taken.length;
   }
 
-  /** What was taken first is written; of fan-outs up to a number every reader is told. */
+  /** The first `count` changes are written. Fan-outs up to this number have been written to all watchers. */
   async written(count: number, fannedOut: number, nowMs: number): Promise<void> {
     if (count === 0 && this.#fanningOut.length === 0) return;
     const done: Taken[] = [];
@@ -61,7 +63,7 @@ export class UnreadableChanges {
     await this.#measure(done, nowMs);
   }
 
-  /** Since when the oldest has not been readable; null: there is none. */
+  /** Since when the oldest change has not been readable. Null: all are. */
   get sinceMs(): number | null {
     let oldest = Number.POSITIVE_INFINITY;
     for (const { sinceMs } of this.#fanningOut) oldest = Math.min(oldest, sinceMs);

@@ -2,17 +2,19 @@ import type { TopicName } from '../../schemas/events/records.ts';
 import { LargeMap, LargeSet } from '../facts/large-map.ts';
 import type { AnyLogRecord } from '../ports/event-log.ts';
 
-/** The bad records of a topic that are their keys' last, by key. */
+/** For each key of a topic whose last record is bad, that record. */
 interface TopicRejects {
   reasons: LargeMap<string, string>;
-  /** Of the keys: most records of a log are told from them without a text being made. */
+  /**
+   * Marks of these keys. For most records of a log, the mark alone shows that the key is not among them, without making
+   * a string.
+   */
   marks: LargeSet<number>;
 }
 
 /**
  * Bad records that are still the last of their key: the ones to look into. A later record of the key, good or bad,
- * replaces them, as it does in the log (docs/rules.md#last-good-record). A log that is folded from its start says the same after every
- * start, in every projector.
+ * replaces them, as in the log (docs/rules.md#last-good-record). So every projector counts the same after every start.
  */
 export class UnresolvedRejects {
   readonly #topics = new Map<TopicName, TopicRejects>();
@@ -23,7 +25,7 @@ export class UnresolvedRejects {
     return this.#byReason;
   }
 
-  /** A bad record was met. `key`: null where it has none, so that nothing can replace it. */
+  /** A bad record was found. `key` is null if it has none; then nothing can replace it. */
   rejected(topic: TopicName, key: Buffer | null, reason: string): void {
     this.#count(reason, 1);
     if (key === null) return;
@@ -39,7 +41,7 @@ export class UnresolvedRejects {
     rejects.marks.add(markOf(key));
   }
 
-  /** A good record was met. */
+  /** A good record was found. */
   passed(record: AnyLogRecord): void {
     const rejects = this.#topics.get(record.topic);
     if (!rejects) return;
@@ -50,7 +52,7 @@ export class UnresolvedRejects {
     if (reason === undefined) return;
     this.#count(reason, -1);
     rejects.reasons.delete(text);
-    // A mark may be of several keys: they go together.
+    // Several keys may have one mark, so all marks are removed together.
     if (rejects.reasons.size === 0) this.#topics.delete(record.topic);
   }
 
@@ -59,7 +61,7 @@ export class UnresolvedRejects {
   }
 }
 
-/** Every byte a character: keys need not be UTF-8. */
+/** One character per byte, because keys may not be UTF-8. */
 const textOf = (key: Buffer): string => key.toString('latin1');
 
 /** The key's length and its last three bytes. */

@@ -1,17 +1,17 @@
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 
-/** What a projector may wait for. Labels of a metric. */
+/** What a projector may wait for. These are labels of a metric. */
 export const waitReasons = ['kafka', 'redis', 'registry', 'transaction', 'rejects', 'leader'] as const;
 export type WaitReason = (typeof waitReasons)[number];
 
-/** Since when it waits for each, in milliseconds since the epoch; null: it does not. */
+/** For each reason, since when it waits, in milliseconds since the epoch. Null: it does not. */
 export type WaitSources = Record<WaitReason, () => number | null>;
 
-/** A wait that lasts has been told in the log. */
+/** `lasting`: the wait has been logged. */
 type Wait = { at: 'flowing' } | { at: 'waiting'; sinceMs: number } | { at: 'lasting'; sinceMs: number };
 
-/** What is found of a wait at one moment. */
+/** What a look at a wait found. */
 interface Look {
   sinceMs: number | null;
   nowMs: number;
@@ -21,14 +21,14 @@ type Transitions = { [At in Wait['at']]: (wait: Extract<Wait, { at: At }>, look:
 
 const lastingMs = 2_000;
 const lookMs = 500;
-// A look comes late on a busy machine; this late only where the process did not run at all.
+// On a busy machine a look may be late. It is this late only if the process did not run at all.
 const stoodStillMs = 2_000;
 
 const flowing: Wait = { at: 'flowing' };
 const transitions: Transitions = {
   flowing: (_, { sinceMs, nowMs }) => (sinceMs === null ? flowing : waiting(sinceMs, nowMs)),
   waiting: (_, { sinceMs, nowMs }) => (sinceMs === null ? flowing : waiting(sinceMs, nowMs)),
-  // It began where it was first seen to begin, whatever is waited for by now.
+  // It began when it was first seen, whatever the process waits for now.
   lasting: (wait, { sinceMs }) => (sinceMs === null ? flowing : wait),
 };
 
@@ -66,8 +66,8 @@ const words: Record<WaitReason, { begins: string; ends: string }> = {
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
 /**
- * Looks regularly at what is waited for. A wait that lasts is told once in the log, as is its end; so is a time in which
- * the process itself stood still.
+ * Checks regularly what the projector waits for. Logs a wait that lasts once, and its end, and also when the process
+ * itself stood still.
  */
 export class Waits {
   readonly #sources: WaitSources;
@@ -81,7 +81,7 @@ export class Waits {
     this.#log = log;
   }
 
-  /** What is waited for now, and since when. */
+  /** What it waits for now, and since when. */
   current(): Map<WaitReason, number> {
     const found = waitReasons.map((reason) => [reason, this.#sources[reason]()] as const);
     return new Map(found.filter((pair): pair is readonly [WaitReason, number] => pair[1] !== null));
@@ -95,7 +95,7 @@ export class Waits {
       const nowMs = this.#clock.nowMs();
       const stoodMs = nowMs - lookedMs - lookMs;
       lookedMs = nowMs;
-      // Answers that came meanwhile are read first: nobody else is to blame.
+      // After a standstill, responses that came meanwhile are read first.
       if (stoodMs < stoodStillMs) this.look();
       else this.#log.warn(`This process stood still for ${seconds(stoodMs)}: stopped, or without a processor`);
     }
@@ -115,7 +115,7 @@ export class Waits {
     const { begins, ends } = words[reason];
     if (after.at === 'lasting') {
       const message = `Waiting for ${seconds(nowMs - after.sinceMs)} for ${begins}`;
-      // A standby waits all its life.
+      // Waiting is normal for a standby.
       if (reason === 'leader') this.#log.info(message);
       else this.#log.warn(message);
     } else if (before.at === 'lasting') this.#log.info(`${ends}, after ${seconds(nowMs - before.sinceMs)}`);

@@ -1,14 +1,14 @@
 import type { Clock } from '../ports/clock.ts';
 import type { ViewWriter } from '../ports/view-writer.ts';
 
-/** An answer that takes longer is waited for. */
+/** A call that takes longer counts as waiting. */
 const promptMs = 500;
 
 /** Measures each call of a view writer, and says since when the store has not answered. */
 export class StoreAnswers {
   readonly #clock: Clock;
   readonly #measured: (operation: string, seconds: number) => void;
-  /** When calls under way began, in order. */
+  /** When the calls in progress began, in order. */
   readonly #underWay = new Set<{ beganMs: number }>();
   #failingSinceMs: number | null = null;
 
@@ -17,7 +17,7 @@ export class StoreAnswers {
     this.#measured = measured;
   }
 
-  /** Since when an answer is owed for long, or every call has failed; null: it answers. */
+  /** Since when a call has been waiting, or every call has failed. Null: the store answers. */
   get silentSinceMs(): number | null {
     const oldest = this.#underWay.values().next().value;
     const owedMs = oldest && this.#clock.nowMs() - oldest.beganMs >= promptMs ? oldest.beganMs : null;
@@ -45,12 +45,12 @@ export class StoreAnswers {
 
 type Call = (...args: unknown[]) => unknown;
 
-/** The same writer, whose calls are watched. */
+/** The same writer, with its calls measured. */
 export function watchedWriter(writer: ViewWriter, answers: StoreAnswers): ViewWriter {
   return new Proxy(writer, {
     get(target, name) {
       const member = Reflect.get(target, name) as unknown;
-      // A goodbye is no sign of life.
+      // Closing says nothing about the store.
       if (typeof member !== 'function' || name === 'close') return member;
       return (...args: unknown[]) => {
         const call = () => (member as Call).apply(target, args);

@@ -11,7 +11,7 @@ import { StoreAnswers, watchedWriter } from './watched-writer.ts';
 
 export type Role = 'leader' | 'standby';
 
-/** Where a partition is folded to, and where it ends. */
+/** How far a partition is folded, and where it ends. */
 export interface PartitionPosition {
   topic: TopicName;
   partition: number;
@@ -19,19 +19,19 @@ export interface PartitionPosition {
   end: number;
 }
 
-/** What a projector says of itself at one moment: services/ puts it on Prometheus. */
+/** A projector's status at one moment. services/ exports it to Prometheus. */
 export interface ProjectorStatus {
   role: Role;
-  /** Since when the oldest change has not been readable, in milliseconds since the epoch; null: every change is. */
+  /** Since when the oldest change has not been readable, in milliseconds since the epoch. Null: all are. */
   unreadableSinceMs: number | null;
   /** When its loop last came round. */
   turnMs: number;
-  /** What it waits for, each with since when. */
+  /** What it waits for, and since when. */
   waits: ReadonlyMap<WaitReason, number>;
   partitions: PartitionPosition[];
-  /** Tags being compared with the facts, or waiting for it. */
+  /** Tags being compared with the facts, or waiting for that. */
   tagsInRepair: number;
-  /** Bad records that are still their keys' last, by reason. */
+  /** Bad records that are still the last of their key, by reason. */
   unresolvedRejects: ReadonlyMap<string, number>;
 }
 
@@ -43,19 +43,19 @@ export interface WatchingDeps {
   metrics: ProjectorMetrics;
 }
 
-/** Watches a projector: what is stuck, since when, and what it waits for. It decides nothing. */
+/** Observes a projector: what is stuck, since when, and what it waits for. It decides nothing. */
 export class Watching {
-  /** The view writer, with its calls watched. */
+  /** The view writer, with its calls measured. */
   readonly writer: ViewWriter;
   readonly changes: UnreadableChanges;
   readonly rejects = new UnresolvedRejects();
   role: Role = 'standby';
-  /** Since when a standby waits for the leader to go; null: it leads, or is not ready to. */
+  /** Since when a standby has waited for the leader to stop. Null: it leads, or is not ready to. */
   standingBySinceMs: number | null = null;
-  /** Since when bad records have waited to be set aside; null: none does. */
+  /** Since when bad records have waited to be set aside. Null: none do. */
   rejectsSinceMs: number | null = null;
   #tagsInRepair = 0;
-  /** Since when tags have been compared: what the store lost is not readable until that is done. */
+  /** Since when tags have been compared. What the store lost is not readable until that is done. */
   #repairSinceMs: number | null = null;
   readonly #eventLog: EventLog;
   readonly #clock: Clock;
@@ -64,7 +64,10 @@ export class Watching {
   /** Since when the log has been asked for its bounds. */
   #logSinceMs: number | null = null;
   #inHandSinceMs: number | null = null;
-  /** Until the views stand at the ends sampled at the start, anything may be unreadable; once it has ended, again. */
+  /**
+   * Until the views have reached the ends sampled at the start, anything may be unreadable. Also once the projector has
+   * ended.
+   */
   #behindSinceMs: number | null;
   #turnMs: number;
 
@@ -88,7 +91,7 @@ export class Watching {
     this.#waits = new Waits(sources, { clock, log });
   }
 
-  /** Looks at what is waited for, until the signal aborts. */
+  /** Checks what the projector waits for, until the signal aborts. */
   watch(signal: AbortSignal): Promise<void> {
     return this.#waits.watch(signal);
   }
@@ -98,7 +101,7 @@ export class Watching {
     this.#turnMs = this.#clock.nowMs();
   }
 
-  /** What the log is asked for, before it is followed. */
+  /** Awaits what the log is asked for before it is followed. */
   async askingLog<T>(answer: Promise<T>): Promise<T> {
     this.#logSinceMs = this.#clock.nowMs();
     try {
@@ -113,24 +116,27 @@ export class Watching {
     this.#inHandSinceMs = batch.records.length > 0 ? (batch.unreadSinceMs ?? this.#clock.nowMs()) : null;
   }
 
-  /** It is folded. `fanOut`: the last fan-out that it began, 0 for none; null: it is of the history before the start's ends. */
+  /**
+   * The batch is folded. `fanOut`: the number of the last fan-out that it began, 0 for none. Null: it is from before
+   * the start's ends.
+   */
   took(batch: LogBatch, fanOut: number | null): void {
     this.#inHandSinceMs = null;
     if (fanOut !== null) this.changes.take(batch, this.#clock.nowMs(), fanOut);
   }
 
-  /** So many tags more (or fewer) are in doubt, and being compared with the facts. */
+  /** This many more (or fewer) tags are being compared with the facts. */
   repairing(more: number): void {
     this.#tagsInRepair += more;
     this.#repairSinceMs = this.#tagsInRepair > 0 ? (this.#repairSinceMs ?? this.#clock.nowMs()) : null;
   }
 
-  /** The views stand at the ends sampled at the start. */
+  /** The views have reached the ends sampled at the start. */
   caughtUp(): void {
     this.#behindSinceMs = null;
   }
 
-  /** Nothing is projected any more. */
+  /** The projector has ended. */
   ended(): void {
     this.#behindSinceMs ??= this.#clock.nowMs();
     this.role = 'standby';
@@ -171,7 +177,7 @@ function oldest(...times: (number | null)[]): number | null {
   return known.length === 0 ? null : known.reduce((a, b) => Math.min(a, b));
 }
 
-/** A log that does not say where it ends has been read as far as it goes. */
+/** A log that does not say where it ends counts as read to its end. */
 function partitionsOf(position: Position, status: LogStatus | null): PartitionPosition[] {
   const ends = new Map(status?.partitions.map(({ topic, partition, end }) => [`${topic}/${partition}`, end]));
   return topicNames.flatMap((topic) =>

@@ -7,13 +7,13 @@ import { developerKeyKey, type FactKind, factKinds, isCompleteKey, parseKey } fr
 const kinds = new Set<string>(factKinds);
 const there = Buffer.from('1');
 
-/** Views of facts in this process, rendered when they are asked for: nothing is stored, so nothing has to be written first. */
+/** Views of facts in this process, rendered on demand. Nothing is stored, so nothing has to be written first. */
 export class FactsViewReader implements ViewReader {
   readonly #facts: Facts;
-  /** A developer key that is live whatever the facts say: that of the process that asks. */
+  /** The key of this process, which is live whatever the facts say. */
   readonly #ownKey: string;
   #listener: ChangeListener | null = null;
-  /** Hears of each view that is asked for. */
+  /** Called for each view that is read. */
   onAsked: ((kind: string, id: string) => void) | null = null;
 
   constructor(facts: Facts, ownKeyHash: string) {
@@ -42,7 +42,7 @@ export class FactsViewReader implements ViewReader {
     listener.hearing(true);
   }
 
-  /** The facts changed: nothing that was made of them before counts. */
+  /** The facts changed, so earlier results are invalid. */
   changed(): void {
     this.#listener?.allChanged();
   }

@@ -8,18 +8,18 @@ import type { Facts } from '../../projector/facts/facts.ts';
 import { UsageError } from '../wiring/io.ts';
 import { FactsViewReader } from './facts-view-reader.ts';
 
-/** An answer of the interface. `etag` with its quotes; null without one. */
+/** An answer of the interface. `etag` has its quotes. Null without one. */
 export interface PastAnswer {
   status: number;
   etag: string | null;
   body: string;
 }
 
-/** A request of the interface: a target below the base path, and who asks. */
+/** A request of the interface: a target below the base path, and the rider. */
 export interface PastRequest {
-  /** With its query; it begins with a slash. */
+  /** With its query. It begins with a slash. */
   target: string;
-  /** Of a rider's own answers. */
+  /** The rider, for /me answers. */
   rider: string | null;
 }
 
@@ -27,7 +27,8 @@ export const sha256Hex = (text: string): string => createHash('sha256').update(t
 export const madeUpKey = (): string => `rck_${randomBytes(32).toString('base64url')}`;
 
 /**
- * Answers requests from facts, at any clock, by the API's own code. Whoever asks needs no credentials: they have the log.
+ * Answers requests from facts, at any time, with the API's own code. No credentials are needed, because the user has
+ * the log.
  */
 export class PastAnswers {
   readonly reader: FactsViewReader;
@@ -62,11 +63,11 @@ export class PastAnswers {
   }
 }
 
-/** Answers do not depend on it, and requests of the past are asked below it. */
+/** Answers do not depend on it. Requests of the past are made below it. */
 const basePath = '/api';
 export const pastBaseUrl = `http://127.0.0.1${basePath}`;
 
-/** Reads a path as a command is given it: below the base path or with it, also as a whole URL. Throws UsageError. */
+/** Reads a path as given to a command: below the base path or with it, or as a whole URL. Throws UsageError. */
 export function requestOf(
   command: string,
   path: string,

@@ -4,20 +4,20 @@ import type { LogRecord } from '../../projector/ports/event-log.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { PartitionCursor, type PastRecord, type PastSources } from './past-records.ts';
 
-/** What was folded, and how far that is in each partition. */
+/** What was folded, and up to where in each partition. */
 export interface FoldedPast {
   fold: Fold;
   /** Good records that count. */
   records: number;
-  /** Records that count, but could not be used. */
+  /** Records that count, but are bad. */
   bad: number;
-  /** Records below the offsets that have an earlier time than one before them in their partition. */
+  /** Records below the offsets whose time is earlier than that of a record before them in their partition. */
   outOfOrder: number;
-  /** Of each partition, one more than the offset of the last record that counts. */
+  /** For each partition, one more than the offset of the last record that counts. */
   offsets: Record<TopicName, number[]>;
 }
 
-/** Whether a record that could be read is one that a fold takes. */
+/** Whether a record is one that a fold accepts. */
 export function isGood(record: PastRecord): record is LogRecord {
   return !('undecodable' in record) && badRecord(record.topic, record.key, record.value) === null;
 }
@@ -28,7 +28,9 @@ class Tally {
   records = 0;
   bad = 0;
   outOfOrder = 0;
-  /** Late records that stand behind the last one that counts: they are below the offsets only if one follows that does. */
+  /**
+   * Late records after the last one that counts. They are below the offsets only if a record that counts follows them.
+   */
   readonly #late = new Map<PartitionCursor, number>();
 
   begin({ source }: PartitionCursor): void {
@@ -47,20 +49,20 @@ class Tally {
   }
 }
 
-/** Records between two looks at the signal and the progress. */
+/** After this many records, the signal is checked and the progress reported. */
 const turnRecords = 50_000;
 
 export interface FoldPastOptions {
-  /** Records of a later time do not count. */
+  /** Records with a later time do not count. */
   atMs: number;
   signal: AbortSignal;
   onProgress?(records: number): void;
 }
 
 /**
- * Folds the records whose time is at or before an instant. Of a key the last in its partition wins, whatever its time;
- * of a key that stands in several partitions the one of the latest time, so that the same records make the same facts
- * however they are divided. Throws the signal's reason.
+ * Folds the records whose time is at or before an instant. For each key the last record in its partition wins, whatever
+ * its time. If a key is in several partitions, the record with the latest time wins, so the same records give the same
+ * facts however they are divided. Throws the signal's reason.
  */
 export async function foldPast(sources: PastSources, options: FoldPastOptions): Promise<FoldedPast> {
   const fold = new Fold();
@@ -86,7 +88,7 @@ export async function foldPast(sources: PastSources, options: FoldPastOptions): 
   return { fold, records, bad, outOfOrder, offsets };
 }
 
-/** The partition that has the earliest record; those that come to their end are done with. */
+/** The partition with the earliest record. Partitions that have ended are removed. */
 async function nextToRead(cursors: PartitionCursor[]): Promise<PartitionCursor | null> {
   let first: PartitionCursor | null = null;
   for (const cursor of cursors) {
@@ -96,7 +98,7 @@ async function nextToRead(cursors: PartitionCursor[]): Promise<PartitionCursor |
   return first;
 }
 
-/** Folds a partition's records as long as no other has an earlier one and some are at hand. Returns how many. */
+/** Folds a partition's records while no other partition has an earlier one and some are loaded. Returns how many. */
 function takeWhileFirst(
   cursor: PartitionCursor,
   cursors: readonly PartitionCursor[],
@@ -110,7 +112,7 @@ function takeWhileFirst(
     if (other === cursor || other.record === null || other.latestMs > untilMs) continue;
     if (other.latestMs < untilMs) orEqual = true;
     untilMs = other.latestMs;
-    // Of equal times the lower partition comes first.
+    // With equal times the lower partition comes first.
     if (other.source.partition < cursor.source.partition) orEqual = false;
   }
   let taken = 0;

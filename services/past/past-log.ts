@@ -17,7 +17,7 @@ import { ensureSampleArchive } from '../wiring/sample-archive.ts';
 import { simulatedMark } from '../wiring/simulated-mark.ts';
 import { copyKafka } from './kafka-copy.ts';
 
-/** The log as the commands for the past read it: an archive, up to its ends as they were when it was opened. */
+/** The log as the commands for the past read it: an archive, up to its ends when it was opened. */
 export interface PastLog {
   dir: string;
   prefix: string;
@@ -25,13 +25,13 @@ export interface PastLog {
   bounds: LogBounds;
   /** Where the log is, in words. */
   where: string;
-  /** Since when every record that was published is there. Null: not known. */
+  /** Since when it has every record that was published. Null: unknown. */
   exactSince: string | null;
-  /** The archive has what was published until then. Null: not known. */
+  /** The archive has what was published up to then. Null: unknown. */
   savedUntil: string | null;
-  /** Whether it was read from Kafka, which keeps the last record of each key alone. */
+  /** Whether it was read from Kafka, which keeps only the last record of each key. */
   isCompacted: boolean;
-  /** `simulate` made it: it is all that ever was. */
+  /** `simulate` made it, so it is complete. */
   isMadeUp: boolean;
   close(): void;
 }
@@ -39,13 +39,13 @@ export interface PastLog {
 export interface OpenPastLogOptions {
   /** For messages. */
   command: string;
-  /** --archive; absent: the settings say which log. */
+  /** --archive. If absent, the settings say which log. */
   archive?: string;
 }
 
 /**
- * Opens the log that a command for the past reads: the archive that is named, else the log of the settings. What Kafka
- * holds is first copied to a temporary archive, without a consumer group. Throws UsageError where there is no such log.
+ * Opens the log that a command for the past reads: the named archive, else the log of the settings. Kafka's records are
+ * first copied to a temporary archive, without a consumer group. Throws UsageError if there is no such log.
  */
 export async function openPastLog(options: OpenPastLogOptions, settings: Settings, io: Io): Promise<PastLog> {
   const { command, archive } = options;
@@ -86,7 +86,7 @@ async function openArchive(
 async function openCopyOfKafka(kafka: KafkaSettings, settings: Settings, io: Io): Promise<PastLog> {
   const dir = mkdtempSync(join(tmpdir(), 'ride-calendar-past-'));
   const close = (): void => rmSync(dir, { recursive: true, force: true });
-  // Also where the process ends otherwise: the copy holds riders' records.
+  // Also if the process ends in another way: the copy contains riders' records.
   process.once('exit', close);
   try {
     await asUsage(copyKafka(dir, kafka, settings, io));
@@ -99,14 +99,14 @@ async function openCopyOfKafka(kafka: KafkaSettings, settings: Settings, io: Io)
   }
 }
 
-/** What anybody should know before they believe an answer about the past; empty where nothing is in doubt. */
+/** What a user should know before relying on an answer about the past. Empty if it is exact. */
 export function doubtsOf({ isCompacted, exactSince, savedUntil, isMadeUp }: PastLog, atMs: number): string[] {
   if (isCompacted) {
     return [
       'Kafka is compacted and holds the present: of the past it has what is not superseded yet. The archive is the time machine: ride-calendar archive save DIR --follow',
     ];
   }
-  // `simulate` wrote all that ever was.
+  // `simulate` wrote everything there ever was.
   if (isMadeUp) return [];
   if (exactSince === null) return ['since when the archive has every record is not known: no manifest says so'];
   const doubts: string[] = [];

@@ -10,11 +10,11 @@ import { doubtsOf, type PastLog } from './past-log.ts';
 import { sourcesOf } from './past-records.ts';
 import { clocks, instantOf, type RecordClock } from './past-time.ts';
 
-/** Which records count: those of a time at or before an instant, or the exact ones that a file of offsets says. */
+/** Which records count: those with a time at or before an instant, or exactly those in a file of offsets. */
 export interface PastPoint {
   atMs: number;
   by: RecordClock;
-  /** Of each partition, the offset at which the records end; null: as many as there are. */
+  /** For each partition, the offset where the records end. Null: all records. */
   offsets: Record<TopicName, number[]> | null;
 }
 
@@ -24,7 +24,7 @@ export interface PointOptions {
   offsets?: string;
 }
 
-/** Reads which records a command is to take. Throws UsageError. */
+/** Parses which records a command must take. Throws UsageError. */
 export function pointOf(command: string, { asOf, by, offsets }: PointOptions): PastPoint {
   if ((asOf === undefined) === (offsets === undefined)) {
     throw new UsageError(`Cannot run ${command}: want either --as-of TIME or --offsets FILE`);
@@ -58,7 +58,7 @@ function readOffsets(command: string, path: string): PastPoint {
   return { atMs: Date.parse(data.as_of), by: data.by, offsets: data.offsets };
 }
 
-/** The log up to the offsets of a point. Throws UsageError where it does not hold them. */
+/** The log up to the offsets of a point. Throws UsageError if it does not have them. */
 function boundsAt(command: string, log: PastLog, { offsets }: PastPoint): PastLog['bounds'] {
   if (offsets === null) return log.bounds;
   const cut = {} as PastLog['bounds'];
@@ -80,10 +80,10 @@ function boundsAt(command: string, log: PastLog, { offsets }: PastPoint): PastLo
   return cut;
 }
 
-/** The facts at a point of the past, and what that comes to. */
+/** The facts at a point of the past, and how they were found. */
 export interface Past extends FoldedPast {
   facts: Facts;
-  /** Why the answers may not be exact; empty: they are. */
+  /** Why the answers may not be exact. Empty if they are. */
   doubts: string[];
 }
 

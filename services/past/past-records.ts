@@ -6,18 +6,18 @@ import type { RecordClock } from './past-time.ts';
 
 export type PastRecord = LogRecord | UndecodableRecord;
 
-/** When a record counts from. A tombstone and an undecodable record have no `changed_at`. */
+/** The time from which a record counts. A tombstone and an undecodable record have no `changed_at`. */
 export function timeOf(record: PastRecord, by: RecordClock): number {
   if (by === 'timestamp' || 'undecodable' in record || record.value === null) return record.timestampMs;
   return Number(record.value.changed_at);
 }
 
-/** Where a partition is read from and to. */
+/** A partition, and where reading it begins and ends. */
 export interface PartitionSource {
   topic: TopicName;
   partition: number;
   low: number;
-  /** What stands here or behind it is left out. */
+  /** Records at this offset and after it are left out. */
   end: number;
 }
 
@@ -34,7 +34,7 @@ export function sourcesOf(listing: ArchiveListing, bounds: LogBounds, by: Record
   return { listing, partitions, by };
 }
 
-/** One partition's records in the log's order, with the latest time that stood before each. */
+/** One partition's records in the log's order, with the latest time before each. */
 export class PartitionCursor {
   readonly source: PartitionSource;
   readonly #by: RecordClock;
@@ -42,10 +42,10 @@ export class PartitionCursor {
   #records: PastRecord[] = [];
   #at = -1;
   #done = false;
-  /** The record that stands next; null: more must be read first, or all is read. */
+  /** The next record. Null: more must be read first, or all is read. */
   record: PastRecord | null = null;
   timeMs = 0;
-  /** The latest time of the records up to this one: what a partition's own order allows. */
+  /** The latest time of the records up to this one. */
   latestMs = Number.NEGATIVE_INFINITY;
 
   constructor({ listing, by }: PastSources, source: PartitionSource) {
@@ -57,12 +57,12 @@ export class PartitionCursor {
     this.#done = source.low >= source.end;
   }
 
-  /** Whether the record that stands next has an earlier time than one before it. */
+  /** Whether the next record has an earlier time than one before it. */
   get isLate(): boolean {
     return this.timeMs < this.latestMs;
   }
 
-  /** Goes to the next record, as far as records are at hand: else `fill` comes first. */
+  /** Moves to the next record, if it is loaded. Otherwise `fill` comes first. */
   step(): void {
     const record = this.#records[++this.#at];
     if (record === undefined) {
@@ -74,7 +74,7 @@ export class PartitionCursor {
     if (this.timeMs > this.latestMs) this.latestMs = this.timeMs;
   }
 
-  /** Reads on where nothing is at hand; false once all is read. Throws ArchiveError. */
+  /** Reads more if nothing is loaded. False once everything is read. Throws ArchiveError. */
   async fill(): Promise<boolean> {
     while (this.record === null) {
       if (this.#done) return false;

@@ -1,11 +1,11 @@
 import { settingRules } from '../settings/settings-schema.ts';
 import { UsageError } from '../wiring/io.ts';
 
-/** Which of a record's times counts: the log's own timestamp, or upstream's `changed_at`. */
+/** Which of a record's times counts: the log's timestamp, or upstream's `changed_at`. */
 export const clocks = ['timestamp', 'changed_at'] as const;
 export type RecordClock = (typeof clocks)[number];
 
-/** Reads an instant that a command was given. Throws UsageError, which names the option. */
+/** Parses an instant given to a command. Throws UsageError that names the option. */
 export function instantOf(command: string, option: string, text: string): number {
   const { read, want } = settingRules.NOW;
   const result = read.safeParse(text.trim());
@@ -13,7 +13,7 @@ export function instantOf(command: string, option: string, text: string): number
   throw new UsageError(`Cannot run ${command}: ${option} is ${JSON.stringify(text)}, want ${want}`);
 }
 
-/** An instant as text; null where a date can't say it. */
+/** An instant as text. Null if a date cannot represent it. */
 export function instantText(ms: number): string | null {
   return Math.abs(ms) <= 8.64e15 ? new Date(ms).toISOString() : null;
 }

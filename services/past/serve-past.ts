@@ -17,7 +17,7 @@ import { keysOfThisProcess } from './past-keys.ts';
 
 const tokenSeconds = 8 * 3600;
 
-/** The settings of a service of the past: this machine alone, nothing of the live service's, the clock as given. */
+/** The settings of a service of the past: only this machine, nothing of the live service, the clock as given. */
 export function settingsOfThePast(command: string, settings: Settings, nowMs: number): Settings {
   const { host, port } = settings;
   if (!isLoopback(host)) {
@@ -43,19 +43,19 @@ export function settingsOfThePast(command: string, settings: Settings, nowMs: nu
 }
 
 export interface ServedPast {
-  /** What to call, and with what. */
+  /** What to request, and with which credentials. */
   steps: {
     base_url: string;
     docs: string;
     developer_key: string;
-    /** A day with something on it. */
+    /** A day that has nights. */
     day: string | null;
     rider: string | null;
     token: string | null;
   };
 }
 
-/** Serves facts as they are: the whole API, its documentation and sign-in by picking a rider. Nothing is written. */
+/** Serves facts as they are: the whole API, its documentation, and sign-in by picking a rider. Nothing is written. */
 export async function servePast(
   facts: Facts,
   settings: Settings,

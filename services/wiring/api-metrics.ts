@@ -3,7 +3,7 @@ import type { ViewCache } from '../../api/calendar/view-cache.ts';
 import type { ViewReader } from '../../api/ports/view-reader.ts';
 import { serverBuckets } from './server-buckets.ts';
 
-/** What an API tells Prometheus. */
+/** An API's Prometheus metrics. */
 export function apiMetrics(register: Registry) {
   const registers = [register];
   const answers = new Histogram({
@@ -30,7 +30,7 @@ export function apiMetrics(register: Registry) {
     register,
     answered: (operation: string, status: number, seconds: number): void =>
       answers.observe({ operation, status }, seconds),
-    /** The same reader, whose round trips are measured. */
+    /** The same reader, with its round trips measured. */
     measuredReader: (reader: ViewReader): ViewReader => ({
       get: (keys) => measured('get', reader.get(keys)),
       fields: (key, fields) => measured('fields', reader.fields(key, fields)),

@@ -4,8 +4,9 @@ import { assertAsSaved } from '../../infra/archive/assert-as-saved.ts';
 import { SettingsError } from '../settings/settings.ts';
 
 /**
- * An archive that is served must be as its manifest says: with a file missing its answers would be wrong, and nobody would
- * know. Throws SettingsError. Without a manifest it is read as it is, and so is what was written after the manifest.
+ * Checks that an archive to be served matches its manifest: if a file were missing, its answers would be wrong, and
+ * nobody would know. Throws SettingsError. An archive without a manifest is read as it is, and so is what was written
+ * after the manifest.
  */
 export async function assertReadable(
   dir: string,

@@ -4,8 +4,8 @@ import type { Settings } from '../settings/settings.ts';
 import type { Readiness } from './operator-routes.ts';
 
 /**
- * An API that was ready once stays so: a store that goes away later makes reads 503, and must not take every instance
- * out of a load balancer at once (docs/rules.md#ready-api). Why reads fail is then the note.
+ * An API that was ready once stays ready: a store that goes away later makes reads 503, but must not remove every
+ * instance from a load balancer at once (docs/rules.md#ready-api). The reason why reads fail is then the note.
  */
 export function onceReady(readiness: Readiness): Readiness {
   let wasReady = false;
@@ -17,13 +17,13 @@ export function onceReady(readiness: Readiness): Readiness {
   };
 }
 
-/** Nobody is to be sent to a process that is told to stop. */
+/** A process that is told to stop must get no more requests. */
 export const untilStopped =
   (readiness: Readiness, signal: AbortSignal): Readiness =>
   async () =>
     signal.aborted ? { ready: false, reason: 'the process was told to stop' } : readiness();
 
-/** A server that was told to stop is unready, and goes on serving until load balancers have noticed. */
+/** A server that was told to stop is not ready, and goes on serving until load balancers have noticed. */
 export async function drain({ drainSeconds }: Settings, log: Logger): Promise<void> {
   if (drainSeconds === 0) return;
   log.info(`Told to stop: not ready any more, serving on for ${drainSeconds} s (DRAIN_SECONDS)`);

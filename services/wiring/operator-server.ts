@@ -11,7 +11,7 @@ export interface OperatorServer {
   close(): Promise<void>;
 }
 
-/** The routes of operators: on a port of their own where METRICS_PORT says so, else on the service's. */
+/** The operators' routes: on a port of their own if METRICS_PORT is set, else on the service's. */
 export function operatorServer(
   settings: Settings,
   app: FastifyInstance,
@@ -28,7 +28,7 @@ export function operatorServer(
   return { listen: () => listen(own, at), close: () => stopListening(own) };
 }
 
-/** A server of these routes alone. */
+/** A server that has only these routes. */
 export function operatorApp(register: Registry, readiness: Readiness, log: Logger): FastifyInstance {
   const app = httpApp({ onFault: (cause) => log.error({ err: cause }, 'Cannot answer a request') });
   registerOperatorRoutes(app, register, readiness);

@@ -4,7 +4,7 @@ import { generation } from '../../infra/redis/redis-keys.ts';
 
 // Labels of every metric are operations, statuses, topics and reasons: never ids, places or names.
 
-/** What every process tells Prometheus of itself: a projector and an API add their own. */
+/** The Prometheus metrics of every process. A projector and an API add their own. */
 export function processMetrics(): Registry {
   const register = new Registry();
   collectDefaultMetrics({ register });
@@ -17,14 +17,14 @@ export function processMetrics(): Registry {
   return register;
 }
 
-/** From the nearest package.json: of the checkout, or above what was built. */
+/** From the nearest package.json: that of the checkout, or the one above the built files. */
 function packageVersion(): string {
   for (const up of ['../../package.json', '../../../package.json']) {
     try {
       const { version } = JSON.parse(readFileSync(new URL(up, import.meta.url), 'utf8')) as { version?: string };
       if (version !== undefined) return version;
     } catch {
-      // Not there: it is one folder further up.
+      // Not here, so it is one folder further up.
     }
   }
   return 'unknown';

@@ -7,12 +7,12 @@ import type { ProjectorStatus } from '../../projector/watching/watching.ts';
 import { undecodableReasons } from '../../schemas/avro/undecodable.ts';
 import { serverBuckets } from './server-buckets.ts';
 
-/** From the fastest that is hoped for to a minute. */
+/** From the fastest that can be expected to a minute. */
 const freshnessBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];
 
 export type WatchedProjector = Pick<Projector, 'ready' | 'status'>;
 
-/** What a projector tells Prometheus. */
+/** A projector's Prometheus metrics. */
 export function projectorMetrics(register: Registry) {
   const registers = [register];
   const counted = countMetrics(registers);
@@ -20,7 +20,7 @@ export function projectorMetrics(register: Registry) {
   return {
     projector: { ...counted, ...measured.projector } satisfies ProjectorMetrics,
     kafkaAnswered: measured.kafkaAnswered,
-    /** Gauges of the projector that runs when they are asked for. */
+    /** Gauges of the projector that is running when they are read. */
     watch: (current: () => WatchedProjector): void => watchMetrics(registers, current),
   };
 }
@@ -181,7 +181,7 @@ function watchMetrics(registers: Registry[], current: () => WatchedProjector): v
   );
 }
 
-/** As `realClock` tells it. */
+/** Like `realClock`. */
 const nowMs = (): number => performance.timeOrigin + performance.now();
 
 export type ProjectorRegistered = ReturnType<typeof projectorMetrics>;
