@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify';
 import type { RiderDirectory } from '../tokens/rider-directory.ts';
-import type { RiderEndings } from './rider-endings.ts';
+import type { RiderErasure } from './rider-erasure.ts';
 import type { StateStore } from './state-store.ts';
 
 /**
@@ -10,13 +10,13 @@ import type { StateStore } from './state-store.ts';
 export async function sweepErased(
   store: StateStore,
   riders: RiderDirectory,
-  endings: RiderEndings,
+  erasure: RiderErasure,
   logger: FastifyBaseLogger,
 ): Promise<void> {
   let erased = 0;
   for await (const rider of store.accounts()) {
     if (await riders.exists(rider)) continue;
-    await endings.gone(rider);
+    await erasure.gone(rider);
     erased++;
   }
   if (erased > 0) logger.info({ erased }, 'destroyed grants and sessions of erased riders');

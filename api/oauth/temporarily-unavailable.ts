@@ -11,7 +11,7 @@ export function temporarilyUnavailable(cause: unknown): errors.OIDCProviderError
 }
 
 /** The same directory, with its faults turned into `temporarily_unavailable`. */
-export function askedRiders(riders: RiderDirectory): RiderDirectory {
+export function ridersOrUnavailable(riders: RiderDirectory): RiderDirectory {
   const asked = async <T>(answer: Promise<T>): Promise<T> => {
     try {
       return await answer;

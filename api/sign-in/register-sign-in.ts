@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import { clientAddress, keepClientAddress } from '../oauth/client-address.ts';
 import type { ClientMetadata } from '../oauth/client-policy.ts';
 import { ownClients } from '../oauth/clients.ts';
 import { documentFetch } from '../oauth/document-fetch.ts';
@@ -10,13 +11,12 @@ import { defaultLifetimes, type Lifetimes } from '../oauth/lifetimes.ts';
 import { paths } from '../oauth/metadata.ts';
 import { rateLimits } from '../oauth/rate-limit.ts';
 import { BodyError } from '../oauth/request-body.ts';
-import { riderEndings } from '../oauth/rider-endings.ts';
+import { riderErasure } from '../oauth/rider-erasure.ts';
 import { sealedStore } from '../oauth/sealed-store.ts';
 import { isLoopback, serviceUrl } from '../oauth/service-url.ts';
 import { type StateStore, StateStoreAwayError } from '../oauth/state-store.ts';
 import { sweepErased } from '../oauth/sweep-erased.ts';
-import { askedRiders } from '../oauth/temporarily-unavailable.ts';
-import { rememberWhoAsks, whoAsks } from '../oauth/who-asks.ts';
+import { ridersOrUnavailable } from '../oauth/temporarily-unavailable.ts';
 import type { RecentErasures } from '../tokens/recent-erasures.ts';
 import type { RiderDirectory } from '../tokens/rider-directory.ts';
 import type { SigningKeys } from '../tokens/signing-keys.ts';
@@ -83,7 +83,7 @@ export interface SignIn {
 export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Promise<SignIn> {
   const { keys, logger, nowMs = Date.now } = deps;
   const store = sealedStore(deps.store, deps.cookieKeys);
-  const riders = askedRiders(deps.riders);
+  const riders = ridersOrUnavailable(deps.riders);
   const lifetimes = { ...defaultLifetimes, ...deps.lifetimes };
   const service = serviceUrl(deps.baseUrl);
   checkPicker(deps);
@@ -99,7 +99,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
 
   const riderGone = (rider: string): void => {
     // Retried by itself.
-    endings.gone(rider).catch((error: unknown) => logger.debug({ err: error }, 'cannot end what an erased rider has'));
+    erasure.gone(rider).catch((error: unknown) => logger.debug({ err: error }, 'cannot end what an erased rider has'));
   };
   const knownClients = new Set([...ownClients(service.origin), ...deps.clients].map(({ client_id: id }) => String(id)));
   const library = await openLibrary({
@@ -114,14 +114,15 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
     knownClients,
     registration: deps.registration,
     metadataFetch:
-      deps.metadataFetch && documentFetch({ fetchPublic: deps.metadataFetch, store, limits, whoAsks, nowMs }),
+      deps.metadataFetch &&
+      documentFetch({ fetchPublic: deps.metadataFetch, store, limits, whoAsks: clientAddress, nowMs }),
     lifetimes,
     nowMs,
     logger,
     ...libraryPages(service, providerHost),
   });
   const grants = grantsOf(library, store, service);
-  const endings = riderEndings(grants, deps.erasures, logger, deps.erasureRetryMs);
+  const erasure = riderErasure(grants, deps.erasures, logger, deps.erasureRetryMs);
   const csrf = createCsrf(deps.cookieKeys, service.origin);
   const offers = { registration: deps.registration, clientMetadata: deps.metadataFetch !== null };
 
@@ -151,7 +152,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
         ? pages.trouble(reply, 'away')
         : pages.trouble(reply, libraryTrouble(refused ? 'invalid_request' : 'server_error', status, false));
     });
-    rememberWhoAsks(scope);
+    keepClientAddress(scope);
     if (service.https && !deps.proxiesNamed) warnOfUnnamedProxy(scope, logger);
     addEndpoints(scope, { service, offers, library, riders, limits, store, pages, picker: who === 'picker' });
     addInteractions(scope, {
@@ -193,10 +194,10 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
     (error: unknown) => logger.warn({ err: error }, 'cannot tell whether the store of sign-ins outlives a restart'),
   );
   return {
-    eraseRider: (rider) => endings.gone(rider),
-    sweep: () => sweepErased(store, deps.riders, endings, logger),
+    eraseRider: (rider) => erasure.gone(rider),
+    sweep: () => sweepErased(store, deps.riders, erasure, logger),
     async close() {
-      endings.close();
+      erasure.close();
       deps.erasures.close();
       await store.close();
     },

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { RecentErasures } from '../tokens/recent-erasures.ts';
 import type { Grants } from './grants.ts';
 
-export interface RiderEndings {
+export interface RiderErasure {
   /**
    * A rider was found to be gone: ends everything of theirs. Harmless to repeat. Throws if the store is away; it is
    * then retried, even if the rider is back by then (docs/rules.md#republished-rider).
@@ -11,12 +11,12 @@ export interface RiderEndings {
   close(): void;
 }
 
-export function riderEndings(
+export function riderErasure(
   grants: Grants,
   erasures: RecentErasures,
   logger: FastifyBaseLogger,
   retryMs = 5_000,
-): RiderEndings {
+): RiderErasure {
   /** When each rider was found to be gone, in milliseconds. Only riders whose end is not complete. */
   const open = new Map<string, number>();
 

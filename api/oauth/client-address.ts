@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 const addresses = new AsyncLocalStorage<string>();
 
 /** Makes a request's client address available to everything that is done on its behalf, also inside the library. */
-export function rememberWhoAsks(app: FastifyInstance): void {
+export function keepClientAddress(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => addresses.run(request.ip, done));
 }
 
@@ -12,4 +12,4 @@ export function rememberWhoAsks(app: FastifyInstance): void {
  * The client address of the request that is being answered, as far as proxies are trusted. Undefined outside of any
  * request.
  */
-export const whoAsks = (): string | undefined => addresses.getStore();
+export const clientAddress = (): string | undefined => addresses.getStore();
