@@ -1,8 +1,10 @@
-import { createServer, IncomingMessage, METHODS, type RequestListener, type Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Answer, send } from './answer.ts';
 import { refuse } from './refusals.ts';
+import { beginOf, readRefused, unread } from './refused-head.ts';
 import { answerToHead, fieldBytesMax } from './request-head.ts';
+import { type HeadSoFar, unfinishedHeads } from './unfinished-heads.ts';
 
 /**
  * Refusals that node:http would send by itself, before our code sees a request: without a body, and without the headers
@@ -23,8 +25,7 @@ export interface Arrival {
 
 // URLs of up to 8,000 bytes work (docs/rules.md#long-urls).
 export const targetBytesMax = 8_000;
-// node:http still parses heads that are larger than what we accept, up to this size: if the parser refuses the second
-// packet of a head, the method is no longer known. The size is below node:http's packet of 64 kB, for the same reason.
+// node:http still parses heads that are larger than what we accept, up to this size: they get a 414 or 431 of ours.
 const parsedHeadBytesMax = 48 * 1024;
 const keepAliveMs = 72_000;
 /**
@@ -35,6 +36,12 @@ const lingerMs = 1_000;
 
 if (parsedHeadBytesMax < fieldBytesMax + targetBytesMax) throw new Error('a head that is read must be parsed');
 
+// Error codes of node:http, for a head that is not whole: it took too long, grew too large, or the client closed.
+const late = 'ERR_HTTP_REQUEST_TIMEOUT';
+const overflow = 'HPE_HEADER_OVERFLOW';
+const ended = 'HPE_INVALID_EOF_STATE';
+const ignore = (): void => {};
+
 /** Makes the HTTP server that sends every answer. */
 export function edgeServer(listener: RequestListener, { timeoutMs, checkEveryMs }: Arrival): Server {
   const limits = { maxHeaderSize: parsedHeadBytesMax, requestTimeout: timeoutMs, keepAliveTimeout: keepAliveMs };
@@ -43,11 +50,14 @@ export function edgeServer(listener: RequestListener, { timeoutMs, checkEveryMs 
     onRequest,
   );
   const bodies = new WeakMap<Socket, [IncomingMessage, ServerResponse]>();
-  const refused = new WeakSet<Socket>();
+  /** Handlers of sockets whose parser has failed. After one failure it fails again on every packet. */
+  const refused = new WeakMap<Socket, (error: ParseError) => void>();
+  const heads = unfinishedHeads(server);
 
   function onRequest(request: IncomingMessage, response: ServerResponse): void {
     const { headers, socket } = request;
     const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+    heads.done(socket, hasBody ? request : null);
     if (hasBody && !request.complete) {
       bodies.set(socket, [request, response]);
       // node:http itself checks only how long heads take.
@@ -55,6 +65,10 @@ export function edgeServer(listener: RequestListener, { timeoutMs, checkEveryMs 
       const timer = setTimeout(late, timeoutMs).unref();
       request.once('close', () => clearTimeout(timer));
     }
+    onHead(request, response);
+  }
+
+  function onHead(request: IncomingMessage, response: ServerResponse): void {
     const answer = answerToHead(request);
     if (answer) send(response, answer);
     else listener(request, response);
@@ -63,113 +77,79 @@ export function edgeServer(listener: RequestListener, { timeoutMs, checkEveryMs 
   server.on('clientError', (cause, stream) => {
     const error = cause as ParseError;
     const socket = stream as Socket;
-    // After one failure the parser fails on everything that follows.
-    if (refused.has(socket)) return;
-    refused.add(socket);
     if (error.code === 'ECONNRESET' || socket.destroyed) {
       socket.destroy();
       return;
     }
+    const goOn = refused.get(socket);
+    if (goOn) return goOn(error);
+    refused.set(socket, ignore);
     const [request, response] = bodies.get(socket) ?? [];
-    if (request && response && !request.complete) return cutShort(response, socket, answerTo(error));
-    const read = readHead(error, socket);
-    afterAnswers(socket, () => {
-      if (read) answerOn(socket, read.request, read.whole ? onRequest : listener);
-      else answerOn(socket, unread(socket, methodOf(error)), (_, response) => send(response, answerTo(error)));
-    });
+    if (request && response && !request.complete) return cutShort(response, socket, answerTo(error.code, null));
+    const head = heads.of(socket, error.rawPacket, error.bytesParsed ?? 0);
+    heads.forget(socket);
+    refuseHead(socket, head, error.code);
   });
+
+  /** Answers a head that the parser refuses. If the head can still be read, it is first read to its end: a later field may be wrong too. */
+  function refuseHead(socket: Socket, head: HeadSoFar, code: string): void {
+    const read = head === null || code === late ? null : readRefused(head, socket);
+    if (read === 'more' && code !== overflow && code !== ended) {
+      readOn(socket, head!);
+      return;
+    }
+    refused.set(socket, ignore);
+    afterAnswers(socket, () => {
+      if (read !== null && read !== 'more') return answerOn(socket, read, onHead);
+      const answer = answerTo(code, head);
+      const request = unread(socket, beginOf(head ?? '')?.method);
+      answerOn(socket, request, (_, response) => send(response, mayBeHead(head) ? withoutBody(answer) : answer));
+    });
+  }
+
+  /** Waits for the rest of a head. The time limit is the one of every other head: node:http enforces it. */
+  function readOn(socket: Socket, begin: string): void {
+    const pieces = [begin];
+    let bytes = begin.length;
+    let tail = begin;
+    const goOn = ({ code, rawPacket }: ParseError): void => {
+      const piece = rawPacket?.toString('latin1') ?? '';
+      pieces.push(piece);
+      bytes += piece.length;
+      tail = tail.slice(-3) + piece;
+      if (code === late || tail.includes('\r\n\r\n')) refuseHead(socket, pieces.join(''), code);
+      else if (bytes > parsedHeadBytesMax) refuseHead(socket, pieces.join(''), overflow);
+    };
+    refused.set(socket, goOn);
+    // node:http closes its side on `end`, so the answer must go out before.
+    socket.prependOnceListener('end', () => {
+      if (refused.get(socket) === goOn) refuseHead(socket, pieces.join(''), ended);
+    });
+  }
+
   server.on('connect', (request, socket) =>
-    afterAnswers(socket as Socket, () =>
-      answerOn(socket as Socket, request, (_, response) => send(response, refuse.methodNotAllowed())),
-    ),
+    afterAnswers(socket as Socket, () => answerOn(socket as Socket, request, onHead)),
   );
   // A server may ignore expectations that it does not know (RFC 9110 §10.1.1).
   server.on('checkExpectation', onRequest);
   return server;
 }
 
-function answerTo(error: ParseError): Answer {
-  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return refuse.requestTimeout();
-  if (error.code !== 'HPE_HEADER_OVERFLOW') return refuse.malformed();
-  if ((requestLineOf(error)?.target.length ?? 0) > targetBytesMax) return refuse.targetTooLong();
-  const answer = refuse.headersTooLarge();
-  // If the method is unknown it may be HEAD, whose answer has no body.
-  return methodOf(error) === undefined ? withoutBody(answer) : answer;
+function answerTo(code: string, head: HeadSoFar): Answer {
+  if (code === late) return refuse.requestTimeout();
+  if (code !== overflow) return refuse.malformed();
+  return (beginOf(head ?? '')?.target.length ?? 0) > targetBytesMax ? refuse.targetTooLong() : refuse.headersTooLarge();
 }
+
+/** Whether the request may be a HEAD, whose answer must have no body, but too little of it is known to tell. */
+const mayBeHead = (head: HeadSoFar): boolean => head === null || (head !== '' && 'HEAD'.startsWith(head));
 
 function withoutBody({ status, headers }: Answer): Answer {
   const { 'Content-Type': _, ...others } = headers;
   return { status, headers: others, body: null };
 }
 
-const token = "[\\w!#$%&'*+.^`|~-]+";
-const beginOfLine = new RegExp(`^(${token}) ([!-~\\x80-\\xff]+)`);
-const requestLine = new RegExp(`^(${token}) ([!-~\\x80-\\xff]+) HTTP/(1\\.[01])$`);
-const fieldLine = new RegExp(`^(${token}):[ \\t]*([\\t\\x20-\\x7e\\x80-\\xff]*?)[ \\t]*$`);
-
-/** The request line of the request that the parser failed in. Undefined if the bytes at hand do not hold it. */
-function requestLineOf({ rawPacket, bytesParsed = 0 }: ParseError): { method: string; target: string } | null {
-  const text = rawPacket?.toString('latin1') ?? '';
-  // The request before it ends with an empty line, unless it has a body.
-  const end = bytesParsed > 0 ? text.lastIndexOf('\r\n\r\n', bytesParsed - 1) : -1;
-  const [, method, target] = beginOfLine.exec(end === -1 ? text : text.slice(end + 4)) ?? [];
-  return method !== undefined && target !== undefined ? { method, target } : null;
-}
-
-const methodOf = (error: ParseError): string | undefined => requestLineOf(error)?.method;
-
-/** The bytes at hand, from the start of the line in which the parser stopped. */
-function restOf({ rawPacket, bytesParsed = 0 }: ParseError): string {
-  const text = rawPacket?.toString('latin1') ?? '';
-  return text.slice(bytesParsed === 0 ? 0 : text.lastIndexOf('\n', bytesParsed - 1) + 1);
-}
-
-/**
- * Reads the head of a request that the parser refuses because it does not know the method, or because the target has
- * bytes above 0x7f. The first is a wrong method, the second a wrong input (docs/rules.md#broken-encoding). Returns null
- * for any other request. The body is left unread.
- */
-function readHead(error: ParseError, socket: Socket): { request: IncomingMessage; whole: boolean } | null {
-  const [head = '', more] = restOf(error).split('\r\n\r\n', 2);
-  const whole = more !== undefined;
-  const [line = '', ...fields] = head.split('\r\n');
-  const [, method, target, version] = requestLine.exec(line) ?? [];
-  if (method === undefined || target === undefined || version === undefined) return null;
-  const unknown = !METHODS.includes(method);
-  if (!unknown && !/[\x80-\xff]/.test(target)) return null;
-  // The method alone decides this answer. Credentials may not have arrived yet.
-  if (!whole && (!unknown || fields.length === 0)) return null;
-  const request = unread(socket, method, version);
-  request.url = target;
-  if (!whole) return isPath(target) ? { request, whole } : null;
-  request.headers = {};
-  for (const field of fields) {
-    const [, name, value] = fieldLine.exec(field) ?? [];
-    if (name === undefined || value === undefined) return null;
-    request.rawHeaders.push(name, value);
-    request.headers[name.toLowerCase()] ??= value;
-  }
-  return { request, whole };
-}
-
-const isPath = (target: string): boolean => target.startsWith('/');
-
-/** A request object for a request that was not read. */
-function unread(socket: Socket, method = 'GET', version = '1.1'): IncomingMessage {
-  const request = new IncomingMessage(socket);
-  const minor = Number(version.slice(2));
-  Object.assign(request, {
-    method,
-    httpVersion: version,
-    httpVersionMajor: 1,
-    httpVersionMinor: minor,
-    complete: true,
-  });
-  request.push(null);
-  return request;
-}
-
-/** Ends a request whose body did not arrive in time or is malformed. Sends an answer unless one was sent already. */
+/** Ends a request whose body did not arrive, or is none: with an answer unless it has got one already. */
 function cutShort(response: ServerResponse, socket: Socket, answer: Answer): void {
   const underWay = responseUnderWay(socket);
   if (underWay && underWay !== response) {

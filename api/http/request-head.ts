@@ -7,9 +7,10 @@ export const fieldBytesMax = 32 * 1024;
 /** What separates a field's name from its value, and ends its line. */
 const fieldOverhead = ': \r\n'.length;
 
-// RFC 9110 §7.2: uri-host, and a port.
-const host = /^(?:\[[\dA-Fa-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\dA-Fa-f]{2})*)(?::\d*)?$/;
+// RFC 9110 §7.2: uri-host, and a port. The host of an http URI must not be empty (§4.2.1).
+const host = /^(?:\[[\dA-Fa-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\dA-Fa-f]{2})+)(?::\d*)?$/;
 const chunkedLast = /(?:^|,)[ \t]*chunked[ \t]*$/i;
+const authorityForm = /^(?:\[[\dA-Fa-f:.]+\]|[^/?#@:]+):\d+$/;
 const absoluteForm = /^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i;
 
 /**
@@ -46,6 +47,8 @@ function answerToTarget(request: IncomingMessage): Answer | null {
   if (target === '*' && request.method === 'OPTIONS') {
     return { status: 204, headers: { ...corsHeaders, Allow: 'GET, HEAD, POST, OPTIONS' }, body: null };
   }
+  // Only CONNECT has a target of this form (RFC 9112 §3.2.3), and this server is no proxy.
+  if (request.method === 'CONNECT' && authorityForm.test(target)) return refuse.methodNotAllowed();
   const authority = absoluteForm.exec(target)?.[0];
   if (authority === undefined) return refuse.malformed();
   const local = target.slice(authority.length);

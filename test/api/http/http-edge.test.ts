@@ -154,6 +154,9 @@ describe('Host', () => {
     ['twice with the same value', 'Host: x\r\nhOST: x\r\n'],
     ['twice, far apart', `Host: x\r\n${'A: b\r\n'.repeat(300)}Host: y\r\n`],
     ['not at all', 'A: b\r\n'],
+    ['with no value', 'Host:\r\n'],
+    ['with blanks alone', 'Host: \t \r\n'],
+    ['with a port alone', 'Host: :80\r\n'],
     ['with a space', 'Host: a b\r\n'],
     ['with a scheme', 'Host: http://x/\r\n'],
     ['with user information', 'Host: me@x\r\n'],
@@ -183,7 +186,6 @@ describe('Host', () => {
     'x_y.example',
     'caf%C3%A9',
     'x:',
-    '',
   ])('%j is as it should be', async (value) => {
     expect((await get(`Host: ${value}\r\n`)).answers[0]!.status).toBe(200);
   });
@@ -208,11 +210,6 @@ describe('a request line', () => {
     const answer = await at('OPTIONS', '*');
     expect([answer.status, answer.headers.allow]).toEqual([204, 'GET, HEAD, POST, OPTIONS']);
     expect(answer.headers['access-control-allow-origin']).toBe('*');
-  });
-
-  it('of an unknown method is answered before the rest of the head has come', async () => {
-    const { answers } = await service.converse('FOO /docs HTTP/1.1\r\n');
-    expectFailure(answers[0]!, 405);
   });
 });
 
