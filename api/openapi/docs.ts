@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { FastifyInstance } from 'fastify';
+import { corsHeaders } from '../http/answer.ts';
 import { type DocsOptions, docsPage, redirectPage } from './docs-page.ts';
 
 /** The API reference at /docs: Swagger UI, served from our own origin. It loads nothing from other hosts. */
@@ -37,10 +38,10 @@ export function registerDocs(app: FastifyInstance, options: DocsOptions): void {
   const headers = pageHeaders(options.openapiUrl);
 
   const page = docsPage(options, `docs/${version}`);
-  app.get('/', (_request, reply) => reply.redirect('docs'));
+  app.get('/', (_request, reply) => reply.headers(corsHeaders).redirect('docs'));
   app.get('/docs', (_request, reply) => reply.headers(headers).send(page));
   // Relative, so that it works behind a proxy that adds a path prefix.
-  app.get('/docs/', (_request, reply) => reply.redirect('../docs', 308));
+  app.get('/docs/', (_request, reply) => reply.headers(corsHeaders).redirect('../docs', 308));
   const redirected = redirectPage(version);
   app.get('/docs/oauth2-redirect.html', (_request, reply) => reply.headers(headers).send(redirected));
 
@@ -49,6 +50,7 @@ export function registerDocs(app: FastifyInstance, options: DocsOptions): void {
     app.get(`/docs/${version}/${name}`, (_request, reply) =>
       reply
         .headers({
+          ...corsHeaders,
           'content-type': type,
           'cache-control': 'public, max-age=31536000, immutable',
           'x-content-type-options': 'nosniff',
@@ -73,6 +75,7 @@ function pageHeaders(openapiUrl: string): Record<string, string> {
     "frame-ancestors 'none'",
   ];
   return {
+    ...corsHeaders,
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-cache',
     'content-security-policy': policy.join('; '),
