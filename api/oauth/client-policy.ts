@@ -14,6 +14,13 @@ const ownScheme = /^([a-z]{2,}|xn--[a-z0-9-]+)(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+
 // URLs allow more characters in a host. A semicolon or comma would end a directive of a page's content security policy.
 const hostShape = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)$/;
 
+// RFC 3986, without a fragment: the authority and the path. URL parsers also accept addresses such as `https:///x`, `https:x`
+// and `https://a\@b`, each parser in its own way.
+const pchars = "(?:[\\w.~!$&'()*+,;=:@/-]|%[\\dA-Fa-f]{2})*";
+const strictly = new RegExp(
+  `^[A-Za-z][A-Za-z0-9+.-]*:(?://((?:[\\w.~!$&'()*+,;=:@[\\]-]|%[\\dA-Fa-f]{2})*)(?=[/?]|$))?(${pchars})(?:\\?(?:${pchars}|\\?)*)?$`,
+);
+
 // These would let a client make the service fetch any address. Nothing here needs them.
 const refusedMembers = ['jwks_uri', 'sector_identifier_uri', 'request_uris', 'backchannel_logout_uri'];
 
@@ -29,6 +36,11 @@ export function clientProblem(metadata: ClientMetadata): string | null {
     urisProblem(metadata, 'redirect_uris') ??
     urisProblem(metadata, 'post_logout_redirect_uris')
   );
+}
+
+/** The type of a client: native if it says so or is on the rider's device, else `web`, OpenID Connect's default (Registration, 2). */
+export function applicationType(client: ClientMetadata): unknown {
+  return isOnDevice(client) ? 'native' : (client.application_type ?? 'web');
 }
 
 /**
@@ -69,14 +81,24 @@ export function redirectProblem(uri: string): string | null {
   const url = URL.parse(uri);
   if (!url) return 'must be absolute URIs';
   if (uri.includes('#')) return 'must not have a fragment';
-  if (url.username !== '' || url.password !== '') return 'must not have a user or password';
+  const [, authority, path] = strictly.exec(uri) ?? [];
+  if (path === undefined) return 'must be URIs as RFC 3986 has them';
+  if (authority?.includes('@')) return 'must not have a user or password';
   const scheme = url.protocol.slice(0, -1);
   if (/^https?$/.test(scheme) && !hostShape.test(url.hostname))
     return 'must have hosts of letters, digits, dots and hyphens';
+  if (/^https?$/.test(scheme) && !isReadAlike(url, authority, path))
+    return 'must spell out their host and path: URL parsers read this address in two ways';
   if (scheme === 'https') return null;
   if (scheme === 'http')
     return isLoopback(url.hostname) ? null : 'must be https, but for http on this machine’s own addresses';
   return ownScheme.test(scheme)
     ? null
     : 'must be https, or have a scheme that is a domain of the app’s makers in reverse order, such as com.example.app';
+}
+
+/** Whether a URL parser gets the same host and path as the text has. Not so for `https://0x7f.1` and `https://a/b/../c`. */
+function isReadAlike({ hostname, pathname }: URL, authority: string | undefined, path: string): boolean {
+  const host = authority?.replace(/:\d*$/, '').toLowerCase();
+  return host !== '' && host === hostname && (path || '/') === pathname && !/%2e/i.test(path);
 }

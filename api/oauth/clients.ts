@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ClientMetadata, clientProblem, isOnDevice } from './client-policy.ts';
+import { applicationType, type ClientMetadata, clientProblem } from './client-policy.ts';
 import { clientAuthMethods, paths } from './metadata.ts';
 
 /** A client of the operator's file, with the member names of RFC 7591. */
@@ -83,7 +83,7 @@ function completed(client: z.output<typeof clientShape>): ClientMetadata {
     ...client,
     token_endpoint_auth_method:
       client.token_endpoint_auth_method ?? (client.client_secret === undefined ? 'none' : 'client_secret_basic'),
-    application_type: isOnDevice(client) ? 'native' : (client.application_type ?? 'web'),
+    application_type: applicationType(client),
   };
 }
 

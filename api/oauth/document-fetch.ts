@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { ClientMetadata } from './client-policy.ts';
+import { networksOf } from './networks.ts';
 import type { RateLimits } from './rate-limit.ts';
 import { knownMetadata } from './registration-request.ts';
 import type { StateStore } from './state-store.ts';
@@ -50,6 +51,9 @@ const failedMs = 60_000;
 // The longest time that a document is cached, if its headers allow it.
 const staleMs = 86_400_000;
 const keptMax = 500;
+// Documents that one network may have fetched at a time, of the 16 of an instance (infra/net/metadata-fetch.ts). A host that
+// never answers takes up one of them for seconds, so one stranger must not get them all.
+const atATimeMax = 4;
 const failureKind = 'DocumentFailure';
 
 /**
@@ -63,6 +67,8 @@ export function documentFetch(options: DocumentFetchOptions): typeof fetch {
   const lastGood = new Map<string, Document>();
   const failures = new Map<string, Failure & { untilMs: number }>();
   const underWay = new Map<string, Promise<Document>>();
+  /** How many documents each network has under way. */
+  const fetching = new Map<string, number>();
 
   const knownFailure = async (url: string): Promise<Failure | undefined> => {
     const known = failures.get(url);
@@ -85,9 +91,28 @@ export function documentFetch(options: DocumentFetchOptions): typeof fetch {
       throw new TooManyFetchesError('too many fetches of this document, from its host, or in all');
   };
 
+  const withinPlaces = async <T>(address: string | undefined, work: () => Promise<T>): Promise<T> => {
+    if (address === undefined) return await work();
+    const network = networksOf(address)[0]!;
+    const places = fetching.get(network) ?? 0;
+    if (places >= atATimeMax) throw new TooManyFetchesError('too many documents at a time for this address');
+    fetching.set(network, places + 1);
+    try {
+      return await work();
+    } finally {
+      const left = fetching.get(network)! - 1;
+      if (left === 0) fetching.delete(network);
+      else fetching.set(network, left);
+    }
+  };
+
   const load = async (url: string): Promise<Document> => {
     const failure = await knownFailure(url);
     if (failure) throw new DocumentError('the document could not be had a moment ago', failure);
+    return await withinPlaces(whoAsks(), () => loadNow(url));
+  };
+
+  const loadNow = async (url: string): Promise<Document> => {
     await checkLimits(url);
     try {
       const document = { ...(await fetchDocument(fetchPublic, url)), fetchedMs: nowMs() };

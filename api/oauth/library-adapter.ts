@@ -126,6 +126,17 @@ export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
   };
 }
 
+/**
+ * Hashes the clients' secrets that earlier versions stored in the clear. `find` does so for clients in use. The secrets of
+ * all others would stay in the store, and in its backups, for months.
+ */
+export async function hashPlainSecrets(store: StateStore): Promise<void> {
+  for await (const id of store.ids(clientKind)) {
+    const client = (await store.find(clientKind, id))?.payload;
+    if (client && hasPlainSecret(client)) await store.replace(clientKind, id, withHashedSecret(client));
+  }
+}
+
 /** Kinds that end with their grant. */
 const grantable = new Set(['AuthorizationCode', 'RefreshToken']);
 

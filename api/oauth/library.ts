@@ -18,6 +18,7 @@ import { withholdErrors } from './library-pages.ts';
 import { type ProviderOptions, providerSettings } from './provider-settings.ts';
 import { Redemptions } from './redemption.ts';
 import type { ServiceUrl } from './service-url.ts';
+import { TooManyFetchesError } from './too-many-fetches.ts';
 
 /** A request as the library should see it. */
 export interface LibraryRequest {
@@ -163,11 +164,25 @@ function listen(provider: Provider, redemptions: Redemptions, { store, lifetimes
     if (error.error === 'invalid_grant')
       void doing('cannot burn a code', redemptions.of(ctx).fail(ctx.oidc.client?.clientId));
   });
+  provider.on('grant.error', sayBusy);
+  provider.on('revocation.error', sayBusy);
   provider.on('server_error', (ctx: KoaContextWithOIDC, error: Error) => {
     logger.error({ err: error, path: ctx.path }, 'sign-in failed');
   });
   // Otherwise Koa writes to standard error.
   (provider as EventEmitter).on('error', (error: Error) => logger.error({ err: error }, 'sign-in failed'));
+}
+
+/** If a client's document could not be fetched because of a limit, the app may try again. `invalid_client` would make it give up. */
+function sayBusy(ctx: KoaContextWithOIDC, { cause }: Error): void {
+  if (!(cause instanceof TooManyFetchesError)) return;
+  ctx.status = 429;
+  ctx.set('Retry-After', '60');
+  ctx.remove('WWW-Authenticate');
+  ctx.body = {
+    error: 'temporarily_unavailable',
+    error_description: 'too many client metadata documents are fetched; try again in 60 seconds',
+  };
 }
 
 /**

@@ -33,19 +33,19 @@ interface Level {
 export function rateLimit(store: StateStore, name: string, options: RateLimitOptions): RateLimit {
   const { windowSeconds } = options;
   // A store that is away limits nothing. The request will fail by itself, with the right error.
-  const count = (counter: string, add: number): Promise<number> =>
-    store.count(`${name}:${counter}`, windowSeconds, add).catch(() => 0);
+  const count = ({ counter, max }: Level, add: number): Promise<number> =>
+    store.count(`${name}:${counter}`, windowSeconds, add, max).catch(() => 0);
   return {
     async hit(address, client) {
       // Narrowest network first, and the first full one ends the loop: a request that one network is refused does not
       // count for a wider one.
-      for (const { counter, max } of levels(options, address, client))
-        if ((await count(counter, 1)) > max) return windowSeconds;
+      for (const level of levels(options, address, client))
+        if ((await count(level, 1)) > level.max) return windowSeconds;
       return null;
     },
     async full(address, client) {
       const found = await Promise.all(
-        levels(options, address, client).map(async ({ counter, max }) => (await count(counter, 0)) >= max),
+        levels(options, address, client).map(async (level) => (await count(level, 0)) >= level.max),
       );
       return found.includes(true) ? windowSeconds : null;
     },

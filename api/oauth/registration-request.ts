@@ -1,4 +1,4 @@
-import { type ClientMetadata, clientProblem } from './client-policy.ts';
+import { applicationType, type ClientMetadata, clientProblem } from './client-policy.ts';
 
 interface RegistrationError {
   error: 'invalid_client_metadata' | 'invalid_redirect_uri' | 'invalid_request';
@@ -39,7 +39,10 @@ export function knownMetadata(given: ClientMetadata): ClientMetadata {
       ? value.filter((each) => offer.all.includes(each))
       : value;
   };
-  return Object.fromEntries(known.filter((name) => given[name] !== undefined).map((name) => [name, kept(name)]));
+  const client = Object.fromEntries(
+    known.filter((name) => given[name] !== undefined).map((name) => [name, kept(name)]),
+  );
+  return { ...client, application_type: applicationType(client) };
 }
 
 /** A registration (RFC 7591) as the library should see it, or the error to answer without asking the library. */

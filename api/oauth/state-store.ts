@@ -23,10 +23,15 @@ export interface StateStore {
   removeGrant(grant: string): Promise<void>;
   /** Every entry put under an account, in no particular order. */
   ofAccount(account: string): Promise<OwnedEntry[]>;
+  /** The ids of all entries of a kind. May yield an id twice. */
+  ids(kind: string): AsyncIterable<string>;
   /** Every account that may have entries. May yield an account twice. */
   accounts(): AsyncIterable<string>;
-  /** Adds to a counter that starts again in each window of time. Returns its value. Adding 0 reads it. */
-  count(name: string, windowSeconds: number, add: number): Promise<number>;
+  /**
+   * Adds to a counter of the last so many seconds, and returns its value. If that is more than `max`, nothing is added.
+   * Adding 0 reads it. What was added is forgotten in steps of a sixth of that time, and never too early.
+   */
+  count(name: string, windowSeconds: number, add: number, max?: number): Promise<number>;
   /**
    * Stores when riders were found to be gone (milliseconds, the latest of each). Kept for this long after the last
    * call.
@@ -67,6 +72,9 @@ export interface OwnedEntry extends StateEntry {
   kind: string;
   id: string;
 }
+
+/** The steps in which a counter forgets. */
+export const countSteps = 6;
 
 /** The store cannot be reached or does not answer in time. Try again later. */
 export class StateStoreAwayError extends Error {

@@ -1,4 +1,11 @@
-import type { OwnedEntry, PutOptions, StateEntry, StatePayload, StateStore } from '../../api/oauth/state-store.ts';
+import {
+  countSteps,
+  type OwnedEntry,
+  type PutOptions,
+  type StateEntry,
+  type StatePayload,
+  type StateStore,
+} from '../../api/oauth/state-store.ts';
 
 interface Kept {
   kind: string;
@@ -12,10 +19,12 @@ interface Kept {
 }
 
 interface Counter {
-  window: number;
-  value: number;
+  /** What was added, by step of time. */
+  steps: Map<number, number>;
   endsMs: number;
 }
+
+const total = ({ steps }: Counter): number => [...steps.values()].reduce((sum, added) => sum + added, 0);
 
 export interface MemoryAuthStateOptions {
   /**
@@ -66,7 +75,7 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
   const makeRoomToCount = (): void => {
     if (counters.size >= countersMax) sweep();
     // The highest counters limit somebody now, so the lowest go.
-    if (counters.size >= countersMax) removeLowest(counters, countersMax, ({ value }) => value);
+    if (counters.size >= countersMax) removeLowest(counters, countersMax, total);
   };
   const timer = setInterval(sweep, sweepEveryMs).unref();
 
@@ -118,19 +127,28 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
     async ofAccount(account) {
       return liveOf(account).map((entry): OwnedEntry => ({ kind: entry.kind, id: entry.id, ...entryOf(entry) }));
     },
+    async *ids(kind) {
+      sweep();
+      yield* [...(kinds.get(kind)?.keys() ?? [])];
+    },
     async *accounts() {
       sweep();
       const accounts = new Set<string>();
       for (const entry of all()) if (entry.account !== undefined) accounts.add(entry.account);
       yield* accounts;
     },
-    async count(name, windowSeconds, add) {
-      const window = Math.floor(nowMs() / 1000 / windowSeconds);
-      const counter = counters.get(name);
-      const value = (counter?.window === window ? counter.value : 0) + add;
-      if (add === 0) return value;
-      if (!counter) makeRoomToCount();
-      counters.set(name, { window, value, endsMs: (window + 1) * windowSeconds * 1000 });
+    async count(name, windowSeconds, add, max = Number.POSITIVE_INFINITY) {
+      const stepMs = (windowSeconds * 1000) / countSteps;
+      const step = Math.floor(nowMs() / stepMs);
+      const known = counters.get(name);
+      const counter = known ?? { steps: new Map<number, number>(), endsMs: 0 };
+      for (const each of counter.steps.keys()) if (step - each > countSteps) counter.steps.delete(each);
+      const value = total(counter) + add;
+      if (add === 0 || value > max) return value;
+      if (!known) makeRoomToCount();
+      counter.steps.set(step, (counter.steps.get(step) ?? 0) + add);
+      counter.endsMs = (step + countSteps + 1) * stepMs;
+      counters.set(name, counter);
       return value;
     },
     async noteErasures(erasures, lifeSeconds) {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Cluster, Redis } from 'ioredis';
 import {
+  countSteps,
   type OwnedEntry,
   type PutOptions,
   type StateEntry,
@@ -75,8 +76,7 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
     try {
       return await Promise.race([command(), late]);
     } catch (cause) {
-      connection.refused(cause);
-      throw awayError(cause);
+      throw connection.refused(cause) ?? awayError(cause);
     } finally {
       gaveUp.abort();
     }
@@ -130,6 +130,17 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
       }
       return found;
     },
+    async *ids(kind) {
+      const kindPrefix = entryKey(kind, '');
+      for (const node of redis instanceof Redis ? [redis] : redis.nodes('master')) {
+        let cursor = '0';
+        do {
+          const [next, keys] = await ask(() => node.scan(cursor, 'MATCH', `${kindPrefix}*`, 'COUNT', 1000));
+          for (const key of keys) yield key.slice(kindPrefix.length);
+          cursor = next;
+        } while (cursor !== '0');
+      }
+    },
     async *accounts() {
       let cursor = '0';
       do {
@@ -138,11 +149,8 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
         cursor = next;
       } while (cursor !== '0');
     },
-    count: (name, windowSeconds, add) =>
-      ask(async () => {
-        const window = Math.floor(Date.now() / 1000 / windowSeconds);
-        return await redis.authCount(`${prefix}c:${name}:${window}`, add, windowSeconds);
-      }),
+    count: (name, windowSeconds, add, max) =>
+      ask(() => redis.authCount(`${prefix}c:${name}`, add, windowSeconds * 1000, countSteps, max ?? '')),
     noteErasures: (erasures, lifeSeconds) =>
       ask(async () => {
         if (erasures.size === 0) return;
@@ -194,18 +202,19 @@ interface Connection {
   /** How long it has been lost. 0: it is open. */
   lostForMs(): number;
   /** A command failed. Reports it if waiting will not help. */
-  refused(error: unknown): void;
+  refused(error: unknown): StateStoreAwayError | null;
 }
 
 function watchConnection(redis: Client, onError: (error: Error) => void = () => undefined): Connection {
   let lostAt: number | undefined;
   let told = false;
   const toldRefusals = new Set<string>();
-  const refused = (error: unknown): void => {
+  const refused = (error: unknown): StateStoreAwayError | null => {
     const refusal = redisRefusal(error, setting, signInRights);
-    if (refusal === null || toldRefusals.has(refusal)) return;
+    if (refusal === null) return null;
+    if (!toldRefusals.has(refusal)) onError(new Error(`it ${refusal}`, { cause: error }));
     toldRefusals.add(refusal);
-    onError(new Error(`it ${refusal}`, { cause: error }));
+    return new StateStoreAwayError(`Cannot use the Redis of sign-in: it ${refusal}`, { cause: error });
   };
   redis.on('close', () => {
     lostAt ??= performance.now();

@@ -56,11 +56,23 @@ export const removeGrantScript = `for _, member in ipairs(redis.call('ZRANGE', K
 end
 return redis.call('DEL', KEYS[1])`;
 
-/** KEYS counter. ARGV amount to add, lifetime in seconds. */
-export const countScript = `if ARGV[1] == '0' then return tonumber(redis.call('GET', KEYS[1]) or '0') end
-local value = redis.call('INCRBY', KEYS[1], ARGV[1])
-redis.call('EXPIRE', KEYS[1], ARGV[2])
-return value`;
+/**
+ * KEYS counter: a hash of what was added, by step of time. ARGV what to add, for how many milliseconds it counts, the
+ * number of steps in that time, the most or ''.
+ */
+export const countScript = `${now}
+local step = ARGV[2] / ARGV[3]
+local this = math.floor(now / step)
+local add = tonumber(ARGV[1])
+local sum = add
+local fields = redis.call('HGETALL', KEYS[1])
+for i = 1, #fields, 2 do
+  if this - fields[i] > tonumber(ARGV[3]) then redis.call('HDEL', KEYS[1], fields[i]) else sum = sum + fields[i + 1] end
+end
+if add == 0 or (ARGV[4] ~= '' and sum > tonumber(ARGV[4])) then return sum end
+redis.call('HINCRBY', KEYS[1], string.format('%d', this), add)
+redis.call('PEXPIRE', KEYS[1], math.ceil(ARGV[2] + step))
+return sum`;
 
 /** KEYS erasures. ARGV life, then when and who each. */
 export const noteErasuresScript = `${now}

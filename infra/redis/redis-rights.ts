@@ -7,7 +7,7 @@ export const invalidations = '__redis__:invalidate';
 const writerRights = '+get +set +del +hset +hdel';
 /** The commands that sign-in's scripts call. */
 export const signInRights =
-  '+get +incrby +expire +del +hget +hset +hgetall +exists +pexpire +pexpireat +time +zadd +zrange +zremrangebyscore';
+  '+del +hget +hset +hdel +hgetall +hincrby +exists +pexpire +pexpireat +time +zadd +zrange +zremrangebyscore';
 
 /**
  * The right that a Redis user lacks, as an operator would grant it, parsed from Redis's error: `+subscribe`,

@@ -148,6 +148,19 @@ export function authStateContract(name: string, make: () => StateStore | Promise
       expect(accounts).toContain(other);
     });
 
+    test('the entries of a kind are found by their ids', async () => {
+      const kind = `Kind${randomUUID()}`;
+      const ids = Array.from({ length: 30 }, (_, i) => `${i}:x`);
+      for (const id of ids) await store.put(kind, id, {}, life);
+      await store.put(`${kind}2`, 'other', {}, life);
+      await store.put(kind, 'short', {}, { lifeSeconds: 0.1 });
+      await store.remove(kind, ids.pop()!);
+      await sleep(200);
+      const found = new Set<string>();
+      for await (const id of store.ids(kind)) found.add(id);
+      expect([...found].sort()).toEqual(ids.sort());
+    });
+
     test('an erasure is remembered at its latest, until it is over', async () => {
       const [early, late, last] = ['__proto__', '7', '3'];
       const now = Date.now();
@@ -171,7 +184,7 @@ export function authStateContract(name: string, make: () => StateStore | Promise
       ]);
     });
 
-    test('a counter adds up within its window, and a reading adds nothing', async () => {
+    test('a counter adds up, and a reading adds nothing', async () => {
       const name = randomUUID();
       expect(await store.count(name, 1000, 0)).toBe(0);
       expect(await store.count(name, 1000, 1)).toBe(1);
@@ -179,8 +192,33 @@ export function authStateContract(name: string, make: () => StateStore | Promise
       expect(await store.count(name, 1000, 0)).toBe(3);
       const short = randomUUID();
       await store.count(short, 1, 5);
-      await sleep(1100);
+      // A sixth more than its second.
+      await sleep(1300);
       expect(await store.count(short, 1, 1)).toBe(1);
+    });
+
+    test('a counter forgets nothing before its time is over, whenever it began', async () => {
+      const [name, other] = [randomUUID(), randomUUID()];
+      for (let i = 0; i < 4; i++) {
+        await sleep(170);
+        const begunMs = Date.now();
+        await store.count(`${name}${i}`, 1, 5);
+        for (;;) {
+          const value = await store.count(`${name}${i}`, 1, 0);
+          if (Date.now() - begunMs >= 1000) break;
+          expect(value).toBe(5);
+          await sleep(50);
+        }
+      }
+      expect(await store.count(other, 1, 0)).toBe(0);
+    });
+
+    test('a counter adds nothing that would take it beyond its most, so that it is free again in time', async () => {
+      const name = randomUUID();
+      expect(await store.count(name, 1000, 2, 2)).toBe(2);
+      expect(await store.count(name, 1000, 1, 2)).toBe(3);
+      expect(await store.count(name, 1000, 1, 2)).toBe(3);
+      expect(await store.count(name, 1000, 0, 2)).toBe(2);
     });
   });
 }

@@ -147,7 +147,8 @@ test('fetches are limited by the address that asks, by host, by document and in 
   ).toBe(60);
   expect(await many(100, (i) => `https://host.example:${1000 + i}/${i}`, address)).toBe(60);
   expect(await many(2000, (i) => `https://all-${i}.example/`, address)).toBe(480);
-  clock.nowMs = minute;
+  // Counted in steps of ten seconds.
+  clock.nowMs = minute + 10_000;
   expect(
     await many(
       1,
@@ -155,6 +156,29 @@ test('fetches are limited by the address that asks, by host, by document and in 
       () => '192.0.2.1',
     ),
   ).toBe(1);
+});
+
+test('documents whose hosts never answer take four places at a time, however many one address names', async () => {
+  const { read, answers, seen } = host();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  answers(async (url) => {
+    if (url.includes('silent')) await promise;
+    return Response.json({ client_name: url.includes('silent') ? 'Slow' : 'App' });
+  });
+  // One IPv6 /64 is one address.
+  const stuck = Array.from({ length: 16 }, (_, i) => {
+    seen.from = `2001:db8::${i}`;
+    return read(`https://silent-${i}.example/c.json`).catch((error: unknown) => error);
+  });
+  await expect.poll(() => seen.fetched).toBe(4);
+  seen.from = '192.0.2.7';
+  expect(await read('https://other.example/c.json')).toBe('App');
+  resolve();
+  const ended = await Promise.all(stuck);
+  expect(ended.filter((each) => each === 'Slow')).toHaveLength(4);
+  expect(ended.filter((each) => each instanceof TooManyFetchesError)).toHaveLength(12);
+  seen.from = '2001:db8::1';
+  expect(await read('https://silent-9.example/c.json')).toBe('Slow');
 });
 
 test('a document that is known stands in where a limit keeps it from being fetched, and counts as no failure', async () => {

@@ -55,6 +55,20 @@ test('a limit by client counts each client of an address by itself, and all of t
   await store.close();
 });
 
+test('no minute lets more through than the limit, wherever it begins, and one who goes on asking is let in again', async () => {
+  let nowMs = 0;
+  const store = memoryAuthState({ nowMs: () => nowMs });
+  const limit = rateLimit(store, 'test', { max: 100, allMax: 150, windowSeconds: 60 });
+  const passes: number[] = [];
+  // A burst just before a minute ends and one just after, and then all the time.
+  for (nowMs = 59_000; nowMs < 400_000; nowMs += 500)
+    for (let i = 0; i < 130; i++) if ((await limit.hit('192.0.2.1')) === null) passes.push(nowMs);
+  for (let from = 0; from < 340_000; from += 500)
+    expect(passes.filter((at) => at > from && at <= from + 60_000).length).toBeLessThanOrEqual(100);
+  expect(passes.length).toBe(500);
+  await store.close();
+});
+
 test('20,000 sign-ins from one /56 meet a limit, and those of others do not', async () => {
   const store = stateInOneWindow();
   const { authorize } = rateLimits(store);
@@ -71,7 +85,7 @@ test('counters in memory outlast those that strangers make up, however many', as
   // Looks through all that is kept.
   for await (const _ of store.accounts());
   expect(await store.count('all', 60, 0)).toBe(50);
-  nowMs = 60_000;
+  nowMs = 70_000;
   expect(await store.count('all', 60, 0)).toBe(0);
   await store.close();
 });

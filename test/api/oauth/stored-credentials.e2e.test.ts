@@ -192,6 +192,19 @@ describe('over restarts', () => {
     await service.close();
   });
 
+  test('a secret that a version before this one kept as it is, is hashed at the start, though nobody uses it', async () => {
+    let service = await run([old]);
+    const { client_id: id, client_secret: secret } = await register(service.origin, {
+      token_endpoint_auth_method: 'client_secret_post',
+    });
+    const hashed = (await store.find('Client', id))!.payload;
+    await store.replace('Client', id, { ...hashed, client_secret: secret });
+    await service.close();
+    service = await run([old]);
+    await expect.poll(async () => (await store.find('Client', id))!.payload).toEqual(hashed);
+    await service.close();
+  });
+
   test('what a version before this one kept as it is goes on to work, and is kept so no longer', async () => {
     const service = await run([old]);
     const { origin } = service;

@@ -257,6 +257,12 @@ describe('a rider', () => {
       browser.open(authorizeUrl(origin, app, newPkce(), more));
     const registered = await register(origin, { application_type: 'web' });
     expect(registered).toMatchObject({ application_type: 'native' });
+    const https = { redirect_uris: ['https://site.example/cb'] };
+    expect(await register(origin, https)).toMatchObject({ application_type: 'web' });
+    expect(await register(origin, { ...https, application_type: 'web' })).toMatchObject({ application_type: 'web' });
+    expect(await register(origin, { ...https, application_type: 'native' })).toMatchObject({
+      application_type: 'native',
+    });
     for (const app of [web, registered]) {
       await approve(browser, authorizeUrl(origin, app, newPkce()));
       expect((await ask(app)).page).toContain('will be able to see');
