@@ -2,13 +2,11 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { auditEvents } from '../api/oauth/audit-trail.ts';
 import { commandLine } from '../services/command-line.ts';
 import { settingRules } from '../services/settings/settings-schema.ts';
-import { apiMetrics } from '../services/wiring/api-metrics.ts';
 import type { Io } from '../services/wiring/io.ts';
-import { processMetrics } from '../services/wiring/process-metrics.ts';
-import { projectorMetrics } from '../services/wiring/projector-metrics.ts';
-import { idleStatus } from './support/idle-status.ts';
+import { allMetrics } from './support/registered-metrics.ts';
 
 // What the documents say that can be looked up: links, tests, settings, metrics, commands, dependencies.
 
@@ -89,14 +87,18 @@ describe('the guides', () => {
   });
 
   it('have every metric of our own, and no other', async () => {
-    const register = processMetrics();
-    const api = apiMetrics(register);
-    api.watchCache({ bytes: 0, hits: 0, misses: 0 });
-    api.watchStore(async () => true);
-    projectorMetrics(register).watch(() => ({ ready: true, status: () => idleStatus }));
+    const register = allMetrics();
     const names = (await register.getMetricsAsJSON()).map(({ name }) => name);
     const ours = names.filter((name) => name.startsWith('ride_calendar_')).sort();
     expect(firstCells(section('docs/operations.md', '## Metrics')).sort()).toEqual(ours);
+  });
+});
+
+describe('the audit trail', () => {
+  it('is documented event by event, in its words', () => {
+    const rows = [...read('docs/audit-trail.md').matchAll(/^\| `(\w+)` \| (.+?) \| .+ \|$/gm)];
+    const documented = rows.map(([, event, when]) => [event, when!.toLowerCase()]);
+    expect(documented).toEqual(Object.entries(auditEvents).map(([event, when]) => [event, when.toLowerCase()]));
   });
 });
 

@@ -1,6 +1,7 @@
 import { type Adapter, type AdapterPayload, errors, Provider } from 'oidc-provider';
 import type { RecentErasures } from '../tokens/recent-erasures.ts';
 import type { RiderDirectory } from '../tokens/rider-directory.ts';
+import type { AuditTrail } from './audit-trail.ts';
 import { hasPlainSecret, withHashedSecret } from './client-secrets.ts';
 import { issuedSeconds } from './issued-seconds.ts';
 import type { Lifetimes } from './lifetimes.ts';
@@ -20,6 +21,7 @@ export interface AdapterOptions {
   erasures: Pick<RecentErasures, 'settled' | 'ended'>;
   /** Called when the rider of a stored entry is found to be gone. */
   riderGone: (rider: string) => void;
+  audit: AuditTrail;
   lifetimes: Lifetimes;
   nowMs: () => number;
 }
@@ -28,7 +30,7 @@ export interface AdapterOptions {
  * oidc-provider's adapter interface over the state store. `redemption.ts` decides how often something may be redeemed.
  */
 export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
-  const { store, redemptions, riders, erasures, riderGone, lifetimes, nowMs } = options;
+  const { store, redemptions, riders, erasures, riderGone, audit, lifetimes, nowMs } = options;
 
   const hasEnded = async (payload: StatePayload): Promise<boolean> => {
     const rider = owned[kind]?.(payload);
@@ -55,6 +57,8 @@ export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
     const payload = { ...kept, ...(isBearer(kind) && { jti: id }) } as AdapterPayload;
     if (!grantable.has(kind) || !(await redemptions.of(Provider.ctx!).look(kind, storeId(kind, id), entry)))
       return payload;
+    const cause = kind === 'RefreshToken' ? 'refresh_token' : 'code';
+    audit('replay_found', { client: kept.clientId as string | undefined, cause });
     // The library ends the whole grant of an entry that is consumed.
     return { ...payload, consumed: Math.floor(nowMs() / 1000) };
   };

@@ -15,6 +15,7 @@ import { compareSecretHashes } from './client-secrets.ts';
 import { ownClients } from './clients.ts';
 import { clientKind } from './library-adapter.ts';
 import { withholdErrors } from './library-pages.ts';
+import { paths } from './metadata.ts';
 import { type ProviderOptions, providerSettings } from './provider-settings.ts';
 import { Redemptions } from './redemption.ts';
 import type { ServiceUrl } from './service-url.ts';
@@ -142,7 +143,11 @@ function requestAs(service: ServiceUrl): (request: FastifyRequest, as: Partial<L
 }
 
 /** Reacts to the library's events. */
-function listen(provider: Provider, redemptions: Redemptions, { store, lifetimes, logger }: LibraryOptions): void {
+function listen(
+  provider: Provider,
+  redemptions: Redemptions,
+  { store, lifetimes, logger, audit }: LibraryOptions,
+): void {
   const doing = (what: string, work: Promise<unknown>): Promise<unknown> =>
     work.catch((error: unknown) => logger.warn({ err: error }, what));
 
@@ -152,8 +157,20 @@ function listen(provider: Provider, redemptions: Redemptions, { store, lifetimes
     if (redeemed.has(ctx)) await doing('cannot note that a redemption is answered', redemptions.of(ctx).answer());
     if (ctx.status === 503) ctx.set('Retry-After', '5');
   });
+  provider.on('registration_create.success', (_ctx: KoaContextWithOIDC, client: Client) => {
+    audit('client_registered', { client: client.clientId });
+  });
+  provider.on('end_session.success', () => audit('sign_out'));
+  provider.on('grant.revoked', (ctx: KoaContextWithOIDC) => {
+    audit('grant_ended', {
+      client: ctx.oidc.client?.clientId,
+      cause: ctx.path === paths.revoke ? 'revoked' : 'replay',
+    });
+  });
   provider.on('grant.success', (ctx: KoaContextWithOIDC) => {
     redeemed.add(ctx);
+    const cause = ctx.oidc.params?.grant_type === 'refresh_token' ? 'refresh_token' : 'code';
+    audit('tokens_issued', { client: ctx.oidc.client?.clientId, cause });
     // A client that is used stays registered.
     const id = ctx.oidc.client?.clientId;
     if (id !== undefined)
@@ -161,6 +178,7 @@ function listen(provider: Provider, redemptions: Redemptions, { store, lifetimes
   });
   provider.on('grant.error', (ctx: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
     logger.debug({ error: error.error, detail: error.error_detail }, 'token request refused');
+    audit('token_request_refused', { client: ctx.oidc.client?.clientId, cause: error.error });
     if (error.error === 'invalid_grant')
       void doing('cannot burn a code', redemptions.of(ctx).fail(ctx.oidc.client?.clientId));
   });

@@ -3,6 +3,7 @@ import { readScope } from '../tokens/access-token-terms.ts';
 import type { RecentErasures } from '../tokens/recent-erasures.ts';
 import type { RiderDirectory } from '../tokens/rider-directory.ts';
 import type { SigningKeys } from '../tokens/signing-keys.ts';
+import type { AuditTrail } from './audit-trail.ts';
 import { lengthChecks } from './authorize-request.ts';
 import { type ClientMetadata, clientProblem, isOnDevice } from './client-policy.ts';
 import { withHashedSecret } from './client-secrets.ts';
@@ -26,6 +27,7 @@ export interface ProviderOptions {
   erasures: RecentErasures;
   /** Called when a rider who has something stored is found to be gone. */
   riderGone: (rider: string) => void;
+  audit: AuditTrail;
   keys: SigningKeys;
   cookieKeys: readonly string[];
   clients: readonly ClientMetadata[];
@@ -44,10 +46,10 @@ export interface ProviderOptions {
  * optional PKCE; one scope and one resource.
  */
 export function providerSettings(options: ProviderOptions): Configuration {
-  const { service, store, redemptions, riders, erasures, riderGone, lifetimes, nowMs } = options;
+  const { service, store, redemptions, riders, erasures, riderGone, audit, lifetimes, nowMs } = options;
   return {
     adapter: (kind: string) =>
-      libraryAdapter(kind, { store, redemptions, riders, erasures, riderGone, lifetimes, nowMs }),
+      libraryAdapter(kind, { store, redemptions, riders, erasures, riderGone, audit, lifetimes, nowMs }),
     clients: options.clients.map(withHashedSecret) as unknown as NonNullable<Configuration['clients']>,
     // Keys that can sign. A key without its private part is known to the token checker only.
     jwks: { keys: options.keys.filter((key) => key.d !== undefined) } as NonNullable<Configuration['jwks']>,

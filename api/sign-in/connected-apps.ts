@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { AuditTrail } from '../oauth/audit-trail.ts';
 import { connectedAppsClientId } from '../oauth/clients.ts';
 import type { Grants } from '../oauth/grants.ts';
 import type { Library } from '../oauth/library.ts';
@@ -20,6 +21,7 @@ export interface ConnectedAppsOptions {
   pages: PageSender;
   /** Ids of clients in the operator's file. */
   knownClients: ReadonlySet<string>;
+  audit: AuditTrail;
 }
 
 interface SignedIn {
@@ -31,7 +33,7 @@ interface SignedIn {
 
 /** The page where a rider sees which apps may read, and disconnects them (docs/rules.md#signing-out). */
 export function addConnectedApps(app: FastifyInstance, options: ConnectedAppsOptions): void {
-  const { service, grants, csrf, pages, knownClients } = options;
+  const { service, grants, csrf, pages, knownClients, audit } = options;
 
   const show = async ({ rider, card, session }: SignedIn, reply: FastifyReply, disconnected?: string) =>
     pages.page(
@@ -61,8 +63,13 @@ export function addConnectedApps(app: FastifyInstance, options: ConnectedAppsOpt
     const who = await signedIn(options, request, reply);
     if (!who) return pages.trouble(reply, 'expired');
     const form = await readForm(request.raw);
-    if (!csrf.accepts(request.headers, form.get('csrf'), who.session)) return pages.trouble(reply, 'forged');
-    const name = await grants.disconnect(who.rider, form.get('disconnect') ?? '');
+    if (!csrf.accepts(request.headers, form.get('csrf'), who.session)) {
+      audit('form_refused');
+      return pages.trouble(reply, 'forged');
+    }
+    const client = form.get('disconnect') ?? '';
+    const name = await grants.disconnect(who.rider, client);
+    if (name !== null) audit('disconnect', { client });
     return await show(who, reply, name ?? undefined);
   });
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Interaction } from 'oidc-provider';
 import { idPattern } from '../../schemas/events/patterns.ts';
+import type { AuditTrail } from '../oauth/audit-trail.ts';
 import { connectedAppsClientId } from '../oauth/clients.ts';
 import type { Grants } from '../oauth/grants.ts';
 import type { Library } from '../oauth/library.ts';
@@ -34,6 +35,7 @@ export interface InteractionOptions {
   lifetimes: Lifetimes;
   /** Ids of clients in the operator's file. */
   knownClients: ReadonlySet<string>;
+  audit: AuditTrail;
 }
 
 const sampleSize = 12;
@@ -45,7 +47,7 @@ type Asked = FastifyRequest<{ Params: { uid: string } }>;
  * interaction, which only the browser with its cookie can see.
  */
 export function addInteractions(app: FastifyInstance, options: InteractionOptions): void {
-  const { pages, csrf, library, who } = options;
+  const { pages, csrf, library, who, audit } = options;
   const path = `${paths.signIn}/:uid`;
 
   const interactionOf = (request: Asked, reply: FastifyReply) =>
@@ -69,7 +71,11 @@ export function addInteractions(app: FastifyInstance, options: InteractionOption
     const interaction = await interactionOf(request, reply);
     if (!interaction) return pages.trouble(reply, 'expired');
     const form = await readForm(request.raw);
-    if (!csrf.accepts(request.headers, form.get('csrf'), interaction.uid)) return pages.trouble(reply, 'forged');
+    if (!csrf.accepts(request.headers, form.get('csrf'), interaction.uid)) {
+      audit('form_refused');
+      return pages.trouble(reply, 'forged');
+    }
+    const client = String(interaction.params.client_id);
     const finish = async (result: object): Promise<FastifyReply> => {
       interaction.result = result as Interaction['result'];
       await interaction.persist();
@@ -80,11 +86,12 @@ export function addInteractions(app: FastifyInstance, options: InteractionOption
         return await pick(options, interaction, form.get('rider') ?? '', request, reply);
       case 'login cancel':
       case 'consent deny':
+        audit('consent_denied', { client });
         return await finish({ error: 'access_denied', error_description: 'the rider said no' });
       case 'consent switch':
         return reply.redirect(againAsSomebodyElse(interaction), 303);
       case 'consent allow':
-        return await finish({ consent: { grantId: await options.grants.make(interaction) } });
+        return await finish({ consent: { grantId: await allowed(options, interaction, client) } });
       default:
         return pages.trouble(reply, 'expired');
     }
@@ -124,7 +131,7 @@ async function pick(
  * of another tab, that session is ended first: the library would do that through a page that needs script.
  */
 export async function finishLogin(
-  { library, erasures }: Pick<InteractionOptions, 'library' | 'erasures'>,
+  { library, erasures, audit, who }: Pick<InteractionOptions, 'library' | 'erasures' | 'audit' | 'who'>,
   interaction: Interaction,
   rider: string,
   request: FastifyRequest,
@@ -137,7 +144,15 @@ export async function finishLogin(
   }
   interaction.result = { login: { accountId: rider, ts: await loginSecond(erasures, rider) } };
   await interaction.persist();
+  const cause = who === 'picker' ? 'picked' : 'provider';
+  audit('sign_in', { client: String(interaction.params.client_id), cause });
   return interaction.returnTo;
+}
+
+async function allowed({ grants, audit }: InteractionOptions, interaction: Interaction, client: string) {
+  const grantId = await grants.make(interaction);
+  audit('consent', { client });
+  return grantId;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import { type AuditTrail, noAudit } from '../oauth/audit-trail.ts';
 import { clientAddress, keepClientAddress } from '../oauth/client-address.ts';
 import type { ClientMetadata } from '../oauth/client-policy.ts';
 import { ownClients } from '../oauth/clients.ts';
@@ -54,6 +55,8 @@ export interface SignInDeps {
    */
   who: { upstream: UpstreamSettings } | { pickerAt: string } | null;
   logger: FastifyBaseLogger;
+  /** Called with each security event. */
+  audit?: AuditTrail;
   /** Whether TRUST_PROXY is set. */
   proxiesNamed: boolean;
   /** Tests pass other values. */
@@ -82,7 +85,7 @@ export interface SignIn {
  * client of the file is refused, or if riders could be picked from another machine.
  */
 export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Promise<SignIn> {
-  const { keys, logger, nowMs = Date.now } = deps;
+  const { keys, logger, audit = noAudit, nowMs = Date.now } = deps;
   const store = sealedStore(deps.store, deps.cookieKeys);
   const riders = ridersOrUnavailable(deps.riders);
   const lifetimes = { ...defaultLifetimes, ...deps.lifetimes };
@@ -109,6 +112,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
     riders,
     erasures: deps.erasures,
     riderGone,
+    audit,
     keys,
     cookieKeys: deps.cookieKeys,
     clients: deps.clients,
@@ -167,6 +171,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
       pages,
       lifetimes,
       knownClients,
+      audit,
     });
     if (typeof who === 'object')
       addUpstreamRoutes(scope, {
@@ -180,9 +185,10 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
         lifetimes,
         limits,
         log: logger,
+        audit,
       });
     addSignOut(scope, { service, library, csrf, pages, providerHost, knownClients });
-    addConnectedApps(scope, { service, library, riders, grants, csrf, pages, knownClients });
+    addConnectedApps(scope, { service, library, riders, grants, csrf, pages, knownClients, audit });
   });
 
   if (who === 'nobody')

@@ -1,6 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { idPattern } from '../../schemas/events/patterns.ts';
+import type { AuditTrail } from '../oauth/audit-trail.ts';
 import type { Library } from '../oauth/library.ts';
 import type { Lifetimes } from '../oauth/lifetimes.ts';
 import { paths } from '../oauth/metadata.ts';
@@ -32,6 +33,7 @@ export interface UpstreamRouteOptions {
   lifetimes: Lifetimes;
   limits: RateLimits;
   log: FastifyBaseLogger;
+  audit: AuditTrail;
 }
 
 const kind = 'UpstreamAttempt';
@@ -48,7 +50,7 @@ interface KeptAttempt extends UpstreamAttempt {
  * what belongs together is kept in the store by `state`, once, and bound to the browser by a cookie of our own.
  */
 export function addUpstreamRoutes(app: FastifyInstance, options: UpstreamRouteOptions): void {
-  const { service, library, riders, store, upstream, pages, lifetimes, limits } = options;
+  const { service, library, riders, store, upstream, pages, lifetimes, limits, audit } = options;
   const cookie = `${service.https ? '__Host-' : ''}ride_calendar_${new URL(service.origin).port}_browser`;
 
   app.get<{ Params: { uid: string }; Querystring: { other?: string } }>(
@@ -76,16 +78,25 @@ export function addUpstreamRoutes(app: FastifyInstance, options: UpstreamRouteOp
     callback.search = request.raw.url!.split('?').slice(1).join('?');
     const state = callback.searchParams.get('state') ?? '';
     const kept = (await store.take(kind, storeId(kind, state)))?.payload as KeptAttempt | undefined;
-    if (!kept || !sameBrowser(browserOf(request, cookie), kept.browser)) return pages.trouble(reply, 'expired');
+    if (!kept) return pages.trouble(reply, 'expired');
+    if (!sameBrowser(browserOf(request, cookie), kept.browser)) {
+      audit('sign_in_refused', { cause: 'other_browser' });
+      return pages.trouble(reply, 'expired');
+    }
     const interaction = await library.interactionOf(kept.interaction);
     if (!interaction) return pages.trouble(reply, 'expired');
     const again = `${paths.signIn}/${interaction.uid}`;
     try {
       const rider = await upstream.finish(callback, kept);
-      return idPattern.test(rider) && (await riders.exists(rider))
-        ? reply.redirect(await finishLogin(options, interaction, rider, request, reply), 303)
-        : pages.page(reply, noRiderPage(`${again}/start?other=1`, upstream.providerHost), 403);
+      if (idPattern.test(rider) && (await riders.exists(rider)))
+        return reply.redirect(
+          await finishLogin({ ...options, who: { upstream } }, interaction, rider, request, reply),
+          303,
+        );
+      audit('sign_in_refused', { cause: 'unknown_rider' });
+      return pages.page(reply, noRiderPage(`${again}/start?other=1`, upstream.providerHost), 403);
     } catch (error) {
+      if (error instanceof UpstreamRefusedError) audit('sign_in_refused', { cause: 'provider' });
       // This address is used up, the sign-in that it belongs to is not.
       const trouble = callbackTrouble(error, options.log);
       if (trouble === null) throw error;

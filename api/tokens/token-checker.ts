@@ -1,6 +1,7 @@
 import { hash, type KeyObject } from 'node:crypto';
-import { jwtVerify } from 'jose';
+import { errors, jwtVerify } from 'jose';
 import { idPattern } from '../../schemas/events/patterns.ts';
+import { type AuditTrail, noAudit } from '../oauth/audit-trail.ts';
 import type { TokenChecker, TokenSubject } from './access-token.ts';
 import { readScope } from './access-token-terms.ts';
 import type { RecentErasures } from './recent-erasures.ts';
@@ -17,6 +18,8 @@ export interface TokenCheckerOptions {
   erasures?: RecentErasures;
   /** At most this many verified tokens are cached: about 200 bytes each. */
   cacheSizeMax?: number;
+  /** Called for each token that is refused, with the reason. */
+  audit?: AuditTrail;
   /** The real clock, in milliseconds. */
   nowMs?: () => number;
 }
@@ -36,7 +39,7 @@ interface Verified {
  * times a look-up, so verified tokens are cached by their hash until their `exp`, at most `cacheSizeMax` of them.
  */
 export function createTokenChecker(options: TokenCheckerOptions): TokenChecker {
-  const { issuer, audience, erasures, cacheSizeMax = 10_000, nowMs = Date.now } = options;
+  const { issuer, audience, erasures, audit = noAudit, cacheSizeMax = 10_000, nowMs = Date.now } = options;
   const keys = new Map<string, KeyObject>(options.keys.map((key) => [key.kid, publicKeyOf(key)]));
   // `kid` is optional (RFC 7515, 4.1.4), and unnecessary if there is one key. With several keys the token must name
   // one: keys are never tried in turn.
@@ -51,8 +54,13 @@ export function createTokenChecker(options: TokenCheckerOptions): TokenChecker {
     cache.set(tokenHash, verified);
   };
 
+  const refused = (cause: TokenRefusal): null => {
+    audit(cause === 'unknown_key' ? 'unknown_key_used' : 'token_refused', { cause });
+    return null;
+  };
+
   const unlessErased = ({ subject, issuedSeconds }: Verified): TokenSubject | null =>
-    erasures?.ended(subject.rider, issuedSeconds) ? null : subject;
+    erasures?.ended(subject.rider, issuedSeconds) ? refused('erased') : subject;
 
   const verify = async (token: string, tokenHash: string): Promise<Verified | null> => {
     try {
@@ -60,7 +68,7 @@ export function createTokenChecker(options: TokenCheckerOptions): TokenChecker {
         token,
         (header) => {
           const key = keys.get(header.kid ?? onlyKey);
-          if (key === undefined) throw new Error('unknown kid');
+          if (key === undefined) throw new UnknownKeyError();
           return key;
         },
         {
@@ -74,20 +82,20 @@ export function createTokenChecker(options: TokenCheckerOptions): TokenChecker {
       );
       const { sub, iat, exp, scope } = payload;
       if (typeof sub !== 'string' || !idPattern.test(sub) || typeof exp !== 'number' || typeof iat !== 'number')
-        return null;
-      if (typeof scope !== 'string' || !scope.split(' ').includes(readScope)) return null;
+        return refused('malformed');
+      if (typeof scope !== 'string' || !scope.split(' ').includes(readScope)) return refused('scope');
       const verified = { subject: Object.freeze({ rider: sub }), issuedSeconds: iat, expMs: exp * 1000 };
       keep(tokenHash, verified);
       return verified;
-    } catch {
-      // The token is not live, whatever is wrong with it. The reason is not disclosed.
-      return null;
+    } catch (error) {
+      // The token is not live, whatever is wrong with it. The reason is not disclosed to the caller.
+      return refused(refusalOf(error));
     }
   };
 
   return {
     check(token) {
-      if (token.length > tokenLengthMax) return null;
+      if (token.length > tokenLengthMax) return refused('malformed');
       const tokenHash = hash('sha256', token, 'base64url');
       const known = cache.get(tokenHash);
       if (known !== undefined) {
@@ -96,11 +104,27 @@ export function createTokenChecker(options: TokenCheckerOptions): TokenChecker {
           return settled ? settled.then(() => unlessErased(known)) : unlessErased(known);
         }
         cache.delete(tokenHash);
-        return null;
+        return refused('expired');
       }
       return Promise.all([verify(token, tokenHash), erasures?.settled]).then(
         ([verified]) => verified && unlessErased(verified),
       );
     },
   };
+}
+
+class UnknownKeyError extends Error {
+  override name = 'UnknownKeyError';
+}
+
+/** Why an access token is not live, in the audit trail's words. */
+type TokenRefusal = 'malformed' | 'unknown_key' | 'signature' | 'expired' | 'issuer' | 'audience' | 'scope' | 'erased';
+
+function refusalOf(error: unknown): TokenRefusal {
+  if (error instanceof UnknownKeyError) return 'unknown_key';
+  if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature';
+  if (error instanceof errors.JWTExpired) return 'expired';
+  if (error instanceof errors.JWTClaimValidationFailed && error.claim === 'iss') return 'issuer';
+  if (error instanceof errors.JWTClaimValidationFailed && error.claim === 'aud') return 'audience';
+  return 'malformed';
 }

@@ -3,6 +3,8 @@ import type { ViewCache } from '../../api/calendar/view-cache.ts';
 import type { ViewReader } from '../../api/ports/view-reader.ts';
 import { serverBuckets } from './server-buckets.ts';
 
+const signInStateAskedEveryMs = 60_000;
+
 /** An API's Prometheus metrics. */
 export function apiMetrics(register: Registry) {
   const registers = [register];
@@ -56,6 +58,32 @@ export function apiMetrics(register: Registry) {
           this.reset();
           this.inc({ result: 'hit' }, cache.hits);
           this.inc({ result: 'miss' }, cache.misses);
+        },
+      });
+    },
+    /** A scrape calls `isAtRisk` at most once a minute, and shows what the last call returned: it never waits for the store. */
+    watchSignInState(isAtRisk: () => Promise<boolean>, nowMs: () => number = Date.now): void {
+      let askedMs = Number.NEGATIVE_INFINITY;
+      let known: number | null = null;
+      const ask = (): void => {
+        if (nowMs() - askedMs < signInStateAskedEveryMs) return;
+        askedMs = nowMs();
+        void isAtRisk().then(
+          (atRisk) => {
+            known = atRisk ? 1 : 0;
+          },
+          // The store is away, which says nothing about its persistence.
+          () => undefined,
+        );
+      };
+      ask();
+      new Gauge({
+        name: 'ride_calendar_sign_in_state_at_risk',
+        help: 'Whether a crash or restart of sign-in’s Redis would lose sign-ins: no persistence, or keys evicted',
+        registers,
+        collect() {
+          ask();
+          if (known !== null) this.set(known);
         },
       });
     },

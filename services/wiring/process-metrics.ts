@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { generation } from '../../infra/redis/redis-keys.ts';
@@ -5,7 +6,7 @@ import { generation } from '../../infra/redis/redis-keys.ts';
 // Labels of every metric are operations, statuses, topics and reasons: never ids, places or names.
 
 /** The Prometheus metrics of every process. A projector and an API add their own. */
-export function processMetrics(): Registry {
+export function processMetrics(authorityFile = process.env.NODE_EXTRA_CA_CERTS): Registry {
   const register = new Registry();
   collectDefaultMetrics({ register });
   new Gauge({
@@ -14,7 +15,27 @@ export function processMetrics(): Registry {
     labelNames: ['version', 'view_format'],
     registers: [register],
   }).set({ version: packageVersion(), view_format: generation }, 1);
+  const expiry = new Gauge({
+    name: 'ride_calendar_certificate_expiry_timestamp_seconds',
+    help: 'When the first certificate of a setting’s file ends',
+    labelNames: ['setting'],
+    registers: [register],
+  });
+  const expiryMs = earliestExpiryMs(authorityFile);
+  if (expiryMs !== null) expiry.set({ setting: 'NODE_EXTRA_CA_CERTS' }, expiryMs / 1000);
   return register;
+}
+
+/** When the first certificate of a PEM file ends. Null if there is no file, or it cannot be read. */
+function earliestExpiryMs(file: string | undefined): number | null {
+  if (!file) return null;
+  try {
+    const certificates = readFileSync(file, 'utf8').match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g);
+    return Math.min(...certificates!.map((pem) => new X509Certificate(pem).validToDate.getTime()));
+  } catch {
+    // Node itself warns of a file that it cannot read.
+    return null;
+  }
 }
 
 /** From the nearest package.json: that of the checkout, or the one above the built files. */

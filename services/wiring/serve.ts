@@ -18,6 +18,7 @@ import { completeKey, parseKey, tagOf } from '../../schemas/views/view-keys.ts';
 import type { Settings } from '../settings/settings.ts';
 import { loadSignInFiles, type SignInFiles } from '../settings/sign-in-files.ts';
 import type { ApiMetrics } from './api-metrics.ts';
+import { auditLog } from './audit-log.ts';
 import { stopListening } from './listen.ts';
 import { riderDirectory } from './rider-directory.ts';
 
@@ -60,9 +61,11 @@ export async function serve(options: ServeOptions): Promise<Served> {
   const calendarNowMs = (): number => settings.nowMs ?? Date.now();
   const openApi = Buffer.from(JSON.stringify(openApiDocument(baseUrl)));
   const authRedis = settings.authRedis;
+  const audit = auditLog(log, metrics.register);
   const store = authRedis
     ? redisAuthState({ ...authRedis, onError: (error) => log.warn(`Sign-in's Redis: ${error.message}`) })
     : memoryAuthState();
+  if (authRedis) metrics.watchSignInState(async () => (await store.risk()) !== null);
   const erasures = new RecentErasures({ store });
   let signIn: SignIn | undefined;
   // If this fails, sign-in logs it and retries.
@@ -75,7 +78,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     cacheSeconds: settings.cacheSeconds,
     ...(options.draining && { draining: options.draining }),
     ...(settings.trustProxy !== null && { trustProxy: settings.trustProxy }),
-    checker: createTokenChecker({ issuer: origin, audience: baseUrl, keys, erasures }),
+    checker: createTokenChecker({ issuer: origin, audience: baseUrl, keys, erasures, audit }),
     openApi: { body: openApi, etag: `"${createHash('sha256').update(openApi).digest('base64url').slice(0, 16)}"` },
     reader,
     riderGone,
@@ -100,6 +103,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     metadataFetch: settings.oauth.clientMetadata ? metadataFetch() : null,
     who: whoSignsIn(options),
     logger: log,
+    audit,
     proxiesNamed: settings.trustProxy !== null,
   });
   signIn = registered;

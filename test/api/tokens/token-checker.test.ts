@@ -77,6 +77,26 @@ describe('an access token', () => {
     expect(await checker.check(await token(forgery))).toBeNull();
   });
 
+  // docs/audit-trail.md
+  test.each([
+    ['that expired', { claims: { exp: past } }, 'token_refused', 'expired'],
+    ['for another resource', { claims: { aud: 'https://elsewhere.example/api' } }, 'token_refused', 'audience'],
+    ['of another issuer', { claims: { iss: 'https://elsewhere.example' } }, 'token_refused', 'issuer'],
+    ['without scope read', { claims: { scope: 'write' } }, 'token_refused', 'scope'],
+    ['whose sub is no rider id', { claims: { sub: 'a b' } }, 'token_refused', 'malformed'],
+    ['signed by a key that is not ours', { signedBy: foreign }, 'unknown_key_used', 'unknown_key'],
+    ['signed by a foreign key under our kid', { signedBy: impostor }, 'token_refused', 'signature'],
+  ] as [string, Forgery, string, string][])(
+    '%s is refused for a cause that is told',
+    async (_, forgery, event, cause) => {
+      const told: unknown[] = [];
+      const audit = (...args: unknown[]) => void told.push(args);
+      const telling = createTokenChecker({ issuer, audience, keys, audit });
+      expect(await telling.check(await token(forgery))).toBeNull();
+      expect(told).toEqual([[event, { cause }]]);
+    },
+  );
+
   test('without a kid is good while there is one key, and refused of several', async () => {
     const anonymous = await token({ header: { kid: undefined } });
     expect(await checker.check(anonymous)).toEqual({ rider: 'rider-1' });

@@ -1,0 +1,51 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { needCommand } from '../../../infra/local/debian-packages.ts';
+import { dashboardQueries } from '../../support/dashboard.ts';
+import { metricNames } from '../../support/registered-metrics.ts';
+
+const folder = fileURLToPath(new URL('../../../infra/deploy/', import.meta.url));
+const rules = readFileSync(`${folder}alerts.yaml`, 'utf8');
+const unitTests = readFileSync(`${folder}alerts.test.yaml`, 'utf8');
+const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map((match) => match[1]!);
+/** Without what stands in quotes and what a template fills in. */
+const named = (text: string): string[] => text.match(/\b(?:ride_calendar|process|nodejs)_\w+/g) ?? [];
+
+describe('the alerts', () => {
+  beforeAll(() => needCommand('promtool', 'prometheus', 'install Prometheus'), 300_000);
+
+  it('do what their unit tests say', () => {
+    const promtool = (...args: string[]) => execFileSync('promtool', args, { cwd: folder, encoding: 'utf8' });
+    expect(promtool('check', 'rules', 'alerts.yaml')).toContain('SUCCESS');
+    expect(promtool('test', 'rules', 'alerts.test.yaml')).toContain('SUCCESS');
+  });
+
+  it('have a unit test each, which sees it fire', () => {
+    expect(alerts.length).toBeGreaterThan(10);
+    const fires = new Set([...unitTests.matchAll(/alertname: (\w+)\n +exp_alerts:\n/g)].map((match) => match[1]!));
+    expect(alerts.filter((alert) => !fires.has(alert))).toEqual([]);
+  });
+
+  it('name metrics that the processes have', async () => {
+    const known = await metricNames();
+    expect(named(rules).filter((name) => !known.has(name))).toEqual([]);
+  });
+
+  it('link a section of the runbook each', () => {
+    const headings = readFileSync(`${folder}../../docs/runbook.md`, 'utf8').match(/^### \w+$/gm) ?? [];
+    const links = [...rules.matchAll(/runbook: docs\/runbook\.md#(\w+)/g)].map((match) => match[1]!);
+    expect(links).toEqual(alerts.map((alert) => alert.toLowerCase()));
+    expect(headings.map((heading) => heading.slice(4).toLowerCase())).toEqual(expect.arrayContaining(links));
+  });
+});
+
+describe('the dashboard', () => {
+  it('names metrics that the processes have', async () => {
+    const known = await metricNames();
+    const used = dashboardQueries().flatMap(({ query }) => named(query));
+    expect(used.length).toBeGreaterThan(30);
+    expect(used.filter((name) => !known.has(name))).toEqual([]);
+  });
+});

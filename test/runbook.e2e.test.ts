@@ -1,0 +1,107 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { parseSigningKeys } from '../api/tokens/signing-keys.ts';
+import { freePorts } from '../infra/local/free-port.ts';
+import { startRedisServer } from '../infra/local/redis-server.ts';
+import { redisAuthState } from '../infra/redis/auth-state-redis.ts';
+import { kafkaBrokers } from './support/backends.ts';
+import { TestKafka } from './support/kafka.ts';
+
+// The commands that docs/runbook.md says are tested, as they stand there.
+
+const run = promisify(execFile);
+const runbook = readFileSync(new URL('../docs/runbook.md', import.meta.url), 'utf8');
+const bin = fileURLToPath(new URL('../node_modules/.bin', import.meta.url));
+const checkout = fileURLToPath(new URL('..', import.meta.url));
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ride-calendar-runbook-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** The block of commands with a name. */
+function block(name: string): string {
+  const found = new RegExp(`^( *)\`\`\`sh ${name}\\n([\\s\\S]*?)^ *\`\`\`$`, 'm').exec(runbook);
+  if (!found) throw new Error(`docs/runbook.md has no block ${name}`);
+  return found[2]!.replaceAll(new RegExp(`^${found[1]}`, 'gm'), '');
+}
+
+/** Runs it as it stands, in an empty folder. */
+const runs = (name: string, env: Record<string, string> = {}, edit = (commands: string) => commands) =>
+  run('bash', ['-euo', 'pipefail', '-c', edit(block(name))], {
+    cwd: folder,
+    env: { PATH: `${bin}:${process.env.PATH}`, ...env },
+  });
+
+const keysNow = async () => {
+  const text = await readFile(join(folder, 'oauth-keys.json'), 'utf8');
+  return (await parseSigningKeys(text, 'the file')).map(({ kid, d }) => ({ kid, signs: d !== undefined }));
+};
+
+describe('a signing key', () => {
+  beforeEach(() => runs('leaked'));
+
+  test('is rotated: the new one is known, then signs, then is the only one', async () => {
+    const [old] = await keysNow();
+    await runs('rotate-1');
+    const appended = await keysNow();
+    expect(appended).toEqual([old, { kid: expect.not.stringMatching(`^${old!.kid}$`), signs: true }]);
+    await runs('rotate-2');
+    expect(await keysNow()).toEqual([...appended].reverse());
+    await runs('rotate-3');
+    expect(await keysNow()).toEqual([appended[1]]);
+  });
+
+  test('that leaked is replaced at once', async () => {
+    const before = await keysNow();
+    await runs('leaked');
+    const after = await keysNow();
+    expect(after).toHaveLength(1);
+    expect(after).not.toEqual(before);
+  });
+});
+
+test('sign-in’s Redis is backed up and restored, and then keeps what it has through a crash', async () => {
+  const server = await startRedisServer({ persistence: 'aof' });
+  const store = redisAuthState({ url: server.url });
+  await store.put('Grant', 'g', { n: 1 }, { lifeSeconds: 60, account: 'rider-1' });
+  await store.close();
+  await runs('backup', { AUTH_REDIS_URL: server.url });
+  await server.stop();
+  const [port] = await freePorts(1);
+  const PORT = String(port);
+  await runs('restore', { PORT });
+  const restored = redisAuthState({ url: `redis://127.0.0.1:${PORT}` });
+  try {
+    expect(await restored.find('Grant', 'g')).toEqual({ payload: { n: 1 }, state: null });
+    expect(await restored.ofAccount('rider-1')).toHaveLength(1);
+    expect(await restored.risk()).toBeNull();
+  } finally {
+    await restored.close();
+    await run('redis-cli', ['-p', PORT, 'shutdown', 'nosave']);
+  }
+});
+
+test('a log is moved to topics with more partitions, with all its records', async () => {
+  await using kafka = new TestKafka(kafkaBrokers());
+  await kafka.createTopics({ settings: { 'min.compaction.lag.ms': '604800000', 'delete.retention.ms': '604800000' } });
+  await kafka.sendMetros(['aa', 'bb', 'cc']);
+  const moved = `${kafka.topicPrefix}moved.`;
+  await writeFile(join(folder, 'npx'), `#!/bin/sh\nshift\nexec node ${checkout}services/ride-calendar.js "$@"\n`, {
+    mode: 0o755,
+  });
+  const env = { KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: kafka.topicPrefix, DATA_DIR: folder };
+  await runs('move', { ...env, PATH: `${folder}:${bin}:${process.env.PATH}` }, (commands) =>
+    commands.replace('ride-calendar-2.', moved),
+  );
+  const admin = await kafka.admin();
+  const ends = async (topic: string) => (await admin.fetchTopicOffsets(moved + topic)).map(({ high }) => Number(high));
+  expect((await ends('metros')).reduce((a, b) => a + b)).toBe(3);
+  expect(await ends('nights')).toHaveLength(16);
+});
