@@ -8,6 +8,7 @@ const benches: Record<string, () => Promise<void>> = {
   views: async () => (await import('./views.ts')).benchViews(),
   friends: async () => (await import('./friends.ts')).benchFriends(),
   'fan-out': async () => (await import('./fan-out.ts')).benchFanOut(),
+  archive: async () => (await import('./archive.ts')).benchArchive(),
 };
 const defaults = ['reads', 'fold'];
 

@@ -9,6 +9,7 @@ import { latestRecords } from '../reference/facts.ts';
 import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
 import { differencesAfter, Hammer, type Question, questionsOf } from '../support/calendar-answers.ts';
 import type { HistoryRecord } from '../support/histories.ts';
+import { kafkaClient } from '../support/kafka.ts';
 import { readTopic } from '../support/kafka-topic.ts';
 import { copyPortland, portlandKeys, readPortland } from '../support/portland.ts';
 import { type Env, Processes, type RunningService } from '../support/process.ts';
@@ -61,7 +62,7 @@ async function expectRightWithin(timeoutMs: number): Promise<void> {
 
 /** Publishes a record as upstream would: to its key's partition. */
 async function publish(topic: TopicName, key: string, value: AnyRecord | null): Promise<void> {
-  const client = new kafkajs.Kafka({ brokers: broker.brokers.split(','), logLevel: kafkajs.logLevel.NOTHING });
+  const client = kafkaClient(broker.brokers);
   const producer = client.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
   const bytes = value && encodeValue(topic, value as never);
   await producer.connect();

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { latestRecords } from '../reference/facts.ts';
 import { freshGroup, freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
 import { differencesAfter, questionsOf } from '../support/calendar-answers.ts';
+import { kafkaClient } from '../support/kafka.ts';
 import { readTopic } from '../support/kafka-topic.ts';
 import { readPortland } from '../support/portland.ts';
 import { type Env, Processes, type RunningService } from '../support/process.ts';
@@ -117,7 +118,7 @@ describe('two projectors that divide the tags', () => {
       shards[k] = await shard(k);
     }
     expect(await loading).toMatchObject({ code: 0 });
-    const client = new kafkajs.Kafka({ brokers: kafkaBrokers().split(','), logLevel: kafkajs.logLevel.NOTHING });
+    const client = kafkaClient();
     const producer = client.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
     await producer.connect();
     await producer.send({ topic: `${kafka.KAFKA_TOPIC_PREFIX}metros`, messages: [{ key: 'bad', value: 'no Avro' }] });

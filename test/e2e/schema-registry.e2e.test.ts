@@ -11,6 +11,7 @@ import type { TopicName } from '../../schemas/events/records.ts';
 import { metro, night, ride, rider, says } from '../reference/example-log.ts';
 import type { LoggedRecord } from '../reference/facts.ts';
 import { freshGroup, freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
+import { kafkaClient } from '../support/kafka.ts';
 import { readTopic } from '../support/kafka-topic.ts';
 import { type Env, Processes, type RunningService } from '../support/process.ts';
 
@@ -68,7 +69,7 @@ function registered(id: number, value: object): Buffer {
 }
 
 async function publish(topic: TopicName, key: string, value: Buffer): Promise<void> {
-  const client = new kafkajs.Kafka({ brokers: kafkaBrokers().split(','), logLevel: kafkajs.logLevel.NOTHING });
+  const client = kafkaClient();
   const producer = client.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
   await producer.connect();
   await producer.send({ topic: `${env.KAFKA_TOPIC_PREFIX}${topic}`, messages: [{ key, value, partition: 0 }] });

@@ -1,6 +1,6 @@
-import kafkajs from 'kafkajs';
-import { registerKafkaCodecs } from '../../infra/kafka/kafka-codecs.ts';
+import type { EachBatchPayload } from 'kafkajs';
 import { freshGroup } from './backends.ts';
+import { kafkaClient } from './kafka.ts';
 
 /** A record as it lies in a topic. */
 export interface TopicRecord {
@@ -13,8 +13,7 @@ export interface TopicRecord {
 
 /** Everything a topic holds now, read with kafkajs: not with the service's own reader. */
 export async function readTopic(brokers: string, topic: string): Promise<TopicRecord[]> {
-  registerKafkaCodecs();
-  const client = new kafkajs.Kafka({ brokers: brokers.split(','), logLevel: kafkajs.logLevel.NOTHING });
+  const client = kafkaClient(brokers);
   const admin = client.admin();
   await admin.connect();
   const bounds = await admin.fetchTopicOffsets(topic);
@@ -30,7 +29,7 @@ export async function readTopic(brokers: string, topic: string): Promise<TopicRe
     consumer.on('consumer.crash', ({ payload }) => {
       if (!payload.restart) reject(payload.error);
     });
-    const eachBatch = async ({ batch }: kafkajs.EachBatchPayload) => {
+    const eachBatch = async ({ batch }: EachBatchPayload) => {
       const { partition } = batch;
       for (const { offset, key, value, headers = {} } of batch.messages) {
         const texts = Object.entries(headers).map(([name, content]) => [name, String(content)]);

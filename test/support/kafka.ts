@@ -14,6 +14,7 @@ import {
   type Position,
   type UndecodableRecord,
 } from '../../projector/ports/event-log.ts';
+import { silentLog } from '../../projector/ports/log.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import { type Metro, type TopicName, topicNames } from '../../schemas/events/records.ts';
@@ -32,6 +33,10 @@ export interface SendOptions {
   compression?: kafkajs.CompressionTypes;
   timestampMs?: number;
 }
+
+/** kafkajs as the product makes it: plain, it plans time-outs for the past, of which Node warns. */
+export const kafkaClient = (brokers = kafkaBrokers()): Kafka =>
+  kafkaJs({ brokers: brokers.split(','), ssl: false, sasl: null }, silentLog, new AbortController().signal);
 
 /** Kafka for one test: topics of its own, and what tests do to them. Closes itself with `await using`. */
 export class TestKafka implements AsyncDisposable {
