@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { writeFault } from './write-atomically.ts';
 
 /** Who writes an archive. */
 export interface LockHolder {
@@ -35,8 +36,8 @@ export function lockArchive(dir: string, command: string): () => void {
     since: new Date().toISOString(),
   };
   const temporary = join(dir, `.lock.${process.pid}.${randomBytes(4).toString('hex')}`);
-  writeFileSync(temporary, JSON.stringify(mine));
   try {
+    writeLock(temporary, mine);
     for (;;) {
       // A link fails if the name exists, and its content is complete from the first moment.
       if (link(temporary, path)) break;
@@ -49,6 +50,14 @@ export function lockArchive(dir: string, command: string): () => void {
     rmSync(temporary, { force: true });
   }
   return () => rmSync(path, { force: true });
+}
+
+function writeLock(path: string, holder: LockHolder): void {
+  try {
+    writeFileSync(path, JSON.stringify(holder));
+  } catch (error) {
+    throw writeFault(path, error);
+  }
 }
 
 /** The process that writes the archive now. Null if there is none. */

@@ -34,7 +34,7 @@ export async function inspectSettled(options: SettledOptions): Promise<SettledIn
         `Cannot ${verb} ${dir}: archive forget (process ${holder.pid}) is rewriting it; wait for it`,
       );
     }
-    const { manifest, problems: ofManifest } = manifestOf(dir);
+    const { manifest, problems: ofManifest } = manifestOf(dir, holder !== null);
     const prefix = manifest?.prefix ?? (await archivePrefix(dir, wantedPrefix));
     const found = await inspectArchive({
       dir,
@@ -46,21 +46,31 @@ export async function inspectSettled(options: SettledOptions): Promise<SettledIn
       ...(onProgress && { onProgress }),
     });
     const problems = [...ofManifest, ...found.problems];
-    const isNewer = JSON.stringify(manifestOf(dir).manifest) !== JSON.stringify(manifest);
+    const isNewer = JSON.stringify(manifestOf(dir, true).manifest) !== JSON.stringify(manifest);
     const hasWriterNow = lockHolder(dir) !== null && holder === null;
     if (problems.length > 0 && (isNewer || hasWriterNow) && attempt < attemptsMax) continue;
     return { ...found, manifest, problems };
   }
 }
 
+/** A log has an identity, and no save of it has come to its end. */
+const isHalfSaved = ({ log, saved_until }: ArchiveManifest): boolean => log !== null && saved_until === null;
+
+const halfSaved = (dir: string): ArchiveProblem => ({
+  file: join(dir, manifestName),
+  kind: 'unfinished',
+  problem: 'its first save was stopped before the end of the log; archive save goes on with it',
+});
+
 /** The manifest, and what is wrong with it. */
-function manifestOf(dir: string): { manifest: ArchiveManifest | null; problems: ArchiveProblem[] } {
+function manifestOf(dir: string, isWritten: boolean): { manifest: ArchiveManifest | null; problems: ArchiveProblem[] } {
   if (isForgetting(dir)) {
     const problem = 'archive forget was ended by force: call it again, and it finishes';
     return { manifest: readManifest(dir), problems: [{ file: journalPath(dir), kind: 'unfinished', problem }] };
   }
   try {
-    return { manifest: readManifest(dir), problems: [] };
+    const manifest = readManifest(dir);
+    return { manifest, problems: manifest && isHalfSaved(manifest) && !isWritten ? [halfSaved(dir)] : [] };
   } catch (error) {
     if (!(error instanceof ArchiveError)) throw error;
     return { manifest: null, problems: [{ file: join(dir, manifestName), kind: 'altered', problem: error.message }] };

@@ -15,7 +15,10 @@ export function manifestTopics(writer: ArchiveWriter, partitions: Record<TopicNa
   return topics;
 }
 
-/** Writes the manifest of an archive that was made as a whole, and not saved from a log. Nothing is missing from it. */
+/**
+ * Writes the manifest of an archive that is made as a whole, and not saved from a log. Call it before the first file, so
+ * that an incomplete archive is recognized, and again when everything is written.
+ */
 export function writeManifestOfMade(
   { dir, prefix }: { dir: string; prefix: string },
   writer: ArchiveWriter,

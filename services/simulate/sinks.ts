@@ -24,6 +24,7 @@ export interface RecordSink {
 export function archiveSink(place: { dir: string; prefix: string }): RecordSink {
   const writer = archiveWriter({ ...place, codec: 'deflate' });
   const nextOffsets = new Map(topicNames.map((topic) => [topic, Array<number>(defaultPartitions[topic]).fill(0)]));
+  writeManifestOfMade(place, writer, defaultPartitions);
   // Empty partitions are created too: a reader learns the number of partitions from the files.
   for (const [topic, offsets] of nextOffsets) for (const p of offsets.keys()) writer.addPartition(topic, p, 0);
   return {

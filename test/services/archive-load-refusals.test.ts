@@ -7,11 +7,11 @@ import { loadSettings } from '../../services/settings/settings.ts';
 import { assertReadable } from '../../services/wiring/assert-readable.ts';
 import { TestArchive } from '../support/archive.ts';
 import { heard, rider, SavedArchive } from '../support/saved-archive.ts';
+import { tarpit } from '../support/tarpit.ts';
 
-/** Nobody listens there: what gets as far as Kafka waits for it until the signal. */
+/** Nobody listens there, and nobody is asked. */
 const settings = loadSettings({ KAFKA_BROKERS: '127.0.0.1:1', LOG_LEVEL: 'silent' });
-const load = (dir: string, options: { unchecked?: boolean } = {}, signal = new AbortController().signal) =>
-  heard((io) => runArchiveLoad({ dir, ...options }, settings, io), signal);
+const load = (dir: string) => heard((io) => runArchiveLoad({ dir }, settings, io));
 
 /** Serving refuses or takes an archive as the command line does; what it warns of. */
 async function serve(dir: string, isSample = false): Promise<string[]> {
@@ -22,7 +22,11 @@ async function serve(dir: string, isSample = false): Promise<string[]> {
 
 /** Loading gets as far as Kafka. */
 async function expectLoads(dir: string, options: { unchecked?: boolean } = {}): Promise<void> {
-  const { code, err } = await load(dir, options, AbortSignal.timeout(300));
+  const [pit, stop] = [await tarpit(), new AbortController()];
+  void pit.caught.then(() => stop.abort());
+  const kafka = loadSettings({ KAFKA_BROKERS: pit.address, LOG_LEVEL: 'silent' });
+  const { code, err } = await heard((io) => runArchiveLoad({ dir, ...options }, kafka, io), stop.signal);
+  pit.close();
   expect([code, err]).toEqual([1, ['Stopped before the end: call it again, with the same options, to go on']]);
 }
 

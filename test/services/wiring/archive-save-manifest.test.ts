@@ -7,9 +7,11 @@ import { lockArchive } from '../../../infra/archive/archive-lock.ts';
 import { readManifest } from '../../../infra/archive/archive-manifest.ts';
 import { archiveWriter } from '../../../infra/archive/archive-writer.ts';
 import { archivedTypes } from '../../../schemas/avro/avro-types.ts';
+import { runArchiveCheck } from '../../../services/archive-check.ts';
+import { loadSettings } from '../../../services/settings/settings.ts';
 import { archiveSave } from '../../../services/wiring/archive-save.ts';
 import { TestArchive } from '../../support/archive.ts';
-import { rider, SavedArchive } from '../../support/saved-archive.ts';
+import { heard, rider, SavedArchive } from '../../support/saved-archive.ts';
 
 const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex');
 const hashes = ({ topics }: ReturnType<SavedArchive['manifest']>) =>
@@ -91,6 +93,11 @@ describe('exact_since', () => {
     const onProgress = () => stop.abort(new Error('stopped'));
     await expect(saved.save({ signal: stop.signal, onProgress })).rejects.toThrow('stopped');
     expect(saved.manifest()).toMatchObject({ exact_since: null, saved_until: null });
+    const check = await heard((io) => runArchiveCheck({ dir: saved.dir }, loadSettings({}), io));
+    expect(check).toMatchObject({
+      code: 1,
+      out: [expect.stringContaining('its first save was stopped'), expect.anything()],
+    });
     expect((await saved.save({ compactionLagMs: lagMs })).exact_since).not.toBeNull();
     expect((await saved.archive.read()).records).toHaveLength(4);
   });
