@@ -13,7 +13,7 @@ export interface DocumentFetchOptions {
   store: Pick<StateStore, 'put' | 'find'>;
   limits: Pick<RateLimits, 'documents' | 'fetches'>;
   /** The address of the client on whose behalf a document is fetched now. */
-  whoAsks: () => string | undefined;
+  clientAddress: () => string | undefined;
   nowMs?: () => number;
 }
 
@@ -63,7 +63,7 @@ const failureKind = 'DocumentFailure';
  * fault.
  */
 export function documentFetch(options: DocumentFetchOptions): typeof fetch {
-  const { fetchPublic, store, limits, whoAsks, nowMs = Date.now } = options;
+  const { fetchPublic, store, limits, clientAddress, nowMs = Date.now } = options;
   const lastGood = new Map<string, Document>();
   const failures = new Map<string, Failure & { untilMs: number }>();
   const underWay = new Map<string, Promise<Document>>();
@@ -84,7 +84,7 @@ export function documentFetch(options: DocumentFetchOptions): typeof fetch {
   };
 
   const checkLimits = async (url: string): Promise<void> => {
-    const address = whoAsks();
+    const address = clientAddress();
     if (address !== undefined && (await limits.documents.hit(address)) !== null)
       throw new TooManyFetchesError('too many documents for this address');
     if ((await limits.fetches.hit(new URL(url).hostname, url)) !== null)
@@ -109,7 +109,7 @@ export function documentFetch(options: DocumentFetchOptions): typeof fetch {
   const load = async (url: string): Promise<Document> => {
     const failure = await knownFailure(url);
     if (failure) throw new DocumentError('the document could not be had a moment ago', failure);
-    return await withinPlaces(whoAsks(), () => loadNow(url));
+    return await withinPlaces(clientAddress(), () => loadNow(url));
   };
 
   const loadNow = async (url: string): Promise<Document> => {

@@ -119,8 +119,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
     knownClients,
     registration: deps.registration,
     metadataFetch:
-      deps.metadataFetch &&
-      documentFetch({ fetchPublic: deps.metadataFetch, store, limits, whoAsks: clientAddress, nowMs }),
+      deps.metadataFetch && documentFetch({ fetchPublic: deps.metadataFetch, store, limits, clientAddress, nowMs }),
     lifetimes,
     nowMs,
     logger,

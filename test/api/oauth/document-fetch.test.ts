@@ -25,7 +25,7 @@ function host(more: Partial<DocumentFetchOptions> = {}) {
     },
     store,
     limits: rateLimits(memoryAuthState({ nowMs })),
-    whoAsks: () => seen.from,
+    clientAddress: () => seen.from,
     nowMs,
     ...more,
   });
