@@ -85,6 +85,7 @@ export class ViewCache {
 
   /** The view if it is cached. Undefined says nothing about the store. */
   peek(key: string): Entry | undefined {
+    this.#reader.noticePause?.();
     const entry = this.#entries.get(key);
     return entry instanceof Entry ? entry : undefined;
   }

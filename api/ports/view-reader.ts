@@ -13,6 +13,11 @@ export interface ViewReader {
   /** Calls the listener for every change to a public view from now on. There is one listener. */
   watch(listener: ChangeListener): void;
   /**
+   * Tells the listener if this process was paused, so that changes may not have been heard. Called before anything kept
+   * is answered from. Absent: a pause hides no change.
+   */
+  noticePause?(): void;
+  /**
    * Whether the store can be reached and holds views, with the reason if not (docs/rules.md#ready-api). `note`: what
    * the operator should mend although reads are answered.
    */

@@ -17,15 +17,18 @@ export class InvalidationWatch {
   readonly #clock: Clock;
   readonly #heardMs = new Float64Array(tagCount).fill(Number.NEGATIVE_INFINITY);
   #state: 'deaf' | 'hearing' = 'deaf';
+  #checkedMs: number;
 
   constructor(keys: RedisKeys, listener: ChangeListener, clock: Clock) {
     this.#keys = keys;
     this.#listener = listener;
     this.#clock = clock;
+    this.#checkedMs = clock.nowMs();
   }
 
   /** The keys of one message. Null: all keys, as after FLUSHALL. */
   message(names: readonly Buffer[] | null): void {
+    this.noticePause();
     if (names === null) {
       this.#listener.allChanged();
       return;
@@ -41,6 +44,18 @@ export class InvalidationWatch {
     }
   }
 
+  /**
+   * Notices that the process was paused, by a check that is overdue: messages of that time are not read yet, or their
+   * connection is gone. To be called before anything cached is answered from, since a paused process may run any of its
+   * work first.
+   */
+  noticePause(): void {
+    const nowMs = this.#clock.nowMs();
+    if (nowMs - this.#checkedMs <= silenceMaxMs) return;
+    this.#checkedMs = nowMs;
+    this.connectionChanged();
+  }
+
   /** A connection was lost or made: messages may have been missed. */
   connectionChanged(): void {
     this.#heardMs.fill(Number.NEGATIVE_INFINITY);
@@ -50,6 +65,8 @@ export class InvalidationWatch {
 
   /** Call regularly. Notices silence and its end. */
   check(): void {
+    this.noticePause();
+    this.#checkedMs = this.#clock.nowMs();
     const since = this.#clock.nowMs() - silenceMaxMs;
     const silent = this.#heardMs.some((ms) => ms < since);
     if (!silent) this.#become('hearing');

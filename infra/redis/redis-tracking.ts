@@ -11,6 +11,12 @@ const pingMs = 1_000;
 const refusedWaitMs = 5_000;
 const uncached = 'changes are not heard, so nothing is cached: each read asks Redis';
 
+export interface Tracking {
+  /** `InvalidationWatch.noticePause`. */
+  noticePause(): void;
+  stop(): void;
+}
+
 /**
  * Hears every change to the public layer by Redis's invalidation messages (CLIENT TRACKING, broadcast by prefix), on a
  * separate connection to each master. `InvalidationWatch` says when they are reliably heard. Returns a function that
@@ -22,7 +28,7 @@ export function trackChanges(
   listener: ChangeListener,
   rights: MissingRights,
   clock: Clock = backgroundClock,
-): () => void {
+): Tracking {
   const watch = new InvalidationWatch(keys, listener, clock);
   const trackers = new Map<string, Redis>();
   const stop = new AbortController();
@@ -96,11 +102,14 @@ export function trackChanges(
 
   refresh();
   void check();
-  return () => {
-    stop.abort();
-    for (const tracker of trackers.values()) {
-      tracker.removeAllListeners('close');
-      tracker.disconnect();
-    }
+  return {
+    noticePause: () => watch.noticePause(),
+    stop() {
+      stop.abort();
+      for (const tracker of trackers.values()) {
+        tracker.removeAllListeners('close');
+        tracker.disconnect();
+      }
+    },
   };
 }

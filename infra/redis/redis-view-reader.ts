@@ -6,7 +6,7 @@ import { redisFailoverGuard } from './redis-failover-guard.ts';
 import { redisKeys } from './redis-keys.ts';
 import { redisRefusal } from './redis-refusal.ts';
 import { MissingRights } from './redis-rights.ts';
-import { trackChanges } from './redis-tracking.ts';
+import { type Tracking, trackChanges } from './redis-tracking.ts';
 import type { RedisSettings } from './redis-view-writer.ts';
 
 const commandTimeoutMs = 2_000;
@@ -30,7 +30,7 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
   const rights = new MissingRights();
   client.on('ready', () => void probe());
   const guard = redisFailoverGuard(client, keys);
-  let stopTracking = (): void => {};
+  let tracking: Tracking | null = null;
 
   /** Sends every command once, so that a missing right is known before a request needs it. */
   const probe = async (): Promise<void> => {
@@ -75,8 +75,9 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
       return client.hmgetBuffer(keys.toRedis(key), ...fields).catch(away);
     },
     watch(listener: ChangeListener) {
-      stopTracking = trackChanges(client, keys, listener, rights);
+      tracking = trackChanges(client, keys, listener, rights);
     },
+    noticePause: () => tracking?.noticePause(),
     async ready() {
       try {
         const complete = await get(allTags.map(completeKey));
@@ -91,7 +92,7 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
     },
     async close() {
       guard.close();
-      stopTracking();
+      tracking?.stop();
       client.disconnect();
     },
   };

@@ -37,6 +37,7 @@ export function apiMetrics(register: Registry) {
       get: (keys) => measured('get', reader.get(keys)),
       fields: (key, fields) => measured('fields', reader.fields(key, fields)),
       watch: (listener) => reader.watch(listener),
+      noticePause: () => reader.noticePause?.(),
       ready: () => reader.ready(),
       close: () => reader.close(),
     }),

@@ -164,3 +164,22 @@ describe('the view cache', () => {
     expect(told).toEqual([`${key} true`, 'all']);
   });
 });
+
+it('nothing kept is answered from before it is known that the process was not paused', async () => {
+  let paused = false;
+  const pausing: ViewReader = {
+    ...reader,
+    noticePause() {
+      if (paused) heard.allChanged();
+      paused = false;
+    },
+  };
+  await writer.commit(parseKey(key).tag, [valueWrite(key, Buffer.from('before'))]);
+  const cache = new ViewCache(pausing);
+  await cache.load([key]);
+  expect(cache.peek(key)?.value?.toString()).toBe('before');
+  await writer.commit(parseKey(key).tag, [valueWrite(key, Buffer.from('after'))]);
+  paused = true;
+  expect(cache.peek(key)).toBeUndefined();
+  expect((await cache.load([key]))[0]!.value?.toString()).toBe('after');
+});

@@ -83,3 +83,24 @@ it('a connection that changes while nothing is surely heard still tells that any
   watch.connectionChanged();
   expect(since()).toEqual(['all changed']);
 });
+
+it('a process that was paused hears nothing for sure, whatever it does first when it goes on', async () => {
+  for (const first of ['an answer', 'a message', 'the check'] as const) {
+    const { keys, clock, watch, beats, message, since } = scene();
+    beats();
+    watch.check();
+    expect(since()).toEqual(['hearing']);
+    await clock.sleep(10_000);
+    if (first === 'an answer') watch.noticePause();
+    else if (first === 'a message') message(keys.fence(3));
+    else watch.check();
+    expect(since()).toEqual(['deaf', 'all changed']);
+    // What it heard before the pause no longer counts.
+    beats(allTags.slice(1));
+    watch.check();
+    expect(since()).toEqual([]);
+    beats();
+    watch.check();
+    expect(since()).toEqual(['hearing']);
+  }
+});
