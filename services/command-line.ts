@@ -91,6 +91,17 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
         3650,
       ),
     );
+  command(
+    program,
+    'lag',
+    'Says how far the views are behind the event log, how old the oldest change is that is not yet readable, and who leads. ' +
+      'Exit code 1 if some tags have no running projector. Needs KAFKA_BROKERS and REDIS_URL.',
+    [
+      'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 ride-calendar lag',
+      'KAFKA_BROKERS=… REDIS_URL=… ride-calendar lag --json',
+    ],
+    async (options: { json?: boolean }, settings) => (await import('./lag.ts')).runLag(options, settings, io),
+  );
   simulateOptions(
     command(
       program,

@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { allTags, positionKey } from '../../schemas/views/view-keys.ts';
+import { redisClusterClient } from './redis-cluster-client.ts';
+import { redisKeys } from './redis-keys.ts';
+import type { RedisSettings } from './redis-view-writer.ts';
+
+/** A projector that holds fences. */
+export interface Leading {
+  /** When it took them, in milliseconds since the epoch by the store's clock. */
+  epoch: number;
+  /** How many tags it holds. */
+  tags: number;
+  /** Its fences move: it runs, and reaches the store. */
+  alive: boolean;
+}
+
+export interface StoreState {
+  leaders: Leading[];
+  /** Tags that nobody has a fence on. */
+  tagsUnled: number;
+  /** The positions that projectors left, as they were written. */
+  positions: string[];
+}
+
+// A leader moves each of its fences every second.
+const lookAgainMs = 1_500;
+const timeoutMs = 5_000;
+
+/** Looks at fences and positions twice, a moment apart. Changes nothing. Throws if Redis cannot be reached. */
+export async function readStoreState(settings: RedisSettings, signal: AbortSignal): Promise<StoreState> {
+  const keys = redisKeys(settings.keyPrefix);
+  const options = { commandTimeout: timeoutMs, maxRetriesPerRequest: 1, retryStrategy: () => null };
+  const client = settings.cluster
+    ? redisClusterClient(settings.url, { redisOptions: options, clusterRetryStrategy: () => null })
+    : new Redis(settings.url, { ...options, connectTimeout: timeoutMs });
+  let fault: Error | null = null;
+  client.on('error', (error) => {
+    fault = error;
+  });
+  try {
+    const fences = () => Promise.all(allTags.map((tag) => client.get(keys.fence(tag))));
+    const before = await fences();
+    await sleep(lookAgainMs, undefined, { signal });
+    const after = await fences();
+    const position = await client.get(keys.toRedis(positionKey));
+    return { ...leadersOf(before, after), positions: position === null ? [] : [position] };
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw new Error(`Cannot read who leads from Redis: ${(fault ?? (cause as Error)).message}`, { cause });
+  } finally {
+    client.disconnect();
+  }
+}
+
+/** `before` and `after`: each tag's fence, `<epoch>:<sequence>…`, at two looks. */
+export function leadersOf(
+  before: readonly (string | null)[],
+  after: readonly (string | null)[],
+): Pick<StoreState, 'leaders' | 'tagsUnled'> {
+  const leaders = new Map<number, Leading>();
+  let tagsUnled = 0;
+  for (const [tag, fence] of after.entries()) {
+    const epoch = Number(/^\d+/.exec(fence ?? '')?.[0] ?? Number.NaN);
+    if (Number.isNaN(epoch)) {
+      tagsUnled += 1;
+      continue;
+    }
+    const leader = leaders.get(epoch) ?? { epoch, tags: 0, alive: false };
+    leaders.set(epoch, leader);
+    leader.tags += 1;
+    leader.alive ||= fence !== before[tag];
+  }
+  return { leaders: [...leaders.values()].sort((a, b) => b.epoch - a.epoch), tagsUnled };
+}

@@ -1,0 +1,103 @@
+import { kafkaLogEnds, type LogEnds } from '../infra/kafka/kafka-lag.ts';
+import { type Leading, readStoreState, type StoreState } from '../infra/redis/redis-leadership.ts';
+import type { Position } from '../projector/ports/event-log.ts';
+import type { TopicName } from '../schemas/events/records.ts';
+import type { Settings } from './settings/settings.ts';
+import { type ExitCode, type Io, needKafka, needRedis } from './wiring/io.ts';
+import { makeLogger } from './wiring/logger.ts';
+
+interface PartitionLag {
+  topic: TopicName;
+  partition: number;
+  /** null: no projector has left one for this log. */
+  position: number | null;
+  end: number;
+  lag: number;
+}
+
+interface Lag {
+  partitions: PartitionLag[];
+  lag: number;
+  /** Seconds; null: every change is readable. */
+  oldest_unreadable_age: number | null;
+  leaders: Leading[];
+  /** Tags that no running projector leads. */
+  tags_unled: number;
+}
+
+/**
+ * Says how far the views are behind the log, and who leads. It reads Kafka and Redis, and touches neither views nor a
+ * consumer group. Exit code 1 if no running projector leads some tags.
+ */
+export async function runLag({ json = false }: { json?: boolean }, settings: Settings, io: Io): Promise<ExitCode> {
+  const kafka = needKafka(settings, 'lag');
+  const redis = needRedis(settings, 'lag');
+  const { topicPrefix } = kafka;
+  const store = await readStoreState(redis, io.signal);
+  const ends = await kafkaLogEnds({ kafka, topicPrefix, log: makeLogger(settings), signal: io.signal });
+  try {
+    const lag = await lagOf(ends, store);
+    if (json) io.out(JSON.stringify(lag));
+    else for (const line of linesOf(lag)) io.out(line);
+    return lag.tags_unled > 0 ? 1 : 0;
+  } finally {
+    await ends.close();
+  }
+}
+
+async function lagOf(ends: LogEnds, { leaders, tagsUnled, positions }: StoreState): Promise<Lag> {
+  const position = furthestBack(positions, ends.identity);
+  const partitions = ends.partitions.map(({ topic, partition, low, end }) => {
+    const at = position?.[topic][partition] ?? null;
+    return { topic, partition, position: at, end, lag: Math.max(0, end - Math.max(low, at ?? 0)) };
+  });
+  const none = Object.fromEntries(ends.partitions.map(({ topic }) => [topic, [] as number[]])) as Position;
+  const oldestMs = await ends.oldestAfter(position ?? none);
+  const dead = leaders.filter(({ alive }) => !alive).reduce((tags, leader) => tags + leader.tags, 0);
+  return {
+    partitions,
+    lag: partitions.reduce((sum, one) => sum + one.lag, 0),
+    oldest_unreadable_age: oldestMs === null ? null : Math.max(0, Date.now() - oldestMs) / 1000,
+    leaders,
+    tags_unled: tagsUnled + dead,
+  };
+}
+
+/** Up to where every tag's views are written; null where no position is of this log. */
+function furthestBack(positions: readonly string[], identity: string): Position | null {
+  const ofLog = positions
+    .map((text) => JSON.parse(text) as Position & { log?: string })
+    .filter((p) => p.log === identity);
+  return ofLog.reduce<Position | null>((least, one) => {
+    if (!least) return one;
+    const lower = (topic: TopicName) => least[topic].map((at, partition) => Math.min(at, one[topic][partition] ?? 0));
+    return Object.fromEntries((Object.keys(least) as TopicName[]).map((topic) => [topic, lower(topic)])) as Position;
+  }, null);
+}
+
+function linesOf({ partitions, oldest_unreadable_age: age, leaders, tags_unled: unled }: Lag): string[] {
+  const rows = [
+    ['partition', 'position', 'end', 'lag'],
+    ...partitions.map(({ topic, partition, position, end, lag }) => [
+      `${topic}/${partition}`,
+      `${position ?? 'none'}`,
+      `${end}`,
+      `${lag}`,
+    ]),
+  ];
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const line = (row: string[]) =>
+    row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join('  ');
+  const oldest = age === null ? 'Every change is readable' : `Oldest change not yet readable: ${age.toFixed(1)} s old`;
+  return [
+    ...rows.map(line),
+    oldest,
+    ...leaders.map(leaderLine),
+    ...(unled > 0 ? [`No running projector leads ${unled} of 64 tags`] : []),
+  ];
+}
+
+function leaderLine({ epoch, tags, alive }: Leading): string {
+  const since = new Date(epoch).toISOString();
+  return `${alive ? 'Leads' : 'Led, and shows no sign of life'}: ${tags} of 64 tags since ${since}`;
+}

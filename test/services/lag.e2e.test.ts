@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
+import { type Env, Processes, type RunningService } from '../support/process.ts';
+
+const processes = new Processes();
+let env: Env;
+let projector: RunningService;
+
+beforeAll(async () => {
+  env = {
+    KAFKA_BROKERS: kafkaBrokers(),
+    KAFKA_TOPIC_PREFIX: freshTopicPrefix(),
+    REDIS_URL: redisUrl(),
+    REDIS_KEY_PREFIX: freshKeyPrefix(),
+    LOG_LEVEL: 'warn',
+  };
+  expect(await processes.run(['topics', '--partitions', '2'], env)).toMatchObject({ code: 0 });
+});
+afterAll(() => processes.close());
+
+const lag = async () => {
+  const { code, out, err } = await processes.run(['lag', '--json'], env);
+  return { code, err, ...JSON.parse(out) };
+};
+const simulate = (more: string[]) =>
+  processes.run(['simulate', '--riders', '50', '--rides', '20', '--rate', '0', ...more], env);
+
+it('lag says what no projector has read yet, and that nobody leads', async () => {
+  expect(await simulate(['--count', '100'])).toMatchObject({ code: 0 });
+  const before = await lag();
+  expect(before).toMatchObject({ code: 1, err: '', leaders: [], tags_unled: 64 });
+  expect(before.lag).toBeGreaterThan(100);
+  expect(before.oldest_unreadable_age).toBeGreaterThan(0);
+  expect(before.partitions).toContainEqual(expect.objectContaining({ topic: 'metros', partition: 0, position: null }));
+});
+
+it('lag is nothing once a projector has written all, and grows when it is gone', async () => {
+  projector = await (await processes.start('projector', env)).ready();
+  await expect.poll(async () => (await lag()).lag, { timeout: 30_000 }).toBe(0);
+  const now = await lag();
+  expect(now).toMatchObject({ code: 0, oldest_unreadable_age: null, tags_unled: 0 });
+  expect(now.leaders).toEqual([expect.objectContaining({ tags: 64, alive: true })]);
+  const { out } = await processes.run(['lag'], env);
+  expect(out).toContain('Every change is readable');
+  expect(out).toMatch(/^metros\/0 +\d+ +\d+ +0$/m);
+  await projector.kill();
+  const after = await lag();
+  expect(after).toMatchObject({ code: 1, lag: 0, tags_unled: 64 });
+  expect(after.leaders).toEqual([expect.objectContaining({ tags: 64, alive: false })]);
+}, 120_000);
+
+it('lag says what is missing, and that Redis is away, and ends', async () => {
+  const { REDIS_URL: _, ...withoutRedis } = env;
+  expect(await processes.run(['lag'], withoutRedis)).toMatchObject({ code: 2 });
+  const away = await processes.run(['lag'], { ...env, REDIS_URL: 'redis://127.0.0.1:1' });
+  expect(away.code).toBe(1);
+  expect(away.err).toContain('Cannot read who leads from Redis');
+});
