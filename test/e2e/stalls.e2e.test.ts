@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs from 'kafkajs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type KafkaBroker, startKafkaBroker } from '../../infra/local/kafka-broker.ts';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
@@ -35,7 +35,7 @@ beforeAll(async () => {
   producer = client.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
   await producer.connect();
   await publish('begun');
-  await expect.poll(title, { timeout: 30_000 }).toBe('begun');
+  await vi.waitFor(async () => expect(await title()).toBe('begun'), { timeout: 30_000, interval: 100 });
 });
 afterAll(async () => {
   await producer?.disconnect();
