@@ -53,21 +53,22 @@ export async function readStoreState(settings: RedisSettings, signal: AbortSigna
   }
 }
 
-/** `before` and `after`: each tag's fence, `<epoch>:<sequence>…`, at two looks. */
+/** `before` and `after`: each tag's fence at two looks, `<epoch>:<sequence>`, then the owner where it names one, and `free`. */
 export function leadersOf(
   before: readonly (string | null)[],
   after: readonly (string | null)[],
 ): Pick<StoreState, 'leaders' | 'tagsUnled'> {
-  const leaders = new Map<number, Leading>();
+  const leaders = new Map<string, Leading>();
   let tagsUnled = 0;
   for (const [tag, fence] of after.entries()) {
-    const epoch = Number(/^\d+/.exec(fence ?? '')?.[0] ?? Number.NaN);
-    if (Number.isNaN(epoch)) {
+    const [epoch = '', , owner = epoch, state] = (fence ?? '').split(':');
+    if (!/^\d+$/.test(epoch) || state === 'free') {
       tagsUnled += 1;
       continue;
     }
-    const leader = leaders.get(epoch) ?? { epoch, tags: 0, alive: false };
-    leaders.set(epoch, leader);
+    const leader = leaders.get(owner) ?? { epoch: 0, tags: 0, alive: false };
+    leaders.set(owner, leader);
+    leader.epoch = Math.max(leader.epoch, Number(epoch));
     leader.tags += 1;
     leader.alive ||= fence !== before[tag];
   }

@@ -10,3 +10,11 @@ it('a leader whose fences move is alive, and one whose stand still is not', () =
     tagsUnled: 1,
   });
 });
+
+it('a leader is known by the owner that fences name, and a free fence is nobody’s', () => {
+  const before = ['5:1:ada:led', '6:1:ada:led', '7:1:bo:free'];
+  expect(leadersOf(before, ['5:2:ada:led', '6:2:ada:led', '7:1:bo:free'])).toEqual({
+    leaders: [{ epoch: 6, tags: 2, alive: true }],
+    tagsUnled: 1,
+  });
+});
