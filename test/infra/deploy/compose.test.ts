@@ -26,6 +26,25 @@ describe('the image', () => {
 });
 
 describe('compose', () => {
+  it('signs each service in to Redis as its own user, with the password of the users’ file', () => {
+    const users = read('redis-users.acl');
+    for (const [part, setting, user] of [
+      ['projector', 'REDIS_URL', 'projector'],
+      ['api', 'REDIS_URL', 'api'],
+      ['api', 'AUTH_REDIS_URL', 'sign-in'],
+    ] as const) {
+      const [, name, password] = new RegExp(`^ +${setting}: redis://([^:]+):([^@]+)@`, 'm').exec(service(part))!;
+      expect(name).toBe(user);
+      expect(users).toContain(`user ${user} on >${password} `);
+    }
+  });
+
+  it('mounts files that are there', () => {
+    const mounted = [...read('compose.yaml').matchAll(/\.\/([\w.-]+):\//g)].map((match) => match[1]!);
+    expect(mounted.length).toBeGreaterThan(4);
+    for (const name of mounted) expect(read(name)).not.toBe('');
+  });
+
   const services = ['topics', 'simulate', 'projector', 'api'];
 
   it('makes the image once', () => {

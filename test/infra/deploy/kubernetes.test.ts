@@ -1,45 +1,126 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { parseClients } from '../../../api/oauth/clients.ts';
+import { parseSigningKeys } from '../../../api/tokens/signing-keys.ts';
+
 import { loadSettings, type Settings } from '../../../services/settings/settings.ts';
 
-const read = (name: string): string =>
-  readFileSync(new URL(`../../../infra/deploy/kubernetes/${name}`, import.meta.url), 'utf8');
+// What can be read off the files without a cluster. kustomize, kubectl-validate and kube-score check the rest: infra/README.md.
 
-/** A document of a Kubernetes file, by its kind and name. */
+const folder = fileURLToPath(new URL('../../../infra/deploy/kubernetes/', import.meta.url));
+const read = (name: string): string => readFileSync(folder + name, 'utf8');
+
+/** A document of a file, by its kind and name. */
 const document = (file: string, kind: string, name: string): string =>
   read(file)
     .split(/^---$/m)
-    .find((text) => text.includes(`\nkind: ${kind}\n`) && text.includes(`\n  name: ${name}\n`))!;
+    .find((text) => text.includes(`kind: ${kind}\n`) && text.includes(`\n  name: ${name}\n`))!;
 
-const settingsOf = (part: string): Record<string, string> =>
+/** Lines NAME=value, or items of a list of them. */
+const assignments = (text: string): Record<string, string> =>
   Object.fromEntries(
-    [...document('settings.yaml', 'ConfigMap', part).matchAll(/^ {2}([A-Z_]+): (\S+)$/gm)].map(([, name, value]) => [
-      name,
-      value,
-    ]),
+    [...text.matchAll(/(?:^|- |\[|, )([A-Z_]+)=([^\s\]]+)/gm)].map(([, name, value]) => [name, value]),
   );
-const loaded = (part: string, secrets: Record<string, string> = {}): Settings =>
-  loadSettings({ ...settingsOf(part), ...secrets });
 
-describe('Kubernetes’s settings', () => {
-  it('are ones that the service takes, and name the proxy before it', () => {
-    const api = loaded('api', { SIGN_IN_CLIENT_SECRET: 'a secret' });
+/** The generator of a part's settings in a kustomization: its literals, and the files that it takes. */
+function generated(file: string, part: string): Record<string, string> {
+  const block = read(file)
+    .split('configMapGenerator:')[1]!
+    .split(/^ {2}- name: /m)
+    .find((one) => one.startsWith(`${part}\n`))!;
+  const envs = [...block.matchAll(/envs: \[([\w.-]+)\]/g)].map((match) => read(`example/${match[1]}`));
+  return assignments([block, ...envs].join('\n'));
+}
+
+const settingsOf = (part: string): Record<string, string> => ({
+  ...generated('base/kustomization.yaml', part),
+  ...generated('example/kustomization.yaml', part),
+});
+const secretsOf = (part: string): Record<string, string> => assignments(read(`example/secrets/${part}.env`));
+const loaded = (part: string, more: Record<string, string> = {}): Settings => {
+  // Node's own.
+  const { NODE_EXTRA_CA_CERTS, ...ours } = { ...settingsOf(part), ...secretsOf(part), ...more };
+  expect(NODE_EXTRA_CA_CERTS).toBe('/etc/ride-calendar/authority.pem');
+  return loadSettings(ours);
+};
+
+const parts = ['projector', 'api', 'topics'] as const;
+const workload = (part: (typeof parts)[number]): string =>
+  document(`base/${part}.yaml`, part === 'topics' ? 'Job' : 'Deployment', part);
+
+describe('the example’s settings', () => {
+  it('are ones that the service takes, with TLS to every server, and name the proxy before it', () => {
+    const api = loaded('api', {
+      OAUTH_COOKIE_KEYS: 'x'.repeat(32),
+      OAUTH_KEYS: `${folder}example/secrets/oauth-keys.json`,
+      OAUTH_CLIENTS: `${folder}example/secrets/oauth-clients.json`,
+    });
     expect(api.trustProxy).not.toBeNull();
     expect(api.embedded).toBe(false);
-    expect(loaded('projector').kafka?.brokers.length).toBeGreaterThan(0);
+    expect(api.baseUrl).toMatch(/^https:/);
+    for (const part of ['projector', 'topics']) expect(loaded(part).kafka?.ssl).toBe(true);
+    const urls = Object.values({ ...secretsOf('api'), ...secretsOf('projector') }).filter((one) => one.includes('://'));
+    expect(urls.length).toBeGreaterThan(2);
+    for (const url of urls) expect(url).toMatch(/^rediss:/);
   });
 
   it('give the projector nothing of sign-in, and the API nothing of Kafka', () => {
-    expect(Object.keys(settingsOf('projector')).filter((name) => /^(SIGN_IN|OAUTH|AUTH)/.test(name))).toEqual([]);
-    expect(Object.keys(settingsOf('api')).filter((name) => name.startsWith('KAFKA'))).toEqual([]);
+    const names = (part: string) => Object.keys({ ...settingsOf(part), ...secretsOf(part) });
+    expect(names('projector').filter((name) => /^(SIGN_IN|OAUTH|AUTH)/.test(name))).toEqual([]);
+    expect(names('api').filter((name) => name.startsWith('KAFKA'))).toEqual([]);
+    expect(names('topics').filter((name) => /^(SIGN_IN|OAUTH|AUTH|REDIS)/.test(name))).toEqual([]);
   });
 
-  it.each(['projector', 'api'])('and secrets are %s’s own alone, and it gets no token of the cluster', (part) => {
-    const deployment = document(`${part}.yaml`, 'Deployment', part);
-    expect(deployment.match(/(?:configMapRef|secretRef): \{ name: ([\w-]+)/g)).toEqual([
+  it('sign each part in as its own user, who has just its rights', () => {
+    expect(secretsOf('projector').KAFKA_SASL_USERNAME).toBe('projector');
+    expect(secretsOf('topics').KAFKA_SASL_USERNAME).toBe('topics');
+    expect(new URL(secretsOf('projector').REDIS_URL!).username).toBe('projector');
+    expect(new URL(secretsOf('api').REDIS_URL!).username).toBe('api');
+    expect(new URL(secretsOf('api').AUTH_REDIS_URL!).username).toBe('sign-in');
+  });
+
+  it('hold no secret, and are refused as they are', async () => {
+    await expect(parseSigningKeys(read('example/secrets/oauth-keys.json'), 'the file')).rejects.toThrow();
+    expect(() => loaded('api')).toThrow('OAUTH_COOKIE_KEYS');
+    expect(() => parseClients(read('example/secrets/oauth-clients.json'), 'the file')).not.toThrow();
+    for (const path of globSync('example/secrets/*.env', { cwd: folder }))
+      for (const [, secret] of read(path).matchAll(/(?:PASSWORD|SECRET|KEYS)=(.*)|:\/\/[^:]+:(.*)@/g))
+        expect(secret ?? 'change-me').toBe('change-me');
+  });
+});
+
+describe.each(parts)('%s', (part) => {
+  it('gets its own settings and secrets alone, and no token of the cluster', () => {
+    expect(workload(part).match(/(?:configMapRef|secretRef): \{ name: ([\w-]+)/g)).toEqual([
       `configMapRef: { name: ${part}`,
       `secretRef: { name: ${part}`,
     ]);
-    expect(deployment).toContain('automountServiceAccountToken: false');
+    expect(workload(part)).toContain('automountServiceAccountToken: false');
+  });
+
+  it('runs with no right of the machine’s', () => {
+    for (const line of ['runAsNonRoot: true', 'readOnlyRootFilesystem: true', 'drop: [ALL]', 'RuntimeDefault'])
+      expect(workload(part)).toContain(line);
+  });
+});
+
+describe('the deployments', () => {
+  it('ask for health and metrics at the port that METRICS_PORT opens', () => {
+    for (const part of ['projector', 'api'] as const) {
+      const port = generated('base/kustomization.yaml', part).METRICS_PORT;
+      expect(workload(part)).toContain(`name: metrics, containerPort: ${port}`);
+      expect(workload(part)).toContain(`prometheus.io/port: '${port}'`);
+      expect(workload(part).match(/httpGet: \{ path: \/(?:healthz|readyz), port: metrics \}/g)).toHaveLength(3);
+    }
+  });
+
+  it('give the API the time that it drains for', () => {
+    const seconds = (pattern: RegExp): number => Number(pattern.exec(workload('api'))![1]);
+    const drain = Number(generated('base/kustomization.yaml', 'api').DRAIN_SECONDS);
+    const answersInHand = 5;
+    expect(seconds(/terminationGracePeriodSeconds: (\d+)/)).toBeGreaterThan(
+      seconds(/preStop: \{ sleep: \{ seconds: (\d+)/) + drain + answersInHand,
+    );
   });
 });
