@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { pastCommands } from './past-commands.ts';
+import { rejectedCommands } from './rejected-commands.ts';
 import { loadSettings, type Settings, SettingsError } from './settings/settings.ts';
 import { defaultSizes, sizeLimits } from './simulate/sizes.ts';
 import type { SimulateCommandOptions } from './simulate.ts';
@@ -158,6 +159,7 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
     .option('--keep-partitions', 'the archive’s own partitions; the topics must have as many')
     .option('--unchecked', 'what is there, though it is not as the archive’s manifest.json says');
   pastCommands(program, command, io);
+  rejectedCommands(program, command, io);
   return program;
 }
 

@@ -1,6 +1,9 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
+import type { ChangesCommandOptions } from './changes.ts';
 import type { AddCommand } from './command-line.ts';
+import type { ExportCommandOptions } from './export.ts';
+import type { HistoryCommandOptions } from './history.ts';
 import { clocks } from './past/past-time.ts';
 import type { ReplayOptions } from './replay.ts';
 import type { Io } from './wiring/io.ts';
@@ -33,5 +36,59 @@ export function pastCommands(program: Command, command: AddCommand, io: Io): voi
     .option('--serve', 'serve the whole API, /docs too, on HOST and PORT, until Ctrl-C; nothing is written')
     .option('--get <path>', 'print one answer, such as /rides/pp15r4935')
     .option('--rider <id>', 'whose /me answer; with --serve: prints a token of theirs')
+    .option(...archiveOption);
+  command(
+    program,
+    'history <path>',
+    'Prints every version of one answer, oldest first, with the records that made it so: when was a night called off, when did ' +
+      'its count pass 50? A version is what replay --as-of says at its time, with the clock there, so a midnight makes one too.',
+    [
+      'npx ride-calendar history /rides/pp15r4935 --archive test/data/portland',
+      'npx ride-calendar history /metros/portland/days/2015-06-13 --archive test/data/portland --from 2015-06-13T00:00:00Z --json',
+    ],
+    async (options: Omit<HistoryCommandOptions, 'path'>, settings, [path]) =>
+      (await import('./history.ts')).runHistory({ ...options, path: path! }, settings, io),
+  )
+    .option('--rider <id>', 'whose /me answer')
+    .option('--from <time>', 'begin with the version that was in force then')
+    .option('--to <time>', 'end there (default: now)')
+    .addOption(byOption())
+    .option(...archiveOption);
+  command(
+    program,
+    'changes',
+    'Prints which answers about days and rides differ between two instants, and the records behind each. Exit code 1 where some ' +
+      'differ, 0 where none does.',
+    [
+      'npx ride-calendar changes --archive test/data/portland --from 2015-06-12T00:00:00Z --to 2015-06-13T00:00:00Z',
+      'npx ride-calendar changes --archive test/data/portland --from 2015-06-12T00:00:00Z --to 2015-06-13T00:00:00Z --now 2015-06-13T00:00:00Z --json',
+    ],
+    async (options: ChangesCommandOptions, settings) =>
+      (await import('./changes.ts')).runChanges(options, settings, io),
+  )
+    .requiredOption('--from <time>', 'an instant, such as 2015-06-12T00:00:00Z')
+    .requiredOption('--to <time>', 'an instant at or after it')
+    .option(
+      '--now <time>',
+      'where the clock stands for both (default: at each), so that records alone make a difference',
+    )
+    .addOption(byOption())
+    .option(...archiveOption);
+  command(
+    program,
+    'export <dir>',
+    'Writes the log’s history and the answers as Parquet to a new folder, with SQL for DuckDB: a row for each version of metros, ' +
+      'districts, rides and nights, and each day and ride as it is answered.',
+    [
+      'npx ride-calendar export ./portland-tables --archive test/data/portland',
+      'npx ride-calendar export ./portland-then --archive test/data/portland --as-of 2015-06-13T19:00:00Z --personal',
+    ],
+    async (options: Omit<ExportCommandOptions, 'dir'>, settings, [dir]) =>
+      (await import('./export.ts')).runExport({ ...options, dir: dir! }, settings, io),
+  )
+    .option('--as-of <time>', 'the records of a time at or before it, with the clock there (default: all, and now)')
+    .option('--personal', 'riders, attendance, relations and rides’ leaders too')
+    .option('--secrets', 'the places of secret meetings too')
+    .addOption(byOption())
     .option(...archiveOption);
 }

@@ -1,11 +1,24 @@
 import type { ChangeListener, ViewReader } from '../../api/ports/view-reader.ts';
 import type { Facts } from '../../projector/facts/facts.ts';
-import { renderReader } from '../../projector/views/reader.ts';
+import { flaggedPart, friendsPart, ownPart, type ReaderParts, renderReaderDays } from '../../projector/views/reader.ts';
 import { valueViews } from '../../projector/views/value-views.ts';
+import { parseDay } from '../../schemas/views/days.ts';
 import { developerKeyKey, type FactKind, factKinds, isCompleteKey, parseKey } from '../../schemas/views/view-keys.ts';
 
 const kinds = new Set<string>(factKinds);
 const there = Buffer.from('1');
+
+const parts: Record<string, ReaderParts> = { o: ownPart, f: friendsPart, x: flaggedPart };
+
+/** The parts of days that fields are, by their names. */
+function daysOf(fields: readonly string[]): Map<number, ReaderParts> {
+  const days = new Map<number, ReaderParts>();
+  for (const field of fields) {
+    const day = parseDay(field.slice(1));
+    if (day !== null) days.set(day, (days.get(day) ?? 0) | (parts[field[0]!] ?? 0));
+  }
+  return days;
+}
 
 /** Views of facts in this process, rendered on demand. Nothing is stored, so nothing has to be written first. */
 export class FactsViewReader implements ViewReader {
@@ -29,7 +42,7 @@ export class FactsViewReader implements ViewReader {
     const { id } = parseKey(key);
     this.onAsked?.('reader', id);
     const reader = this.#facts.riderIds.find(id);
-    const rendered = reader < 0 ? [] : renderReader(this.#facts, reader);
+    const rendered = reader < 0 ? [] : renderReaderDays(this.#facts, reader, daysOf(fields));
     const values = new Map(rendered.map(({ field, value }) => [field, value]));
     return fields.map((field) => {
       const value = values.get(field);

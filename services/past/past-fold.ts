@@ -2,7 +2,7 @@ import { badRecord } from '../../projector/facts/bad-record.ts';
 import { Fold } from '../../projector/facts/fold.ts';
 import type { LogRecord } from '../../projector/ports/event-log.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
-import { PartitionCursor, type PastRecord, type PastSources } from './past-records.ts';
+import { PartitionCursor, type PartitionSource, type PastRecord, type PastSources } from './past-records.ts';
 
 /** What was folded, and up to where in each partition. */
 export interface FoldedPast {
@@ -33,8 +33,7 @@ class Tally {
    */
   readonly #late = new Map<PartitionCursor, number>();
 
-  begin({ source }: PartitionCursor): void {
-    const { topic, partition, low } = source;
+  begin({ topic, partition, low }: PartitionSource): void {
     this.offsets[topic] ??= [];
     this.offsets[topic][partition] = low;
   }
@@ -47,10 +46,15 @@ class Tally {
     this.outOfOrder += this.#late.get(cursor) ?? 0;
     this.#late.delete(cursor);
   }
+
+  used(isGood: boolean): void {
+    if (isGood) this.records++;
+    else this.bad++;
+  }
 }
 
-/** After this many records, the signal is checked and the progress reported. */
-const turnRecords = 50_000;
+/** After this many records, the progress is reported. */
+const turnRecords = 10_000;
 
 export interface FoldPastOptions {
   /** Records with a later time do not count. */
@@ -58,6 +62,9 @@ export interface FoldPastOptions {
   signal: AbortSignal;
   onProgress?(records: number): void;
 }
+
+/** Called for each record, with the cursor on it. */
+type Visit = (cursor: PartitionCursor) => void;
 
 /**
  * Folds the records whose time is at or before an instant. For each key the last record in its partition wins, whatever
@@ -68,27 +75,47 @@ export async function foldPast(sources: PastSources, options: FoldPastOptions): 
   const fold = new Fold();
   const tally = new Tally();
   let read = 0;
+  for (const source of sources.partitions) tally.begin(source);
   for (const topic of topicNames) {
-    const partitions = sources.partitions.filter((source) => source.topic === topic);
-    const cursors = partitions.map((source) => new PartitionCursor(sources, source));
-    for (const cursor of cursors) tally.begin(cursor);
-    try {
-      for (;;) {
-        const next = await nextToRead(cursors);
-        if (!next) break;
-        read += takeWhileFirst(next, cursors, fold, tally, options);
-        if (read % turnRecords < 5_000) options.signal.throwIfAborted();
-        options.onProgress?.(read);
-      }
-    } finally {
-      for (const cursor of cursors) await cursor.close();
-    }
+    await eachOfTopic(sources, topic, options.signal, (cursor) => {
+      if (++read % turnRecords === 0) options.onProgress?.(read);
+      const counts = cursor.timeMs <= options.atMs;
+      tally.take(cursor, counts);
+      if (counts) tally.used(applyIfGood(fold, cursor.record!));
+    });
   }
   const { records, bad, outOfOrder, offsets } = tally;
   return { fold, records, bad, outOfOrder, offsets };
 }
 
-/** The partition with the earliest record. Partitions that have ended are removed. */
+function applyIfGood(fold: Fold, record: PastRecord): boolean {
+  if (!isGood(record)) return false;
+  fold.apply(record.topic, record.key, record.value);
+  return true;
+}
+
+/** Visits a topic's records: each partition in the log's order, and of several partitions the earliest record first. */
+export async function eachOfTopic(
+  sources: PastSources,
+  topic: TopicName,
+  signal: AbortSignal,
+  visit: Visit,
+): Promise<void> {
+  const partitions = sources.partitions.filter((source) => source.topic === topic);
+  const cursors = partitions.map((source) => new PartitionCursor(sources, source));
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      const next = await nextToRead(cursors);
+      if (!next) return;
+      visitWhileFirst(next, cursors, visit);
+    }
+  } finally {
+    for (const cursor of cursors) await cursor.close();
+  }
+}
+
+/** The partition with the earliest record; null if all have ended. */
 async function nextToRead(cursors: PartitionCursor[]): Promise<PartitionCursor | null> {
   let first: PartitionCursor | null = null;
   for (const cursor of cursors) {
@@ -98,14 +125,8 @@ async function nextToRead(cursors: PartitionCursor[]): Promise<PartitionCursor |
   return first;
 }
 
-/** Folds a partition's records while no other partition has an earlier one and some are loaded. Returns how many. */
-function takeWhileFirst(
-  cursor: PartitionCursor,
-  cursors: readonly PartitionCursor[],
-  fold: Fold,
-  tally: Tally,
-  { atMs }: FoldPastOptions,
-): number {
+/** Visits a partition's records while no other partition has an earlier one and some are loaded. */
+function visitWhileFirst(cursor: PartitionCursor, cursors: readonly PartitionCursor[], visit: Visit): void {
   let untilMs = Number.POSITIVE_INFINITY;
   let orEqual = true;
   for (const other of cursors) {
@@ -115,16 +136,8 @@ function takeWhileFirst(
     // With equal times the lower partition comes first.
     if (other.source.partition < cursor.source.partition) orEqual = false;
   }
-  let taken = 0;
-  for (; cursor.record !== null; cursor.step(), taken++) {
-    if (cursor.latestMs > untilMs || (cursor.latestMs === untilMs && !orEqual)) break;
-    const counts = cursor.timeMs <= atMs;
-    tally.take(cursor, counts);
-    if (!counts) continue;
-    if (isGood(cursor.record)) {
-      fold.apply(cursor.record.topic, cursor.record.key, cursor.record.value);
-      tally.records++;
-    } else tally.bad++;
+  for (; cursor.record !== null; cursor.step()) {
+    if (cursor.latestMs > untilMs || (cursor.latestMs === untilMs && !orEqual)) return;
+    visit(cursor);
   }
-  return taken;
 }

@@ -7,6 +7,7 @@ const benches: Record<string, () => Promise<void>> = {
   facts: async () => (await import('./facts.ts')).benchFacts(),
   views: async () => (await import('./views.ts')).benchViews(),
   friends: async () => (await import('./friends.ts')).benchFriends(),
+  replay: async () => (await import('./replay.ts')).benchReplay(),
   'fan-out': async () => (await import('./fan-out.ts')).benchFanOut(),
   archive: async () => (await import('./archive.ts')).benchArchive(),
 };

@@ -63,6 +63,11 @@ const commands = [
   'archive forget',
   'archive load',
   'replay',
+  'history',
+  'changes',
+  'export',
+  'rejected list',
+  'rejected resubmit',
 ];
 
 describe('the command line', () => {
@@ -99,8 +104,13 @@ describe('the command line', () => {
   });
 
   it.each(commands)('%s with wrong settings exits 2 naming each', async (command) => {
-    const archiveArgs = command === 'archive forget' ? ['rider0001', 'x'] : ['x'];
-    const args = command.startsWith('archive') ? [...command.split(' '), ...archiveArgs] : [command];
+    const more: Record<string, string[]> = {
+      'archive forget': ['rider0001', 'x'],
+      history: ['/rides/x'],
+      export: ['x'],
+      changes: ['--from', 'x', '--to', 'x'],
+    };
+    const args = [...command.split(' '), ...(more[command] ?? (command.startsWith('archive') ? ['x'] : []))];
     const env = { PORT: 'http', SHARD: '3/2', REDIS_URL: 'tcp://:hunter2@h', KAFKA_SASL_PASSWORD: 'hunter2' };
     const { code, out, err } = await run(args, { env });
     expect({ code, out }).toEqual({ code: 2, out: '' });

@@ -1,9 +1,8 @@
-import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePorts } from '../../infra/local/free-port.ts';
 import { runCli } from '../../services/command-line.ts';
 import { copyPortland, portlandKeys } from '../support/portland.ts';
 import { heard } from '../support/saved-archive.ts';
@@ -21,14 +20,6 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const env = (more: Record<string, string> = {}) => ({ DATA_DIR: join(dir, 'data'), ...more });
 const replay = (...args: string[]) => heard((io) => runCli(['replay', '--archive', portland, ...args], io, env()));
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  return port;
-}
 
 describe('replay --get', () => {
   it('prints the answer alone to standard output, and what it is of beside it', async () => {
@@ -121,7 +112,7 @@ describe('replay --get', () => {
 
 describe('replay --serve', () => {
   it('is the whole API as it was, until it is told to end', async () => {
-    const port = await freePort();
+    const [port] = await freePorts(1);
     const stop = new AbortController();
     const said = Promise.withResolvers<string>();
     const args = ['replay', '--archive', portland, ...asOf, '--serve', '--rider', 'r0020', '--json'];

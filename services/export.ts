@@ -1,0 +1,77 @@
+import { countText } from '../projector/count-text.ts';
+import { type Exported, writeExport } from './past/export/write-export.ts';
+import { doubtsOf, openPastLog, type PastLog } from './past/past-log.ts';
+import { sourcesOf } from './past/past-records.ts';
+import { instantOf, instantText, type RecordClock } from './past/past-time.ts';
+import type { Settings } from './settings/settings.ts';
+import { needEmptyFolder } from './wiring/empty-folder.ts';
+import { type ExitCode, type Io, quietIf } from './wiring/io.ts';
+import { showProgress } from './wiring/progress.ts';
+
+export interface ExportCommandOptions {
+  dir: string;
+  json?: boolean;
+  archive?: string;
+  asOf?: string;
+  by?: RecordClock;
+  personal?: boolean;
+  secrets?: boolean;
+}
+
+/** Writes the log's history and the answers as Parquet, with SQL for DuckDB and a manifest. */
+export async function runExport(options: ExportCommandOptions, settings: Settings, io: Io): Promise<ExitCode> {
+  const { dir, json = false, archive, by = 'timestamp', personal = false, secrets = false } = options;
+  const clockMs =
+    options.asOf === undefined ? (settings.nowMs ?? Date.now()) : instantOf('export', '--as-of', options.asOf);
+  await needEmptyFolder(dir, 'export');
+  const quiet = quietIf(json, io);
+  const log = await openPastLog({ command: 'export', ...(archive !== undefined && { archive }) }, settings, quiet);
+  const progress = await showProgress(quiet, 'Rows', null);
+  try {
+    // Without an instant every record counts, also one whose clock was ahead.
+    const atMs = options.asOf === undefined ? Number.POSITIVE_INFINITY : clockMs;
+    const said = (exported: Exported) => saidOf(exported, log, { clockMs, by, personal, secrets });
+    const exported = await writeExport(
+      dir,
+      sourcesOf(log.listing, log.bounds, by),
+      { atMs, clockMs, personal, secrets, signal: io.signal, onProgress: (rows) => progress.update(rows) },
+      (one) => `${JSON.stringify(said(one), null, 1)}\n`,
+    );
+    progress.stop();
+    if (json) io.out(JSON.stringify({ dir, ...said(exported) }));
+    else for (const line of linesOf(dir, exported, options)) io.out(line);
+    if (!json && options.asOf !== undefined)
+      for (const doubt of doubtsOf(log, clockMs)) io.err(`May not be exact: ${doubt}`);
+    return 0;
+  } catch (error) {
+    if (!io.signal.aborted) throw error;
+    progress.stop();
+    io.err('Stopped before the end: nothing was written');
+    return 1;
+  } finally {
+    progress.stop();
+    log.close();
+  }
+}
+
+/** What the manifest says, which a file of offsets for `replay --offsets` is too. */
+function saidOf(
+  { tables, past }: Exported,
+  { where, exactSince, isCompacted }: PastLog,
+  { clockMs, ...how }: { clockMs: number; by: RecordClock; personal: boolean; secrets: boolean },
+) {
+  const { records, bad: bad_records, outOfOrder: out_of_order, offsets } = past;
+  const as_of = instantText(clockMs);
+  const of = { log: where, compacted: isCompacted, exact_since: exactSince };
+  return { version: 1, as_of, ...how, ...of, records, bad_records, out_of_order, offsets, tables };
+}
+
+function linesOf(dir: string, { tables, past }: Exported, { personal, secrets }: ExportCommandOptions): string[] {
+  return [
+    ...Object.values(tables).map(({ file, rows }) => `  ${file.padEnd(20)} ${countText(rows, 'row')}`),
+    `Exported ${countText(past.records, 'record')}, ${countText(past.bad, 'bad one')} left out: ${dir}`,
+    ...(personal ? ['It holds riders’ personal data: an erased rider stays in it until it is made anew'] : []),
+    ...(secrets ? ['It holds the places of secret meetings'] : []),
+    `With DuckDB: cd ${dir} && duckdb -init calendar.sql`,
+  ];
+}

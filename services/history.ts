@@ -1,0 +1,107 @@
+import { differencesOf, differenceText } from './past/answer-difference.ts';
+import { answerHistory, type Version } from './past/answer-history.ts';
+import { type PastAnswer, requestOf } from './past/past-answers.ts';
+import { doubtsOf, openPastLog } from './past/past-log.ts';
+import { sourcesOf } from './past/past-records.ts';
+import { instantOf, instantText, type RecordClock } from './past/past-time.ts';
+import { placeOf, placeText } from './past/record-place.ts';
+import { withRaw } from './replay.ts';
+import type { Settings } from './settings/settings.ts';
+import { type ExitCode, type Io, quietIf, UsageError } from './wiring/io.ts';
+import { showProgress } from './wiring/progress.ts';
+
+export interface HistoryCommandOptions {
+  path: string;
+  json?: boolean;
+  archive?: string;
+  rider?: string;
+  from?: string;
+  to?: string;
+  by?: RecordClock;
+}
+
+/** Prints every version of one answer, oldest first, with the records that made it so. 1 where it never was. */
+export async function runHistory(options: HistoryCommandOptions, settings: Settings, io: Io): Promise<ExitCode> {
+  const { json = false, archive, by = 'timestamp' } = options;
+  const request = requestOf('history', options.path, options.rider, settings.basePath);
+  const fromMs = options.from === undefined ? Number.NEGATIVE_INFINITY : instantOf('history', '--from', options.from);
+  const untilMs = options.to === undefined ? (settings.nowMs ?? Date.now()) : instantOf('history', '--to', options.to);
+  if (untilMs < fromMs) throw new UsageError('Cannot run history: --to is before --from, want it at or after it');
+  const quiet = quietIf(json, io);
+  const log = await openPastLog({ command: 'history', ...(archive !== undefined && { archive }) }, settings, quiet);
+  const progress = await showProgress(quiet, 'Records read', null);
+  try {
+    const told = new Telling(json, io);
+    const { signal } = io;
+    const sources = sourcesOf(log.listing, log.bounds, by);
+    const onProgress = (records: number) => progress.update(records);
+    for await (const version of answerHistory(sources, request, { untilMs, signal, onProgress })) {
+      if (version.atMs < fromMs) told.before(version);
+      else told.tell(version);
+    }
+    progress.stop();
+    told.end();
+    if (!json) for (const doubt of doubtsOf(log, untilMs)) io.err(`May not be exact: ${doubt}`);
+    if (told.count > 0) return 0;
+    io.err(`${request.target} has no version up to ${instantText(untilMs)}`);
+    return 1;
+  } finally {
+    progress.stop();
+    log.close();
+  }
+}
+
+/** Prints versions; of those before the first that is wanted, the last one, which was in force then. */
+class Telling {
+  readonly #json: boolean;
+  readonly #io: Io;
+  #inForce: Version | null = null;
+  #last: PastAnswer = { status: 404, etag: null, body: '' };
+  count = 0;
+
+  constructor(json: boolean, io: Io) {
+    this.#json = json;
+    this.#io = io;
+  }
+
+  before(version: Version): void {
+    this.#inForce = version;
+  }
+
+  tell(version: Version): void {
+    this.end();
+    this.#print(version);
+  }
+
+  /** Prints what was in force at the start of what is wanted. */
+  end(): void {
+    const inForce = this.#inForce;
+    this.#inForce = null;
+    if (inForce) this.#print(inForce);
+  }
+
+  #print(version: Version): void {
+    for (const line of this.#json ? [jsonOf(version)] : this.#linesOf(version)) this.#io.out(line);
+    this.#last = version.answer;
+    this.count++;
+  }
+
+  #linesOf({ atMs, answer, records }: Version): string[] {
+    const what =
+      records.length > 0 ? records.map((record) => placeText(placeOf(record))).join(', ') : 'midnight passed';
+    const head = `${instantText(atMs)}  ${what}`;
+    return [head, ...answerLines(this.#last, answer).map((line) => `  ${line}`)];
+  }
+}
+
+/** What an answer has become, a line for each thing. */
+export function answerLines(before: PastAnswer, after: PastAnswer): string[] {
+  const status = before.status === after.status ? [] : [`status ${before.status} → ${after.status}`];
+  const shown = ({ status, body }: PastAnswer): string => (status === 200 ? body : '');
+  return [...status, ...differencesOf(shown(before), shown(after)).map(differenceText)];
+}
+
+function jsonOf({ atMs, answer, records }: Version): string {
+  const { status, etag, body } = answer;
+  return withRaw({ at: instantText(atMs), status, etag, records: records.map(placeOf) }, 'answer', body);
+}

@@ -1,0 +1,98 @@
+import { Interner } from '../../../projector/facts/interner.ts';
+import type { LogRecord } from '../../../projector/ports/event-log.ts';
+import type { Night } from '../../../schemas/events/records.ts';
+import { eachOfTopic, isGood } from '../past-fold.ts';
+import type { PartitionCursor, PastSources } from '../past-records.ts';
+import type { ExportedTopic } from './log-tables.ts';
+
+/** A good record as a version of its key. */
+export interface TopicVersion {
+  record: LogRecord;
+  fromMs: number;
+  /** When another took its place; null: it is in force. A version that never counted ends as it begins. */
+  toMs: number | null;
+  /** A night whose meeting is secret in its last version: then its place is secret in all of them. */
+  isSecret: boolean;
+}
+
+export interface VersionOptions {
+  /** Later records do not count. */
+  atMs: number;
+  signal: AbortSignal;
+}
+
+/**
+ * Every version of a topic's keys, in the log's order. The topic is read twice: first for the times, of which 12 bytes a
+ * record are kept, since a later record of an earlier time ends a version too.
+ */
+export async function eachVersion(
+  sources: PastSources,
+  topic: ExportedTopic,
+  { atMs, signal }: VersionOptions,
+  take: (version: TopicVersion) => void,
+): Promise<void> {
+  const counts = (cursor: PartitionCursor): boolean => cursor.timeMs <= atMs && isGood(cursor.record!);
+  const times = new Times();
+  await eachOfTopic(sources, topic, signal, (cursor) => {
+    if (counts(cursor)) times.add(cursor.record as LogRecord, cursor.timeMs);
+  });
+  times.settle();
+  let i = 0;
+  await eachOfTopic(sources, topic, signal, (cursor) => {
+    if (!counts(cursor)) return;
+    const record = cursor.record as LogRecord;
+    take({ record, fromMs: cursor.timeMs, toMs: times.endOf(i), isSecret: times.isSecret(i) || isSecret(record) });
+    i++;
+  });
+}
+
+const isSecret = ({ topic, value }: LogRecord): boolean =>
+  topic === 'nights' && ((value as Night | null)?.meeting?.secret ?? false);
+
+/** When each record's version ends. */
+class Times {
+  readonly #keys = new Interner();
+  #numbers = new Int32Array(1024);
+  #times = new Float64Array(1024);
+  #count = 0;
+  /** By key: whether the last night with a meeting is secret. */
+  readonly #secret: boolean[] = [];
+
+  add(record: LogRecord, timeMs: number): void {
+    if (this.#count === this.#times.length) this.#grow();
+    const key = this.#keys.add(record.key);
+    this.#numbers[this.#count] = key;
+    this.#times[this.#count] = timeMs;
+    this.#count++;
+    if (record.topic !== 'nights' || record.value === null) return;
+    if ((record.value as Night).meeting) this.#secret[key] = isSecret(record);
+  }
+
+  /** From times to ends, the last record first: a version ends with the earliest of those behind it. */
+  settle(): void {
+    const next = new Float64Array(this.#numbers.length).fill(Number.POSITIVE_INFINITY);
+    for (let i = this.#count - 1; i >= 0; i--) {
+      const key = this.#numbers[i]!;
+      const from = this.#times[i]!;
+      this.#times[i] = Math.max(from, next[key]!);
+      next[key] = Math.min(from, next[key]!);
+    }
+  }
+
+  endOf(i: number): number | null {
+    const end = this.#times[i]!;
+    return end === Number.POSITIVE_INFINITY ? null : end;
+  }
+
+  isSecret(i: number): boolean {
+    return this.#secret[this.#numbers[i]!] ?? false;
+  }
+
+  #grow(): void {
+    const [numbers, times] = [this.#numbers, this.#times];
+    this.#numbers = new Int32Array(numbers.length * 2);
+    this.#times = new Float64Array(times.length * 2);
+    this.#numbers.set(numbers);
+    this.#times.set(times);
+  }
+}

@@ -1,0 +1,157 @@
+import { closeSync, fsyncSync, mkdirSync, mkdtempSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Facts } from '../../../projector/facts/facts.ts';
+import type { LogRecord } from '../../../projector/ports/event-log.ts';
+import { fieldsOfKey } from '../../../schemas/events/record-keys.ts';
+import type { TopicRecords } from '../../../schemas/events/records.ts';
+import { PastAnswers, pastBaseUrl } from '../past-answers.ts';
+import { type FoldedPast, foldPast } from '../past-fold.ts';
+import type { PastSources } from '../past-records.ts';
+import { type AnswerTable, answerColumns, answerTables, eachAnswer } from './answer-tables.ts';
+import { calendarSql } from './calendar-sql.ts';
+import {
+  type Discretion,
+  type ExportedTopic,
+  logTables,
+  personalTopics,
+  publicTopics,
+  versionColumns,
+} from './log-tables.ts';
+import { type Cell, ParquetTable, type WrittenTable } from './parquet-table.ts';
+import { eachVersion, type TopicVersion } from './topic-versions.ts';
+
+export interface ExportOptions extends Discretion {
+  /** Later records do not count; the calendar's clock stands there. */
+  atMs: number;
+  clockMs: number;
+  signal: AbortSignal;
+  onProgress?(rows: number): void;
+}
+
+export interface Exported {
+  tables: Record<string, WrittenTable>;
+  past: FoldedPast;
+}
+
+/**
+ * Writes an export to a folder that is not there or empty: whole, or not at all. `manifest` makes the manifest's text of
+ * what was written.
+ */
+export async function writeExport(
+  dir: string,
+  sources: PastSources,
+  options: ExportOptions,
+  manifest: (exported: Exported) => string,
+): Promise<Exported> {
+  mkdirSync(dirname(resolve(dir)), { recursive: true });
+  // On the same disk, so that it is moved in one step.
+  const draft = mkdtempSync(join(dirname(resolve(dir)), `.${basename(resolve(dir))}.unfinished-`));
+  const drop = (): void => rmSync(draft, { recursive: true, force: true });
+  process.once('exit', drop);
+  try {
+    const exported = await new Export(draft, sources, options).write();
+    const topics = topicsOf(options);
+    writeDurably(join(draft, 'calendar.sql'), calendarSql(topics));
+    writeDurably(join(draft, 'manifest.json'), manifest(exported));
+    // An empty folder gives way; one that has been filled meanwhile does not.
+    renameSync(draft, resolve(dir));
+    return exported;
+  } catch (error) {
+    drop();
+    throw error;
+  } finally {
+    process.off('exit', drop);
+  }
+}
+
+const topicsOf = ({ personal }: Discretion): readonly ExportedTopic[] =>
+  personal ? [...publicTopics, ...personalTopics] : publicTopics;
+
+function writeDurably(path: string, text: string): void {
+  const fd = openSync(path, 'wx');
+  writeFileSync(fd, text);
+  fsyncSync(fd);
+  closeSync(fd);
+}
+
+class Export {
+  readonly #dir: string;
+  readonly #sources: PastSources;
+  readonly #options: ExportOptions;
+  readonly #tables: Record<string, WrittenTable> = {};
+  #facts: Facts | null = null;
+  #rows = 0;
+
+  constructor(dir: string, sources: PastSources, options: ExportOptions) {
+    this.#dir = dir;
+    this.#sources = sources;
+    this.#options = options;
+  }
+
+  async write(): Promise<Exported> {
+    const { atMs, clockMs, signal } = this.#options;
+    const past = await foldPast(this.#sources, { atMs, signal });
+    this.#facts = past.fold.facts;
+    for (const topic of topicsOf(this.#options)) await this.#writeTopic(topic);
+    const answers = new PastAnswers(past.fold.facts, pastBaseUrl);
+    for (const table of Object.keys(answerTables) as AnswerTable[]) {
+      await this.#writeTable(table, [...answerTables[table], ...answerColumns], (add) =>
+        eachAnswer(table, past.fold.facts, answers, { clockMs, signal }, add),
+      );
+    }
+    return { tables: this.#tables, past };
+  }
+
+  async #writeTopic(topic: ExportedTopic): Promise<void> {
+    const { key, value } = logTables[topic];
+    await this.#writeTable(topic, [...key, ...value, ...versionColumns], (add) =>
+      eachVersion(this.#sources, topic, this.#options, (version) => add(this.#rowOf(topic, version))),
+    );
+  }
+
+  #rowOf<T extends ExportedTopic>(topic: T, { record, fromMs, toMs, isSecret }: TopicVersion): Cell[] {
+    const table = logTables[topic];
+    const value = record.value as TopicRecords[T] | null;
+    const isHidden = isSecret || this.#isUnpublished(record);
+    const cells = value ? table.valueCells(value, this.#options, isHidden) : table.value.map(() => null);
+    // A tombstone is in force at no time.
+    const until = value ? toMs : fromMs;
+    return [
+      ...table.keyCells(record.key),
+      ...cells,
+      BigInt(fromMs),
+      until === null ? null : BigInt(until),
+      ...placeCells(record),
+    ];
+  }
+
+  /** A night of a ride that has no page: where it meets was never told. */
+  #isUnpublished({ topic, key }: LogRecord): boolean {
+    if (topic !== 'nights') return false;
+    const ride = this.#facts!.rideIds.find(fieldsOfKey('nights', key).ride);
+    return ride < 0 || this.#facts!.postedIn(this.#facts!.rides[ride]!) === null;
+  }
+
+  async #writeTable(
+    name: string,
+    columns: ConstructorParameters<typeof ParquetTable>[2],
+    write: (add: (row: Cell[]) => void) => Promise<void>,
+  ): Promise<void> {
+    const file = `${name}.parquet`;
+    const table = new ParquetTable(join(this.#dir, file), file, columns);
+    try {
+      await write((row) => {
+        table.add(row);
+        if (++this.#rows % 10_000 === 0) this.#options.onProgress?.(this.#rows);
+      });
+      this.#tables[name] = table.end();
+    } finally {
+      table.drop();
+    }
+  }
+}
+
+function placeCells({ value, partition, offset, timestampMs }: LogRecord): Cell[] {
+  const [revision, changedAt] = value ? [BigInt(value.revision), BigInt(value.changed_at)] : [null, null];
+  return [value === null, partition, BigInt(offset), BigInt(timestampMs), revision, changedAt];
+}

@@ -1,0 +1,32 @@
+import { LocalDays } from '../../api/calendar/local-days.ts';
+import type { Facts } from '../../projector/facts/facts.ts';
+
+const weekSeconds = 7 * 86_400;
+
+/** Instants at which the local date of a metro changes: an answer may change then with no record. */
+export class LocalMidnights {
+  readonly #facts: Facts;
+  readonly #localDays = new LocalDays();
+  #zones: readonly string[] = [];
+
+  constructor(facts: Facts) {
+    this.#facts = facts;
+  }
+
+  /** The metros' zones may have changed. */
+  reread(): void {
+    this.#zones = [...new Set(this.#facts.metros.flatMap((metro) => (metro ? [metro.time_zone] : [])))];
+  }
+
+  /** The first such instant after one; infinity where there is no metro. */
+  after(ms: number): number {
+    // Midnights are at whole seconds.
+    const from = Math.floor(ms / 1000) * 1000;
+    let first = Number.POSITIVE_INFINITY;
+    for (const zone of this.#zones) {
+      const seconds = this.#localDays.secondsUntil(zone, from, weekSeconds, () => true);
+      first = Math.min(first, from + seconds * 1000);
+    }
+    return first;
+  }
+}
