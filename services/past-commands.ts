@@ -80,8 +80,8 @@ export function pastCommands(program: Command, command: AddCommand, io: Io): voi
     'Writes the log’s history and the answers as Parquet to a new folder, with SQL for DuckDB: a row for each version of metros, ' +
       'districts, rides and nights, and each day and ride as it is answered.',
     [
-      'npx ride-calendar export ./portland-tables --archive test/data/portland',
-      'npx ride-calendar export ./portland-then --archive test/data/portland --as-of 2015-06-13T19:00:00Z --personal',
+      'npx ride-calendar export ./tables --archive test/data/portland',
+      'npx ride-calendar export ./tables-then --archive test/data/portland --as-of 2015-06-13T19:00:00Z --personal',
     ],
     async (options: Omit<ExportCommandOptions, 'dir'>, settings, [dir]) =>
       (await import('./export.ts')).runExport({ ...options, dir: dir! }, settings, io),

@@ -33,11 +33,6 @@ export function publicTouched(marking: Marking): Touched {
   };
 }
 
-export function forget(marks: Marks): void {
-  for (const kind of factKinds) if (marks.values[kind].size > 0) marks.values[kind].clear();
-  if (marks.readerDays.size > 0) marks.readerDays.clear();
-}
-
 /** Notes which views an answer was made of, and says whether a change has touched one of them. */
 export class AnswerWatch {
   readonly #fold: Fold;
@@ -62,11 +57,9 @@ export class AnswerWatch {
 
   /** Whether the changes since the last call touch what the answer was made of. */
   touched(): boolean {
-    const { values, readerDays } = this.#marks;
-    const found =
-      this.#readersTouched(readerDays.keys()) || factKinds.some((kind) => this.#valuesTouched(kind, values));
-    forget(this.#marks);
-    return found;
+    if (this.#marks.size === 0) return false;
+    const { values, readerDays } = this.#marks.take();
+    return this.#readersTouched(readerDays) || factKinds.some((kind) => this.#valuesTouched(kind, values));
   }
 
   #note(kind: string, id: string): void {
@@ -75,15 +68,15 @@ export class AnswerWatch {
     else this.#asked.set(kind, new Set([id]));
   }
 
-  #readersTouched(readerDays: Iterable<number>): boolean {
+  #readersTouched(readerDays: Iterable<[number, unknown]>): boolean {
     const readers = this.#asked.get('reader');
     if (!readers) return false;
     const numbers = new Set([...readers].map((id) => this.#fold.facts.riderIds.find(id)));
-    for (const readerDay of readerDays) if (numbers.has(subjectOf(readerDay))) return true;
+    for (const [readerDay] of readerDays) if (numbers.has(subjectOf(readerDay))) return true;
     return false;
   }
 
-  #valuesTouched(kind: FactKind, marked: Record<FactKind, Set<number>>): boolean {
+  #valuesTouched(kind: FactKind, marked: Marks['values']): boolean {
     const asked = this.#asked.get(kind);
     if (!asked || marked[kind].size === 0) return false;
     let views = this.#views.get(kind);

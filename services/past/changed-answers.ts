@@ -4,7 +4,7 @@ import { valueViews } from '../../projector/views/value-views.ts';
 import { compareText } from '../../schemas/views/text.ts';
 import { digestOf } from '../../schemas/views/view-keys.ts';
 import { sameAnswer } from './answer-history.ts';
-import { forget, markingOf, publicTouched } from './answer-watch.ts';
+import { markingOf, publicTouched } from './answer-watch.ts';
 import { type PastAnswer, PastAnswers, pastBaseUrl } from './past-answers.ts';
 import { foldPast } from './past-fold.ts';
 import type { PastSources } from './past-records.ts';
@@ -119,12 +119,10 @@ class Window {
   async #take(timed: TimedRecord, begun: boolean): Promise<void> {
     if (!this.#foldInTime.take(timed) || !begun) return;
     const { facts } = this.#fold;
+    const { values } = this.#marks!.take();
     const touched = new Set(
-      kinds.flatMap((kind) =>
-        [...this.#marks!.values[kind]].map((view) => targets[kind](valueViews[kind].id(facts, view))),
-      ),
+      kinds.flatMap((kind) => [...values[kind]].map((view) => targets[kind](valueViews[kind].id(facts, view)))),
     );
-    forget(this.#marks!);
     if (timed.record.topic === 'metros') for (const target of this.#daysOfMetro(timed)) touched.add(target);
     if (touched.size > 0) this.#answers.reader.changed();
     for (const target of touched) await this.#compare(target, timed);

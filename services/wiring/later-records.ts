@@ -1,5 +1,5 @@
 import type { EventLog, LogBounds, Position, Reject } from '../../projector/ports/event-log.ts';
-import { behind, positionOf } from '../../projector/position.ts';
+import { partitionsBehind, positionOf } from '../../projector/position.ts';
 
 const keyOf = ({ topic, partition }: Pick<Reject, 'topic' | 'partition'>, key: Buffer | null): string =>
   `${topic}/${partition} ${key === null ? '-' : key.toString('base64')}`;
@@ -31,7 +31,7 @@ export class LaterRecords {
     for (const reject of rejects) this.#offsets.set(keyOf(reject, reject.raw.key), []);
     const ends = positionOf(this.#bounds, 'end');
     const position = structuredClone(from);
-    if (behind(position, ends).length === 0) return;
+    if (partitionsBehind(position, ends).length === 0) return;
     const done = new AbortController();
     await this.#log.follow(
       from,
@@ -43,7 +43,7 @@ export class LaterRecords {
             this.#offsets.get(keyOf({ topic, partition }, key))?.push(record.offset);
           }
           position[topic][partition] = nextOffset;
-          if (behind(position, ends).length === 0) done.abort();
+          if (partitionsBehind(position, ends).length === 0) done.abort();
         },
       },
       AbortSignal.any([signal, done.signal]),
