@@ -35,6 +35,12 @@ interface State {
   before: IncomingMessage | null;
 }
 
+// A head of 48 kB can come byte by byte, and each Buffer costs some 200 bytes more than it holds.
+const packetsMax = 64;
+
+const joined = (packets: Buffer[], packet: Buffer): Buffer[] =>
+  packets.length < packetsMax ? [...packets, packet] : [Buffer.concat([...packets, packet])];
+
 export function unfinishedHeads(server: Server): UnfinishedHeads {
   const states = new WeakMap<Socket, State>();
 
@@ -52,7 +58,7 @@ export function unfinishedHeads(server: Server): UnfinishedHeads {
     // After each packet.
     parser[kOnExecute] = (result: unknown) => {
       executed(result);
-      if (state.packets !== null) state.packets.push(parser.getCurrentBuffer());
+      if (state.packets !== null) state.packets = joined(state.packets, parser.getCurrentBuffer());
       else state.mixed = state.before !== null && !state.before.complete;
     };
   });
