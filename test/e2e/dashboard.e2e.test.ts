@@ -1,0 +1,111 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { needCommand } from '../../infra/local/debian-packages.ts';
+import { freePorts } from '../../infra/local/free-port.ts';
+import { type LocalProcess, startLocalProcess } from '../../infra/local/local-process.ts';
+import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
+import { dashboardQueries } from '../support/dashboard.ts';
+import { type Env, Processes, type RunningService } from '../support/process.ts';
+
+// A real Prometheus scrapes a real projector and API, with the rules of infra/deploy/alerts.yaml.
+
+const processes = new Processes();
+const rules = fileURLToPath(new URL('../../infra/deploy/alerts.yaml', import.meta.url));
+let prometheus: LocalProcess;
+let origin: string;
+let projector: RunningService;
+let api: RunningService;
+let env: Env;
+
+beforeAll(async () => {
+  await needCommand('prometheus', 'prometheus', 'install Prometheus');
+  env = {
+    KAFKA_BROKERS: kafkaBrokers(),
+    KAFKA_TOPIC_PREFIX: freshTopicPrefix(),
+    REDIS_URL: redisUrl(),
+    REDIS_KEY_PREFIX: freshKeyPrefix(),
+  };
+  await processes.run(['topics', '--partitions', '1'], env);
+  projector = await processes.start('projector', env);
+  api = await processes.start('api', env);
+  await processes.start(
+    ['simulate', '--metros', '1', '--riders', '20', '--rides', '3', '--days', '3', '--rate', '20'],
+    env,
+  );
+  await Promise.all([projector.ready(), api.ready()]);
+  origin = await startPrometheus([projector.origin, api.origin]);
+}, 120_000);
+afterAll(async () => {
+  await prometheus?.end('SIGKILL');
+  await processes.close();
+});
+
+async function startPrometheus(origins: readonly string[]): Promise<string> {
+  const folder = await processes.folder();
+  const targets = origins.map((one) => new URL(one).host);
+  const config = {
+    global: { scrape_interval: '500ms', evaluation_interval: '500ms' },
+    rule_files: [rules],
+    scrape_configs: [{ job_name: 'ride-calendar', static_configs: [{ targets }] }],
+  };
+  await writeFile(join(folder, 'prometheus.yml'), JSON.stringify(config));
+  const [port] = await freePorts(1);
+  const args = ['--config.file=prometheus.yml', '--storage.tsdb.path=data', `--web.listen-address=127.0.0.1:${port}`];
+  prometheus = await startLocalProcess('prometheus', args, { cwd: folder });
+  return `http://127.0.0.1:${port}`;
+}
+
+interface Result {
+  metric: Record<string, string>;
+  value: [number, string];
+}
+
+async function query(expression: string): Promise<Result[]> {
+  // What Grafana puts there.
+  const body = new URLSearchParams({ query: expression.replaceAll('$__rate_interval', '5s') });
+  const response = await fetch(`${origin}/api/v1/query`, { method: 'POST', body });
+  const answer = (await response.json()) as { status: string; error?: string; data: { result: Result[] } };
+  if (answer.status !== 'success') throw new Error(`${expression}: ${answer.error}`);
+  return answer.data.result;
+}
+
+test('every panel of the dashboard shows something of a running service', async () => {
+  const empty = new Set(dashboardQueries().map(({ panel, query: text }) => `${panel}: ${text}`));
+  await vi.waitFor(
+    async () => {
+      // Days are read, a sign-in is begun.
+      await fetch(`${api.api}/metros/portland/days/2026-01-01`);
+      await fetch(`${api.origin}/oauth/authorize?client_id=nobody`);
+      for (const { panel, query: text } of dashboardQueries()) {
+        const found = (await query(text)).filter(({ value }) => value[1] !== 'NaN');
+        if (found.length > 0) empty.delete(`${panel}: ${text}`);
+      }
+      expect([...empty]).toEqual([]);
+    },
+    { timeout: 60_000, interval: 500 },
+  );
+}, 90_000);
+
+const firing = async (): Promise<string[]> =>
+  (await query('ALERTS{alertstate=~"pending|firing"}')).map(({ metric }) => metric.alertname!);
+
+test('a killed projector is alerted on, and no more once another runs', async () => {
+  const port = new URL(projector.origin).port;
+  await vi.waitFor(async () => expect(await firing()).not.toContain('NobodyLeads'), { timeout: 30_000 });
+  await projector.kill();
+  await vi.waitFor(async () => expect(await firing()).toEqual(expect.arrayContaining(['NobodyLeads', 'ProcessDown'])), {
+    timeout: 30_000,
+    interval: 200,
+  });
+  projector = await processes.start('projector', { ...env, PORT: port });
+  await vi.waitFor(
+    async () => {
+      const now = await firing();
+      expect(now).not.toContain('NobodyLeads');
+      expect(now).not.toContain('ProcessDown');
+    },
+    { timeout: 45_000, interval: 200 },
+  );
+}, 120_000);
