@@ -33,6 +33,8 @@ export class Intake {
   readonly #retrying: RetryDeps;
   readonly #metrics: ProjectorMetrics;
   readonly #watching: IntakeDeps['watching'];
+  /** Whether bad records are set aside here: up to a leader's position they are already. */
+  publishing = false;
   readonly #watches = new Map<TopicName, RevisionWatch>();
   #queue: Promise<void> = Promise.resolve();
   #pending = 0;
@@ -74,7 +76,8 @@ export class Intake {
       const { topic, partition, offset, timestampMs } = record;
       this.#metrics.rejected(topic, reason);
       this.#watching?.rejects.rejected(topic, record.raw().key, reason);
-      if (this.#sink) rejects.push({ topic, partition, offset, timestampMs, reason, raw: record.raw() });
+      if (this.#sink && this.publishing)
+        rejects.push({ topic, partition, offset, timestampMs, reason, raw: record.raw() });
     } else if (!('undecodable' in record)) {
       const { topic, key, value } = record;
       if (value && watch.regressed(key, Number(value.revision))) this.#metrics.revisionRegressed(topic);

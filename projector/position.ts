@@ -1,8 +1,6 @@
 import { type TopicName, topicNames } from '../schemas/events/records.ts';
 import { type LogBounds, PartitionsChangedError, type Position } from './ports/event-log.ts';
-
-/** A position as it is stored with the views, and the log that it belongs to. */
-export type StoredPosition = Position & { log?: string };
+import type { StoredPosition } from './writing/settled-position.ts';
 
 export function positionOf(bounds: LogBounds, edge: 'low' | 'end'): Position {
   const position = {} as Position;
@@ -20,9 +18,9 @@ export function copyPosition(position: Position): Position {
  * Throws PartitionsChangedError if a topic's number of partitions differs from that in the stored position, because a
  * key may then be in two partitions (docs/rules.md#partition-growth). A position of another log is ignored.
  */
-export function assertSamePartitions(stored: string | null, log: string, bounds: LogBounds): void {
-  const before = stored === null ? null : (JSON.parse(stored) as StoredPosition);
-  if (before?.log !== log) return;
+export function assertSamePartitions(stored: StoredPosition | null, log: string | null, bounds: LogBounds): void {
+  if (stored === null || log === null || stored.log !== log) return;
+  const before = stored.position;
   for (const topic of topicNames) {
     if (before[topic].length === bounds[topic].length) continue;
     throw new PartitionsChangedError(

@@ -1,31 +1,21 @@
 import { allTags } from '../schemas/views/view-keys.ts';
-import { countText } from './count-text.ts';
-import type { Facts } from './facts/facts.ts';
-import { Fold } from './facts/fold.ts';
-import { PartitionWatch } from './facts/partition-watch.ts';
-import { FoldProgress } from './fold-progress.ts';
-import { Intake } from './intake.ts';
+import { Facts } from './facts/facts.ts';
+import { Folding } from './folding.ts';
+import { isWithin, nearest } from './leading/beginning.ts';
+import { Leader } from './leading/leader.ts';
+import { standBy } from './leading/standby.ts';
+import type { Standing } from './leading/standing.ts';
+import { takeAll } from './leading/take-all.ts';
 import { type Clock, realClock } from './ports/clock.ts';
-import type { EventLog, LogBatch, LogBounds, Position, RejectSink } from './ports/event-log.ts';
+import type { EventLog, LogBounds, Position, RejectSink } from './ports/event-log.ts';
 import type { Log } from './ports/log.ts';
 import { noMetrics, type ProjectorMetrics } from './ports/metrics.ts';
-import type { ViewWriter } from './ports/view-writer.ts';
-import { untilAborted, WakeUp } from './ports/waiting.ts';
-import { assertSamePartitions, copyPosition, partitionsBehind, positionOf } from './position.ts';
-import { retryLogged } from './retry-logged.ts';
+import type { Leadership, TagLook, ViewWriter } from './ports/view-writer.ts';
+import { retry, untilAborted } from './ports/waiting.ts';
+import { assertSamePartitions, copyPosition, positionOf } from './position.ts';
 import { type ProjectorStatus, Watching } from './watching/watching.ts';
-import { FanOuts } from './writing/fan-outs.ts';
-import { Marking } from './writing/marking.ts';
-import { Marks } from './writing/marks.ts';
-import { PositionBarriers } from './writing/position-barriers.ts';
-import { Repairs } from './writing/repairs.ts';
-import { Rounds } from './writing/rounds.ts';
-import { TagLanes } from './writing/tag-lanes.ts';
-
-const beatMs = 1_000;
-// A day of a hundred nights is 40 kB. Rewriting it for every RSVP of a busy evening would be most of the traffic.
-const heavyRoundBytes = 100_000;
-const heavyRoundPauseMs = 20;
+import { type PositionOrigin, parseStoredPosition } from './writing/settled-position.ts';
+import { beatMs } from './writing/tag-lanes.ts';
 
 export interface ProjectorDeps {
   eventLog: EventLog;
@@ -37,22 +27,17 @@ export interface ProjectorDeps {
   clock?: Clock;
   /** The tags that this projector owns. All by default. */
   tags?: readonly number[];
-}
-
-/** What a projector is made of while it runs. */
-interface Parts {
-  intake: Intake;
-  rounds: Rounds;
-  lanes: TagLanes;
-  repairs: Repairs;
-  marking: Marking;
-  fanOuts: FanOuts;
+  /** Into how many shards the tags are divided. */
+  shards?: number;
+  /** Which build this is: another one may render the same facts otherwise. */
+  build?: string;
 }
 
 /**
- * Folds the log and keeps the views up to date. At the start it raises the fences, samples the log's ends, folds up to
- * them, and compares and repairs every view. Then it follows the log. Run it once. Abort the signal to stop it: it
- * finishes the present round. Rejects with FencedError if a newer projector has taken over, and with faults of the log.
+ * Folds the log and keeps the views up to date. Every beginning is one routine (docs/rules.md#beginning): it stands by,
+ * folds up to the leader's position, takes over once nobody leads, writes what the leader before left undone, and
+ * follows the log. Once another leads, it stands by again. Run it once. Abort the signal to stop it: it finishes the
+ * present round, and leaves its tags free. Rejects with faults of the log.
  */
 export class Projector {
   readonly #deps: ProjectorDeps;
@@ -60,17 +45,11 @@ export class Projector {
   readonly #metrics: ProjectorMetrics;
   readonly #tags: readonly number[];
   readonly #watching: Watching;
-  readonly #fold = new Fold();
-  readonly #marks = new Marks();
-  /** Wakes the rounds. */
-  readonly #wakeUp = new WakeUp();
-  /** Wakes the repairs. */
-  readonly #repairWakeUp = new WakeUp();
-  readonly #waiting = new Set<string>();
-  #position!: Position;
-  #partitionWatch!: PartitionWatch;
+  #folding: Folding | null = null;
+  #bounds: LogBounds | null = null;
+  #origin: PositionOrigin;
+  #standing: Standing;
   #ready = false;
-  #roundBytes = 0;
 
   constructor(deps: ProjectorDeps) {
     this.#clock = deps.clock ?? realClock;
@@ -78,214 +57,194 @@ export class Projector {
     this.#watching = new Watching({ ...deps, clock: this.#clock, metrics: this.#metrics });
     this.#deps = { ...deps, writer: this.#watching.writer };
     this.#tags = deps.tags ?? allTags;
+    this.#origin = { log: null, build: deps.build ?? '', shards: deps.shards ?? 1 };
+    this.#standing = { role: 'standby', sinceMs: this.#clock.nowMs() };
   }
 
-  /** Whether the views have reached the ends sampled at the start (docs/rules.md#ready-projector). */
+  /** Whether the views have reached the ends sampled at the start; of a standby, whether it is folded (docs/rules.md#ready-projector). */
   get ready(): boolean {
     return this.#ready;
   }
 
+  /** Whether it leads or stands by. */
+  get standing(): Standing {
+    return this.#standing;
+  }
+
   /** What has been folded so far. */
   get position(): Position {
-    return copyPosition(this.#position);
+    return copyPosition(this.#folding!.position);
   }
 
   /** What it does just now, and what it waits for. */
   status(): ProjectorStatus {
-    return this.#watching.status(this.#position ?? null);
+    return this.#watching.status(this.#folding ? this.position : null);
   }
 
   get facts(): Facts {
-    return this.#fold.facts;
+    return this.#folding?.fold.facts ?? noFacts;
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const stop = new AbortController();
     const bothStop = AbortSignal.any([signal, stop.signal]);
-    bothStop.addEventListener('abort', () => {
-      this.#wakeUp.notify();
-      this.#repairWakeUp.notify();
-    });
-    const watched = this.#watching.watch(bothStop);
+    // Before anything is asked of the log, which may take long: API processes see that a projector is coming.
+    const coming = Promise.all([this.#beatComing(bothStop), this.#watching.watch(bothStop)]);
     try {
-      await this.#follow(signal, stop, bothStop);
+      await this.#run(bothStop);
+    } catch (cause) {
+      if (!signal.aborted) throw cause;
     } finally {
       stop.abort();
       this.#ready = false;
       this.#watching.ended();
-      await watched;
+      await coming;
+      await this.#folding?.intake.drain();
     }
   }
 
-  async #follow(signal: AbortSignal, stop: AbortController, bothStop: AbortSignal): Promise<void> {
-    const start = await this.#begin(bothStop).catch((cause) => {
-      if (!signal.aborted) throw cause;
-    });
-    if (!start || signal.aborted) return;
-    this.#watching.role = 'leader';
-    this.#position = positionOf(start.bounds, 'low');
-    this.#partitionWatch = new PartitionWatch(start.bounds, { log: this.#deps.log, metrics: this.#metrics });
-    const parts = this.#parts(start.log, bothStop);
-    const { intake, lanes, repairs, marking } = parts;
-
-    const following = this.#deps.eventLog.follow(
-      this.#position,
-      {
-        onBatch: (batch) => this.#take(parts, batch),
-        onWaiting: (topic, partition, waiting) => this.#setWaiting(`${topic}/${partition}`, waiting),
-      },
-      bothStop,
-    );
-    const folded = this.#foldTo(positionOf(start.bounds, 'end'), marking, bothStop);
-    const tasks = [
-      following,
-      folded.then(() => this.#writeRounds(parts, bothStop)),
-      folded.then(() => this.#keepRepaired(repairs, bothStop)),
-      this.#beat(lanes, repairs, bothStop),
-    ];
+  async #run(stop: AbortSignal): Promise<void> {
+    const { eventLog, writer } = this.#deps;
+    // Waits for a log that is away, but stops waiting when the projector is told to stop.
+    this.#bounds = await untilAborted(this.#watching.askingLog(eventLog.bounds()), stop);
+    const identity = this.#watching.askingLog(Promise.resolve(eventLog.identity?.() ?? null));
+    this.#origin = { ...this.#origin, log: await untilAborted(identity, stop) };
+    const ended = new AbortController();
+    const end = AbortSignal.any([stop, ended.signal]);
+    const shared = { ...this.#deps, clock: this.#clock, metrics: this.#metrics, watching: this.#watching, signal: end };
+    // Nothing is folded before it is known how far a leader has got.
+    const folding = new Folding(this.#bounds, writer.leadership ? positionOf(this.#bounds, 'low') : null, shared);
+    this.#folding = folding;
+    const onReady = () => this.#becomeReady();
+    const leader = new Leader({ ...shared, folding, tags: this.#tags, origin: this.#origin, onReady });
+    folding.changes = () => leader.changes;
+    // The first to end ends the other: a fault of the log, or being told to stop.
+    const tasks = [folding.follow(end), this.#leadInTurn(folding, leader, end)];
     try {
-      // The first to end ends the others: a fault of the log, or being fenced.
       await Promise.race(tasks);
     } finally {
-      stop.abort();
+      ended.abort();
       await Promise.allSettled(tasks);
-      await intake.drain();
     }
   }
 
-  /** Raises the fences and samples the log. If it is told to stop first, returns null or throws the signal's reason. */
-  async #begin(signal: AbortSignal): Promise<{ bounds: LogBounds; log: string | null } | null> {
-    const { eventLog, writer, log: says } = this.#deps;
-    const deps = { clock: this.#clock, log: says, signal };
-    // Fences come first: after that, an older leader cannot overwrite bytes that are newer than these ends.
-    await retryLogged('take over the views', () => writer.lead(this.#tags), deps);
-    if (signal.aborted) return null;
-    // Waits for a log that is away, but stops waiting when the projector is told to stop.
-    const bounds = await untilAborted(this.#watching.askingLog(eventLog.bounds()), signal);
-    const identity = this.#watching.askingLog(Promise.resolve(eventLog.identity?.() ?? null));
-    const log = await untilAborted(identity, signal);
-    if (log !== null) {
-      const stored = await retryLogged('read the stored position', () => writer.position(), deps);
-      assertSamePartitions(stored, log, bounds);
-    }
-    return { bounds, log };
+  async #leadInTurn(folding: Folding, leader: Leader, stop: AbortSignal): Promise<void> {
+    const { leadership } = this.#deps.writer;
+    if (leadership) return this.#takeTurns(leadership, folding, leader, stop);
+    this.#stand('leader');
+    folding.intake.publishing = true;
+    await leader.lead(inProcess(this.#tags), new Set());
   }
 
-  #parts(log: string | null, signal: AbortSignal): Parts {
-    const { writer, rejects } = this.#deps;
-    const shared = { clock: this.#clock, log: this.#deps.log, metrics: this.#metrics, signal };
-    const { facts } = this.#fold;
-    const owned = new Set(this.#tags);
-    const barriers = new PositionBarriers(this.#position);
-    const fanOuts = new FanOuts(facts, owned, barriers);
-    const marking = new Marking(facts, this.#marks, fanOuts);
-    const watching = this.#watching;
-    const intake = new Intake({ ...shared, fold: this.#fold, sink: rejects, barriers, watching });
-    const lanes: TagLanes = new TagLanes({
-      ...shared,
-      writer,
-      onLost: (tag) => repairs.lose(tag),
-      onWritten: (views, bytes) => this.#wrote(views, bytes),
-    });
-    const rounds = new Rounds({ facts, marks: this.#marks, marking, fanOuts, lanes, owned, barriers, log });
-    const repairs = new Repairs({ ...shared, facts, writer, lanes, barriers, tags: this.#tags, watching });
-    return { intake, rounds, lanes, repairs, marking, fanOuts };
-  }
-
-  async #take({ intake, fanOuts, marking }: Parts, batch: LogBatch): Promise<void> {
-    this.#watching.taking(batch);
-    const before = fanOuts.added;
-    this.#partitionWatch.take(batch);
-    const taken = intake.take(batch);
-    // In the same turn as the facts and their sum.
-    this.#position[batch.topic][batch.partition] = batch.nextOffset;
-    const isChange = this.#fold.touched === marking;
-    this.#watching.took(batch, isChange ? (fanOuts.added > before ? fanOuts.added : 0) : null);
-    await taken;
-    this.#wakeUp.notify();
-  }
-
-  #setWaiting(partition: string, waiting: boolean): void {
-    if (waiting) this.#waiting.add(partition);
-    else this.#waiting.delete(partition);
-    this.#wakeUp.notify();
-  }
-
-  #wrote(views: number, bytes: number): void {
-    this.#roundBytes += bytes;
-    this.#metrics.written(views, bytes);
-  }
-
-  /** Resolves once the log is folded up to these ends. From then on changes are marked. */
-  async #foldTo(ends: Position, marking: Marking, signal: AbortSignal): Promise<void> {
+  /** Stands by, leads, and stands by again. */
+  async #takeTurns(leadership: Leadership, folding: Folding, leader: Leader, stop: AbortSignal): Promise<void> {
     const { log } = this.#deps;
-    const progress = new FoldProgress(copyPosition(this.#position), ends, { clock: this.#clock, log });
-    while (!signal.aborted && this.#behind(ends)) {
-      progress.at(this.#position);
-      this.#watching.turn();
-      await this.#wakeUp.waitAtMost(beatMs, this.#clock);
-    }
-    if (signal.aborted) return;
-    log.info(`Folded up to the log's ends: ${describeFolded(this.#fold)}`);
-    this.#partitionWatch.warn();
-    this.#fold.touched = marking;
-  }
-
-  async #writeRounds(parts: Parts, signal: AbortSignal): Promise<void> {
-    const { rounds } = parts;
-    while (!signal.aborted) {
-      this.#watching.turn();
-      if (rounds.idle) await this.#wakeUp.waitAtMost(beatMs, this.#clock);
-      // Also without marks: the position advances over records that touch no view.
-      if (!signal.aborted) await this.#round(parts, signal);
-    }
-  }
-
-  /** Compares every view at the start, and later the tags that the store loses. Changes are written meanwhile. */
-  async #keepRepaired(repairs: Repairs, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return;
-    await repairs.all();
-    if (signal.aborted) return;
-    this.#ready = true;
-    this.#watching.caughtUp();
-    this.#deps.log.info('Ready: the views stand at the ends sampled at the start');
-    while (!signal.aborted) {
-      if (repairs.needed) await repairs.lost();
-      else await this.#repairWakeUp.waitAtMost(beatMs, this.#clock);
+    while (!stop.aborted) {
+      const seen = await this.#standBy(leadership, folding, stop);
+      if (seen === null) return;
+      let taken = await this.#retrying('take over the views', () => takeAll(leadership, this.#tags, seen), stop);
+      let doubtful: ReadonlySet<number> = new Set();
+      let own = false;
+      while (taken) {
+        this.#stand('leader');
+        const end = await leader.lead(own ? null : taken, doubtful);
+        if (end === 'stopped') return;
+        log.warn(
+          end === 'fenced'
+            ? 'Another projector has taken over: standing by'
+            : 'The view store lost or changed something: taking it again',
+        );
+        const again = end === 'lost' ? await this.#takeAgain(leadership, stop) : null;
+        taken = again?.taken ?? null;
+        doubtful = again?.doubtful ?? new Set();
+        own = true;
+      }
+      leader.standDown();
+      this.#stand('standby');
     }
   }
 
-  /** Whether a partition is not folded up to its end. Ignores partitions that wait for something outside the log. */
-  #behind(ends: Position): boolean {
-    return partitionsBehind(this.#position, ends).some((partition) => !this.#waiting.has(partition));
+  /** Resolves to the fences that may be taken. */
+  #standBy(leadership: Leadership, folding: Folding, stop: AbortSignal): Promise<readonly string[] | null> {
+    const { log, eventLog } = this.#deps;
+    return standBy({
+      leadership,
+      tags: this.#tags,
+      clock: this.#clock,
+      log,
+      signal: stop,
+      onLook: (looks) => this.#follow(looks, folding),
+      isFolded: async () => {
+        const { limit } = folding.limit;
+        if (limit === null || !folding.isBehind(limit)) return true;
+        // A position that is beyond the log, after its topics were made anew, will never be reached.
+        return !isWithin(limit, positionOf(await untilAborted(eventLog.bounds(), stop), 'end'));
+      },
+    });
   }
 
-  /** Writes a batch to each tag every second, also during a long round. API processes take it as a heartbeat. */
-  async #beat(lanes: TagLanes, repairs: Repairs, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await lanes.beat(this.#tags, beatMs / 2);
-      if (repairs.needed) this.#repairWakeUp.notify();
+  /** The fold may go as far as every tag's position. */
+  #follow(looks: readonly TagLook[], folding: Folding): void {
+    const { log, shards } = this.#origin;
+    const stored = looks.map(({ position }) => parseStoredPosition(position)).filter((each) => each !== null);
+    for (const each of stored) assertSamePartitions(each, log, this.#bounds!);
+    const limit = nearest(stored.filter((each) => each.log === log && each.shards === shards));
+    if (limit) folding.limit.limit = limit;
+    this.#ready = limit !== null && !folding.isBehind(limit);
+    this.#watching.turn();
+    if (this.#ready) this.#watching.standsBy(this.#clock.nowMs());
+  }
+
+  /** After a loss: each tag from the fence that it has now. Those that are not as they were left are doubtful. */
+  async #takeAgain(leadership: Leadership, stop: AbortSignal) {
+    const take = async () => {
+      const seen = (await leadership.look(this.#tags)).map(({ fence }) => fence);
+      const doubtful = new Set(this.#tags.filter((tag, i) => !leadership.isAsLeft(tag, seen[i]!)));
+      const taken = await takeAll(leadership, this.#tags, seen, (tag) => doubtful.has(tag));
+      return taken && { taken, doubtful };
+    };
+    return this.#retrying('take the views again', take, stop);
+  }
+
+  #retrying<T>(what: string, attempt: () => Promise<T>, signal: AbortSignal): Promise<T | null> {
+    const { log } = this.#deps;
+    return retry(attempt, {
+      limits: { minMs: 100, maxMs: 2_000 },
+      clock: this.#clock,
+      signal,
+      onFailure(cause) {
+        if ((cause as { retry?: boolean }).retry === false) throw cause;
+        log.warn(`Cannot ${what}, trying again: ${(cause as Error).message}`);
+      },
+    });
+  }
+
+  async #beatComing(signal: AbortSignal): Promise<void> {
+    const { leadership } = this.#deps.writer;
+    while (leadership && !signal.aborted) {
+      // A leader's fences say it. A store that is away is spoken of elsewhere.
+      if (this.#standing.role === 'standby') await leadership.coming(this.#tags).catch(() => undefined);
       await this.#clock.sleep(beatMs, signal);
     }
   }
 
-  async #round({ rounds, fanOuts }: Parts, signal: AbortSignal): Promise<void> {
-    this.#roundBytes = 0;
-    const { changes } = this.#watching;
-    const taken = changes.begin();
-    await rounds.run(this.#position);
-    // Not waited for: the next round is not to be delayed by measuring this one.
-    void changes.written(taken, fanOuts.told, this.#clock.nowMs());
-    if (this.#roundBytes > heavyRoundBytes) await this.#clock.sleep(heavyRoundPauseMs, signal);
+  #becomeReady(): void {
+    if (this.#ready || this.#standing.role !== 'leader') return;
+    this.#ready = true;
+    this.#watching.caughtUp();
+    this.#deps.log.info('Ready: the views stand at the ends sampled at the start');
+  }
+
+  #stand(role: Standing['role']): void {
+    if (role === this.#standing.role) return;
+    this.#standing = { role, sinceMs: this.#clock.nowMs() };
+    this.#watching.role = role;
+    this.#watching.standingBySinceMs = role === 'standby' ? this.#standing.sinceMs : null;
+    this.#ready = false;
   }
 }
 
-function describeFolded({ facts }: Fold): string {
-  const counts = [
-    [facts.metros.filter(Boolean).length, 'metro'],
-    [facts.rides.length, 'ride'],
-    [facts.nightRide.length, 'night'],
-    [facts.riders.length, 'rider'],
-  ] as const;
-  return counts.map(([count, name]) => countText(count, name)).join(', ');
-}
+const noFacts = new Facts();
+const nothingLeft = { position: null, open: [], compare: false };
+/** A store in this process: nobody has led before. */
+const inProcess = (tags: readonly number[]) => new Map(tags.map((tag) => [tag, nothingLeft]));

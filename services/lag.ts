@@ -1,6 +1,7 @@
 import { kafkaLogEnds, type LogEnds } from '../infra/kafka/kafka-lag.ts';
 import { type Leading, readStoreState, type StoreState } from '../infra/redis/redis-leadership.ts';
 import type { Position } from '../projector/ports/event-log.ts';
+import { parseStoredPosition } from '../projector/writing/settled-position.ts';
 import type { TopicName } from '../schemas/events/records.ts';
 import type { Settings } from './settings/settings.ts';
 import { type ExitCode, type Io, needKafka, needRedis } from './wiring/io.ts';
@@ -66,8 +67,9 @@ async function lagOf(ends: LogEnds, { leaders, tagsUnled, positions }: StoreStat
 /** Up to where every tag's views are written; null where no position is of this log. */
 function furthestBack(positions: readonly string[], identity: string): Position | null {
   const ofLog = positions
-    .map((text) => JSON.parse(text) as Position & { log?: string })
-    .filter((p) => p.log === identity);
+    .map(parseStoredPosition)
+    .filter((stored) => stored?.log === identity)
+    .map((stored) => stored!.position);
   return ofLog.reduce<Position | null>((least, one) => {
     if (!least) return one;
     const lower = (topic: TopicName) => least[topic].map((at, partition) => Math.min(at, one[topic][partition] ?? 0));

@@ -3,6 +3,7 @@ import {
   type EventLog,
   type Follower,
   LateRecordsError,
+  type LogBatch,
   type LogBounds,
   LogTruncatedError,
   PartitionsChangedError,
@@ -65,11 +66,13 @@ export function archiveEventLog(options: ArchiveEventLogOptions): EventLog {
     checkPosition(from, now);
     if (given) checkLows(from, given, now);
     const stop = AbortSignal.any([signal, closed.signal]);
-    const readers = topicNames.flatMap((topic) =>
+    const readers: ReadPartition[] = topicNames.flatMap((topic) =>
       from[topic].map((offset, partition) => ({
         topic,
         partition,
         reader: new ArchivePartitionReader({ topic, partition, from: offset, warnAfterMs, warn }),
+        next: offset,
+        held: null,
       })),
     );
     const watch = new ArchiveWatch(pollMs);
@@ -79,11 +82,12 @@ export function archiveEventLog(options: ArchiveEventLogOptions): EventLog {
         const listing = await listArchive(dir, prefix, named);
         checkPartitions(from, listing);
         let progressed = false;
-        for (const { topic, partition, reader } of readers) {
-          reader.files = listing[topic][partition] ?? [];
-          if (await deliver(reader, follower, stop)) progressed = true;
+        const holds: Promise<void>[] = [];
+        for (const read of readers) {
+          read.reader.files = listing[read.topic][read.partition] ?? [];
+          if (await deliver(read, follower, holds, stop)) progressed = true;
         }
-        if (!progressed) await watch.wait(stop);
+        if (!progressed) await Promise.race([watch.wait(stop), ...holds]);
       }
     } finally {
       watch.close();
@@ -98,17 +102,57 @@ export function archiveEventLog(options: ArchiveEventLogOptions): EventLog {
   };
 }
 
-/** Delivers a partition's records, up to a turn's batches. False if there were none. */
-async function deliver(reader: ArchivePartitionReader, follower: Follower, stop: AbortSignal): Promise<boolean> {
+interface ReadPartition {
+  topic: TopicName;
+  partition: number;
+  reader: ArchivePartitionReader;
+  /** The offset after what was handed over. */
+  next: number;
+  /** What is read and may not be handed over yet. */
+  held: LogBatch | null;
+}
+
+/**
+ * Hands over what a partition has, up to a turn's batches. False if it had nothing, or is held: then what it waits for is
+ * among `holds`.
+ */
+async function deliver(
+  from: ReadPartition,
+  follower: Follower,
+  holds: Promise<void>[],
+  stop: AbortSignal,
+): Promise<boolean> {
   for (let batches = 0; batches < batchesPerTurn; batches++) {
     if (stop.aborted) return true;
-    const batch = await reader.next();
+    const batch = from.held ?? (await from.reader.next());
     if (!batch) return batches > 0;
-    await follower.onBatch(batch);
-    // Lets timers and sockets run, however long the archive is.
+    const hold = follower.hold?.(from.topic, from.partition) ?? null;
+    const [now, later] = hold ? splitAt(batch, hold.offset) : [batch, null];
+    from.held = later;
+    const moves = now !== null && now.nextOffset > from.next;
+    if (moves) {
+      from.next = now.nextOffset;
+      await follower.onBatch(now);
+    }
+    if (hold && later) {
+      holds.push(hold.moved);
+      return moves;
+    }
+    // Timers and sockets get their turn, however long the archive is.
     await setImmediate();
   }
   return true;
+}
+
+/** What of a batch is before an offset, and from it on; null where nothing is. */
+function splitAt(batch: LogBatch, offset: number): [now: LogBatch | null, later: LogBatch | null] {
+  if (batch.nextOffset <= offset) return [batch, null];
+  const at = batch.records.findIndex((record) => record.offset >= offset);
+  const index = at === -1 ? batch.records.length : at;
+  return [
+    { ...batch, records: batch.records.slice(0, index), nextOffset: offset },
+    { ...batch, records: batch.records.slice(index) },
+  ];
 }
 
 function checkPosition(from: Position, bounds: LogBounds): void {

@@ -2,12 +2,14 @@ import {
   type AnyLogRecord,
   type EventLog,
   type Follower,
+  type Hold,
   type LogBounds,
   type LogStatus,
   MissingTopicsError,
   PartitionsChangedError,
   type Position,
 } from '../../projector/ports/event-log.ts';
+import { aborted } from '../../projector/ports/waiting.ts';
 import type { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 import type { SchemaRegistry } from '../registry/schema-registry.ts';
@@ -170,7 +172,13 @@ class Following {
     const topic = this.#topics.shortName(from.topic);
     const records: AnyLogRecord[] = [];
     const batch = { topic, partition: from.partition, unreadSinceMs: chunk.sinceMs };
+    const hold = this.#follower.hold?.(topic, from.partition) ?? null;
     for (let i = 0; i < chunk.records.length; i++) {
+      if (hold && chunk.records[i]!.offset >= hold.offset) {
+        // The hold may be within a gap that compaction has left.
+        await this.#follower.onBatch({ ...batch, records, nextOffset: hold.offset });
+        return { records: chunk.records.slice(i), until: this.#moved(hold) };
+      }
       const decoded = this.#decode(topic, from.partition, chunk.records[i]!);
       if (typeof decoded === 'number') {
         const rest = chunk.records.slice(i);
@@ -179,8 +187,16 @@ class Following {
       }
       records.push(decoded);
     }
+    if (hold && chunk.nextOffset > hold.offset) {
+      await this.#follower.onBatch({ ...batch, records, nextOffset: hold.offset });
+      return { records: [], until: this.#moved(hold) };
+    }
     await this.#follower.onBatch({ ...batch, records, nextOffset: chunk.nextOffset });
     return null;
+  }
+
+  #moved({ moved }: Hold): Promise<void> {
+    return Promise.race([moved, aborted(this.#signal)]);
   }
 
   /** A number is the id of a schema to look up first. */

@@ -1,63 +1,31 @@
 import type { ChangeListener, ViewReader } from '../../api/ports/view-reader.ts';
-import type { CommitResult, FieldWrite, StoredView, ViewWrite, ViewWriter } from '../../projector/ports/view-writer.ts';
+import type { FieldWrite, StoredView, ViewWrite, ViewWriter } from '../../projector/ports/view-writer.ts';
 import {
   allTags,
   completeKey,
   digestLength,
   parseKey,
-  positionKey,
   publicKinds,
   type ValueKind,
 } from '../../schemas/views/view-keys.ts';
 
 const publicKindSet = new Set<string>(publicKinds);
 
-/**
- * Views in this process: the embedded default. Fences work as in Redis, so that here too only one projector writes at a
- * time.
- */
+/** Views in this process: the embedded default. It has one projector, so there are no fences, positions or open lists. */
 export class MemoryViewStore {
   readonly #values = new Map<string, Buffer>();
   readonly #hashes = new Map<string, Map<string, Buffer>>();
-  readonly #fences = new Map<number, { epoch: number; sequence: number }>();
   #listeners: ChangeListener[] = [];
 
-  /** A new writer. It loses leadership when another writer leads. */
+  /** One process, one projector: there are no fences. */
   writer(): ViewWriter {
-    const own = new Map<number, { epoch: number; sequence: number }>();
-    const held = (tag: number): CommitResult => {
-      const fence = this.#fences.get(tag);
-      const mine = own.get(tag);
-      if (fence && (!mine || fence.epoch > mine.epoch)) return { committed: false, reason: 'fenced' };
-      const intact = fence && mine && fence.epoch === mine.epoch && fence.sequence === mine.sequence;
-      return intact ? { committed: true } : { committed: false, reason: 'lost' };
-    };
-    const raise = (tag: number, epoch: number): void => {
-      this.#fences.set(tag, { epoch, sequence: 0 });
-      own.set(tag, { epoch, sequence: 0 });
-    };
     return {
-      lead: async (tags) => {
-        const epochs = [...this.#fences.values()].map((fence) => fence.epoch);
-        const epoch = Math.max(Date.now(), ...epochs.map((e) => e + 1));
-        for (const tag of tags) raise(tag, epoch);
-      },
-      refence: async (tag) => {
-        const before = held(tag);
-        if (!before.committed && before.reason === 'fenced') return before;
-        raise(tag, own.get(tag)?.epoch ?? Date.now());
-        this.#write(tag, { kind: 'complete', id: '', value: null });
-        return { committed: true };
-      },
-      commit: async (tag, writes) => {
-        const result = held(tag);
-        if (!result.committed) return result;
-        own.get(tag)!.sequence += 1;
-        this.#fences.get(tag)!.sequence += 1;
+      leadership: null,
+      commit: async (tag, writes, { stamp } = {}) => {
         for (const write of writes) this.#write(tag, write);
-        return result;
+        if (stamp) this.#write(tag, { kind: 'complete', id: '', value: Buffer.from(stamp) });
+        return { committed: true, process: 'memory', compare: false };
       },
-      position: async () => this.#values.get(positionKey)?.toString() ?? null,
       list: (tags) => this.#list(new Set(tags)),
       close: async () => {},
     };
@@ -83,7 +51,6 @@ export class MemoryViewStore {
   empty(): void {
     this.#values.clear();
     this.#hashes.clear();
-    this.#fences.clear();
     for (const listener of this.#listeners) listener.allChanged();
   }
 
@@ -113,7 +80,7 @@ export class MemoryViewStore {
     for (const [key, value] of this.#values) {
       const { tag, kind, id } = parseKey(key);
       const digest = value.toString('latin1', 0, digestLength);
-      if (tags.has(tag)) yield { tag, kind: kind as ValueKind, id, digest };
+      if (tags.has(tag) && kind !== 'complete') yield { tag, kind: kind as ValueKind, id, digest };
     }
     for (const [key, fields] of this.#hashes) {
       const { tag, id } = parseKey(key);

@@ -1,114 +1,123 @@
-// Three times what a projector needs to reconnect. After that, no projector is running.
-const silenceMaxMs = 10_000;
+// A projector that runs beats far more often. After this long there is none, and waiting brings nothing better.
+const silenceMaxMs = 60_000;
 
-/**
- * The Redis processes of the masters. `connection` counts changes: an answer to a question asked before a change is out
- * of date.
- */
+/** The Redis processes of the masters. `connection` counts changes: an answer from before a change says nothing after it. */
 type Masters =
   | { at: 'unidentified'; connection: number; known: ReadonlySet<string> | null }
   | { at: 'identified'; connection: number; known: ReadonlySet<string> };
 
-/** A tag that another Redis process holds now. The fence is null if there is none. */
-export type TagInQuestion =
-  | { at: 'unseen' }
-  /** Its fence has not moved since it was first seen. */
-  | { at: 'still'; fence: string | null; sinceMs: number }
-  /** Its fence moved, last at `sinceMs`. So a projector writes to this Redis. */
-  | { at: 'moved'; fence: string | null; sinceMs: number };
-
-/** A tag's state at one moment. Fence and completeness must be read at the same moment. */
+/** What a tag looks like at one moment. All of it must be of the same moment. */
 export interface TagLook {
   fence: string | null;
-  complete: boolean;
+  /** What a projector moves that does not lead yet. */
+  coming: string | null;
+  /** The Redis process that the tag is complete in, as its leader says. */
+  stamp: string | null;
   nowMs: number;
 }
 
+/** Whether the views of a tag may be answered from. */
+export type TagBelief =
+  | { at: 'unseen' }
+  /** Not stamped for this process. Neither fence nor `coming` has moved since `sinceMs`. */
+  | { at: 'doubted'; seen: string; sinceMs: number }
+  /** A leader has said that the tag is complete in this very process. */
+  | { at: 'stamped' }
+  /** Not stamped, but no projector has run for long. */
+  | { at: 'silent'; seen: string };
+
 type Transitions = {
-  [At in TagInQuestion['at']]: (tag: Extract<TagInQuestion, { at: At }>, look: TagLook) => TagInQuestion | null;
+  [At in TagBelief['at']]: (tag: Extract<TagBelief, { at: At }>, look: TagLook) => TagBelief;
 };
 
+const seenIn = ({ fence, coming }: TagLook): string => `${fence} ${coming}`;
+const doubted = (look: TagLook): TagBelief => ({ at: 'doubted', seen: seenIn(look), sinceMs: look.nowMs });
+
+/** What a look that is not stamped for this process makes of a tag. */
 const transitions: Transitions = {
-  unseen: (_, { fence, nowMs }) => ({ at: 'still', fence, sinceMs: nowMs }),
-  still(tag, look) {
-    if (tag.fence === look.fence) return isSilent(tag, look) ? null : tag;
-    return look.complete ? null : { at: 'moved', fence: look.fence, sinceMs: look.nowMs };
+  unseen: (_, look) => doubted(look),
+  doubted(tag, look) {
+    if (tag.seen !== seenIn(look)) return doubted(look);
+    return look.nowMs - tag.sinceMs > silenceMaxMs ? { at: 'silent', seen: tag.seen } : tag;
   },
-  moved(tag, look) {
-    if (look.complete) return null;
-    if (tag.fence === look.fence) return isSilent(tag, look) ? null : tag;
-    return { at: 'moved', fence: look.fence, sinceMs: look.nowMs };
-  },
+  // Another process answered for it, or the store was emptied: what is absent is not known to be absent, but no view is older.
+  stamped: (tag) => tag,
+  silent: (tag, look) => (tag.seen === seenIn(look) ? tag : doubted(look)),
 };
 
-const isSilent = ({ sinceMs }: { sinceMs: number }, { nowMs }: TagLook): boolean => nowMs - sinceMs > silenceMaxMs;
-
-/** The tag's next state after a look at it. Null: no longer in question. */
-export function lookedAt(tag: TagInQuestion, look: TagLook): TagInQuestion | null {
-  const transition = transitions[tag.at] as (tag: TagInQuestion, look: TagLook) => TagInQuestion | null;
+/** The tag after a look at it. */
+export function lookedAt(tag: TagBelief, look: TagLook, processes: ReadonlySet<string>): TagBelief {
+  if (look.stamp !== null && processes.has(look.stamp)) return { at: 'stamped' };
+  const transition = transitions[tag.at] as (tag: TagBelief, look: TagLook) => TagBelief;
   return transition(tag, look);
 }
 
-/** The failover guard's state, without I/O: which Redis processes there are, and which tags are in question. */
+/** What the failover guard knows, without I/O: which Redis processes there are, and which tags may be answered from. */
 export class FailoverState {
-  readonly #allTags: readonly number[];
-  readonly #inQuestion = new Map<number, TagInQuestion>();
+  readonly #tags: TagBelief[];
   #masters: Masters = { at: 'unidentified', connection: 0, known: null };
 
   constructor(allTags: readonly number[]) {
-    this.#allTags = allTags;
+    this.#tags = allTags.map(() => ({ at: 'unseen' }));
   }
 
   get identified(): boolean {
     return this.#masters.at === 'identified';
   }
 
-  /** To be passed back to `identify`. */
+  /** To be passed to `identify`. */
   get connection(): number {
     return this.#masters.connection;
   }
 
-  get inQuestion(): readonly number[] {
-    return [...this.#inQuestion.keys()];
+  /** Tags to be looked at: all that are not stamped. */
+  get unstamped(): readonly number[] {
+    return this.#tags.flatMap(({ at }, tag) => (at === 'stamped' ? [] : [tag]));
   }
 
-  /** Whether all views may be read. */
+  /** Whether views of every tag may be answered from. */
   get settled(): boolean {
-    return this.identified && this.#inQuestion.size === 0;
+    return this.identified && !this.#tags.some(({ at }) => at === 'unseen' || at === 'doubted');
   }
 
   covers(tags: Iterable<number>): boolean {
     if (!this.identified) return false;
-    if (this.#inQuestion.size > 0) for (const tag of tags) if (this.#inQuestion.has(tag)) return false;
+    for (const tag of tags) {
+      const { at } = this.#tags[tag]!;
+      if (at === 'unseen' || at === 'doubted') return false;
+    }
     return true;
   }
 
-  /** A connection was lost or made, or a node was added or removed: the processes must be identified again. */
+  /** Whether a stamp, just read, says that the absence of a view of this tag is true. */
+  isComplete(tag: number, stamp: string): boolean {
+    if (this.#masters.known?.has(stamp)) return true;
+    const { at } = this.#tags[tag]!;
+    // It was stamped for a process that answers no more: another one has taken over unseen.
+    if (at === 'stamped') this.#tags[tag] = { at: 'unseen' };
+    return at === 'silent';
+  }
+
+  /** A connection was lost or made, or a node came or went: the processes must be identified again. */
   connectionChanged(): void {
     const { connection, known } = this.#masters;
     this.#masters = { at: 'unidentified', connection: connection + 1, known };
   }
 
   /**
-   * The masters' run ids, null for a master that does not tell, as asked while `connection` had this value. If a
-   * process is a new one, puts all tags in question.
+   * The masters' processes, asked while `connection` was as given. If one is not known, nothing is believed before a
+   * look at it.
    */
-  identify(connection: number, runIds: readonly (string | null)[]): void {
+  identify(connection: number, processes: readonly string[]): void {
     const { known, connection: current } = this.#masters;
     if (connection !== current) return;
-    // A Redis that does not tell its run id counts as a new process after each connection.
-    const ids = new Set(runIds.map((runId) => runId ?? `unknown-${connection}`));
-    if (known !== null && [...ids].some((id) => !known.has(id))) {
-      for (const tag of this.#allTags) this.#inQuestion.set(tag, { at: 'unseen' });
-    }
+    const ids = new Set(processes);
+    if (known !== null && [...ids].some((id) => !known.has(id))) this.#tags.fill({ at: 'unseen' });
     this.#masters = { at: 'identified', connection, known: ids };
   }
 
-  look(tag: number, look: TagLook): void {
-    const before = this.#inQuestion.get(tag);
-    if (!before) return;
-    const after = lookedAt(before, look);
-    if (after) this.#inQuestion.set(tag, after);
-    else this.#inQuestion.delete(tag);
+  look(connection: number, tag: number, look: TagLook): void {
+    const { connection: current, known } = this.#masters;
+    if (connection === current && known) this.#tags[tag] = lookedAt(this.#tags[tag]!, look, known);
   }
 }

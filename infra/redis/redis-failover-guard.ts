@@ -1,31 +1,25 @@
 import { Cluster, type Redis } from 'ioredis';
 import { backgroundClock, type Clock } from '../../projector/ports/clock.ts';
-import { allTags, completeKey } from '../../schemas/views/view-keys.ts';
-import { FailoverState } from './failover-state.ts';
+import { allTags } from '../../schemas/views/view-keys.ts';
+import { FailoverState, type TagLook } from './failover-state.ts';
 import type { RedisKeys } from './redis-keys.ts';
 
 const lookMs = 100;
-const identityCheckMs = 1_000;
+const checkMs = 1_000;
 
-/** What the guard asks the Redis processes. */
+/** What the guard asks of the Redis processes. */
 export interface GuardedMasters {
-  /** The run ids of all masters, null for one that does not tell. Resolves to null while the masters are not known. */
-  runIds(): Promise<(string | null)[] | null>;
-  /** A tag's fence, and whether the tag is complete, read at the same moment. */
-  look(tag: number): Promise<{ fence: string | null; complete: boolean }>;
-  /** Whether another process may take over without a lost connection, as in a cluster. */
-  mayChangeUnseen: boolean;
+  /** The processes of all masters, as stamps name them. Resolves to null while the masters are not known. */
+  processes(): Promise<readonly string[] | null>;
+  /** A tag's fence, `coming` and stamp: all of the same moment. */
+  look(tag: number): Promise<Omit<TagLook, 'nowMs'>>;
 }
 
 /**
- * Says whether the views in a Redis may be read.
- *
- * A Redis that comes back as another process (after a crash, from an older snapshot, or as a promoted replica) may have
- * lost acknowledged writes and still look complete. So each of its tags is in question until one of these is seen:
- *
- * - Its fence has moved and it is complete. So the projector found the tag as it left it, or has repaired it.
- *
- * - Its fence has not moved for long. So no projector is running, and waiting does not help.
+ * Says whether the views in a Redis may be answered from. A Redis that comes back as another process (after a crash,
+ * from an older snapshot, or a promoted replica) may have lost acknowledged writes, and still look complete. So a tag is
+ * answered from only once its leader has stamped it as complete in this very process, or once no projector has run for
+ * long: then waiting brings nothing better. An API process that has just started believes no more than any other.
  */
 export class FailoverGuard {
   readonly #masters: GuardedMasters;
@@ -38,15 +32,22 @@ export class FailoverGuard {
     this.#masters = masters;
     this.#clock = clock;
     void this.#settle();
-    if (masters.mayChangeUnseen) void this.#identifyNowAndThen();
+    void this.#checkNowAndThen();
   }
 
-  /** Whether the views of these tags may be read now. */
+  /** Whether the views of these tags may be answered from now. */
   covers(tags: Iterable<number>): boolean {
     return this.#state.covers(tags);
   }
 
-  /** A connection was lost or made, or a node was added or removed. */
+  /** Whether a tag's stamp, read together with what is absent, says that it is truly absent. */
+  isComplete(tag: number, stamp: string): boolean {
+    const complete = this.#state.isComplete(tag, stamp);
+    if (!complete) void this.#settle();
+    return complete;
+  }
+
+  /** A connection was lost or made, or a node came or went. */
   connectionChanged(): void {
     this.#state.connectionChanged();
     void this.#settle();
@@ -56,11 +57,14 @@ export class FailoverGuard {
     this.#stop.abort();
   }
 
-  async #identifyNowAndThen(): Promise<void> {
+  /** A replica may be promoted, or a process become another's replica and come back, without a lost connection. */
+  async #checkNowAndThen(): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
-      await this.#clock.sleep(identityCheckMs, signal);
+      await this.#clock.sleep(checkMs, signal);
+      if (signal.aborted) return;
       if (this.#state.identified) await this.#identify().catch(() => undefined);
+      await this.#look().catch(() => undefined);
       void this.#settle();
     }
   }
@@ -70,7 +74,7 @@ export class FailoverGuard {
     this.#settling = true;
     const { signal } = this.#stop;
     while (!signal.aborted && !this.#state.settled) {
-      // Redis may be away. It is asked again soon.
+      // Redis may be away: it is asked again soon.
       await this.#ask().catch(() => undefined);
       if (!this.#state.settled) await this.#clock.sleep(lookMs, signal);
     }
@@ -79,35 +83,42 @@ export class FailoverGuard {
 
   async #ask(): Promise<void> {
     if (!this.#state.identified) await this.#identify();
-    const nowMs = this.#clock.nowMs();
-    const look = async (tag: number) => this.#state.look(tag, { ...(await this.#masters.look(tag)), nowMs });
-    await Promise.all(this.#state.inQuestion.map(look));
+    await this.#look();
+  }
+
+  async #look(): Promise<void> {
+    const { connection, unstamped } = this.#state;
+    const look = async (tag: number) => {
+      const seen = await this.#masters.look(tag);
+      this.#state.look(connection, tag, { ...seen, nowMs: this.#clock.nowMs() });
+    };
+    await Promise.all(unstamped.map(look));
   }
 
   async #identify(): Promise<void> {
     const { connection } = this.#state;
-    const runIds = await this.#masters.runIds();
-    if (runIds) this.#state.identify(connection, runIds);
+    const processes = await this.#masters.processes();
+    if (processes) this.#state.identify(connection, processes);
   }
 }
 
-/** The failover guard of a client: uses its connections and commands. */
+/** The failover guard of a client, over its connections and commands. */
 export function redisFailoverGuard(
   client: Redis | Cluster,
   keys: RedisKeys,
   clock: Clock = backgroundClock,
 ): FailoverGuard {
   const masters: GuardedMasters = {
-    mayChangeUnseen: client instanceof Cluster,
-    async runIds() {
-      // A cluster's masters are not known before this.
+    async processes() {
+      // A cluster's masters are not known before.
       if (client.status !== 'ready') return null;
-      return Promise.all((client instanceof Cluster ? client.nodes('master') : [client]).map(runIdOf));
+      const all = client instanceof Cluster ? client.nodes('master') : [client];
+      return (await Promise.all(all.map(processOf))).filter((process) => process !== null);
     },
     async look(tag) {
-      // One command, so that a fence that moved is not combined with an older completeness.
-      const [fence, complete] = await client.mget(keys.fence(tag), keys.toRedis(completeKey(tag)));
-      return { fence: fence!, complete: complete !== null };
+      // One command: all of one moment.
+      const [fence, stamp, coming] = await client.mget(keys.fence(tag), keys.complete(tag), keys.coming(tag));
+      return { fence: fence!, stamp: stamp!, coming: coming! };
     },
   };
   const guard = new FailoverGuard(masters, clock);
@@ -118,11 +129,9 @@ export function redisFailoverGuard(
   return guard;
 }
 
-async function runIdOf(master: Redis): Promise<string | null> {
-  try {
-    return /run_id:(\S+)/.exec(await master.info('server'))?.[1] ?? null;
-  } catch (cause) {
-    if (/^NOPERM/.test((cause as Error).message)) return null;
-    throw cause;
-  }
+/** A master's process, as the commit script names it; null for one that is a replica by now. */
+async function processOf(node: Redis): Promise<string | null> {
+  const [server, replication] = await Promise.all([node.info('server'), node.info('replication')]);
+  if (!/^role:master/m.test(replication)) return null;
+  return `${/run_id:(\w+)/.exec(server)?.[1]}:${/master_replid:(\w+)/.exec(replication)?.[1]}`;
 }

@@ -1,41 +1,49 @@
-import { publicKinds, type ViewKind } from '../../schemas/views/view-keys.ts';
+import { publicKinds, type ViewKind, viewFormat } from '../../schemas/views/view-keys.ts';
 
 const publicKindSet = new Set<string>(publicKinds);
-/** Every view is stored under its generation. There is one for now. */
-export const generation = 'g1';
+/** All keys of one view format. */
+export const generation = `g${viewFormat}`;
 
 /**
- * View keys as Redis keys: `<prefix>pub:{v17}:g1:day:portland/2015-06-13`. The hash tag keeps a tag's keys in one slot
- * of a Redis Cluster. API processes hear changes of `pub:` keys. `me:` is the riders' own layer.
+ * View keys as Redis keys: `<prefix>g2:pub:{v17}:day:portland/2015-06-13`. A generation is a view format: all its keys
+ * begin alike, fences and positions too. The hash tag keeps a tag's keys in one slot of a Redis Cluster. API processes
+ * hear changes of `pub:` keys. `me:` is the riders' own layer, `tag:` what projectors note for one another.
  */
-export function redisKeys(prefix: string) {
+export function redisKeys(keyPrefix: string) {
+  const prefix = `${keyPrefix}${generation}:`;
+  const note = (name: string) => (tag: number) => `${prefix}tag:{v${tag}}:${name}`;
   return {
-    /** The prefix of all our keys. */
+    /** The prefix of all keys of this generation. */
     prefix,
     /** The prefix of keys whose changes API processes hear. */
     publicPrefix: `${prefix}pub:`,
     /** The Redis key of a view. */
     of(tag: number, kind: ViewKind, id: string): string {
-      return `${prefix}${publicKindSet.has(kind) ? 'pub' : 'me'}:{v${tag}}:${generation}:${kind}:${id}`;
+      return `${prefix}${publicKindSet.has(kind) ? 'pub' : 'me'}:{v${tag}}:${kind}:${id}`;
     },
     /** The Redis key of a view's key. */
     toRedis(key: string): string {
       const bar = key.indexOf('|');
       const kind = key.slice(bar + 1, key.indexOf(':', bar)) as ViewKind;
-      return `${prefix}${publicKindSet.has(kind) ? 'pub' : 'me'}:{v${key.slice(0, bar)}}:${generation}:${key.slice(bar + 1)}`;
+      return `${prefix}${publicKindSet.has(kind) ? 'pub' : 'me'}:{v${key.slice(0, bar)}}:${key.slice(bar + 1)}`;
     },
     /** The view of a Redis key. Null if the key is not a view of this generation. */
     viewOf(redisKey: string): { tag: number; kind: ViewKind; id: string } | null {
       const match = redisKey.startsWith(prefix) ? viewPattern.exec(redisKey.slice(prefix.length)) : null;
-      if (!match || match[2] !== generation) return null;
-      return { tag: Number(match[1]), kind: match[3] as ViewKind, id: match[4]! };
+      return match && { tag: Number(match[1]), kind: match[2] as ViewKind, id: match[3]! };
     },
     /** The view key of a Redis key. Null if the key is not a view of this generation. */
     fromRedis(redisKey: string): string | null {
       const view = this.viewOf(redisKey);
       return view && `${view.tag}|${view.kind}:${view.id}`;
     },
+    /** Among the public keys: each move of it tells API processes that they hear. */
     fence: (tag: number): string => `${prefix}pub:{v${tag}}:fence`,
+    /** Which process of the store the tag is complete in. */
+    complete: (tag: number): string => `${prefix}pub:{v${tag}}:complete:`,
+    position: note('position'),
+    open: note('open'),
+    coming: note('coming'),
     /** The tag whose fence this Redis key is, or -1. */
     fenceTag(redisKey: string): number {
       const match = redisKey.startsWith(prefix) ? fencePattern.exec(redisKey.slice(prefix.length)) : null;
@@ -44,7 +52,7 @@ export function redisKeys(prefix: string) {
   };
 }
 
-const viewPattern = /^(?:pub|me):\{v(\d+)\}:(g\d+):([a-z]+):(.*)$/s;
+const viewPattern = /^(?:pub|me):\{v(\d+)\}:([a-z]+):(.*)$/s;
 const fencePattern = /^pub:\{v(\d+)\}:fence$/;
 
 export type RedisKeys = ReturnType<typeof redisKeys>;

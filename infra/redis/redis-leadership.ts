@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { allTags, positionKey } from '../../schemas/views/view-keys.ts';
+import { allTags } from '../../schemas/views/view-keys.ts';
 import { redisClusterClient } from './redis-cluster-client.ts';
+import type { RedisSettings } from './redis-connection.ts';
 import { redisKeys } from './redis-keys.ts';
-import type { RedisSettings } from './redis-view-writer.ts';
 
 /** A projector that holds fences. */
 export interface Leading {
@@ -19,7 +19,7 @@ export interface StoreState {
   leaders: Leading[];
   /** Tags that nobody has a fence on. */
   tagsUnled: number;
-  /** The positions that projectors left, as they were written. */
+  /** The furthest position of each projector, as it was written. */
   positions: string[];
 }
 
@@ -43,14 +43,30 @@ export async function readStoreState(settings: RedisSettings, signal: AbortSigna
     const before = await fences();
     await sleep(lookAgainMs, undefined, { signal });
     const after = await fences();
-    const position = await client.get(keys.toRedis(positionKey));
-    return { ...leadersOf(before, after), positions: position === null ? [] : [position] };
+    const positions = await Promise.all(allTags.map((tag) => client.get(keys.position(tag))));
+    return { ...leadersOf(before, after), positions: furthestOfEach(after, positions) };
   } catch (cause) {
     signal.throwIfAborted();
     throw new Error(`Cannot read who leads from Redis: ${(fault ?? (cause as Error)).message}`, { cause });
   } finally {
     client.disconnect();
   }
+}
+
+/** A projector's tags store its position at moments of their own. All before the furthest is written in all of them. */
+function furthestOfEach(fences: readonly (string | null)[], positions: readonly (string | null)[]): string[] {
+  const offsets = (text: string): number =>
+    Object.values((JSON.parse(text) as { position: Record<string, number[]> }).position)
+      .flat()
+      .reduce((sum, offset) => sum + offset, 0);
+  const furthest = new Map<string, string>();
+  for (const [tag, text] of positions.entries()) {
+    if (text === null) continue;
+    const [, , owner = ''] = (fences[tag] ?? '').split(':');
+    const before = furthest.get(owner);
+    if (before === undefined || offsets(text) > offsets(before)) furthest.set(owner, text);
+  }
+  return [...furthest.values()];
 }
 
 /** `before` and `after`: each tag's fence at two looks, `<epoch>:<sequence>`, then the owner where it names one, and `free`. */

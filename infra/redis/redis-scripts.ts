@@ -1,56 +1,104 @@
 /**
  * The scripts that write views. Each works on one tag, so all its keys are in one slot. A fence is
- * `<epoch>:<sequence>`. A script returns 1 if it did its work, else the fence that it found (empty text: none).
+ * `<epoch>:<sequence>:<owner>:<led or free>`. The open list is a sorted set: names by the round that wrote them last.
+ * The name `compare` in it says that the tag's views must be compared.
  */
 
+// A list of more names says `compare` instead.
+const openNamesMax = 20_000;
+
 /**
- * KEYS: the fence, then one key per write. ARGV: the expected fence, the new fence, then for each write `s` value, `d`
- * (delete), `h` count field value… or `r` count field… (remove), with the number of arguments that follow.
+ * KEYS: fence, position, open list, complete, then one key per write. ARGV: 1 the expected fence, 2 the new fence,
+ * 3 the process whose views are complete (`?`: only asks which process this is; empty: neither), 4 the position to
+ * store, or empty, 5 the round that began there, 6 `begin` or `end` of a compare of the tag, or empty, 7 the round of this batch,
+ * 8 how many names it writes, the names; then for each write `s` value, `d` (delete), `h` count field value… or
+ * `r` count field… (remove), with the number of arguments that follow.
+ *
+ * Returns the fence that it found, where that is another one; nothing is written then. Else two texts: which process
+ * this is, or empty; `1` if the open list says `compare`, or `0`.
  */
 export const commitScript = `
 local found = redis.pcall('GET', KEYS[1]) or ''
 -- A key of another type is no fence.
 if type(found) == 'table' then found = '' end
 -- A retry of a batch whose reply was lost: it is written already.
-if found == ARGV[2] then return 1 end
-if found ~= ARGV[1] then return found end
-local a = 3
-for k = 2, #KEYS do
-  local op = ARGV[a]
-  if op == 's' then redis.call('SET', KEYS[k], ARGV[a + 1]); a = a + 2
-  elseif op == 'd' then redis.call('DEL', KEYS[k]); a = a + 1
-  else
-    local last = a + 1 + tonumber(ARGV[a + 1])
-    redis.call(op == 'h' and 'HSET' or 'HDEL', KEYS[k], unpack(ARGV, a + 2, last))
-    a = last + 1
+if found ~= ARGV[2] then
+  if found ~= ARGV[1] then return found end
+  local names = tonumber(ARGV[8])
+  if ARGV[4] ~= '' then
+    redis.call('SET', KEYS[2], ARGV[4])
+    redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', '(' .. ARGV[5])
   end
+  if ARGV[6] == 'end' then redis.call('ZREM', KEYS[3], 'compare') end
+  if ARGV[6] == 'begin' then
+    redis.call('DEL', KEYS[3])
+    redis.call('ZADD', KEYS[3], '+inf', 'compare')
+  end
+  for i = 9, 8 + names do redis.call('ZADD', KEYS[3], ARGV[7], ARGV[i]) end
+  if names > 0 and redis.call('ZCARD', KEYS[3]) > ${openNamesMax} then
+    redis.call('DEL', KEYS[3])
+    redis.call('ZADD', KEYS[3], '+inf', 'compare')
+  end
+  local a = 9 + names
+  for k = 5, #KEYS do
+    local op = ARGV[a]
+    if op == 's' then redis.call('SET', KEYS[k], ARGV[a + 1]); a = a + 2
+    elseif op == 'd' then redis.call('DEL', KEYS[k]); a = a + 1
+    else
+      local last = a + 1 + tonumber(ARGV[a + 1])
+      redis.call(op == 'h' and 'HSET' or 'HDEL', KEYS[k], unpack(ARGV, a + 2, last))
+      a = last + 1
+    end
+  end
+  redis.call('SET', KEYS[1], ARGV[2])
 end
-redis.call('SET', KEYS[1], ARGV[2])
-return 1
-`;
-
-/** KEYS: the fence. ARGV: the new epoch. Raises the fence unless a newer leader holds it. */
-export const raiseScript = `
-local found = redis.pcall('GET', KEYS[1]) or ''
--- A key of another type is no fence.
-if type(found) == 'table' then found = '' end
-local epoch = tonumber(string.match(found, '^%d+')) or 0
-if epoch >= tonumber(ARGV[1]) then return found end
-redis.call('SET', KEYS[1], ARGV[1] .. ':0')
-return 1
+local process = ''
+if ARGV[3] ~= '' then
+  process = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
+    .. ':' .. string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')
+  -- Views that another process held may have been lost on the way.
+  if process == ARGV[3] and redis.pcall('GET', KEYS[4]) ~= process then redis.call('SET', KEYS[4], process) end
+end
+return {process, redis.call('ZSCORE', KEYS[3], 'compare') and '1' or '0'}
 `;
 
 /**
- * KEYS: the fence, the tag's completeness. ARGV: own epoch, the new sequence. Restores the fence after a loss and marks
- * the tag as incomplete, unless a newer leader holds the fence.
+ * KEYS: fence, position, open list, complete. ARGV: the fence that was seen, the owner who takes it, `1` if the tag is
+ * doubtful. Returns the fence that it leaves, the position and the names of the open list; the fence that it found,
+ * where that is another one.
+ *
+ * Names written before count as of round 0: the first round of this leader includes them.
  */
-export const refenceScript = `
+export const takeScript = `
 local found = redis.pcall('GET', KEYS[1]) or ''
 -- A key of another type is no fence.
 if type(found) == 'table' then found = '' end
-local epoch = tonumber(string.match(found, '^%d+')) or 0
-if epoch > tonumber(ARGV[1]) then return found end
-redis.call('SET', KEYS[1], ARGV[1] .. ':' .. ARGV[2])
-redis.call('DEL', KEYS[2])
+local fence = found
+if found == ARGV[1] then
+  local time = redis.call('TIME')
+  local epoch = math.max(time[1] * 1000 + math.floor(time[2] / 1000), (tonumber(string.match(found, '^%d+')) or 0) + 1)
+  local names = redis.pcall('ZCARD', KEYS[3])
+  local compare = ARGV[3] == '1' or type(names) == 'table' or redis.call('ZSCORE', KEYS[3], 'compare')
+  if compare then
+    redis.call('DEL', KEYS[3])
+    redis.call('ZADD', KEYS[3], '+inf', 'compare')
+  elseif names > 0 then
+    redis.call('ZUNIONSTORE', KEYS[3], 1, KEYS[3], 'WEIGHTS', 0)
+  end
+  if ARGV[3] == '1' then redis.call('DEL', KEYS[4]) end
+  fence = string.format('%.0f', epoch) .. ':0:' .. ARGV[2] .. ':led'
+  redis.call('SET', KEYS[1], fence)
+-- A retry whose reply was lost finds the tag taken already.
+elseif not string.find(found, ':0:' .. ARGV[2] .. ':led', 1, true) then
+  return found
+end
+local position = redis.pcall('GET', KEYS[2]) or ''
+if type(position) == 'table' then position = '' end
+return {fence, position, redis.call('ZRANGE', KEYS[3], 0, -1)}
+`;
+
+/** KEYS: fence. ARGV: the expected fence, the same one free. */
+export const freeScript = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2]) end
 return 1
 `;

@@ -1,19 +1,19 @@
 import { Cluster, Redis } from 'ioredis';
 import { type ChangeListener, StoreAwayError, type ViewReader } from '../../api/ports/view-reader.ts';
-import { allTags, completeKey, parseKey, readerKey } from '../../schemas/views/view-keys.ts';
+import { allTags, completeKey, isCompleteKey, parseKey, readerKey } from '../../schemas/views/view-keys.ts';
 import { redisClusterClient } from './redis-cluster-client.ts';
+import type { RedisSettings } from './redis-connection.ts';
 import { redisFailoverGuard } from './redis-failover-guard.ts';
 import { redisKeys } from './redis-keys.ts';
 import { redisRefusal } from './redis-refusal.ts';
 import { MissingRights } from './redis-rights.ts';
 import { type Tracking, trackChanges } from './redis-tracking.ts';
-import type { RedisSettings } from './redis-view-writer.ts';
 
 const commandTimeoutMs = 2_000;
 // A connection that owes a reply for longer may be half open. It is closed, and a new one is made.
 const socketTimeoutMs = 3_000;
 const noReads = 'reads that need it get 503';
-const noInfo = 'after a lost connection reads get 503 for some seconds more';
+const noInfo = 'which process Redis is stays unknown, so all reads get 503';
 
 /** Views in Redis, or in a Redis Cluster, read with ioredis. Requests in one tick share a round trip. */
 export function redisViewReader(settings: RedisSettings): ViewReader {
@@ -49,8 +49,12 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
     throw new StoreAwayError(`Cannot read views: ${(cause as Error).message}`, { cause });
   };
   const assertCovered = (tags: Iterable<number>): void => {
-    if (!guard.covers(tags)) throw new StoreAwayError('Cannot read views: Redis has come back and may have lost some');
+    if (!guard.covers(tags))
+      throw new StoreAwayError('Cannot read views: they are not known to be complete in this Redis process');
   };
+  /** A stamp that names another process says nothing. */
+  const believed = (name: string, value: Buffer | null): Buffer | null =>
+    value === null || !isCompleteKey(name) || guard.isComplete(parseKey(name).tag, value.toString()) ? value : null;
   const get = async (names: readonly string[]): Promise<(Buffer | null)[]> => {
     const distinct = [...new Set(names)];
     const byTag = Map.groupBy(distinct, (name) => parseKey(name).tag);
@@ -61,7 +65,7 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
     const groups = client instanceof Cluster ? [...byTag.values()] : [distinct];
     const reads = groups.map(async (group) => {
       const values = await client.mgetBuffer(group.map((name) => keys.toRedis(name)));
-      for (const [i, name] of group.entries()) found.set(name, values[i]!);
+      for (const [i, name] of group.entries()) found.set(name, believed(name, values[i]!));
     });
     await Promise.all(reads).catch(away);
     assertCovered(byTag.keys());
@@ -86,7 +90,7 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
         return { ready: true, ...(note !== null && { note }) };
       } catch (error) {
         const refusal = redisRefusal(fault, 'REDIS_URL') ?? redisRefusal(error, 'REDIS_URL');
-        const reason = refusal ? `Redis ${refusal}` : 'Redis cannot be reached, or has just come back';
+        const reason = refusal ? `Redis ${refusal}` : (rights.text() ?? whyAway(fault));
         return { ready: false, reason };
       }
     },
@@ -97,6 +101,9 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
     },
   };
 }
+
+const whyAway = (fault: unknown): string =>
+  fault === null ? 'the views are not complete yet' : 'Redis cannot be reached';
 
 const retryStrategy = (times: number): number => Math.min(50 * 2 ** Math.min(times, 5), 1_000);
 

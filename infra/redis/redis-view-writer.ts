@@ -1,85 +1,101 @@
-import { createHash } from 'node:crypto';
-import { createClient, createCluster, RESP_TYPES } from 'redis';
-import { backgroundClock } from '../../projector/ports/clock.ts';
-import type { CommitResult, StoredView, ViewWrite, ViewWriter } from '../../projector/ports/view-writer.ts';
-import { settledWithin } from '../../projector/ports/waiting.ts';
-import { digestLength, positionTag } from '../../schemas/views/view-keys.ts';
+import { createHash, randomBytes } from 'node:crypto';
+import type {
+  CommitResult,
+  Leadership,
+  StoredView,
+  TagNotes,
+  ViewWrite,
+  ViewWriter,
+} from '../../projector/ports/view-writer.ts';
+import { openNames } from '../../projector/ports/view-writer.ts';
+import { digestLength } from '../../schemas/views/view-keys.ts';
+import {
+  type Arg,
+  type RedisConnection,
+  type RedisSettings,
+  redisConnection,
+  UnfitStoreError,
+} from './redis-connection.ts';
 import { type RedisKeys, redisKeys } from './redis-keys.ts';
-import { redisRefusal } from './redis-refusal.ts';
-import { commitScript, raiseScript, refenceScript } from './redis-scripts.ts';
+import { commitScript, freeScript, takeScript } from './redis-scripts.ts';
 
-const commandTimeoutMs = 10_000;
 const scanCount = 1_000;
 
-export interface RedisSettings {
-  /** `redis://…` or `rediss://…`. For a cluster, the URL of any node. */
-  url: string;
-  cluster: boolean;
-  /** Comes before every key. */
-  keyPrefix: string;
+/** A fence as it is stored: `epoch:sequence:owner:led`, or `…:free`. */
+interface Fence {
+  epoch: number;
+  sequence: number;
 }
 
-type Arg = string | Buffer;
-/** The few commands used, on one server or on each master of a cluster. */
-interface Connection {
-  /** A command that is routed by its first key. Bulk replies are Buffers. */
-  command(key: string, args: Arg[]): Promise<unknown>;
-  /** The same command on every master. */
-  onMasters(args: Arg[]): Promise<unknown[]>;
-  masters(): Promise<((args: Arg[]) => Promise<unknown>)[]>;
-  close(): Promise<void>;
-}
+const parsed = (fence: string) => {
+  const [epoch = '0', sequence = '0', owner = '', state = ''] = fence.split(':');
+  return { epoch: Number(epoch), sequence: Number(sequence), owner, state };
+};
 
-/** A store whose settings would lose views silently. Retrying is pointless. */
-export class UnfitStoreError extends Error {
-  override name = 'UnfitStoreError';
-  readonly retry = false;
-}
-
-/** Views in Redis, or in a Redis Cluster, written with node-redis. A batch is one script call on one tag. */
+/** Views in Redis, or in a Redis Cluster, written through node-redis. A batch is one script call on one tag. */
 export async function redisViewWriter(settings: RedisSettings): Promise<ViewWriter> {
-  const connection = settings.cluster ? await clusterConnection(settings.url) : await singleConnection(settings.url);
+  const connection = await redisConnection(settings);
   const keys = redisKeys(settings.keyPrefix);
   const script = scriptCaller(connection);
-  let epoch = 0;
-  const sequences = new Map<number, number>();
+  // Two processes that start in the same millisecond are still two.
+  const owner = randomBytes(8).toString('hex');
+  const held = new Map<number, Fence>();
+  const spell = ({ epoch, sequence }: Fence, state = 'led'): string => `${epoch}:${sequence}:${owner}:${state}`;
+  const next = ({ epoch, sequence }: Fence): Fence => ({ epoch, sequence: sequence + 1 });
+  const notesOf = (tag: number) => [keys.fence(tag), keys.position(tag), keys.open(tag), keys.complete(tag)];
 
-  const commitResult = (tag: number, reply: unknown, sequence: number): CommitResult => {
-    if (reply === 1) {
-      sequences.set(tag, sequence);
-      return { committed: true };
-    }
-    return { committed: false, reason: epochOf(String(reply)) > epoch ? 'fenced' : 'lost' };
+  /** Another owner with a later epoch leads. Anything else says that the store is not as it was. */
+  const refused = (tag: number, found: string): CommitResult => {
+    const fence = parsed(found);
+    const fenced = fence.owner !== owner && fence.epoch >= (held.get(tag)?.epoch ?? 0) && found !== '';
+    return { committed: false, reason: fenced ? 'fenced' : 'lost' };
+  };
+
+  let fit = false;
+  const leadership: Leadership = {
+    async look(tags) {
+      if (!fit) await checkFitness(connection);
+      fit = true;
+      return Promise.all(
+        tags.map(async (tag) => {
+          const names = [keys.fence(tag), keys.position(tag)];
+          const [fence, position] = (await connection.command(names[0]!, ['MGET', ...names])) as (Buffer | null)[];
+          return { fence: fence?.toString() ?? '', position: position?.toString() ?? null };
+        }),
+      );
+    },
+    async coming(tags) {
+      const value = `${owner}:${Date.now()}`;
+      await Promise.all(tags.map((tag) => connection.command(keys.coming(tag), ['SET', keys.coming(tag), value])));
+    },
+    async take(tag, seen, doubtful) {
+      const reply = await script(takeScript, notesOf(tag), [seen, owner, doubtful ? '1' : '0']);
+      if (!Array.isArray(reply)) return null;
+      const [fence, position, names] = reply as [Buffer, Buffer, Buffer[]];
+      const { epoch, sequence } = parsed(fence.toString());
+      held.set(tag, { epoch, sequence });
+      const open = names.map(String);
+      const compare = open.includes('compare');
+      return { position: position.toString() || null, open: compare ? [] : open, compare };
+    },
+    isAsLeft(tag, fence) {
+      const own = held.get(tag);
+      return own !== undefined && (fence === spell(own) || fence === spell(next(own)));
+    },
+    isFree: (fence) => fence.endsWith(':free'),
+    async free(tag) {
+      const own = held.get(tag);
+      if (own) await script(freeScript, [keys.fence(tag)], [spell(own), spell(own, 'free')]);
+    },
   };
 
   return {
-    async lead(tags) {
-      await checkFitness(connection);
-      const fences = await Promise.all(
-        tags.map(async (tag) =>
-          epochOf(
-            String((await connection.command(keys.fence(tag), ['GET', keys.fence(tag)]).catch(nullIfOtherType)) ?? ''),
-          ),
-        ),
-      );
-      const [seconds, micros] = ((await connection.command(keys.fence(0), ['TIME'])) as Buffer[]).map(Number);
-      epoch = Math.max(seconds! * 1000 + Math.floor(micros! / 1000), ...fences.map((fence) => fence + 1));
-      for (const tag of tags) {
-        const reply = await script(raiseScript, [keys.fence(tag)], [String(epoch)]);
-        // If our own raise is retried after a lost reply, it finds our own epoch.
-        if (reply !== 1 && epochOf(String(reply)) > epoch) throw new Error('another projector is taking over');
-        sequences.set(tag, 0);
-      }
-    },
-    async refence(tag) {
-      const sequence = (sequences.get(tag) ?? 0) + 1;
-      const names = [keys.fence(tag), keys.of(tag, 'complete', '')];
-      return commitResult(tag, await script(refenceScript, names, [String(epoch), String(sequence)]), sequence);
-    },
-    async commit(tag, writes) {
-      const sequence = sequences.get(tag) ?? 0;
-      const args: Arg[] = [`${epoch}:${sequence}`, `${epoch}:${sequence + 1}`];
-      const names = [keys.fence(tag)];
+    leadership,
+    async commit(tag, writes, notes = {}) {
+      const own = held.get(tag);
+      if (!own) return { committed: false, reason: 'lost' };
+      const names = notesOf(tag);
+      const args: Arg[] = [spell(own), spell(next(own)), ...noteArgs(writes, notes)];
       for (const write of writes) {
         const name = keys.of(tag, write.kind, write.id);
         for (const operation of operations(write)) {
@@ -87,19 +103,29 @@ export async function redisViewWriter(settings: RedisSettings): Promise<ViewWrit
           args.push(...operation);
         }
       }
-      return commitResult(tag, await script(commitScript, names, args), sequence + 1);
-    },
-    async position() {
-      const name = keys.of(positionTag, 'position', '');
-      const value = (await connection.command(name, ['GET', name]).catch(nullIfOtherType)) as Buffer | null;
-      return value?.toString() ?? null;
+      const reply = await script(commitScript, names, args);
+      if (!Array.isArray(reply)) return refused(tag, String(reply));
+      held.set(tag, next(own));
+      return { committed: true, process: String(reply[0]), compare: String(reply[1]) === '1' };
     },
     list: (tags) => list(connection, keys, new Set(tags)),
     close: () => connection.close(),
   };
 }
 
-const epochOf = (fence: string): number => Number(/^\d+/.exec(fence)?.[0] ?? 0);
+/** The arguments of commitScript between the fences and the operations. */
+function noteArgs(writes: readonly ViewWrite[], { round, position, compare, stamp }: TagNotes): Arg[] {
+  const names = round === undefined ? [] : openNames(writes);
+  return [
+    stamp === '' ? '?' : (stamp ?? ''),
+    position?.text ?? '',
+    String(position?.round ?? 0),
+    compare ?? '',
+    String(round ?? 0),
+    String(names.length),
+    ...names,
+  ];
+}
 
 // Lua passes about 8,000 arguments to one command at most.
 const fieldsPerOperation = 1_000;
@@ -124,7 +150,7 @@ function* operations(write: ViewWrite): Generator<Arg[]> {
 }
 
 /** EVALSHA, and EVAL if the server does not know the script. */
-function scriptCaller(connection: Connection) {
+function scriptCaller(connection: RedisConnection) {
   return async (source: string, names: string[], args: Arg[]): Promise<unknown> => {
     const sha = createHash('sha1').update(source).digest('hex');
     const tail = [String(names.length), ...names, ...args];
@@ -138,7 +164,7 @@ function scriptCaller(connection: Connection) {
 }
 
 /** With any policy but noeviction, Redis drops views silently. */
-async function checkFitness(connection: Connection): Promise<void> {
+async function checkFitness(connection: RedisConnection): Promise<void> {
   for (const info of await connection.onMasters(['INFO', 'memory'])) {
     const policy = /maxmemory_policy:(\S+)/.exec(String(info))?.[1];
     if (policy !== undefined && policy !== 'noeviction') {
@@ -149,7 +175,11 @@ async function checkFitness(connection: Connection): Promise<void> {
   }
 }
 
-async function* list(connection: Connection, keys: RedisKeys, tags: ReadonlySet<number>): AsyncIterable<StoredView> {
+async function* list(
+  connection: RedisConnection,
+  keys: RedisKeys,
+  tags: ReadonlySet<number>,
+): AsyncIterable<StoredView> {
   const only = tags.size === 1 ? `{v${[...tags][0]}}*` : '*';
   for (const master of await connection.masters()) {
     let cursor = '0';
@@ -163,7 +193,7 @@ async function* list(connection: Connection, keys: RedisKeys, tags: ReadonlySet<
       const wanted = names.flatMap((found) => {
         const name = found.toString();
         const view = keys.viewOf(name);
-        return view && tags.has(view.tag) ? [{ name, view }] : [];
+        return view && tags.has(view.tag) && view.kind !== 'complete' ? [{ name, view }] : [];
       });
       // All commands are sent at once and share a round trip.
       yield* await Promise.all(wanted.map(({ name, view }) => stored(connection, name, view)));
@@ -179,7 +209,7 @@ function nullIfOtherType(error: Error): null {
 
 type NamedView = NonNullable<ReturnType<RedisKeys['viewOf']>>;
 
-async function stored(connection: Connection, name: string, { tag, kind, id }: NamedView): Promise<StoredView> {
+async function stored(connection: RedisConnection, name: string, { tag, kind, id }: NamedView): Promise<StoredView> {
   if (kind !== 'reader') {
     const read = connection.command(name, ['GETRANGE', name, '0', String(digestLength - 1)]);
     const digest = (await read.catch(nullIfOtherType)) as Buffer | null;
@@ -190,101 +220,4 @@ async function stored(connection: Connection, name: string, { tag, kind, id }: N
   const fields = new Map<string, Buffer>();
   for (let i = 0; i < flat.length; i += 2) fields.set(flat[i]!.toString(), flat[i + 1]!);
   return { tag, kind, id, fields };
-}
-
-const typeMapping = { [RESP_TYPES.BLOB_STRING]: Buffer } as const;
-// A new object for each client, because the client writes into it.
-const socketOptions = () => ({
-  reconnectStrategy: (retries: number) => Math.min(50 * 2 ** Math.min(retries, 6), 2_000),
-  connectTimeout: 5_000,
-  // Closes a connection that has gone silent, so that a half-open one is noticed.
-  socketTimeout: commandTimeoutMs,
-});
-const pingInterval = 3_000;
-
-function unlessMisfit(cause: unknown): unknown {
-  const refusal = redisRefusal(cause, 'REDIS_URL');
-  return refusal ? new UnfitStoreError(`Cannot keep views in this Redis: it ${refusal}`, { cause }) : cause;
-}
-
-async function singleConnection(url: string): Promise<Connection> {
-  const client = createClient({ url, RESP: 2, socket: socketOptions(), pingInterval, disableOfflineQueue: true });
-  let fault: unknown = new Error('not connected yet');
-  client.on('error', (error) => {
-    fault = error;
-  });
-  const connecting = client.connect().catch(() => {});
-  const typed = client.withTypeMapping(typeMapping);
-  const send = async (args: Arg[]): Promise<unknown> => {
-    if (!client.isReady) {
-      const cause = unlessMisfit(fault);
-      if (cause instanceof UnfitStoreError) throw cause;
-      const { message, code } = fault as NodeJS.ErrnoException;
-      const hint =
-        code === 'ECONNRESET' && url.startsWith('redis:') ? '; if it wants TLS, write rediss:// in REDIS_URL' : '';
-      throw new Error(`Redis cannot be reached: ${message}${hint}`, { cause });
-    }
-    return typed.sendCommand(args).catch((error: unknown) => {
-      throw unlessMisfit(error);
-    });
-  };
-  await settledWithin(connecting, 1_000, backgroundClock);
-  return {
-    command: (_key, args) => send(args),
-    onMasters: async (args) => [await send(args)],
-    masters: async () => [send],
-    close: async () => client.destroy(),
-  };
-}
-
-async function clusterConnection(url: string): Promise<Connection> {
-  const { username, password, protocol } = new URL(url);
-  // For the nodes that it discovers. The first node's settings are in the URL.
-  const socket = { ...socketOptions(), ...(protocol === 'rediss:' && { tls: true as const }) };
-  const auth = {
-    ...(username && { username: decodeURIComponent(username) }),
-    ...(password && { password: decodeURIComponent(password) }),
-  };
-  const cluster = createCluster({
-    rootNodes: [{ url }],
-    defaults: { ...auth, socket, pingInterval },
-    RESP: 2,
-  });
-  let fault: unknown = null;
-  cluster.on('error', (error) => {
-    fault = error;
-  });
-  let connected: Promise<unknown> | null = null;
-  // Unlike a single client, a cluster client that failed to connect does not retry by itself.
-  const ready = async (): Promise<void> => {
-    if (cluster.isOpen && connected) await connected;
-    else {
-      connected = cluster.connect();
-      await connected.catch((cause: Error) => {
-        connected = null;
-        throw fault === null
-          ? cause
-          : unlessMisfit(new Error(`${cause.message}: ${(fault as Error).message}`, { cause: fault }));
-      });
-    }
-  };
-  const typed = cluster.withTypeMapping(typeMapping);
-  const masters = async (): Promise<((args: Arg[]) => Promise<unknown>)[]> => {
-    await ready();
-    return cluster.masters.map((node) => async (args: Arg[]) => {
-      const client = await cluster.nodeClient(node);
-      return client.withTypeMapping(typeMapping).sendCommand(args);
-    });
-  };
-  return {
-    async command(key, args) {
-      await ready();
-      return typed.sendCommand(key, false, args);
-    },
-    onMasters: async (args) => Promise.all((await masters()).map((send) => send(args))),
-    masters,
-    close: async () => {
-      if (cluster.isOpen) cluster.destroy();
-    },
-  };
 }

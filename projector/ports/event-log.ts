@@ -131,11 +131,20 @@ export interface LogStatus {
   silentSinceMs: number | null;
 }
 
+/** Where a partition is to be held for now, and what resolves once that may be another place. */
+export interface Hold {
+  /** The next offset not to be delivered yet. */
+  offset: number;
+  moved: Promise<void>;
+}
+
 export interface Follower {
   /** Called with one batch at a time, over all partitions. The next batch waits for the promise. */
   onBatch(batch: LogBatch): Promise<void>;
   /** A partition waits for something outside the log (a schema registry that is away), or no longer waits. */
   onWaiting?(topic: TopicName, partition: number, waiting: boolean): void;
+  /** Asked before each batch: records from the offset on are not delivered, and hardly fetched. Null or absent: no hold. */
+  hold?(topic: TopicName, partition: number): Hold | null;
 }
 
 export interface EventLog {

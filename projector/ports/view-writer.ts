@@ -1,19 +1,19 @@
 import type { RiderKind, ValueKind } from '../../schemas/views/view-keys.ts';
 
 /**
- * The view store as the projector needs it. Redis and memory implement it (infra/), and one contract suite tests both
- * (test/contracts/view-store.ts). Every view belongs to one of `tagCount` tags: the unit of fencing and of repair. A
- * view is identified by its kind and an id; the store decides how to spell that as a key.
+ * The view store as the projector needs it: Redis or memory (infra/), held to one contract suite
+ * (test/contracts/view-store.ts). Every view belongs to one of `tagCount` tags: the unit of fencing and of repair.
+ * A view is named by its kind and the id of what it is about. How that is spelled as a key is up to the store.
  */
 
-/** A view that is one key's value, to write. Null deletes it. */
+/** A view whose value is one key, to write; null deletes it. */
 export interface ValueWrite {
   kind: ValueKind;
   id: string;
   value: Buffer | null;
 }
 
-/** Fields of one rider's hash, to write. Null removes a field. */
+/** Fields of one rider's hash, to write; null removes a field. */
 export interface FieldsWrite {
   kind: RiderKind;
   id: string;
@@ -29,13 +29,22 @@ export interface FieldWrite {
 
 export type ViewWrite = ValueWrite | FieldsWrite;
 
+/** What a batch says of its tag beside its views, all in the same step (docs/rules.md#batch). */
+export interface TagNotes {
+  /** The round that writes the batch: its names go into the open list. Absent: they do not. */
+  round?: number;
+  /** A position to store, as text: the start of round `round`, which is finished. Names of older rounds leave the open list. */
+  position?: { text: string; round: number };
+  /** `begin`: the tag's views must be compared, by whoever leads. `end`: they were, and the position says from when on. */
+  compare?: 'begin' | 'end';
+  /** The process of the store that the tag is complete in, as it was told before; empty: only asks which process it is. */
+  stamp?: string;
+}
+
 export type CommitResult =
-  /** The whole batch is written. */
-  | { committed: true }
-  /**
-   * Nothing is written. `fenced`: a newer leader raised the fence. `lost`: the fence is not as this leader left it
-   * (emptied, restored or failed-over store).
-   */
+  /** All of the batch is written. `process`: which process of the store answered, if that was asked; `compare`: the open list says so. */
+  | { committed: true; process: string; compare: boolean }
+  /** Nothing is written. `fenced`: another leader took the tag. `lost`: the fence is not as this leader left it (emptied, restored or failed-over store). */
   | { committed: false; reason: 'fenced' | 'lost' };
 
 /** What a listing finds under a tag. */
@@ -46,24 +55,58 @@ export type StoredView =
   | { tag: number; kind: RiderKind; id: string; fields: Map<string, Buffer> | null };
 
 export interface ViewWriter {
-  /** Becomes the leader: puts a new epoch on every owned tag, above every fence and above the store's clock in ms. */
-  lead(tags: readonly number[]): Promise<void>;
   /**
-   * Puts this leader's fence on a tag whose fence was found lost, and marks the tag as incomplete. `fenced`: there is a
-   * newer leader.
-   */
-  refence(tag: number): Promise<CommitResult>;
-  /**
-   * Writes all of a batch or nothing (docs/rules.md#batch, #fence). One batch per tag is in flight at a time. An empty
+   * Writes all of a batch or nothing (docs/rules.md#batch, #fence). At most one batch per tag may be in flight. An empty
    * batch only checks and moves the fence.
    */
-  commit(tag: number, writes: readonly ViewWrite[]): Promise<CommitResult>;
-  /** The position last written, unchanged. Null if there is none. */
-  position(): Promise<string | null>;
-  /**
-   * Every view stored under the given tags, in no particular order. May repeat a view. May miss one that is written
-   * meanwhile.
-   */
+  commit(tag: number, writes: readonly ViewWrite[], notes?: TagNotes): Promise<CommitResult>;
+  /** Every view stored under the given tags, in no order. It may return a view twice, and may miss one that is written meanwhile. */
   list(tags: readonly number[]): AsyncIterable<StoredView>;
+  /** How projectors take turns. Null: the store lives in this process, and has one projector. */
+  readonly leadership: Leadership | null;
   close(): Promise<void>;
+}
+
+/** What a tag says of who leads: `epoch:sequence:owner:led|free`, empty where there is none. */
+export interface TagLook {
+  fence: string;
+  /** The stored position, as it was written; null where there is none. */
+  position: string | null;
+}
+
+/** A tag that was just taken, with what its leaders left there. */
+export interface TakenTag {
+  position: string | null;
+  /** Names written since the round of the position began, as `openName` spells them. */
+  open: readonly string[];
+  /** The open list says that the views must be compared instead. */
+  compare: boolean;
+}
+
+/** Fences: who may write to a tag (docs/rules.md#fence). One leader per writer. */
+export interface Leadership {
+  /** The tags as they are now, in the given order. */
+  look(tags: readonly number[]): Promise<TagLook[]>;
+  /** Says that a projector is there and will lead: moves a key of each tag. */
+  coming(tags: readonly number[]): Promise<void>;
+  /**
+   * Takes a tag if its fence is still the one that was seen; null if it is another one. `doubtful`: the store lost or
+   * changed something of it, so that it is no longer complete, and its views must be compared.
+   */
+  take(tag: number, seen: string, doubtful: boolean): Promise<TakenTag | null>;
+  /** Whether a fence is as this leader left it, or as a batch leaves it whose reply was lost. */
+  isAsLeft(tag: number, fence: string): boolean;
+  /** Whether a fence is free for anyone to take. */
+  isFree(fence: string): boolean;
+  /** Gives a tag up: its fence says so. */
+  free(tag: number): Promise<void>;
+}
+
+/** The names that a batch writes, as an open list keeps them: `day:portland/2015-06-13`, `reader:r1/o2015-06-13`. */
+export function openNames(writes: readonly ViewWrite[]): string[] {
+  return writes.flatMap((write) =>
+    write.kind === 'reader'
+      ? write.fields.map(({ field }) => `reader:${write.id}/${field}`)
+      : [`${write.kind}:${write.id}`],
+  );
 }

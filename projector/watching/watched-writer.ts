@@ -1,5 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
-import type { ViewWriter } from '../ports/view-writer.ts';
+import type { Leadership, ViewWriter } from '../ports/view-writer.ts';
 
 /** A call that takes longer counts as waiting. */
 const promptMs = 500;
@@ -50,6 +50,7 @@ export function watchedWriter(writer: ViewWriter, answers: StoreAnswers): ViewWr
   return new Proxy(writer, {
     get(target, name) {
       const member = Reflect.get(target, name) as unknown;
+      if (name === 'leadership' && member) return watchedLeadership(member as Leadership, answers);
       // Closing says nothing about the store.
       if (typeof member !== 'function' || name === 'close') return member;
       return (...args: unknown[]) => {
@@ -59,6 +60,16 @@ export function watchedWriter(writer: ViewWriter, answers: StoreAnswers): ViewWr
       };
     },
   });
+}
+
+function watchedLeadership(leadership: Leadership, answers: StoreAnswers): Leadership {
+  return {
+    ...leadership,
+    look: (tags) => answers.call('look', () => leadership.look(tags)),
+    coming: (tags) => answers.call('coming', () => leadership.coming(tags)),
+    take: (tag, seen, doubtful) => answers.call('take', () => leadership.take(tag, seen, doubtful)),
+    free: (tag) => answers.call('free', () => leadership.free(tag)),
+  };
 }
 
 async function* watchedList(list: AsyncIterable<unknown>, answers: StoreAnswers): AsyncIterable<unknown> {

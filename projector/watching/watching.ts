@@ -136,6 +136,12 @@ export class Watching {
     this.#behindSinceMs = null;
   }
 
+  /** A standby is folded: it waits for the leader to stop. What is not readable is the leader's to say. */
+  standsBy(nowMs: number): void {
+    this.standingBySinceMs ??= nowMs;
+    this.#behindSinceMs = null;
+  }
+
   /** The projector has ended. */
   ended(): void {
     this.#behindSinceMs ??= this.#clock.nowMs();

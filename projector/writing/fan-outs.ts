@@ -2,9 +2,13 @@ import { tagCount } from '../../schemas/views/view-keys.ts';
 import type { Facts } from '../facts/facts.ts';
 import { RiderTags } from '../facts/rider-tags.ts';
 import type { Barrier, PositionBarriers } from './position-barriers.ts';
+import type { StoredFanOut } from './settled-position.ts';
 
 // How many watchers' days are marked between two rounds. Other riders' changes wait for at most this many.
 const sliceMax = 200;
+
+// So many are stored beside the position; more of them keep it back.
+const storedMax = 1_000;
 
 /** A rider whose change is being written to their watchers. */
 interface FanOut {
@@ -61,16 +65,35 @@ export class FanOuts {
     return first - 1;
   }
 
+  /** Whether they are few enough to be stored beside the position. */
+  get storable(): boolean {
+    return this.#byRider.size <= storedMax;
+  }
+
+  /** All that are under way, for a successor to begin again. */
+  stored(): StoredFanOut[] {
+    return [...this.#byRider.keys()].map((rider) => [this.#facts.riderIds.text(rider), [...new Set(this.days(rider))]]);
+  }
+
+  /** Another projector leads: it tells the watchers. */
+  clear(): void {
+    for (const { barrier, next } of this.#byRider.values()) {
+      this.#barriers.lift(barrier);
+      if (next) this.#barriers.lift(next.barrier);
+    }
+    this.#byRider.clear();
+  }
+
   /** Whether a rider goes to a night of this day changed. */
   add(rider: number, day: number): void {
     const number = ++this.#added;
     const running = this.#byRider.get(rider);
     if (!running) {
-      this.#byRider.set(rider, this.#fanOut(rider, new Set([day]), this.#barriers.open(), number));
+      this.#byRider.set(rider, this.#fanOut(rider, new Set([day]), this.#barriers.open({ fanOut: true }), number));
     } else if (running.tag === 0 && running.after === -1) {
       running.days.add(day);
     } else {
-      running.next ??= { days: new Set(), barrier: this.#barriers.open(), first: number };
+      running.next ??= { days: new Set(), barrier: this.#barriers.open({ fanOut: true }), first: number };
       running.next.days.add(day);
     }
   }

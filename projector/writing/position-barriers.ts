@@ -1,36 +1,39 @@
 import type { Position } from '../ports/event-log.ts';
-import { copyPosition } from '../position.ts';
 
-/**
- * Something that is not finished for a change that is folded already. The stored position must not pass it
- * (docs/rules.md#position).
- */
-export interface Barrier {
+/** Where a round began: what was folded then, and the sum of those facts. */
+export interface RoundStart {
   round: number;
-  since: Position;
+  position: Position;
+  sum: string;
+}
+
+/** Something that is not yet done for a change that is already folded: the stored position may not pass it (docs/rules.md#position). */
+export interface Barrier {
+  since: RoundStart;
+  /** A fan-out, which may be stored beside the position instead. */
+  fanOut: boolean;
 }
 
 /**
- * Holds back the stored position: for fan-outs in progress, rejects that are not acknowledged, repairs. A barrier is at
- * the start of the last round, and no later change is before that.
+ * What keeps the stored position back: rejects not yet acknowledged, tags that do not answer, fan-outs of which there
+ * are too many to be stored. A barrier stands at the start of the last round, which no later change precedes.
  */
 export class PositionBarriers {
   readonly #open = new Set<Barrier>();
-  #round = 0;
-  #lastStart: Position;
+  #lastStart: RoundStart;
 
   constructor(position: Position) {
-    this.#lastStart = copyPosition(position);
+    this.#lastStart = { round: 0, position, sum: '' };
   }
 
   /** A round begins at this position. */
-  begin(position: Position): void {
-    this.#round += 1;
-    this.#lastStart = position;
+  begin(position: Position, sum: string): RoundStart {
+    this.#lastStart = { round: this.#lastStart.round + 1, position, sum };
+    return this.#lastStart;
   }
 
-  open(): Barrier {
-    const barrier = { round: this.#round, since: this.#lastStart };
+  open({ fanOut = false } = {}): Barrier {
+    const barrier = { since: this.#lastStart, fanOut };
     this.#open.add(barrier);
     return barrier;
   }
@@ -39,10 +42,12 @@ export class PositionBarriers {
     this.#open.delete(barrier);
   }
 
-  /** The position up to which everything is done, given the position up to which all views are written. */
-  settled(written: Position): Position {
-    let oldest: Barrier | null = null;
-    for (const barrier of this.#open) if (!oldest || barrier.round < oldest.round) oldest = barrier;
-    return oldest?.since ?? written;
+  /** The start of the last round before which all is done, given a round that is written. */
+  settled(written: RoundStart, { fanOutsStored }: { fanOutsStored: boolean }): RoundStart {
+    let oldest = written;
+    for (const { since, fanOut } of this.#open) {
+      if (!(fanOut && fanOutsStored) && since.round < oldest.round) oldest = since;
+    }
+    return oldest;
   }
 }

@@ -67,8 +67,7 @@ export class Reconcile {
   }
 
   async #compareValue({ tag, kind, id, digest }: StoredValue): Promise<void> {
-    // These say what was written, not what the facts are.
-    if (kind === 'complete' || kind === 'position') return;
+    if (kind === 'complete') return;
     // Another version of this software may have written kinds that this one does not know. They should not exist.
     const views = valueViews[kind] as (typeof valueViews)[FactKind] | undefined;
     const view = views?.find(this.#facts, id) ?? -1;

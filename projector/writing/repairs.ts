@@ -1,97 +1,99 @@
 import type { Facts } from '../facts/facts.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import type { ViewWriter } from '../ports/view-writer.ts';
+import { WakeUp } from '../ports/waiting.ts';
 import { type RetryDeps, retryLogged } from '../retry-logged.ts';
 import type { Watching } from '../watching/watching.ts';
-import type { Barrier, PositionBarriers } from './position-barriers.ts';
 import { Reconcile, type Repair } from './reconcile.ts';
 import type { TagLanes } from './tag-lanes.ts';
+
+// Tags that are compared in one pass over the store and the facts: they become complete together.
+const tagsPerPass = 16;
 
 export interface RepairsDeps extends RetryDeps {
   facts: Facts;
   writer: ViewWriter;
   lanes: TagLanes;
-  barriers: PositionBarriers;
   metrics: ProjectorMetrics;
-  /** The tags that this projector owns. */
-  tags: readonly number[];
   watching?: Pick<Watching, 'repairing'>;
 }
 
 /**
- * Compares and repairs tags, and marks them as complete (docs/rules.md#complete): all of them at the start, later those
- * that are lost. Rounds go on meanwhile.
+ * Compares and mends tags whose views are not known to be what the facts render to, and says that they are complete
+ * (docs/rules.md#complete), some tags at a time. Ordinary rounds go on meanwhile.
  */
 export class Repairs {
   readonly #deps: RepairsDeps;
-  /**
-   * Lost tags. Each has the barrier that holds the position back since then, because batches of the tag were dropped.
-   */
-  readonly #lost = new Map<number, Barrier>();
+  readonly #wanted = new Set<number>();
+  readonly #checked = new Set<number>();
+  readonly #changed = new WakeUp();
 
   constructor(deps: RepairsDeps) {
     this.#deps = deps;
   }
 
-  /** The store lost or changed something of this tag. */
-  lose(tag: number): void {
-    if (!this.#lost.has(tag)) this.#lost.set(tag, this.#deps.barriers.open());
+  /** The views of a tag are doubtful. `saidAlready`: its open list says so. */
+  compare(tag: number, { saidAlready = false } = {}): void {
+    if (!this.#wanted.has(tag)) this.#deps.watching?.repairing(1);
+    this.#wanted.add(tag);
+    this.#deps.lanes.lane(tag).beginCompare(saidAlready);
+    this.#changed.notify();
   }
 
-  get needed(): boolean {
-    return this.#lost.size > 0;
+  /** The views of a tag ought to be right: a difference is a fault of an earlier build. */
+  check(tag: number): void {
+    this.#checked.add(tag);
+    this.#changed.notify();
   }
 
-  /** Repairs every tag, and what is lost meanwhile. */
-  async all(): Promise<void> {
-    const { tags, barriers, signal } = this.#deps;
-    await this.#repair(tags, [barriers.open()]);
-    while (this.needed && !signal.aborted) await this.lost();
+  /** Tags whose views are not known to be right. */
+  get wanted(): ReadonlySet<number> {
+    return this.#wanted;
   }
 
-  /** Repairs what was lost so far. */
-  async lost(): Promise<void> {
-    const { lanes, log, tags: owned } = this.#deps;
-    // Tags are rarely lost alone. The others are checked now, before they are found lost one by one.
-    await lanes.beat(owned, -1);
-    const lost = [...this.#lost];
-    this.#lost.clear();
-    const tags = lost.map(([tag]) => tag);
-    log.warn(`The view store lost or changed ${tags.length} of ${owned.length} tags: comparing and repairing them`);
-    for (const tag of tags) await lanes.refence(tag);
-    await this.#repair(
-      tags,
-      lost.map(([, barrier]) => barrier),
-    );
+  /** The term has ended: what is left is another one's. */
+  end(): void {
+    this.#deps.watching?.repairing(-this.#wanted.size);
   }
 
-  /** The barriers are lifted once every view is repaired. Until then the position must not pass them. */
-  async #repair(tags: readonly number[], barriers: readonly Barrier[]): Promise<void> {
-    const { watching } = this.#deps;
-    watching?.repairing(tags.length);
-    try {
-      await this.#compare(tags, barriers);
-    } finally {
-      watching?.repairing(-tags.length);
+  /** Resolves once no tag is left to be compared. */
+  async done(): Promise<void> {
+    while (this.#wanted.size > 0) await this.#changed.wait();
+  }
+
+  /** Repairs until told to stop. */
+  async run(stop: AbortSignal): Promise<void> {
+    stop.addEventListener('abort', () => this.#changed.notify(), { once: true });
+    while (!stop.aborted) {
+      const tags = [...(this.#wanted.size > 0 ? this.#wanted : this.#checked)].slice(0, tagsPerPass);
+      if (tags.length > 0) await this.#repair(tags, stop);
+      else await this.#changed.wait();
     }
   }
 
-  async #compare(tags: readonly number[], barriers: readonly Barrier[]): Promise<void> {
-    const { facts, writer, lanes, metrics, log, signal } = this.#deps;
-    const mend: Repair = (tag, write) => lanes.add(tag, write);
-    const compare = () => new Reconcile(facts, mend, signal, (views) => metrics.compared(views)).run(writer, tags);
-    const differing = await retryLogged('compare views', compare, this.#deps);
+  async #repair(tags: readonly number[], stop: AbortSignal): Promise<void> {
+    const { lanes, metrics, log } = this.#deps;
+    const differing = await this.#compare(tags, stop);
     if (differing === null) return;
-    await lanes.drain();
-    // A tag lost meanwhile is repaired again before it is marked as complete.
+    await lanes.written(tags);
     for (const tag of tags) {
-      if (!this.#lost.has(tag)) await lanes.add(tag, { kind: 'complete', id: '', value: Buffer.from('1') });
+      this.#checked.delete(tag);
+      if (!this.#wanted.delete(tag)) continue;
+      this.#deps.watching?.repairing(-1);
+      lanes.lane(tag).endCompare();
     }
-    await lanes.drain();
-    for (const barrier of barriers) this.#deps.barriers.lift(barrier);
+    lanes.beat();
+    this.#changed.notify();
     metrics.reconciled(tags.length, differing);
     log.info(
-      `Compared ${tags.length} tags with the facts: ${differing} views were missing or differed, and have been rewritten`,
+      `Compared ${tags.length} tags with the facts: ${differing} views were missing or differed, and have been rewritten; ${this.#wanted.size} tags are left`,
     );
+  }
+
+  #compare(tags: readonly number[], stop: AbortSignal): Promise<number | null> {
+    const { facts, writer, lanes, metrics } = this.#deps;
+    const mend: Repair = (tag, write) => lanes.add(tag, write, { patience: true });
+    const compare = () => new Reconcile(facts, mend, stop, (views) => metrics.compared(views)).run(writer, tags);
+    return retryLogged('compare views', compare, { ...this.#deps, signal: stop });
   }
 }

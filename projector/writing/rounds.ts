@@ -1,14 +1,15 @@
-import { factKinds, positionTag, tagOf } from '../../schemas/views/view-keys.ts';
+import { factKinds, tagOf } from '../../schemas/views/view-keys.ts';
 import type { Facts } from '../facts/facts.ts';
 import { dayOf, subjectOf } from '../facts/subject-day.ts';
 import type { Position } from '../ports/event-log.ts';
-import { copyPosition, type StoredPosition } from '../position.ts';
+import { copyPosition } from '../position.ts';
 import { type ReaderParts, renderReaderDays } from '../views/reader.ts';
 import { valueViews } from '../views/value-views.ts';
 import type { FanOuts } from './fan-outs.ts';
 import type { Marking } from './marking.ts';
 import type { Marks } from './marks.ts';
-import type { PositionBarriers } from './position-barriers.ts';
+import type { Barrier, PositionBarriers } from './position-barriers.ts';
+import { type PositionOrigin, SettledPosition } from './settled-position.ts';
 import type { TagLanes } from './tag-lanes.ts';
 import { Turns } from './turns.ts';
 
@@ -18,20 +19,27 @@ export interface RoundsDeps {
   marking: Marking;
   fanOuts: FanOuts;
   lanes: TagLanes;
-  /** The tags that this projector owns. */
+  /** Tags this projector owns. */
   owned: ReadonlySet<number>;
   barriers: PositionBarriers;
-  /** The log that the position belongs to. */
-  log?: string | null;
+  origin: PositionOrigin;
 }
 
 /**
- * Writes marked views, in rounds. A round takes all marks, and ends when their views are written. A view marked
- * meanwhile belongs to the next round. So the position after a round is that of its start, held back only by barriers.
+ * Writes what is marked, in rounds. A round takes all marks as they stand, and ends when their views are written. A view
+ * marked meanwhile belongs to the next round. So the position after a round is that of its start, kept back only by its
+ * barriers. Views of a tag that does not answer stay marked: the round writes the others.
  */
 export class Rounds {
   readonly #deps: RoundsDeps;
   readonly #turns = new Turns();
+  /** What the round under way has taken. */
+  #taken: ReturnType<Marks['take']> | null = null;
+  /** Keeps the position back since a tag did not answer. */
+  #away: Barrier | null = null;
+  /** Fan-outs whose last watchers are told in this round, or in one that was broken off. */
+  readonly #told: Barrier[] = [];
+  #leftOver = false;
 
   constructor(deps: RoundsDeps) {
     this.#deps = deps;
@@ -41,27 +49,45 @@ export class Rounds {
     return this.#deps.marks.size === 0 && this.#deps.fanOuts.idle;
   }
 
-  /** Writes everything marked so far. `position`: what is folded now. */
-  async run(position: Position): Promise<void> {
-    const { barriers, fanOuts, lanes, marking, log } = this.#deps;
-    const at = copyPosition(position);
+  /** Writes everything marked so far. `position`: what is folded now. False where a tag did not answer. */
+  async run(position: Position): Promise<boolean> {
+    const { barriers, fanOuts, lanes, marking, facts, origin } = this.#deps;
     const told = fanOuts.slice((watcher, day, bits) => marking.related(watcher, day, bits));
-    barriers.begin(at);
-    await this.#writeMarked();
-    if (told) barriers.lift(told);
-    if (!this.#deps.owned.has(positionTag)) return;
-    const stored: StoredPosition = { ...barriers.settled(at), ...(log != null && { log }) };
-    await lanes.add(positionTag, { kind: 'position', id: '', value: Buffer.from(JSON.stringify(stored)) });
-    await lanes.drain();
+    if (told) this.#told.push(told);
+    const start = barriers.begin(copyPosition(position), facts.sum.text);
+    lanes.round = start.round;
+    this.#leftOver = false;
+    this.#taken = this.#deps.marks.take();
+    await this.#writeTaken(this.#taken);
+    const all = (await lanes.drain()) && !this.#leftOver;
+    this.#taken = null;
+    for (const barrier of this.#told.splice(0)) barriers.lift(barrier);
+    this.#noteAway(all);
+    const settled = barriers.settled(start, { fanOutsStored: fanOuts.storable });
+    lanes.settled = new SettledPosition(settled, origin, fanOuts.storable ? fanOuts.stored() : []);
+    return all;
   }
 
-  async #writeMarked(): Promise<void> {
-    const { values, readerDays } = this.#deps.marks.take();
+  /** After a round that was broken off: its views are marked again. */
+  restore(): void {
+    if (this.#taken) this.#deps.marks.putBack(this.#taken);
+    this.#taken = null;
+  }
+
+  #noteAway(all: boolean): void {
+    const { barriers } = this.#deps;
+    if (!all) this.#away ??= barriers.open();
+    else if (this.#away) {
+      barriers.lift(this.#away);
+      this.#away = null;
+    }
+  }
+
+  async #writeTaken({ values, readerDays }: ReturnType<Marks['take']>): Promise<void> {
     for (const kind of factKinds) await this.#writeValues(kind, values[kind]);
-    // The changed views themselves are sent while the views of readers are rendered.
+    // What changed itself is on its way while those who read about it are rendered.
     this.#deps.lanes.flush();
     await this.#writeReaders(readerDays);
-    await this.#deps.lanes.drain();
   }
 
   async #writeValues(kind: (typeof factKinds)[number], marked: Iterable<number>): Promise<void> {
@@ -70,7 +96,10 @@ export class Rounds {
     for (const view of marked) {
       const id = views.id(facts, view);
       const tag = tagOf(id);
-      if (owned.has(tag)) await lanes.add(tag, { kind, id, value: views.render(facts, view) });
+      if (owned.has(tag)) {
+        if (lanes.isAway(tag)) this.#leave(() => this.#deps.marks.values[kind].add(view));
+        else await lanes.add(tag, { kind, id, value: views.render(facts, view) });
+      }
       if (this.#turns.due()) await this.#turns.take();
     }
   }
@@ -87,8 +116,20 @@ export class Rounds {
       }
       const id = facts.riderIds.text(reader);
       const tag = tagOf(id);
-      if (owned.has(tag)) await lanes.add(tag, { kind: 'reader', id, fields: renderReaderDays(facts, reader, days) });
+      if (owned.has(tag)) {
+        if (lanes.isAway(tag)) this.#leave(() => this.#markAgain(reader, days));
+        else await lanes.add(tag, { kind: 'reader', id, fields: renderReaderDays(facts, reader, days) });
+      }
       if (this.#turns.due()) await this.#turns.take();
     }
+  }
+
+  #markAgain(reader: number, days: ReadonlyMap<number, ReaderParts>): void {
+    for (const [day, parts] of days) this.#deps.marks.readerDay(reader, day, parts);
+  }
+
+  #leave(mark: () => void): void {
+    mark();
+    this.#leftOver = true;
   }
 }

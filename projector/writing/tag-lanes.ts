@@ -1,180 +1,194 @@
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
-import type { CommitResult, ViewWrite, ViewWriter } from '../ports/view-writer.ts';
-import { retry } from '../ports/waiting.ts';
+import type { ViewWrite, ViewWriter } from '../ports/view-writer.ts';
+import { aborted } from '../ports/waiting.ts';
+import type { SettledPosition } from './settled-position.ts';
+import { batchViewsMax, type LaneOwner, TagLane } from './tag-lane.ts';
 
-// A batch, counted in keys and fields. It is one script call, and blocks the store for about a millisecond
-// (docs/rules.md#batch).
-const batchViewsMax = 200;
-const batchBytesMax = 512 * 1024;
-const limits = { minMs: 50, maxMs: 2_000 };
+/** How often every lane moves its tag's fence, at least. */
+export const beatMs = 500;
+// Batches under way in all lanes; above this whoever adds waits, so that memory stays bounded.
+const busyMax = 32;
 
-interface Batch {
-  writes: ViewWrite[];
-  /** Keys and fields. */
-  views: number;
-  bytes: number;
+/** A leader can't go on: another one leads, or the store is not as it was left. */
+export class RefusedError extends Error {
+  override name = 'RefusedError';
+  readonly reason: 'fenced' | 'lost';
+  /** Not worth trying again. */
+  readonly retry = false;
+
+  constructor(reason: 'fenced' | 'lost') {
+    super(
+      reason === 'fenced'
+        ? 'Cannot write views: another projector has taken over'
+        : 'Cannot write views: the view store lost or changed something',
+    );
+    this.reason = reason;
+  }
 }
 
-/** A newer leader has raised the fences. This projector must not write again. */
-export class FencedError extends Error {
-  override name = 'FencedError';
-  /** Retrying is pointless. */
-  readonly retry = false;
+export interface TagLanesDeps {
+  writer: ViewWriter;
+  clock: Clock;
+  log: Log;
+  signal: AbortSignal;
+  /** Tags this projector owns. */
+  tags: readonly number[];
+  onWritten(views: number, bytes: number): void;
+  /** The views of a tag must be compared: its open list has become too long. */
+  onCompare(tag: number): void;
 }
 
 /**
- * One lane per tag. Batches of one tag are written one after another, different tags in parallel. Waits for a store
- * that is away. A tag that is found lost is reported and its batch dropped, because the repair that follows compares
- * every view.
+ * One lane a tag, side by side: none waits for another one. A tag whose store does not answer is waited for, ever longer
+ * up to two seconds; the others flow on. A fence that is not as it was left ends them all.
  */
-export class TagLanes {
-  readonly #writer: ViewWriter;
-  readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #signal: AbortSignal;
-  readonly #lanes = new Map<number, Promise<void>>();
-  readonly #buffers = new Map<number, Batch>();
-  readonly #lastCommitMs = new Map<number, number>();
-  readonly #onLost: (tag: number) => void;
-  readonly #onWritten: (views: number, bytes: number) => void;
-  #inFlight = 0;
-  #away = false;
+export class TagLanes implements LaneOwner {
+  readonly #deps: TagLanesDeps;
+  readonly #lanes: ReadonlyMap<number, TagLane>;
+  readonly #away = new Set<number>();
+  #refused: RefusedError | null = null;
+  readonly #refusal = new AbortController();
+  readonly signal: AbortSignal;
+  settled: SettledPosition | null = null;
+  round = 0;
+  // Processes of the store, and whether they may be stamped: all tags were answered as they were left since one was noticed.
+  readonly #processes = new Map<number, string>();
+  readonly #answeredTurns = new Map<number, number>();
+  #noticedTurn = 0;
+  #turn = 0;
+  #stamping = false;
 
-  constructor(deps: {
-    writer: ViewWriter;
-    clock: Clock;
-    log: Log;
-    signal: AbortSignal;
-    onLost: (tag: number) => void;
-    onWritten: (views: number, bytes: number) => void;
-  }) {
-    this.#writer = deps.writer;
-    this.#clock = deps.clock;
-    this.#log = deps.log;
-    this.#signal = deps.signal;
-    this.#onLost = deps.onLost;
-    this.#onWritten = deps.onWritten;
+  constructor(deps: TagLanesDeps) {
+    this.#deps = deps;
+    this.signal = AbortSignal.any([deps.signal, this.#refusal.signal]);
+    this.#lanes = new Map(deps.tags.map((tag) => [tag, new TagLane(tag, this)]));
   }
 
-  /** Adds a write to its tag's batch. Waits while many batches are in flight, so that memory stays bounded. */
-  async add(tag: number, write: ViewWrite): Promise<void> {
-    if (write.kind !== 'reader' || write.fields.length <= batchViewsMax) return this.#add(tag, write);
-    const { fields, replaces, ...named } = write;
-    for (let i = 0; i < fields.length; i += batchViewsMax) {
-      const first = i === 0 && replaces ? { replaces } : {};
-      await this.#add(tag, { ...named, ...first, fields: fields.slice(i, i + batchViewsMax) });
+  get writer(): ViewWriter {
+    return this.#deps.writer;
+  }
+
+  get clock(): Clock {
+    return this.#deps.clock;
+  }
+
+  /** Whether the store does not answer for a tag: what is added waits there, so better add nothing. */
+  isAway(tag: number): boolean {
+    return this.#away.has(tag);
+  }
+
+  lane(tag: number): TagLane {
+    return this.#lanes.get(tag)!;
+  }
+
+  /** Adds a write to its tag's batch. Waits while many batches are under way; for a tag that does not answer only with patience. */
+  async add(tag: number, write: ViewWrite, { patience = false } = {}): Promise<void> {
+    const lane = this.lane(tag);
+    if (write.kind !== 'reader' || write.fields.length <= batchViewsMax) lane.add(write);
+    else {
+      const { fields, replaces, ...named } = write;
+      for (let i = 0; i < fields.length; i += batchViewsMax) {
+        const first = i === 0 && replaces ? { replaces } : {};
+        lane.add({ ...named, ...first, fields: fields.slice(i, i + batchViewsMax) });
+      }
     }
+    if (lane.busy && this.#busy() >= busyMax) await lane.settled(patience);
+    this.#assertNotRefused();
   }
 
-  async #add(tag: number, write: ViewWrite): Promise<void> {
-    let buffer = this.#buffers.get(tag);
-    if (!buffer) {
-      buffer = { writes: [], views: 0, bytes: 0 };
-      this.#buffers.set(tag, buffer);
-    }
-    buffer.writes.push(write);
-    buffer.views += write.kind === 'reader' ? write.fields.length : 1;
-    buffer.bytes += bytesOf(write);
-    if (buffer.views < batchViewsMax && buffer.bytes < batchBytesMax) return;
-    this.#flush(tag);
-    if (this.#inFlight >= 32) await this.#lanes.get(tag);
-  }
-
-  /** Sends what is buffered. */
   flush(): void {
-    for (const tag of [...this.#buffers.keys()]) this.#flush(tag);
+    for (const lane of this.#lanes.values()) lane.flush();
   }
 
-  /** Sends what is buffered, and resolves once everything is written. Throws FencedError. */
-  async drain(): Promise<void> {
+  /** Sends what is buffered. True once all is written; false where a tag's store does not answer. Throws RefusedError. */
+  async drain(): Promise<boolean> {
     this.flush();
-    await Promise.all(this.#lanes.values());
+    await Promise.all([...this.#lanes.values()].map((lane) => lane.settled(false)));
+    this.#assertNotRefused();
+    return ![...this.#lanes.values()].some((lane) => lane.busy);
   }
 
-  /**
-   * Checks and moves the fence of every tag that had no batch lately. A fence that is not as this projector left it
-   * means that the store lost or changed something.
-   */
-  async beat(tags: readonly number[], idleMs: number): Promise<void> {
-    const before = this.#clock.nowMs() - idleMs;
-    for (const tag of tags)
-      if ((this.#lastCommitMs.get(tag) ?? 0) < before) this.#enqueue(tag, { writes: [], views: 0, bytes: 0 });
-    await Promise.all(this.#lanes.values());
+  /** As `drain`, of some tags, however long it takes. */
+  async written(tags: readonly number[]): Promise<void> {
+    for (const tag of tags) this.lane(tag).flush();
+    await Promise.all(tags.map((tag) => this.lane(tag).settled(true)));
+    this.#assertNotRefused();
   }
 
-  #flush(tag: number): void {
-    const buffer = this.#buffers.get(tag)!;
-    this.#buffers.delete(tag);
-    this.#enqueue(tag, buffer);
+  /** Beats until told to stop. Rejects with RefusedError. */
+  async run(): Promise<void> {
+    while (!this.signal.aborted) {
+      this.beat();
+      await Promise.race([this.clock.sleep(beatMs, this.signal), aborted(this.signal)]);
+    }
+    this.#assertNotRefused();
   }
 
-  #enqueue(tag: number, batch: Batch): void {
-    this.#queue(tag, () => this.#commit(tag, batch));
+  /** Resolves once no batch is in flight any more, after all was told to stop: its fence would move. */
+  async ended(): Promise<void> {
+    await Promise.all([...this.#lanes.values()].map((lane) => lane.ended()));
   }
 
-  /** Runs the steps of a lane one after another: a fence has one batch in flight at a time. */
-  #queue(tag: number, step: () => Promise<void>): Promise<void> {
-    this.#inFlight += 1;
-    const lane = (this.#lanes.get(tag) ?? Promise.resolve()).then(step).finally(() => {
-      this.#inFlight -= 1;
-      if (this.#lanes.get(tag) === lane) this.#lanes.delete(tag);
-    });
-    // `drain` reports the fault. A lane that nobody awaits must not end the process.
-    lane.catch(() => {});
-    this.#lanes.set(tag, lane);
-    return lane;
+  /** Every lane beats now, also during a long round: API processes take it as a sign of life. */
+  beat(): void {
+    this.#turn += 1;
+    for (const lane of this.#lanes.values()) lane.beat(this.#turn);
   }
 
-  async #commit(tag: number, { writes, views, bytes }: Batch): Promise<void> {
-    const result = await this.#untilAnswered(() => this.#writer.commit(tag, writes));
-    if (result === null) return;
-    if (!result.committed) {
-      if (result.reason === 'fenced') throw new FencedError(fencedMessage);
-      this.#onLost(tag);
+  /** The views stand where no reader has seen newer ones: from now on tags are stamped as complete. */
+  beginStamping(): void {
+    this.#stamping = true;
+    this.beat();
+  }
+
+  stampOf(tag: number): string {
+    if (!this.#stamping) return '';
+    const answered = this.#deps.tags.every((each) => (this.#answeredTurns.get(each) ?? 0) > this.#noticedTurn);
+    return answered ? this.#processes.get(tag)! : '';
+  }
+
+  answered(tag: number, process: string, turn: number): void {
+    const isNew = ![...this.#processes.values()].includes(process);
+    this.#processes.set(tag, process);
+    this.#answeredTurns.set(tag, turn);
+    if (!isNew) {
+      // The last one of those asked since: all may be stamped.
+      if (turn === this.#noticedTurn + 1 && this.#stamping && this.stampOf(tag) !== '') this.beat();
       return;
     }
-    this.#lastCommitMs.set(tag, this.#clock.nowMs());
-    this.#onWritten(views, bytes);
+    this.#noticedTurn = this.#turn;
+    this.beat();
   }
 
-  /** Puts our fence back on a tag that was lost. */
-  refence(tag: number): Promise<void> {
-    return this.#queue(tag, async () => {
-      const result = await this.#untilAnswered(() => this.#writer.refence(tag));
-      if (result && !result.committed) throw new FencedError(fencedMessage);
-    });
+  wrote(views: number, bytes: number): void {
+    this.#deps.onWritten(views, bytes);
   }
 
-  /** Attempts until the store answers. Null if told to stop. */
-  #untilAnswered(attempt: () => Promise<CommitResult>): Promise<CommitResult | null> {
-    return retry(
-      async () => {
-        const result = await attempt();
-        this.#setAway(null);
-        return result;
-      },
-      { limits, clock: this.#clock, signal: this.#signal, onFailure: (cause) => this.#setAway(cause as Error) },
-    );
+  refused(reason: 'fenced' | 'lost'): void {
+    this.#refused ??= new RefusedError(reason);
+    this.#refusal.abort();
   }
 
-  /** Logs the first fault of all lanes, and the first success after it. */
-  #setAway(fault: Error | null): void {
-    const away = fault !== null;
-    if (away === this.#away) return;
-    this.#away = away;
-    if (away) this.#log.warn(`Cannot write views, trying again: ${fault.message}`);
-    else this.#log.info('The view store answers again');
+  mustCompare(tag: number): void {
+    this.#deps.onCompare(tag);
   }
-}
 
-const fencedMessage =
-  'Cannot write views: another projector has taken over. Run one projector per store, or divide the tags with SHARD';
+  failed(tag: number, cause: Error | null): void {
+    const before = this.#away.size;
+    if (cause) this.#away.add(tag);
+    else this.#away.delete(tag);
+    if (before === 0 && cause) this.#deps.log.warn(`Cannot write views, trying again: ${cause.message}`);
+    if (before > 0 && this.#away.size === 0) this.#deps.log.info('The view store answers again');
+  }
 
-/** The approximate bytes of a write's names and values: texts are ASCII. */
-function bytesOf(write: ViewWrite): number {
-  if (write.kind !== 'reader') return write.id.length + (write.value?.length ?? 0);
-  let bytes = write.id.length;
-  for (const { field, value } of write.fields) bytes += field.length + (value?.length ?? 0);
-  return bytes;
+  #busy(): number {
+    let busy = 0;
+    for (const lane of this.#lanes.values()) if (lane.busy) busy += 1;
+    return busy;
+  }
+
+  #assertNotRefused(): void {
+    if (this.#refused) throw this.#refused;
+  }
 }

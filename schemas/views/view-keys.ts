@@ -2,8 +2,14 @@ import { hash } from 'node:crypto';
 
 /**
  * View keys. A view's name is `<kind>:<id>`. Its tag is one of 64, by a hash of the id. schemas/README.md has the keys
- * as stores spell them, such as `<prefix>pub:{v17}:g1:day:portland/2015-06-13` in Redis.
+ * as stores spell them, such as `<prefix>g2:pub:{v17}:day:portland/2015-06-13` in Redis.
  */
+
+/**
+ * The number of the view format. Every change of stored bytes raises it: projectors and API processes of two formats
+ * share nothing in a store, and may run side by side (test/schemas/views/view-format.test.ts).
+ */
+export const viewFormat = 2;
 
 export const tagCount = 64;
 export const allTags: readonly number[] = Array.from({ length: tagCount }, (_, i) => i);
@@ -16,7 +22,7 @@ export const publicKinds = [...factKinds, 'complete'] as const;
 /** The kind of the riders' own layer, which is never cached: one hash per rider, whose fields are views. */
 export type RiderKind = 'reader';
 /** Kinds of views that are one key's value. */
-export type ValueKind = (typeof publicKinds)[number] | 'position';
+export type ValueKind = (typeof publicKinds)[number];
 export type ViewKind = ValueKind | RiderKind;
 
 /** The tag of an id, 0 to 63: FNV-1a over UTF-16 units, folded to six bits. Part of the stored format. */
@@ -50,9 +56,6 @@ export const completeKey = (tag: number): string => `${tag}|complete:`;
 /** The same for the tag of a view. */
 export const completeKeyOf = (view: string): string => `${view.slice(0, view.indexOf('|'))}|complete:`;
 export const isCompleteKey = (key: string): boolean => key.endsWith('|complete:');
-/** The position of the views, as JSON, is stored under this tag. */
-export const positionTag = 0;
-export const positionKey = `${positionTag}|position:`;
 
 export function parseKey(key: string): { tag: number; kind: ViewKind; id: string } {
   const bar = key.indexOf('|');

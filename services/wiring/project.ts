@@ -9,6 +9,7 @@ import type { ProjectorMetrics } from '../../projector/ports/metrics.ts';
 import { Projector } from '../../projector/projector.ts';
 import { allTags } from '../../schemas/views/view-keys.ts';
 import type { Settings } from '../settings/settings.ts';
+import { buildId } from './build-id.ts';
 import type { OpenLog } from './event-log.ts';
 import { abortsAfter } from './stop-signal.ts';
 import type { OpenStore } from './view-store.ts';
@@ -34,6 +35,7 @@ export async function project(
 ): Promise<Projecting> {
   const writer = await store.writer();
   const { index, count } = settings.shard;
+  const build = buildId();
   const make = (): Projector =>
     new Projector({
       eventLog,
@@ -42,6 +44,8 @@ export async function project(
       log: plain(log),
       metrics,
       tags: allTags.filter((tag) => tag % count === index),
+      shards: count,
+      build,
     });
   let projector = make();
   const close = () => Promise.allSettled([writer.close(), eventLog.close(), rejects.close()]);

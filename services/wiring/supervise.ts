@@ -1,8 +1,7 @@
 import type { ViewReader } from '../../api/ports/view-reader.ts';
 import { type Clock, realClock } from '../../projector/ports/clock.ts';
 import type { Log } from '../../projector/ports/log.ts';
-import { aborted, BackOff } from '../../projector/ports/waiting.ts';
-import { FencedError } from '../../projector/writing/tag-lanes.ts';
+import { BackOff } from '../../projector/ports/waiting.ts';
 import type { Projecting } from './project.ts';
 
 const limits = { minMs: 1_000, maxMs: 60_000 };
@@ -25,9 +24,8 @@ export interface SuperviseOptions {
 
 /**
  * Keeps a projector running beside an API. If it ends while the store holds complete views, reads go on: the reason is
- * logged, and another projector is started after a back-off, because topics or a log can come back. None is started if
- * a newer projector has taken over. If there are no complete views either, `done` rejects with the error that ended the
- * projector.
+ * logged, and another projector is started after a back-off, because topics or a log can come back. If there are no
+ * complete views either, `done` rejects with the error that ended the projector.
  */
 export async function supervise(options: SuperviseOptions): Promise<Supervised> {
   const { begin, reader, log, signal, clock = realClock } = options;
@@ -53,10 +51,6 @@ export async function supervise(options: SuperviseOptions): Promise<Supervised> 
       } catch (cause) {
         if (!(await isServed())) throw cause;
         trouble = (cause as Error).message;
-        if (cause instanceof FencedError) {
-          log.warn(`${trouble}. Reads go on from its views; start this process again to take over`);
-          return aborted(signal);
-        }
         // It ran well for long, so this is a new fault.
         if (clock.nowMs() - begunMs > limits.maxMs) backOff.reset();
         log.error(

@@ -1,16 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ChangeListener, ViewReader } from '../../api/ports/view-reader.ts';
 import type { StoredView, ViewWriter } from '../../projector/ports/view-writer.ts';
-import {
-  allTags,
-  completeKey,
-  digestLength,
-  parseKey,
-  positionKey,
-  readerKey,
-  rideKey,
-} from '../../schemas/views/view-keys.ts';
+import { allTags, completeKey, digestLength, parseKey, readerKey, rideKey } from '../../schemas/views/view-keys.ts';
 import { encodeView } from '../../schemas/views/view-values.ts';
+import { complete, lead } from '../support/lead.ts';
 import { fieldsWrite, keyOf, valueWrite } from '../support/view-names.ts';
 
 /** A store of its own for one test file: empty at first. */
@@ -81,9 +74,10 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
 
     it('gives back the bytes that were committed, and null for what is absent', async () => {
       const w = await writer();
-      await w.lead(allTags);
+      await lead(w);
       const bytes = Buffer.concat([view('x'), Buffer.from([0, 255, 10, 13])]);
-      expect(await w.commit(tag, [valueWrite(ride, bytes)])).toEqual({ committed: true });
+      expect(await w.commit(tag, [valueWrite(ride, bytes)])).toMatchObject({ committed: true });
+      await complete(w, allTags);
       const r = reader();
       await until(async () => (await r.ready().catch(() => null)) !== null, 'the store answers');
       await until(async () => (await r.get([ride]).catch(() => [null]))[0] !== null, 'the view is read');
@@ -93,7 +87,7 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
     // docs/rules.md#batch
     it('writes a batch whole: sets, deletes, fields and removed fields', async () => {
       const w = await writer();
-      await w.lead(allTags);
+      await lead(w);
       const reader1 = readerKey('rider1');
       const readerTag = parseKey(reader1).tag;
       await w.commit(readerTag, [
@@ -105,6 +99,7 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
         fieldsWrite(reader1, { 'f2026-01-01': 'ä:r=1' }),
       ]);
       const r = reader();
+      await complete(w, allTags);
       await until(async () => (await r.get([ride]).catch(() => null)) !== null, 'the store answers');
       expect(await r.fields(reader1, ['o2026-01-01', 'o2026-01-02', 'f2026-01-01'])).toEqual([
         null,
@@ -118,7 +113,7 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
 
     it('lists keys with digests and hashes with fields, only of the tags asked for', async () => {
       const w = await writer();
-      await w.lead(allTags);
+      await lead(w);
       const value = view('listed');
       const hash = readerKey('rider1');
       await w.commit(tag, [valueWrite(ride, value)]);
@@ -140,66 +135,33 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
       expect([...(await listed(w, [tag])).keys()]).toEqual([ride]);
     });
 
-    // docs/rules.md#fence
-    it('fences an older leader once a newer one leads, and not a byte of it is written', async () => {
-      const older = await writer();
-      const newer = await writer();
-      await older.lead(allTags);
-      await older.commit(tag, [valueWrite(ride, view('old'))]);
-      await newer.lead(allTags);
-      expect(await older.commit(tag, [valueWrite(ride, view('zombie'))])).toEqual({
-        committed: false,
-        reason: 'fenced',
-      });
-      expect(await older.refence(tag)).toEqual({ committed: false, reason: 'fenced' });
-      await newer.commit(tag, [valueWrite(ride, view('new'))]);
+    it('keeps what a tag is told: stamped as complete only for the process that answers', async () => {
+      const w = await writer();
+      await lead(w);
+      const asked = await w.commit(tag, [], { stamp: '' });
+      expect(asked).toMatchObject({ committed: true, process: expect.stringMatching(/./) });
+      expect(await w.commit(tag, [], {})).toMatchObject({ committed: true });
       const r = reader();
-      await until(async () => (await r.get([ride]).catch(() => null)) !== null, 'the store answers');
-      expect(await r.get([ride])).toEqual([view('new')]);
-    });
-
-    it('refuses a batch as lost once the store was emptied, until the tag is fenced again', async () => {
-      const w = await writer();
-      await w.lead(allTags);
-      await w.commit(tag, [valueWrite(completeKey(tag), Buffer.from('1'))]);
-      await store.empty();
-      expect(await w.commit(tag, [valueWrite(ride, view('1'))])).toEqual({ committed: false, reason: 'lost' });
-      expect(await w.refence(tag)).toEqual({ committed: true });
-      expect(await w.commit(tag, [valueWrite(ride, view('2'))])).toEqual({ committed: true });
-      expect([...(await listed(w, allTags)).keys()]).toEqual([ride]);
-    });
-
-    it('gives back the position last written', async () => {
-      const w = await writer();
-      await w.lead(allTags);
-      expect(await w.position()).toBeNull();
-      await w.commit(0, [valueWrite(positionKey, Buffer.from('{"nights":[3]}'))]);
-      expect(await w.position()).toBe('{"nights":[3]}');
-    });
-
-    it('takes back the word that a tag is complete when it is fenced again', async () => {
-      const w = await writer();
-      await w.lead(allTags);
-      await w.commit(tag, [valueWrite(completeKey(tag), Buffer.from('1'))]);
-      expect(await w.refence(tag)).toEqual({ committed: true });
-      const r = reader();
-      await until(async () => (await r.get([ride]).catch(() => null)) !== null, 'the store answers');
-      expect(await r.get([completeKey(tag)])).toEqual([null]);
+      for (const each of allTags) if (each !== tag) await complete(w, [each]);
+      expect(await r.ready()).toMatchObject({ ready: false });
+      await complete(w, [tag]);
+      await until(async () => (await r.ready()).ready, 'the store is ready');
+      expect(await r.get([completeKey(tag)])).toEqual([expect.any(Buffer)]);
     });
 
     // docs/rules.md#ready-api
     it('is ready once every tag is complete', async () => {
       const w = await writer();
-      await w.lead(allTags);
+      await lead(w);
       const r = reader();
       expect(await r.ready()).toMatchObject({ ready: false });
-      for (const each of allTags) await w.commit(each, [valueWrite(completeKey(each), Buffer.from('1'))]);
+      await complete(w, allTags);
       await until(async () => (await r.ready()).ready, 'the store is ready');
     });
 
     it('lets readers hear of every change to the public layer and of an emptied store, and of nothing of riders', async () => {
       const w = await writer();
-      await w.lead(allTags);
+      await lead(w);
       const r = reader();
       const heard = new Heard();
       r.watch(heard);

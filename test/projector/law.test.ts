@@ -3,10 +3,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
 import { latestRecords } from '../reference/facts.ts';
+import { fastClock } from '../support/fast-clock.ts';
+import { FencedStore } from '../support/fenced-store.ts';
 import { type History, historyArb } from '../support/histories.ts';
 import { compactions, deliveries, interleavings } from '../support/log-orders.ts';
 import { MemoryEventLog } from '../support/memory-event-log.ts';
-import { projected, startProjector } from '../support/projector-run.ts';
+import { mortalWriter } from '../support/mortal-writer.ts';
+import { projected, type Running, startProjector } from '../support/projector-run.ts';
 import { projecting } from '../support/service.ts';
 import { secretMark } from '../support/universe.ts';
 import { dumpViews } from '../support/view-dump.ts';
@@ -90,6 +93,38 @@ describe('the views', { timeout: 120_000 }, () => {
     );
   });
 
+  // docs/rules.md#beginning
+  it('are those of a fresh replay after leaders die at any moment, and others begin where those were', async () => {
+    const scenario = historyArb().chain((history) =>
+      fc.record({
+        history: fc.constant(history),
+        compacted: compactions(history),
+        lives: fc.array(fc.record({ upTo: fc.nat(1000), commits: fc.nat(400) }), { minLength: 1, maxLength: 3 }),
+      }),
+    );
+    await fc.assert(
+      fc.asyncProperty(scenario, async ({ history, compacted, lives }) => {
+        const store = new FencedStore();
+        for (const { upTo, commits } of lives.toSorted((a, b) => a.upTo - b.upTo)) {
+          const count = Math.ceil((history.records.length * upTo) / 1000);
+          const { writer, kill, killed } = mortalWriter(store.writer(), commits);
+          const log = new MemoryEventLog({ ...history, records: history.records.slice(0, count) });
+          const running = startProjector(log, writer, null, { clock: fastClock });
+          await Promise.race([killed, leading(running)]);
+          kill();
+          await running.stop();
+        }
+        const last = startProjector(new MemoryEventLog(compacted), store.writer(), null, { clock: fastClock });
+        await leading(last);
+        const wanted = await replayed(compacted);
+        await expect.poll(() => dumpViews(store), { timeout: 5_000 }).toEqual(wanted);
+        await last.stop();
+      }),
+      // Each life waits for the fences to stand still.
+      { numRuns: Math.ceil(numRuns / 4) },
+    );
+  });
+
   it('and their names hold nothing of a secret meeting point', async () => {
     await fc.assert(
       fc.asyncProperty(historyArb(), async (history) => {
@@ -119,4 +154,10 @@ async function killedAfter(store: MemoryViewStore, history: History, commits: nu
   const running = startProjector(new MemoryEventLog(history), writer);
   await Promise.race([kill, running.ready()]);
   await running.stop();
+}
+
+/** Resolves once a projector leads, and its views stand at the ends. */
+async function leading({ projector }: Running): Promise<void> {
+  while (projector.standing.role !== 'leader' || !projector.ready)
+    await new Promise((resolve) => setTimeout(resolve, 1));
 }

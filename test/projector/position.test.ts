@@ -1,14 +1,21 @@
 import { expect, it } from 'vitest';
-import { type LogBounds, PartitionsChangedError } from '../../projector/ports/event-log.ts';
+import { type LogBounds, PartitionsChangedError, type Position } from '../../projector/ports/event-log.ts';
 import { assertSamePartitions } from '../../projector/position.ts';
+import type { StoredPosition } from '../../projector/writing/settled-position.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 
 const bounds = (partitions: number): LogBounds =>
   Object.fromEntries(
     topicNames.map((topic) => [topic, Array.from({ length: partitions }, () => ({ low: 0, end: 9 }))]),
   ) as LogBounds;
-const stored = (partitions: number, log: string): string =>
-  JSON.stringify({ ...Object.fromEntries(topicNames.map((topic) => [topic, new Array(partitions).fill(5)])), log });
+const stored = (partitions: number, log: string): StoredPosition => ({
+  position: Object.fromEntries(topicNames.map((topic) => [topic, new Array(partitions).fill(5)])) as Position,
+  log,
+  build: '',
+  shards: 1,
+  sum: '',
+  fanOuts: [],
+});
 
 // docs/rules.md#partition-growth
 it('a topic that grew while no projector ran is noticed from the stored position', () => {

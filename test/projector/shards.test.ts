@@ -31,7 +31,6 @@ async function dump(store: MemoryViewStore): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   const reader = store.reader();
   for await (const view of store.writer().list(allTags)) {
-    if (view.kind === 'position') continue;
     const key = keyOf(view.tag, view);
     if ('fields' in view) for (const [field, value] of view.fields!) found.set(`${key} ${field}`, value.toString());
     else found.set(key, (await reader.get([key]))[0]!.toString('latin1'));

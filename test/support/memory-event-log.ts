@@ -1,7 +1,9 @@
-import type { AnyLogRecord, EventLog, Follower, LogBounds, Position } from '../../projector/ports/event-log.ts';
+import type { AnyLogRecord, EventLog, Follower, Hold, LogBounds, Position } from '../../projector/ports/event-log.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { toDelivered } from './delivered.ts';
 import type { History, HistoryRecord } from './histories.ts';
+
+const heldAlready: Hold = { offset: 0, moved: Promise.resolve() };
 
 /**
  * An event log in an array, for tests of the projector alone: it delivers in the order given (each partition's own order
@@ -49,26 +51,60 @@ export class MemoryEventLog implements EventLog {
 
   async follow(from: Position, follower: Follower, signal: AbortSignal): Promise<void> {
     this.#followers.add(follower);
+    // What a hold keeps back, in order; the rest goes on.
+    let waiting: AnyLogRecord[] = [];
+    let next = 0;
     try {
-      for (let next = 0; !signal.aborted; ) {
-        const first = this.#records[next];
-        if (!first || next >= this.#revealed) {
-          await this.#untilGrown(signal);
-          continue;
-        }
-        const { topic, partition } = first;
-        const records: AnyLogRecord[] = [];
-        for (; records.length < this.#batchMax && next < this.#revealed; next++) {
-          const record = this.#records[next];
-          if (record?.topic !== topic || record.partition !== partition) break;
-          records.push(record);
-        }
-        const wanted = records.filter(({ offset }) => offset >= from[topic][partition]!);
-        await follower.onBatch({ topic, partition, records: wanted, nextOffset: records.at(-1)!.offset + 1 });
+      while (!signal.aborted) {
+        const fresh = this.#records.slice(next, Math.min(this.#records.length, this.#revealed));
+        next += fresh.length;
+        const offered = [...waiting, ...fresh];
+        const holds: Promise<void>[] = [];
+        waiting = await this.#deliver(offered, from, follower, holds, signal);
+        if (waiting.length === offered.length) await Promise.race([this.#untilGrown(signal), ...holds]);
       }
     } finally {
       this.#followers.delete(follower);
     }
+  }
+
+  /** Delivers what is not held; returns what is. */
+  async #deliver(
+    offered: readonly AnyLogRecord[],
+    from: Position,
+    follower: Follower,
+    holds: Promise<void>[],
+    signal: AbortSignal,
+  ): Promise<AnyLogRecord[]> {
+    const held: AnyLogRecord[] = [];
+    // A hold that moves meanwhile must not let a later record pass an earlier one.
+    const heldPartitions = new Set<string>();
+    for (let i = 0; i < offered.length && !signal.aborted; ) {
+      const { topic, partition } = offered[i]!;
+      const name = `${topic}/${partition}`;
+      const hold = heldPartitions.has(name) ? heldAlready : (follower.hold?.(topic, partition) ?? null);
+      const isHeld = ({ offset }: AnyLogRecord): boolean =>
+        hold !== null && (offset >= hold.offset || heldPartitions.has(name));
+      if (isHeld(offered[i]!)) {
+        heldPartitions.add(name);
+        if (hold && hold !== heldAlready) {
+          holds.push(hold.moved);
+          // The hold may be within a gap that compaction has left.
+          await follower.onBatch({ topic, partition, records: [], nextOffset: hold.offset });
+        }
+        held.push(offered[i++]!);
+        continue;
+      }
+      const records: AnyLogRecord[] = [];
+      for (; records.length < this.#batchMax; i++) {
+        const record = offered[i];
+        if (record?.topic !== topic || record.partition !== partition || isHeld(record)) break;
+        records.push(record);
+      }
+      const wanted = records.filter(({ offset }) => offset >= from[topic][partition]!);
+      await follower.onBatch({ topic, partition, records: wanted, nextOffset: records.at(-1)!.offset + 1 });
+    }
+    return held;
   }
 
   async close(): Promise<void> {}

@@ -22,6 +22,7 @@ import { topicNames } from '../../schemas/events/records.ts';
 import { allTags } from '../../schemas/views/view-keys.ts';
 import type { CalendarRequest } from '../reference/requests.ts';
 import { pathOf } from '../reference/requests.ts';
+import { complete, lead } from './lead.ts';
 
 export const baseUrl = 'http://127.0.0.1:8080/api';
 
@@ -50,10 +51,11 @@ export async function projecting(
   const { signal } = new AbortController();
   const shared = { clock: realClock, log, signal };
   const intake = new Intake({ fold, sink, barriers, metrics, ...shared });
-  const lost = new Set<number>();
-  const lanes = new TagLanes({ writer, onLost: (tag) => lost.add(tag), onWritten() {}, ...shared });
-  const rounds = new Rounds({ facts, marks, marking, fanOuts, lanes, owned, barriers });
-  await writer.lead(allTags);
+  const lanes = new TagLanes({ writer, tags: allTags, onWritten() {}, onCompare() {}, ...shared });
+  const origin = { log: null, build: 'test', shards: 1 };
+  const rounds = new Rounds({ facts, marks, marking, fanOuts, lanes, owned, barriers, origin });
+  intake.publishing = true;
+  await lead(writer);
   return {
     fold,
     facts,
@@ -61,7 +63,6 @@ export async function projecting(
     mend: lanes.add.bind(lanes),
     lanes,
     rounds,
-    lost,
     position,
     async take(batch: LogBatch): Promise<void> {
       await intake.take(batch);
@@ -73,8 +74,8 @@ export async function projecting(
       while (!rounds.idle);
     },
     async complete(): Promise<void> {
-      for (const tag of allTags) await lanes.add(tag, { kind: 'complete', id: '', value: Buffer.from('1') });
       await lanes.drain();
+      await complete(writer, allTags);
     },
   };
 }

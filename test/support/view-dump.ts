@@ -15,7 +15,7 @@ export async function dumpViews(
   for await (const stored of store.writer().list(tags)) {
     const { tag, kind } = stored;
     const key = keyOf(tag, stored);
-    if (kind === 'position' || kind === 'complete') continue;
+    if (kind === 'complete') continue;
     if ('fields' in stored) {
       for (const [field, value] of stored.fields!) dump.set(`${key} ${field}`, value.toString('latin1'));
     } else {

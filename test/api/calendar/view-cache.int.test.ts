@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type RedisServer, startRedisServer } from '../../../infra/local/redis-server.ts';
 import { redisViewReader } from '../../../infra/redis/redis-view-reader.ts';
 import { redisViewWriter } from '../../../infra/redis/redis-view-writer.ts';
-import { allTags, completeKey, developerKeyKey, rideKey, tagOf } from '../../../schemas/views/view-keys.ts';
+import { developerKeyKey, rideKey, tagOf } from '../../../schemas/views/view-keys.ts';
 import { ride } from '../../reference/example-log.ts';
 import { freshKeyPrefix } from '../../support/backends.ts';
 import { type HttpService, startHttpService } from '../../support/http-service.ts';
@@ -40,8 +40,8 @@ beforeEach(async () => {
   const keyPrefix = freshKeyPrefix();
   const writer = await redisViewWriter({ url: server.url, cluster: false, keyPrefix });
   const reader = redisViewReader({ url: proxy.url, cluster: false, keyPrefix });
-  await until(async () => (await reader.get([completeKey(0)]).catch(() => null)) !== null, 'Redis answers');
   service = await startHttpService({ views: { writer, reader } });
+  await until(async () => (await reader.ready()).ready, 'the views are known to be complete');
   stopBeating = beat();
   await untilKept();
 });
@@ -62,7 +62,7 @@ function beat(): () => Promise<void> {
   let beating = true;
   const done = (async () => {
     while (beating) {
-      await service.projector.lanes.beat(allTags, 100);
+      service.projector.lanes.beat();
       await sleep(200);
     }
   })();

@@ -3,7 +3,8 @@ import { ViewCache } from '../../../api/calendar/view-cache.ts';
 import { type ChangeListener, StoreAwayError, type ViewReader } from '../../../api/ports/view-reader.ts';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
-import { allTags, completeKey, parseKey, rideKey } from '../../../schemas/views/view-keys.ts';
+import { completeKey, parseKey, rideKey } from '../../../schemas/views/view-keys.ts';
+import { lead } from '../../support/lead.ts';
 import { valueWrite } from '../../support/view-names.ts';
 
 /** What the API keeps of views, over a store in memory whose replies and messages the test lets through. */
@@ -17,7 +18,7 @@ let reads: number;
 beforeEach(async () => {
   const store = new MemoryViewStore();
   writer = store.writer();
-  await writer.lead(allTags);
+  await lead(writer);
   replies = Promise.resolve();
   reads = 0;
   const direct = store.reader();

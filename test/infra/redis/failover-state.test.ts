@@ -1,98 +1,150 @@
 import { describe, expect, it } from 'vitest';
-import { FailoverState, lookedAt, type TagInQuestion, type TagLook } from '../../../infra/redis/failover-state.ts';
+import { FailoverState, lookedAt, type TagBelief, type TagLook } from '../../../infra/redis/failover-state.ts';
 
-const look = (fence: string | null, complete: boolean, nowMs = 5_000): TagLook => ({ fence, complete, nowMs });
-const still: TagInQuestion = { at: 'still', fence: '1:7', sinceMs: 0 };
-const moved: TagInQuestion = { at: 'moved', fence: '1:7', sinceMs: 0 };
+const here = 'run1:repl1';
+const look = (more: Partial<TagLook> = {}): TagLook => ({
+  fence: '1:7',
+  coming: null,
+  stamp: null,
+  nowMs: 5_000,
+  ...more,
+});
+const seen = '1:7 null';
+const doubted: TagBelief = { at: 'doubted', seen, sinceMs: 0 };
+const silent: TagBelief = { at: 'silent', seen };
+const stamped: TagBelief = { at: 'stamped' };
 
-describe('a tag in question', () => {
-  // Every state with every kind of look: what it becomes, null for no longer in question.
-  const cases: [string, TagInQuestion, TagLook, TagInQuestion | null][] = [
-    ['seen first', { at: 'unseen' }, look('1:7', true), { ...still, sinceMs: 5_000 }],
-    ['seen first without a fence', { at: 'unseen' }, look(null, false), { at: 'still', fence: null, sinceMs: 5_000 }],
-    ['still and complete', still, look('1:7', true, 10_000), still],
-    ['still for more than ten seconds', still, look('1:7', false, 10_001), null],
-    ['that moves while complete', still, look('1:8', true), null],
-    ['that moves while incomplete', still, look('1:8', false), { at: 'moved', fence: '1:8', sinceMs: 5_000 }],
-    ['whose fence is lost', still, look(null, false), { at: 'moved', fence: null, sinceMs: 5_000 }],
-    ['moved, and complete at last', moved, look('1:7', true), null],
-    ['moved, and moves again', moved, look('1:8', false), { at: 'moved', fence: '1:8', sinceMs: 5_000 }],
-    ['moved, and moves again while complete', moved, look('1:8', true), null],
-    ['moved, and stands', moved, look('1:7', false, 10_000), moved],
-    ['moved, and stands for more than ten seconds', moved, look('1:7', false, 10_001), null],
+describe('a tag', () => {
+  // Every state with every kind of look: what it becomes.
+  const cases: [string, TagBelief, TagLook, TagBelief][] = [
+    ['seen first, unstamped', { at: 'unseen' }, look(), { ...doubted, sinceMs: 5_000 }],
+    ['seen first, stamped for this process', { at: 'unseen' }, look({ stamp: here }), stamped],
+    [
+      'seen first, stamped for another process',
+      { at: 'unseen' },
+      look({ stamp: 'run0:repl1' }),
+      { ...doubted, sinceMs: 5_000 },
+    ],
+    [
+      'stamped for this process under another replication id',
+      { at: 'unseen' },
+      look({ stamp: 'run1:repl0' }),
+      { ...doubted, sinceMs: 5_000 },
+    ],
+    ['doubted, and still', doubted, look({ nowMs: 60_000 }), doubted],
+    ['doubted, and still for more than a minute', doubted, look({ nowMs: 60_001 }), silent],
+    [
+      'doubted, whose fence moves',
+      doubted,
+      look({ fence: '1:8' }),
+      { at: 'doubted', seen: '1:8 null', sinceMs: 5_000 },
+    ],
+    [
+      'doubted, while a projector is coming',
+      doubted,
+      look({ coming: 'a:1' }),
+      { at: 'doubted', seen: '1:7 a:1', sinceMs: 5_000 },
+    ],
+    [
+      'doubted, whose fence is lost',
+      doubted,
+      look({ fence: null }),
+      { at: 'doubted', seen: 'null null', sinceMs: 5_000 },
+    ],
+    ['doubted, and stamped at last', doubted, look({ stamp: here }), stamped],
+    ['silent, and still', silent, look(), silent],
+    ['silent, whose fence moves', silent, look({ fence: '1:8' }), { at: 'doubted', seen: '1:8 null', sinceMs: 5_000 }],
+    [
+      'silent, while a projector is coming',
+      silent,
+      look({ coming: 'a:1' }),
+      { at: 'doubted', seen: '1:7 a:1', sinceMs: 5_000 },
+    ],
+    ['silent, and stamped', silent, look({ stamp: here }), stamped],
+    ['stamped, and stamped again', stamped, look({ stamp: here }), stamped],
   ];
-  it.each(cases)('%s', (_, tag, seen, after) => {
-    expect(lookedAt(tag, seen)).toEqual(after);
+  it.each(cases)('%s', (_, tag, found, after) => {
+    expect(lookedAt(tag, found, new Set([here]))).toEqual(after);
   });
 });
 
 describe('the state of a failover', () => {
-  const identified = (...runIds: (string | null)[]): FailoverState => {
+  const identified = (...processes: string[]): FailoverState => {
     const state = new FailoverState([0, 1]);
-    state.identify(state.connection, runIds);
+    state.identify(state.connection, processes);
     return state;
   };
-  const reconnected = (state: FailoverState, ...runIds: (string | null)[]): FailoverState => {
+  const stampedIn = (process: string, ...others: string[]): FailoverState => {
+    const state = identified(process, ...others);
+    for (const tag of [0, 1]) state.look(state.connection, tag, look({ stamp: process }));
+    return state;
+  };
+  const reconnected = (state: FailoverState, ...processes: string[]): FailoverState => {
     state.connectionChanged();
-    state.identify(state.connection, runIds);
+    state.identify(state.connection, processes);
     return state;
   };
 
-  it('covers nothing before the masters are identified, then everything', () => {
+  it('covers nothing before the masters are identified, nor before a tag is stamped for one of them', () => {
     expect(new FailoverState([0, 1]).covers([0])).toBe(false);
-    expect(identified('a').covers([0, 1])).toBe(true);
+    const state = identified('a');
+    expect([state.covers([0]), state.unstamped]).toEqual([false, [0, 1]]);
+    state.look(state.connection, 0, look({ stamp: 'a' }));
+    expect([state.covers([0]), state.covers([1]), state.covers([0, 1])]).toEqual([true, false, false]);
+    state.look(state.connection, 1, look({ stamp: 'a' }));
+    expect([state.covers([0, 1]), state.settled]).toEqual([true, true]);
   });
 
-  it('covers nothing from a lost connection until the same process is found again, then everything', () => {
-    const state = identified('a');
+  it('covers nothing from a lost connection until the same process is found again, then all that was stamped', () => {
+    const state = stampedIn('a');
     state.connectionChanged();
     expect([state.covers([0]), state.covers([])]).toEqual([false, false]);
     state.identify(state.connection, ['a']);
     expect([state.covers([0, 1]), state.settled]).toEqual([true, true]);
   });
 
-  it('puts every tag in question where a process is another one, whether or not a connection was lost', () => {
-    const unseen = identified('a', 'b');
+  it('covers nothing where a process is another one, whether or not a connection was lost, until it is stamped for that', () => {
+    const unseen = stampedIn('a', 'b');
     unseen.identify(unseen.connection, ['a', 'c']);
-    for (const state of [reconnected(identified('a'), 'b'), unseen]) {
-      expect(state.inQuestion).toEqual([0, 1]);
-      expect([state.identified, state.settled, state.covers([1])]).toEqual([true, false, false]);
+    for (const state of [reconnected(stampedIn('a'), 'b'), unseen]) {
+      expect([state.unstamped, state.identified, state.settled, state.covers([1])]).toEqual([
+        [0, 1],
+        true,
+        false,
+        false,
+      ]);
+      state.look(state.connection, 1, look({ stamp: 'z' }));
+      expect(state.covers([1])).toBe(false);
     }
   });
 
   it('takes fewer masters for the same ones', () => {
-    expect(reconnected(identified('a', 'b'), 'b').settled).toBe(true);
+    expect(reconnected(stampedIn('a', 'b'), 'a').settled).toBe(true);
   });
 
-  it('ignores ids that were asked for before the connection changed', () => {
+  it('ignores what was asked for before the connection changed', () => {
     const state = identified('a');
     const { connection } = state;
     state.connectionChanged();
     state.identify(connection, ['a']);
     expect(state.identified).toBe(false);
+    state.identify(state.connection, ['a']);
+    state.look(connection, 0, look({ stamp: 'a' }));
+    expect(state.covers([0])).toBe(false);
   });
 
-  it('takes a process that does not tell its id for another one after each connection, and for the same one before', () => {
-    const state = identified(null);
-    state.identify(state.connection, [null]);
-    expect(state.settled).toBe(true);
-    expect(reconnected(state, null).inQuestion).toEqual([0, 1]);
+  it('believes an absence only beside a stamp for a process that it knows', () => {
+    const state = stampedIn('a');
+    expect([state.isComplete(0, 'a'), state.covers([0])]).toEqual([true, true]);
+    // A promoted replica answers with what it has copied.
+    expect([state.isComplete(0, 'z'), state.covers([0]), state.covers([1])]).toEqual([false, false, true]);
   });
 
-  it('covers each tag as soon as it is no longer in question', () => {
-    const state = reconnected(identified('a'), 'b');
-    for (const tag of [0, 1]) state.look(tag, look('1:7', true));
-    state.look(1, look('1:8', true));
-    expect([state.covers([0]), state.covers([1]), state.covers([0, 1])]).toEqual([false, true, false]);
-    state.look(1, look('1:9', true));
-    expect(state.inQuestion).toEqual([0]);
-  });
-
-  it('puts tags in question anew where one failover follows another', () => {
-    const state = reconnected(identified('a'), 'b');
-    for (const tag of [0, 1]) state.look(tag, look('1:7', true));
-    reconnected(state, 'c');
-    for (const tag of [0, 1]) state.look(tag, look('1:8', true));
-    expect(state.inQuestion).toEqual([0, 1]);
+  it('believes any stamp in a store that no projector has written to for long', () => {
+    const state = identified('a');
+    state.look(state.connection, 0, look({ stamp: 'z', nowMs: 0 }));
+    state.look(state.connection, 0, look({ stamp: 'z', nowMs: 60_001 }));
+    expect([state.covers([0]), state.isComplete(0, 'z')]).toEqual([true, true]);
+    expect(state.unstamped).toContain(0);
   });
 });

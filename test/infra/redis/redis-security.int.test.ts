@@ -8,11 +8,11 @@ import { type RedisServer, startRedisServer } from '../../../infra/local/redis-s
 import { redisAuthState } from '../../../infra/redis/auth-state-redis.ts';
 import { redisViewReader } from '../../../infra/redis/redis-view-reader.ts';
 import { redisViewWriter } from '../../../infra/redis/redis-view-writer.ts';
-import { allTags } from '../../../schemas/views/view-keys.ts';
 import { authStateContract } from '../../contracts/auth-state.ts';
 import { viewStoreContract } from '../../contracts/view-store.ts';
 import { freshKeyPrefix } from '../../support/backends.ts';
 import { makeCertificate } from '../../support/certificate.ts';
+import { lead } from '../../support/lead.ts';
 import { portlandDirectory } from '../../support/portland.ts';
 import { type Env, Processes } from '../../support/process.ts';
 
@@ -95,7 +95,7 @@ authStateContract('a Redis Cluster over TLS, signed in', async () =>
 async function said(url: string, cluster: boolean): Promise<{ writing: string; reading: string; signingIn: string }> {
   const settings = { url, cluster, keyPrefix: freshKeyPrefix() };
   const writer = await redisViewWriter(settings);
-  const writing = await writer.lead(allTags).then(String, ({ message }: Error) => message);
+  const writing = await lead(writer).then(String, ({ message }: Error) => message);
   await writer.close();
   const reader = redisViewReader(settings);
   const reading = await vi.waitFor(
@@ -141,7 +141,7 @@ describe('a Redis that refuses', () => {
       const words = await said(signedIn(server.url), false);
       // Of a cluster, ioredis tells no reason.
       const writer = await redisViewWriter({ url: signedIn(cluster.url, ''), cluster: true, keyPrefix: 'x:' });
-      const writing = await writer.lead(allTags).then(String, ({ message }: Error) => message);
+      const writing = await lead(writer).then(String, ({ message }: Error) => message);
       await writer.close();
       for (const one of [...Object.values(words), writing])
         expect(one).toMatch(/certificate is not trusted .*NODE_EXTRA_CA_CERTS/);
@@ -156,7 +156,7 @@ describe('a Redis that refuses', () => {
       cluster: false,
       keyPrefix: freshKeyPrefix(),
     });
-    await vi.waitFor(() => expect(writer.position()).rejects.toThrow('if it wants TLS, write rediss:// in REDIS_URL'), {
+    await vi.waitFor(() => expect(lead(writer)).rejects.toThrow('if it wants TLS, write rediss:// in REDIS_URL'), {
       timeout: 20_000,
     });
     await writer.close();

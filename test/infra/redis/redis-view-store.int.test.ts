@@ -3,11 +3,12 @@ import { startRedisCluster } from '../../../infra/local/redis-cluster.ts';
 import { startRedisServer } from '../../../infra/local/redis-server.ts';
 import { redisViewReader } from '../../../infra/redis/redis-view-reader.ts';
 import { redisViewWriter } from '../../../infra/redis/redis-view-writer.ts';
+import { leadershipContract } from '../../contracts/leadership.ts';
 import { viewStoreContract } from '../../contracts/view-store.ts';
 import { freshKeyPrefix } from '../../support/backends.ts';
 
 // Servers of their own: emptying them is part of the contract.
-viewStoreContract('redis', async () => {
+const redis = async () => {
   const server = await startRedisServer();
   const settings = { url: server.url, cluster: false, keyPrefix: freshKeyPrefix() };
   const admin = new Redis(server.url);
@@ -22,9 +23,9 @@ viewStoreContract('redis', async () => {
       await server.stop();
     },
   };
-});
+};
 
-viewStoreContract('redis cluster', async () => {
+const redisCluster = async () => {
   const servers = await startRedisCluster();
   const settings = { url: servers.url, cluster: true, keyPrefix: freshKeyPrefix() };
   const admins = servers.nodes.map((node) => new Redis(node.url));
@@ -39,4 +40,9 @@ viewStoreContract('redis cluster', async () => {
       await servers.stop();
     },
   };
-});
+};
+
+viewStoreContract('redis', redis);
+viewStoreContract('redis cluster', redisCluster);
+leadershipContract('redis', redis);
+leadershipContract('redis cluster', redisCluster);

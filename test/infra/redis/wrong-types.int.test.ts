@@ -26,10 +26,8 @@ async function projectInto(keyPrefix: string): Promise<Map<string, string>> {
   await running.ready();
   await running.stop();
   await writer.close();
-  const views = [...(await dumpRedis(redis, keyPrefix))].filter(([name]) => /:(g\w+):/.test(name));
-  return new Map(
-    views.flatMap(([name, value]) => (/:position:/.test(name) ? [] : [[name.slice(keyPrefix.length), value]])),
-  );
+  const views = [...(await dumpRedis(redis, keyPrefix))].filter(([name]) => /:(pub|me):\{v\d+\}:[a-z]+:/.test(name));
+  return new Map(views.map(([name, value]) => [name.slice(keyPrefix.length), value]));
 }
 
 it('keys of another type are replaced, whatever they should hold', async () => {

@@ -26,11 +26,12 @@ describe('position barriers', () => {
         const open: { hold: Barrier; change: number }[] = [];
         for (const step of list) {
           if (step.kind === 'fold') folded += 1;
-          else if (step.kind === 'round') holds.begin(at(folded));
+          else if (step.kind === 'round') holds.begin(at(folded), '');
           // A hold is for a change folded since the last round began: the next record at the earliest.
           else if (step.kind === 'open') open.push({ hold: holds.open(), change: folded });
           else if (open.length > 0) holds.lift(open.splice(step.which % open.length, 1)[0]!.hold);
-          const settled = offsetOf(holds.settled(at(folded)));
+          const written = { round: Number.MAX_SAFE_INTEGER, position: at(folded), sum: '' };
+          const settled = offsetOf(holds.settled(written, { fanOutsStored: false }).position);
           for (const { change } of open) expect(settled).toBeLessThanOrEqual(change);
           if (open.length === 0) expect(settled).toBe(folded);
         }

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import type { Log } from '../../../projector/ports/log.ts';
 import type { ValueWrite, ViewWrite, ViewWriter } from '../../../projector/ports/view-writer.ts';
-import { FencedError, TagLanes } from '../../../projector/writing/tag-lanes.ts';
+import { RefusedError, TagLanes } from '../../../projector/writing/tag-lanes.ts';
 import { allTags, rideKey, tagOf } from '../../../schemas/views/view-keys.ts';
 import { encodeView } from '../../../schemas/views/view-values.ts';
+import { FencedStore } from '../../support/fenced-store.ts';
+import { lead } from '../../support/lead.ts';
 import { SteppingClock } from '../../support/stepping-clock.ts';
 import { watchedWriter } from '../../support/watched-writer.ts';
 
@@ -22,23 +23,22 @@ const writesOf = (count: number, text = 'x'): ValueWrite[] =>
 
 function lanesOver(writer: ViewWriter, signal = new AbortController().signal) {
   const clock = new SteppingClock();
-  const lost: number[] = [];
   const said: string[] = [];
   const log: Log = { info: (m) => said.push(m), warn: (m) => said.push(m), error: (m) => said.push(m) };
-  const lanes = new TagLanes({ writer, clock, log, signal, onLost: (t) => lost.push(t), onWritten() {} });
-  return { lanes, clock, lost, said };
+  const lanes = new TagLanes({ writer, clock, log, signal, tags: allTags, onWritten() {}, onCompare() {} });
+  return { lanes, clock, said };
 }
 
-async function ledBy(store: MemoryViewStore): Promise<ViewWriter> {
+async function ledBy(store: FencedStore): Promise<ViewWriter> {
   const writer = store.writer();
-  await writer.lead(allTags);
+  await lead(writer);
   return writer;
 }
 
 describe('tag lanes', () => {
   // docs/rules.md#batch
   it('write batches of at most 200 views and 512 kB, one at a time in a tag, in the order they came', async () => {
-    const store = new MemoryViewStore();
+    const store = new FencedStore();
     const batches: (readonly ViewWrite[])[] = [];
     let inFlight = 0;
     const writer = watchedWriter(await ledBy(store), {
@@ -60,7 +60,7 @@ describe('tag lanes', () => {
   });
 
   it('divide a rider of many days among batches', async () => {
-    const store = new MemoryViewStore();
+    const store = new FencedStore();
     const fieldsAtATime: number[] = [];
     const writer = watchedWriter(await ledBy(store), {
       before(_tag, writes) {
@@ -80,7 +80,7 @@ describe('tag lanes', () => {
   });
 
   it('wait for a store that is away, longer each time up to two seconds, and say so once', async () => {
-    const store = new MemoryViewStore();
+    const store = new FencedStore();
     let failures = 9;
     const writer = watchedWriter(await ledBy(store), {
       before() {
@@ -89,7 +89,10 @@ describe('tag lanes', () => {
     });
     const { lanes, clock, said } = lanesOver(writer);
     for (const write of writesOf(2)) await lanes.add(tag, write);
-    await lanes.drain();
+    expect(await lanes.drain()).toBe(false);
+    expect(lanes.isAway(tag)).toBe(true);
+    await lanes.written([tag]);
+    expect(lanes.isAway(tag)).toBe(false);
     expect(clock.slept).toEqual([50, 100, 200, 400, 800, 1_600, 2_000, 2_000, 2_000]);
     expect(said).toEqual(['Cannot write views, trying again: no connection', 'The view store answers again']);
     expect(await store.reader().get(writesOf(2).map(({ id }) => rideKey(id)))).toEqual([view('x'), view('x')]);
@@ -97,7 +100,7 @@ describe('tag lanes', () => {
 
   it('give up at once when told to stop, however long the store is away', async () => {
     const stop = new AbortController();
-    const writer = watchedWriter(await ledBy(new MemoryViewStore()), {
+    const writer = watchedWriter(await ledBy(new FencedStore()), {
       before() {
         stop.abort();
         throw new Error('no connection');
@@ -109,54 +112,82 @@ describe('tag lanes', () => {
     expect(clock.slept).toEqual([]);
   });
 
-  it('stop with FencedError, and write nothing, once another leads', async () => {
-    const store = new MemoryViewStore();
+  it('end with RefusedError, and write nothing, once another leads', async () => {
+    const store = new FencedStore();
     const { lanes } = lanesOver(await ledBy(store));
     await ledBy(store);
     for (const write of writesOf(1)) await lanes.add(tag, write);
-    await expect(lanes.drain()).rejects.toBeInstanceOf(FencedError);
+    await expect(lanes.drain()).rejects.toMatchObject({ reason: 'fenced' });
     expect(await store.reader().get(writesOf(1).map(({ id }) => rideKey(id)))).toEqual([null]);
   });
 
-  it('report a tag that was lost, drop its batch, and write again once it is fenced', async () => {
-    const store = new MemoryViewStore();
-    const { lanes, lost } = lanesOver(await ledBy(store));
-    store.empty();
-    for (const write of writesOf(1, 'dropped')) await lanes.add(tag, write);
-    await lanes.drain();
-    expect(lost).toEqual([tag]);
-    expect(await store.reader().get(writesOf(1).map(({ id }) => rideKey(id)))).toEqual([null]);
-    await lanes.refence(tag);
+  it('end with RefusedError, and write nothing more anywhere, once one tag was lost', async () => {
+    const store = new FencedStore();
+    const { lanes } = lanesOver(await ledBy(store));
+    store.tag(tag).fence = null;
     for (const write of writesOf(1)) await lanes.add(tag, write);
-    await lanes.drain();
-    expect(await store.reader().get(writesOf(1).map(({ id }) => rideKey(id)))).toEqual([view('x')]);
+    await expect(lanes.drain()).rejects.toMatchObject({ reason: 'lost' });
+    await expect(lanes.drain()).rejects.toBeInstanceOf(RefusedError);
+    await expect(lanes.add(tag, writesOf(1)[0]!)).rejects.toBeInstanceOf(RefusedError);
+    expect(await store.reader().get(writesOf(1).map(({ id }) => rideKey(id)))).toEqual([null]);
   });
 
-  it('beat: a tag without a batch lately gets an empty one, which finds that it was lost', async () => {
-    const store = new MemoryViewStore();
-    const committed: number[] = [];
-    const writer = watchedWriter(await ledBy(store), {
+  it('wait for no other one: a tag whose store is away holds up none of the rest, nor their beats', async () => {
+    const committed = new Set<number>();
+    const writer = watchedWriter(await ledBy(new FencedStore()), {
       before: (t) => {
-        committed.push(t);
+        if (t === tag) throw new Error('this master is away');
+        committed.add(t);
       },
     });
-    const { lanes, lost, clock } = lanesOver(writer);
-    await lanes.add(tag, writesOf(1)[0]!);
-    await lanes.drain();
-    committed.length = 0;
-    await lanes.beat(allTags, 500);
-    expect(committed).toEqual(allTags.filter((t) => t !== tag));
-    await clock.sleep(501);
-    store.empty();
-    await lanes.beat(allTags, 500);
-    expect(lost.toSorted((a, b) => a - b)).toEqual(allTags);
+    const stop = new AbortController();
+    const { lanes } = lanesOver(writer, stop.signal);
+    for (const write of writesOf(1)) await lanes.add(tag, write);
+    expect(await lanes.drain()).toBe(false);
+    lanes.beat();
+    expect(await lanes.drain()).toBe(false);
+    expect([...committed].toSorted((a, b) => a - b)).toEqual(allTags.filter((t) => t !== tag));
+    stop.abort();
+  });
+
+  it('stamp a process of the store only once every tag, asked since it was noticed, is as it was left', async () => {
+    const store = new FencedStore();
+    const stamps: { tag: number; process: string; answered: number }[] = [];
+    const answered = new Set<number>();
+    const writer = watchedWriter(await ledBy(store), {
+      after: (t, _writes, { stamp }) => {
+        if (stamp) stamps.push({ tag: t, process: stamp, answered: answered.size });
+        answered.add(t);
+      },
+    });
+    const { lanes } = lanesOver(writer);
+    const settle = async () => {
+      for (let i = 0; i < 50; i++) await new Promise((resolve) => setImmediate(resolve));
+    };
+    lanes.beat();
+    await settle();
+    // The views do not stand at the ends yet.
+    expect(stamps).toEqual([]);
+    lanes.beginStamping();
+    await settle();
+    expect(new Set(stamps.map((stamp) => stamp.tag))).toEqual(new Set(allTags));
+    stamps.length = 0;
+    answered.clear();
+    store.restart('second');
+    lanes.beat();
+    await settle();
+    lanes.beat();
+    await settle();
+    const second = stamps.filter(({ process }) => process === 'second');
+    expect(new Set(second.map((stamp) => stamp.tag))).toEqual(new Set(allTags));
+    expect(second.map((stamp) => stamp.answered)).toEqual(second.map(() => allTags.length));
   });
 
   it('make whoever adds wait while many batches are under way, so that memory stays bounded', async () => {
     let added = 0;
     let waitingMost = 0;
     let committed = 0;
-    const writer = watchedWriter(await ledBy(new MemoryViewStore()), {
+    const writer = watchedWriter(await ledBy(new FencedStore()), {
       async before() {
         await new Promise((resolve) => setImmediate(resolve));
         committed += 1;

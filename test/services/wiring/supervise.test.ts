@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import type { Projector } from '../../../projector/projector.ts';
-import { FencedError } from '../../../projector/writing/tag-lanes.ts';
 import type { Projecting } from '../../../services/wiring/project.ts';
 import { supervise } from '../../../services/wiring/supervise.ts';
 import { SteppingClock } from '../../support/stepping-clock.ts';
@@ -69,17 +68,6 @@ it('a projector that ends with nothing to serve ends the process', async () => {
   const kept = await supervise(options);
   running[0]!.end(new Error('no topics'));
   await expect(kept.done).rejects.toThrow('no topics');
-});
-
-it('where a newer projector has taken over none is begun, and reads go on until the signal', async () => {
-  const { running, stop, said, options } = scene();
-  const kept = await supervise(options);
-  running[0]!.end(new FencedError('Another projector has taken over'));
-  await expect.poll(() => kept.trouble()).toBe('Another projector has taken over');
-  expect(said).toEqual([expect.stringContaining('start this process again')]);
-  stop.abort();
-  await kept.done;
-  expect(running).toHaveLength(1);
 });
 
 it('a projector that ran for longer than the longest pause is begun again after the shortest one', async () => {

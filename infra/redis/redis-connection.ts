@@ -1,0 +1,132 @@
+import { createClient, createCluster, RESP_TYPES } from 'redis';
+import { backgroundClock } from '../../projector/ports/clock.ts';
+import { settledWithin } from '../../projector/ports/waiting.ts';
+import { redisRefusal } from './redis-refusal.ts';
+
+const commandTimeoutMs = 10_000;
+
+export interface RedisSettings {
+  /** `redis://…` or `rediss://…`. For a cluster, the URL of any node. */
+  url: string;
+  cluster: boolean;
+  /** Comes before every key. */
+  keyPrefix: string;
+}
+
+export type Arg = string | Buffer;
+/** The few commands used, on one server or on each master of a cluster. */
+export interface RedisConnection {
+  /** A command that is routed by its first key. Bulk replies are Buffers. */
+  command(key: string, args: Arg[]): Promise<unknown>;
+  /** The same command on every master. */
+  onMasters(args: Arg[]): Promise<unknown[]>;
+  masters(): Promise<((args: Arg[]) => Promise<unknown>)[]>;
+  close(): Promise<void>;
+}
+
+/** A store whose settings would lose views silently. Retrying is pointless. */
+export class UnfitStoreError extends Error {
+  override name = 'UnfitStoreError';
+  readonly retry = false;
+}
+
+/** A connection for commands made by hand, through node-redis. */
+export const redisConnection = ({ url, cluster }: RedisSettings): Promise<RedisConnection> =>
+  cluster ? clusterConnection(url) : singleConnection(url);
+
+const typeMapping = { [RESP_TYPES.BLOB_STRING]: Buffer } as const;
+// A new object for each client, because the client writes into it.
+const socketOptions = () => ({
+  reconnectStrategy: (retries: number) => Math.min(50 * 2 ** Math.min(retries, 6), 2_000),
+  connectTimeout: 5_000,
+  // Closes a connection that has gone silent, so that a half-open one is noticed.
+  socketTimeout: commandTimeoutMs,
+});
+const pingInterval = 3_000;
+
+function unlessMisfit(cause: unknown): unknown {
+  const refusal = redisRefusal(cause, 'REDIS_URL');
+  return refusal ? new UnfitStoreError(`Cannot keep views in this Redis: it ${refusal}`, { cause }) : cause;
+}
+
+async function singleConnection(url: string): Promise<RedisConnection> {
+  const client = createClient({ url, RESP: 2, socket: socketOptions(), pingInterval, disableOfflineQueue: true });
+  let fault: unknown = new Error('not connected yet');
+  client.on('error', (error) => {
+    fault = error;
+  });
+  const connecting = client.connect().catch(() => {});
+  const typed = client.withTypeMapping(typeMapping);
+  const send = async (args: Arg[]): Promise<unknown> => {
+    if (!client.isReady) {
+      const cause = unlessMisfit(fault);
+      if (cause instanceof UnfitStoreError) throw cause;
+      const { message, code } = fault as NodeJS.ErrnoException;
+      const hint =
+        code === 'ECONNRESET' && url.startsWith('redis:') ? '; if it wants TLS, write rediss:// in REDIS_URL' : '';
+      throw new Error(`Redis cannot be reached: ${message}${hint}`, { cause });
+    }
+    return typed.sendCommand(args).catch((error: unknown) => {
+      throw unlessMisfit(error);
+    });
+  };
+  await settledWithin(connecting, 1_000, backgroundClock);
+  return {
+    command: (_key, args) => send(args),
+    onMasters: async (args) => [await send(args)],
+    masters: async () => [send],
+    close: async () => client.destroy(),
+  };
+}
+
+async function clusterConnection(url: string): Promise<RedisConnection> {
+  const { username, password, protocol } = new URL(url);
+  // For the nodes that it discovers. The first node's settings are in the URL.
+  const socket = { ...socketOptions(), ...(protocol === 'rediss:' && { tls: true as const }) };
+  const auth = {
+    ...(username && { username: decodeURIComponent(username) }),
+    ...(password && { password: decodeURIComponent(password) }),
+  };
+  const cluster = createCluster({
+    rootNodes: [{ url }],
+    defaults: { ...auth, socket, pingInterval },
+    RESP: 2,
+  });
+  let fault: unknown = null;
+  cluster.on('error', (error) => {
+    fault = error;
+  });
+  let connected: Promise<unknown> | null = null;
+  // Unlike a single client, a cluster client that failed to connect does not retry by itself.
+  const ready = async (): Promise<void> => {
+    if (cluster.isOpen && connected) await connected;
+    else {
+      connected = cluster.connect();
+      await connected.catch((cause: Error) => {
+        connected = null;
+        throw fault === null
+          ? cause
+          : unlessMisfit(new Error(`${cause.message}: ${(fault as Error).message}`, { cause: fault }));
+      });
+    }
+  };
+  const typed = cluster.withTypeMapping(typeMapping);
+  const masters = async (): Promise<((args: Arg[]) => Promise<unknown>)[]> => {
+    await ready();
+    return cluster.masters.map((node) => async (args: Arg[]) => {
+      const client = await cluster.nodeClient(node);
+      return client.withTypeMapping(typeMapping).sendCommand(args);
+    });
+  };
+  return {
+    async command(key, args) {
+      await ready();
+      return typed.sendCommand(key, false, args);
+    },
+    onMasters: async (args) => Promise.all((await masters()).map((send) => send(args))),
+    masters,
+    close: async () => {
+      if (cluster.isOpen) cluster.destroy();
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { topicNames } from '../../schemas/events/records.ts';
+import type { Position } from '../ports/event-log.ts';
+import {
+  type PositionOrigin,
+  parseStoredPosition,
+  type StoredFanOut,
+  type StoredPosition,
+} from '../writing/settled-position.ts';
+import type { TakenTags } from './take-all.ts';
+
+/** What a new leader must do before its views stand, beside folding to the ends. */
+export interface Beginning {
+  /** Tags whose views must all be compared. */
+  compare: ReadonlySet<number>;
+  /** Names of views that were written since the position. */
+  names: readonly string[];
+  fanOuts: readonly StoredFanOut[];
+  /** The same facts, rendered by another build: all is to be checked in the background. */
+  otherBuild: boolean;
+}
+
+/** Whether no partition of one position is beyond the other. */
+export const isWithin = (position: Position, limit: Position): boolean =>
+  topicNames.every(
+    (topic) =>
+      position[topic].length === limit[topic].length &&
+      position[topic].every((offset, partition) => offset <= limit[topic][partition]!),
+  );
+
+const total = (position: Position): number =>
+  topicNames.reduce((sum, topic) => sum + position[topic].reduce((a, b) => a + b, 0), 0);
+
+/** A position that was stored for the same log and the same division of the tags; else null. */
+export function usable(text: string | null, origin: PositionOrigin, ends: Position): StoredPosition | null {
+  const stored = parseStoredPosition(text);
+  const same = stored !== null && stored.log === origin.log && stored.shards === origin.shards;
+  return same && isWithin(stored.position, ends) ? stored : null;
+}
+
+/** The furthest of the positions that tags were left with; null where there is none. */
+export function furthest(positions: Iterable<StoredPosition | null>): StoredPosition | null {
+  let found: StoredPosition | null = null;
+  for (const stored of positions) {
+    if (stored && (!found || total(stored.position) > total(found.position))) found = stored;
+  }
+  return found;
+}
+
+/** The position up to which every one of some has got. */
+export function nearest(positions: readonly StoredPosition[]): Position | null {
+  const [first, ...rest] = positions;
+  if (!first) return null;
+  const least = structuredClone(first.position);
+  for (const { position } of rest) {
+    for (const topic of topicNames) {
+      least[topic] = least[topic].map((offset, partition) => Math.min(offset, position[topic][partition] ?? 0));
+    }
+  }
+  return least;
+}
+
+/**
+ * What is to be done, once folded exactly to the furthest position (docs/rules.md#beginning). `marksFrom`: changes are
+ * marked from there on, so that of a tag with an older position not all changes are marked.
+ */
+export function beginning(
+  taken: TakenTags,
+  origin: PositionOrigin,
+  ends: Position,
+  folded: { sum: string; at: StoredPosition | null; marksFrom: Position },
+): Beginning {
+  const { sum, at, marksFrom } = folded;
+  const sameFacts = at !== null && at.sum === sum;
+  const compare = new Set<number>();
+  const names: string[] = [];
+  const fanOuts: StoredFanOut[] = [];
+  for (const [tag, left] of taken) {
+    const stored = sameFacts ? usable(left.position, origin, ends) : null;
+    if (!stored || left.compare || !isWithin(marksFrom, stored.position) || !isWithin(stored.position, at!.position)) {
+      compare.add(tag);
+    } else {
+      names.push(...left.open);
+      fanOuts.push(...stored.fanOuts);
+    }
+  }
+  return { compare, names, fanOuts, otherBuild: at !== null && at.build !== origin.build };
+}

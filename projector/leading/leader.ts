@@ -1,0 +1,252 @@
+import { countText } from '../count-text.ts';
+import type { Facts } from '../facts/facts.ts';
+import { ignoreChanges } from '../facts/touched.ts';
+import type { Folding } from '../folding.ts';
+import type { EventLog, Position } from '../ports/event-log.ts';
+import type { ProjectorMetrics } from '../ports/metrics.ts';
+import type { ViewWriter } from '../ports/view-writer.ts';
+import { untilAborted } from '../ports/waiting.ts';
+import { copyPosition, positionOf } from '../position.ts';
+import type { RetryDeps } from '../retry-logged.ts';
+import type { Watching } from '../watching/watching.ts';
+import { FanOuts } from '../writing/fan-outs.ts';
+import { Marking } from '../writing/marking.ts';
+import { Marks } from '../writing/marks.ts';
+import { Repairs } from '../writing/repairs.ts';
+import { Rounds } from '../writing/rounds.ts';
+import type { PositionOrigin } from '../writing/settled-position.ts';
+import { RefusedError, TagLanes } from '../writing/tag-lanes.ts';
+import { type Beginning, beginning, furthest, isWithin, usable } from './beginning.ts';
+import { markOpenNames } from './open-names.ts';
+import type { TakenTags } from './take-all.ts';
+
+const idleMs = 1_000;
+// A day of a hundred nights is 40 kB. Rewriting it for every RSVP of a busy evening would be most of the traffic.
+const heavyRoundBytes = 100_000;
+const heavyRoundPauseMs = 20;
+// While a tag's store does not answer, its views stay marked: the next round need not begin at once.
+const awayPauseMs = 100;
+// How long a leader that is told to stop may take for the round in hand.
+const finishMsMax = 2_500;
+
+export interface LeaderDeps extends RetryDeps {
+  eventLog: EventLog;
+  writer: ViewWriter;
+  metrics: ProjectorMetrics;
+  folding: Folding;
+  tags: readonly number[];
+  origin: PositionOrigin;
+  watching: Watching;
+  /** The views have reached the ends, and no tag is left to be compared. */
+  onReady(): void;
+}
+
+/** Why a term ended: another leads; the store is not as it was left; told to stop. */
+export type TermEnd = 'fenced' | 'lost' | 'stopped';
+
+/** What changed facts leave to write, and the terms in which this projector writes it. */
+export class Leader {
+  readonly #deps: LeaderDeps;
+  readonly #marks = new Marks();
+  readonly #fanOuts: FanOuts;
+  readonly #marking: Marking;
+  readonly #owned: ReadonlySet<number>;
+  /** Tags still to be compared when the last term ended. */
+  #unfinished: ReadonlySet<number> = new Set();
+  #roundBytes = 0;
+
+  constructor(deps: LeaderDeps) {
+    this.#deps = deps;
+    const { folding, tags } = deps;
+    this.#owned = new Set(tags);
+    this.#fanOuts = new FanOuts(this.#facts, this.#owned, folding.barriers);
+    this.#marking = new Marking(this.#facts, this.#marks, this.#fanOuts);
+  }
+
+  /** Whether what is folded is marked to be written; how many fan-outs that has begun. */
+  get changes(): { marking: boolean; fanOuts: number } {
+    return { marking: this.#deps.folding.fold.touched === this.#marking, fanOuts: this.#fanOuts.added };
+  }
+
+  get #facts(): Facts {
+    return this.#deps.folding.fold.facts;
+  }
+
+  /**
+   * A term: writes until the store refuses, or until told to stop; then the tags are free. `taken`: what was left there;
+   * null after a loss in this leader's own term, which knows better what it left; then `doubtful` must be compared.
+   */
+  async lead(taken: TakenTags | null, doubtful: ReadonlySet<number>): Promise<TermEnd> {
+    const ending = new AbortController();
+    const { lanes, rounds, repairs } = this.#parts(ending.signal);
+    const end = () => ending.abort();
+    const late = (): void => void this.#deps.clock.sleep(finishMsMax, ending.signal).then(end);
+    this.#deps.signal.addEventListener('abort', late, { once: true });
+    // The fences move from the first moment on, however long the log is.
+    const tasks = [lanes.run(), this.#work(taken, doubtful, lanes, rounds, repairs)];
+    try {
+      await Promise.race(tasks);
+      return 'stopped';
+    } catch (cause) {
+      if (cause instanceof RefusedError) return cause.reason;
+      throw cause;
+    } finally {
+      this.#deps.signal.removeEventListener('abort', late);
+      end();
+      rounds.restore();
+      this.#unfinished = new Set(repairs.wanted);
+      await Promise.allSettled(tasks);
+      await lanes.ended();
+      repairs.end();
+    }
+  }
+
+  /** Another leads: it is no longer told what changes. The facts stay. */
+  standDown(): void {
+    this.#markNothing();
+    this.#deps.folding.intake.publishing = false;
+    this.#unfinished = new Set();
+  }
+
+  #markNothing(): void {
+    this.#deps.folding.fold.touched = ignoreChanges;
+    this.#marks.take();
+    this.#fanOuts.clear();
+  }
+
+  #parts(ending: AbortSignal) {
+    const { writer, clock, log, metrics, folding, tags, origin, watching } = this.#deps;
+    const shared = { clock, log, metrics, signal: ending };
+    const lanes: TagLanes = new TagLanes({
+      ...shared,
+      writer,
+      tags,
+      onWritten: (views, bytes) => this.#wrote(views, bytes),
+      onCompare: (tag) => repairs.compare(tag, { saidAlready: true }),
+    });
+    const rounds = new Rounds({
+      facts: this.#facts,
+      marks: this.#marks,
+      marking: this.#marking,
+      fanOuts: this.#fanOuts,
+      lanes,
+      owned: this.#owned,
+      barriers: folding.barriers,
+      origin,
+    });
+    const repairs = new Repairs({ ...shared, facts: this.#facts, writer, lanes, watching });
+    return { lanes, rounds, repairs };
+  }
+
+  async #work(
+    taken: TakenTags | null,
+    doubtful: ReadonlySet<number>,
+    lanes: TagLanes,
+    rounds: Rounds,
+    repairs: Repairs,
+  ): Promise<void> {
+    const { signal, folding, eventLog, log, watching } = this.#deps;
+    const stop = AbortSignal.any([signal, lanes.signal]);
+    // Sampled after the take: nothing older than these is ever written, whoever wrote last.
+    const bounds = await untilAborted(watching.askingLog(eventLog.bounds()), stop).catch((cause) => {
+      if (!stop.aborted) throw cause;
+    });
+    if (!bounds) return this.#finish(lanes);
+    const ends = positionOf(bounds, 'end');
+    const begin = taken ? await this.#begin(taken, ends, stop) : this.#again(doubtful);
+    for (const tag of begin.compare)
+      repairs.compare(tag, { saidAlready: taken?.get(tag)?.compare ?? doubtful.has(tag) });
+    if (begin.otherBuild) for (const tag of this.#deps.tags) repairs.check(tag);
+    // Where all is to be compared anyway, marks would only be rendered twice.
+    if (taken && begin.compare.size === this.#owned.size) this.#markNothing();
+    folding.limit.limit = null;
+    await folding.foldTo(ends, stop);
+    folding.fold.touched = this.#marking;
+    if (stop.aborted) return this.#finish(lanes);
+    log.info(`Folded up to the log's ends: ${describeFolded(this.#facts)}`);
+    await this.#takeOn(begin, lanes);
+    await Promise.all([repairs.run(stop), this.#writeRounds(rounds, lanes, repairs, stop)]);
+    await this.#finish(lanes);
+  }
+
+  /** Folds exactly up to where the tags were left, and says what must be done for their views to be right. */
+  async #begin(taken: TakenTags, ends: Position, stop: AbortSignal): Promise<Beginning> {
+    const { folding, origin, log } = this.#deps;
+    const marksFrom = copyPosition(folding.position);
+    folding.fold.touched = this.#marking;
+    let at = furthest([...taken.values()].map(({ position }) => usable(position, origin, ends)));
+    // What is folded already can't be taken back.
+    if (at && isWithin(folding.position, at.position)) {
+      folding.limit.limit = at.position;
+      await folding.foldTo(at.position, stop);
+      if (!isWithin(at.position, folding.position)) at = null;
+    } else at = null;
+    folding.intake.publishing = true;
+    const begin = beginning(taken, origin, ends, { sum: this.#facts.sum.text, at, marksFrom });
+    const { compare, names } = begin;
+    log.info(
+      at && at.sum === this.#facts.sum.text
+        ? `Leading: the facts are those that the views were left with. ${countText(names.length, 'view')} written since to write again, ${countText(compare.size, 'tag')} to compare`
+        : `Leading: ${countText(compare.size, 'tag')} to compare`,
+    );
+    return begin;
+  }
+
+  #again(doubtful: ReadonlySet<number>): Beginning {
+    return { compare: new Set([...this.#unfinished, ...doubtful]), names: [], fanOuts: [], otherBuild: false };
+  }
+
+  /** Marks what the leader before may have left unfinished, or have written ahead of its position. */
+  async #takeOn({ names, fanOuts }: Beginning, lanes: TagLanes): Promise<void> {
+    for (const [tag, write] of markOpenNames(names, this.#facts, this.#marks)) await lanes.add(tag, write);
+    for (const [id, days] of fanOuts) {
+      const rider = this.#facts.riderIds.find(id);
+      if (rider >= 0) for (const day of days) this.#fanOuts.add(rider, day);
+    }
+  }
+
+  async #writeRounds(rounds: Rounds, lanes: TagLanes, repairs: Repairs, stop: AbortSignal): Promise<void> {
+    const { clock, folding, watching } = this.#deps;
+    let stands = false;
+    // At least one round: it holds what was left by the leader before.
+    while (!stop.aborted) {
+      watching.turn();
+      this.#roundBytes = 0;
+      const changes = watching.changes.begin();
+      const all = await rounds.run(folding.position);
+      // Not waited for: the next round is not to be delayed by measuring this one.
+      if (all) void watching.changes.written(changes, this.#fanOuts.told, clock.nowMs());
+      if (all && !stands) {
+        lanes.beginStamping();
+        void repairs.done().then(() => this.#deps.onReady());
+      }
+      stands ||= all;
+      if (!all) await clock.sleep(awayPauseMs, stop);
+      else if (this.#roundBytes > heavyRoundBytes) await clock.sleep(heavyRoundPauseMs, stop);
+      if (rounds.idle && !stop.aborted) await folding.moved.waitAtMost(idleMs, clock, stop);
+    }
+  }
+
+  /** Told to stop: what is in hand is written, then the tags are free for the next leader. */
+  async #finish(lanes: TagLanes): Promise<void> {
+    const { writer, tags } = this.#deps;
+    if (lanes.signal.aborted) return;
+    lanes.beat();
+    if (await lanes.drain()) await Promise.all(tags.map((tag) => writer.leadership?.free(tag)));
+  }
+
+  #wrote(views: number, bytes: number): void {
+    this.#roundBytes += bytes;
+    this.#deps.metrics.written(views, bytes);
+  }
+}
+
+function describeFolded(facts: Facts): string {
+  const counts = [
+    [facts.metros.filter(Boolean).length, 'metro'],
+    [facts.rides.length, 'ride'],
+    [facts.nightRide.length, 'night'],
+    [facts.riders.length, 'rider'],
+  ] as const;
+  return counts.map(([count, name]) => countText(count, name)).join(', ');
+}

@@ -1,0 +1,56 @@
+import type { TopicName } from '../../schemas/events/records.ts';
+import type { Position } from '../ports/event-log.ts';
+import type { RoundStart } from './position-barriers.ts';
+
+/** A rider whose watchers are not all told yet, with the days. */
+export type StoredFanOut = readonly [rider: string, days: readonly number[]];
+
+/** What a position is worth only together with: another log, build or division of the tags makes other facts or views. */
+export interface PositionOrigin {
+  /** Which log it is of; null where that is not known. */
+  log: string | null;
+  build: string;
+  /** Into how many shards the tags are divided. */
+  shards: number;
+}
+
+/** A position as it is stored beside the views of a tag. */
+export interface StoredPosition extends PositionOrigin {
+  position: Position;
+  /** Of the facts at the position. */
+  sum: string;
+  fanOuts: readonly StoredFanOut[];
+}
+
+/** The start of a finished round, with what is still under way, to be stored by every tag. Its text is made once. */
+export class SettledPosition {
+  readonly start: RoundStart;
+  readonly #origin: PositionOrigin;
+  readonly #fanOuts: readonly StoredFanOut[];
+  #text: string | null = null;
+
+  constructor(start: RoundStart, origin: PositionOrigin, fanOuts: readonly StoredFanOut[]) {
+    this.start = start;
+    this.#origin = origin;
+    this.#fanOuts = fanOuts;
+  }
+
+  get text(): string {
+    const { position, sum } = this.start;
+    this.#text ??= JSON.stringify({ ...this.#origin, position, sum, fanOuts: this.#fanOuts } satisfies StoredPosition);
+    return this.#text;
+  }
+}
+
+/** A stored position; null where there is none, or one that this software does not know. */
+export function parseStoredPosition(text: string | null): StoredPosition | null {
+  if (text === null) return null;
+  try {
+    const stored = JSON.parse(text) as StoredPosition;
+    const { position, sum, fanOuts } = stored;
+    const whole = Object.values(position as Record<TopicName, number[]>).every(Array.isArray);
+    return whole && typeof sum === 'string' && Array.isArray(fanOuts) ? stored : null;
+  } catch {
+    return null;
+  }
+}

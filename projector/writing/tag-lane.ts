@@ -1,0 +1,210 @@
+import type { Clock } from '../ports/clock.ts';
+import type { CommitResult, TagNotes, ViewWrite, ViewWriter } from '../ports/view-writer.ts';
+import { retry, WakeUp } from '../ports/waiting.ts';
+import type { SettledPosition } from './settled-position.ts';
+
+// A batch, counted in keys and fields, is one script call, and blocks the store for about a millisecond (docs/rules.md#batch).
+export const batchViewsMax = 200;
+const batchBytesMax = 512 * 1024;
+const limits = { minMs: 50, maxMs: 2_000 };
+const positionEveryMs = 250;
+
+interface Batch {
+  writes: ViewWrite[];
+  /** Keys and fields. */
+  views: number;
+  bytes: number;
+}
+
+const emptyBatch = (): Batch => ({ writes: [], views: 0, bytes: 0 });
+
+/** What a tag's open list is told: nothing special; that a compare is needed; names again, from a round on; that it ended. */
+type Comparing = { at: 'not' } | { at: 'begun' } | { at: 'under way' } | { at: 'compared'; round: number };
+
+/** What a lane asks of all lanes together. */
+export interface LaneOwner {
+  readonly writer: ViewWriter;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** The round under way. */
+  readonly round: number;
+  /** The position to store; null before the first round is finished. */
+  readonly settled: SettledPosition | null;
+  /** The process that a tag may be stamped for; empty where it may not. */
+  stampOf(tag: number): string;
+  /** A beat was answered by a process of the store. */
+  answered(tag: number, process: string, turn: number): void;
+  wrote(views: number, bytes: number): void;
+  refused(reason: 'fenced' | 'lost'): void;
+  failed(tag: number, cause: Error | null): void;
+  /** The store has put `compare` into the open list, which was too long. */
+  mustCompare(tag: number): void;
+}
+
+/** The batches of one tag, written one after another: a tag has one batch in flight. */
+export class TagLane {
+  readonly #tag: number;
+  readonly #owner: LaneOwner;
+  readonly #changed = new WakeUp();
+  #buffer = emptyBatch();
+  #queue: Batch[] = [];
+  #running: Promise<void> | null = null;
+  #away = false;
+  /** The turn of the beat that is due; 0 if none is. */
+  #beatDue = 0;
+  #carried: SettledPosition | null = null;
+  #carriedMs = 0;
+  #comparing: Comparing = { at: 'not' };
+
+  constructor(tag: number, owner: LaneOwner) {
+    this.#tag = tag;
+    this.#owner = owner;
+  }
+
+  /** The store does not answer for this tag. */
+  get away(): boolean {
+    return this.#away;
+  }
+
+  get busy(): boolean {
+    return this.#running !== null;
+  }
+
+  get comparing(): boolean {
+    return this.#comparing.at === 'begun' || this.#comparing.at === 'under way';
+  }
+
+  /** Adds a write to the batch, and sends it once it is full. */
+  add(write: ViewWrite): void {
+    const buffer = this.#buffer;
+    buffer.writes.push(write);
+    buffer.views += write.kind === 'reader' ? write.fields.length : 1;
+    buffer.bytes += bytesOf(write);
+    if (buffer.views >= batchViewsMax || buffer.bytes >= batchBytesMax) this.flush();
+  }
+
+  /** Sends what is buffered. */
+  flush(): void {
+    if (this.#buffer.writes.length === 0) return;
+    this.#queue.push(this.#buffer);
+    this.#buffer = emptyBatch();
+    this.#run();
+  }
+
+  /** Checks and moves the fence, with what is to be said of the tag. */
+  beat(turn: number): void {
+    this.#beatDue = turn;
+    this.#run();
+  }
+
+  /** The tag's views are doubtful: its open list says so before anything else is written. */
+  beginCompare(saidAlready: boolean): void {
+    this.#comparing = { at: saidAlready ? 'under way' : 'begun' };
+  }
+
+  /** All its views were compared. Its open list is of use again once it holds the names of a whole round. */
+  endCompare(): void {
+    this.#comparing = { at: 'compared', round: this.#owner.round + 1 };
+  }
+
+  /** Resolves once nothing is under way; without `patience` also once the store does not answer. */
+  async settled(patience: boolean): Promise<void> {
+    const { signal } = this.#owner;
+    while (this.busy && !signal.aborted && (patience || !this.#away)) await this.#changed.wait();
+  }
+
+  /** Resolves once no batch is in flight any more, after all was told to stop. */
+  async ended(): Promise<void> {
+    await this.#running;
+  }
+
+  get #isDue(): boolean {
+    return this.#queue.length > 0 || this.#beatDue > 0;
+  }
+
+  #run(): void {
+    this.#running ??= this.#sendAll().finally(() => {
+      this.#running = null;
+      // What came after the last look at the queue.
+      if (this.#isDue && !this.#owner.signal.aborted) this.#run();
+      this.#changed.notify();
+    });
+  }
+
+  async #sendAll(): Promise<void> {
+    while (this.#isDue && !this.#owner.signal.aborted) {
+      // A beat that became due during the last batch.
+      if (this.#queue.length === 0) this.#queue.push(emptyBatch());
+      if (!(await this.#send(this.#queue[0]!))) break;
+      this.#queue.shift();
+    }
+  }
+
+  /** False when told to stop, or refused. */
+  async #send({ writes, views, bytes }: Batch): Promise<boolean> {
+    const { notes, done } = this.#notes();
+    const result = await this.#untilAnswered(() => this.#owner.writer.commit(this.#tag, writes, notes));
+    if (result === null) return false;
+    if (!result.committed) {
+      this.#owner.refused(result.reason);
+      return false;
+    }
+    done(result);
+    this.#owner.wrote(views, bytes);
+    return true;
+  }
+
+  #notes(): { notes: TagNotes; done(result: { process: string; compare: boolean }): void } {
+    const { settled, round, clock } = this.#owner;
+    const comparing = this.#comparing;
+    const turn = this.#beatDue;
+    const carries = settled !== null && settled !== this.#carried && clock.nowMs() - this.#carriedMs >= positionEveryMs;
+    const ends = carries && comparing.at === 'compared' && settled.start.round >= comparing.round;
+    const notes: TagNotes = {
+      ...(!this.comparing && { round }),
+      ...(carries && { position: { text: settled.text, round: settled.start.round } }),
+      ...(comparing.at === 'begun' && { compare: 'begin' }),
+      ...(ends && { compare: 'end' }),
+      ...(turn > 0 && { stamp: this.comparing ? '' : this.#owner.stampOf(this.#tag) }),
+    };
+    const done = ({ process, compare }: { process: string; compare: boolean }): void => {
+      if (carries) [this.#carried, this.#carriedMs] = [settled, clock.nowMs()];
+      if (comparing === this.#comparing) {
+        if (comparing.at === 'begun') this.#comparing = { at: 'under way' };
+        else if (ends) this.#comparing = { at: 'not' };
+        else if (comparing.at === 'not' && compare) this.#owner.mustCompare(this.#tag);
+      }
+      if (turn > 0) this.#owner.answered(this.#tag, process, turn);
+      if (turn === this.#beatDue) this.#beatDue = 0;
+    };
+    return { notes, done };
+  }
+
+  /** Attempts until the store answers; null when told to stop. */
+  async #untilAnswered(attempt: () => Promise<CommitResult>): Promise<CommitResult | null> {
+    const { clock, signal } = this.#owner;
+    const result = await retry(attempt, {
+      limits,
+      clock,
+      signal,
+      onFailure: (cause) => this.#setAway(cause as Error),
+    });
+    this.#setAway(null);
+    return result;
+  }
+
+  #setAway(cause: Error | null): void {
+    if (cause === null && !this.#away) return;
+    this.#away = cause !== null;
+    this.#owner.failed(this.#tag, cause);
+    this.#changed.notify();
+  }
+}
+
+/** Bytes of a write's names and values, nearly: texts are ASCII. */
+function bytesOf(write: ViewWrite): number {
+  if (write.kind !== 'reader') return write.id.length + (write.value?.length ?? 0);
+  let bytes = write.id.length;
+  for (const { field, value } of write.fields) bytes += field.length + (value?.length ?? 0);
+  return bytes;
+}

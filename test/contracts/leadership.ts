@@ -1,0 +1,161 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { takeAll } from '../../projector/leading/take-all.ts';
+import type { Leadership, ViewWriter } from '../../projector/ports/view-writer.ts';
+import { allTags, completeKey, parseKey, readerKey, rideKey } from '../../schemas/views/view-keys.ts';
+import { encodeView } from '../../schemas/views/view-values.ts';
+import { complete, lead } from '../support/lead.ts';
+import { fieldsWrite, valueWrite } from '../support/view-names.ts';
+import type { ViewStoreFixture } from './view-store.ts';
+
+const ride = rideKey('ride1');
+const { tag } = parseKey(ride);
+const view = (text: string): Buffer => encodeView({}, null, Buffer.from(text));
+
+/** The promises of `Leadership` (projector/ports/view-writer.ts), which every store that several projectors share keeps. */
+export function leadershipContract(name: string, makeFixture: () => Promise<ViewStoreFixture>): void {
+  describe(`${name} as a store that projectors share`, () => {
+    let store: ViewStoreFixture;
+    const open: ViewWriter[] = [];
+    const writer = async (): Promise<ViewWriter & { leadership: Leadership }> => {
+      const made = await store.writer();
+      open.push(made);
+      return made as ViewWriter & { leadership: Leadership };
+    };
+    const fences = async ({ leadership }: ViewWriter, tags = allTags): Promise<string[]> =>
+      (await leadership!.look(tags)).map(({ fence }) => fence);
+    beforeAll(async () => {
+      store = await makeFixture();
+    });
+    afterEach(async () => {
+      for (const each of open.splice(0)) await each.close();
+      await store.empty();
+    });
+    afterAll(() => store.close());
+
+    // docs/rules.md#fence
+    it('lets one of a hundred that take all tags at once have them, and write', async () => {
+      const writers = await Promise.all(Array.from({ length: 100 }, writer));
+      const seen = await fences(writers[0]!);
+      const taken = await Promise.all(writers.map(({ leadership }) => takeAll(leadership, allTags, seen)));
+      expect(taken.filter((each) => each !== null)).toHaveLength(1);
+      const results = await Promise.all(writers.map((each) => each.commit(tag, [valueWrite(ride, view('x'))])));
+      expect(results.map(({ committed }) => committed)).toEqual(taken.map((each) => each !== null));
+    }, 60_000);
+
+    it('fences an older leader once a newer one leads, and not a byte of it is written', async () => {
+      const [older, newer] = [await writer(), await writer()];
+      await lead(older);
+      await older.commit(tag, [valueWrite(ride, view('old'))]);
+      await lead(newer);
+      expect(await older.commit(tag, [valueWrite(ride, view('zombie'))])).toEqual({
+        committed: false,
+        reason: 'fenced',
+      });
+      await newer.commit(tag, [valueWrite(ride, view('new'))]);
+      await complete(newer, allTags);
+      const r = store.reader();
+      await expect.poll(() => r.get([ride]).catch(() => null), { timeout: 10_000 }).toEqual([view('new')]);
+      await r.close();
+    });
+
+    it('writes nothing of a leader into an emptied store, before it has taken the tag again as doubtful', async () => {
+      const w = await writer();
+      await lead(w);
+      await complete(w, [tag]);
+      await store.empty();
+      expect(await w.commit(tag, [valueWrite(ride, view('1'))])).toEqual({ committed: false, reason: 'lost' });
+      const [fence] = await fences(w, [tag]);
+      expect([fence, w.leadership.isAsLeft(tag, fence!)]).toEqual(['', false]);
+      expect(await w.leadership.take(tag, '', true)).toEqual({ position: null, open: [], compare: true });
+      expect(await w.commit(tag, [valueWrite(ride, view('2'))])).toMatchObject({ committed: true, compare: true });
+    });
+
+    it('takes a tag from the exact fence that was seen, and from no other', async () => {
+      const [one, other] = [await writer(), await writer()];
+      await lead(one);
+      const [seen] = await fences(other, [tag]);
+      await one.commit(tag, []);
+      expect(await other.leadership.take(tag, seen!, false)).toBeNull();
+      expect(await one.commit(tag, [])).toMatchObject({ committed: true });
+    });
+
+    it('knows a fence as this leader left it, and one that a batch left whose reply was lost', async () => {
+      const [one, other] = [await writer(), await writer()];
+      await lead(one);
+      await one.commit(tag, []);
+      const [fence] = await fences(one, [tag]);
+      const [epoch, sequence, owner, state] = fence!.split(':');
+      expect(
+        [fence, [epoch, Number(sequence) + 1, owner, state].join(':')].map((each) =>
+          one.leadership.isAsLeft(tag, each!),
+        ),
+      ).toEqual([true, true]);
+      expect(one.leadership.isAsLeft(tag, [epoch, Number(sequence) + 2, owner, state].join(':'))).toBe(false);
+      expect(other.leadership.isAsLeft(tag, fence!)).toBe(false);
+    });
+
+    it('says that a tag is free once its leader gave it up, and lets that one write no more', async () => {
+      const [one, other] = [await writer(), await writer()];
+      await lead(one);
+      const isFree = async () => (await fences(other)).map((fence) => other.leadership.isFree(fence));
+      expect(new Set(await isFree())).toEqual(new Set([false]));
+      for (const each of allTags) await one.leadership.free(each);
+      expect(new Set(await isFree())).toEqual(new Set([true]));
+      expect(await one.commit(tag, [valueWrite(ride, view('late'))])).toMatchObject({ committed: false });
+      await lead(other);
+      // Too late to give it up.
+      await one.leadership.free(tag);
+      expect(await other.commit(tag, [])).toMatchObject({ committed: true });
+    });
+
+    it('keeps the stamp of a tag that is taken, but not of a doubtful one', async () => {
+      const [one, other] = [await writer(), await writer()];
+      await lead(one);
+      await complete(one, allTags);
+      await lead(other);
+      const r = store.reader();
+      await expect.poll(async () => (await r.ready()).ready, { timeout: 10_000 }).toBe(true);
+      await other.leadership.take(tag, (await fences(other, [tag]))[0]!, true);
+      expect(await r.get([completeKey(tag)])).toEqual([null]);
+      await r.close();
+    });
+
+    it('hands over the position and the names written since its round began, and no older ones', async () => {
+      const [one, other] = [await writer(), await writer()];
+      await lead(one);
+      const hash = fieldsWrite(readerKey('ride1'), { 'o2026-01-01': 'a=1' });
+      await one.commit(tag, [valueWrite(ride, view('1'))], { round: 1 });
+      await one.commit(tag, [hash], { round: 2 });
+      await one.commit(tag, [], { position: { text: 'P2', round: 2 } });
+      await one.commit(tag, [valueWrite(ride, view('2'))], { round: 3 });
+      await one.commit(tag, [valueWrite(rideKey('not noted'), view('3'))]);
+      const [seen] = await other.leadership.look([tag]);
+      expect(seen).toMatchObject({ position: 'P2' });
+      const taken = await other.leadership.take(tag, seen!.fence, false);
+      expect({ ...taken, open: taken!.open.toSorted() }).toEqual({
+        position: 'P2',
+        open: ['reader:ride1/o2026-01-01', 'ride:ride1'],
+        compare: false,
+      });
+      // The first round of the new leader includes them: its position cuts them off.
+      await other.commit(tag, [], { round: 1, position: { text: 'P3', round: 1 } });
+      const [again] = await fences(other, [tag]);
+      expect(await one.leadership.take(tag, again!, false)).toEqual({ position: 'P3', open: [], compare: false });
+    });
+
+    it('says compare in place of a list that is too long, or where a leader doubts, until a compare has ended', async () => {
+      const w = await writer();
+      await lead(w);
+      const take = async () => (await w.leadership.take(tag, (await fences(w, [tag]))[0]!, false))!;
+      for (let i = 0; i <= 100; i++) {
+        const fields = Object.fromEntries(Array.from({ length: 200 }, (_, field) => [`o${i}-${field}`, 'x']));
+        await w.commit(tag, [fieldsWrite(readerKey('ride1'), fields)], { round: 1 });
+      }
+      expect(await take()).toMatchObject({ open: [], compare: true });
+      await w.commit(tag, [], { position: { text: 'P', round: 9 }, compare: 'end' });
+      expect(await take()).toEqual({ position: 'P', open: [], compare: false });
+      expect(await w.commit(tag, [], { compare: 'begin' })).toMatchObject({ compare: true });
+      expect(await take()).toMatchObject({ compare: true });
+    }, 60_000);
+  });
+}

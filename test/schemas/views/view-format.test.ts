@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
+import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { parseKey, viewFormat } from '../../../schemas/views/view-keys.ts';
+import { readPortland } from '../../support/portland.ts';
+import { projected } from '../../support/projector-run.ts';
+
+/**
+ * What Portland's views are stored as: a digest of their keys and bytes, by kind. If this test fails, stored bytes have
+ * changed. Raise `viewFormat`, so that projectors and API processes of both formats can run side by side, and put the
+ * digests that it prints here.
+ */
+const golden = {
+  viewFormat: 2,
+  digests: {
+    day: '7ZufFmckpj6vACn4',
+    night: 'n6S6gPKBW_gGzt6u',
+    ride: '5Z4hI5zdF3dJP0aL',
+    rider: 'AekXk92M_8v93BCD',
+    metro: 'SeDI6EsW33zzgwEz',
+    key: '3AnE3FkBH15I_7ax',
+    reader: '8ujC_rHEtyMCewez',
+  },
+};
+
+it('stored bytes are those of the view format’s number', async () => {
+  const records = await readPortland();
+  const partitions = Object.fromEntries(
+    topicNames.map((topic) => [
+      topic,
+      Math.max(1, ...records.filter((record) => record.topic === topic).map(({ partition }) => partition + 1)),
+    ]),
+  ) as Record<TopicName, number>;
+  const views = await projected(new MemoryViewStore(), { partitions, records });
+  const byKind = Map.groupBy(views, ([name]) => parseKey(name).kind);
+  const digests = Object.fromEntries(
+    [...byKind].map(([kind, some]) => {
+      const hash = createHash('sha256');
+      for (const [name, bytes] of some) hash.update(`${name}\n${bytes}\n`, 'latin1');
+      return [kind, hash.digest('base64url').slice(0, 16)];
+    }),
+  );
+  expect({ viewFormat, digests }).toEqual(golden);
+}, 60_000);
