@@ -104,25 +104,34 @@ export async function eachOfTopic(
   const partitions = sources.partitions.filter((source) => source.topic === topic);
   const cursors = partitions.map((source) => new PartitionCursor(sources, source));
   try {
-    for (;;) {
+    let open = await loaded(cursors);
+    while (open.length > 0) {
       signal.throwIfAborted();
-      const next = await nextToRead(cursors);
-      if (!next) return;
-      visitWhileFirst(next, cursors, visit);
+      visitLoaded(open, visit);
+      open = await loaded(open);
     }
   } finally {
     for (const cursor of cursors) await cursor.close();
   }
 }
 
-/** The partition with the earliest record; null if all have ended. */
-async function nextToRead(cursors: PartitionCursor[]): Promise<PartitionCursor | null> {
-  let first: PartitionCursor | null = null;
-  for (const cursor of cursors) {
-    if (cursor.record === null && !(await cursor.fill())) continue;
-    if (!first || cursor.latestMs < first.latestMs) first = cursor;
+/** The partitions that have not ended, each with a record loaded. */
+async function loaded(cursors: readonly PartitionCursor[]): Promise<PartitionCursor[]> {
+  const open: PartitionCursor[] = [];
+  for (const cursor of cursors) if (cursor.record !== null || (await cursor.fill())) open.push(cursor);
+  return open;
+}
+
+/** Visits records, the earliest first, until a partition has none loaded. */
+function visitLoaded(cursors: readonly PartitionCursor[], visit: Visit): void {
+  for (;;) {
+    let first: PartitionCursor | null = null;
+    for (const cursor of cursors) {
+      if (cursor.record === null) return;
+      if (!first || cursor.latestMs < first.latestMs) first = cursor;
+    }
+    visitWhileFirst(first!, cursors, visit);
   }
-  return first;
 }
 
 /** Visits a partition's records while no other partition has an earlier one and some are loaded. */
