@@ -47,12 +47,13 @@ export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Sett
   // Checked before anything waits for Kafka.
   await asUsage(listArchive(options.dir, prefix, 'archive load'));
   warnOfMissingTopics(options.dir, prefix, logger);
-  if (!options.unchecked) await assertLoadable(options.dir, prefix, io.signal);
   const log = openKafkaLog(kafka, logger, null, io.signal);
   const publisher = kafkaPublisher({ kafka, topicPrefix, log: logger, signal: abortsAfter(io.signal, inHandMs) });
   try {
     const { append = false, keepPartitions = false } = options;
     const load = async (copyOptions: CopyOptions): Promise<LoadResult> => {
+      // Before anything is asked of Kafka; it can be stopped as the load can.
+      if (!options.unchecked) await assertLoadable(options.dir, prefix, io.signal);
       const target = { publisher, log, register: registerWith(kafka, io.signal) };
       const onCompare = () => io.err('The topics hold records: comparing them with the archive');
       const loadOptions = { ...copyOptions, append, keepPartitions, onCompare };
