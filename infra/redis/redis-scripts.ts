@@ -20,7 +20,10 @@ const openNamesMax = 20_000;
 export const commitScript = `
 local found = redis.pcall('GET', KEYS[1]) or ''
 -- A key of another type is no fence.
-if type(found) == 'table' then found = '' end
+if type(found) == 'table' then
+  if not string.find(found.err, 'WRONGTYPE', 1, true) then return found end
+  found = ''
+end
 -- A retry of a batch whose reply was lost: it is written already.
 if found ~= ARGV[2] then
   if found ~= ARGV[1] then return found end
@@ -72,12 +75,16 @@ return {process, redis.call('ZSCORE', KEYS[3], 'compare') and '1' or '0'}
 export const takeScript = `
 local found = redis.pcall('GET', KEYS[1]) or ''
 -- A key of another type is no fence.
-if type(found) == 'table' then found = '' end
+if type(found) == 'table' then
+  if not string.find(found.err, 'WRONGTYPE', 1, true) then return found end
+  found = ''
+end
 local fence = found
 if found == ARGV[1] then
   local time = redis.call('TIME')
   local epoch = math.max(time[1] * 1000 + math.floor(time[2] / 1000), (tonumber(string.match(found, '^%d+')) or 0) + 1)
   local names = redis.pcall('ZCARD', KEYS[3])
+  if type(names) == 'table' and not string.find(names.err, 'WRONGTYPE', 1, true) then return names end
   local compare = ARGV[3] == '1' or type(names) == 'table' or redis.call('ZSCORE', KEYS[3], 'compare')
   if compare then
     redis.call('DEL', KEYS[3])
@@ -92,6 +99,7 @@ if found == ARGV[1] then
 elseif not string.find(found, ':0:' .. ARGV[2] .. ':led', 1, true) then
   return found
 end
+-- GET is allowed: the fence was read by it.
 local position = redis.pcall('GET', KEYS[2]) or ''
 if type(position) == 'table' then position = '' end
 return {fence, position, redis.call('ZRANGE', KEYS[3], 0, -1)}

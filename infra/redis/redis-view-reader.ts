@@ -90,7 +90,9 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
         return { ready: true, ...(note !== null && { note }) };
       } catch (error) {
         const refusal = redisRefusal(fault, 'REDIS_URL') ?? redisRefusal(error, 'REDIS_URL');
-        const reason = refusal ? `Redis ${refusal}` : (rights.text() ?? whyAway(fault));
+        const reason = refusal
+          ? `Redis ${refusal}`
+          : (rights.text() ?? whyAway(fault === null && client.status === 'ready'));
         return { ready: false, reason };
       }
     },
@@ -102,8 +104,8 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
   };
 }
 
-const whyAway = (fault: unknown): string =>
-  fault === null ? 'the views are not complete yet' : 'Redis cannot be reached';
+const whyAway = (connected: boolean): string =>
+  connected ? 'the views are not complete yet' : 'Redis cannot be reached, or has just come back';
 
 const retryStrategy = (times: number): number => Math.min(50 * 2 ** Math.min(times, 5), 1_000);
 

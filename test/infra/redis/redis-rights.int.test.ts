@@ -167,6 +167,7 @@ async function writeAll(writer: ViewWriter): Promise<void> {
   // Its names are handed over.
   await lead(writer, [tag]);
   await writer.commit(tag, [], { position: { text: '{}', round: 1 }, compare: 'end' });
+  await writer.commit(tag, [valueWrite(rideKey('x'), Buffer.from('a view'))]);
   for await (const _ of writer.list([tag]));
   await writer.commit(tag, [fieldsWrite(reader, { a: null })]);
   await writer.commit(tag, [valueWrite(rideKey('x'), null)], { round: 2, compare: 'begin' });
@@ -190,6 +191,7 @@ it('the rights are enough on a Redis Cluster', async () => {
   });
   try {
     await writeAll(writer);
+    await lead(writer);
     await vi.waitFor(
       async () => {
         await complete(writer, allTags);
