@@ -1,5 +1,5 @@
 import type { Inputs } from '../../schemas/interface/inputs.ts';
-import type { OwnNight } from '../../schemas/views/view-values.ts';
+import { goingBits, type OwnNight, ownBits } from '../../schemas/views/view-values.ts';
 import {
   closeFirst,
   dayOfNight,
@@ -61,9 +61,9 @@ export function myNights(views: MeViews): Buffer {
 
 /** Why a night is the rider's: the first reason that applies (docs/rules.md#why). */
 function why(own: OwnNight, past: boolean): string {
-  if (own.led) return 'led';
-  if (own.response === 'CONFIRMED' && past) return 'ridden';
-  return own.response === 'NONE' ? 'saved' : 'going';
+  if (own.bits & ownBits.led) return 'led';
+  if (own.bits & ownBits.confirmed && past) return 'ridden';
+  return own.bits & (ownBits.going | ownBits.confirmed) ? 'going' : 'saved';
 }
 
 /**
@@ -74,7 +74,7 @@ export function knownNights(views: MeViews, { metro }: Inputs<'getKnown'>): Buff
     views,
     views.friends,
     (night) => night.metro === metro,
-    (rider) => rider.follows,
+    ({ bits }) => (bits & goingBits.follows) > 0,
   );
   return text(
     JSON.stringify({
@@ -85,7 +85,7 @@ export function knownNights(views: MeViews, { metro }: Inputs<'getKnown'>): Buff
         names: riders
           .toSorted(closeFirst)
           .slice(0, namesMax)
-          .map(({ card, flagged }) => ({ handle: card.handle, name: card.name, flagged })),
+          .map(({ card, bits }) => ({ handle: card.handle, name: card.name, flagged: (bits & goingBits.flagged) > 0 })),
       })),
     }),
   );
@@ -94,7 +94,7 @@ export function knownNights(views: MeViews, { metro }: Inputs<'getKnown'>): Buff
 /** FriendNights (docs/rules.md#friends): nights with a close friend first, then the order of nights. */
 export function friendNights(views: MeViews, { metro, close_friends_only }: Inputs<'getFriends'>): Buffer {
   // docs/rules.md#close-friends-only
-  const hasClose = ({ riders }: NightRiders): boolean => riders.some((rider) => rider.close);
+  const hasClose = ({ riders }: NightRiders): boolean => riders.some(({ bits }) => (bits & goingBits.close) > 0);
   const nights = ridersByNight(
     views,
     views.friends,
@@ -106,7 +106,7 @@ export function friendNights(views: MeViews, { metro, close_friends_only }: Inpu
     .map(({ night, riders }) => [
       nightHead,
       night.bytes(isPast(views, night)),
-      text(`,"friends":${JSON.stringify(riders.toSorted(closeFirst).map(friend))}}`),
+      text(`,"friends":[${riders.toSorted(closeFirst).map(friend).join()}]}`),
     ]);
   const listed = new Set(nights.map(({ night }) => night));
   const flagged = ridersByNight(
@@ -118,13 +118,12 @@ export function friendNights(views: MeViews, { metro, close_friends_only }: Inpu
   return joined('{"nights":[', items, `],"flagged":${flaggedNights(flagged)}}`);
 }
 
-const friend = ({ card, close, follows, flagged }: KnownRider) => ({
-  handle: card.handle,
-  name: card.name,
-  close,
-  following: follows,
-  flagged,
+/** The end of a friend's JSON, by bits. */
+const friendEnds = Array.from({ length: 8 }, (_, bits) => {
+  const is = (bit: number) => (bits & bit) > 0;
+  return `,"close":${is(goingBits.close)},"following":${is(goingBits.follows)},"flagged":${is(goingBits.flagged)}}`;
 });
+const friend = ({ card, bits }: KnownRider): string => `{${card.json}${friendEnds[bits]}`;
 
 /** FlaggedNights (docs/rules.md#flagged). */
 export function flaggedNightsOf(views: MeViews, { metro }: Inputs<'getFlagged'>): Buffer {
@@ -138,11 +137,9 @@ export function flaggedNightsOf(views: MeViews, { metro }: Inputs<'getFlagged'>)
 }
 
 function flaggedNights(nights: readonly NightRiders[]): string {
-  return JSON.stringify(
-    nights.map(({ night, riders }) => ({
-      ride: night.ride,
-      day: dayOfNight(night),
-      riders: riders.map(({ card }) => ({ handle: card.handle, name: card.name })),
-    })),
-  );
+  const items = nights.map(({ night, riders }) => {
+    const flagged = riders.map(({ card }) => `{${card.json}}`);
+    return `{"ride":"${night.ride}","day":"${dayOfNight(night)}","riders":[${flagged.join()}]}`;
+  });
+  return `[${items.join()}]`;
 }

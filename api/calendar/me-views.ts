@@ -6,6 +6,7 @@ import {
   decodeOwn,
   decodeView,
   type GoingRider,
+  goingBits,
   type OwnNight,
   type RiderCard,
 } from '../../schemas/views/view-values.ts';
@@ -20,6 +21,17 @@ import type { Entry, ViewCache } from './view-cache.ts';
  */
 export type ReaderFields = Record<'o' | 'f' | 'x', { day: number; value: Buffer }[]>;
 
+/** A rider's card with its JSON, which is made once while the card is kept. */
+export interface RiderView extends RiderCard {
+  /** `"handle":…,"name":…`. */
+  json: string;
+}
+
+function riderView(value: Buffer): RiderView {
+  const { handle, name, sort } = decodeView<RiderCard>(value).header;
+  return { handle, name, sort, json: JSON.stringify({ handle, name }).slice(1, -1) };
+}
+
 /** Everything that a rider's answers are built from: ids by day, and the nights and rider cards that the ids name. */
 export interface MeViews {
   own: { day: number; nights: OwnNight[] }[];
@@ -28,7 +40,7 @@ export interface MeViews {
   /** Null if the night no longer exists. */
   night(ride: string, day: number): NightView | null;
   /** Null if the rider no longer exists. */
-  card(rider: string): RiderCard | null;
+  card(rider: string): RiderView | null;
   localDays: LocalDays;
   nowMs: number;
 }
@@ -56,7 +68,7 @@ export async function readMeViews(
   return {
     ...{ own, friends, flagged, ...clock },
     night: (ride, day) => views.night(ride, day)?.as((value) => new NightView(value)) ?? null,
-    card: (rider) => views.card(rider)?.as((value) => decodeView<RiderCard>(value).header) ?? null,
+    card: (rider) => views.card(rider)?.as(riderView) ?? null,
   };
 }
 
@@ -110,7 +122,7 @@ class NamedViews {
 
 /** A rider who goes to a night, with their card. */
 export interface KnownRider extends GoingRider {
-  card: RiderCard;
+  card: RiderView;
 }
 
 /** A night, and which of the reader's friends or flagged riders go to it. */
@@ -131,7 +143,8 @@ function compareRiders(a: KnownRider, b: KnownRider): number {
 }
 
 /** Close friends first. The order is otherwise unchanged. */
-export const closeFirst = (a: KnownRider, b: KnownRider): number => Number(b.close) - Number(a.close);
+export const closeFirst = (a: KnownRider, b: KnownRider): number =>
+  (b.bits & goingBits.close) - (a.bits & goingBits.close);
 
 export const inOrderOfNights = (a: { night: NightView }, b: { night: NightView }): number =>
   NightView.compare(a.night, b.night);
@@ -160,7 +173,7 @@ export function ridersByNight(
       const card = night && counts(rider) ? views.card(rider.rider) : null;
       if (!night || !card) continue;
       const known = gatherings.get(night) ?? [];
-      known.push({ ...rider, card });
+      known.push({ ride: rider.ride, rider: rider.rider, bits: rider.bits, card });
       gatherings.set(night, known);
     }
   }

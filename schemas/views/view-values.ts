@@ -87,25 +87,24 @@ export function decodeView<H>(value: Buffer): StoredParts<H> {
 /** One of a rider's own nights of a day. */
 export interface OwnNight {
   ride: string;
-  response: 'NONE' | 'GOING' | 'CONFIRMED';
-  saved: boolean;
-  led: boolean;
+  bits: number;
 }
+/** Bits of an own night. */
+export const ownBits = { going: 1, confirmed: 2, saved: 4, led: 8 } as const;
 
 /** A friend or flagged rider who goes to a night of a day. */
 export interface GoingRider {
   ride: string;
   rider: string;
-  follows: boolean;
-  close: boolean;
-  flagged: boolean;
+  bits: number;
 }
+/** What the reader marked the rider as. */
+export const goingBits = { follows: 1, close: 2, flagged: 4 } as const;
 
 // A reader's hash has many small fields, so they are terse text. Ids contain no `:`, `,` or `=`.
-const responses = ['NONE', 'GOING', 'CONFIRMED'] as const;
 
-/** `ride=bits,…`, with one hex digit: 1 going, 2 confirmed, 4 saved, 8 led. In the order of rides. */
-export function ownText(nights: readonly { ride: string; bits: number }[]): string {
+/** `ride=bits,…`, with one hex digit of `ownBits`. In the order of rides. */
+export function ownText(nights: readonly OwnNight[]): string {
   let text = '';
   for (const { ride, bits } of nights) text += `${text === '' ? '' : ','}${ride}=${bits.toString(16)}`;
   return text;
@@ -113,16 +112,18 @@ export function ownText(nights: readonly { ride: string; bits: number }[]): stri
 
 export function decodeOwn(value: Buffer): OwnNight[] {
   return value
-    .toString()
+    .toString('latin1')
     .split(',')
-    .map((part) => {
-      const bits = Number.parseInt(part.at(-1)!, 16);
-      return { ride: part.slice(0, -2), response: responses[bits & 3]!, saved: (bits & 4) > 0, led: (bits & 8) > 0 };
-    });
+    .map((part) => ({ ride: part.slice(0, -2), bits: hexDigit(part.charCodeAt(part.length - 1)) }));
 }
 
-/** `ride:rider=bits,rider=bits;ride:…`, with 1 follows, 2 close, 4 flagged. In the order of rides, then of riders. */
-export function goingText(riders: readonly { ride: string; rider: string; bits: number }[]): string {
+const hexDigit = (unit: number): number => (unit <= digit9 ? unit - digit0 : unit - letterA + 10);
+const digit0 = 48;
+const digit9 = 57;
+const letterA = 97;
+
+/** `ride:rider=bits,rider=bits;ride:…`, with one digit of `goingBits`. In the order of rides, then of riders. */
+export function goingText(riders: readonly GoingRider[]): string {
   let text = '';
   let ride = '';
   for (const r of riders) {
@@ -135,18 +136,13 @@ export function goingText(riders: readonly { ride: string; rider: string; bits: 
 
 export function decodeGoing(value: Buffer): GoingRider[] {
   const riders: GoingRider[] = [];
-  for (const group of value.toString().split(';')) {
+  for (const group of value.toString('latin1').split(';')) {
     const colon = group.indexOf(':');
     const ride = group.slice(0, colon);
-    for (const part of group.slice(colon + 1).split(',')) {
-      const bits = Number(part.at(-1));
-      riders.push({
-        ride,
-        rider: part.slice(0, -2),
-        follows: (bits & 1) > 0,
-        close: (bits & 2) > 0,
-        flagged: (bits & 4) > 0,
-      });
+    // From one `=` to the next: a digit follows, then a comma or the end.
+    for (let start = colon + 1, equals = 0; start < group.length; start = equals + 3) {
+      equals = group.indexOf('=', start);
+      riders.push({ ride, rider: group.slice(start, equals), bits: group.charCodeAt(equals + 1) - digit0 });
     }
   }
   return riders;
