@@ -22,6 +22,8 @@ interface Lag {
   /** Seconds; null: every change is readable. */
   oldest_unreadable_age: number | null;
   leaders: Leading[];
+  /** Ids of projectors that stand by. */
+  standbys: string[];
   /** Tags that no running projector leads. */
   tags_unled: number;
 }
@@ -46,7 +48,7 @@ export async function runLag({ json = false }: { json?: boolean }, settings: Set
   }
 }
 
-async function lagOf(ends: LogEnds, { leaders, tagsUnled, positions }: StoreState): Promise<Lag> {
+async function lagOf(ends: LogEnds, { leaders, standbys, tagsUnled, positions }: StoreState): Promise<Lag> {
   const position = furthestBack(positions, ends.identity);
   const partitions = ends.partitions.map(({ topic, partition, low, end }) => {
     const at = position?.[topic][partition] ?? null;
@@ -60,6 +62,7 @@ async function lagOf(ends: LogEnds, { leaders, tagsUnled, positions }: StoreStat
     lag: partitions.reduce((sum, one) => sum + one.lag, 0),
     oldest_unreadable_age: oldestMs === null ? null : Math.max(0, Date.now() - oldestMs) / 1000,
     leaders,
+    standbys,
     tags_unled: tagsUnled + dead,
   };
 }
@@ -77,7 +80,7 @@ function furthestBack(positions: readonly string[], identity: string): Position 
   }, null);
 }
 
-function linesOf({ partitions, oldest_unreadable_age: age, leaders, tags_unled: unled }: Lag): string[] {
+function linesOf({ partitions, oldest_unreadable_age: age, leaders, standbys, tags_unled: unled }: Lag): string[] {
   const rows = [
     ['partition', 'position', 'end', 'lag'],
     ...partitions.map(({ topic, partition, position, end, lag }) => [
@@ -95,6 +98,7 @@ function linesOf({ partitions, oldest_unreadable_age: age, leaders, tags_unled: 
     ...rows.map(line),
     oldest,
     ...leaders.map(leaderLine),
+    standbys.length > 0 ? `Standing by: ${standbys.join(', ')}` : 'Nobody stands by',
     ...(unled > 0 ? [`No running projector leads ${unled} of 64 tags`] : []),
   ];
 }

@@ -19,12 +19,15 @@ export interface StoreState {
   leaders: Leading[];
   /** Tags that nobody has a fence on. */
   tagsUnled: number;
+  /** Projectors that are there and do not lead: each by the id that its fences would name. */
+  standbys: string[];
   /** The furthest position of each projector, as it was written. */
   positions: string[];
 }
 
-// A leader moves each of its fences every second.
-const lookAgainMs = 1_500;
+// A leader moves each of its fences every second, and a standby its sign of life.
+const looks = 5;
+const lookAgainMs = 400;
 const timeoutMs = 5_000;
 
 /** Looks at fences and positions twice, a moment apart. Changes nothing. Throws if Redis cannot be reached. */
@@ -40,11 +43,16 @@ export async function readStoreState(settings: RedisSettings, signal: AbortSigna
   });
   try {
     const fences = () => Promise.all(allTags.map((tag) => client.get(keys.fence(tag))));
+    const signs = () => Promise.all(allTags.map((tag) => client.get(keys.coming(tag))));
     const before = await fences();
-    await sleep(lookAgainMs, undefined, { signal });
+    const seen = [await signs()];
+    for (let look = 0; look < looks; look++) {
+      await sleep(lookAgainMs, undefined, { signal });
+      seen.push(await signs());
+    }
     const after = await fences();
     const positions = await Promise.all(allTags.map((tag) => client.get(keys.position(tag))));
-    return { ...leadersOf(before, after), positions: furthestOfEach(after, positions) };
+    return { ...leadersOf(before, after), standbys: standbysIn(seen), positions: furthestOfEach(after, positions) };
   } catch (cause) {
     signal.throwIfAborted();
     throw new Error(`Cannot read who leads from Redis: ${(fault ?? (cause as Error)).message}`, { cause });
@@ -67,6 +75,13 @@ function furthestOfEach(fences: readonly (string | null)[], positions: readonly 
     if (before === undefined || offsets(text) > offsets(before)) furthest.set(owner, text);
   }
   return [...furthest.values()];
+}
+
+/** `looks`: each tag's sign of life, `<owner>:<time>`. Several standbys write over one another: each shows in some look. */
+export function standbysIn(looks: readonly (readonly (string | null)[])[]): string[] {
+  const [first = [], ...later] = looks;
+  const moved = later.flatMap((look) => look.filter((sign, tag) => sign !== null && sign !== first[tag]));
+  return [...new Set(moved.map((sign) => sign!.split(':')[0]!))].sort();
 }
 
 /** `before` and `after`: each tag's fence at two looks, `<epoch>:<sequence>`, then the owner where it names one, and `free`. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { leadersOf } from '../../../infra/redis/redis-leadership.ts';
+import { leadersOf, standbysIn } from '../../../infra/redis/redis-leadership.ts';
 
 it('a leader whose fences move is alive, and one whose stand still is not', () => {
   expect(leadersOf(['5:1', '5:7', '9:1', null], ['5:1', '5:8', '9:1', null])).toEqual({
@@ -17,4 +17,14 @@ it('a leader is known by the owner that fences name, and a free fence is nobodyâ
     leaders: [{ epoch: 6, tags: 2, alive: true }],
     tagsUnled: 1,
   });
+});
+
+it('standbys are those whose signs of life move, though they write over one another', () => {
+  expect(
+    standbysIn([
+      ['cy:1', null],
+      ['cy:1', 'ada:2'],
+      ['cy:1', 'bo:3'],
+    ]),
+  ).toEqual(['ada', 'bo']);
 });
