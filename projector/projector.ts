@@ -13,6 +13,7 @@ import { noMetrics, type ProjectorMetrics } from './ports/metrics.ts';
 import type { Leadership, TagLook, ViewWriter } from './ports/view-writer.ts';
 import { retry, untilAborted } from './ports/waiting.ts';
 import { assertSamePartitions, copyPosition, positionOf } from './position.ts';
+import { retryLogged } from './retry-logged.ts';
 import { type ProjectorStatus, Watching } from './watching/watching.ts';
 import { type PositionOrigin, parseStoredPosition } from './writing/settled-position.ts';
 import { beatMs } from './writing/tag-lanes.ts';
@@ -105,6 +106,7 @@ export class Projector {
 
   async #run(stop: AbortSignal): Promise<void> {
     const { eventLog, writer } = this.#deps;
+    await this.#announce(writer.leadership, stop);
     // Waits for a log that is away, but stops waiting when the projector is told to stop.
     this.#bounds = await untilAborted(this.#watching.askingLog(eventLog.bounds()), stop);
     const identity = this.#watching.askingLog(Promise.resolve(eventLog.identity?.() ?? null));
@@ -217,6 +219,12 @@ export class Projector {
         log.warn(`Cannot ${what}, trying again: ${(cause as Error).message}`);
       },
     });
+  }
+
+  /** A store that is away, or refuses, is known before the log is asked for anything. */
+  async #announce(leadership: Leadership | null, signal: AbortSignal): Promise<void> {
+    const shared = { clock: this.#clock, log: this.#deps.log, signal };
+    if (leadership) await retryLogged('look who leads', () => leadership.coming(this.#tags), shared);
   }
 
   async #beatComing(signal: AbortSignal): Promise<void> {

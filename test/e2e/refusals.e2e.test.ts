@@ -322,7 +322,7 @@ describe('servers that are away at start', () => {
       expect((await processes.run(['archive', 'load', portland], env)).code).toBe(0);
       await Promise.all([broker.kill(), server.kill()]);
       const [projector, api] = await Promise.all([processes.start('projector', env), processes.start('api', env)]);
-      await projector.printed('Cannot take over the views, trying again: Redis cannot be reached');
+      await projector.printed('Cannot look who leads, trying again: Redis cannot be reached');
       await api.printed('Not ready: Redis cannot be reached');
       const status = (url: string) => fetch(url).then((response) => response.status, String);
       await expect.poll(() => status(`${projector.origin}/readyz`), { timeout: 10_000 }).toBe(503);
@@ -348,7 +348,7 @@ describe('servers that are away at start', () => {
 
   it.each([
     ['projector', { KAFKA_BROKERS: '127.0.0.1:1' }, 'Cannot read the bounds of the event log'],
-    ['projector', { KAFKA_BROKERS: '127.0.0.1:1', REDIS_URL: 'redis://127.0.0.1:1' }, 'Cannot take over the views'],
+    ['projector', { KAFKA_BROKERS: '127.0.0.1:1', REDIS_URL: 'redis://127.0.0.1:1' }, 'Cannot look who leads'],
     ['start', { KAFKA_BROKERS: '127.0.0.1:1' }, 'Cannot read the bounds of the event log'],
   ])('%s with %j ends on SIGTERM all the same', async (command, env, message) => {
     const prefix = { REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshKeyPrefix() };

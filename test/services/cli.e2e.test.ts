@@ -193,7 +193,7 @@ describe('simulate', () => {
 
   it('names the file that can not be written', async () => {
     // A limit of the size of files, in blocks of 512 bytes, does what a full disk does.
-    const script = `ulimit -f 16; exec "${process.execPath}" "${bin}" simulate --archive full --riders 2000`;
+    const script = `ulimit -f 64; exec "${process.execPath}" "${bin}" simulate --archive full --riders 2000`;
     const child = spawn('sh', ['-c', script], { cwd: dir, env: { PATH: process.env.PATH } });
     let err = '';
     child.stderr.on('data', (chunk: Buffer) => {
