@@ -2,7 +2,7 @@ import type { Bounds, EventLog, LogBounds, Position } from '../../projector/port
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { ArchiveCopyError, followToEnds } from './archive-copy.ts';
 import { type LoadSource, loadSequence } from './load-sequence.ts';
-import { isBeginning, loadedAtEnd, newerKeys } from './loaded-before.ts';
+import { isBeginning, loadedAnywhere, newerKeys } from './loaded-before.ts';
 import { RecordColumns } from './record-columns.ts';
 
 /** How many records of a load each partition has already, by topic. */
@@ -14,7 +14,7 @@ const anew = 'load into empty topics, for example of a new KAFKA_TOPIC_PREFIX';
 /**
  * Finds where a load begins in each partition, from what the topics hold: nothing, or the beginning of this same load,
  * which was stopped. Throws ArchiveCopyError for anything else. `append`: other records may come before it, but none
- * that is newer than a record of its key that would follow.
+ * that is newer than a record of its key that would follow. After all of it others may come too: it is not loaded twice.
  */
 export async function loadStart(
   source: LoadSource,
@@ -44,7 +44,12 @@ function continued(place: string, there: RecordColumns, wanted: RecordColumns): 
 }
 
 function appended(place: string, there: RecordColumns, wanted: RecordColumns): number {
-  const count = loadedAtEnd(there, wanted);
+  const { count, isFollowed } = loadedAnywhere(there, wanted);
+  if (isFollowed && count < wanted.length) {
+    throw new ArchiveCopyError(
+      `${load}: ${place} holds the first ${count} of the ${wanted.length} records of this load, and then others: another producer has published there since it was begun; ${anew}`,
+    );
+  }
   const newer = newerKeys(there, wanted, count);
   if (newer === 0) return count;
   throw new ArchiveCopyError(

@@ -281,6 +281,49 @@ describe('archive load --append', () => {
     expect(await load(archive.dir, log, { append: true })).toMatchObject({ records: 0, before: 1 });
   });
 
+  test.each([false, true])(
+    'loads nothing again where others have published since it was finished (compacted: %s)',
+    async (compacted) => {
+      await using archive = await archiveOf(Array.from({ length: 20 }, (_, i) => [`k${i % 12}`, i]));
+      const log = new KeptLog(2);
+      await log.publish('riders', [published('before')]);
+      await load(archive.dir, log, { append: true });
+      const tombstones = ['n1', 'n2', 'n3', 'n4', 'k3'].map((key) => ({
+        ...published(key, startMs + 99),
+        value: null,
+      }));
+      await log.publish('riders', tombstones);
+      if (compacted) log.compact(() => false);
+      const held = log.all('riders').length;
+      expect(await load(archive.dir, log, { append: true })).toMatchObject({ records: 0, before: 20 });
+      expect(log.all('riders')).toHaveLength(held);
+    },
+  );
+
+  test('loads nothing again where compaction has removed the tombstone that it ended with', async () => {
+    await using archive = await archiveOf([['a', 1]]);
+    await archive.append('riders', 0, [{ key: 'b', value: null, timestampMs: startMs + 2 } as never]);
+    const log = new KeptLog(1);
+    await load(archive.dir, log, { append: true });
+    log.partition('riders', 0)[1] = null;
+    expect(await load(archive.dir, log, { append: true })).toMatchObject({ records: 0, before: 2 });
+  });
+
+  test('refuses to go on where others have published since it was stopped', async () => {
+    await using archive = await archiveOf(Array.from({ length: 20 }, (_, i) => [`k${i}`, i]));
+    const log = new KeptLog(1, 7);
+    await log.publish('riders', [published('before')]);
+    log.dieAfter(9);
+    await expect(load(archive.dir, log, { append: true })).rejects.toThrow('killed');
+    log.dieAfter(Number.POSITIVE_INFINITY);
+    await log.publish('riders', [published('z', startMs + 99)]);
+    const held = log.all('riders').length;
+    await expect(load(archive.dir, log, { append: true })).rejects.toThrow(
+      /^Cannot load the archive: riders\/0 holds the first \d+ of the 20 records of this load, and then others: another/,
+    );
+    expect(log.all('riders')).toHaveLength(held);
+  });
+
   test('refuses to put a key’s older record behind a newer one', async () => {
     await using archive = await archiveOf([
       ['a', 5],
