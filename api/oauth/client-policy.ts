@@ -48,7 +48,7 @@ export function applicationType(client: ClientMetadata): unknown {
  * native, whatever it says, and riders are asked for consent each time.
  */
 export function isOnDevice({ redirect_uris: uris }: ClientMetadata): boolean {
-  return Array.isArray(uris) && !uris.every((uri) => String(uri).startsWith('https:'));
+  return Array.isArray(uris) && !uris.every((uri) => /^https:/i.test(String(uri)));
 }
 
 function nameProblem(name: unknown): string | null {

@@ -18,6 +18,10 @@ describe('clients of the file', () => {
       },
     ]);
     expect(parse()).toEqual([]);
+    // Schemes are case-insensitive (RFC 3986 §3.1).
+    expect(parse({ client_id: 'loud', redirect_uris: ['HTTPS://A.example/cb'] })).toMatchObject([
+      { application_type: 'web' },
+    ]);
   });
 
   test.each([
