@@ -15,13 +15,13 @@ export function pageSender(service: ServiceUrl): PageSender {
     reply
       .code(status)
       .headers(pageHeaders(pagePolicy(formTargets), service.https))
+      .headers(status === 429 || status === 503 ? { 'Retry-After': '60' } : {})
       .type('text/html; charset=utf-8')
       .send(renderPage(content));
   return {
     page,
     trouble(reply, given) {
       const trouble: Trouble = typeof given === 'string' ? troubles[given] : given;
-      if (trouble.status === 429 || trouble.status === 503) reply.header('Retry-After', '60');
       return page(reply, errorPage(trouble), trouble.status);
     },
   };

@@ -138,6 +138,7 @@ test('without a way for riders to prove who they are, nobody signs in, and the p
   const browser = new TestBrowser(service.origin);
   const at = await browser.open(authorizeUrl(service.origin, client, newPkce()));
   expect([at.response.status, at.page]).toEqual([503, expect.stringContaining('SIGN_IN_ISSUER')]);
+  expect(at.response.headers.get('retry-after')).toBe('60');
   const picked = await browser.post(at.url, { do: 'pick', rider: 'rider-ada', csrf: csrfOf(at.page) });
   expect(picked.headers.get('location')).toBeNull();
   expect(service.log.join('')).toMatch(/nobody can sign in: set SIGN_IN_ISSUER/);
