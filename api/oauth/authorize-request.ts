@@ -2,8 +2,11 @@ import { type Configuration, errors } from 'oidc-provider';
 import { readScope } from '../tokens/access-token-terms.ts';
 import { canonicalResource, type ServiceUrl } from './service-url.ts';
 
-// The parameters of a request are stored until the sign-in ends, and anybody may begin one.
-const lengthMax = 1000;
+/**
+ * The longest `state`, also at signing out. The parameters of a request are stored until the sign-in ends, and anybody
+ * may begin one.
+ */
+export const parameterLengthMax = 1000;
 const limited = ['client_id', 'state', 'prompt'];
 
 // The library's other parameters have no meaning here: hints, languages, OpenID Connect's nonce.
@@ -17,7 +20,6 @@ const known = new Set<string>([
   'code_challenge_method',
   'resource',
   // The library refuses each of these with an error of its own.
-  'max_age',
   'request',
   'request_uri',
   'registration',
@@ -28,8 +30,8 @@ export const lengthChecks: NonNullable<Configuration['extraParams']> = Object.fr
   limited.map((name) => [
     name,
     (_ctx: unknown, value: string | undefined) => {
-      if (value !== undefined && value.length > lengthMax)
-        throw new errors.InvalidRequest(`${name} must have at most ${lengthMax} characters`);
+      if (value !== undefined && value.length > parameterLengthMax)
+        throw new errors.InvalidRequest(`${name} must have at most ${parameterLengthMax} characters`);
     },
   ]),
 );

@@ -60,9 +60,9 @@ export function addConnectedApps(app: FastifyInstance, options: ConnectedAppsOpt
   });
 
   app.post(paths.connectedApps, async (request, reply) => {
+    const form = await readForm(request.raw);
     const who = await signedIn(options, request, reply);
     if (!who) return pages.trouble(reply, 'expired');
-    const form = await readForm(request.raw);
     if (!csrf.accepts(request.headers, form.get('csrf'), who.session)) {
       audit('form_refused');
       return pages.trouble(reply, 'forged');

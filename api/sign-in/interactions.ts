@@ -68,9 +68,9 @@ export function addInteractions(app: FastifyInstance, options: InteractionOption
 
   app.post(path, async (request: Asked, reply) => {
     if (misdirected(request)) return pages.trouble(reply, 'wrongHost');
+    const form = await readForm(request.raw);
     const interaction = await interactionOf(request, reply);
     if (!interaction) return pages.trouble(reply, 'expired');
-    const form = await readForm(request.raw);
     if (!csrf.accepts(request.headers, form.get('csrf'), interaction.uid)) {
       audit('form_refused');
       return pages.trouble(reply, 'forged');

@@ -1,10 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { parameterLengthMax } from '../oauth/authorize-request.ts';
 import type { Library } from '../oauth/library.ts';
 import { paths } from '../oauth/metadata.ts';
 import { readForm } from '../oauth/request-body.ts';
 import type { ServiceUrl } from '../oauth/service-url.ts';
 import { redirectWords } from './client-words.ts';
 import type { Csrf } from './csrf.ts';
+import { libraryTrouble } from './error-page.ts';
 import { pageHeaders, pagePolicy } from './page.ts';
 import type { PageSender } from './page-sender.ts';
 import { signedOutPage } from './sign-out-pages.ts';
@@ -34,6 +36,9 @@ export function addSignOut(app: FastifyInstance, options: SignOutOptions): void 
 
   app.get(paths.signOut, { exposeHeadRoute: false }, async (request, reply) => {
     const query = new URLSearchParams(request.raw.url!.split('?')[1]);
+    // The library would keep it in the session.
+    if (query.getAll('state').some((state) => state.length > parameterLengthMax))
+      return pages.trouble(reply, libraryTrouble('invalid_request', 400, false));
     const session = await sessionOf(request, reply);
     if (session.accountId === undefined) {
       // The library would go on by a page that needs script.

@@ -53,7 +53,16 @@ test.each([
 
 test('a pending sign-in is small in Redis, whatever it is begun with', async () => {
   const long = 'n'.repeat(5000);
-  const names = ['nonce', 'login_hint', 'id_token_hint', 'ui_locales', 'claims_locales', 'acr_values', 'display'];
+  const names = [
+    'nonce',
+    'max_age',
+    'login_hint',
+    'id_token_hint',
+    'ui_locales',
+    'claims_locales',
+    'acr_values',
+    'display',
+  ];
   const scope = Array(1000).fill('read').join(' ');
   for (const [name, value] of [...[...names, 'claims', 'made_up'].map((name) => [name, long]), ['scope', scope]]) {
     const before = new Set(await pending());

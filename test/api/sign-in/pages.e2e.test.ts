@@ -174,6 +174,15 @@ describe('a form', () => {
     expect([token.status, await token.json()]).toMatchObject([status, { error: 'invalid_request' }]);
   });
 
+  test.each(['sign-in/x', 'connected-apps', 'sign-out/confirm'])(
+    'that is huge is refused for that, from a browser that is not signed in, at /oauth/%s',
+    async (path) => {
+      const body = new URLSearchParams({ a: 'x'.repeat(200_000) });
+      const posted = await fetch(`${origin}/oauth/${path}`, { method: 'POST', body });
+      expect([posted.status, await posted.text()]).toEqual([413, expect.stringContaining('That form can’t be read')]);
+    },
+  );
+
   test('that does not say how huge it is, is refused once it is too long', async () => {
     const { browser, url } = await consent();
     for (const at of [url, `${origin}/oauth/token`]) {
@@ -431,6 +440,18 @@ describe('signing out', () => {
   test('of nobody says so, without script', async () => {
     const asked = await new TestBrowser(origin).open(`${origin}/oauth/sign-out`);
     expect(asked.page).toContain('You are signed out');
+  });
+
+  test('takes a state of 1,000 characters, and refuses a longer one, which is not kept', async () => {
+    const browser = new TestBrowser(origin);
+    await approve(browser, authorizeUrl(origin, client, newPkce()));
+    const out = async (state: string, by: TestBrowser) =>
+      await by.open(`${origin}/oauth/sign-out?${new URLSearchParams({ state })}`);
+    for (const by of [browser, new TestBrowser(origin)]) {
+      expect((await out('s'.repeat(1000), by)).response.status).toBe(200);
+      const refused = await out('s'.repeat(1001), by);
+      expect([refused.response.status, refused.page]).toEqual([400, expect.stringContaining('invalid_request')]);
+    }
   });
 
   test('goes back to an address that the client registered for it, and to no other', async () => {
