@@ -53,7 +53,10 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
     program,
     'start',
     'Runs projector, API and authorization server in one process. On its own: a sample archive, views in memory.',
-    ['ride-calendar start', 'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 ride-calendar start'],
+    [
+      'npx ride-calendar start',
+      'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar start',
+    ],
     async (options: StartOptions, settings) => ended((await import('./start.ts')).runStart(settings, options)),
   ).option(
     '--allow-no-sign-in',
@@ -63,14 +66,14 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
     program,
     'api',
     'Runs the read API and the authorization server. Needs REDIS_URL.',
-    ['REDIS_URL=redis://127.0.0.1:6379 ride-calendar api'],
+    ['REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar api'],
     async (options: { json?: boolean }, settings) => ended((await import('./api.ts')).runApi(settings, options)),
   );
   command(
     program,
     'projector',
     'Folds the event log into views. Needs REDIS_URL, and KAFKA_BROKERS or ARCHIVE_DIR.',
-    ['KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 ride-calendar projector'],
+    ['KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar projector'],
     async (options: { json?: boolean }, settings) =>
       ended((await import('./projector.ts')).runProjector(settings, options)),
   );
@@ -78,7 +81,10 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
     program,
     'topics',
     'Creates the event log’s topics, or says how they differ from what they should be. Needs KAFKA_BROKERS.',
-    ['KAFKA_BROKERS=127.0.0.1:9092 ride-calendar topics', 'KAFKA_BROKERS=… ride-calendar topics --check --json'],
+    [
+      'KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar topics',
+      'KAFKA_BROKERS=… npx ride-calendar topics --check --json',
+    ],
     async (options, settings) => (await import('./topics.ts')).runTopics(options, settings, io),
   )
     .option('--check', 'only look: create nothing')
@@ -98,8 +104,8 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
     'Says how far the views are behind the event log, how old the oldest change is that is not yet readable, and who leads. ' +
       'Exit code 1 if some tags have no running projector. Needs KAFKA_BROKERS and REDIS_URL.',
     [
-      'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 ride-calendar lag',
-      'KAFKA_BROKERS=… REDIS_URL=… ride-calendar lag --json',
+      'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar lag',
+      'KAFKA_BROKERS=… REDIS_URL=… npx ride-calendar lag --json',
     ],
     async (options: { json?: boolean }, settings) => (await import('./lag.ts')).runLag(options, settings, io),
   );
@@ -110,22 +116,25 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
       'Publishes a made-up calendar, and then a believable stream of changes, to Kafka or to an archive. Never use it on ' +
         'a log that serves real riders: its developer keys can be worked out from the seed.',
       [
-        'KAFKA_BROKERS=127.0.0.1:9092 ride-calendar simulate --rate 20',
-        'ride-calendar simulate --archive ./sample --seed 7 --count 1000',
-        'ride-calendar simulate --archive ./big --riders 130000 --rides 2000',
+        'KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar simulate --rate 20',
+        'npx ride-calendar simulate --archive ./sample --seed 7 --count 1000',
+        'npx ride-calendar simulate --archive ./big --riders 130000 --rides 2000',
       ],
       async (options: SimulateCommandOptions, settings) =>
         (await import('./simulate.ts')).runSimulate(options, settings, io),
     ),
   );
-  const archive = program.command('archive').description('Copies the event log to an archive on disk, or back.');
+  const archive = program
+    .command('archive')
+    .description('Copies the event log to an archive on disk, or back.')
+    .addHelpText('after', '\nExample:\n  npx ride-calendar archive check test/data/portland');
   command(
     archive,
     'save <dir>',
     'Saves the log, up to its present ends, to a folder, or adds to an archive that was saved there before. Needs KAFKA_BROKERS.',
     [
-      'KAFKA_BROKERS=127.0.0.1:9092 ride-calendar archive save ./backup',
-      'KAFKA_BROKERS=127.0.0.1:9092 ride-calendar archive save ./history --follow',
+      'KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar archive save ./backup',
+      'KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar archive save ./history --follow',
     ],
     async (options, settings, [dir]) =>
       (await import('./archive-save.ts')).runArchiveSave({ ...options, dir: dir! }, settings, io),
@@ -134,7 +143,7 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
     archive,
     'check <dir>',
     'Reads every record of an archive and compares its files with the manifest; names what is cut, altered, missing or foreign.',
-    ['ride-calendar archive check ./backup'],
+    ['npx ride-calendar archive check ./backup'],
     async (options, settings, [dir]) =>
       (await import('./archive-check.ts')).runArchiveCheck({ ...options, dir: dir! }, settings, io),
   );
@@ -142,7 +151,7 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
     archive,
     'forget <rider> <dir>',
     'Takes a rider out of an archive: their records, their place among rides’ leaders, and bad records about them. All else stays byte for byte.',
-    ['ride-calendar archive forget rider0001 ./backup'],
+    ['npx ride-calendar archive forget rider0001 ./backup'],
     async (options, settings, [rider, dir]) =>
       (await import('./archive-forget.ts')).runArchiveForget({ ...options, rider: rider!, dir: dir! }, settings, io),
   );
@@ -151,7 +160,7 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
     'load <dir>',
     'Publishes an archive’s records to the log’s empty topics, each key to the partition where Kafka’s own producer puts it. ' +
       'A load that was stopped goes on where it stopped. Needs KAFKA_BROKERS.',
-    ['KAFKA_BROKERS=127.0.0.1:9092 ride-calendar archive load ./backup'],
+    ['KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar archive load ./backup'],
     async (options, settings, [dir]) =>
       (await import('./archive.ts')).runArchiveLoad({ ...options, dir: dir! }, settings, io),
   )

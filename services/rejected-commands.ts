@@ -9,7 +9,10 @@ const placeOption = ['--place <place...>', 'those at places such as nights/1@234
 
 /** The commands for bad records. */
 export function rejectedCommands(program: Command, command: AddCommand, io: Io): void {
-  const rejected = program.command('rejected').description('Lists the log’s bad records, or publishes them again.');
+  const rejected = program
+    .command('rejected')
+    .description('Lists the log’s bad records, or publishes them again.')
+    .addHelpText('after', '\nExample:\n  npx ride-calendar rejected list --archive test/data/portland');
   command(
     rejected,
     'list',

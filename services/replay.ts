@@ -1,6 +1,13 @@
 import { countText } from '../projector/count-text.ts';
 import { topicNames } from '../schemas/events/records.ts';
-import { type PastAnswer, PastAnswers, type PastRequest, pastBaseUrl, requestOf } from './past/past-answers.ts';
+import {
+  checkRider,
+  type PastAnswer,
+  PastAnswers,
+  type PastRequest,
+  pastBaseUrl,
+  requestOf,
+} from './past/past-answers.ts';
 import { openPastLog, type PastLog } from './past/past-log.ts';
 import { foldPoint, type Past, type PastPoint, type PointOptions, pointOf } from './past/past-point.ts';
 import { instantOf, instantText } from './past/past-time.ts';
@@ -42,6 +49,7 @@ export async function runReplay(options: ReplayOptions, settings: Settings, io: 
   if (rider !== undefined && !options.serve && get === undefined) {
     throw new UsageError('Cannot run replay: --rider is of --get PATH or --serve, want one of them too');
   }
+  checkRider('replay', rider);
   const request = get === undefined ? null : requestOf('replay', get, rider, settings.basePath);
   const served = options.serve ? settingsOfThePast('replay', settings, nowMs) : null;
   if (served) await assertCanListen(served);

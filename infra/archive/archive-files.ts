@@ -85,7 +85,7 @@ export async function listArchive(dir: string, prefix: string, named: string): P
 }
 
 async function noTopics(dir: string, prefix: string, named: string): Promise<MissingTopicsError> {
-  const fix = `name a folder that holds ${prefix}rides, ${prefix}nights and so on, or make one: ride-calendar simulate --archive ${dir}`;
+  const fix = `name a folder that holds ${prefix}rides, ${prefix}nights and so on, or make one: npx ride-calendar simulate --archive ${dir}`;
   let what = `it holds no folder of a topic (${prefix}<topic>)`;
   try {
     const others = prefixesOf(await readdir(dir));

@@ -5,6 +5,7 @@ import { ViewCache } from '../../api/calendar/view-cache.ts';
 import { routePath, splitTarget } from '../../api/http/target.ts';
 import { openApiDocument } from '../../api/openapi/openapi.ts';
 import type { Facts } from '../../projector/facts/facts.ts';
+import { idPattern } from '../../schemas/events/patterns.ts';
 import { UsageError } from '../wiring/io.ts';
 import { FactsViewReader } from './facts-view-reader.ts';
 
@@ -81,11 +82,20 @@ export function requestOf(
       `Cannot run ${command}: ${JSON.stringify(path)} is no path of the interface, want such as /metros/portland/days/2015-06-13, /rides/pp15r4935 or /me/nights`,
     );
   }
+  checkRider(command, rider);
   const isRiders = !['getDay', 'getRide', 'getOpenApi'].includes(route.operation);
   if (isRiders && rider === undefined) {
     throw new UsageError(`Cannot run ${command}: ${JSON.stringify(path)} is a rider's own, want --rider ID`);
   }
   return { target, rider: isRiders ? rider! : null };
+}
+
+/** Throws UsageError for what --rider gave and no rider can be called. The message doesn't repeat it. */
+export function checkRider(command: string, rider: string | undefined): void {
+  if (rider === undefined || idPattern.test(rider)) return;
+  throw new UsageError(
+    `Cannot run ${command}: --rider is not a rider id, want 1 to 64 letters, digits, _ or -, such as r0020`,
+  );
 }
 
 function targetOf(path: string, settingsBasePath: string): string {

@@ -80,9 +80,15 @@ describe('the command line', () => {
   it.each(commands)('%s --help has an example, --json and the exit codes', async (command) => {
     const { code, out } = await run([...command.split(' '), '--help']);
     expect(code).toBe(0);
-    expect(out).toMatch(new RegExp(`Examples?:\\n +.*ride-calendar ${command}`));
+    expect(out).toMatch(new RegExp(`Examples?:\\n +.*npx ride-calendar ${command}`));
     expect(out).toContain('--json');
     expect(out).toContain('Exit codes:');
+  });
+
+  it.each(['archive', 'rejected'])('%s --help, of several commands, has an example', async (command) => {
+    const { code, out } = await run([command, '--help']);
+    expect(code).toBe(0);
+    expect(out).toMatch(new RegExp(`Example:\\n +npx ride-calendar ${command} `));
   });
 
   it.each([

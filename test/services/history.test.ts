@@ -53,6 +53,9 @@ describe('history', () => {
     [['history'], "missing required argument 'path'"],
     [['history', '/nights'], 'is no path of the interface'],
     [['history', '/me/nights'], 'want --rider ID'],
+    [['history', '/me/nights', '--rider', ''], '--rider is not a rider id, want 1 to 64'],
+    [['history', '/me/nights', '--rider', 'a b'], '--rider is not a rider id'],
+    [['history', '/rides/x', '--rider', 'a b'], '--rider is not a rider id'],
     [['history', '/rides/x', '--from', 'x'], '--from is "x"'],
     [
       ['history', '/rides/x', '--from', '2020-01-02T00:00:00Z', '--to', '2020-01-01T00:00:00Z'],

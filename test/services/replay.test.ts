@@ -90,6 +90,8 @@ describe('replay --get', () => {
     [['--offsets', 'package.json'], 'is no file of offsets (as_of)'],
     [[...asOf, '--get', '/nights'], '"/nights" is no path of the interface'],
     [[...asOf, '--get', '/me/nights'], '"/me/nights" is a rider\'s own, want --rider ID'],
+    [[...asOf, '--get', '/me/nights', '--rider', ''], '--rider is not a rider id, want 1 to 64'],
+    [[...asOf, '--serve', '--rider', 'ü'], '--rider is not a rider id'],
     [[...asOf, '--rider', 'r0020'], '--rider is of --get PATH or --serve'],
     [[...asOf, '--get', day, '--serve'], 'want --serve or --get PATH, not both'],
   ])('%j is wrong usage', async (args, words) => {
