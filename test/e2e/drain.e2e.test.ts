@@ -139,7 +139,7 @@ describe('a port for operators', () => {
       new Set([...text.matchAll(/^# HELP (ride_calendar_\S+)/gm)].map(([, name]) => name));
     const [ofApi, ofProjector] = [names(await textOf(api)), names(await textOf(projector))];
     const both = [...ofApi].filter((name) => ofProjector.has(name));
-    expect(both).toEqual(['ride_calendar_build_info']);
+    expect(both.sort()).toEqual(['ride_calendar_build_info', 'ride_calendar_certificate_expiry_timestamp_seconds']);
     expect(ofApi).toContain('ride_calendar_http_answer_seconds');
     expect(ofProjector).toContain('ride_calendar_unreadable_age_seconds');
     await fetch(`${api.origin}/.well-known/oauth-authorization-server`);

@@ -125,7 +125,7 @@ describe('Portland in Kafka and Redis', () => {
     for (let again = 0; again < 2; again++) {
       projector = await startOn('projector', { ...kafka, ...redis });
       await projector.printed('Leading: the facts are those that the views were left with');
-    await projector.ready();
+      await projector.ready();
       expect(await badRecords(kafka)).toHaveLength(4);
       await stop(projector);
     }
