@@ -4,6 +4,7 @@ import { redisViewReader } from '../../infra/redis/redis-view-reader.ts';
 import { redisViewWriter } from '../../infra/redis/redis-view-writer.ts';
 import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
 import { dumpRedis } from '../support/redis-dump.ts';
+import { isView } from '../support/stored-views.ts';
 import { privacyProperties } from './privacy.ts';
 
 const numRuns = Number(process.env.RUNS ?? 4);
@@ -26,9 +27,8 @@ privacyProperties(
       reader,
       async dump() {
         const all = await dumpRedis(admin, settings.keyPrefix);
-        // What says how much was written, and when, is no view.
-        const views = [...all].filter(([name]) => !/:fence$|:position:$/.test(name));
-        return new Map(views.map(([name, value]) => [name.slice(settings.keyPrefix.length), value]));
+        const named = [...all].map(([name, value]): [string, string] => [name.slice(settings.keyPrefix.length), value]);
+        return new Map(named.filter(([name]) => isView(name)));
       },
       async close() {
         await writer.close();

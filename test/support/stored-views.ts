@@ -6,9 +6,11 @@ export async function storedViews(url: string, prefix: string): Promise<Map<stri
   const client = new Redis(url);
   const dump = await dumpRedis(client, prefix).finally(() => client.disconnect());
   const views = [...dump].map(([key, value]): [string, string] => [key.slice(prefix.length), value]);
-  // Fences, the position and the word that a tag is complete say what was done, not what the facts are.
-  return new Map(views.filter(([key]) => !/:(fence|position:|complete:)$/.test(key)));
+  return new Map(views.filter(([key]) => isView(key)));
 }
+
+/** Fences, stamps, positions and open lists say what was done, not what the facts are (infra/redis/redis-keys.ts). */
+export const isView = (key: string): boolean => /^g\d+:(?:pub|me):\{v\d+\}:(?!complete:)[a-z]+:/.test(key);
 
 /** What two stores differ in: views that the second lacks or has with other bytes, and those that only it has. */
 export function viewDifferences(wanted: ReadonlyMap<string, string>, got: ReadonlyMap<string, string>): string[] {

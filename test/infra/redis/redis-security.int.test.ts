@@ -110,7 +110,7 @@ async function said(url: string, cluster: boolean): Promise<{ writing: string; r
   const heard: string[] = [];
   const store = redisAuthState({ ...settings, commandTimeoutMs: 500, onError: ({ message }) => heard.push(message) });
   await expect(store.find('A', 'x')).rejects.toThrow('AUTH_REDIS_URL');
-  await vi.waitFor(() => expect(heard).toHaveLength(1), { timeout: 20_000 });
+  await vi.waitFor(() => expect(heard.length).toBeGreaterThan(0), { timeout: 20_000 });
   await store.close();
   return { writing, reading, signingIn: heard[0]! };
 }
