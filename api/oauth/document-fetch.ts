@@ -85,10 +85,11 @@ export function documentFetch(options: DocumentFetchOptions): typeof fetch {
 
   const checkLimits = async (url: string): Promise<void> => {
     const address = clientAddress();
-    if (address !== undefined && (await limits.documents.hit(address)) !== null)
-      throw new TooManyFetchesError('too many documents for this address');
-    if ((await limits.fetches.hit(new URL(url).hostname, url)) !== null)
-      throw new TooManyFetchesError('too many fetches of this document, from its host, or in all');
+    const ofAddress = address === undefined ? null : await limits.documents.hit(address);
+    if (ofAddress !== null) throw new TooManyFetchesError('too many documents for this address', ofAddress);
+    const wait = await limits.fetches.hit(new URL(url).hostname, url);
+    if (wait !== null)
+      throw new TooManyFetchesError('too many fetches of this document, from its host, or in all', wait);
   };
 
   const withinPlaces = async <T>(address: string | undefined, work: () => Promise<T>): Promise<T> => {

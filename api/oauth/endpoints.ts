@@ -71,7 +71,8 @@ function addAuthorize(app: FastifyInstance, options: EndpointOptions): void {
     const host = request.headers.host ?? '';
     if (picker && host !== service.host && isLoopback(host.replace(/:\d+$/, '')))
       return reply.redirect(`${service.origin}${paths.authorize}?${query}`, 307);
-    if ((await limits.authorize.hit(request.ip)) !== null) return pages.trouble(reply, 'busy');
+    const wait = await limits.authorize.hit(request.ip);
+    if (wait !== null) return pages.trouble(reply, 'busy', wait);
     await library.answer(request, reply, {
       url: `${paths.authorize}?${canonicalAuthorizeQuery(query, service)}`,
       headers,

@@ -15,13 +15,15 @@ export function libraryPages(
 ): Pick<ProviderOptions, 'renderError' | 'renderSignOut' | 'renderSignedOut'> {
   const show = (ctx: KoaContextWithOIDC, page: Page, status: number): void => {
     ctx.status = status;
-    if (status === 429) ctx.set('Retry-After', '60');
     ctx.type = 'text/html; charset=utf-8';
     ctx.set(pageHeaders(pagePolicy(signOutTargets(ctx)), service.https));
     ctx.body = renderPage(page);
   };
   return {
-    renderError: (ctx, answer, error) => show(ctx, ...errorPageOf(ctx, answer, error)),
+    renderError(ctx, answer, error) {
+      if (error.cause instanceof TooManyFetchesError) ctx.set('Retry-After', String(error.cause.retrySeconds));
+      show(ctx, ...errorPageOf(ctx, answer, error));
+    },
     renderSignOut: (ctx, secret) => show(ctx, signOutPage(`${paths.signOut}/confirm`, secret), 200),
     async renderSignedOut(ctx) {
       const page = (await isSignedIn(ctx))

@@ -195,11 +195,11 @@ function listen(
 function sayBusy(ctx: KoaContextWithOIDC, { cause }: Error): void {
   if (!(cause instanceof TooManyFetchesError)) return;
   ctx.status = 429;
-  ctx.set('Retry-After', '60');
+  ctx.set('Retry-After', String(cause.retrySeconds));
   ctx.remove('WWW-Authenticate');
   ctx.body = {
     error: 'temporarily_unavailable',
-    error_description: 'too many client metadata documents are fetched; try again in 60 seconds',
+    error_description: `too many client metadata documents are fetched; try again in ${cause.retrySeconds} seconds`,
   };
 }
 

@@ -5,7 +5,7 @@ import type { StateStore } from './state-store.ts';
 /** Limits how often something may be done. Counts are in the store, so all instances count together. */
 export interface RateLimit {
   /**
-   * Counts one time. Returns the seconds to wait, or null if the request may go on. `client`: the client that the
+   * Counts one time. Returns the seconds until the next may pass, or null if the request may go on. `client`: the client that the
    * address acts for.
    */
   hit(address: string, client?: string): Promise<number | null>;
@@ -31,23 +31,25 @@ interface Level {
 }
 
 export function rateLimit(store: StateStore, name: string, options: RateLimitOptions): RateLimit {
-  const { windowSeconds } = options;
   // A store that is away limits nothing. The request will fail by itself, with the right error.
-  const count = ({ counter, max }: Level, add: number): Promise<number> =>
-    store.count(`${name}:${counter}`, windowSeconds, add, max).catch(() => 0);
+  const wait = async ({ counter, max }: Level, add: number): Promise<number> => {
+    const counting = store.count(`${name}:${counter}`, options.windowSeconds, add, max);
+    const { waitMs } = await counting.catch(() => ({ waitMs: 0 }));
+    return Math.ceil(waitMs / 1000);
+  };
   return {
     async hit(address, client) {
       // Narrowest network first, and the first full one ends the loop: a request that one network is refused does not
       // count for a wider one.
-      for (const level of levels(options, address, client))
-        if ((await count(level, 1)) > level.max) return windowSeconds;
+      for (const level of levels(options, address, client)) {
+        const seconds = await wait(level, 1);
+        if (seconds > 0) return seconds;
+      }
       return null;
     },
     async full(address, client) {
-      const found = await Promise.all(
-        levels(options, address, client).map(async (level) => (await count(level, 0)) >= level.max),
-      );
-      return found.includes(true) ? windowSeconds : null;
+      const waits = await Promise.all(levels(options, address, client).map((level) => wait(level, 0)));
+      return Math.max(...waits) || null;
     },
   };
 }

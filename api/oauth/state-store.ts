@@ -28,10 +28,10 @@ export interface StateStore {
   /** Every account that may have entries. May yield an account twice. */
   accounts(): AsyncIterable<string>;
   /**
-   * Adds to a counter of the last so many seconds, and returns its value. If that is more than `max`, nothing is added.
-   * Adding 0 reads it. What was added is forgotten in steps of a sixth of that time, and never too early.
+   * Adds to a counter of the last so many seconds. If its value would be more than `max`, nothing is added. Adding 0
+   * reads it. What was added is forgotten in steps of a sixth of that time, and never too early.
    */
-  count(name: string, windowSeconds: number, add: number, max?: number): Promise<number>;
+  count(name: string, windowSeconds: number, add: number, max?: number): Promise<Counted>;
   /**
    * Stores when riders were found to be gone (milliseconds, the latest of each). Kept for this long after the last
    * call.
@@ -66,6 +66,13 @@ export interface StateEntry {
   payload: StatePayload;
   /** The state that `swap` set. Null: none yet. */
   state: string | null;
+}
+
+export interface Counted {
+  /** With what was to be added, also where that was too much. */
+  value: number;
+  /** How long until there is room for that, or for one after a reading. 0: there was room. */
+  waitMs: number;
 }
 
 export interface OwnedEntry extends StateEntry {

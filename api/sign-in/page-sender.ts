@@ -7,21 +7,23 @@ import { type Page, pageHeaders, pagePolicy, renderPage } from './page.ts';
 export interface PageSender {
   /** `formTargets`: origins that the page's forms may end at. */
   page(reply: FastifyReply, page: Page, status?: number, formTargets?: readonly string[]): FastifyReply;
-  trouble(reply: FastifyReply, trouble: keyof typeof troubles | Trouble): FastifyReply;
+  trouble(reply: FastifyReply, trouble: keyof typeof troubles | Trouble, retrySeconds?: number): FastifyReply;
 }
 
 export function pageSender(service: ServiceUrl): PageSender {
-  const page: PageSender['page'] = (reply, content, status = 200, formTargets = []) =>
-    reply
+  const page: PageSender['page'] = (reply, content, status = 200, formTargets = []) => {
+    if ((status === 429 || status === 503) && !reply.hasHeader('Retry-After')) reply.header('Retry-After', '60');
+    return reply
       .code(status)
       .headers(pageHeaders(pagePolicy(formTargets), service.https))
-      .headers(status === 429 || status === 503 ? { 'Retry-After': '60' } : {})
       .type('text/html; charset=utf-8')
       .send(renderPage(content));
+  };
   return {
     page,
-    trouble(reply, given) {
+    trouble(reply, given, retrySeconds) {
       const trouble: Trouble = typeof given === 'string' ? troubles[given] : given;
+      if (retrySeconds !== undefined) reply.header('Retry-After', String(retrySeconds));
       return page(reply, errorPage(trouble), trouble.status);
     },
   };

@@ -60,7 +60,8 @@ export function addUpstreamRoutes(app: FastifyInstance, options: UpstreamRouteOp
       const interaction = await library.interaction(request, reply, request.params.uid);
       if (interaction?.prompt.name !== 'login') return pages.trouble(reply, 'expired');
       // Each one is kept until the interaction ends.
-      if ((await limits.authorize.hit(request.ip)) !== null) return pages.trouble(reply, 'busy');
+      const wait = await limits.authorize.hit(request.ip);
+      if (wait !== null) return pages.trouble(reply, 'busy', wait);
       const attempt = newAttempt();
       const browser = browserOf(request, cookie) ?? randomBytes(32).toString('base64url');
       const newSignIn = request.query.other !== undefined || interaction.prompt.reasons.includes('login_prompt');

@@ -26,6 +26,19 @@ interface Counter {
 
 const total = ({ steps }: Counter): number => [...steps.values()].reduce((sum, added) => sum + added, 0);
 
+/** How long until so many steps are forgotten that there is room for `more`. */
+function waitOf(counter: Counter, more: number, max: number, { stepMs, nowMs }: { stepMs: number; nowMs: number }) {
+  let left = total(counter) + more;
+  if (left <= max) return 0;
+  let freeMs = nowMs + stepMs * countSteps;
+  for (const [step, added] of [...counter.steps].sort(([a], [b]) => a - b)) {
+    freeMs = (step + countSteps + 1) * stepMs;
+    left -= added;
+    if (left <= max) break;
+  }
+  return Math.max(1, Math.ceil(freeMs - nowMs));
+}
+
 export interface MemoryAuthStateOptions {
   /**
    * If a kind has more entries than this, those of that kind that would expire soonest are dropped. So sign-ins that
@@ -144,12 +157,13 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
       const counter = known ?? { steps: new Map<number, number>(), endsMs: 0 };
       for (const each of counter.steps.keys()) if (step - each > countSteps) counter.steps.delete(each);
       const value = total(counter) + add;
-      if (add === 0 || value > max) return value;
+      const waitMs = waitOf(counter, Math.max(add, 1), max, { stepMs, nowMs: nowMs() });
+      if (add === 0 || waitMs > 0) return { value, waitMs };
       if (!known) makeRoomToCount();
       counter.steps.set(step, (counter.steps.get(step) ?? 0) + add);
       counter.endsMs = (step + countSteps + 1) * stepMs;
       counters.set(name, counter);
-      return value;
+      return { value, waitMs };
     },
     async noteErasures(erasures, lifeSeconds) {
       for (const [rider, goneMs] of erasures) erased.set(rider, Math.max(goneMs, erased.get(rider) ?? 0));

@@ -44,7 +44,7 @@ interface Scripts {
   authExtend(...args: (string | number)[]): Promise<unknown>;
   authRemoveGrant(...args: (string | number)[]): Promise<unknown>;
   authNoteErasures(...args: (string | number)[]): Promise<unknown>;
-  authCount(...args: (string | number)[]): Promise<number>;
+  authCount(...args: (string | number)[]): Promise<[value: number, waitMs: number]>;
 }
 type Client = (Redis | Cluster) & Scripts;
 
@@ -150,7 +150,11 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
       } while (cursor !== '0');
     },
     count: (name, windowSeconds, add, max) =>
-      ask(() => redis.authCount(`${prefix}c:${name}`, add, windowSeconds * 1000, countSteps, max ?? '')),
+      ask(async () => {
+        const key = `${prefix}c:${name}`;
+        const [value, waitMs] = await redis.authCount(key, add, windowSeconds * 1000, countSteps, max ?? '');
+        return { value, waitMs };
+      }),
     noteErasures: (erasures, lifeSeconds) =>
       ask(async () => {
         if (erasures.size === 0) return;

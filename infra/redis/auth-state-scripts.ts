@@ -58,21 +58,40 @@ return redis.call('DEL', KEYS[1])`;
 
 /**
  * KEYS counter: a hash of what was added, by step of time. ARGV what to add, for how many milliseconds it counts, the
- * number of steps in that time, the most or ''.
+ * number of steps in that time, the most or ''. Returns the value and the wait.
  */
 export const countScript = `${now}
 local step = ARGV[2] / ARGV[3]
 local this = math.floor(now / step)
 local add = tonumber(ARGV[1])
-local sum = add
+local most = tonumber(ARGV[4]) or math.huge
+local sum, steps = 0, {}
 local fields = redis.call('HGETALL', KEYS[1])
 for i = 1, #fields, 2 do
-  if this - fields[i] > tonumber(ARGV[3]) then redis.call('HDEL', KEYS[1], fields[i]) else sum = sum + fields[i + 1] end
+  local at, added = tonumber(fields[i]), tonumber(fields[i + 1])
+  if this - at > tonumber(ARGV[3]) then
+    redis.call('HDEL', KEYS[1], fields[i])
+  else
+    sum = sum + added
+    table.insert(steps, { at, added })
+  end
 end
-if add == 0 or (ARGV[4] ~= '' and sum > tonumber(ARGV[4])) then return sum end
-redis.call('HINCRBY', KEYS[1], string.format('%d', this), add)
-redis.call('PEXPIRE', KEYS[1], math.ceil(ARGV[2] + step))
-return sum`;
+local left = sum + math.max(add, 1)
+if left > most then
+  table.sort(steps, function(a, b) return a[1] < b[1] end)
+  local free = now + ARGV[2]
+  for _, each in ipairs(steps) do
+    free = (each[1] + ARGV[3] + 1) * step
+    left = left - each[2]
+    if left <= most then break end
+  end
+  return { sum + add, math.max(1, math.ceil(free - now)) }
+end
+if add > 0 then
+  redis.call('HINCRBY', KEYS[1], string.format('%d', this), add)
+  redis.call('PEXPIRE', KEYS[1], math.ceil(ARGV[2] + step))
+end
+return { sum + add, 0 }`;
 
 /** KEYS erasures. ARGV life, then when and who each. */
 export const noteErasuresScript = `${now}

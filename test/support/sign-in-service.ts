@@ -112,9 +112,12 @@ export type TestServiceOptions = Partial<SignInDeps> & {
   trustProxy?: readonly string[];
 };
 
-/** State in memory whose clock stands still: a limit is reached within one window of time, whenever a test runs. */
+/**
+ * State in memory whose clock stands still at a full hour: a limit is reached within one window of time, whenever a test
+ * runs, and what was counted is forgotten a window and a sixth later.
+ */
 export function stateInOneWindow(): StateStore {
-  const standsMs = Date.now();
+  const standsMs = Math.floor(Date.now() / 3_600_000) * 3_600_000;
   return memoryAuthState({ nowMs: () => standsMs });
 }
 

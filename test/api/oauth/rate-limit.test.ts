@@ -15,7 +15,7 @@ test('a limit counts the addresses of one IPv6 network together', async () => {
   const limit = rateLimit(store, 'test', { max: 2, windowSeconds: 60 });
   expect(await limit.hit('2001:db8::1')).toBeNull();
   expect(await limit.hit('2001:db8::2')).toBeNull();
-  expect(await limit.hit('2001:db8::3')).toBe(60);
+  expect(await limit.hit('2001:db8::3')).toBe(70);
   expect(await limit.hit('2001:db8:0:1::1')).toBeNull();
   await store.close();
 });
@@ -39,7 +39,7 @@ test('a limit for all together counts what was let through, so one network canâ€
   expect(await passed(limit, 1000, () => '192.0.2.1')).toBe(10);
   expect(await passed(limit, 1000, (i) => `2001:db8:0:${(i % 256).toString(16)}::1`)).toBe(20);
   expect(await passed(limit, 1000, (i) => `198.51.100.${i % 250}`)).toBe(20);
-  expect(await limit.full('203.0.113.1')).toBe(60);
+  expect(await limit.full('203.0.113.1')).toBe(70);
   await store.close();
 });
 
@@ -48,7 +48,7 @@ test('a limit by client counts each client of an address by itself, and all of t
   const limit = rateLimit(store, 'test', { clientMax: 5, max: 12, windowSeconds: 60 });
   const from = () => '192.0.2.1';
   expect(await passed(limit, 100, from, 'one')).toBe(5);
-  expect([await limit.full('192.0.2.1', 'one'), await limit.full('192.0.2.1', 'two')]).toEqual([60, null]);
+  expect([await limit.full('192.0.2.1', 'one'), await limit.full('192.0.2.1', 'two')]).toEqual([70, null]);
   expect(await passed(limit, 100, from, 'two')).toBe(5);
   expect(await passed(limit, 100, from, 'three')).toBe(2);
   expect(await limit.full('192.0.2.2', 'one')).toBeNull();
@@ -69,6 +69,27 @@ test('no minute lets more through than the limit, wherever it begins, and one wh
   await store.close();
 });
 
+test('a limit says in how many seconds the next request may pass, and then it does', async () => {
+  let nowMs = 0;
+  const store = memoryAuthState({ nowMs: () => nowMs });
+  const limit = rateLimit(store, 'test', { max: 3, windowSeconds: 60 });
+  for (nowMs of [0, 25_000, 25_001]) expect(await limit.hit('192.0.2.1')).toBeNull();
+  // The first is forgotten with its step of ten seconds.
+  for (const [at, wait] of [
+    [25_002, 45],
+    [69_000, 1],
+    [69_999, 1],
+    [70_000, null],
+    [70_001, 20],
+    [90_000, null],
+  ] as const) {
+    nowMs = at;
+    expect([at, await limit.full('192.0.2.1')]).toEqual([at, wait]);
+    expect([at, await limit.hit('192.0.2.1')]).toEqual([at, wait]);
+  }
+  await store.close();
+});
+
 test('20,000 sign-ins from one /56 meet a limit, and those of others do not', async () => {
   const store = stateInOneWindow();
   const { authorize } = rateLimits(store);
@@ -84,8 +105,8 @@ test('counters in memory outlast those that strangers make up, however many', as
   for (let i = 0; i < 60_000; i++) await store.count(`made up ${i}`, 60, 1);
   // Looks through all that is kept.
   for await (const _ of store.accounts());
-  expect(await store.count('all', 60, 0)).toBe(50);
+  expect((await store.count('all', 60, 0)).value).toBe(50);
   nowMs = 70_000;
-  expect(await store.count('all', 60, 0)).toBe(0);
+  expect((await store.count('all', 60, 0)).value).toBe(0);
   await store.close();
 });

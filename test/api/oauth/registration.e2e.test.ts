@@ -163,7 +163,7 @@ describe('dynamic registration', () => {
       const { status, headers, body } = await post(own.origin, JSON.stringify({ redirect_uris: [callback] }));
       seen.add(status);
       if (status === 429) {
-        expect(headers.get('retry-after')).toBe('3600');
+        expect(headers.get('retry-after')).toBe('4200');
         expect(body.error).toBe('temporarily_unavailable');
       }
     }

@@ -32,7 +32,7 @@ test('guesses at codes and tokens are limited', async () => {
   const refused = await guess(client, 300);
   expect([refused.status, refused.headers.get('retry-after'), refused.body.error]).toEqual([
     429,
-    '60',
+    '70',
     'temporarily_unavailable',
   ]);
   expect((await refresh(origin, client, 'guess'.padEnd(43, 'x'))).status).toBe(429);
