@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ArchiveBounds } from '../../infra/archive/archive-bounds.ts';
-import { type ArchiveListing, archivePrefix, listArchive } from '../../infra/archive/archive-files.ts';
+import { type ArchiveListing, listArchive } from '../../infra/archive/archive-files.ts';
 import { readManifest } from '../../infra/archive/archive-manifest.ts';
 import type { LogBounds } from '../../projector/ports/event-log.ts';
 import { topicNames } from '../../schemas/events/records.ts';
@@ -54,11 +54,11 @@ export async function openPastLog(options: OpenPastLogOptions, settings: Setting
   const { topicPrefix, archiveDir, dataDir } = settings;
   const named = archive ?? archiveDir;
   if (named !== null && named !== undefined) {
-    const prefix = await asUsage(archivePrefix(named, topicPrefix));
+    const prefix = topicPrefix;
     const logger = makeLogger(settings);
     warnOfMissingTopics(named, prefix, logger);
-    await asUsage(assertReadable(named, prefix, false, logger));
     const naming = archive === undefined ? 'ARCHIVE_DIR' : '--archive';
+    await asUsage(assertReadable(named, prefix, false, logger, naming));
     return openArchive(named, prefix, naming, `the archive ${named}`, (await simulatedMark(named, prefix)) !== null);
   }
   const sample = await ensureSampleArchive({ dataDir, prefix: topicPrefix, now: settings.nowMs ?? Date.now() });

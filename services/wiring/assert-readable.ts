@@ -6,17 +6,18 @@ import { SettingsError } from '../settings/settings.ts';
 /**
  * Checks that an archive to be served matches its manifest: if a file were missing, its answers would be wrong, and
  * nobody would know. Throws SettingsError. An archive without a manifest is read as it is, and so is what was written
- * after the manifest.
+ * after the manifest. `named`: what names the archive, for messages.
  */
 export async function assertReadable(
   dir: string,
   prefix: string,
   isSample: boolean,
   log: { warn(message: string): void },
+  named: 'ARCHIVE_DIR' | '--archive' = 'ARCHIVE_DIR',
 ): Promise<void> {
   const fix = isSample
     ? `DATA_DIR: remove ${dirname(dir)}, and it is made anew`
-    : 'ARCHIVE_DIR: put it back from a copy, or remove its manifest.json to have it read as it is';
+    : `${named}: put it back from a copy, or remove its manifest.json to have it read as it is`;
   const { signal } = new AbortController();
   try {
     const unfinished = await assertAsSaved({ dir, prefix, verb: 'read', fix, withoutManifest: 'none', signal });

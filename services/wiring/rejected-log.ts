@@ -41,7 +41,7 @@ export async function readRejectedLog(
       `Cannot run ${command}: want --archive DIR, or ARCHIVE_DIR or KAFKA_BROKERS: the log whose bad records to read`,
     );
   }
-  const log = await openPastLog({ command, archive: dir }, settings, io);
+  const log = await openPastLog({ command, ...(archive !== undefined && { archive }) }, settings, io);
   const place = { dir, prefix: log.prefix, fallbackDir: join(settings.dataDir, 'rejected') };
   return { rejects: each([...archiveRejected(place), ...(await badInArchive(log, io))]), where: `the archive ${dir}` };
 }

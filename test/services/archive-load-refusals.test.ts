@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { lockArchive } from '../../infra/archive/archive-lock.ts';
 import { archiveWriter } from '../../infra/archive/archive-writer.ts';
 import { runArchiveLoad } from '../../services/archive.ts';
+import { runCli } from '../../services/command-line.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
 import { assertReadable } from '../../services/wiring/assert-readable.ts';
 import { TestArchive } from '../support/archive.ts';
@@ -122,6 +123,34 @@ describe('an archive that is not as its manifest says is neither loaded nor serv
     await saved.save();
     await saved.flip((await saved.archive.files('riders'))[0]!);
     await expect(serve(saved.dir, true)).rejects.toThrow(/\. DATA_DIR: remove \S+, and it is made anew$/);
+  });
+});
+
+describe('a command that reads an archive', () => {
+  const asOf = ['--as-of', '2026-01-01T00:00:00Z'];
+
+  test.each([[['replay', ...asOf]], [['export', '/tmp/never-made', ...asOf]], [['rejected', 'list']]])(
+    'names what the user gave where the archive is damaged: %j',
+    async (args) => {
+      await using saved = await SavedArchive.make();
+      await saved.save();
+      await saved.flip((await saved.archive.files('riders'))[0]!);
+      const given = await heard((io) => runCli([...args, '--archive', saved.dir], io, {}));
+      expect([given.code, given.err.join()]).toEqual([
+        2,
+        expect.stringContaining('--archive: put it back from a copy'),
+      ]);
+      const set = await heard((io) => runCli(args, io, { ARCHIVE_DIR: saved.dir }));
+      expect([set.code, set.err.join()]).toEqual([2, expect.stringContaining('ARCHIVE_DIR: put it back from a copy')]);
+    },
+  );
+
+  test('refuses one that was saved under another prefix', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save({ prefix: 'other.' });
+    const replay = await heard((io) => runCli(['replay', ...asOf, '--archive', saved.dir], io, {}));
+    const why = 'it holds no folder of a topic (ride-calendar.<topic>), but of KAFKA_TOPIC_PREFIX other.';
+    expect([replay.code, replay.err.join()]).toEqual([2, expect.stringContaining(why)]);
   });
 });
 

@@ -100,6 +100,15 @@ describe('replay --get', () => {
     expect(err.join('\n')).toContain(words);
   });
 
+  it('refuses an archive that holds no folder of KAFKA_TOPIC_PREFIX', async () => {
+    const other = { ...env(), KAFKA_TOPIC_PREFIX: 'q.' };
+    const { code, out, err } = await heard((io) => runCli(['replay', '--archive', portland, ...asOf], io, other));
+    expect({ code, out }).toEqual({ code: 2, out: [] });
+    expect(err.join('\n')).toContain(
+      'it holds no folder of a topic (q.<topic>), but of KAFKA_TOPIC_PREFIX ride-calendar.',
+    );
+  });
+
   it('refuses offsets that the archive does not have', async () => {
     const at = JSON.parse((await replay(...asOf, '--json')).out[0]!);
     const file = join(dir, 'beyond.json');
