@@ -81,6 +81,9 @@ describe('riders of an archive', () => {
     await cp(simulated, mixed, { recursive: true });
     await rm(join(mixed, 'ride-calendar.riders'), { recursive: true });
     await cp(join(real, 'ride-calendar.riders'), join(mixed, 'ride-calendar.riders'), { recursive: true });
+    const refused = await processes.run(['start'], { ARCHIVE_DIR: mixed });
+    expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('manifest') });
+    await rm(join(mixed, 'manifest.json'));
     const service = await serve({ ARCHIVE_DIR: mixed });
     await expectNobody(service);
     await service.stop();

@@ -57,7 +57,7 @@ const servers: Case[] = [
     command: 'start',
     server: 'Redis',
     env: (at: string) => ({ ...archive, ...redisAt(at) }),
-    gone: 'Cannot take over the views',
+    gone: 'Cannot look who leads',
   },
   {
     command: 'start',
@@ -82,7 +82,7 @@ const servers: Case[] = [
     command: 'projector',
     server: 'Redis',
     env: (at: string) => ({ ...archive, ...redisAt(at) }),
-    gone: 'Cannot take over the views',
+    gone: 'Cannot look who leads',
   },
 ].map((one) => ({ ...one, args: [one.command], isTool: false }));
 

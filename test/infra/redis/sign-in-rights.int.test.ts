@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { StateStore } from '../../../api/oauth/state-store.ts';
@@ -88,6 +89,13 @@ async function everything(store: StateStore): Promise<void> {
     () => store.extend('A', 'x', 60),
     () => store.ofAccount('a'),
     () => Array.fromAsync(store.accounts()),
+    () => Array.fromAsync(store.ids('A')),
+    // The first is forgotten by the third, while the second keeps the counter alive.
+    () => store.count('steps', 0.3, 1),
+    () => sleep(250),
+    () => store.count('steps', 0.3, 1),
+    () => sleep(250),
+    () => store.count('steps', 0.3, 1),
     () => store.count('n', 60, 1),
     () => store.count('n', 60, 0),
     () => store.noteErasures(new Map([['a', 1]]), 60),
