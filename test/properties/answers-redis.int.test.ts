@@ -1,6 +1,8 @@
 import { redisViewReader } from '../../infra/redis/redis-view-reader.ts';
 import { redisViewWriter } from '../../infra/redis/redis-view-writer.ts';
+import { allTags } from '../../schemas/views/view-keys.ts';
 import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
+import { complete, lead } from '../support/lead.ts';
 import { answersProperty } from './answers.ts';
 
 const numRuns = Number(process.env.RUNS ?? 60);
@@ -10,6 +12,9 @@ answersProperty(
   async () => {
     const settings = { url: redisUrl(), cluster: false, keyPrefix: freshKeyPrefix() };
     const writer = await redisViewWriter(settings);
+    // Nobody's views are believed before a leader has stamped them.
+    await lead(writer);
+    await complete(writer, allTags);
     const reader = redisViewReader(settings);
     while (!(await reader.get(['0|complete:']).catch(() => null)))
       await new Promise((resolve) => setTimeout(resolve, 1));

@@ -2,7 +2,9 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll } from 'vitest';
 import { redisViewReader } from '../../infra/redis/redis-view-reader.ts';
 import { redisViewWriter } from '../../infra/redis/redis-view-writer.ts';
+import { allTags } from '../../schemas/views/view-keys.ts';
 import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
+import { complete, lead } from '../support/lead.ts';
 import { dumpRedis } from '../support/redis-dump.ts';
 import { isView } from '../support/stored-views.ts';
 import { privacyProperties } from './privacy.ts';
@@ -20,6 +22,9 @@ privacyProperties(
   async () => {
     const settings = { url: redisUrl(), cluster: false, keyPrefix: freshKeyPrefix() };
     const writer = await redisViewWriter(settings);
+    // Nobody's views are believed before a leader has stamped them.
+    await lead(writer);
+    await complete(writer, allTags);
     const reader = redisViewReader(settings);
     while (!(await reader.get(['0|complete:']).catch(() => null))) await new Promise((done) => setTimeout(done, 1));
     return {
