@@ -96,19 +96,23 @@ async function clusterConnection(url: string): Promise<RedisConnection> {
   cluster.on('error', (error) => {
     fault = error;
   });
-  let connected: Promise<unknown> | null = null;
-  // Unlike a single client, a cluster client that failed to connect does not retry by itself.
-  const ready = async (): Promise<void> => {
-    if (cluster.isOpen && connected) await connected;
-    else {
-      connected = cluster.connect();
-      await connected.catch((cause: Error) => {
-        connected = null;
-        throw fault === null
-          ? cause
-          : unlessMisfit(new Error(`${cause.message}: ${(fault as Error).message}`, { cause: fault }));
-      });
+  // What a failed attempt says, to everyone who waits for it.
+  const connect = async (): Promise<void> => {
+    try {
+      await cluster.connect();
+    } catch (error) {
+      connected = null;
+      const { message } = error as Error;
+      throw fault === null
+        ? error
+        : unlessMisfit(new Error(`${message}: ${(fault as Error).message}`, { cause: fault }));
     }
+  };
+  // Unlike a single client, a cluster client that failed to connect does not retry by itself.
+  let connected: Promise<void> | null = null;
+  const ready = (): Promise<void> => {
+    connected ??= connect();
+    return connected;
   };
   const typed = cluster.withTypeMapping(typeMapping);
   const masters = async (): Promise<((args: Arg[]) => Promise<unknown>)[]> => {
