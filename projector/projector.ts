@@ -230,9 +230,9 @@ export class Projector {
   async #beatComing(signal: AbortSignal): Promise<void> {
     const { leadership } = this.#deps.writer;
     while (leadership && !signal.aborted) {
+      await this.#clock.sleep(beatMs, signal);
       // A leader's fences say it. A store that is away is spoken of elsewhere.
       if (this.#standing.role === 'standby') await leadership.coming(this.#tags).catch(() => undefined);
-      await this.#clock.sleep(beatMs, signal);
     }
   }
 

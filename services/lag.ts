@@ -1,7 +1,8 @@
 import { kafkaLogEnds, type LogEnds } from '../infra/kafka/kafka-lag.ts';
 import { type Leading, readStoreState, type StoreState } from '../infra/redis/redis-leadership.ts';
+import { furthest, nearest } from '../projector/leading/beginning.ts';
 import type { Position } from '../projector/ports/event-log.ts';
-import { parseStoredPosition } from '../projector/writing/settled-position.ts';
+import { parseStoredPosition, type StoredPosition } from '../projector/writing/settled-position.ts';
 import type { TopicName } from '../schemas/events/records.ts';
 import type { Settings } from './settings/settings.ts';
 import { type ExitCode, type Io, needKafka, needRedis } from './wiring/io.ts';
@@ -49,7 +50,7 @@ export async function runLag({ json = false }: { json?: boolean }, settings: Set
 }
 
 async function lagOf(ends: LogEnds, { leaders, standbys, tagsUnled, positions }: StoreState): Promise<Lag> {
-  const position = furthestBack(positions, ends.identity);
+  const position = writtenTo(positions, ends.identity);
   const partitions = ends.partitions.map(({ topic, partition, low, end }) => {
     const at = position?.[topic][partition] ?? null;
     return { topic, partition, position: at, end, lag: Math.max(0, end - Math.max(low, at ?? 0)) };
@@ -67,17 +68,17 @@ async function lagOf(ends: LogEnds, { leaders, standbys, tagsUnled, positions }:
   };
 }
 
-/** Up to where every tag's views are written; null where no position is of this log. */
-function furthestBack(positions: readonly string[], identity: string): Position | null {
-  const ofLog = positions
-    .map(parseStoredPosition)
-    .filter((stored) => stored?.log === identity)
-    .map((stored) => stored!.position);
-  return ofLog.reduce<Position | null>((least, one) => {
-    if (!least) return one;
-    const lower = (topic: TopicName) => least[topic].map((at, partition) => Math.min(at, one[topic][partition] ?? 0));
-    return Object.fromEntries((Object.keys(least) as TopicName[]).map((topic) => [topic, lower(topic)])) as Position;
-  }, null);
+/**
+ * Up to where every tag's views are written; null where no position is of this log. A projector's tags store its position
+ * at moments of their own: all before the furthest of them is written in all of them.
+ */
+function writtenTo(positions: StoreState['positions'], identity: string): Position | null {
+  const ofOwners = new Map<string, StoredPosition[]>();
+  for (const { owner, text } of positions) {
+    const stored = parseStoredPosition(text);
+    if (stored?.log === identity) ofOwners.set(owner, [...(ofOwners.get(owner) ?? []), stored]);
+  }
+  return nearest([...ofOwners.values()].map((ofOwner) => furthest(ofOwner)!));
 }
 
 function linesOf({ partitions, oldest_unreadable_age: age, leaders, standbys, tags_unled: unled }: Lag): string[] {

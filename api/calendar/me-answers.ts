@@ -49,14 +49,7 @@ export function myNights(views: MeViews): Buffer {
     const past = isPast(views, night);
     return [nightHead, night.bytes(past), text(`,"why":"${why(own, past)}"}`)];
   });
-  const listed = new Set(mine.map(({ night }) => night));
-  const flagged = ridersByNight(
-    views,
-    views.flagged,
-    (night) => listed.has(night),
-    () => true,
-  );
-  return joined('{"nights":[', items, `],"flagged":${flaggedNights(flagged)}}`);
+  return joined('{"nights":[', items, `],"flagged":${flaggedOf(views, mine)}}`);
 }
 
 /** Why a night is the rider's: the first reason that applies (docs/rules.md#why). */
@@ -108,14 +101,7 @@ export function friendNights(views: MeViews, { metro, close_friends_only }: Inpu
       night.bytes(isPast(views, night)),
       text(`,"friends":[${riders.toSorted(closeFirst).map(friend).join()}]}`),
     ]);
-  const listed = new Set(nights.map(({ night }) => night));
-  const flagged = ridersByNight(
-    views,
-    views.flagged,
-    (night) => listed.has(night),
-    () => true,
-  );
-  return joined('{"nights":[', items, `],"flagged":${flaggedNights(flagged)}}`);
+  return joined('{"nights":[', items, `],"flagged":${flaggedOf(views, nights)}}`);
 }
 
 /** The end of a friend's JSON, by bits. */
@@ -134,6 +120,19 @@ export function flaggedNightsOf(views: MeViews, { metro }: Inputs<'getFlagged'>)
     () => true,
   );
   return text(`{"nights":${flaggedNights(nights)}}`);
+}
+
+/** The flagged riders of the nights that are listed. */
+function flaggedOf(views: MeViews, nights: readonly { night: NightView }[]): string {
+  const listed = new Set(nights.map(({ night }) => night));
+  return flaggedNights(
+    ridersByNight(
+      views,
+      views.flagged,
+      (night) => listed.has(night),
+      () => true,
+    ),
+  );
 }
 
 function flaggedNights(nights: readonly NightRiders[]): string {

@@ -21,11 +21,11 @@ export interface StoreState {
   tagsUnled: number;
   /** Projectors that are there and do not lead: each by the id that its fences would name. */
   standbys: string[];
-  /** The furthest position of each projector, as it was written. */
-  positions: string[];
+  /** The position that stands beside each tag's views, as it was written; `owner`: of the tag's fence. */
+  positions: { owner: string; text: string | null }[];
 }
 
-// A leader moves each of its fences every second, and a standby its sign of life.
+// Long enough for several beats (projector/writing/tag-lanes.ts) of a leader, and signs of life of each standby.
 const looks = 5;
 const lookAgainMs = 400;
 const timeoutMs = 5_000;
@@ -51,30 +51,15 @@ export async function readStoreState(settings: RedisSettings, signal: AbortSigna
       seen.push(await signs());
     }
     const after = await fences();
-    const positions = await Promise.all(allTags.map((tag) => client.get(keys.position(tag))));
-    return { ...leadersOf(before, after), standbys: standbysIn(seen), positions: furthestOfEach(after, positions) };
+    const texts = await Promise.all(allTags.map((tag) => client.get(keys.position(tag))));
+    const positions = texts.map((text, tag) => ({ owner: (after[tag] ?? '').split(':')[2] ?? '', text }));
+    return { ...leadersOf(before, after), standbys: standbysIn(seen), positions };
   } catch (cause) {
     signal.throwIfAborted();
     throw new Error(`Cannot read who leads from Redis: ${(fault ?? (cause as Error)).message}`, { cause });
   } finally {
     client.disconnect();
   }
-}
-
-/** A projector's tags store its position at moments of their own. All before the furthest is written in all of them. */
-function furthestOfEach(fences: readonly (string | null)[], positions: readonly (string | null)[]): string[] {
-  const offsets = (text: string): number =>
-    Object.values((JSON.parse(text) as { position: Record<string, number[]> }).position)
-      .flat()
-      .reduce((sum, offset) => sum + offset, 0);
-  const furthest = new Map<string, string>();
-  for (const [tag, text] of positions.entries()) {
-    if (text === null) continue;
-    const [, , owner = ''] = (fences[tag] ?? '').split(':');
-    const before = furthest.get(owner);
-    if (before === undefined || offsets(text) > offsets(before)) furthest.set(owner, text);
-  }
-  return [...furthest.values()];
 }
 
 /** `looks`: each tag's sign of life, `<owner>:<time>`. Several standbys write over one another: each shows in some look. */

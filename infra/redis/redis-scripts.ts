@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /**
  * The scripts that write views. Each works on one tag, so all its keys are in one slot. A fence is
  * `<epoch>:<sequence>:<owner>:<led or free>`. The open list is a sorted set: names by the round that wrote them last.
@@ -6,6 +8,24 @@
 
 // A list of more names says `compare` instead.
 const openNamesMax = 20_000;
+
+/** A script's source, and the digest that the server knows it by. */
+export interface Script {
+  source: string;
+  sha: string;
+}
+
+const script = (source: string): Script => ({ source, sha: createHash('sha1').update(source).digest('hex') });
+
+// A key of another type is no fence.
+const foundFence = `
+local found = redis.pcall('GET', KEYS[1]) or ''
+if type(found) == 'table' then
+  if not string.find(found.err, 'WRONGTYPE', 1, true) then return found end
+  found = ''
+end
+`;
+const sayCompare = `redis.call('DEL', KEYS[3]); redis.call('ZADD', KEYS[3], '+inf', 'compare')`;
 
 /**
  * KEYS: fence, position, open list, complete, then one key per write. ARGV: 1 the expected fence, 2 the new fence,
@@ -17,14 +37,8 @@ const openNamesMax = 20_000;
  * Returns the fence that it found, where that is another one; nothing is written then. Else two texts: which process
  * this is, or empty; `1` if the open list says `compare`, or `0`.
  */
-export const commitScript = `
-local found = redis.pcall('GET', KEYS[1]) or ''
--- A key of another type is no fence.
-if type(found) == 'table' then
-  if not string.find(found.err, 'WRONGTYPE', 1, true) then return found end
-  found = ''
-end
--- A retry of a batch whose reply was lost: it is written already.
+export const commitScript = script(`
+${foundFence}-- A retry of a batch whose reply was lost: it is written already.
 if found ~= ARGV[2] then
   if found ~= ARGV[1] then return found end
   local names = tonumber(ARGV[8])
@@ -34,13 +48,11 @@ if found ~= ARGV[2] then
   end
   if ARGV[6] == 'end' then redis.call('ZREM', KEYS[3], 'compare') end
   if ARGV[6] == 'begin' then
-    redis.call('DEL', KEYS[3])
-    redis.call('ZADD', KEYS[3], '+inf', 'compare')
+    ${sayCompare}
   end
   for i = 9, 8 + names do redis.call('ZADD', KEYS[3], ARGV[7], ARGV[i]) end
   if names > 0 and redis.call('ZCARD', KEYS[3]) > ${openNamesMax} then
-    redis.call('DEL', KEYS[3])
-    redis.call('ZADD', KEYS[3], '+inf', 'compare')
+    ${sayCompare}
   end
   local a = 9 + names
   for k = 5, #KEYS do
@@ -63,7 +75,7 @@ if ARGV[3] ~= '' then
   if process == ARGV[3] and redis.pcall('GET', KEYS[4]) ~= process then redis.call('SET', KEYS[4], process) end
 end
 return {process, redis.call('ZSCORE', KEYS[3], 'compare') and '1' or '0'}
-`;
+`);
 
 /**
  * KEYS: fence, position, open list, complete. ARGV: the fence that was seen, the owner who takes it, `1` if the tag is
@@ -72,14 +84,8 @@ return {process, redis.call('ZSCORE', KEYS[3], 'compare') and '1' or '0'}
  *
  * Names written before count as of round 0: the first round of this leader includes them.
  */
-export const takeScript = `
-local found = redis.pcall('GET', KEYS[1]) or ''
--- A key of another type is no fence.
-if type(found) == 'table' then
-  if not string.find(found.err, 'WRONGTYPE', 1, true) then return found end
-  found = ''
-end
-local fence = found
+export const takeScript = script(`
+${foundFence}local fence = found
 if found == ARGV[1] then
   local time = redis.call('TIME')
   local epoch = math.max(time[1] * 1000 + math.floor(time[2] / 1000), (tonumber(string.match(found, '^%d+')) or 0) + 1)
@@ -87,8 +93,7 @@ if found == ARGV[1] then
   if type(names) == 'table' and not string.find(names.err, 'WRONGTYPE', 1, true) then return names end
   local compare = ARGV[3] == '1' or type(names) == 'table' or redis.call('ZSCORE', KEYS[3], 'compare')
   if compare then
-    redis.call('DEL', KEYS[3])
-    redis.call('ZADD', KEYS[3], '+inf', 'compare')
+    ${sayCompare}
   elseif names > 0 then
     redis.call('ZUNIONSTORE', KEYS[3], 1, KEYS[3], 'WEIGHTS', 0)
   end
@@ -103,10 +108,10 @@ end
 local position = redis.pcall('GET', KEYS[2]) or ''
 if type(position) == 'table' then position = '' end
 return {fence, position, redis.call('ZRANGE', KEYS[3], 0, -1)}
-`;
+`);
 
 /** KEYS: fence. ARGV: the expected fence, the same one free. */
-export const freeScript = `
+export const freeScript = script(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2]) end
 return 1
-`;
+`);

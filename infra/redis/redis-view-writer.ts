@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type {
   CommitResult,
   Leadership,
@@ -17,7 +17,7 @@ import {
   UnfitStoreError,
 } from './redis-connection.ts';
 import { type RedisKeys, redisKeys } from './redis-keys.ts';
-import { commitScript, freeScript, takeScript } from './redis-scripts.ts';
+import { commitScript, freeScript, type Script, takeScript } from './redis-scripts.ts';
 
 const scanCount = 1_000;
 
@@ -151,8 +151,7 @@ function* operations(write: ViewWrite): Generator<Arg[]> {
 
 /** EVALSHA, and EVAL if the server does not know the script. */
 function scriptCaller(connection: RedisConnection) {
-  return async (source: string, names: string[], args: Arg[]): Promise<unknown> => {
-    const sha = createHash('sha1').update(source).digest('hex');
+  return async ({ source, sha }: Script, names: string[], args: Arg[]): Promise<unknown> => {
     const tail = [String(names.length), ...names, ...args];
     try {
       return await connection.command(names[0]!, ['EVALSHA', sha, ...tail]);

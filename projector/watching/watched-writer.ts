@@ -26,7 +26,7 @@ export class StoreAnswers {
   }
 
   async call<T>(operation: string, call: () => Promise<T>): Promise<T> {
-    const { nowMs: beganMs } = { nowMs: this.#clock.nowMs() };
+    const beganMs = this.#clock.nowMs();
     const mine = { beganMs };
     this.#underWay.add(mine);
     try {

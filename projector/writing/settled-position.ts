@@ -1,4 +1,4 @@
-import type { TopicName } from '../../schemas/events/records.ts';
+import { topicNames } from '../../schemas/events/records.ts';
 import type { Position } from '../ports/event-log.ts';
 import type { RoundStart } from './position-barriers.ts';
 
@@ -48,7 +48,7 @@ export function parseStoredPosition(text: string | null): StoredPosition | null 
   try {
     const stored = JSON.parse(text) as StoredPosition;
     const { position, sum, fanOuts } = stored;
-    const whole = Object.values(position as Record<TopicName, number[]>).every(Array.isArray);
+    const whole = topicNames.every((topic) => Array.isArray(position[topic]));
     return whole && typeof sum === 'string' && Array.isArray(fanOuts) ? stored : null;
   } catch {
     return null;

@@ -70,17 +70,24 @@ export class TagLane {
     return this.#running !== null;
   }
 
+  /** Batches that were sent and are not written yet. */
+  get queued(): number {
+    return this.#queue.length;
+  }
+
   get comparing(): boolean {
     return this.#comparing.at === 'begun' || this.#comparing.at === 'under way';
   }
 
-  /** Adds a write to the batch, and sends it once it is full. */
-  add(write: ViewWrite): void {
+  /** Adds a write to the batch, and sends it once it is full. True if it was sent. */
+  add(write: ViewWrite): boolean {
     const buffer = this.#buffer;
     buffer.writes.push(write);
     buffer.views += write.kind === 'reader' ? write.fields.length : 1;
     buffer.bytes += bytesOf(write);
-    if (buffer.views >= batchViewsMax || buffer.bytes >= batchBytesMax) this.flush();
+    const full = buffer.views >= batchViewsMax || buffer.bytes >= batchBytesMax;
+    if (full) this.flush();
+    return full;
   }
 
   /** Sends what is buffered. */

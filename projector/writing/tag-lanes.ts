@@ -1,14 +1,13 @@
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { ViewWrite, ViewWriter } from '../ports/view-writer.ts';
-import { aborted } from '../ports/waiting.ts';
 import type { SettledPosition } from './settled-position.ts';
 import { batchViewsMax, type LaneOwner, TagLane } from './tag-lane.ts';
 
 /** How often every lane moves its tag's fence, at least. */
 export const beatMs = 500;
-// Batches under way in all lanes; above this whoever adds waits, so that memory stays bounded.
-const busyMax = 32;
+// Batches under way in all lanes; from this on whoever adds waits, so that memory stays bounded.
+const queuedMax = 32;
 
 /** A leader can't go on: another one leads, or the store is not as it was left. */
 export class RefusedError extends Error {
@@ -85,15 +84,9 @@ export class TagLanes implements LaneOwner {
   /** Adds a write to its tag's batch. Waits while many batches are under way; for a tag that does not answer only with patience. */
   async add(tag: number, write: ViewWrite, { patience = false } = {}): Promise<void> {
     const lane = this.lane(tag);
-    if (write.kind !== 'reader' || write.fields.length <= batchViewsMax) lane.add(write);
-    else {
-      const { fields, replaces, ...named } = write;
-      for (let i = 0; i < fields.length; i += batchViewsMax) {
-        const first = i === 0 && replaces ? { replaces } : {};
-        lane.add({ ...named, ...first, fields: fields.slice(i, i + batchViewsMax) });
-      }
+    for (const part of inParts(write)) {
+      if (lane.add(part) && this.#queued() >= queuedMax) await lane.settled(patience);
     }
-    if (lane.busy && this.#busy() >= busyMax) await lane.settled(patience);
     this.#assertNotRefused();
   }
 
@@ -120,7 +113,7 @@ export class TagLanes implements LaneOwner {
   async run(): Promise<void> {
     while (!this.signal.aborted) {
       this.beat();
-      await Promise.race([this.clock.sleep(beatMs, this.signal), aborted(this.signal)]);
+      await this.clock.sleep(beatMs, this.signal);
     }
     this.#assertNotRefused();
   }
@@ -182,13 +175,25 @@ export class TagLanes implements LaneOwner {
     if (before > 0 && this.#away.size === 0) this.#deps.log.info('The view store answers again');
   }
 
-  #busy(): number {
-    let busy = 0;
-    for (const lane of this.#lanes.values()) if (lane.busy) busy += 1;
-    return busy;
+  #queued(): number {
+    let queued = 0;
+    for (const lane of this.#lanes.values()) queued += lane.queued;
+    return queued;
   }
 
   #assertNotRefused(): void {
     if (this.#refused) throw this.#refused;
   }
+}
+
+/** A write whose parts each fit into a batch: a reader of many days is written in several. */
+function inParts(write: ViewWrite): readonly ViewWrite[] {
+  if (write.kind !== 'reader' || write.fields.length <= batchViewsMax) return [write];
+  const { fields, replaces, ...named } = write;
+  const parts: ViewWrite[] = [];
+  for (let i = 0; i < fields.length; i += batchViewsMax) {
+    const first = i === 0 && replaces ? { replaces } : {};
+    parts.push({ ...named, ...first, fields: fields.slice(i, i + batchViewsMax) });
+  }
+  return parts;
 }

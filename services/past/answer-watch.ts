@@ -1,6 +1,6 @@
 import type { Fold } from '../../projector/facts/fold.ts';
 import { subjectOf } from '../../projector/facts/subject-day.ts';
-import type { Touched } from '../../projector/facts/touched.ts';
+import { ignoreChanges, type Touched } from '../../projector/facts/touched.ts';
 import { valueViews } from '../../projector/views/value-views.ts';
 import { FanOuts } from '../../projector/writing/fan-outs.ts';
 import { Marking } from '../../projector/writing/marking.ts';
@@ -21,15 +21,10 @@ export function markingOf({ facts }: Fold): { marks: Marks; marking: Marking } {
 /** The same of public answers alone: of riders' own layers nobody is told. */
 export function publicTouched(marking: Marking): Touched {
   return {
+    ...ignoreChanges,
     metro: (metro) => marking.metro(metro),
     ride: (ride) => marking.ride(ride),
     night: (night) => marking.night(night),
-    card() {},
-    existence() {},
-    keyHash() {},
-    own() {},
-    going() {},
-    relation() {},
   };
 }
 

@@ -59,6 +59,28 @@ describe('tag lanes', () => {
     expect(await store.reader().get([rideKey(first!.id)])).toEqual([view('last')]);
   });
 
+  it('hold back whoever adds once 32 batches are under way, even of one tag', async () => {
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const writer = watchedWriter(await ledBy(new FencedStore()), { before: () => held });
+    const { lanes } = lanesOver(writer);
+    let added = 0;
+    const adding = (async () => {
+      for (const write of writesOf(5, 'y'.repeat(300_000)).flatMap((one) => Array<ValueWrite>(20).fill(one))) {
+        await lanes.add(tag, write);
+        added += 1;
+      }
+    })();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    // A batch is full with its second write of 300 kB.
+    expect(added).toBe(2 * 32 - 1);
+    release();
+    await adding;
+    expect(await lanes.drain()).toBe(true);
+  });
+
   it('divide a rider of many days among batches', async () => {
     const store = new FencedStore();
     const fieldsAtATime: number[] = [];
