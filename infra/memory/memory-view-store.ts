@@ -1,5 +1,5 @@
 import type { ChangeListener, ViewReader } from '../../api/ports/view-reader.ts';
-import type { FieldWrite, StoredView, ViewWrite, ViewWriter } from '../../projector/ports/view-writer.ts';
+import type { FieldWrite, StoredName, StoredView, ViewWrite, ViewWriter } from '../../projector/ports/view-writer.ts';
 import {
   allTags,
   completeKey,
@@ -27,6 +27,7 @@ export class MemoryViewStore {
         return { committed: true, process: 'memory', compare: false };
       },
       list: (tags) => this.#list(new Set(tags)),
+      read: async (names) => names.map((name) => this.#stored(name)),
       close: async () => {},
     };
   }
@@ -76,11 +77,19 @@ export class MemoryViewStore {
     else this.#hashes.delete(key);
   }
 
+  #stored({ tag, kind, id }: StoredName): StoredView | null {
+    const key = `${tag}|${kind}:${id}`;
+    const fields = this.#hashes.get(key);
+    if (kind === 'reader') return fields ? { tag, kind, id, fields: new Map(fields) } : null;
+    const bytes = this.#values.get(key);
+    return bytes ? { tag, kind, id, bytes, whole: true } : null;
+  }
+
   async *#list(tags: ReadonlySet<number>): AsyncIterable<StoredView> {
     for (const [key, value] of this.#values) {
       const { tag, kind, id } = parseKey(key);
-      const digest = value.toString('latin1', 0, digestLength);
-      if (tags.has(tag) && kind !== 'complete') yield { tag, kind: kind as ValueKind, id, digest };
+      const bytes = value.subarray(0, digestLength);
+      if (tags.has(tag) && kind !== 'complete') yield { tag, kind: kind as ValueKind, id, bytes, whole: false };
     }
     for (const [key, fields] of this.#hashes) {
       const { tag, id } = parseKey(key);

@@ -1,6 +1,8 @@
-import { publicKinds, type ViewKind, viewFormat } from '../../schemas/views/view-keys.ts';
+import type { StoredName } from '../../projector/ports/view-writer.ts';
+import { factKinds, publicKinds, tagCount, tagOf, type ViewKind, viewFormat } from '../../schemas/views/view-keys.ts';
 
 const publicKindSet = new Set<string>(publicKinds);
+const viewKinds = new Set<string>([...factKinds, 'reader']);
 /** All keys of one view format. */
 export const generation = `g${viewFormat}`;
 
@@ -18,7 +20,8 @@ export function redisKeys(keyPrefix: string) {
     /** The prefix of keys whose changes API processes hear. */
     publicPrefix: `${prefix}pub:`,
     /** The Redis key of a view. */
-    of(tag: number, kind: ViewKind, id: string): string {
+    of(tag: number, kind: StoredName['kind'], id: string): string {
+      if (kind === 'foreign') return prefix + id;
       return `${prefix}${publicKindSet.has(kind) ? 'pub' : 'me'}:{v${tag}}:${kind}:${id}`;
     },
     /** The Redis key of a view's key. */
@@ -31,6 +34,20 @@ export function redisKeys(keyPrefix: string) {
     viewOf(redisKey: string): { tag: number; kind: ViewKind; id: string } | null {
       const match = redisKey.startsWith(prefix) ? viewPattern.exec(redisKey.slice(prefix.length)) : null;
       return match && { tag: Number(match[1]), kind: match[2] as ViewKind, id: match[3]! };
+    },
+    /**
+     * What a key of this generation is: a view, by its name; a note of projectors, which is no view: null; or foreign,
+     * which should not exist. Its tag is -1 where it is in none, so that no projector can remove it.
+     */
+    placeOf(redisKey: string): StoredName | null {
+      const view = this.viewOf(redisKey);
+      const isOurs = view && viewKinds.has(view.kind) && tagOf(view.id) === view.tag;
+      if (isOurs && this.of(view.tag, view.kind, view.id) === redisKey) return view;
+      const id = redisKey.slice(prefix.length);
+      const tag = Number(/^[^{]*\{v(\d+)\}/.exec(id)?.[1] ?? -1);
+      if (tag < 0 || tag >= tagCount) return { tag: -1, kind: 'foreign', id };
+      const notes = [this.fence, this.complete, this.position, this.open, this.coming];
+      return notes.some((note) => note(tag) === redisKey) ? null : { tag, kind: 'foreign', id };
     },
     /** The view key of a Redis key. Null if the key is not a view of this generation. */
     fromRedis(redisKey: string): string | null {

@@ -1,14 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type {
-  CommitResult,
-  Leadership,
-  StoredView,
-  TagNotes,
-  ViewWrite,
-  ViewWriter,
-} from '../../projector/ports/view-writer.ts';
+import type { CommitResult, Leadership, TagNotes, ViewWrite, ViewWriter } from '../../projector/ports/view-writer.ts';
 import { openNames } from '../../projector/ports/view-writer.ts';
-import { digestLength } from '../../schemas/views/view-keys.ts';
 import {
   type Arg,
   type RedisConnection,
@@ -16,10 +8,9 @@ import {
   redisConnection,
   UnfitStoreError,
 } from './redis-connection.ts';
-import { type RedisKeys, redisKeys } from './redis-keys.ts';
+import { redisKeys } from './redis-keys.ts';
 import { commitScript, freeScript, type Script, takeScript } from './redis-scripts.ts';
-
-const scanCount = 1_000;
+import { listStored, readStored } from './redis-stored-views.ts';
 
 /** A fence as it is stored: `epoch:sequence:owner:led`, or `…:free`. */
 interface Fence {
@@ -108,7 +99,8 @@ export async function redisViewWriter(settings: RedisSettings): Promise<ViewWrit
       held.set(tag, next(own));
       return { committed: true, process: String(reply[0]), compare: String(reply[1]) === '1' };
     },
-    list: (tags) => list(connection, keys, new Set(tags)),
+    list: (tags) => listStored(connection, keys, { tags: new Set(tags), whole: false }),
+    read: (names) => readStored(connection, keys, names),
     close: () => connection.close(),
   };
 }
@@ -172,51 +164,4 @@ async function checkFitness(connection: RedisConnection): Promise<void> {
       );
     }
   }
-}
-
-async function* list(
-  connection: RedisConnection,
-  keys: RedisKeys,
-  tags: ReadonlySet<number>,
-): AsyncIterable<StoredView> {
-  const only = tags.size === 1 ? `{v${[...tags][0]}}*` : '*';
-  for (const master of await connection.masters()) {
-    let cursor = '0';
-    do {
-      const pattern = `${keys.prefix.replace(/[[\]*?\\]/g, '\\$&')}*${only}`;
-      const [next, names] = (await master(['SCAN', cursor, 'MATCH', pattern, 'COUNT', String(scanCount)])) as [
-        Buffer,
-        Buffer[],
-      ];
-      cursor = next.toString();
-      const wanted = names.flatMap((found) => {
-        const name = found.toString();
-        const view = keys.viewOf(name);
-        return view && tags.has(view.tag) && view.kind !== 'complete' ? [{ name, view }] : [];
-      });
-      // All commands are sent at once and share a round trip.
-      yield* await Promise.all(wanted.map(({ name, view }) => stored(connection, name, view)));
-    } while (cursor !== '0');
-  }
-}
-
-/** A key of ours that somebody else wrote with another type: as good as absent, and to be replaced. */
-function nullIfOtherType(error: Error): null {
-  if (error.message.startsWith('WRONGTYPE')) return null;
-  throw error;
-}
-
-type NamedView = NonNullable<ReturnType<RedisKeys['viewOf']>>;
-
-async function stored(connection: RedisConnection, name: string, { tag, kind, id }: NamedView): Promise<StoredView> {
-  if (kind !== 'reader') {
-    const read = connection.command(name, ['GETRANGE', name, '0', String(digestLength - 1)]);
-    const digest = (await read.catch(nullIfOtherType)) as Buffer | null;
-    return { tag, kind, id, digest: digest?.toString('latin1') ?? null };
-  }
-  const flat = (await connection.command(name, ['HGETALL', name]).catch(nullIfOtherType)) as Buffer[] | null;
-  if (flat === null) return { tag, kind, id, fields: null };
-  const fields = new Map<string, Buffer>();
-  for (let i = 0; i < flat.length; i += 2) fields.set(flat[i]!.toString(), flat[i + 1]!);
-  return { tag, kind, id, fields };
 }

@@ -6,9 +6,12 @@ import type { RiderKind, ValueKind } from '../../schemas/views/view-keys.ts';
  * A view is named by its kind and the id of what it is about. How that is spelled as a key is up to the store.
  */
 
+/** A key of a tag that is no view: it should not be there. Its id says where it is, as the store spells it. */
+export type ForeignKind = 'foreign';
+
 /** A view whose value is one key, to write; null deletes it. */
 export interface ValueWrite {
-  kind: ValueKind;
+  kind: ValueKind | ForeignKind;
   id: string;
   value: Buffer | null;
 }
@@ -47,11 +50,18 @@ export type CommitResult =
   /** Nothing is written. `fenced`: another leader took the tag. `lost`: the fence is not as this leader left it (emptied, restored or failed-over store). */
   | { committed: false; reason: 'fenced' | 'lost' };
 
-/** What a listing finds under a tag. */
+/** Where a view, or a key that is none, is stored. */
+export interface StoredName {
+  tag: number;
+  kind: ValueKind | RiderKind | ForeignKind;
+  id: string;
+}
+
+/** What is stored under a name. */
 export type StoredView =
-  /** The digest of a key that holds no value of ours, but something of another type, is null. */
-  | { tag: number; kind: ValueKind; id: string; digest: string | null }
-  /** A hash. Each field is a view. Null: the key holds something else. */
+  /** `bytes`: the digest that the value begins with, or where `whole`, all of it. Null: the key has another type. */
+  | { tag: number; kind: ValueKind | ForeignKind; id: string; bytes: Buffer | null; whole: boolean }
+  /** A hash. Each field is a view. Null: the key has another type. */
   | { tag: number; kind: RiderKind; id: string; fields: Map<string, Buffer> | null };
 
 export interface ViewWriter {
@@ -60,8 +70,10 @@ export interface ViewWriter {
    * batch only checks and moves the fence.
    */
   commit(tag: number, writes: readonly ViewWrite[], notes?: TagNotes): Promise<CommitResult>;
-  /** Every view stored under the given tags, in no order. It may return a view twice, and may miss one that is written meanwhile. */
+  /** Every view stored under the given tags, with digests of values, and every other key there, in no order. It may return a view twice, and may miss one that is written meanwhile. */
   list(tags: readonly number[]): AsyncIterable<StoredView>;
+  /** What is stored under these names now, with whole values, in their order. Null: nothing. */
+  read(names: readonly StoredName[]): Promise<(StoredView | null)[]>;
   /** How projectors take turns. Null: the store lives in this process, and has one projector. */
   readonly leadership: Leadership | null;
   close(): Promise<void>;

@@ -124,7 +124,8 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
         tag,
         kind: 'ride',
         id: 'ride1',
-        digest: value.toString('latin1', 0, digestLength),
+        bytes: value.subarray(0, digestLength),
+        whole: false,
       });
       expect(all.get(hash)).toEqual({
         tag: parseKey(hash).tag,
@@ -133,6 +134,21 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
         fields: new Map([['o2026-01-01', Buffer.from('a=1')]]),
       });
       expect([...(await listed(w, [tag])).keys()]).toEqual([ride]);
+    });
+
+    it('reads whole values and hashes by their names, and null for what is absent', async () => {
+      const w = await writer();
+      await lead(w);
+      const value = view('read');
+      const hash = readerKey('rider1');
+      await w.commit(tag, [valueWrite(ride, value)]);
+      await w.commit(parseKey(hash).tag, [fieldsWrite(hash, { 'o2026-01-01': 'a=1' })]);
+      const names = [ride, rideKey('other'), hash].map((key) => parseKey(key));
+      expect(await w.read(names)).toEqual([
+        { ...names[0], bytes: value, whole: true },
+        null,
+        { ...names[2], fields: new Map([['o2026-01-01', Buffer.from('a=1')]]) },
+      ]);
     });
 
     it('keeps what a tag is told: stamped as complete only for the process that answers', async () => {

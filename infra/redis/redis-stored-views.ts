@@ -1,0 +1,84 @@
+import type { StoredName, StoredView } from '../../projector/ports/view-writer.ts';
+import { digestLength } from '../../schemas/views/view-keys.ts';
+import type { Arg, RedisConnection } from './redis-connection.ts';
+import type { RedisKeys } from './redis-keys.ts';
+
+// Keys per step: of whole values fewer, so that a step is some megabytes.
+const scanCount = 1_000;
+const wholeScanCount = 200;
+
+export interface ListOptions {
+  /** -1: keys that are in none. */
+  tags: ReadonlySet<number>;
+  /** Whole values, not only their digests. */
+  whole: boolean;
+}
+
+/** Every key of the generation under some tags that is a view, or should not exist (redis-keys.ts, placeOf). */
+export async function* listStored(
+  connection: RedisConnection,
+  keys: RedisKeys,
+  { tags, whole }: ListOptions,
+): AsyncIterable<StoredView> {
+  const only = tags.size === 1 && !tags.has(-1) ? `{v${[...tags][0]}}*` : '*';
+  const pattern = `${keys.prefix.replace(/[[\]*?\\]/g, '\\$&')}*${only}`;
+  const count = String(whole ? wholeScanCount : scanCount);
+  for (const master of await connection.masters()) {
+    let cursor = '0';
+    do {
+      const found = (await master(['SCAN', cursor, 'MATCH', pattern, 'COUNT', count])) as [Buffer, Buffer[]];
+      cursor = found[0].toString();
+      const wanted = found[1].flatMap((key) => {
+        const name = placeOf(keys, key);
+        return name && tags.has(name.tag) ? [name] : [];
+      });
+      // All commands are sent at once and share a round trip. What has gone meanwhile is not there.
+      const stored = await Promise.all(wanted.map((name) => read(connection, keys, name, whole)));
+      yield* stored.filter((view) => view !== null);
+    } while (cursor !== '0');
+  }
+}
+
+/** A name that is not UTF-8 can't be spelled in a command: it is in no tag. */
+function placeOf(keys: RedisKeys, key: Buffer): StoredName | null {
+  const name = keys.placeOf(key.toString());
+  return name && !Buffer.from(key.toString()).equals(key) ? { ...name, tag: -1 } : name;
+}
+
+/** What is stored under these names, with whole values; null: nothing. */
+export function readStored(
+  connection: RedisConnection,
+  keys: RedisKeys,
+  names: readonly StoredName[],
+): Promise<(StoredView | null)[]> {
+  return Promise.all(names.map((name) => read(connection, keys, name, true)));
+}
+
+async function read(
+  connection: RedisConnection,
+  keys: RedisKeys,
+  { tag, kind, id }: StoredName,
+  whole: boolean,
+): Promise<StoredView | null> {
+  const name = keys.of(tag, kind, id);
+  const ask = (...args: Arg[]) => connection.command(name, args).catch(otherType);
+  if (kind === 'reader') {
+    const flat = (await ask('HGETALL', name)) as Buffer[] | 'other type';
+    if (flat === 'other type') return { tag, kind, id, fields: null };
+    if (flat.length === 0) return null;
+    const fields = new Map<string, Buffer>();
+    for (let i = 0; i < flat.length; i += 2) fields.set(flat[i]!.toString(), flat[i + 1]!);
+    return { tag, kind, id, fields };
+  }
+  const range = whole ? null : ((await ask('GETRANGE', name, '0', String(digestLength - 1))) as Buffer | 'other type');
+  // An absent key's range is empty, as an empty value's is.
+  const bytes = range?.length ? range : ((await ask('GET', name)) as Buffer | 'other type' | null);
+  if (bytes === null) return null;
+  return { tag, kind, id, bytes: bytes === 'other type' ? null : bytes, whole };
+}
+
+/** A key of ours that somebody else wrote with another type: to be replaced. */
+function otherType(error: Error): 'other type' {
+  if (error.message.startsWith('WRONGTYPE')) return 'other type';
+  throw error;
+}
