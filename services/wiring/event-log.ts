@@ -1,9 +1,6 @@
 import { join } from 'node:path';
 import { archiveEventLog } from '../../infra/archive/archive-event-log.ts';
 import { archiveRejectSink } from '../../infra/archive/archive-reject-sink.ts';
-import { kafkaEventLog } from '../../infra/kafka/kafka-event-log.ts';
-import { kafkaRejectSink } from '../../infra/kafka/kafka-reject-sink.ts';
-import { schemaRegistry } from '../../infra/registry/schema-registry.ts';
 import type { EventLog, RejectSink } from '../../projector/ports/event-log.ts';
 import type { Log } from '../../projector/ports/log.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
@@ -36,6 +33,12 @@ export async function openEventLog(
 ): Promise<OpenLog> {
   const { kafka } = settings;
   if (kafka) {
+    // Half a second of a start that reads an archive: the client compiles its options' schemas when it is loaded.
+    const [{ kafkaEventLog }, { kafkaRejectSink }, { schemaRegistry }] = await Promise.all([
+      import('../../infra/kafka/kafka-event-log.ts'),
+      import('../../infra/kafka/kafka-reject-sink.ts'),
+      import('../../infra/registry/schema-registry.ts'),
+    ]);
     const registry = kafka.schemaRegistryUrl ? schemaRegistry({ url: kafka.schemaRegistryUrl }) : null;
     const { topicPrefix, group } = kafka;
     return {
