@@ -1,37 +1,16 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { archiveRejectSink } from '../../../infra/archive/archive-reject-sink.ts';
 import { archiveWriter } from '../../../infra/archive/archive-writer.ts';
 import type { LogRecord, Reject } from '../../../projector/ports/event-log.ts';
 import type { PublishedRecord } from '../../../projector/ports/log-publisher.ts';
-import { decodeValue, encodeValue } from '../../../schemas/avro/codec.ts';
+import { decodeValue } from '../../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import { murmur2Partition } from '../../../schemas/events/partitioner.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
-import { archiveLoad, type LoadOptions } from '../../../services/wiring/archive-load.ts';
 import { portlandDir, readArchive, TestArchive } from '../../support/archive.ts';
+import { archiveOf, keysOf, load, rider } from '../../support/archive-load.ts';
 import { KeptLog } from '../../support/kept-log.ts';
-import { sampleRecords } from '../../support/records.ts';
 
-const signal = new AbortController().signal;
-const load = (dir: string, log: KeptLog, options: Partial<LoadOptions> = {}) =>
-  archiveLoad(
-    { dir },
-    { publisher: log, log, register: null },
-    { signal, append: false, keepPartitions: false, ...options },
-  );
-
-const startMs = 1_700_000_000_000;
-const rider = (key: string, timestampMs = startMs) => ({
-  key,
-  value: { ...sampleRecords.riders, rider: key, revision: timestampMs },
-  timestampMs,
-});
-const published = (key: string, timestampMs = startMs): PublishedRecord => ({
-  key: Buffer.from(key),
-  value: encodeValue('riders', rider(key, timestampMs).value as never),
-  timestampMs,
-});
 const reject = (offset: number, timestampMs = 3): Reject => ({
   topic: 'riders',
   partition: 0,
@@ -48,21 +27,6 @@ const read = (topic: TopicName, { key, value, timestampMs }: PublishedRecord) =>
   timestampMs,
 });
 const content = ({ key, value, timestampMs }: LogRecord) => ({ key, value, timestampMs });
-const keysOf = (records: readonly (PublishedRecord | null)[]) => records.map((record) => String(record?.key));
-
-/** An archive of riders: of each partition keys and times, in order. */
-async function archiveOf(...partitions: [string, number][][]): Promise<TestArchive> {
-  const archive = await TestArchive.make();
-  await archive.createTopics(partitions.length);
-  for (const [partition, records] of partitions.entries()) {
-    await archive.append(
-      'riders',
-      partition,
-      records.map(([key, time]) => rider(key, startMs + time)),
-    );
-  }
-  return archive;
-}
 
 // docs/rules.md#archive-load
 describe('archive load', () => {
@@ -179,176 +143,6 @@ describe('archive load', () => {
       return new Map();
     };
     await expect(load(portlandDir, log, { signal: abort.signal })).rejects.toThrow('stopped');
-  });
-});
-
-describe('an archive load that was stopped', () => {
-  test('goes on without a duplicate and without loss, wherever it was killed and whatever was compacted since', async () => {
-    await using archive = await archiveOf(
-      Array.from({ length: 60 }, (_, i): [string, number] => [`k${i % 7}`, i * 3]),
-      Array.from({ length: 60 }, (_, i): [string, number] => [`k${(i * 5) % 11}`, i * 2]),
-    );
-    const whole = new KeptLog(3, 7);
-    await load(archive.dir, whole);
-    const kills = fc.array(fc.nat(50), { maxLength: 4 });
-    await fc.assert(
-      fc.asyncProperty(kills, fc.boolean(), async (records, append) => {
-        const log = new KeptLog(3, 7);
-        for (const count of records) {
-          log.dieAfter(count);
-          await load(archive.dir, log, { append }).catch((error) => expect(error.message).toBe('killed'));
-          log.compact((fromEnd) => fromEnd % 2 === 0);
-        }
-        log.dieAfter(Number.POSITIVE_INFINITY);
-        const { before, records: rest } = await load(archive.dir, log, { append });
-        expect(before + rest).toBe(120);
-        for (const partition of [0, 1, 2]) {
-          const [there, wanted] = [log, whole].map((one) => one.partition('riders', partition));
-          expect(there!.length).toBe(wanted!.length);
-          expect(there!.map((one, i) => one ?? wanted![i])).toEqual(wanted);
-        }
-      }),
-      { numRuns: 60 },
-    );
-  });
-
-  test('has nothing left to do where all of it is there', async () => {
-    const log = new KeptLog(4);
-    const { records } = await load(portlandDir, log);
-    expect(await load(portlandDir, log)).toMatchObject({ records: 0, before: records });
-  });
-
-  const archived: [string, number][] = Array.from({ length: 20 }, (_, i) => [`k${i}`, i]);
-
-  test.each<[string, (log: KeptLog) => Promise<unknown>]>([
-    ['another producer has published behind it', (log) => log.publish('riders', [{ ...published('z'), partition: 0 }])],
-    [
-      'another producer has published the same key later',
-      (log) => log.publish('riders', [published('k0', startMs + 99)]),
-    ],
-    [
-      'another producer has published to a topic that was not begun',
-      (log) => log.publish('nights', [{ key: 'x/2026-01-01', value: null, timestampMs: 1, partition: 0 }]),
-    ],
-  ])('is refused where %s', async (_, meanwhile) => {
-    await using archive = await archiveOf(archived);
-    const log = new KeptLog(2);
-    log.dieAfter(9);
-    await expect(load(archive.dir, log)).rejects.toThrow('killed');
-    log.dieAfter(Number.POSITIVE_INFINITY);
-    await meanwhile(log);
-    const before = log.all('riders').length;
-    await expect(load(archive.dir, log)).rejects.toThrow(
-      /^Cannot load the archive: (riders|nights)\/\d holds records that are not its beginning: another producer has published there/,
-    );
-    expect(log.all('riders').length).toBe(before);
-  });
-
-  test('is refused for another archive, and with --keep-partitions where it was begun without', async () => {
-    await using archive = await archiveOf(archived, [['y', 3]]);
-    await using other = await archiveOf(archived.slice(1), [['y', 3]]);
-    const log = new KeptLog(2);
-    log.dieAfter(9);
-    await expect(load(archive.dir, log)).rejects.toThrow('killed');
-    log.dieAfter(Number.POSITIVE_INFINITY);
-    await expect(load(other.dir, log)).rejects.toThrow('not its beginning');
-    await expect(load(archive.dir, log, { keepPartitions: true })).rejects.toThrow('not its beginning');
-  });
-
-  test('notices a producer that publishes at the same time', async () => {
-    await using archive = await archiveOf(Array.from({ length: 12_000 }, (_, i) => [`k${i % 50}`, i]));
-    const log = new KeptLog(1);
-    const publish = log.publish.bind(log);
-    let times = 0;
-    log.publish = async (topic, records) => {
-      if (++times === 2) await publish('riders', [published('z')]);
-      return publish(topic, records);
-    };
-    await expect(load(archive.dir, log)).rejects.toThrow(
-      'Cannot go on loading the archive: riders/0 has gone on to offset 5001, and 5000 was due: another producer',
-    );
-  });
-});
-
-describe('archive load --append', () => {
-  test('adds to what others have published, which is refused without it', async () => {
-    await using archive = await archiveOf([['a', 5]]);
-    const log = new KeptLog(1);
-    await log.publish('riders', [published('a', startMs), published('b', startMs + 99)]);
-    await expect(load(archive.dir, log)).rejects.toThrow('or add to what is there with --append');
-    expect(await load(archive.dir, log, { append: true })).toMatchObject({ records: 1, before: 0 });
-    expect(keysOf(log.all('riders'))).toEqual(['a', 'b', 'a']);
-    expect(await load(archive.dir, log, { append: true })).toMatchObject({ records: 0, before: 1 });
-  });
-
-  test.each([false, true])(
-    'loads nothing again where others have published since it was finished (compacted: %s)',
-    async (compacted) => {
-      await using archive = await archiveOf(Array.from({ length: 20 }, (_, i) => [`k${i % 12}`, i]));
-      const log = new KeptLog(2);
-      await log.publish('riders', [published('before')]);
-      await load(archive.dir, log, { append: true });
-      const tombstones = ['n1', 'n2', 'n3', 'n4', 'k3'].map((key) => ({
-        ...published(key, startMs + 99),
-        value: null,
-      }));
-      await log.publish('riders', tombstones);
-      if (compacted) log.compact(() => false);
-      const held = log.all('riders').length;
-      expect(await load(archive.dir, log, { append: true })).toMatchObject({ records: 0, before: 20 });
-      expect(log.all('riders')).toHaveLength(held);
-    },
-  );
-
-  test('loads nothing again where compaction has removed the tombstone that it ended with', async () => {
-    await using archive = await archiveOf([['a', 1]]);
-    await archive.append('riders', 0, [{ key: 'b', value: null, timestampMs: startMs + 2 } as never]);
-    const log = new KeptLog(1);
-    await load(archive.dir, log, { append: true });
-    log.partition('riders', 0)[1] = null;
-    expect(await load(archive.dir, log, { append: true })).toMatchObject({ records: 0, before: 2 });
-  });
-
-  test('refuses to go on where others have published since it was stopped', async () => {
-    await using archive = await archiveOf(Array.from({ length: 20 }, (_, i) => [`k${i}`, i]));
-    const log = new KeptLog(1, 7);
-    await log.publish('riders', [published('before')]);
-    log.dieAfter(9);
-    await expect(load(archive.dir, log, { append: true })).rejects.toThrow('killed');
-    log.dieAfter(Number.POSITIVE_INFINITY);
-    await log.publish('riders', [published('z', startMs + 99)]);
-    const held = log.all('riders').length;
-    await expect(load(archive.dir, log, { append: true })).rejects.toThrow(
-      /^Cannot load the archive: riders\/0 holds the first \d+ of the 20 records of this load, and then others: another/,
-    );
-    expect(log.all('riders')).toHaveLength(held);
-  });
-
-  test('refuses to put a key’s older record behind a newer one', async () => {
-    await using archive = await archiveOf([
-      ['a', 5],
-      ['b', 5],
-    ]);
-    const log = new KeptLog(1);
-    await log.publish('riders', [published('a', startMs + 6)]);
-    await expect(load(archive.dir, log, { append: true })).rejects.toThrow(
-      'Cannot load the archive: riders/0 holds newer records than the archive of 1 of its keys',
-    );
-    expect(log.all('riders')).toHaveLength(1);
-  });
-
-  test('does not take a record for its own because its beginning may have been compacted', async () => {
-    await using archive = await archiveOf([
-      ['a', 1],
-      ['b', 2],
-      ['c', 3],
-    ]);
-    const log = new KeptLog(1);
-    // Two others that are gone by now, and one record that is the archive's third as well.
-    await log.publish('riders', [published('c', 0), published('c', 1), published('c', startMs + 3)]);
-    log.compact(() => false);
-    await load(archive.dir, log, { append: true });
-    expect(keysOf(log.all('riders'))).toEqual(['c', 'a', 'b', 'c']);
   });
 });
 
