@@ -14,7 +14,6 @@ import { type HeadSoFar, unfinishedHeads } from './unfinished-heads.ts';
 interface ParseError extends Error {
   code: string;
   rawPacket?: Buffer;
-  bytesParsed?: number;
 }
 
 /** How long a request may take to arrive, its body included, and how often that is checked. */
@@ -86,7 +85,7 @@ export function edgeServer(listener: RequestListener, { timeoutMs, checkEveryMs 
     refused.set(socket, ignore);
     const [request, response] = bodies.get(socket) ?? [];
     if (request && response && !request.complete) return cutShort(response, socket, answerTo(error.code, null));
-    const head = heads.of(socket, error.rawPacket, error.bytesParsed ?? 0);
+    const head = heads.of(socket, error.rawPacket);
     heads.forget(socket);
     refuseHead(socket, head, error.code);
   });

@@ -259,11 +259,12 @@ describe('a HEAD that is refused has no body', () => {
 it('a GET with too large a header block in small pieces is told so', async () => {
   const received = await inPieces(
     service.port,
-    requestText('GET', smallWorld.day, { 'X-Long': 'x'.repeat(40_000) }),
+    requestText('GET', smallWorld.day, { 'X-Long': 'x'.repeat(40_000), Connection: 'close' }),
     1_400,
   );
   expect(received).toMatch(/^HTTP\/1\.1 431 [\s\S]*"status":431/);
-  const long = await inPieces(service.port, requestText('GET', `${smallWorld.day}?${'x'.repeat(40_000)}`), 1_400);
+  const target = `${smallWorld.day}?${'x'.repeat(40_000)}`;
+  const long = await inPieces(service.port, requestText('GET', target, { Connection: 'close' }), 1_400);
   expect(long).toMatch(/^HTTP\/1\.1 414 [\s\S]*"status":414/);
 });
 

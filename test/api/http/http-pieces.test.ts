@@ -93,6 +93,48 @@ describe.concurrent.each(requests)('the %d to %j', (status, bytes) => {
   });
 });
 
+const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
+const chunked = { ...form, 'Transfer-Encoding': 'chunked' };
+const get = requestText('GET', day, withKey());
+const withBody = requestText('POST', '/oauth/token', form, 'grant_type=HEAD\r\n\r\nHEAD /docs');
+const inChunks = requestText(
+  'POST',
+  '/oauth/token',
+  chunked,
+  '4\r\ngran\r\n00a;x=y\r\n=\r\n\r\nHEAD \r\n0\r\nX: y\r\n\r\n',
+);
+const before: [string, string][] = [
+  ['a body', withBody],
+  ['an empty body', requestText('POST', '/oauth/token', { ...form, 'Content-Length': '0' })],
+  ['chunks', inChunks],
+  ['bodies and reads in turn', get + withBody + get + get + inChunks + withBody + get],
+  ['a body and an empty line', `${withBody}\r\n`],
+];
+
+describe('a head that is refused', () => {
+  it.each(before)('behind %s is answered as in a packet of its own', async (_, earlier) => {
+    for (const [, bytes] of requests) {
+      const whole = await answerTo(bytes);
+      const both = await answerTo(earlier + bytes);
+      expect([bytes, both.slice(-whole.length)]).toEqual([bytes, whole]);
+    }
+  });
+
+  it.each(before)('behind %s is answered so wherever all of it is cut', async (_, earlier) => {
+    for (const bytes of [head('GET /docs', 'Host x\r\n'), head('HEAD /docs', 'Host x\r\n'), head('FOO /nowhere')]) {
+      const whole = await answerTo(bytes);
+      const all = earlier + bytes;
+      const cuts = Array.from({ length: all.length - 1 }, (_, i) => i + 1).filter(
+        (cut) => cut % 4 === 1 || all.length < 300,
+      );
+      const answers = await Promise.all(cuts.map((cut) => answerTo(all.slice(0, cut), all.slice(cut))));
+      for (const [i, answer] of answers.entries())
+        expect([all.slice(0, cuts[i]), answer.slice(-whole.length)]).toEqual([all.slice(0, cuts[i]), whole]);
+      expect((await answerTo(...all.match(/[\s\S]{1,7}/g)!)).slice(-whole.length)).toBe(whole);
+    }
+  });
+});
+
 it('CONNECT is answered 405 with what its path takes', async () => {
   expect(await answerTo(head('CONNECT /docs'))).toContain('Allow: GET, HEAD\r\n');
   expect(await answerTo(head('CONNECT /oauth/token'))).toContain('Allow: POST, OPTIONS\r\n');
