@@ -1,4 +1,5 @@
 import { countText } from '../count-text.ts';
+import { describeFacts } from '../facts/describe-facts.ts';
 import type { Facts } from '../facts/facts.ts';
 import { ignoreChanges } from '../facts/touched.ts';
 import type { Folding } from '../folding.ts';
@@ -163,7 +164,7 @@ export class Leader {
     await folding.foldTo(ends, stop);
     folding.fold.touched = this.#marking;
     if (stop.aborted) return this.#finish(lanes);
-    log.info(`Folded up to the log's ends: ${describeFolded(this.#facts)}`);
+    log.info(`Folded up to the log's ends: ${describeFacts(this.#facts)}`);
     await this.#takeOn(begin, lanes);
     await Promise.all([repairs.run(stop), this.#writeRounds(rounds, lanes, repairs, stop)]);
     await this.#finish(lanes);
@@ -239,14 +240,4 @@ export class Leader {
     this.#roundBytes += bytes;
     this.#deps.metrics.written(views, bytes);
   }
-}
-
-function describeFolded(facts: Facts): string {
-  const counts = [
-    [facts.metros.filter(Boolean).length, 'metro'],
-    [facts.rides.length, 'ride'],
-    [facts.nightRide.length, 'night'],
-    [facts.riders.length, 'rider'],
-  ] as const;
-  return counts.map(([count, name]) => countText(count, name)).join(', ');
 }

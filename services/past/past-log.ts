@@ -31,7 +31,7 @@ export interface PastLog {
   savedUntil: string | null;
   /** Whether it was read from Kafka, which keeps only the last record of each key. */
   isCompacted: boolean;
-  /** `simulate` made it, so it is complete. */
+  /** `simulate` made it, and it is as its manifest says: so it is complete. */
   isMadeUp: boolean;
   close(): void;
 }
@@ -59,27 +59,34 @@ export async function openPastLog(options: OpenPastLogOptions, settings: Setting
     warnOfMissingTopics(named, prefix, logger);
     const naming = archive === undefined ? 'ARCHIVE_DIR' : '--archive';
     await asUsage(assertReadable(named, prefix, false, logger, naming));
-    return openArchive(named, prefix, naming, `the archive ${named}`, (await simulatedMark(named, prefix)) !== null);
+    const where = `the archive ${named}`;
+    return openArchive({ dir: named, prefix, named: naming, where }, (await simulatedMark(named, prefix)) !== null, io);
   }
   const sample = await ensureSampleArchive({ dataDir, prefix: topicPrefix, now: settings.nowMs ?? Date.now() });
-  return openArchive(sample.dir, topicPrefix, 'DATA_DIR', 'the made-up sample calendar', true);
+  const where = 'the made-up sample calendar';
+  return openArchive({ dir: sample.dir, prefix: topicPrefix, named: 'DATA_DIR', where }, true, io);
 }
 
-async function openArchive(
-  dir: string,
-  prefix: string,
-  named: string,
-  where: string,
-  isMadeUp: boolean,
-): Promise<PastLog> {
+interface OpenedArchive {
+  dir: string;
+  prefix: string;
+  /** What names the folder, for messages. */
+  named: string;
+  where: string;
+}
+
+async function openArchive({ dir, prefix, named, where }: OpenedArchive, madeUp: boolean, io: Io): Promise<PastLog> {
   const listing = await asUsage(listArchive(dir, prefix, named));
-  const ends = new ArchiveBounds(() => {});
+  const ends = new ArchiveBounds((cut) => io.err(`May not be exact: ${cut}`));
   const bounds = {} as LogBounds;
   for (const topic of topicNames) {
     bounds[topic] = [];
     for (const files of listing[topic]) bounds[topic].push(await ends.of(topic, files));
   }
-  const { exact_since: exactSince = null, saved_until: savedUntil = null } = readManifest(dir) ?? {};
+  const manifest = readManifest(dir);
+  const { exact_since: exactSince = null, saved_until: savedUntil = null } = manifest ?? {};
+  // Without a manifest nobody knows whether files of it are missing.
+  const isMadeUp = madeUp && manifest !== null;
   return { dir, prefix, listing, bounds, where, exactSince, savedUntil, isCompacted: false, isMadeUp, close() {} };
 }
 
@@ -91,7 +98,7 @@ async function openCopyOfKafka(kafka: KafkaSettings, settings: Settings, io: Io)
   try {
     await asUsage(copyKafka(dir, kafka, settings, io));
     const where = `Kafka at ${kafka.brokers.join(', ')}`;
-    const opened = await openArchive(dir, kafka.topicPrefix, 'KAFKA_BROKERS', where, false);
+    const opened = await openArchive({ dir, prefix: kafka.topicPrefix, named: 'KAFKA_BROKERS', where }, false, io);
     return { ...opened, isCompacted: true, exactSince: null, close };
   } catch (error) {
     close();

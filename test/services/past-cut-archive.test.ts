@@ -1,0 +1,62 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { manifestName } from '../../infra/archive/archive-manifest.ts';
+import { runCli } from '../../services/command-line.ts';
+import { copyPortland } from '../support/portland.ts';
+import { heard } from '../support/saved-archive.ts';
+
+let dir: string;
+let archive: string;
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'past-cut-'));
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const run = (...args: string[]) =>
+  heard((io) => runCli(args, io, { ARCHIVE_DIR: archive, DATA_DIR: join(dir, 'data'), NOW: '2026-11-01T00:00:00Z' }));
+
+describe('an archive without a manifest whose last file is cut', () => {
+  let cut: string;
+  beforeAll(async () => {
+    archive = await copyPortland(join(dir, 'portland'));
+    const folder = join(archive, 'ride-calendar.nights');
+    cut = join(folder, readdirSync(folder)[0]!);
+    truncateSync(cut, statSync(cut).size - 100);
+  });
+
+  it.each([
+    [['replay', '--as-of', '2015-06-13T19:00:00Z']],
+    [['replay', '--as-of', '2015-06-13T19:00:00Z', '--get', '/rides/sh20r6756', '--json']],
+    [['history', '/rides/sh20r6756']],
+    [['history', '/rides/sh20r6756', '--json']],
+    [['changes', '--from', '2020-03-21T19:00:00Z', '--to', '2020-03-21T19:30:00Z', '--json']],
+    [['export', 'tables']],
+    [['export', 'tables-json', '--json']],
+  ])('is read with a warning by %j', async ([command, first, ...others]) => {
+    const { err, out } = await run(command!, command === 'export' ? join(dir, first!) : first!, ...others);
+    const said = err.filter((line) => line.startsWith(`May not be exact: ${cut} ends within a block that begins at`));
+    expect(said).toHaveLength(1);
+    expect(out.join('\n')).not.toContain('ends within a block');
+  });
+});
+
+describe('a made-up archive', () => {
+  const doubts = async (): Promise<string[]> => {
+    const { err } = await run('history', '/rides/nosuch');
+    return err.filter((line) => line.startsWith('May not be exact'));
+  };
+
+  it('is exact while it has its manifest', async () => {
+    archive = join(dir, 'made-up');
+    mkdirSync(archive);
+    const sizes = ['--riders', '60', '--rides', '10', '--days', '5'];
+    expect(await run('simulate', '--archive', archive, ...sizes)).toMatchObject({ code: 0, err: [] });
+    expect(await doubts()).toEqual([]);
+    rmSync(join(archive, manifestName));
+    expect(await doubts()).toEqual([
+      'May not be exact: since when the archive has every record is not known: no manifest says so',
+    ]);
+  });
+});
