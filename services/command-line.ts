@@ -1,4 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { generationsCommands } from './generations-commands.ts';
 import { pastCommands } from './past-commands.ts';
 import { rejectedCommands } from './rejected-commands.ts';
 import { loadSettings, type Settings, SettingsError } from './settings/settings.ts';
@@ -169,6 +170,7 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
     .option('--unchecked', 'what is there, though it is not as the archive’s manifest.json says');
   pastCommands(program, command, io);
   rejectedCommands(program, command, io);
+  generationsCommands(program, command, io);
   return program;
 }
 

@@ -5,14 +5,16 @@ const publicKindSet = new Set<string>(publicKinds);
 const viewKinds = new Set<string>([...factKinds, 'reader']);
 /** All keys of one view format. */
 export const generation = `g${viewFormat}`;
+/** How many view formats an API process looks for beside its own (generation-guard.ts): their numbers are 1 to this. */
+export const formatsMax = 99;
 
 /**
  * View keys as Redis keys: `<prefix>g2:pub:{v17}:day:portland/2015-06-13`. A generation is a view format: all its keys
  * begin alike, fences and positions too. The hash tag keeps a tag's keys in one slot of a Redis Cluster. API processes
  * hear changes of `pub:` keys. `me:` is the riders' own layer, `tag:` what projectors note for one another.
  */
-export function redisKeys(keyPrefix: string) {
-  const prefix = `${keyPrefix}${generation}:`;
+export function redisKeys(keyPrefix: string, format: number = viewFormat) {
+  const prefix = `${keyPrefix}g${format}:`;
   const note = (name: string) => (tag: number) => `${prefix}tag:{v${tag}}:${name}`;
   return {
     /** The prefix of all keys of this generation. */
@@ -46,7 +48,7 @@ export function redisKeys(keyPrefix: string) {
       const id = redisKey.slice(prefix.length);
       const tag = Number(/^[^{]*\{v(\d+)\}/.exec(id)?.[1] ?? -1);
       if (tag < 0 || tag >= tagCount) return { tag: -1, kind: 'foreign', id };
-      const notes = [this.fence, this.complete, this.position, this.open, this.coming];
+      const notes = [this.fence, this.complete, this.position, this.open, this.coming, this.led];
       return notes.some((note) => note(tag) === redisKey) ? null : { tag, kind: 'foreign', id };
     },
     /** The view key of a Redis key. Null if the key is not a view of this generation. */
@@ -61,6 +63,8 @@ export function redisKeys(keyPrefix: string) {
     position: note('position'),
     open: note('open'),
     coming: note('coming'),
+    /** The owner of the fence, once it has led the tag to the log's ends. */
+    led: note('led'),
     /** The tag whose fence this Redis key is, or -1. */
     fenceTag(redisKey: string): number {
       const match = redisKey.startsWith(prefix) ? fencePattern.exec(redisKey.slice(prefix.length)) : null;

@@ -15,7 +15,7 @@ export interface Script {
   sha: string;
 }
 
-const script = (source: string): Script => ({ source, sha: createHash('sha1').update(source).digest('hex') });
+export const script = (source: string): Script => ({ source, sha: createHash('sha1').update(source).digest('hex') });
 
 // A key of another type is no fence.
 const foundFence = `
@@ -28,7 +28,7 @@ end
 const sayCompare = `redis.call('DEL', KEYS[3]); redis.call('ZADD', KEYS[3], '+inf', 'compare')`;
 
 /**
- * KEYS: fence, position, open list, complete, then one key per write. ARGV: 1 the expected fence, 2 the new fence,
+ * KEYS: fence, position, open list, complete, led, then one key per write. ARGV: 1 the expected fence, 2 the new fence,
  * 3 the process whose views are complete (`?`: only asks which process this is; empty: neither), 4 the position to
  * store, or empty, 5 the round that began there, 6 `begin` or `end` of a compare of the tag, or empty, 7 the round of this batch,
  * 8 how many names it writes, the names; then for each write `s` value, `d` (delete), `h` count field value… or
@@ -55,7 +55,7 @@ if found ~= ARGV[2] then
     ${sayCompare}
   end
   local a = 9 + names
-  for k = 5, #KEYS do
+  for k = 6, #KEYS do
     local op = ARGV[a]
     if op == 's' then redis.call('SET', KEYS[k], ARGV[a + 1]); a = a + 2
     elseif op == 'd' then redis.call('DEL', KEYS[k]); a = a + 1
@@ -72,13 +72,18 @@ if ARGV[3] ~= '' then
   process = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
     .. ':' .. string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')
   -- Views that another process held may have been lost on the way.
-  if process == ARGV[3] and redis.pcall('GET', KEYS[4]) ~= process then redis.call('SET', KEYS[4], process) end
+  if process == ARGV[3] then
+    if redis.pcall('GET', KEYS[4]) ~= process then redis.call('SET', KEYS[4], process) end
+    -- Whoever stamps has led the tag to the log's ends.
+    local owner = string.match(ARGV[2], '^%d+:%d+:(%w+):')
+    if redis.pcall('GET', KEYS[5]) ~= owner then redis.call('SET', KEYS[5], owner) end
+  end
 end
 return {process, redis.call('ZSCORE', KEYS[3], 'compare') and '1' or '0'}
 `);
 
 /**
- * KEYS: fence, position, open list, complete. ARGV: the fence that was seen, the owner who takes it, `1` if the tag is
+ * KEYS: fence, position, open list, complete, led. ARGV: the fence that was seen, the owner who takes it, `1` if the tag is
  * doubtful. Returns the fence that it leaves, the position and the names of the open list; the fence that it found,
  * where that is another one.
  *
@@ -98,6 +103,7 @@ if found == ARGV[1] then
     redis.call('ZUNIONSTORE', KEYS[3], 1, KEYS[3], 'WEIGHTS', 0)
   end
   if ARGV[3] == '1' then redis.call('DEL', KEYS[4]) end
+  redis.call('DEL', KEYS[5])
   fence = string.format('%.0f', epoch) .. ':0:' .. ARGV[2] .. ':led'
   redis.call('SET', KEYS[1], fence)
 -- A retry whose reply was lost finds the tag taken already.

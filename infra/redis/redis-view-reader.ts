@@ -1,6 +1,7 @@
 import { Cluster, Redis } from 'ioredis';
 import { type ChangeListener, StoreAwayError, type ViewReader } from '../../api/ports/view-reader.ts';
 import { allTags, completeKey, isCompleteKey, parseKey, readerKey } from '../../schemas/views/view-keys.ts';
+import { redisGenerationGuard } from './generation-guard.ts';
 import { redisClusterClient } from './redis-cluster-client.ts';
 import type { RedisSettings } from './redis-connection.ts';
 import { redisFailoverGuard } from './redis-failover-guard.ts';
@@ -30,6 +31,7 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
   const rights = new MissingRights();
   client.on('ready', () => void probe());
   const guard = redisFailoverGuard(client, keys);
+  const generation = redisGenerationGuard(client, settings.keyPrefix);
   let tracking: Tracking | null = null;
 
   /** Sends every command once, so that a missing right is known before a request needs it. */
@@ -55,6 +57,10 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
   /** A stamp that names another process says nothing. */
   const believed = (name: string, value: Buffer | null): Buffer | null =>
     value === null || !isCompleteKey(name) || guard.isComplete(parseKey(name).tag, value.toString()) ? value : null;
+  const assertCurrent = (): void => {
+    if (!generation.current)
+      throw new StoreAwayError(`Cannot read views: ${generation.reason ?? 'it is not known yet whether they are led'}`);
+  };
   const get = async (names: readonly string[]): Promise<(Buffer | null)[]> => {
     const distinct = [...new Set(names)];
     const byTag = Map.groupBy(distinct, (name) => parseKey(name).tag);
@@ -73,8 +79,12 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
   };
 
   return {
-    get,
+    async get(names) {
+      assertCurrent();
+      return get(names);
+    },
     async fields(key, fields) {
+      assertCurrent();
       assertCovered([parseKey(key).tag]);
       return client.hmgetBuffer(keys.toRedis(key), ...fields).catch(away);
     },
@@ -85,7 +95,8 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
     async ready() {
       try {
         const complete = await get(allTags.map(completeKey));
-        if (!complete.every(Boolean)) return { ready: false, reason: 'the views are not complete yet' };
+        if (!complete.every(Boolean)) return { ready: false, reason: notComplete };
+        if (!generation.current) return { ready: false, reason: generation.reason ?? notComplete };
         const note = rights.text();
         return { ready: true, ...(note !== null && { note }) };
       } catch (error) {
@@ -98,14 +109,16 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
     },
     async close() {
       guard.close();
+      generation.close();
       tracking?.stop();
       client.disconnect();
     },
   };
 }
 
+const notComplete = 'the views are not complete yet';
 const whyAway = (connected: boolean): string =>
-  connected ? 'the views are not complete yet' : 'Redis cannot be reached, or has just come back';
+  connected ? notComplete : 'Redis cannot be reached, or has just come back';
 
 const retryStrategy = (times: number): number => Math.min(50 * 2 ** Math.min(times, 5), 1_000);
 

@@ -33,7 +33,7 @@ export async function redisViewWriter(settings: RedisSettings): Promise<ViewWrit
   const held = new Map<number, Fence>();
   const spell = ({ epoch, sequence }: Fence, state = 'led'): string => `${epoch}:${sequence}:${owner}:${state}`;
   const next = ({ epoch, sequence }: Fence): Fence => ({ epoch, sequence: sequence + 1 });
-  const notesOf = (tag: number) => [keys.fence(tag), keys.position(tag), keys.open(tag), keys.complete(tag)];
+  const notesOf = (tag: number) => [keys.fence, keys.position, keys.open, keys.complete, keys.led].map((of) => of(tag));
 
   /** Another owner with a later epoch leads. Anything else says that the store is not as it was. */
   const refused = (tag: number, found: string): CommitResult => {

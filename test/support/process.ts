@@ -8,7 +8,7 @@ import { freePorts } from '../../infra/local/free-port.ts';
 
 /** The command `ride-calendar` as processes: what a user starts, sees and kills. */
 
-const bin = fileURLToPath(new URL('../../services/ride-calendar.js', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 
 export type Env = Record<string, string>;
 
@@ -45,6 +45,12 @@ export interface RunningService {
 export class Processes {
   readonly #running = new Set<ChildProcess>();
   readonly #folders: string[] = [];
+  readonly #bin: string;
+
+  /** `sources`: a folder that holds another version of the service. */
+  constructor(sources = root) {
+    this.#bin = join(sources, 'services', 'ride-calendar.js');
+  }
 
   /** A folder that nobody else has. */
   async folder(): Promise<string> {
@@ -113,7 +119,7 @@ export class Processes {
   }
 
   #spawn(args: readonly string[], env: Env) {
-    const child = spawn(process.execPath, [bin, ...args], {
+    const child = spawn(process.execPath, [this.#bin, ...args], {
       // Nothing of this process's environment but the path. With the channel it dies when this process does.
       env: { PATH: process.env.PATH ?? '', RIDE_CALENDAR_LAUNCHED: '1', DRAIN_SECONDS: '0', ...env },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

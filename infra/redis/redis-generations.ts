@@ -1,0 +1,116 @@
+import { backgroundClock } from '../../projector/ports/clock.ts';
+import { allTags } from '../../schemas/views/view-keys.ts';
+import { type Arg, type RedisConnection, type RedisSettings, redisConnection } from './redis-connection.ts';
+import { redisKeys } from './redis-keys.ts';
+import { type Leading, leadersOf } from './redis-leadership.ts';
+
+/** The view formats in a store: what each holds, and who leads it. */
+
+const scanCount = 1_000;
+// Long enough for several beats of a leader (projector/writing/tag-lanes.ts), and signs of life of a standby.
+const watchMs = 2_000;
+
+export interface Generation {
+  /** The number of its view format. */
+  format: number;
+  keys: number;
+  /** As Redis reckons it, a hash by some of its fields. */
+  bytes: number;
+  leaders: Leading[];
+  /** Tags that nobody has a fence on. */
+  tagsUnled: number;
+  /** Whether a projector of it stands by, or is coming. */
+  standby: boolean;
+}
+
+type Master = (args: Arg[]) => Promise<unknown>;
+
+/** Runs work over a connection to the store. Throws with the reason where Redis cannot be reached. */
+export async function withRedis<T>(
+  settings: RedisSettings,
+  work: (connection: RedisConnection) => Promise<T>,
+): Promise<T> {
+  const connection = await redisConnection(settings);
+  try {
+    return await work(connection);
+  } finally {
+    await connection.close();
+  }
+}
+
+/** All view formats that have keys, in order. Changes nothing. */
+export async function listGenerations(
+  connection: RedisConnection,
+  keyPrefix: string,
+  signal: AbortSignal,
+): Promise<Generation[]> {
+  const sizes = new Map<number, { keys: number; bytes: number }>();
+  const pattern = /^g(\d{1,9}):/;
+  for await (const { master, names } of scanned(connection, `${keyPrefix}g`, signal)) {
+    const known = names.flatMap((name) => {
+      const format = pattern.exec(name.toString().slice(keyPrefix.length))?.[1];
+      return format === undefined ? [] : [{ name, format: Number(format) }];
+    });
+    const bytes = await Promise.all(known.map(({ name }) => master(['MEMORY', 'USAGE', name])));
+    for (const [i, { format }] of known.entries()) {
+      const size = sizes.get(format) ?? { keys: 0, bytes: 0 };
+      // A key that has gone meanwhile has no size.
+      sizes.set(format, { keys: size.keys + 1, bytes: size.bytes + Number(bytes[i] ?? 0) });
+    }
+  }
+  const formats = [...sizes.keys()].sort((a, b) => a - b);
+  const led = await whoLeads(connection, keyPrefix, formats, signal);
+  return formats.map((format, i) => ({ format, ...sizes.get(format)!, ...led[i]! }));
+}
+
+/** Two looks at the fences and signs of life of some formats, a moment apart. */
+export async function whoLeads(
+  connection: RedisConnection,
+  keyPrefix: string,
+  formats: readonly number[],
+  signal: AbortSignal,
+): Promise<Pick<Generation, 'leaders' | 'tagsUnled' | 'standby'>[]> {
+  const look = async (format: number) => {
+    const keys = redisKeys(keyPrefix, format);
+    const all = (name: (tag: number) => string) => Promise.all(allTags.map((tag) => textAt(connection, name(tag))));
+    return { fences: await all(keys.fence), signs: await all(keys.coming) };
+  };
+  const before = await Promise.all(formats.map(look));
+  await backgroundClock.sleep(watchMs, signal);
+  signal.throwIfAborted();
+  const after = await Promise.all(formats.map(look));
+  return after.map(({ fences, signs }, i) => ({
+    ...leadersOf(before[i]!.fences, fences),
+    standby: signs.some((sign, tag) => sign !== before[i]!.signs[tag]),
+  }));
+}
+
+/** A key's text; null if it is absent, or no text. */
+export async function textAt(connection: RedisConnection, key: string): Promise<string | null> {
+  const value = (await connection.command(key, ['GET', key]).catch((error: Error) => {
+    if (error.message.startsWith('WRONGTYPE')) return null;
+    throw error;
+  })) as Buffer | null;
+  return value?.toString() ?? null;
+}
+
+/** The names of all keys that begin with a text, some at a time. A name may come twice. */
+export async function* scanned(
+  connection: RedisConnection,
+  prefix: string,
+  signal: AbortSignal,
+): AsyncIterable<{ master: Master; names: Buffer[] }> {
+  const pattern = `${prefix.replace(/[[\]*?\\]/g, '\\$&')}*`;
+  for (const master of await connection.masters()) {
+    let cursor = '0';
+    do {
+      signal.throwIfAborted();
+      const found = (await master(['SCAN', cursor, 'MATCH', pattern, 'COUNT', String(scanCount)])) as [
+        Buffer,
+        Buffer[],
+      ];
+      cursor = found[0].toString();
+      yield { master, names: found[1] };
+    } while (cursor !== '0');
+  }
+}

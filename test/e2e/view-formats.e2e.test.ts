@@ -1,0 +1,145 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { archiveWriter } from '../../infra/archive/archive-writer.ts';
+import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
+import type { Ride } from '../../schemas/events/records.ts';
+import { viewFormat } from '../../schemas/views/view-keys.ts';
+import { nextFormat, nextVersion } from '../support/other-format.ts';
+import { copyPortland, portlandKeys, readPortland } from '../support/portland.ts';
+import { Processes, type RunningService } from '../support/process.ts';
+
+// An upgrade to a new view format and back, as docs/runbook.md has it: processes of two versions over one Redis, while
+// the title of one ride counts up four times a second and every API is asked for it all the while.
+
+const title = 'pp15r4125';
+const old = new Processes();
+let next: Processes;
+let redis: RedisServer;
+let admin: Redis;
+let archive: string;
+let ride: Ride;
+let nextOffset: number;
+/** The title that was published last. */
+let count = 0;
+const stopLoad = new AbortController();
+let load: Promise<void>;
+
+beforeAll(async () => {
+  const folder = await old.folder();
+  next = new Processes(await nextVersion(join(folder, 'next')));
+  archive = await copyPortland(join(folder, 'portland'));
+  const rides = (await readPortland(archive)).filter(({ topic }) => topic === 'rides');
+  ride = rides.findLast(({ key }) => key === title)!.value as Ride;
+  nextOffset = rides.at(-1)!.offset + 1;
+  redis = await startRedisServer();
+  admin = new Redis(redis.url);
+  load = publishing();
+});
+afterAll(async () => {
+  stopLoad.abort();
+  await load;
+  admin.disconnect();
+  await Promise.all([old.close(), next.close()]);
+  await redis.stop();
+});
+
+async function publishing(): Promise<void> {
+  while (!stopLoad.signal.aborted) {
+    const writer = archiveWriter({ dir: archive });
+    const value = { ...ride, title: `Ride ${count + 1}` };
+    writer.append('rides', { partition: 0, offset: nextOffset++, timestampMs: Date.now(), key: title, value });
+    await writer.close();
+    count++;
+    await sleep(250);
+  }
+}
+
+const startProjector = (of: Processes) => of.start('projector', { ARCHIVE_DIR: archive, REDIS_URL: redis.url });
+const startApi = (of: Processes) => of.start('api', { REDIS_URL: redis.url, NOW: '2015-06-13T19:00:00Z' });
+const keysOf = async (format: number): Promise<number> => (await admin.keys(`ride-calendar:g${format}:*`)).length;
+
+/** What an API says: the number in the title, or the status. */
+async function read(api: RunningService): Promise<{ status: number; title: number }> {
+  const headers = { 'X-Api-Key': portlandKeys.live };
+  const response = await fetch(`${api.api}/rides/${title}`, { headers });
+  const body = (await response.json()) as { title?: string };
+  return { status: response.status, title: Number(/^Ride (\d+)$/.exec(body.title ?? '')?.[1] ?? 0) };
+}
+
+/** Asks an API that is ready, until told to stop: every read succeeds, and none is older than one before. */
+function watch(api: RunningService, from: number) {
+  const stop = new AbortController();
+  const wrong: unknown[] = [];
+  let [last, answers] = [from, 0];
+  const done = (async () => {
+    while (!stop.signal.aborted) {
+      const answer = await read(api).catch((error: Error) => ({ status: error.message, title: 0 }));
+      if (answer.status !== 200 || answer.title < last) wrong.push({ ...answer, last });
+      last = Math.max(last, answer.title);
+      answers++;
+      await sleep(10);
+    }
+  })();
+  return {
+    get last() {
+      return last;
+    },
+    async end() {
+      stop.abort();
+      await done;
+      expect(wrong).toEqual([]);
+      expect(answers).toBeGreaterThan(10);
+    },
+  };
+}
+
+async function generations(of: Processes, ...args: string[]) {
+  const ended = await of.run(['generations', ...args, '--json'], { REDIS_URL: redis.url });
+  return { ...ended, json: ended.out.startsWith('{') ? JSON.parse(ended.out) : null };
+}
+
+it('an upgrade of the view format under load, and the way back, fail no read and show nothing older', async () => {
+  const [oldProjector, oldApi] = await Promise.all([startProjector(old), startApi(old)]);
+  await Promise.all([oldProjector.ready(), oldApi.ready()]);
+  const oldReads = watch(oldApi, 1);
+
+  // New projector beside the old, then the API: it serves nothing before its views are there.
+  const newApi = await startApi(next);
+  const newProjector = await startProjector(next);
+  await newProjector.ready();
+  const atSwitch = oldReads.last;
+  await newApi.ready();
+  const newReads = watch(newApi, atSwitch);
+  await sleep(1_000);
+  await oldReads.end();
+  await Promise.all([oldApi.stop(), oldProjector.stop()]);
+  const { json } = await generations(next, 'list');
+  expect(json.generations).toMatchObject([
+    { format: viewFormat, tags_unled: 64, leaders: [] },
+    { format: nextFormat, tags_unled: 0, leaders: [{ tags: 64, alive: true }] },
+  ]);
+
+  // Later the old version is started again, its API first. It does not serve what it showed when it ended.
+  const back = await startApi(old);
+  await back.printed(`views of format ${nextFormat}`);
+  for (let i = 0; i < 20; i++) {
+    expect((await read(back)).status).toBe(503);
+    await sleep(50);
+  }
+  const beforeBack = newReads.last;
+  const again = await startProjector(old);
+  await back.ready();
+  const backReads = watch(back, beforeBack);
+  const refused = await generations(old, 'drop', String(nextFormat));
+  expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('stop it first')]);
+  await newReads.end();
+  await Promise.all([newApi.stop(), newProjector.stop()]);
+  expect((await generations(old, 'drop', String(nextFormat))).code).toBe(0);
+  expect([await keysOf(nextFormat), (await keysOf(viewFormat)) > 1_000]).toEqual([0, true]);
+  const upTo = count;
+  await expect.poll(() => backReads.last, { timeout: 10_000 }).toBeGreaterThanOrEqual(upTo);
+  await backReads.end();
+  await Promise.all([back.stop(), again.stop()]);
+}, 120_000);
