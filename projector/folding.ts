@@ -18,7 +18,7 @@ export interface FoldingDeps extends RetryDeps {
   /** Null if another shard sets bad records aside. */
   rejects: RejectSink | null;
   metrics: ProjectorMetrics;
-  watching: Watching;
+  watching: Pick<Watching, 'turn' | 'taking' | 'took' | 'rejects' | 'rejectsSinceMs'>;
 }
 
 /** The fold under way: the facts, how far they go, and up to where they may. It lasts from one leader to the next. */

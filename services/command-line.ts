@@ -6,6 +6,7 @@ import { loadSettings, type Settings, SettingsError } from './settings/settings.
 import { defaultSizes, sizeLimits } from './simulate/sizes.ts';
 import type { SimulateCommandOptions } from './simulate.ts';
 import type { StartOptions } from './start.ts';
+import type { VerifyOptions } from './verify.ts';
 import { type ExitCode, type Io, UsageError } from './wiring/io.ts';
 
 const exitCodes = `
@@ -110,6 +111,18 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
     ],
     async (options: { json?: boolean }, settings) => (await import('./lag.ts')).runLag(options, settings, io),
   );
+  command(
+    program,
+    'verify',
+    'Folds the event log by itself and compares every view of the live store with it, while changes flow: names what is missing, ' +
+      'extra or different. Exit code 1 where something is. It changes no view and no consumer group. Needs REDIS_URL, and ' +
+      'KAFKA_BROKERS or ARCHIVE_DIR.',
+    [
+      'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar verify',
+      'KAFKA_BROKERS=… REDIS_URL=… npx ride-calendar verify --repair --json',
+    ],
+    async (options: VerifyOptions, settings) => (await import('./verify.ts')).runVerify(options, settings, io),
+  ).option('--repair', 'have the projector that leads mend what differs, then compare that again');
   simulateOptions(
     command(
       program,

@@ -26,7 +26,7 @@ export class MemoryViewStore {
         if (stamp) this.#write(tag, { kind: 'complete', id: '', value: Buffer.from(stamp) });
         return { committed: true, process: 'memory', compare: false };
       },
-      list: (tags) => this.#list(new Set(tags)),
+      list: (tags, whole = false) => this.#list(new Set(tags), whole),
       read: async (names) => names.map((name) => this.#stored(name)),
       close: async () => {},
     };
@@ -85,11 +85,11 @@ export class MemoryViewStore {
     return bytes ? { tag, kind, id, bytes, whole: true } : null;
   }
 
-  async *#list(tags: ReadonlySet<number>): AsyncIterable<StoredView> {
+  async *#list(tags: ReadonlySet<number>, whole: boolean): AsyncIterable<StoredView> {
     for (const [key, value] of this.#values) {
       const { tag, kind, id } = parseKey(key);
-      const bytes = value.subarray(0, digestLength);
-      if (tags.has(tag) && kind !== 'complete') yield { tag, kind: kind as ValueKind, id, bytes, whole: false };
+      const bytes = whole ? value : value.subarray(0, digestLength);
+      if (tags.has(tag) && kind !== 'complete') yield { tag, kind: kind as ValueKind, id, bytes, whole };
     }
     for (const [key, fields] of this.#hashes) {
       const { tag, id } = parseKey(key);

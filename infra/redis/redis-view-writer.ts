@@ -99,7 +99,7 @@ export async function redisViewWriter(settings: RedisSettings): Promise<ViewWrit
       held.set(tag, next(own));
       return { committed: true, process: String(reply[0]), compare: String(reply[1]) === '1' };
     },
-    list: (tags) => listStored(connection, keys, { tags: new Set(tags), whole: false }),
+    list: (tags, whole = false) => listStored(connection, keys, { tags: new Set(tags), whole }),
     read: (names) => readStored(connection, keys, names),
     close: () => connection.close(),
   };

@@ -123,7 +123,7 @@ export class Leader {
       writer,
       tags,
       onWritten: (views, bytes) => this.#wrote(views, bytes),
-      onCompare: (tag) => repairs.compare(tag, { saidAlready: true }),
+      onCompare: (tag) => repairs.compare(tag, { saidAlready: true, whole: true }),
     });
     const rounds = new Rounds({
       facts: this.#facts,
@@ -155,8 +155,10 @@ export class Leader {
     if (!bounds) return this.#finish(lanes);
     const ends = positionOf(bounds, 'end');
     const begin = taken ? await this.#begin(taken, ends, stop) : this.#again(doubtful);
-    for (const tag of begin.compare)
-      repairs.compare(tag, { saidAlready: taken?.get(tag)?.compare ?? doubtful.has(tag) });
+    for (const tag of begin.compare) {
+      const asked = taken?.get(tag)?.compare;
+      repairs.compare(tag, { saidAlready: asked ?? doubtful.has(tag), whole: asked ?? false });
+    }
     if (begin.otherBuild) for (const tag of this.#deps.tags) repairs.check(tag);
     // Where all is to be compared anyway, marks would only be rendered twice.
     if (taken && begin.compare.size === this.#owned.size) this.#markNothing();

@@ -6,8 +6,16 @@ import { flaggedPart, friendsPart, ownPart, type ReaderParts } from '../views/re
 import { valueViews } from '../views/value-views.ts';
 import type { Marks } from '../writing/marks.ts';
 
-const factKindSet = new Set<string>(factKinds);
 const partOf: Record<string, ReaderParts> = { o: ownPart, f: friendsPart, x: flaggedPart };
+
+/** The part and day that a field of a rider's hash shows; null for what is no field of ours. */
+export function partOfField(field: string): { part: ReaderParts; day: number } | null {
+  const part = partOf[field[0] ?? ''];
+  const day = parseDay(field.slice(1));
+  return part === undefined || day === null ? null : { part, day };
+}
+
+const factKindSet = new Set<string>(factKinds);
 
 /**
  * Marks views by their names in an open list (`openNames` in the port). Returns what no fact was ever about, to be
@@ -37,8 +45,7 @@ function markReader(name: string, facts: Facts, marks: Marks, unknown: [number, 
   const id = name.slice(0, slash);
   const field = name.slice(slash + 1);
   const reader = facts.riderIds.find(id);
-  const day = parseDay(field.slice(1));
-  const part = partOf[field[0] ?? ''];
-  if (reader >= 0 && day !== null && part !== undefined) marks.readerDay(reader, day, part);
+  const at = partOfField(field);
+  if (reader >= 0 && at) marks.readerDay(reader, at.day, at.part);
   else unknown.push([tagOf(id), { kind: 'reader', id, fields: [{ field, value: null }] }]);
 }

@@ -70,8 +70,11 @@ export interface ViewWriter {
    * batch only checks and moves the fence.
    */
   commit(tag: number, writes: readonly ViewWrite[], notes?: TagNotes): Promise<CommitResult>;
-  /** Every view stored under the given tags, with digests of values, and every other key there, in no order. It may return a view twice, and may miss one that is written meanwhile. */
-  list(tags: readonly number[]): AsyncIterable<StoredView>;
+  /**
+   * Every view stored under the given tags, with the digests of values or where `whole` all of them, and every other key
+   * there, in no order. It may return a view twice, and may miss one that is written meanwhile.
+   */
+  list(tags: readonly number[], whole?: boolean): AsyncIterable<StoredView>;
   /** What is stored under these names now, with whole values, in their order. Null: nothing. */
   read(names: readonly StoredName[]): Promise<(StoredView | null)[]>;
   /** How projectors take turns. Null: the store lives in this process, and has one projector. */

@@ -16,18 +16,21 @@ export class Reconcile {
   readonly #comparison: Comparison;
   readonly #mend: Repair;
   readonly #signal: AbortSignal | null;
+  readonly #whole: boolean;
   readonly #turns = new Turns();
   #differing = 0;
   #compared = 0;
   readonly #onCompared: (views: number) => void;
 
-  /** `onCompared`: hears now and then how many views more were compared. */
+  /** `onCompared`: hears now and then how many views more were compared. `whole`: all bytes, not only their digests. */
   constructor(
     facts: Facts,
     mend: Repair,
     signal: AbortSignal | null = null,
     onCompared: (views: number) => void = () => {},
+    whole = false,
   ) {
+    this.#whole = whole;
     this.#comparison = new Comparison(facts);
     this.#mend = mend;
     this.#signal = signal;
@@ -36,7 +39,7 @@ export class Reconcile {
 
   /** Returns how many views differed. */
   async run(writer: Pick<ViewWriter, 'list'>, tags: readonly number[]): Promise<number> {
-    for await (const stored of writer.list(tags)) {
+    for await (const stored of writer.list(tags, this.#whole)) {
       const write = this.#comparison.compare(stored);
       if (write) await this.#differs(stored.tag, write);
       await this.#turn();

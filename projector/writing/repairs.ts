@@ -25,6 +25,8 @@ export interface RepairsDeps extends RetryDeps {
 export class Repairs {
   readonly #deps: RepairsDeps;
   readonly #wanted = new Set<number>();
+  /** Of those, tags of which all bytes are compared. */
+  readonly #whole = new Set<number>();
   readonly #checked = new Set<number>();
   readonly #changed = new WakeUp();
 
@@ -32,8 +34,12 @@ export class Repairs {
     this.#deps = deps;
   }
 
-  /** The views of a tag are doubtful. `saidAlready`: its open list says so. */
-  compare(tag: number, { saidAlready = false } = {}): void {
+  /**
+   * The views of a tag are doubtful. `saidAlready`: its open list says so. `whole`: somebody asked for it, perhaps because
+   * of bytes behind a digest that is right.
+   */
+  compare(tag: number, { saidAlready = false, whole = false } = {}): void {
+    if (whole) this.#whole.add(tag);
     if (!this.#wanted.has(tag)) this.#deps.watching?.repairing(1);
     this.#wanted.add(tag);
     this.#deps.lanes.lane(tag).beginCompare(saidAlready);
@@ -78,6 +84,7 @@ export class Repairs {
     await lanes.written(tags);
     for (const tag of tags) {
       this.#checked.delete(tag);
+      this.#whole.delete(tag);
       if (!this.#wanted.delete(tag)) continue;
       this.#deps.watching?.repairing(-1);
       lanes.lane(tag).endCompare();
@@ -93,7 +100,9 @@ export class Repairs {
   #compare(tags: readonly number[], stop: AbortSignal): Promise<number | null> {
     const { facts, writer, lanes, metrics } = this.#deps;
     const mend: Repair = (tag, write) => lanes.add(tag, write, { patience: true });
-    const compare = () => new Reconcile(facts, mend, stop, (views) => metrics.compared(views)).run(writer, tags);
+    const whole = tags.some((tag) => this.#whole.has(tag));
+    const onCompared = (views: number) => metrics.compared(views);
+    const compare = () => new Reconcile(facts, mend, stop, onCompared, whole).run(writer, tags);
     return retryLogged('compare views', compare, { ...this.#deps, signal: stop });
   }
 }

@@ -134,6 +134,7 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
         fields: new Map([['o2026-01-01', Buffer.from('a=1')]]),
       });
       expect([...(await listed(w, [tag])).keys()]).toEqual([ride]);
+      for await (const stored of w.list([tag], true)) expect(stored).toMatchObject({ bytes: value, whole: true });
     });
 
     it('reads whole values and hashes by their names, and null for what is absent', async () => {

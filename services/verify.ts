@@ -1,0 +1,176 @@
+import { archiveEventLog } from '../infra/archive/archive-event-log.ts';
+import { redisLiveViews } from '../infra/redis/redis-live-views.ts';
+import { countText } from '../projector/count-text.ts';
+import { realClock } from '../projector/ports/clock.ts';
+import { type EventLog, MissingTopicsError, type Position } from '../projector/ports/event-log.ts';
+import type { LiveViews } from '../projector/ports/live-views.ts';
+import type { StoredName } from '../projector/ports/view-writer.ts';
+import type { Difference } from '../projector/verifying/difference.ts';
+import { type Judged, NothingToVerifyError, Verification, type Verified } from '../projector/verifying/verification.ts';
+import { topicNames } from '../schemas/events/records.ts';
+import { type Settings, SettingsError } from './settings/settings.ts';
+import { assertReadable } from './wiring/assert-readable.ts';
+import { type ExitCode, type Io, needRedis, quietIf, UsageError } from './wiring/io.ts';
+import { makeLogger } from './wiring/logger.ts';
+import { warnOfMissingTopics } from './wiring/missing-topics.ts';
+import { openKafkaLog } from './wiring/open-kafka-log.ts';
+import { showProgress } from './wiring/progress.ts';
+import { plain } from './wiring/project.ts';
+
+export interface VerifyOptions {
+  json?: boolean;
+  repair?: boolean;
+}
+
+// A request may come just when a comparison that began before ends.
+const repairsMax = 3;
+
+/**
+ * Folds the log by itself and compares every view of the live store with it. It reads Kafka without a consumer group, and
+ * writes no view: `--repair` asks the projector that leads. Exit code 1 where something differs, also where it was mended.
+ */
+export async function runVerify(options: VerifyOptions, settings: Settings, io: Io): Promise<ExitCode> {
+  const { json = false, repair = false } = options;
+  needAll(settings);
+  const log = plain(makeLogger(settings));
+  const eventLog = await openLog(settings, io);
+  const live = await redisLiveViews(needRedis(settings, 'verify'));
+  const progress = await showProgress(quietIf(json, io), 'Views compared', null);
+  let compared = 0;
+  const onCompared = (views: number): void => {
+    compared += views;
+    progress.update(compared);
+  };
+  const verification = new Verification({ eventLog, live, clock: realClock, log, signal: io.signal, onCompared });
+  try {
+    const verified = await verification.run();
+    progress.stop();
+    const report = new Report(live, json, io);
+    report.found(verified.found);
+    const left = repair ? await repairAll(verification, namesOf(verified)) : undefined;
+    report.summary(verified, left);
+    report.doubts(verified, left);
+    return namesOf(verified).length > 0 ? 1 : 0;
+  } catch (error) {
+    if (error instanceof NothingToVerifyError) throw new Error(`Cannot verify: ${error.message}`);
+    if (error instanceof MissingTopicsError) throw new UsageError(error.message, { cause: error });
+    throw error;
+  } finally {
+    progress.stop();
+    await verification.end();
+    await Promise.all([eventLog.close(), live.close()]);
+  }
+}
+
+function needAll(settings: Settings): void {
+  const lines: string[] = [];
+  try {
+    needRedis(settings, 'verify');
+  } catch (error) {
+    lines.push((error as Error).message);
+  }
+  if (!settings.kafka && !settings.archiveDir) {
+    lines.push(
+      'Cannot run verify: KAFKA_BROKERS is missing, and ARCHIVE_DIR too; give the event log that the views are of',
+    );
+  }
+  if (lines.length > 0) throw new SettingsError(lines);
+}
+
+async function openLog(settings: Settings, io: Io): Promise<EventLog> {
+  const { kafka, archiveDir, topicPrefix: prefix } = settings;
+  const log = makeLogger(settings);
+  if (kafka) return openKafkaLog(kafka, plain(log), null, io.signal);
+  const dir = archiveDir!;
+  warnOfMissingTopics(dir, prefix, log);
+  await assertReadable(dir, prefix, false, log);
+  return archiveEventLog({ dir, prefix, log });
+}
+
+function namesOf({ found }: Pick<Judged, 'found'>): StoredName[] {
+  const names = found.flatMap(({ differences }) => differences.map(({ name }) => name));
+  return [...new Map(names.map((name) => [`${name.tag}|${name.kind}:${name.id}`, name])).values()];
+}
+
+/** What repairs left: names still different or not known; null where nobody leads. */
+async function repairAll(verification: Verification, names: readonly StoredName[]): Promise<StoredName[] | null> {
+  let left = [...names];
+  for (let asked = 0; asked < repairsMax && left.some(({ tag }) => tag >= 0); asked++) {
+    const judged = await verification.repair(left);
+    if (judged === null) return null;
+    left = [...namesOf(judged), ...judged.unknown];
+  }
+  return left;
+}
+
+class Report {
+  readonly #live: LiveViews;
+  readonly #json: boolean;
+  readonly #io: Io;
+
+  constructor(live: LiveViews, json: boolean, io: Io) {
+    this.#live = live;
+    this.#json = json;
+    this.#io = io;
+  }
+
+  found(found: Verified['found']): void {
+    for (const { position, differences } of found) {
+      if (!this.#json) this.#io.out(`As of ${positionText(position)}:`);
+      for (const one of differences) this.#io.out(this.#json ? this.#jsonOf(one, position) : this.#lineOf(one));
+    }
+  }
+
+  /** `left`: what repairs could not mend. Undefined: none was asked for; null: nobody leads. */
+  summary(verified: Verified, left: readonly StoredName[] | null | undefined): void {
+    const { compared, found, unknown, changing, otherFacts } = verified;
+    const differences = found.reduce((sum, one) => sum + one.differences.length, 0);
+    const mended = left ? namesOf(verified).length - left.length : 0;
+    if (this.#json) {
+      const result = { compared, differences, unknown: unknown.length, changing, other_facts: otherFacts };
+      this.#io.out(JSON.stringify({ summary: { ...result, ...(left !== undefined && { mended }) } }));
+      return;
+    }
+    const outcome = differences === 0 ? 'none differs' : countText(differences, 'difference');
+    const hot = changing === 0 ? '' : `; ${changing} changed all the while, and are as the projector wrote them last`;
+    this.#io.out(`${countText(compared, 'view')} compared with the log: ${outcome}${hot}`);
+    if (left) this.#io.out(`Mended: ${mended} of ${countText(mended + left.length, 'key')}`);
+    for (const name of left ?? []) this.#io.out(`  not mended: ${this.#live.spell(name)}`);
+  }
+
+  /** What a reader of the result should know. */
+  doubts({ unknown, otherFacts }: Verified, left: readonly StoredName[] | null | undefined): void {
+    const { err } = this.#io;
+    if (unknown.length > 0) {
+      err(
+        `Not known: ${countText(unknown.length, 'view')} changed since the position stored beside the views, which did not move on; run verify again while a projector leads`,
+      );
+    }
+    if (otherFacts) {
+      err(
+        'May not be exact: the log now gives other facts up to the stored position than the projector had there. It was compacted since, or the projector is of another build',
+      );
+    }
+    if (left === null)
+      err('Not mended yet: no projector leads. The next one that does will compare and mend these tags');
+    if (left?.some(({ tag }) => tag < 0)) {
+      err('A key in none of the 64 tags is no projector’s to remove: remove it by redis-cli DEL');
+    }
+  }
+
+  #jsonOf({ what, name, field, bytes }: Difference, position: Position): string {
+    const { tag, kind, id } = name;
+    const at = { key: this.#live.spell(name), kind, id, tag: tag < 0 ? null : tag };
+    return JSON.stringify({ what, ...at, ...(field !== undefined && { field }), ...(bytes && { bytes }), position });
+  }
+
+  #lineOf({ what, name, field, bytes }: Difference): string {
+    const at = bytes ? `, from byte ${bytes.first} on: ${bytes.stored} bytes stored, ${bytes.rendered} rendered` : '';
+    return `  ${what}: ${this.#live.spell(name)}${field === undefined ? '' : `, field ${field}`}${at}`;
+  }
+}
+
+const positionText = (position: Position): string =>
+  topicNames
+    .flatMap((topic) => position[topic].map((offset, partition) => `${topic}/${partition}@${offset}`))
+    .join(' ');

@@ -1,0 +1,162 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tagOf, viewFormat } from '../../schemas/views/view-keys.ts';
+import { runCli } from '../../services/command-line.ts';
+import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
+import { type Env, Processes, type RunningService } from '../support/process.ts';
+import { dumpRedis } from '../support/redis-dump.ts';
+import { heard } from '../support/saved-archive.ts';
+
+const processes = new Processes();
+const redis = new Redis(redisUrl());
+const prefix = freshKeyPrefix();
+const env: Env = {
+  KAFKA_BROKERS: kafkaBrokers(),
+  KAFKA_TOPIC_PREFIX: freshTopicPrefix(),
+  REDIS_URL: redisUrl(),
+  REDIS_KEY_PREFIX: prefix,
+  LOG_LEVEL: 'warn',
+};
+let projector: RunningService;
+const sizes = ['--riders', '80', '--rides', '30'];
+
+beforeAll(async () => {
+  expect(await processes.run(['topics', '--partitions', '3'], env)).toMatchObject({ code: 0 });
+  expect(await processes.run(['simulate', ...sizes, '--rate', '0', '--count', '1'], env)).toMatchObject({ code: 0 });
+  projector = await (await processes.start('projector', env)).ready();
+});
+afterAll(async () => {
+  await processes.close();
+  await redis.quit();
+});
+
+/** In this process: starting one takes longer. */
+async function told(args: readonly string[], more: Env = {}) {
+  const { code, out, err } = await heard((io) => runCli(['verify', ...args], io, { ...env, ...more }));
+  return { code, out, err: err.join('\n') };
+}
+
+async function verify(...args: string[]) {
+  const { code, out, err } = await told(['--json', ...args]);
+  const lines = out.map((line) => JSON.parse(line) as Record<string, unknown>);
+  const { summary } = lines.pop() as { summary: Record<string, unknown> };
+  return { code, err, summary, lines };
+}
+
+async function keysOf(pattern: string): Promise<string[]> {
+  const keys: string[] = [];
+  for await (const found of redis.scanStream({ match: prefix + pattern, count: 5_000 })) keys.push(...found);
+  return keys.sort();
+}
+
+/** Another last byte. */
+async function flip(key: string): Promise<number> {
+  const value = (await redis.getBuffer(key))!;
+  await redis.setrange(key, value.length - 1, String.fromCharCode(value[value.length - 1]! ^ 1));
+  return value.length;
+}
+
+describe('verify beside a projector', () => {
+  it('says that nothing differs', async () => {
+    expect(await verify()).toEqual({
+      code: 0,
+      err: '',
+      lines: [],
+      summary: { compared: expect.any(Number), differences: 0, unknown: 0, changing: 0, other_facts: false },
+    });
+    const { code, out } = await processes.run(['verify'], env);
+    expect([code, out]).toEqual([0, expect.stringMatching(/^\d+ views compared with the log: none differs\n$/)]);
+  });
+
+  it('names a byte that differs with its key and position, and --repair has the projector mend it', async () => {
+    const [ride, other] = await keysOf('g*:pub:*:ride:*');
+    const length = await flip(ride!);
+    await redis.del(other!);
+    const foreign = `${prefix}g${viewFormat}:pub:{v5}:junk:1`;
+    const untagged = `${prefix}g${viewFormat}:junk`;
+    await redis.mset(foreign, 'x', untagged, 'x');
+    const found = await verify();
+    expect(found).toMatchObject({ code: 1, err: '', summary: { differences: 4, unknown: 0 } });
+    const position = expect.objectContaining({ rides: [expect.any(Number), expect.any(Number), expect.any(Number)] });
+    const tag = Number(/\{v(\d+)\}/.exec(ride!)![1]);
+    expect(found.lines).toContainEqual({
+      what: 'different',
+      key: ride,
+      kind: 'ride',
+      id: ride!.replace(/.*:ride:/, ''),
+      tag,
+      bytes: { first: length - 1, stored: length, rendered: length },
+      position,
+    });
+    expect(found.lines).toContainEqual(expect.objectContaining({ what: 'missing', key: other }));
+    expect(found.lines).toContainEqual(expect.objectContaining({ what: 'extra', key: foreign, tag: 5 }));
+    expect(found.lines).toContainEqual(expect.objectContaining({ what: 'extra', key: untagged, tag: null }));
+    const repaired = await verify('--repair');
+    expect(repaired).toMatchObject({ code: 1, summary: { differences: 4, mended: 3 } });
+    expect(repaired.err).toContain('redis-cli DEL');
+    await redis.del(untagged);
+    expect(await verify()).toMatchObject({ code: 0, err: '', summary: { differences: 0 } });
+    expect(await redis.exists(foreign)).toBe(0);
+  });
+
+  it('raises no false alarm while 1,000 changes a second flow, and finds what differs all the same', async () => {
+    const rate = ['--rate', '1000', '--count', '7000', '--seed', '3'];
+    const changes = processes.run(['simulate', ...sizes, ...rate], env);
+    for (let i = 0; i < 2; i++) {
+      expect(await verify()).toMatchObject({ code: 0, err: '', lines: [], summary: { differences: 0, unknown: 0 } });
+    }
+    const hash = 'f'.repeat(64);
+    await redis.set(`${prefix}g${viewFormat}:pub:{v${tagOf(hash)}}:key:${hash}`, 'x');
+    const found = await verify();
+    expect(await changes).toMatchObject({ code: 0 });
+    expect(found.lines).toEqual([expect.objectContaining({ what: 'extra', kind: 'key' })]);
+    expect(await verify('--repair')).toMatchObject({ code: 1, summary: { differences: 1, mended: 1 } });
+  });
+});
+
+describe('verify where nobody leads', () => {
+  it('changes no key, compares up to the stored position, and says what it can’t know and who will mend', async () => {
+    await projector.kill();
+    const before = await dumpRedis(redis, prefix);
+    expect(await verify()).toMatchObject({ code: 0, summary: { differences: 0 } });
+    expect(await dumpRedis(redis, prefix)).toEqual(before);
+    expect(
+      await processes.run(['simulate', ...sizes, '--rate', '0', '--count', '50', '--seed', '9'], env),
+    ).toMatchObject({ code: 0 });
+    const [card] = await keysOf('g*:pub:*:key:*');
+    await flip(card!);
+    const found = await verify('--repair');
+    expect(found).toMatchObject({ code: 1, summary: { differences: 1, mended: 0 } });
+    expect(found.lines).toEqual([expect.objectContaining({ what: 'different', key: card })]);
+    expect(found.summary.unknown).toBeGreaterThan(0);
+    expect(found.err).toContain('changed since the position');
+    expect(found.err).toContain('no projector leads');
+    projector = await (await processes.start('projector', env)).ready();
+    await expect
+      .poll(async () => (await verify()).summary, { timeout: 30_000 })
+      .toMatchObject({ differences: 0, unknown: 0 });
+  });
+});
+
+describe('verify that can’t be run', () => {
+  it('names each setting that is missing', async () => {
+    const { code, err } = await heard((io) => runCli(['verify'], io, {}));
+    expect(code).toBe(2);
+    expect(err).toEqual([
+      expect.stringContaining('REDIS_URL is missing'),
+      expect.stringContaining('KAFKA_BROKERS is missing, and ARCHIVE_DIR too'),
+    ]);
+  });
+
+  it('says that there are no views, or those of another log', async () => {
+    const nothing = await told([], { REDIS_KEY_PREFIX: freshKeyPrefix() });
+    expect([nothing.code, nothing.err]).toEqual([1, expect.stringContaining('no projector has written views')]);
+    const topics = { ...env, KAFKA_TOPIC_PREFIX: freshTopicPrefix() };
+    expect(await told([], topics)).toMatchObject({ code: 2 });
+    expect(await processes.run(['topics'], topics)).toMatchObject({ code: 0 });
+    const other = await told([], topics);
+    expect([other.code, other.err]).toEqual([1, expect.stringContaining('the views are of another log')]);
+    const away = await told([], { REDIS_URL: 'redis://127.0.0.1:1' });
+    expect([away.code, away.err]).toEqual([1, expect.stringContaining('Redis cannot be reached')]);
+  });
+});
