@@ -58,7 +58,7 @@ async function checkArchive(
 }
 
 function linesOf(dir: string, { manifest, files, records, rejected, exact_since, problems }: Checked): string[] {
-  const what = `${countText(records, 'record')} in ${countText(files, 'file')}, and ${countText(rejected, 'bad record')}: ${dir}`;
+  const what = `${countText(records, 'record')} in ${countText(files, 'file')}, and ${rejected} set aside: ${dir}`;
   const lines = problems.map(({ file, kind, problem }) => `${kind}: ${file}: ${problem}`);
   if (problems.length > 0) return [...lines, `${countText(problems.length, 'problem')}. Read ${what}`];
   if (!manifest) return [`Read ${what}. It has no ${manifestName}: so what is missing or altered is not known`];

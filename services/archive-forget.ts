@@ -50,7 +50,7 @@ function linesOf(dir: string, forgotten: Forgotten & { example: boolean }): stri
   const { records, leaders, rejected, headers, raw, files, finished, example } = forgotten;
   const removed = [
     ...Object.entries(records).map(([topic, count]) => `${countText(count, 'record')} of ${topic}`),
-    ...(rejected > 0 ? [countText(rejected, 'bad record')] : []),
+    ...(rejected > 0 ? [`${rejected} set aside`] : []),
   ];
   const changed = [
     ...(leaders > 0 ? [`a leader of ${countText(leaders, 'record')} of rides`] : []),

@@ -86,6 +86,6 @@ function saying(options: ArchiveSaveOptions, progress: Progress, io: Io): NonNul
 function tell({ dir, json }: ArchiveSaveOptions, result: SaveResult, progress: Progress, io: Io): void {
   progress.stop();
   const since = result.exact_since === null ? '' : `; it has every record since ${result.exact_since}`;
-  const what = `${countText(result.records, 'record')} and ${countText(result.rejected, 'bad record')}`;
+  const what = `${countText(result.records, 'record')} and ${result.rejected} set aside`;
   io.out(json ? JSON.stringify({ dir, ...result }) : `Saved ${what}: ${dir}${since}`);
 }

@@ -97,7 +97,7 @@ async function copy(
     progress.stop();
     if (json) io.out(JSON.stringify({ dir, ...result }));
     else {
-      const what = `${countText(result.records, 'record')} and ${countText(result.rejected, 'bad record')}`;
+      const what = `${countText(result.records, 'record')} and ${result.rejected} set aside`;
       io.out(`${done} ${what}: ${dir}`);
     }
     return 0;

@@ -156,7 +156,8 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
   command(
     archive,
     'check <dir>',
-    'Reads every record of an archive and compares its files with the manifest; names what is cut, altered, missing or foreign.',
+    'Reads every record of an archive and compares its files with the manifest; names what is cut, altered, missing or foreign. ' +
+      'It goes by the topic prefix of the archive itself, whatever KAFKA_TOPIC_PREFIX says.',
     ['npx ride-calendar archive check ./backup'],
     async (options, settings, [dir]) =>
       (await import('./archive-check.ts')).runArchiveCheck({ ...options, dir: dir! }, settings, io),
@@ -164,7 +165,7 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
   command(
     archive,
     'forget <rider> <dir>',
-    'Takes a rider out of an archive: their records, their place among rides’ leaders, and bad records about them. All else stays byte for byte.',
+    'Takes a rider out of an archive: their records, their place among rides’ leaders, and records set aside that are about them. All else stays byte for byte.',
     ['npx ride-calendar archive forget rider0001 ./backup'],
     async (options, settings, [rider, dir]) =>
       (await import('./archive-forget.ts')).runArchiveForget({ ...options, rider: rider!, dir: dir! }, settings, io),

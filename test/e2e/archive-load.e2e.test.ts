@@ -118,5 +118,5 @@ it('an archive of another prefix is loaded into topics of the prefix in force', 
   expect((await run(['topics'], env)).code).toBe(0);
   const { code, out } = await run(['archive', 'load', 'other'], env);
   expect(code).toBe(0);
-  expect(out).toMatch(/^Loaded \d+ records and 0 bad records: other\n$/);
+  expect(out).toMatch(/^Loaded \d+ records and 0 set aside: other\n$/);
 });

@@ -28,9 +28,7 @@ describe('archive check', () => {
     const { exact_since } = await saved.save();
     expect(await check(saved.dir)).toEqual({
       code: 0,
-      out: [
-        `As saved: 4 records in 16 files, and 0 bad records: ${saved.dir}. It has every record since ${exact_since}`,
-      ],
+      out: [`As saved: 4 records in 16 files, and 0 set aside: ${saved.dir}. It has every record since ${exact_since}`],
       err: [],
     });
     const { out } = await check(saved.dir, true);
@@ -51,7 +49,7 @@ describe('archive check', () => {
     await copyPortland(archive.dir);
     const { code, out } = await check(archive.dir);
     expect(code).toBe(0);
-    expect(out[0]).toMatch(/^Read 18418 records in \d+ files, and 0 bad records: .*It has no manifest.json/);
+    expect(out[0]).toMatch(/^Read 18418 records in \d+ files, and 0 set aside: .*It has no manifest.json/);
   });
 
   test('names a file with a flipped byte, wherever it is', async () => {

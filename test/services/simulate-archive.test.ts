@@ -52,7 +52,7 @@ describe('simulate --archive', () => {
     expect(exact_since).toBe(new Date(Math.min(...times)).toISOString());
     const check = () => heard((io) => runArchiveCheck({ dir: archive.dir }, settings, io));
     const files = partitions.reduce((sum, count) => sum + count, 0);
-    const said = `${records} records in ${files} files, and 0 bad records: ${archive.dir}`;
+    const said = `${records} records in ${files} files, and 0 set aside: ${archive.dir}`;
     expect((await check()).out).toEqual([`As saved: ${said}. It has every record since ${exact_since}`]);
     const [file] = await archive.files('nights');
     rmSync(file!);
