@@ -1,9 +1,8 @@
 import type { TopicName } from '../schemas/events/records.ts';
-import { badRecord } from './facts/bad-record.ts';
-import { EncodedEdges } from './facts/encoded-edges.ts';
 import type { Fold } from './facts/fold.ts';
 import { RevisionWatch } from './facts/revision-watch.ts';
-import type { LogBatch, LogRecord, Reject, RejectSink, UndecodableRecord } from './ports/event-log.ts';
+import { Validator } from './facts/validator.ts';
+import type { EncodedRecord, LogBatch, Reject, RejectSink } from './ports/event-log.ts';
 import type { ProjectorMetrics } from './ports/metrics.ts';
 import { type RetryDeps, retryLogged } from './retry-logged.ts';
 import type { Watching } from './watching/watching.ts';
@@ -27,7 +26,7 @@ export interface IntakeDeps extends RetryDeps {
  */
 export class Intake {
   readonly #fold: Fold;
-  readonly #edges: EncodedEdges;
+  readonly #validator = new Validator();
   readonly #sink: RejectSink | null;
   readonly #barriers: PositionBarriers;
   readonly #retrying: RetryDeps;
@@ -41,7 +40,6 @@ export class Intake {
 
   constructor(deps: IntakeDeps) {
     this.#fold = deps.fold;
-    this.#edges = new EncodedEdges(deps.fold);
     this.#sink = deps.sink;
     this.#barriers = deps.barriers;
     this.#retrying = deps;
@@ -53,37 +51,31 @@ export class Intake {
     const rejects: Reject[] = [];
     const watch = this.#watchOf(batch.topic);
     for (const record of batch.records) {
-      if (!('decode' in record)) {
-        this.#foldOrReject(record, watch, rejects);
-        continue;
-      }
-      const regressed = this.#edges.take(record, watch);
-      if (regressed === null) {
-        this.#foldOrReject(record.decode(), watch, rejects);
-        continue;
-      }
-      if (regressed) this.#metrics.revisionRegressed(batch.topic);
-      this.#watching?.rejects.passed(record);
+      const reason = this.#validator.validate(record);
+      if (reason === null) this.#apply(record, watch);
+      else this.#refuse(record, reason, rejects);
     }
     this.#metrics.folded(batch.topic, batch.records.length);
     if (rejects.length > 0) this.#setAside(rejects);
     if (this.#pending > pendingMax) await this.#queue;
   }
 
-  #foldOrReject(record: LogRecord | UndecodableRecord, watch: RevisionWatch, rejects: Reject[]): void {
-    const reason = 'undecodable' in record ? record.undecodable : badRecord(record.topic, record.key, record.value);
-    if (reason !== null) {
-      const { topic, partition, offset, timestampMs } = record;
-      this.#metrics.rejected(topic, reason);
-      this.#watching?.rejects.rejected(topic, record.raw().key, reason);
-      if (this.#sink && this.publishing)
-        rejects.push({ topic, partition, offset, timestampMs, reason, raw: record.raw() });
-    } else if (!('undecodable' in record)) {
-      const { topic, key, value } = record;
-      if (value && watch.regressed(key, Number(value.revision))) this.#metrics.revisionRegressed(topic);
-      this.#fold.apply(topic, key, value);
-      this.#watching?.rejects.passed(record);
-    }
+  #apply(record: EncodedRecord, watch: RevisionWatch): void {
+    const { topic } = record;
+    const { key, value, revision } = this.#validator;
+    this.#fold.apply(topic, key, value as never);
+    this.#watching?.rejects.passed(record);
+    if (value === null) return;
+    const { first, second } = this.#fold.subject;
+    if (watch.regressed(first, second, revision)) this.#metrics.revisionRegressed(topic);
+  }
+
+  #refuse(record: EncodedRecord, reason: string, rejects: Reject[]): void {
+    const { topic, partition, offset, timestampMs } = record;
+    this.#metrics.rejected(topic, reason);
+    this.#watching?.rejects.rejected(topic, record.keyBytes, reason);
+    if (this.#sink && this.publishing)
+      rejects.push({ topic, partition, offset, timestampMs, reason, raw: record.raw() });
   }
 
   /** Resolves once every reject is acknowledged. */

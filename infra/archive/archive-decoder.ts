@@ -1,26 +1,26 @@
 import type { Schema, Type, types } from 'avsc';
-import type { LogRecord, RawRecord, RecordHeader, UndecodableRecord } from '../../projector/ports/event-log.ts';
+import type { EncodedRecord, RawRecord, RecordHeader } from '../../projector/ports/event-log.ts';
 import { Cursor } from '../../schemas/avro/avro-cursor.ts';
-import { compileReader, compileSkip, IncompatibleSchemaError, type Read } from '../../schemas/avro/avro-reader.ts';
-import { archivedExtras, archivedSchema, parseOurs, parseWriter, topicTypes } from '../../schemas/avro/avro-types.ts';
-import { decodeKey, encodeValue } from '../../schemas/avro/codec.ts';
+import { compileReader, IncompatibleSchemaError, type Read } from '../../schemas/avro/avro-reader.ts';
+import { archivedExtras, parseOurs, parseWriter, topicTypes } from '../../schemas/avro/avro-types.ts';
+import { encodeValue, readValue } from '../../schemas/avro/codec.ts';
 import { singleObjectHeader } from '../../schemas/avro/single-object.ts';
+import { archivedReader, type TopicReader } from '../../schemas/avro/topic-reader.ts';
 import { reasonOf, undecodable } from '../../schemas/avro/undecodable.ts';
-import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
+import type { TopicName } from '../../schemas/events/records.ts';
 import { ContainerFormatError } from './avro-container.ts';
 
+/** An archived record. Its key is bytes, because it may not be UTF-8, and its value is not decoded yet. */
 interface Archived {
   partition: number;
   offset: number;
   timestamp: number;
-  key: string;
-  value: AnyRecord | null;
+  key: Buffer;
+  /** The place of the value (Cursor.place). The value includes the index of its branch in the writer's union. */
+  value: number;
   headers?: RecordHeader[];
   raw?: Buffer | null;
 }
-
-/** An archived record without its value. Its key is bytes, because it may not be UTF-8. */
-type ArchivedHead = Omit<Archived, 'key' | 'value'> & { key: Buffer };
 
 /** Other tools may write fields of these names with another meaning. Such fields are left out. */
 function extrasOf(writer: types.RecordType): typeof archivedExtras {
@@ -36,7 +36,7 @@ function extrasOf(writer: types.RecordType): typeof archivedExtras {
   });
 }
 
-const headType = (extras: typeof archivedExtras): Type =>
+const archivedType = (extras: typeof archivedExtras): Type =>
   parseOurs({
     type: 'record',
     name: 'Archived',
@@ -46,6 +46,7 @@ const headType = (extras: typeof archivedExtras): Type =>
       { name: 'offset', type: 'long' },
       { name: 'timestamp', type: 'long' },
       { name: 'key', type: 'bytes' },
+      { name: 'value', type: 'bytes' },
       ...extras,
     ],
   } as Schema);
@@ -54,31 +55,48 @@ const none: readonly RecordHeader[] = [];
 
 const cursor = new Cursor();
 
-class ArchivedRecord implements LogRecord {
+class ArchivedRecord implements EncodedRecord {
   readonly topic: TopicName;
   readonly partition: number;
   readonly offset: number;
   readonly timestampMs: number;
-  readonly key: string;
-  readonly value: AnyRecord | null;
+  readonly keyBytes: Buffer;
+  readonly valueBytes: Buffer;
+  readonly reader: TopicReader;
   readonly headers: readonly RecordHeader[];
   readonly rawValue: Buffer | null;
+  readonly #asWritten: (value: Buffer) => Buffer | null;
 
-  constructor(topic: TopicName, archived: Archived) {
+  constructor(archived: Archived, valueBytes: Buffer, { topic, reader, asWritten }: ArchivedTopic) {
     this.topic = topic;
     this.partition = archived.partition;
     this.offset = archived.offset;
     this.timestampMs = archived.timestamp;
-    this.key = archived.key;
-    this.value = archived.value;
+    this.keyBytes = archived.key;
+    this.valueBytes = valueBytes;
+    this.reader = reader;
     this.headers = archived.headers ?? none;
     this.rawValue = archived.raw ?? null;
+    this.#asWritten = asWritten;
   }
 
   raw(): RawRecord {
-    const encoded = () => (this.value === null ? null : encodeValue(this.topic, this.value as never));
-    return { key: Buffer.from(this.key), value: this.rawValue ?? encoded(), headers: byName(this.headers) };
+    return { key: this.keyBytes, value: this.rawValue ?? this.#value(), headers: byName(this.headers) };
   }
+
+  #value(): Buffer | null {
+    const read = readValue(this.reader, this.valueBytes);
+    if ('bad' in read) return this.#asWritten(this.valueBytes);
+    return read.value && encodeValue(this.topic, read.value as never);
+  }
+}
+
+/** What all records of a file share. */
+interface ArchivedTopic {
+  topic: TopicName;
+  reader: TopicReader;
+  /** The value as it was written, after a header that names the writer's schema. */
+  asWritten(value: Buffer): Buffer | null;
 }
 
 /** If several headers have the same name, the last one is kept. */
@@ -106,22 +124,18 @@ export function archiveDecoder(topic: TopicName, schemaText: string): ArchiveDec
  * the tool that wrote them.
  */
 class ArchiveDecoder {
-  readonly #topic: TopicName;
+  readonly #topic: ArchivedTopic;
   readonly #read: Read<Archived>;
-  readonly #readHead: Read<ArchivedHead>;
-  readonly #readValueBytes: Read<Buffer | null>;
 
   constructor(topic: TopicName, schemaText: string) {
-    this.#topic = topic;
     try {
-      const writer = parseWriter(schemaText);
+      const writer = parseWriter(schemaText) as types.RecordType;
       // Tools choose the record names in the files that they write.
-      const options = { anyName: true };
-      const extras = extrasOf(writer as types.RecordType);
-      this.#read = compileReader<Archived>(writer, parseOurs(archivedSchema(topic, extras)), options);
-      this.#readHead = compileReader<ArchivedHead>(writer, headType(extras), options);
-      this.#readValueBytes = valueBytesReader(writer as types.RecordType);
-      checkValueType(topic, writer as types.RecordType);
+      const options = { anyName: true, fieldInPlace: 'value' };
+      this.#read = compileReader<Archived>(writer, archivedType(extrasOf(writer)), options);
+      const value = valueTypeOf(writer);
+      checkValueType(topic, value);
+      this.#topic = { topic, reader: archivedReader(topic, value), asWritten: (bytes) => asWritten(value, bytes) };
     } catch (error) {
       const what = error instanceof IncompatibleSchemaError ? `: ${error.message}` : '';
       const fix = `write it with record Archived {partition, offset, timestamp, key, value} of ${topic}`;
@@ -131,19 +145,15 @@ class ArchiveDecoder {
     }
   }
 
-  /**
-   * A block's records. If a value cannot be decoded, that record is undecodable and the others are not affected. Throws
-   * ContainerFormatError if the bytes do not say where the next record begins.
-   */
-  records(data: Buffer, count: number): (LogRecord | UndecodableRecord)[] {
-    const records: (LogRecord | UndecodableRecord)[] = [];
+  /** A block's records. Throws ContainerFormatError if the bytes do not say where the next record begins. */
+  records(data: Buffer, count: number): EncodedRecord[] {
+    const records: EncodedRecord[] = [];
     let pos = 0;
     for (let i = 0; i < count; i++) {
-      try {
-        records.push(new ArchivedRecord(this.#topic, exact(this.#read(cursor.set(data, pos)))));
-      } catch (error) {
-        records.push(this.#undecodable(data, pos, i, reasonOf(error)));
-      }
+      const archived = this.#next(data, pos, i);
+      const { places } = cursor;
+      const value = data.subarray(places[archived.value], places[archived.value + 1]);
+      records.push(new ArchivedRecord(archived, value, this.#topic));
       pos = cursor.pos;
     }
     if (pos !== data.length) throw new ContainerFormatError(`its block goes on after its ${count} records`);
@@ -155,35 +165,16 @@ class ArchiveDecoder {
     let offset = -1;
     let pos = 0;
     for (let i = 0; i < count; i++) {
-      offset = this.#head(data, pos, i).offset;
+      offset = this.#next(data, pos, i).offset;
       pos = cursor.pos;
     }
     return offset;
   }
 
-  #undecodable(data: Buffer, pos: number, index: number, reason: string): UndecodableRecord {
-    const head = this.#head(data, pos, index);
-    const end = cursor.pos;
-    const value = this.#readValueBytes(cursor.set(data, pos).withoutStepsMax());
-    cursor.pos = end;
-    const key = decodeKey(head.key);
-    const { headers = none } = head;
-    const raw: RawRecord = { key: head.key, value: head.raw ?? value, headers: byName(headers) };
-    return {
-      topic: this.#topic,
-      partition: head.partition,
-      offset: head.offset,
-      timestampMs: head.timestamp,
-      undecodable: 'bad' in key ? key.bad : reason,
-      headers,
-      raw: () => raw,
-    };
-  }
-
-  /** Finds where the next record begins even if this record is bad. */
-  #head(data: Buffer, pos: number, index: number): ArchivedHead {
+  /** Finds where the next record begins even if this record's value is bad. */
+  #next(data: Buffer, pos: number, index: number): Archived {
     try {
-      return exact(this.#readHead(cursor.set(data, pos).withoutStepsMax()));
+      return exact(this.#read(cursor.set(data, pos).withoutStepsMax()));
     } catch (error) {
       throw new ContainerFormatError(`record ${index + 1} of its block can not be read (${reasonOf(error)})`);
     }
@@ -193,20 +184,22 @@ class ArchiveDecoder {
 const outOfRange = undecodable('number out of range');
 
 /** A record's place in the log must be a safe integer. Its value may contain larger numbers. */
-function exact<T extends Pick<ArchivedHead, 'offset' | 'timestamp'>>(head: T): T {
-  if (typeof head.offset === 'bigint' || typeof head.timestamp === 'bigint') throw outOfRange;
-  return head;
+function exact(archived: Archived): Archived {
+  if (typeof archived.offset === 'bigint' || typeof archived.timestamp === 'bigint') throw outOfRange;
+  return archived;
 }
 
-/**
- * By Avro's rules a union that shares only null with ours can be read, for tombstones. In a file it means that the file
- * is not ours.
- */
-function checkValueType(topic: TopicName, writer: types.RecordType): void {
-  const type = writer.fields.find((field) => field.name === 'value')!.type;
-  const branches = ((type as { types?: readonly Type[] }).types ?? [type]).filter(
-    ({ typeName }) => typeName !== 'null',
-  );
+function valueTypeOf(writer: types.RecordType): Type {
+  const field = writer.fields.find(({ name }) => name === 'value');
+  if (!field) throw new IncompatibleSchemaError(`the writer's ${writer.name} has no "value"`);
+  return field.type;
+}
+
+const branchesOf = (type: Type): readonly Type[] => (type as { types?: readonly Type[] }).types ?? [type];
+
+/** By Avro's rules a union that shares null alone with ours is good for tombstones: of a file it says that it is not ours. */
+function checkValueType(topic: TopicName, type: Type): void {
+  const branches = branchesOf(type).filter(({ typeName }) => typeName !== 'null');
   const failures = branches.flatMap((branch) => {
     try {
       compileReader(branch, topicTypes[topic], { anyName: true });
@@ -219,24 +212,14 @@ function checkValueType(topic: TopicName, writer: types.RecordType): void {
 }
 
 /**
- * Reads a record's value as it was written, with a single-object header of the writer's schema in front. So a tool that
- * has the schema can decode what goes to `rejected`.
+ * A value's bytes behind a single-object header of the writer's schema: what goes to `rejected` can still be decoded by
+ * whoever has the schema.
  */
-function valueBytesReader(writer: types.RecordType): Read<Buffer | null> {
-  const index = writer.fields.findIndex((field) => field.name === 'value');
-  const skipFields = writer.fields.slice(0, index).map((field) => compileSkip(field.type));
-  const valueType = writer.fields[index]!.type;
-  const branches = (valueType as { types?: readonly Type[] }).types;
-  const skips = (branches ?? [valueType]).map(compileSkip);
-  return (c) => {
-    for (const skip of skipFields) skip(c);
-    const branch = branches ? c.int() : 0;
-    const start = c.pos;
-    skips[branch]?.(c);
-    const type = branches ? branches[branch] : valueType;
-    if (!type || type.typeName === 'null') return null;
-    return Buffer.concat([singleObjectHeader(type), c.buf.subarray(start, c.pos)]);
-  };
+function asWritten(type: Type, value: Buffer): Buffer | null {
+  const isUnion = branchesOf(type)[0] !== type;
+  const branch = isUnion ? branchesOf(type)[cursor.set(value, 0).int()] : type;
+  if (!branch || branch.typeName === 'null') return null;
+  return Buffer.concat([singleObjectHeader(branch), isUnion ? value.subarray(cursor.pos) : value]);
 }
 
 export type { ArchiveDecoder };

@@ -1,4 +1,4 @@
-import type { LogRecord, UndecodableRecord } from '../../projector/ports/event-log.ts';
+import type { EncodedRecord } from '../../projector/ports/event-log.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 import { type ArchiveDecoder, archiveDecoder } from './archive-decoder.ts';
 import { ArchiveError, type ArchiveFile } from './archive-files.ts';
@@ -37,7 +37,7 @@ export class OpenArchiveFile {
   }
 
   /** The records of the next block, in the order of their offsets. Null if there is no whole block yet. */
-  async nextRecords(): Promise<(LogRecord | UndecodableRecord)[] | null> {
+  async nextRecords(): Promise<EncodedRecord[] | null> {
     const block = await translated(() => this.#container.nextBlock());
     if (!block) return null;
     const records = this.#decode(block, () => this.#decoder.records(block.data, block.count));

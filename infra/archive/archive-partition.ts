@@ -1,10 +1,5 @@
 import { stat } from 'node:fs/promises';
-import {
-  LateRecordsError,
-  type LogBatch,
-  type LogRecord,
-  type UndecodableRecord,
-} from '../../projector/ports/event-log.ts';
+import { type EncodedRecord, LateRecordsError, type LogBatch } from '../../projector/ports/event-log.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 import { OpenArchiveFile } from './archive-file.ts';
 import { ArchiveError, type ArchiveFile } from './archive-files.ts';
@@ -33,7 +28,7 @@ export class ArchivePartitionReader {
   /** One more than the last offset read. */
   #readTo: number;
   /** Records that were read and not yet delivered. */
-  #pending: (LogRecord | UndecodableRecord)[] = [];
+  #pending: EncodedRecord[] = [];
   #cutOff: { path: string; bytes: number; sinceMs: number; said: boolean } | null = null;
 
   constructor(options: PartitionReaderOptions) {
@@ -80,7 +75,7 @@ export class ArchivePartitionReader {
     return false;
   }
 
-  #take(records: (LogRecord | UndecodableRecord)[]): void {
+  #take(records: EncodedRecord[]): void {
     const last = records.at(-1);
     // The first file may begin before the offset to read.
     if (!last || last.offset < this.#readTo) return;

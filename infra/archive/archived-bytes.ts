@@ -1,4 +1,5 @@
-import type { LogRecord, RecordHeader, UndecodableRecord } from '../../projector/ports/event-log.ts';
+import type { LogRecord, UndecodableRecord } from '../../projector/ports/decoded-record.ts';
+import type { RecordHeader } from '../../projector/ports/event-log.ts';
 import { archivedTypes } from '../../schemas/avro/avro-types.ts';
 import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
 

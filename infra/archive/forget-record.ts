@@ -1,5 +1,5 @@
 import type { Type, types } from 'avsc';
-import type { LogRecord, UndecodableRecord } from '../../projector/ports/event-log.ts';
+import type { LogRecord, UndecodableRecord } from '../../projector/ports/decoded-record.ts';
 import { Cursor } from '../../schemas/avro/avro-cursor.ts';
 import { compileReader } from '../../schemas/avro/avro-reader.ts';
 import { parseWriter, topicTypes } from '../../schemas/avro/avro-types.ts';

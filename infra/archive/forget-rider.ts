@@ -1,6 +1,7 @@
 import { rmSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { types } from 'avsc';
+import { decoded } from '../../projector/ports/decoded-record.ts';
 import { Cursor } from '../../schemas/avro/avro-cursor.ts';
 import { compileReader } from '../../schemas/avro/avro-reader.ts';
 import { parseWriter, rejectedType } from '../../schemas/avro/avro-types.ts';
@@ -178,7 +179,7 @@ class Forgetting {
         const kept: Buffer[] = [];
         let pos = 0;
         for (const record of decoder.records(block.data, block.count)) {
-          const { end, bytes, parts } = forgetter.forget(record, block.data, pos);
+          const { end, bytes, parts } = forgetter.forget(decoded(record), block.data, pos);
           pos = end;
           if (bytes) kept.push(bytes);
           if (parts) this.#count(topic, parts);

@@ -1,16 +1,14 @@
-import type { Bounds, LogRecord, UndecodableRecord } from '../../projector/ports/event-log.ts';
+import type { Bounds, EncodedRecord } from '../../projector/ports/event-log.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 import { ArchiveError, archiveFolder, listTopicFiles } from './archive-files.ts';
 import { ArchivePartitionReader } from './archive-partition.ts';
-
-type ArchivedRecord = LogRecord | UndecodableRecord;
 
 /** Records of one partition, read and not yet taken. */
 interface Head {
   partition: number;
   reader: ArchivePartitionReader;
   end: number;
-  records: ArchivedRecord[];
+  records: EncodedRecord[];
   at: number;
 }
 
@@ -58,7 +56,7 @@ export class MergedTopic {
   }
 
   /** The next record. Null if `fill` must read first. */
-  take(): ArchivedRecord | null {
+  take(): EncodedRecord | null {
     let first: Head | null = null;
     for (const head of this.#heads) {
       if (head.at >= head.records.length) return null;
@@ -82,6 +80,6 @@ export class MergedTopic {
         `Cannot read ${this.#topic}/${head.partition} of the archive on to offset ${head.end - 1}: its files have changed meanwhile; call the command again`,
       );
     }
-    head.records = (batch.records as ArchivedRecord[]).filter(({ offset }) => offset < head.end);
+    head.records = batch.records.filter(({ offset }) => offset < head.end);
   }
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { LogRecord, UndecodableRecord } from '../../projector/ports/event-log.ts';
+import { decoded, type LogRecord, type UndecodableRecord } from '../../projector/ports/decoded-record.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 import { OpenArchiveFile } from './archive-file.ts';
 import { ArchiveError, type ArchiveFile, archiveFileName } from './archive-files.ts';
@@ -179,7 +179,7 @@ async function readFile(
       if (first && first.offset < end.readTo) {
         throw new ArchiveError(`it holds offset ${first.offset}, but a file before it goes on to ${end.readTo - 1}`);
       }
-      for (const record of block) take(record);
+      for (const record of block) take(decoded(record));
       if (one.read === 'all') one.onBytes?.(open.pos - end.bytes);
       end.records += block.length;
       end.bytes = open.pos;

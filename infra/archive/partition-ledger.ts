@@ -1,4 +1,4 @@
-import type { LogRecord, UndecodableRecord } from '../../projector/ports/event-log.ts';
+import type { LogRecord, UndecodableRecord } from '../../projector/ports/decoded-record.ts';
 import { archivedTypes } from '../../schemas/avro/avro-types.ts';
 import { canonicalForm, crc64Avro } from '../../schemas/avro/single-object.ts';
 import type { TopicName } from '../../schemas/events/records.ts';

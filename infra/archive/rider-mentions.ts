@@ -1,4 +1,5 @@
-import type { LogRecord, Reject, UndecodableRecord } from '../../projector/ports/event-log.ts';
+import type { LogRecord, UndecodableRecord } from '../../projector/ports/decoded-record.ts';
+import type { Reject } from '../../projector/ports/event-log.ts';
 import { parseRecordKey } from '../../schemas/events/record-keys.ts';
 import type { Attendance, Relation, Rider, TopicName } from '../../schemas/events/records.ts';
 

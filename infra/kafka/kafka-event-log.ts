@@ -1,5 +1,5 @@
 import {
-  type AnyLogRecord,
+  type EncodedRecord,
   type EventLog,
   type Follower,
   type Hold,
@@ -16,7 +16,7 @@ import type { SchemaRegistry } from '../registry/schema-registry.ts';
 import type { KafkaConnection } from './kafka-client.ts';
 import { KafkaCluster, type KafkaTopic, leadersOf, type RequestObserver } from './kafka-cluster.ts';
 import { GroupPositions } from './kafka-group-positions.ts';
-import { kafkaLogRecord, undecodable } from './kafka-log-record.ts';
+import { kafkaLogRecord, unknownSchemaId } from './kafka-log-record.ts';
 import { KafkaLogTopics } from './kafka-log-topics.ts';
 import { type Chunk, KafkaReader, type ReaderPartition, type Remainder } from './kafka-reader.ts';
 import type { FetchedRecord } from './kafka-record-batches.ts';
@@ -167,10 +167,10 @@ class Following {
     return leaders.map((_, partition) => ({ topic: name, topicId: id, partition, offset: from[partition]! }));
   }
 
-  /** Delivers the decoded records, up to the first one whose schema is not known yet. */
+  /** Delivers the records, up to the first one whose schema is not known yet. */
   async #take(from: ReaderPartition, chunk: Chunk): Promise<Remainder | null> {
     const topic = this.#topics.shortName(from.topic);
-    const records: AnyLogRecord[] = [];
+    const records: EncodedRecord[] = [];
     const batch = { topic, partition: from.partition, unreadSinceMs: chunk.sinceMs };
     const hold = this.#follower.hold?.(topic, from.partition) ?? null;
     for (let i = 0; i < chunk.records.length; i++) {
@@ -179,13 +179,13 @@ class Following {
         await this.#follower.onBatch({ ...batch, records, nextOffset: hold.offset });
         return { records: chunk.records.slice(i), until: this.#moved(hold) };
       }
-      const decoded = this.#decode(topic, from.partition, chunk.records[i]!);
-      if (typeof decoded === 'number') {
+      const record = this.#recordOf(topic, from.partition, chunk.records[i]!);
+      if (typeof record === 'number') {
         const rest = chunk.records.slice(i);
         await this.#follower.onBatch({ ...batch, records, nextOffset: rest[0]!.offset });
-        return { records: rest, until: this.#untilSchemaIsKnown(topic, from.partition, decoded) };
+        return { records: rest, until: this.#untilSchemaIsKnown(topic, from.partition, record) };
       }
-      records.push(decoded);
+      records.push(record);
     }
     if (hold && chunk.nextOffset > hold.offset) {
       await this.#follower.onBatch({ ...batch, records, nextOffset: hold.offset });
@@ -200,10 +200,9 @@ class Following {
   }
 
   /** A number is the id of a schema to look up first. */
-  #decode(topic: TopicName, partition: number, record: FetchedRecord): AnyLogRecord | number {
-    const decoded = kafkaLogRecord(topic, partition, record, this.#options.writers);
-    if (typeof decoded !== 'number' || this.#schemas) return decoded;
-    return undecodable(topic, partition, record, 'unknown schema id');
+  #recordOf(topic: TopicName, partition: number, fetched: FetchedRecord): EncodedRecord | number {
+    const record = kafkaLogRecord(topic, partition, fetched, this.#options.writers);
+    return typeof record !== 'number' || this.#schemas ? record : unknownSchemaId(topic, partition, fetched);
   }
 
   async #untilSchemaIsKnown(topic: TopicName, partition: number, id: number): Promise<void> {

@@ -1,15 +1,9 @@
-import type {
-  AnyLogRecord,
-  EncodedRecord,
-  LogRecord,
-  RawRecord,
-  RecordHeader,
-  UndecodableRecord,
-} from '../../projector/ports/event-log.ts';
-import { decodeKey, readerFor, readValue } from '../../schemas/avro/codec.ts';
+import type { EncodedRecord, RawRecord, RecordHeader } from '../../projector/ports/event-log.ts';
+import { decodeKey, readerFor } from '../../schemas/avro/codec.ts';
 import type { TopicReader } from '../../schemas/avro/topic-reader.ts';
+import type { UndecodableReason } from '../../schemas/avro/undecodable.ts';
 import type { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
-import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
+import type { TopicName } from '../../schemas/events/records.ts';
 import type { FetchedRecord } from './kafka-record-batches.ts';
 
 /** A fetched record as the log delivers it. A number is the id of a schema to look up first. */
@@ -18,63 +12,30 @@ export function kafkaLogRecord(
   partition: number,
   fetched: FetchedRecord,
   writers: WriterSchemas,
-): AnyLogRecord | number {
-  const { key, value } = fetched;
-  const reader = value && readerFor(topic, value, writers);
-  if (key && reader && typeof reader === 'object' && reader.place) {
-    return new KafkaEncodedRecord(topic as 'attendance', partition, fetched, reader);
-  }
-  const decodedKey = decodeKey(key);
-  if ('bad' in decodedKey) return undecodable(topic, partition, fetched, decodedKey.bad);
-  if (value === null) return new KafkaLogRecord(topic, partition, decodedKey.key, null, fetched, true);
-  if (typeof reader === 'number') return reader;
-  if (typeof reader === 'string') return undecodable(topic, partition, fetched, reader);
-  return decoded(topic, partition, fetched, decodedKey.key, reader!);
+): EncodedRecord | number {
+  const reader = fetched.value && readerFor(topic, fetched.value, writers);
+  if (typeof reader !== 'number') return new KafkaRecord(topic, partition, fetched, reader);
+  // A record with a bad key does not wait for its schema.
+  return 'bad' in decodeKey(fetched.key) ? unknownSchemaId(topic, partition, fetched) : reader;
 }
 
-function decoded(
-  topic: TopicName,
-  partition: number,
-  fetched: FetchedRecord,
-  key: string,
-  reader: TopicReader,
-): LogRecord | UndecodableRecord {
-  const read = readValue(reader, fetched.value!);
-  if ('bad' in read) return undecodable(topic, partition, fetched, read.bad);
-  return new KafkaLogRecord(topic, partition, key, read.value, fetched, reader.holdsAll);
-}
+/** A record whose schema id the registry does not know, or for which there is no registry. */
+export const unknownSchemaId = (topic: TopicName, partition: number, fetched: FetchedRecord): EncodedRecord =>
+  new KafkaRecord(topic, partition, fetched, 'unknown schema id');
 
-/** Also for a record whose schema is never found. */
-export function undecodable(
-  topic: TopicName,
-  partition: number,
-  fetched: FetchedRecord,
-  reason: string,
-): UndecodableRecord {
-  const { offset, timestampMs } = fetched;
-  return {
-    topic,
-    partition,
-    offset,
-    timestampMs,
-    undecodable: reason,
-    get headers() {
-      return headersOf(fetched);
-    },
-    raw: () => rawRecord(fetched),
-  };
-}
-
-// There are millions of these. They are classes, so that they share one hidden class and their methods.
-
-class KafkaEncodedRecord implements EncodedRecord {
-  readonly topic: EncodedRecord['topic'];
+/** There are millions of these. A class, so that they share one hidden class and their methods. */
+class KafkaRecord implements EncodedRecord {
+  readonly topic: TopicName;
   readonly partition: number;
-  readonly reader: TopicReader;
+  readonly reader: TopicReader | UndecodableReason | null;
   readonly #fetched: FetchedRecord;
 
-  /** For a record with a key and a value. */
-  constructor(topic: EncodedRecord['topic'], partition: number, fetched: FetchedRecord, reader: TopicReader) {
+  constructor(
+    topic: TopicName,
+    partition: number,
+    fetched: FetchedRecord,
+    reader: TopicReader | UndecodableReason | null,
+  ) {
     this.topic = topic;
     this.partition = partition;
     this.reader = reader;
@@ -89,65 +50,24 @@ class KafkaEncodedRecord implements EncodedRecord {
     return this.#fetched.timestampMs;
   }
 
-  get keyBytes(): Buffer {
-    return this.#fetched.key!;
+  get keyBytes(): Buffer | null {
+    return this.#fetched.key;
   }
 
-  get valueBytes(): Buffer {
-    return this.#fetched.value!;
+  get valueBytes(): Buffer | null {
+    return this.#fetched.value;
   }
 
-  decode(): LogRecord | UndecodableRecord {
-    const { topic, partition } = this;
-    const key = decodeKey(this.keyBytes);
-    if ('bad' in key) return undecodable(topic, partition, this.#fetched, key.bad);
-    return decoded(topic, partition, this.#fetched, key.key, this.reader);
+  get headers(): readonly RecordHeader[] {
+    return headersOf(this.#fetched);
+  }
+
+  get rawValue(): Buffer | null {
+    return typeof this.reader === 'object' && this.reader?.holdsAll === false ? this.#fetched.value : null;
   }
 
   raw(): RawRecord {
     return rawRecord(this.#fetched);
-  }
-}
-
-class KafkaLogRecord implements LogRecord {
-  readonly topic: TopicName;
-  readonly partition: number;
-  readonly offset: number;
-  readonly timestampMs: number;
-  readonly key: string;
-  readonly value: AnyRecord | null;
-  readonly #record: FetchedRecord;
-  readonly #holdsAll: boolean;
-
-  /** `holdsAll`: whether the decoded value has everything that the bytes have. */
-  constructor(
-    topic: TopicName,
-    partition: number,
-    key: string,
-    value: AnyRecord | null,
-    record: FetchedRecord,
-    holdsAll: boolean,
-  ) {
-    this.topic = topic;
-    this.partition = partition;
-    this.offset = record.offset;
-    this.timestampMs = record.timestampMs;
-    this.key = key;
-    this.value = value;
-    this.#record = record;
-    this.#holdsAll = holdsAll;
-  }
-
-  get headers(): readonly RecordHeader[] {
-    return headersOf(this.#record);
-  }
-
-  get rawValue(): Buffer | null {
-    return this.#holdsAll ? null : this.#record.value;
-  }
-
-  raw(): RawRecord {
-    return rawRecord(this.#record);
   }
 }
 

@@ -1,5 +1,5 @@
+import type { RecordKey } from '../../schemas/events/record-keys.ts';
 import type { Attendance, District, Metro, Night, Relation, Ride } from '../../schemas/events/records.ts';
-import { dayText } from '../../schemas/views/days.ts';
 import { EdgeLists } from './edge-lists.ts';
 import { FactsSum } from './facts-sum.ts';
 import { Interner } from './interner.ts';
@@ -69,6 +69,7 @@ export class Facts {
   readonly metroIds = new Interner();
   /** By metro number. Null or undefined while there is no record. */
   readonly metros: (Metro | null | undefined)[] = [];
+  readonly districtIds = new Interner();
   readonly districts = new Map<string, District>();
 
   readonly riderIds = new Interner();
@@ -109,36 +110,31 @@ export class Facts {
 
   /** Hashes of developer keys, in hex. */
   readonly hashIds = new Interner();
-  /** The hash number of each developer key, by the key's id. */
-  readonly keyHashes = new LargeMap<string, number>();
+  readonly keyIds = new Interner();
+  /** The hash number of each developer key, by the number of the key's id. */
+  readonly keyHashes = new LargeMap<number, number>();
   /** By hash number, how many developer keys have it. */
   readonly hashUses: number[] = [];
 
-  rideNumber(id: string): number {
-    return this.#rideOf(this.rideIds.add(id));
-  }
-
-  /** Like rideNumber, for an id between two positions in bytes. */
-  rideNumberOf(bytes: Buffer, start: number, end: number): number {
-    return this.#rideOf(this.rideIds.addBytes(bytes, start, end));
-  }
-
-  #rideOf(ride: number): number {
+  /** The number of the ride that a key begins with. */
+  rideOf(key: RecordKey): number {
+    const ride = key.numberIn(this.rideIds, 0);
     if (ride === this.rides.length) {
       this.rides.push({ id: this.rideIds.text(ride), record: null, metro: -1, nights: new Map() });
     }
     return ride;
   }
 
-  nightNumber(ride: number, day: number): number {
-    const fact = this.rides[ride]!;
-    const night = this.nightKeys.add(`${fact.id}/${dayText(day)}`);
+  /** The number of the night that a key begins with. */
+  nightOf(key: RecordKey): number {
+    const night = key.numberIn(this.nightKeys, 0, 1);
     if (night < this.nightRide.length) return night;
+    const ride = this.rideOf(key);
     this.nightRide.push(ride);
-    this.nightDay.push(day);
+    this.nightDay.push(key.day);
     this.nightRecords.push(null);
     this.nightGoing.push(0);
-    fact.nights.set(day, night);
+    this.rides[ride]!.nights.set(key.day, night);
     return night;
   }
 

@@ -1,6 +1,5 @@
-import { fieldsOfKey } from '../../schemas/events/record-keys.ts';
+import type { RecordKey } from '../../schemas/events/record-keys.ts';
 import type {
-  AnyRecord,
   Attendance,
   DeveloperKey,
   District,
@@ -10,6 +9,7 @@ import type {
   Ride,
   Rider,
   TopicName,
+  TopicRecords,
 } from '../../schemas/events/records.ts';
 import { close, confirmed, Facts, flagged, follows, going, link, relationBits, rsvpBits, unlink } from './facts.ts';
 import { relationEdge, rsvpEdge } from './facts-sum.ts';
@@ -19,6 +19,16 @@ import { ignoreChanges, type Touched } from './touched.ts';
 /** Bits of a relation by which one rider sees what the other does. */
 const watches = follows | close | flagged;
 
+/**
+ * Values as the fold takes them. Those of RSVPs and relations lack the fields that are in their keys: there are millions,
+ * so no text is made of their ids.
+ */
+export interface FoldedValues extends Omit<TopicRecords, 'attendance' | 'relations'> {
+  attendance: Omit<Attendance, 'ride' | 'day' | 'rider' | 'changed_at'>;
+  relations: Omit<Relation, 'rider' | 'other' | 'changed_at'>;
+}
+export type FoldedValue = FoldedValues[TopicName];
+
 /** Folds good records into facts (docs/rules.md#law, #last-record-wins), and reports each fact that changed. */
 export class Fold {
   readonly facts = new Facts();
@@ -26,40 +36,52 @@ export class Fold {
    * Who is told about changes. Nobody while a log is folded from its start, because every view is compared afterwards.
    */
   touched: Touched = ignoreChanges;
+  /** The numbers, below 2^26, of what the last record was about. An RSVP and a relation have two. */
+  readonly subject = { first: 0, second: 0 };
 
-  /** Applies a record that `badRecord` accepts. `value` null is a tombstone. */
-  apply(topic: TopicName, key: string, value: AnyRecord | null): void {
-    this.#appliers[topic](key, value as never);
+  /** Applies a record that the Validator accepts. `value` null is a tombstone. */
+  apply<T extends TopicName>(topic: T, key: RecordKey, value: FoldedValues[T] | null): void {
+    if (topic === 'attendance') this.#attendance(key, value as FoldedValues['attendance'] | null);
+    else if (topic === 'relations') this.#relation(key, value as FoldedValues['relations'] | null);
+    else this.#appliers[topic as 'nights'](key, value as never);
   }
 
-  readonly #appliers: Record<TopicName, (key: string, value: never) => void> = {
+  /** For topics with few records. V8 does not inline calls through a table, which keeps `apply` small. */
+  readonly #appliers: Record<Exclude<TopicName, 'attendance' | 'relations'>, (key: RecordKey, value: never) => void> = {
     metros: (key, value) => this.#metro(key, value),
     districts: (key, value) => this.#district(key, value),
     riders: (key, value) => this.#rider(key, value),
     rides: (key, value) => this.#ride(key, value),
     nights: (key, value) => this.#night(key, value),
-    attendance: (key, value) => this.#attendance(key, value),
-    relations: (key, value) => this.#relation(key, value),
     'developer-keys': (key, value) => this.#developerKey(key, value),
   };
 
-  #metro(slug: string, metro: Metro | null): void {
-    const number = this.facts.metroIds.add(slug);
+  #about(first: number, second = 0): void {
+    this.subject.first = first;
+    this.subject.second = second;
+  }
+
+  #metro(key: RecordKey, metro: Metro | null): void {
+    const number = key.numberIn(this.facts.metroIds, 0);
+    this.#about(number);
     const before = this.facts.metros[number];
     this.facts.metros[number] = metro;
-    this.facts.sum.record('metros', slug, before ?? null, metro);
+    this.facts.sum.record('metros', key.text(0), before ?? null, metro);
     if (before?.time_zone !== metro?.time_zone) this.touched.metro(number);
   }
 
-  #district(slug: string, district: District | null): void {
+  #district(key: RecordKey, district: District | null): void {
+    const slug = key.text(0);
+    this.#about(key.numberIn(this.facts.districtIds, 0));
     this.facts.sum.record('districts', slug, this.facts.districts.get(slug) ?? null, district);
     if (district) this.facts.districts.set(slug, district);
     else this.facts.districts.delete(slug);
     for (const night of this.facts.nightsOfDistrict.get(slug) ?? []) this.touched.night(night);
   }
 
-  #ride(id: string, value: Ride | null): void {
-    const number = this.facts.rideNumber(id);
+  #ride(key: RecordKey, value: Ride | null): void {
+    const number = this.facts.rideOf(key);
+    this.#about(number);
     const fact = this.facts.rides[number]!;
     const before = fact.record;
     const metro = value ? this.facts.metroIds.add(value.metro) : -1;
@@ -70,7 +92,7 @@ export class Fold {
     }
     this.#leaders(number, before?.leaders ?? [], value?.leaders ?? []);
     fact.record = value;
-    this.facts.sum.record('rides', id, before, value);
+    this.facts.sum.record('rides', fact.id, before, value);
     if (fact.metro === metro) return;
     fact.metro = metro;
     // Again, for the days of the metro that it is in now.
@@ -107,10 +129,11 @@ export class Fold {
     }
   }
 
-  #night(key: string, value: Night | null): void {
-    const { ride: id, day } = value ?? fieldsOfKey('nights', key);
-    const ride = this.facts.rideNumber(id);
-    const number = this.facts.nightNumber(ride, day);
+  #night(key: RecordKey, value: Night | null): void {
+    const number = this.facts.nightOf(key);
+    const ride = this.facts.nightRide[number]!;
+    const { day } = key;
+    this.#about(number);
     const before = this.facts.nightRecords[number]!;
     const { record, metro } = this.facts.rides[ride]!;
     if (before?.meeting?.district) unlink(this.facts.nightsOfDistrict, before.meeting.district, number);
@@ -120,7 +143,7 @@ export class Fold {
       else unlink(this.facts.nightsOfDay, subjectDay(metro, day), number);
     }
     this.facts.nightRecords[number] = value;
-    this.facts.sum.record('nights', key, before, value);
+    this.facts.sum.record('nights', key.text(0, 1), before, value);
     this.touched.night(number);
     if (!before !== !value) {
       for (const leader of record?.leaders ?? []) this.touched.own(this.facts.riderIds.add(leader), day);
@@ -128,11 +151,12 @@ export class Fold {
   }
 
   // docs/rules.md#erased-riders, #going-count
-  #rider(id: string, value: Rider | null): void {
+  #rider(key: RecordKey, value: Rider | null): void {
     const { facts } = this;
-    const number = facts.riderIds.add(id);
+    const number = key.numberIn(facts.riderIds, 0);
+    this.#about(number);
     const existed = facts.riderExists(number);
-    facts.sum.record('riders', id, facts.riders[number] ?? null, value);
+    facts.sum.record('riders', key.text(0), facts.riders[number] ?? null, value);
     // Without holes: an array filled at random is many times slower.
     while (facts.riders.length < number) facts.riders.push(null);
     facts.riders[number] = value && { handle: value.handle, name: value.name };
@@ -147,15 +171,15 @@ export class Fold {
     this.touched.existence(number);
   }
 
-  #attendance(key: string, value: Attendance | null): void {
-    const { facts } = this;
-    const { ride, day, rider } = value ?? fieldsOfKey('attendance', key);
-    const night = facts.nightNumber(facts.rideNumber(ride), day);
-    this.respond(facts.riderIds.add(rider), night, value ? rsvpBits(value.response, value.saved) : 0);
+  #attendance(key: RecordKey, value: FoldedValues['attendance'] | null): void {
+    const night = this.facts.nightOf(key);
+    const rider = key.numberIn(this.facts.riderIds, 2);
+    this.#about(rider, night);
+    this.#respond(rider, night, value ? rsvpBits(value.response, value.saved) : 0);
   }
 
   /** Applies a rider's RSVP to a night, both by number. Bits going, confirmed, saved; 0 if there is none. */
-  respond(rider: number, night: number, after: number): void {
+  #respond(rider: number, night: number, after: number): void {
     const { facts } = this;
     const before = facts.attendance.set(rider, night, after);
     if (before === after) return;
@@ -169,17 +193,19 @@ export class Fold {
     this.touched.going(rider, day);
   }
 
-  #relation(key: string, value: Relation | null): void {
+  #relation(key: RecordKey, value: FoldedValues['relations'] | null): void {
     const { riderIds } = this.facts;
-    const { rider, other } = value ?? fieldsOfKey('relations', key);
-    this.relate(riderIds.add(rider), riderIds.add(other), value ? relationBits(value) : 0);
+    const reader = key.numberIn(riderIds, 0);
+    const other = key.numberIn(riderIds, 1);
+    this.#about(reader, other);
+    this.#relate(reader, other, value ? relationBits(value) : 0);
   }
 
   /**
    * Applies a relation of one rider to another, both by number. Bits follows, close, flagged, blocked; 0 if there is
    * none.
    */
-  relate(reader: number, other: number, after: number): void {
+  #relate(reader: number, other: number, after: number): void {
     const { facts } = this;
     const before = facts.relations.set(reader, other, after);
     if (before === after) return;
@@ -188,13 +214,15 @@ export class Fold {
     this.touched.relation(reader, other, before, after);
   }
 
-  #developerKey(id: string, value: DeveloperKey | null): void {
-    const { hashIds, keyHashes, hashUses } = this.facts;
+  #developerKey(key: RecordKey, value: DeveloperKey | null): void {
+    const { keyIds, hashIds, keyHashes, hashUses } = this.facts;
+    const id = key.numberIn(keyIds, 0);
+    this.#about(id);
     const before = keyHashes.get(id);
     const after = value ? hashIds.add(Buffer.from(value.key_hash).toString('hex')) : undefined;
     if (before === after) return;
     const hashOf = (hash: number | undefined) => (hash === undefined ? null : { key_hash: hashIds.text(hash) });
-    this.facts.sum.record('developer-keys', id, hashOf(before), hashOf(after));
+    this.facts.sum.record('developer-keys', key.text(0), hashOf(before), hashOf(after));
     if (before !== undefined) {
       hashUses[before]! -= 1;
       keyHashes.delete(id);

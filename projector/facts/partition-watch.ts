@@ -1,6 +1,6 @@
 import { crc32Partition, murmur2Partition } from '../../schemas/events/partitioner.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
-import type { AnyLogRecord, LogBatch, LogBounds } from '../ports/event-log.ts';
+import type { EncodedRecord, LogBatch, LogBounds } from '../ports/event-log.ts';
 import type { Log } from '../ports/log.ts';
 import type { ExplainedRecords, ProjectorMetrics } from '../ports/metrics.ts';
 
@@ -70,49 +70,33 @@ export class PartitionWatch {
   }
 }
 
-/** The fast path: records with their keys as bytes, while murmur2 decides and CRC32 is not needed. */
-function countAll(counts: Counts, records: readonly AnyLogRecord[], partition: number, partitions: number): void {
+/** The fast path: records for which murmur2 decides and CRC32 is not needed. */
+function countAll(counts: Counts, records: readonly EncodedRecord[], partition: number, partitions: number): void {
   let plain = 0;
   for (const record of records) {
     const settled = counts.crc32 < counts.crc32Asked && counts.murmur2 === counts.records;
-    if (settled && 'decode' in record && murmur2Partition(record.keyBytes, partitions) === partition) plain++;
-    else count(counts, record, partition, partitions);
+    const key = record.keyBytes;
+    if (settled && key !== null && murmur2Partition(key, partitions) === partition) plain++;
+    else count(counts, key, partition, partitions);
   }
   counts.records += plain;
   counts.murmur2 += plain;
 }
 
-function count(counts: Counts, record: AnyLogRecord, partition: number, partitions: number): void {
+function count(counts: Counts, key: Buffer | null, partition: number, partitions: number): void {
   counts.records++;
-  const key = partitions > 1 ? keyOf(record) : null;
-  if (key === null || key.length === 0) {
+  if (partitions === 1 || key === null || key.length === 0) {
     // With one partition, or without a key, any partition is right.
     counts.murmur2++;
     counts.crc32++;
     counts.crc32Asked++;
     return;
   }
-  const length = typeof key === 'string' ? write(key) : key.length;
-  const bytes = typeof key === 'string' ? scratch : key;
-  const isMurmur2 = murmur2Partition(bytes, partitions, length) === partition;
+  const isMurmur2 = murmur2Partition(key, partitions) === partition;
   if (isMurmur2) counts.murmur2++;
   // Before this record: has CRC32 missed one, and murmur2 none?
   if (isMurmur2 && counts.crc32 < counts.crc32Asked && counts.murmur2 === counts.records) return;
   counts.crc32Asked++;
-  if (crc32Partition(bytes, partitions, length) === partition) counts.crc32++;
+  if (crc32Partition(key, partitions) === partition) counts.crc32++;
   else if (!isMurmur2) counts.neither++;
-}
-
-function keyOf(record: AnyLogRecord): Buffer | string | null {
-  if ('decode' in record) return record.keyBytes;
-  return 'undecodable' in record ? record.raw().key : record.key;
-}
-
-let scratch = Buffer.allocUnsafe(256);
-
-/** Writes a text's UTF-8 into `scratch`. Returns its length. */
-function write(text: string): number {
-  // A UTF-16 unit takes at most three bytes.
-  if (3 * text.length > scratch.length) scratch = Buffer.allocUnsafe(3 * text.length);
-  return scratch.write(text);
 }

@@ -9,34 +9,14 @@ const slots = 1 << 14;
  * are never mistaken for each other.
  */
 export class RevisionWatch {
-  /**
-   * A slot is two numbers: the key's check value and its revision. They are adjacent, so one cache miss instead of two.
-   */
+  /** A slot is two numbers: the key and its revision. They are adjacent, so one cache miss instead of two. */
   readonly #slots = new Float64Array(2 * slots);
 
-  /** Whether this revision is lower than the last one seen of the key. */
-  regressed(key: string, revision: number): boolean {
-    let a = 0x811c9dc5;
-    let b = 0x9747b28c;
-    for (let i = 0; i < key.length; i++) {
-      const unit = key.charCodeAt(i);
-      a = Math.imul(a ^ unit, 0x01000193);
-      b = Math.imul(b ^ unit, 0x5bd1e995);
-    }
-    return this.#regressed(a, (b ^ (b >>> 13)) >>> 0, revision);
-  }
-
-  /** Like `regressed`, for a key that is two numbers below 2^26. */
-  pairRegressed(first: number, second: number, revision: number): boolean {
+  /** Whether this revision is lower than the last one seen of the key, which is two numbers below 2^26. */
+  regressed(first: number, second: number, revision: number): boolean {
+    const hash = Math.imul(first, 0x9e3779b1) ^ Math.imul(second, 0x85ebca6b);
     // The check value is the pair itself, so it is exact.
-    return this.#regressed(
-      Math.imul(first, 0x9e3779b1) ^ Math.imul(second, 0x85ebca6b),
-      first * 2 ** 26 + second,
-      revision,
-    );
-  }
-
-  #regressed(hash: number, check: number, revision: number): boolean {
+    const check = first * 2 ** 26 + second;
     const slot = 2 * ((hash ^ (hash >>> 15)) & (slots - 1));
     const seen = this.#slots;
     // Plus one, because 0 is a free slot.

@@ -1,5 +1,6 @@
 import type { TopicReader } from '../../schemas/avro/topic-reader.ts';
-import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
+import type { UndecodableReason } from '../../schemas/avro/undecodable.ts';
+import type { TopicName } from '../../schemas/events/records.ts';
 
 /**
  * The event log as the projector needs it. Kafka and the archive implement it (infra/), and one contract suite tests
@@ -12,65 +13,32 @@ export interface RecordHeader {
   readonly value: Buffer | null;
 }
 
-/** A decoded record. The projector checks whether it makes sense (key against value, zones, days…). */
-export interface LogRecord {
-  topic: TopicName;
-  partition: number;
-  offset: number;
+/** A record of the log: its bytes, and the reader for them. The projector checks whether it is good. */
+export interface EncodedRecord {
+  readonly topic: TopicName;
+  readonly partition: number;
+  readonly offset: number;
   /** Milliseconds since the epoch. */
-  timestampMs: number;
-  key: string;
+  readonly timestampMs: number;
+  /** Null if the record has no key. Like all bytes of a record, valid only until the batch is done. */
+  readonly keyBytes: Buffer | null;
   /** Null is a tombstone: the entity is gone. */
-  value: AnyRecord | null;
-  /** All headers, in order. Absent if there are none. Like `rawValue`, valid only until the batch is done. */
+  readonly valueBytes: Buffer | null;
+  /** The reader for the value's header, or why there is none. Null if there is no value. */
+  readonly reader: TopicReader | UndecodableReason | null;
+  /** All headers, in order. Absent if there are none. */
   readonly headers?: readonly RecordHeader[];
   /**
-   * The value's bytes as they came, if `value` does not hold everything in them because the writer's schema has more
+   * The value's bytes as they came, if the reader does not read everything in them because the writer's schema has more
    * fields than ours. Otherwise absent or null.
    */
   readonly rawValue?: Buffer | null;
   /**
-   * The record as it came, to be set aside. An archive has a value's original bytes only if `value` does not hold
+   * The record as it came, to be set aside. An archive has a value's original bytes only if our schema does not hold
    * everything in them (`rawValue`). Otherwise it encodes the value again.
    */
   raw(): RawRecord;
 }
-
-/**
- * An RSVP or relation as it came, with a key and a value. There are millions, so the fold decodes only those that it
- * cannot read in place. A log may also deliver them as LogRecord.
- */
-export interface EncodedRecord {
-  readonly topic: 'attendance' | 'relations';
-  readonly partition: number;
-  readonly offset: number;
-  readonly timestampMs: number;
-  readonly keyBytes: Buffer;
-  readonly valueBytes: Buffer;
-  /** The reader for the value's header. It has `place`. */
-  readonly reader: TopicReader;
-  decode(): LogRecord | UndecodableRecord;
-  raw(): RawRecord;
-}
-
-/** A record that could not be decoded: no key, a key that is not UTF-8, bytes that are not our Avro, and so on. */
-export interface UndecodableRecord {
-  topic: TopicName;
-  partition: number;
-  offset: number;
-  timestampMs: number;
-  /** A short reason without any of the record's content, such as `unknown schema id 17`. */
-  undecodable: string;
-  /** All headers, in order. Absent if there are none. */
-  readonly headers?: readonly RecordHeader[];
-  raw(): RawRecord;
-}
-
-export type AnyLogRecord = LogRecord | EncodedRecord | UndecodableRecord;
-
-/** The decoded record, for callers that do not read it in place. */
-export const decoded = (record: AnyLogRecord): LogRecord | UndecodableRecord =>
-  'decode' in record ? record.decode() : record;
 
 export interface RawRecord {
   key: Buffer | null;
@@ -103,7 +71,7 @@ export interface LogBatch {
   topic: TopicName;
   partition: number;
   /** In the order of offsets, which may skip numbers. May be empty if only the position moves. */
-  records: AnyLogRecord[];
+  records: EncodedRecord[];
   /** The next offset to read. Not a count, because compaction and transactions skip numbers. */
   nextOffset: number;
   /**

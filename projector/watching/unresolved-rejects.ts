@@ -1,6 +1,6 @@
 import type { TopicName } from '../../schemas/events/records.ts';
 import { LargeMap, LargeSet } from '../facts/large-map.ts';
-import type { AnyLogRecord } from '../ports/event-log.ts';
+import type { EncodedRecord } from '../ports/event-log.ts';
 
 /** For each key of a topic whose last record is bad, that record. */
 interface TopicRejects {
@@ -42,10 +42,9 @@ export class UnresolvedRejects {
   }
 
   /** A good record was found. */
-  passed(record: AnyLogRecord): void {
-    const rejects = this.#topics.get(record.topic);
-    if (!rejects) return;
-    const key = 'keyBytes' in record ? record.keyBytes : Buffer.from('key' in record ? record.key : '');
+  passed({ topic, keyBytes: key }: Pick<EncodedRecord, 'topic' | 'keyBytes'>): void {
+    const rejects = this.#topics.get(topic);
+    if (!rejects || key === null) return;
     if (!rejects.marks.has(markOf(key))) return;
     const text = textOf(key);
     const reason = rejects.reasons.get(text);
@@ -53,7 +52,7 @@ export class UnresolvedRejects {
     this.#count(reason, -1);
     rejects.reasons.delete(text);
     // Several keys may have one mark, so all marks are removed together.
-    if (rejects.reasons.size === 0) this.#topics.delete(record.topic);
+    if (rejects.reasons.size === 0) this.#topics.delete(topic);
   }
 
   #count(reason: string, more: number): void {

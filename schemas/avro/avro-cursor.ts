@@ -17,8 +17,8 @@ interface SliceableBuffer extends Buffer {
   utf8Slice(start: number, end: number): string;
 }
 
-/** At most this many texts of one value can be left in place. */
-const placesMax = 8;
+/** Room for so many places at first. Only rides with many leaders need more. */
+const placesAtFirst = 8;
 
 /**
  * How many records and zero-byte items one value may contain: this many whatever its size, plus more for each of its
@@ -43,7 +43,7 @@ export class Cursor {
   pos = 0;
   end = 0;
   /** The positions of the texts that `place` skipped since `set`: the start and end of each. */
-  readonly places = new Int32Array(2 * placesMax);
+  places = new Int32Array(2 * placesAtFirst);
   #placed = 0;
   #start = 0;
   #steps = 0;
@@ -194,22 +194,41 @@ export class Cursor {
   }
 
   string(): string {
-    const length = this.long();
-    const pos = this.#take(length);
-    const text = (this.buf as SliceableBuffer).utf8Slice(pos, this.pos);
+    const start = this.#take(this.long());
+    return this.#text(start, this.pos);
+  }
+
+  #text(start: number, end: number): string {
+    const text = (this.buf as SliceableBuffer).utf8Slice(start, end);
     // Invalid bytes are decoded as U+FFFD. Only texts that contain it are checked again, because it may be what was
     // written.
-    if (text.includes('\uFFFD') && !isUtf8(this.buf.subarray(pos, this.pos))) throw notUtf8;
+    if (text.includes('\uFFFD') && !isUtf8(this.buf.subarray(start, end))) throw notUtf8;
     return text;
   }
 
   /** Leaves a text in place without checking it. Returns its index in `places`. */
   place(): number {
-    const start = this.#take(this.long());
+    return this.placeFrom(this.#take(this.long()));
+  }
+
+  /** Like `place`, for everything from `start` to the cursor. */
+  placeFrom(start: number): number {
     const place = 2 * this.#placed++;
+    if (place === this.places.length) this.#growPlaces();
     this.places[place] = start;
     this.places[place + 1] = this.pos;
     return place;
+  }
+
+  #growPlaces(): void {
+    const places = new Int32Array(2 * this.places.length);
+    places.set(this.places);
+    this.places = places;
+  }
+
+  /** The text at a place. Throws UndecodableError if it is not UTF-8. */
+  textAt(place: number): string {
+    return this.#text(this.places[place]!, this.places[place + 1]!);
   }
 
   bytes(): Buffer {

@@ -25,12 +25,9 @@ export interface ReaderOptions {
   anyName?: boolean;
   /** Texts are left in place and not checked. For each the reader returns the result of Cursor.place. */
   textsInPlace?: true;
+  /** The outermost record's field of this name stays in place as a whole, whatever its type. */
+  fieldInPlace?: string;
 }
-
-/** What a reader with `textsInPlace` returns for a record without texts in arrays. */
-export type Placed<T> = {
-  [Field in keyof T]: T[Field] extends string ? (string extends T[Field] ? number : T[Field]) : T[Field];
-};
 
 /** A writer's schema of which no value can be resolved to the reader's schema. */
 export class IncompatibleSchemaError extends Error {
@@ -206,7 +203,10 @@ class ReaderCode {
     for (const field of writer.fields) {
       const wantedBy = sources.indexOf(field);
       if (wantedBy < 0) statements.push(`${this.skip(field.type)};`);
-      else statements.push(`const f${wantedBy} = ${this.read(field.type, reader.fields[wantedBy]!.type)};`);
+      else if (this.#depth === 1 && reader.fields[wantedBy]!.name === this.#options.fieldInPlace) {
+        const skip = this.skip(field.type);
+        statements.push(`const s${wantedBy} = c.pos; ${skip}; const f${wantedBy} = c.placeFrom(s${wantedBy});`);
+      } else statements.push(`const f${wantedBy} = ${this.read(field.type, reader.fields[wantedBy]!.type)};`);
     }
     const members = reader.fields.map((field, index) => {
       const source = sources[index];

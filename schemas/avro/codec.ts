@@ -2,20 +2,23 @@ import { isUtf8 } from 'node:buffer';
 import { type AnyRecord, type TopicName, type TopicRecords, topicNames } from '../events/records.ts';
 import { Cursor } from './avro-cursor.ts';
 import { topicTypes } from './avro-types.ts';
+import type { Placed } from './placed.ts';
 import { confluentHeaderBytes, fingerprintKey, singleObjectHeader, singleObjectHeaderBytes } from './single-object.ts';
 import { type TopicReader, topicReader } from './topic-reader.ts';
-import { reasonOf, type UndecodableReason } from './undecodable.ts';
+import { reasonOf, type UndecodableReason, undecodable } from './undecodable.ts';
 import type { WriterSchemas } from './writer-schemas.ts';
 
 /** Keys and values of the event log (docs/rules.md#encodings). Both encodings are recognized record by record. */
 
 export type ReadValue =
-  | { value: AnyRecord }
+  /** Null is a tombstone. */
+  | { value: AnyRecord | null }
   /** The record is bad, permanently. */
   | { bad: UndecodableReason };
 
 export type DecodedValue =
-  | ReadValue
+  | { value: AnyRecord }
+  | { bad: UndecodableReason }
   /** The id of a schema that must first be looked up in the registry (WriterSchemas.addRegistered). */
   | { needs: number };
 
@@ -41,6 +44,15 @@ function ownCodec(topic: TopicName): OwnCodec {
   return { header, low, high, reader: topicReader(topic, type, singleObjectHeaderBytes) };
 }
 
+// Looked up once per batch, because a batch has one topic: with eight names the look-up is slow.
+let lastTopic: TopicName = 'metros';
+let lastCodec = ownCodecs.metros;
+
+function setLast(topic: TopicName): void {
+  lastTopic = topic;
+  lastCodec = ownCodecs[topic];
+}
+
 const cursor = new Cursor();
 
 /**
@@ -53,7 +65,8 @@ export function readerFor(
   writers: WriterSchemas,
 ): TopicReader | UndecodableReason | number {
   if (bytes.length >= singleObjectHeaderBytes && bytes[0] === 0xc3 && bytes[1] === 0x01) {
-    const own = ownCodecs[topic];
+    if (topic !== lastTopic) setLast(topic);
+    const own = lastCodec;
     return int32At(bytes, 2) === own.low && int32At(bytes, 6) === own.high
       ? own.reader
       : writers.byFingerprint(topic, fingerprintKey(bytes));
@@ -74,14 +87,29 @@ const int32At = (bytes: Buffer, pos: number): number =>
 export function decodeValue(topic: TopicName, bytes: Buffer, writers: WriterSchemas): DecodedValue {
   const reader = readerFor(topic, bytes, writers);
   if (typeof reader === 'number') return { needs: reader };
-  return typeof reader === 'string' ? { bad: reader } : readValue(reader, bytes);
+  // Only an archive has tombstones as values.
+  return readValue(reader, bytes) as DecodedValue;
 }
 
-/** Reads a value with the reader for its header. Never throws. */
-export function readValue(reader: TopicReader, bytes: Buffer): ReadValue {
+/** Reads a value with the reader for its header, and leaves its texts in place. Null is a tombstone. Throws UndecodableError. */
+export function placeValue(
+  reader: TopicReader | UndecodableReason,
+  bytes: Buffer,
+  into: Cursor,
+): Placed<AnyRecord> | null {
+  if (typeof reader === 'string') throw undecodable(reader);
+  const placed = reader.place(into.set(bytes, reader.headerBytes));
+  if (into.pos !== bytes.length) throw trailing;
+  return placed;
+}
+
+const trailing = undecodable('trailing bytes');
+
+/** Reads a value with its texts. Never throws. */
+export function readValue(reader: TopicReader | UndecodableReason, bytes: Buffer): ReadValue {
   try {
-    const value = reader.read(cursor.set(bytes, reader.headerBytes));
-    return cursor.pos === bytes.length ? { value } : { bad: 'trailing bytes' };
+    const placed = placeValue(reader, bytes, cursor);
+    return { value: placed && (reader as TopicReader).spell(placed, cursor) };
   } catch (error) {
     return { bad: reasonOf(error) };
   }

@@ -1,8 +1,10 @@
-import type { Type } from 'avsc';
-import type { AnyRecord, Attendance, Relation, TopicName } from '../events/records.ts';
-import { compileReader, type Placed, type Read } from './avro-reader.ts';
-import { topicTypes } from './avro-types.ts';
+import type { Schema, Type } from 'avsc';
+import type { AnyRecord, TopicName } from '../events/records.ts';
+import { topicNames } from '../events/records.ts';
+import { compileReader, type Read } from './avro-reader.ts';
+import { parseOurs, topicSchemas, topicTypes } from './avro-types.ts';
 import { holdsAll } from './holds-all.ts';
+import { compileSpell, type Placed, type Spell } from './placed.ts';
 
 /** Reads a topic's values that were written with one schema. */
 export interface TopicReader {
@@ -10,23 +12,42 @@ export interface TopicReader {
   readonly headerBytes: number;
   /** Whether the decoded value has everything that the bytes have. False if the writer's schema has more than ours. */
   readonly holdsAll: boolean;
-  /** Reads a value, strictly. */
-  readonly read: Read<AnyRecord>;
   /**
-   * Like `read`, for the two large topics, but texts are left in place (Cursor.place) and not checked to be UTF-8. Null
-   * for the other topics.
+   * Reads a value, strictly, but leaves its texts in place (Cursor.place) and does not check that they are UTF-8. Null is
+   * a tombstone, in a log that has tombstones as values.
    */
-  readonly place: Read<Placed<Attendance> | Placed<Relation>> | null;
+  readonly place: Read<Placed<AnyRecord> | null>;
+  /** Decodes the texts of a value that `place` returned. */
+  readonly spell: Spell<AnyRecord>;
 }
+
+const spells = Object.fromEntries(topicNames.map((topic) => [topic, compileSpell(topicTypes[topic])])) as Record<
+  TopicName,
+  Spell<AnyRecord>
+>;
 
 /** Compiles a reader for a topic. Throws IncompatibleSchemaError. */
 export function topicReader(topic: TopicName, writer: Type, headerBytes: number): TopicReader {
   const type = topicTypes[topic];
-  const isLarge = topic === 'attendance' || topic === 'relations';
   return {
     headerBytes,
     holdsAll: holdsAll(writer, type),
-    read: compileReader(writer, type),
-    place: isLarge ? compileReader(writer, type, { textsInPlace: true }) : null,
+    place: compileReader(writer, type, { textsInPlace: true }),
+    spell: spells[topic],
+  };
+}
+
+const archivedValueTypes = Object.fromEntries(
+  topicNames.map((topic) => [topic, parseOurs(['null', topicSchemas[topic]] as Schema)]),
+) as Record<TopicName, Type>;
+
+/** Like topicReader, for the values in an archive: unions with null, whose types may have any names. */
+export function archivedReader(topic: TopicName, writer: Type): TopicReader {
+  return {
+    headerBytes: 0,
+    // An archive keeps what our schema does not hold in another field.
+    holdsAll: true,
+    place: compileReader(writer, archivedValueTypes[topic], { textsInPlace: true, anyName: true }),
+    spell: spells[topic],
   };
 }

@@ -1,21 +1,12 @@
-import { dayMax, dayMin, dayText, parseDay } from '../views/days.ts';
+import type { Cursor } from '../avro/avro-cursor.ts';
+import type { Placed } from '../avro/placed.ts';
+import { dayOfBytes, dayTextLength } from '../views/days.ts';
 import { districtSlugPattern, idPattern, metroSlugPattern, rideIdPattern } from './patterns.ts';
-import type {
-  AnyRecord,
-  Attendance,
-  DeveloperKey,
-  District,
-  Metro,
-  Night,
-  Relation,
-  Ride,
-  Rider,
-  TopicName,
-} from './records.ts';
+import type { Attendance, DeveloperKey, District, Metro, Night, Relation, Ride, Rider, TopicName } from './records.ts';
 
 /**
- * Keys of the event log's records (docs/rules.md#keys, #tombstones): the fields that each topic's key is made of, as
- * text and as bytes. Keys are parsed, checked and compared with their values only here.
+ * Keys of the event log's records (docs/rules.md#keys, #tombstones): the fields that each topic's key is made of. Keys are
+ * parsed, checked and compared with their values only here, and as bytes, because there are millions.
  */
 
 /** The fields of a record that its key is made of. */
@@ -34,188 +25,175 @@ export interface KeyFields {
 export const keyFaults = ['key does not match its pattern', 'rider related to themself'] as const;
 export type KeyFault = (typeof keyFaults)[number];
 
-type FieldPattern = RegExp | 'day';
-/** Each topic's fields with their patterns, in the order in which the key joins them with slashes. */
-const shapes: { [T in TopicName]: readonly (readonly [keyof KeyFields[T] & string, FieldPattern])[] } = {
-  metros: [['metro', metroSlugPattern]],
-  districts: [['district', districtSlugPattern]],
-  riders: [['rider', idPattern]],
-  rides: [['ride', rideIdPattern]],
-  nights: [
-    ['ride', rideIdPattern],
-    ['day', 'day'],
-  ],
-  attendance: [
-    ['ride', rideIdPattern],
-    ['day', 'day'],
-    ['rider', idPattern],
-  ],
-  relations: [
-    ['rider', idPattern],
-    ['other', idPattern],
-  ],
-  'developer-keys': [['key_id', idPattern]],
+/** What a field of a key must be: a text of `min` to `max` allowed bytes (ids are all ASCII), or a day. */
+type FieldRule = { min: number; max: number; allowed: Uint8Array } | 'day';
+
+/** The rule of a pattern of the form `^[…]{min,max}$`. */
+function idRule(pattern: RegExp): FieldRule {
+  const [, characters, min, max] = /^\^(\[[^\]]+\])\{(\d+),(\d+)\}\$$/.exec(pattern.source)!;
+  const character = new RegExp(characters!);
+  const allowed = Uint8Array.from({ length: 256 }, (_, byte) => Number(character.test(String.fromCharCode(byte))));
+  return { min: Number(min), max: Number(max), allowed };
+}
+
+const ride = idRule(rideIdPattern);
+const id = idRule(idPattern);
+
+/** Each topic's fields and their rules, in the order in which the key joins them with slashes. */
+const shapes: {
+  [T in TopicName]: { names: readonly (keyof KeyFields[T] & string)[]; rules: readonly FieldRule[] };
+} = {
+  metros: { names: ['metro'], rules: [idRule(metroSlugPattern)] },
+  districts: { names: ['district'], rules: [idRule(districtSlugPattern)] },
+  riders: { names: ['rider'], rules: [id] },
+  rides: { names: ['ride'], rules: [ride] },
+  nights: { names: ['ride', 'day'], rules: [ride, 'day'] },
+  attendance: { names: ['ride', 'day', 'rider'], rules: [ride, 'day', id] },
+  relations: { names: ['rider', 'other'], rules: [id, id] },
+  'developer-keys': { names: ['key_id'], rules: [id] },
 };
 
 const slash = 47;
-const dayLength = 10;
+const fieldsMax = 3;
+const offPattern: KeyFault = 'key does not match its pattern';
 
-/** The fields of a key, or why it is bad. */
+interface NumberedTexts {
+  addBytes(from: Buffer, start: number, end: number): number;
+}
+
+/** A parsed key whose fields stay in place in its bytes. One object is reused for key after key. */
+export class RecordKey {
+  bytes: Buffer = Buffer.alloc(0);
+  /** The start and the end of each field. */
+  readonly places = new Int32Array(2 * fieldsMax);
+  /** The day of a night's or an RSVP's key. */
+  day = 0;
+  // Looked up once per batch, because a batch has one topic: with eight names the look-up is slow.
+  #topic: TopicName = 'metros';
+  #rules: readonly FieldRule[] = shapes.metros.rules;
+
+  /** Parses a key. Returns why it is bad, or null. */
+  set(topic: TopicName, bytes: Buffer): KeyFault | null {
+    if (topic !== this.#topic) this.#begin(topic);
+    const { places } = this;
+    const rules = this.#rules;
+    this.bytes = bytes;
+    let at = 0;
+    for (let i = 0; i < rules.length; i++) {
+      if (i > 0 && bytes[at++] !== slash) return offPattern;
+      places[2 * i] = at;
+      at = this.#endOf(rules[i]!, at);
+      if (at < 0) return offPattern;
+      places[2 * i + 1] = at;
+    }
+    if (at !== bytes.length) return offPattern;
+    return topic === 'relations' && this.#isSame(0, bytes, places[2]!, places[3]!) ? 'rider related to themself' : null;
+  }
+
+  #begin(topic: TopicName): void {
+    this.#topic = topic;
+    this.#rules = shapes[topic].rules;
+  }
+
+  /** The end of the field that begins here. -1 if the field breaks its rule. */
+  #endOf(rule: FieldRule, start: number): number {
+    const { bytes } = this;
+    if (rule === 'day') {
+      this.day = dayOfBytes(bytes, start);
+      return Number.isNaN(this.day) ? -1 : start + dayTextLength;
+    }
+    const { min, max, allowed } = rule;
+    let end = start;
+    while (end < bytes.length && allowed[bytes[end]!] === 1) end++;
+    return end - start < min || end - start > max ? -1 : end;
+  }
+
+  /** Whether a field is the same text as that at a place of a value (Cursor.place). */
+  isAt(field: number, place: number, cursor: Cursor): boolean {
+    return this.#isSame(field, cursor.buf, cursor.places[place]!, cursor.places[place + 1]!);
+  }
+
+  #isSame(field: number, other: Buffer, start: number, end: number): boolean {
+    const { bytes, places } = this;
+    const from = places[2 * field]!;
+    if (places[2 * field + 1]! - from !== end - start) return false;
+    for (let i = start, j = from; i < end; i++, j++) if (other[i] !== bytes[j]) return false;
+    return true;
+  }
+
+  /** The interned number of a field, or of several fields with the slashes between them. */
+  numberIn(numbered: NumberedTexts, field: number, lastField = field): number {
+    return numbered.addBytes(this.bytes, this.places[2 * field]!, this.places[2 * lastField + 1]!);
+  }
+
+  /** The text of a field, or of several fields with the slashes between them. */
+  text(field: number, lastField = field): string {
+    return this.bytes.toString('latin1', this.places[2 * field], this.places[2 * lastField + 1]);
+  }
+}
+
+/** Whether a good key has the same fields as a value that was read in place with this cursor. */
+export function agrees(topic: TopicName, key: RecordKey, value: Placed<KeyFields[TopicName]>, cursor: Cursor): boolean {
+  switch (topic) {
+    case 'attendance':
+      return isRsvp(key, value as Placed<Attendance>, cursor);
+    case 'relations':
+      return isRelation(key, value as Placed<Relation>, cursor);
+    case 'nights':
+      return isNight(key, value as Placed<Night>, cursor);
+    case 'metros':
+      return key.isAt(0, (value as Placed<Metro>).metro, cursor);
+    case 'districts':
+      return key.isAt(0, (value as Placed<District>).district, cursor);
+    case 'riders':
+      return key.isAt(0, (value as Placed<Rider>).rider, cursor);
+    case 'rides':
+      return key.isAt(0, (value as Placed<Ride>).ride, cursor);
+    case 'developer-keys':
+      return key.isAt(0, (value as Placed<DeveloperKey>).key_id, cursor);
+  }
+}
+
+const isNight = (key: RecordKey, { ride, day }: Placed<KeyFields['nights']>, cursor: Cursor): boolean =>
+  key.day === day && key.isAt(0, ride, cursor);
+
+export const isRsvp = (
+  key: RecordKey,
+  { ride, day, rider }: Placed<KeyFields['attendance']>,
+  cursor: Cursor,
+): boolean => key.day === day && key.isAt(0, ride, cursor) && key.isAt(2, rider, cursor);
+
+export const isRelation = (key: RecordKey, { rider, other }: Placed<KeyFields['relations']>, cursor: Cursor): boolean =>
+  key.isAt(0, rider, cursor) && key.isAt(1, other, cursor);
+
+const parsed = new RecordKey();
+
+/** The fields of a key as texts, or why it is bad. */
 export function parseRecordKey<T extends TopicName>(
   topic: T,
   key: string,
 ): { fields: KeyFields[T] } | { fault: KeyFault } {
-  const shape = shapes[topic];
-  const parts = key.split('/');
-  if (parts.length !== shape.length) return { fault: 'key does not match its pattern' };
-  const fields: Record<string, string | number> = {};
-  for (const [i, [name, pattern]] of shape.entries()) {
-    const field = parseField(parts[i]!, pattern);
-    if (field === null) return { fault: 'key does not match its pattern' };
-    fields[name] = field;
-  }
-  const fault = faultBetween(topic, fields as unknown as AnyRecord);
-  return fault ? { fault } : { fields: fields as unknown as KeyFields[T] };
+  const fault = parsed.set(topic, Buffer.from(key));
+  if (fault) return { fault };
+  const { names, rules } = shapes[topic];
+  const fields = names.map((name, i) => [name, rules[i] === 'day' ? parsed.day : parsed.text(i)]);
+  return { fields: Object.fromEntries(fields) as KeyFields[T] };
 }
-
-const parseField = (text: string, pattern: FieldPattern): string | number | null =>
-  pattern === 'day' ? parseDay(text) : pattern.test(text) ? text : null;
-
-const faultBetween = (topic: TopicName, record: AnyRecord): KeyFault | null =>
-  topic === 'relations' && (record as Relation).rider === (record as Relation).other
-    ? 'rider related to themself'
-    : null;
 
 /** Why a key is bad by itself, or null. */
-export function keyFault(topic: TopicName, key: string): KeyFault | null {
-  const parsed = parseRecordKey(topic, key);
-  return 'fault' in parsed ? parsed.fault : null;
-}
+export const keyFault = (topic: TopicName, key: string): KeyFault | null => parsed.set(topic, Buffer.from(key));
 
-/** The fields of a key that was checked before. Throws for a bad key: folding it would change another key's fact. */
+/** The fields of a key that was checked before. Throws for a bad key. */
 export function fieldsOfKey<T extends TopicName>(topic: T, key: string): KeyFields[T] {
-  const parsed = parseRecordKey(topic, key);
-  if ('fault' in parsed) throw new Error(`Cannot take a key of ${topic} apart: ${parsed.fault}`);
-  return parsed.fields;
+  const known = parseRecordKey(topic, key);
+  if ('fault' in known) throw new Error(`Cannot take a key of ${topic} apart: ${known.fault}`);
+  return known.fields;
 }
 
-/** Why the key of a record is bad, or null. The record's fields must be those of the key (`isKeyOf`). */
-export function fieldsFault(topic: TopicName, record: AnyRecord): KeyFault | null {
-  for (const [name, pattern] of shapes[topic]) {
-    if (pattern !== 'day' && !pattern.test(fieldOf(record, name) as string)) return 'key does not match its pattern';
-  }
-  return faultBetween(topic, record);
-}
-
-/**
- * Whether a key joins its record's fields. The day must be in the years 0001 to 9999. Compared piece by piece: there
- * are millions, and joining strings first would take longer.
- */
-export function isKeyOf(topic: TopicName, key: string, record: AnyRecord): boolean {
-  const shape = shapes[topic];
-  let at = 0;
-  for (let i = 0; i < shape.length; i++) {
-    if (i > 0 && key.charCodeAt(at++) !== slash) return false;
-    const [name, pattern] = shape[i]!;
-    const field = fieldOf(record, name);
-    const text = pattern === 'day' ? dayText(field as number) : (field as string);
-    if (!key.startsWith(text, at)) return false;
-    at += text.length;
-  }
-  return at === key.length;
-}
-
-const fieldOf = (record: AnyRecord, name: string): string | number =>
-  (record as unknown as Record<string, string | number>)[name]!;
-
-// Keys of RSVPs and relations as bytes, with the fields of their values left in place: no strings are made.
-
-/** Texts of this many bytes, each of them allowed. All id patterns are ASCII. */
-interface IdRule {
-  min: number;
-  max: number;
-  /** 1 for each byte that is allowed. */
-  bytes: Uint8Array;
-}
-
-/** The rule for a pattern of the form `^[…]{min,max}$`. */
-function idRule(pattern: RegExp): IdRule {
-  const [, characters, min, max] = /^\^(\[[^\]]+\])\{(\d+),(\d+)\}\$$/.exec(pattern.source)!;
-  const allowed = new RegExp(characters!);
-  const bytes = Uint8Array.from({ length: 256 }, (_, byte) => Number(allowed.test(String.fromCharCode(byte))));
-  return { min: Number(min), max: Number(max), bytes };
-}
-const riderRule = idRule(idPattern);
-const rideRule = idRule(rideIdPattern);
-
-/**
- * Where the night ends in an RSVP's key `<ride>/<YYYY-MM-DD>/<rider>`, if the rider is the one in `value` and their id
- * is good. Otherwise -1.
- */
-export function nightEndOf(key: Buffer, value: Buffer, riderStart: number, riderEnd: number): number {
-  const nightEnd = key.length - 1 - (riderEnd - riderStart);
-  return nightEnd > 0 && key[nightEnd] === slash && isSameId(riderRule, value, riderStart, riderEnd, key, nightEnd + 1)
-    ? nightEnd
-    : -1;
-}
-
-/** Whether a key begins with `<ride>/` and as many bytes as a day has, and the ride is good and the one in `value`. */
-export function isRideOfNight(
-  key: Buffer,
-  nightEnd: number,
-  value: Buffer,
-  rideStart: number,
-  rideEnd: number,
-): boolean {
-  const length = rideEnd - rideStart;
-  return (
-    nightEnd === length + 1 + dayLength &&
-    key[length] === slash &&
-    isSameId(rideRule, value, rideStart, rideEnd, key, 0)
-  );
-}
-
-/** Whether the last bytes of a night, which ends at `nightEnd` of a key, are this day, in the years 0001 to 9999. */
-export function isDayOfNight(key: Buffer, nightEnd: number, day: number): boolean {
-  if (day < dayMin || day > dayMax) return false;
-  const text = dayText(day);
-  for (let i = 0; i < dayLength; i++) if (text.charCodeAt(i) !== key[nightEnd - dayLength + i]) return false;
-  return true;
-}
-
-/** Whether a key is `<rider>/<other>`, of two different riders whose ids are good and are those in `value`. */
-export function isRelationKey(
-  key: Buffer,
-  value: Buffer,
-  riderStart: number,
-  riderEnd: number,
-  otherStart: number,
-  otherEnd: number,
-): boolean {
-  const keyOther = riderEnd - riderStart + 1;
-  return (
-    key.length === keyOther + otherEnd - otherStart &&
-    key[keyOther - 1] === slash &&
-    isSameId(riderRule, value, riderStart, riderEnd, key, 0) &&
-    isSameId(riderRule, value, otherStart, otherEnd, key, keyOther) &&
-    !isTwice(key, keyOther)
-  );
-}
-
-/** Whether an id matches its rule, and is in the key at this position. */
-function isSameId(rule: IdRule, value: Buffer, start: number, end: number, key: Buffer, keyStart: number): boolean {
-  const { bytes } = rule;
-  if (end - start < rule.min || end - start > rule.max) return false;
-  for (let i = start, j = keyStart; i < end; i++, j++) {
-    const byte = value[i]!;
-    if (byte !== key[j] || bytes[byte] === 0) return false;
-  }
-  return true;
-}
-
-/** Whether the text before a key's slash is repeated after it. */
-function isTwice(key: Buffer, after: number): boolean {
-  if (key.length !== 2 * after - 1) return false;
-  for (let i = after; i < key.length; i++) if (key[i] !== key[i - after]) return false;
-  return true;
+/** Parses a key that was checked before. Throws for a bad key: folding it would change another key's fact. */
+export function recordKey(topic: TopicName, key: string): RecordKey {
+  const made = new RecordKey();
+  const fault = made.set(topic, Buffer.from(key));
+  if (fault) throw new Error(`Cannot take a key of ${topic} apart: ${fault}`);
+  return made;
 }

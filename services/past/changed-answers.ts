@@ -1,5 +1,5 @@
 import { Fold } from '../../projector/facts/fold.ts';
-import type { LogRecord } from '../../projector/ports/event-log.ts';
+import type { LogRecord } from '../../projector/ports/decoded-record.ts';
 import { valueViews } from '../../projector/views/value-views.ts';
 import { compareText } from '../../schemas/views/text.ts';
 import { digestOf } from '../../schemas/views/view-keys.ts';

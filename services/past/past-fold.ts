@@ -1,6 +1,7 @@
 import { badRecord } from '../../projector/facts/bad-record.ts';
 import { Fold } from '../../projector/facts/fold.ts';
-import type { LogRecord } from '../../projector/ports/event-log.ts';
+import type { LogRecord } from '../../projector/ports/decoded-record.ts';
+import { recordKey } from '../../schemas/events/record-keys.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { PartitionCursor, type PartitionSource, type PastRecord, type PastSources } from './past-records.ts';
 
@@ -90,7 +91,7 @@ export async function foldPast(sources: PastSources, options: FoldPastOptions): 
 
 function applyIfGood(fold: Fold, record: PastRecord): boolean {
   if (!isGood(record)) return false;
-  fold.apply(record.topic, record.key, record.value);
+  fold.apply(record.topic, recordKey(record.topic, record.key), record.value as never);
   return true;
 }
 

@@ -1,6 +1,7 @@
 import { ArchiveError, type ArchiveListing } from '../../infra/archive/archive-files.ts';
 import { ArchivePartitionReader } from '../../infra/archive/archive-partition.ts';
-import { decoded, type LogBounds, type LogRecord, type UndecodableRecord } from '../../projector/ports/event-log.ts';
+import { decoded, type LogRecord, type UndecodableRecord } from '../../projector/ports/decoded-record.ts';
+import type { LogBounds } from '../../projector/ports/event-log.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import type { RecordClock } from './past-time.ts';
 

@@ -1,4 +1,5 @@
 import type { Fold } from '../../projector/facts/fold.ts';
+import { recordKey } from '../../schemas/events/record-keys.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 import { isGood } from './past-fold.ts';
 import { PartitionCursor, type PastRecord, type PastSources } from './past-records.ts';
@@ -123,7 +124,7 @@ export class FoldInTime {
   take(timed: TimedRecord): boolean {
     const { record } = timed;
     if (!isGood(record) || this.#isSuperseded(timed, record.key)) return false;
-    this.#fold.apply(record.topic, record.key, record.value);
+    this.#fold.apply(record.topic, recordKey(record.topic, record.key), record.value as never);
     return true;
   }
 

@@ -1,13 +1,13 @@
 import type { ManifestWriterSchema } from '../../infra/archive/archive-manifest.ts';
 import { GrowingArchive, type SavedState } from '../../infra/archive/growing-archive.ts';
-import {
-  type AnyLogRecord,
-  decoded,
-  type EventLog,
-  type LogBatch,
-  type LogBounds,
-  type Position,
-  type Reject,
+import { decoded } from '../../projector/ports/decoded-record.ts';
+import type {
+  EncodedRecord,
+  EventLog,
+  LogBatch,
+  LogBounds,
+  Position,
+  Reject,
 } from '../../projector/ports/event-log.ts';
 import { untilAborted } from '../../projector/ports/waiting.ts';
 import { defaultTopicPrefix, type TopicName, topicNames } from '../../schemas/events/records.ts';
@@ -192,7 +192,7 @@ class Saving {
     this.#rejected += await this.#parts.archive.reject(rejects);
   }
 
-  #compare(topic: TopicName, partition: number, one: AnyLogRecord): void {
+  #compare(topic: TopicName, partition: number, one: EncodedRecord): void {
     const { last, lastKey } = this.#parts.archive.ledger(topic, partition);
     if (one.offset !== last?.offset) return;
     const record = decoded(one);

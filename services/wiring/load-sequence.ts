@@ -1,5 +1,5 @@
 import { MergedTopic } from '../../infra/archive/merged-topic.ts';
-import type { LogBounds, LogRecord, UndecodableRecord } from '../../projector/ports/event-log.ts';
+import type { EncodedRecord, LogBounds } from '../../projector/ports/event-log.ts';
 import type { PublishedRecord } from '../../projector/ports/log-publisher.ts';
 import { murmur2Partition } from '../../schemas/events/partitioner.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
@@ -24,7 +24,7 @@ export interface LoadSource {
 }
 
 /** Takes one record. Returns a promise if the next one must wait. `from`: the record in the archive. */
-type OnRecord = (record: LoadedRecord, from: LogRecord | UndecodableRecord) => Promise<void> | undefined;
+type OnRecord = (record: LoadedRecord, from: EncodedRecord) => Promise<void> | undefined;
 
 /**
  * Yields what a load publishes to a topic, in order: the archive's partitions merged by time. The same archive and the

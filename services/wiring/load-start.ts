@@ -73,8 +73,7 @@ async function readThere(
     for (const record of batch.records) {
       if (record.offset >= end) break;
       columns.addGone(record.offset - low - columns.length);
-      const { timestampMs } = record;
-      const { headers = [] } = 'decode' in record ? record.decode() : record;
+      const { timestampMs, headers = [] } = record;
       columns.add({ ...record.raw(), timestampMs, headers });
     }
   });

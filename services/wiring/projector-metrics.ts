@@ -1,10 +1,9 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { badReasons } from '../../projector/facts/bad-record.ts';
+import { badReasons } from '../../projector/facts/validator.ts';
 import type { ProjectorMetrics } from '../../projector/ports/metrics.ts';
 import type { Projector } from '../../projector/projector.ts';
 import { waitReasons } from '../../projector/watching/waits.ts';
 import type { ProjectorStatus } from '../../projector/watching/watching.ts';
-import { undecodableReasons } from '../../schemas/avro/undecodable.ts';
 import { serverBuckets } from './server-buckets.ts';
 
 /** From the fastest that can be expected to a minute. */
@@ -175,7 +174,7 @@ function watchMetrics(registers: Registry[], current: () => WatchedProjector): v
     'Bad records that are still the last of their key, by reason',
     ['reason'],
     (self, _, { unresolvedRejects }) => {
-      for (const reason of [...badReasons, ...undecodableReasons]) self.set({ reason }, 0);
+      for (const reason of badReasons) self.set({ reason }, 0);
       for (const [reason, count] of unresolvedRejects) self.set({ reason }, count);
     },
   );

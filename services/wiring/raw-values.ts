@@ -1,6 +1,7 @@
 import { readManifest } from '../../infra/archive/archive-manifest.ts';
 import { selfContainedSchema } from '../../infra/registry/self-contained-schema.ts';
-import type { LogRecord, UndecodableRecord } from '../../projector/ports/event-log.ts';
+import { decoded } from '../../projector/ports/decoded-record.ts';
+import type { EncodedRecord } from '../../projector/ports/event-log.ts';
 import { confluentHeaderBytes } from '../../schemas/avro/single-object.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 import { ArchiveCopyError } from './archive-copy.ts';
@@ -42,7 +43,7 @@ export class RawValues {
   }
 
   /** The value with the id that its schema has in the target's registry. */
-  async registered(topic: TopicName, record: LogRecord | UndecodableRecord, value: Buffer): Promise<Buffer> {
+  async registered(topic: TopicName, record: EncodedRecord, value: Buffer): Promise<Buffer> {
     const id = value.readUInt32BE(1);
     const writer = this.#schemas.get(id);
     if (writer && this.#register) {
@@ -51,7 +52,7 @@ export class RawValues {
       return changed;
     }
     // A bad record stays bad, whatever its id.
-    if ('undecodable' in record) return value;
+    if ('undecodable' in decoded(record)) return value;
     const place = `${topic}/${record.partition}@${record.offset}`;
     throw new ArchiveCopyError(
       `Cannot load ${place} of the archive: its value's schema, of id ${id}, is not in manifest.json; put back the manifest that was saved with it`,

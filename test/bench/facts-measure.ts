@@ -1,4 +1,5 @@
 import { Fold } from '../../projector/facts/fold.ts';
+import { recordKey } from '../../schemas/events/record-keys.ts';
 import type { Attendance, Relation } from '../../schemas/events/records.ts';
 import { dayText } from '../../schemas/views/days.ts';
 
@@ -62,7 +63,7 @@ function relations(wanted: number): FactsMeasured {
       ...{ rider: idOf(reader), other: idOf(other) },
       ...{ follows: true, close: random() < 0.1, flagged: false, blocked: false, ...stamps },
     };
-    fold.apply('relations', `${value.rider}/${value.other}`, value);
+    fold.apply('relations', recordKey('relations', `${value.rider}/${value.other}`), value);
     entries += 1;
   }
   const foldSeconds = (performance.now() - start) / 1000;
@@ -89,7 +90,7 @@ function attendances(wanted: number): FactsMeasured {
       ...{ ride: `ride${night % ridesCount}`, day, rider: idOf(rider), response: 'GOING' as const, saved: false },
       ...stamps,
     };
-    fold.apply('attendance', `${value.ride}/${dayText(day)}/${value.rider}`, value);
+    fold.apply('attendance', recordKey('attendance', `${value.ride}/${dayText(day)}/${value.rider}`), value);
   }
   const entries = seen.size;
   seen.clear();

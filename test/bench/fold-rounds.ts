@@ -5,7 +5,7 @@ import { Fold } from '../../projector/facts/fold.ts';
 import { PartitionWatch } from '../../projector/facts/partition-watch.ts';
 import { Intake } from '../../projector/intake.ts';
 import { realClock } from '../../projector/ports/clock.ts';
-import type { AnyLogRecord, LogBounds } from '../../projector/ports/event-log.ts';
+import type { EncodedRecord, LogBounds } from '../../projector/ports/event-log.ts';
 import { silentLog } from '../../projector/ports/log.ts';
 import { noMetrics } from '../../projector/ports/metrics.ts';
 import { PositionBarriers } from '../../projector/writing/position-barriers.ts';
@@ -98,9 +98,9 @@ const writers = new WriterSchemas();
 const held = new Map<string, unknown>();
 
 /** As the Kafka adapter does it. */
-function logRecord(topic: TopicName, fetched: FetchedRecord): AnyLogRecord {
+function logRecord(topic: TopicName, fetched: FetchedRecord): EncodedRecord {
   const record = kafkaLogRecord(topic, 0, fetched, writers);
-  if (typeof record === 'number' || 'undecodable' in record) {
+  if (typeof record === 'number' || typeof record.reader === 'string') {
     throw new Error('Cannot measure the fold: a record is undecodable');
   }
   return record;

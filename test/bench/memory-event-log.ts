@@ -1,4 +1,7 @@
-import type { EventLog, Follower, LogBounds, LogRecord } from '../../projector/ports/event-log.ts';
+import { kafkaLogRecord } from '../../infra/kafka/kafka-log-record.ts';
+import type { EncodedRecord, EventLog, Follower, LogBounds } from '../../projector/ports/event-log.ts';
+import { encodeValue } from '../../schemas/avro/codec.ts';
+import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import { type AnyRecord, type TopicName, topicNames } from '../../schemas/events/records.ts';
 
 /** A record to publish; `value` null is a tombstone. */
@@ -8,19 +11,22 @@ export interface BenchRecord {
   value: AnyRecord | null;
 }
 
+const writers = new WriterSchemas();
+
 /**
  * An event log in this process, of one partition a topic: what a real one costs is measured elsewhere. It forgets what
  * it has delivered, so that it is followed once, from the start.
  */
 export function memoryEventLog(initial: Iterable<BenchRecord>): EventLog & { publish(record: BenchRecord): void } {
-  const waiting = new Map<TopicName, LogRecord[]>(topicNames.map((topic) => [topic, []]));
+  const waiting = new Map<TopicName, EncodedRecord[]>(topicNames.map((topic) => [topic, []]));
   const ends = new Map<TopicName, number>(topicNames.map((topic) => [topic, 0]));
   let wake = (): void => {};
   const publish = ({ topic, key, value }: BenchRecord): void => {
     const offset = ends.get(topic)!;
     ends.set(topic, offset + 1);
-    const raw = () => ({ key: Buffer.from(key), value: null, headers: {} });
-    waiting.get(topic)!.push({ topic, partition: 0, offset, timestampMs: Date.now(), key, value, raw });
+    const bytes = value && encodeValue(topic, value as never);
+    const fetched = { offset, timestampMs: Date.now(), key: Buffer.from(key), value: bytes, headers: [] };
+    waiting.get(topic)!.push(kafkaLogRecord(topic, 0, fetched, writers) as EncodedRecord);
     wake();
   };
   for (const record of initial) publish(record);

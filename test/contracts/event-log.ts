@@ -1,15 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { decoded, type LogRecord, type UndecodableRecord } from '../../projector/ports/decoded-record.ts';
 import {
-  decoded,
   type EventLog,
   type LogBatch,
-  type LogRecord,
   LogTruncatedError,
   MissingTopicsError,
   PartitionsChangedError,
   type Position,
-  type UndecodableRecord,
 } from '../../projector/ports/event-log.ts';
 import { decodeValue } from '../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Fold } from '../../projector/facts/fold.ts';
 import { Intake } from '../../projector/intake.ts';
-import type { LogBatch, Position, Reject, UndecodableRecord } from '../../projector/ports/event-log.ts';
+import type { EncodedRecord, LogBatch, Position, Reject } from '../../projector/ports/event-log.ts';
 import { silentLog } from '../../projector/ports/log.ts';
 import { noMetrics } from '../../projector/ports/metrics.ts';
 import { PositionBarriers } from '../../projector/writing/position-barriers.ts';
@@ -49,13 +49,15 @@ const settled = (barriers: PositionBarriers, position: Position): Position =>
 
 const rider = (offset: number, id: string, value: AnyRecord | null = { ...sampleRecords.riders, rider: id }) =>
   toLogRecord({ topic: 'riders', partition: 0, offset, timestampMs: 7, key: id, value });
-const undecodable = (offset: number): UndecodableRecord => ({
+const undecodable = (offset: number): EncodedRecord => ({
   topic: 'riders',
   partition: 0,
   offset,
   timestampMs: 7,
-  undecodable: 'unknown schema id',
-  raw: () => ({ key: Buffer.from([255]), value: Buffer.from('?'), headers: { h: Buffer.from('x') } }),
+  keyBytes: Buffer.from('r1'),
+  valueBytes: Buffer.from('?'),
+  reader: 'unknown schema id',
+  raw: () => ({ key: Buffer.from('r1'), value: Buffer.from('?'), headers: { h: Buffer.from('x') } }),
 });
 const batch = (...records: LogBatch['records']): LogBatch => ({
   topic: 'riders',
@@ -79,7 +81,7 @@ describe('a bad record', () => {
         offset: 1,
         timestampMs: 7,
         reason: 'unknown schema id',
-        raw: { key: Buffer.from([255]), value: Buffer.from('?'), headers: { h: Buffer.from('x') } },
+        raw: { key: Buffer.from('r1'), value: Buffer.from('?'), headers: { h: Buffer.from('x') } },
       },
       expect.objectContaining({ offset: 4, reason: 'key does not match its pattern' }),
     ]);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readManifest } from '../../infra/archive/archive-manifest.ts';
 import { archiveWriter } from '../../infra/archive/archive-writer.ts';
-import type { LogRecord } from '../../projector/ports/event-log.ts';
+import type { LogRecord } from '../../projector/ports/decoded-record.ts';
 import { defaultPartitions, murmur2Partition } from '../../schemas/events/partitioner.ts';
 import { defaultTopicPrefix, topicNames } from '../../schemas/events/records.ts';
 import { runArchiveCheck } from '../../services/archive-check.ts';

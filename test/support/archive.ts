@@ -6,14 +6,8 @@ import { pipeline } from 'node:stream/promises';
 import avro, { type Schema } from 'avsc';
 import { type ArchiveEventLogOptions, archiveEventLog } from '../../infra/archive/archive-event-log.ts';
 import { archiveWriter } from '../../infra/archive/archive-writer.ts';
-import {
-  decoded,
-  type LogBatch,
-  type LogBounds,
-  type LogRecord,
-  type Position,
-  type UndecodableRecord,
-} from '../../projector/ports/event-log.ts';
+import { decoded, type LogRecord, type UndecodableRecord } from '../../projector/ports/decoded-record.ts';
+import type { LogBatch, LogBounds, Position } from '../../projector/ports/event-log.ts';
 import { archivedSchemas } from '../../schemas/avro/avro-types.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import type { EventLogFixture, FixtureRecord } from '../contracts/event-log.ts';

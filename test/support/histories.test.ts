@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { decoded, type LogRecord } from '../../projector/ports/event-log.ts';
+import { decoded, type LogRecord } from '../../projector/ports/decoded-record.ts';
 import { answer, isLive } from '../reference/answers.ts';
 import { badness, type Facts, latestRecords } from '../reference/facts.ts';
 import type { CalendarRequest } from '../reference/requests.ts';

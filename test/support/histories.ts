@@ -1,5 +1,8 @@
 import fc from 'fast-check';
-import type { LogRecord } from '../../projector/ports/event-log.ts';
+import { kafkaLogRecord } from '../../infra/kafka/kafka-log-record.ts';
+import type { EncodedRecord } from '../../projector/ports/event-log.ts';
+import { encodeValue } from '../../schemas/avro/codec.ts';
+import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { badChange } from './bad-record-arb.ts';
 import { asChange, type Change, good, goodChange } from './record-arbs.ts';
@@ -21,15 +24,13 @@ export interface History {
   records: HistoryRecord[];
 }
 
-/** The record as an event log delivers it. `raw` holds the value as JSON: no log's own encoding. */
-export function toLogRecord(record: HistoryRecord): LogRecord {
-  const { topic, partition, offset, timestampMs, key, value } = record;
-  const raw = () => ({
-    key: Buffer.from(key),
-    value: value === null ? null : Buffer.from(JSON.stringify(value)),
-    headers: {},
-  });
-  return { topic, partition, offset, timestampMs, key, value, raw };
+const writers = new WriterSchemas();
+
+/** The record as Kafka's log delivers it. */
+export function toLogRecord({ topic, partition, offset, timestampMs, key, value }: HistoryRecord): EncodedRecord {
+  const bytes = value && encodeValue(topic, value as never);
+  const fetched = { offset, timestampMs, key: Buffer.from(key), value: bytes, headers: [] };
+  return kafkaLogRecord(topic, partition, fetched, writers) as EncodedRecord;
 }
 
 /** Histories of every sort: worlds with changes, and changes alone, which make little sense together. */

@@ -6,14 +6,8 @@ import { kafkaJs } from '../../infra/kafka/kafka-js.ts';
 import type { KafkaLog } from '../../infra/kafka/kafka-retry.ts';
 import { untilTopicsExist } from '../../infra/kafka/kafka-topics.ts';
 import type { SchemaRegistry } from '../../infra/registry/schema-registry.ts';
-import {
-  decoded,
-  type EventLog,
-  type LogBatch,
-  type LogRecord,
-  type Position,
-  type UndecodableRecord,
-} from '../../projector/ports/event-log.ts';
+import { decoded, type LogRecord, type UndecodableRecord } from '../../projector/ports/decoded-record.ts';
+import type { EventLog, LogBatch, Position } from '../../projector/ports/event-log.ts';
 import { silentLog } from '../../projector/ports/log.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';

@@ -1,7 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import { kafkaLogRecord } from '../../infra/kafka/kafka-log-record.ts';
 import { placeOf } from '../../infra/reject-places.ts';
-import type { AnyLogRecord, EventLog, Follower, LogBounds, Position, Reject } from '../../projector/ports/event-log.ts';
+import type {
+  EncodedRecord,
+  EventLog,
+  Follower,
+  LogBounds,
+  Position,
+  Reject,
+} from '../../projector/ports/event-log.ts';
 import type { LogPublisher, PublishedRecord } from '../../projector/ports/log-publisher.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import { murmur2Partition } from '../../schemas/events/partitioner.ts';
@@ -100,6 +107,6 @@ export class KeptLog implements EventLog, LogPublisher {
   ) {
     const named = headers.map((header) => [Buffer.from(header.key), header.value] as const);
     const fetched = { offset: this.low + index, timestampMs, key: Buffer.from(key!), value, headers: named };
-    return kafkaLogRecord(topic, partition, fetched, this.#writers) as AnyLogRecord;
+    return kafkaLogRecord(topic, partition, fetched, this.#writers) as EncodedRecord;
   }
 }

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import type { LogBatch } from '../../projector/ports/event-log.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
-import { toDelivered } from './delivered.ts';
 import type { History, HistoryRecord } from './histories.ts';
+import { toLogRecord } from './histories.ts';
 
 /** What else a reader of the same log may see: other interleavings, other batches, repeats, a compacted log. */
 
@@ -55,7 +55,7 @@ export function deliveries(history: History): fc.Arbitrary<LogBatch[]> {
       reader.next += records.length;
       const last = reader.records[reader.next - 1];
       const { topic, partition } = reader;
-      batches.push({ topic, partition, records: records.map(toDelivered), nextOffset: last ? last.offset + 1 : 0 });
+      batches.push({ topic, partition, records: records.map(toLogRecord), nextOffset: last ? last.offset + 1 : 0 });
     };
     for (const { pick, length, back } of steps) {
       const reader = readers[pick % readers.length]!;

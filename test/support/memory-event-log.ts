@@ -1,7 +1,7 @@
-import type { AnyLogRecord, EventLog, Follower, Hold, LogBounds, Position } from '../../projector/ports/event-log.ts';
+import type { EncodedRecord, EventLog, Follower, Hold, LogBounds, Position } from '../../projector/ports/event-log.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
-import { toDelivered } from './delivered.ts';
 import type { History, HistoryRecord } from './histories.ts';
+import { toLogRecord } from './histories.ts';
 
 const heldAlready: Hold = { offset: 0, moved: Promise.resolve() };
 
@@ -11,7 +11,7 @@ const heldAlready: Hold = { offset: 0, moved: Promise.resolve() };
  */
 export class MemoryEventLog implements EventLog {
   readonly #partitions: Record<TopicName, number>;
-  readonly #records: AnyLogRecord[] = [];
+  readonly #records: EncodedRecord[] = [];
   readonly #batchMax: number;
   /** How many records are delivered for now; the bounds tell of all. */
   #revealed = Number.POSITIVE_INFINITY;
@@ -20,12 +20,12 @@ export class MemoryEventLog implements EventLog {
 
   constructor(history: Pick<History, 'partitions' | 'records'>, batchMax = 7) {
     this.#partitions = history.partitions;
-    this.#records.push(...history.records.map(toDelivered));
+    this.#records.push(...history.records.map(toLogRecord));
     this.#batchMax = batchMax;
   }
 
   append(...records: HistoryRecord[]): void {
-    this.#records.push(...records.map(toDelivered));
+    this.#records.push(...records.map(toLogRecord));
     this.#grow();
   }
 
@@ -52,7 +52,7 @@ export class MemoryEventLog implements EventLog {
   async follow(from: Position, follower: Follower, signal: AbortSignal): Promise<void> {
     this.#followers.add(follower);
     // What a hold keeps back, in order; the rest goes on.
-    let waiting: AnyLogRecord[] = [];
+    let waiting: EncodedRecord[] = [];
     let next = 0;
     try {
       while (!signal.aborted) {
@@ -70,20 +70,20 @@ export class MemoryEventLog implements EventLog {
 
   /** Delivers what is not held; returns what is. */
   async #deliver(
-    offered: readonly AnyLogRecord[],
+    offered: readonly EncodedRecord[],
     from: Position,
     follower: Follower,
     holds: Promise<void>[],
     signal: AbortSignal,
-  ): Promise<AnyLogRecord[]> {
-    const held: AnyLogRecord[] = [];
+  ): Promise<EncodedRecord[]> {
+    const held: EncodedRecord[] = [];
     // A hold that moves meanwhile must not let a later record pass an earlier one.
     const heldPartitions = new Set<string>();
     for (let i = 0; i < offered.length && !signal.aborted; ) {
       const { topic, partition } = offered[i]!;
       const name = `${topic}/${partition}`;
       const hold = heldPartitions.has(name) ? heldAlready : (follower.hold?.(topic, partition) ?? null);
-      const isHeld = ({ offset }: AnyLogRecord): boolean =>
+      const isHeld = ({ offset }: EncodedRecord): boolean =>
         hold !== null && (offset >= hold.offset || heldPartitions.has(name));
       if (isHeld(offered[i]!)) {
         heldPartitions.add(name);
@@ -95,7 +95,7 @@ export class MemoryEventLog implements EventLog {
         held.push(offered[i++]!);
         continue;
       }
-      const records: AnyLogRecord[] = [];
+      const records: EncodedRecord[] = [];
       for (; records.length < this.#batchMax; i++) {
         const record = offered[i];
         if (record?.topic !== topic || record.partition !== partition || isHeld(record)) break;

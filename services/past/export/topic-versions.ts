@@ -1,5 +1,5 @@
 import { Interner } from '../../../projector/facts/interner.ts';
-import type { LogRecord } from '../../../projector/ports/event-log.ts';
+import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import type { Night } from '../../../schemas/events/records.ts';
 import { eachOfTopic, isGood } from '../past-fold.ts';
 import type { PartitionCursor, PastSources } from '../past-records.ts';

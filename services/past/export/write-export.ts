@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, mkdirSync, mkdtempSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Facts } from '../../../projector/facts/facts.ts';
-import type { LogRecord } from '../../../projector/ports/event-log.ts';
+import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import { fieldsOfKey } from '../../../schemas/events/record-keys.ts';
 import type { TopicRecords } from '../../../schemas/events/records.ts';
 import { PastAnswers, pastBaseUrl } from '../past-answers.ts';

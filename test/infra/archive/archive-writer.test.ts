@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { archiveWriter } from '../../../infra/archive/archive-writer.ts';
 import { readContainer } from '../../../infra/archive/container-content.ts';
-import type { LogRecord } from '../../../projector/ports/event-log.ts';
+import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import { archivedSchemas } from '../../../schemas/avro/avro-types.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { TestArchive } from '../../support/archive.ts';

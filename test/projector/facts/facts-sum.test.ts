@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rsvpBits } from '../../../projector/facts/facts.ts';
 import { Fold } from '../../../projector/facts/fold.ts';
+import { recordKey } from '../../../schemas/events/record-keys.ts';
 import type { AnyRecord, Attendance, TopicName } from '../../../schemas/events/records.ts';
 import { badness, type LoggedRecord } from '../../reference/facts.ts';
 import { historyArb } from '../../support/histories.ts';
@@ -13,7 +14,7 @@ const numRuns = Number(process.env.RUNS ?? 150);
 function sumOf(records: readonly LoggedRecord[]): string {
   const fold = new Fold();
   for (const record of records) {
-    if (badness(record) === null) fold.apply(record.topic, record.key, record.value);
+    if (badness(record) === null) fold.apply(record.topic, recordKey(record.topic, record.key), record.value);
   }
   return fold.facts.sum.text;
 }

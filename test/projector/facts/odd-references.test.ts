@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import { Reconcile } from '../../../projector/writing/reconcile.ts';
+import { recordKey } from '../../../schemas/events/record-keys.ts';
 import { allTags } from '../../../schemas/views/view-keys.ts';
 import { sampleRecords } from '../../support/records.ts';
 import { projecting } from '../../support/service.ts';
@@ -21,8 +22,14 @@ describe('a ride', () => {
       day: 16_000,
       meeting: { place_name: 'x', district: text, secret: false, show_neighbourhood: false },
     };
-    projector.fold.apply('rides', 'oddone', { ...rides, ride: 'oddone', metro: text, leaders: [text], posted: true });
-    projector.fold.apply('nights', 'oddone/2013-10-22', night);
+    projector.fold.apply('rides', recordKey('rides', 'oddone'), {
+      ...rides,
+      ride: 'oddone',
+      metro: text,
+      leaders: [text],
+      posted: true,
+    });
+    projector.fold.apply('nights', recordKey('nights', 'oddone/2013-10-22'), night);
     await projector.settle();
     const reconcile = new Reconcile(projector.facts, projector.mend);
     expect(await reconcile.run(writer, allTags)).toBe(0);

@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import { PartitionWatch } from '../../../projector/facts/partition-watch.ts';
-import type { AnyLogRecord, LogBounds } from '../../../projector/ports/event-log.ts';
+import type { EncodedRecord, LogBounds } from '../../../projector/ports/event-log.ts';
 import { type ExplainedRecords, noMetrics } from '../../../projector/ports/metrics.ts';
 import { crc32Partition, murmur2Partition } from '../../../schemas/events/partitioner.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
-import { toDelivered } from '../../support/delivered.ts';
 import type { HistoryRecord } from '../../support/histories.ts';
+import { toLogRecord } from '../../support/histories.ts';
 import { MemoryEventLog } from '../../support/memory-event-log.ts';
 import { startProjector } from '../../support/projector-run.ts';
 import { sampleRecords } from '../../support/records.ts';
@@ -33,7 +33,7 @@ function watching(partitions = count) {
       },
     },
   });
-  const take = (partition: number, records: AnyLogRecord[], topic: TopicName = 'relations'): void =>
+  const take = (partition: number, records: EncodedRecord[], topic: TopicName = 'relations'): void =>
     watch.take({ topic, partition, records, nextOffset: 0 });
   return { watch, warnings, explained, take };
 }
@@ -43,12 +43,12 @@ const placed = (topic: TopicName, key: string, partition: number, value: History
   ...{ offset: 0, timestampMs: 7 },
 });
 
-/** A relation as it is delivered: as bytes, or as a tombstone, whose key is a text. */
-function relation(i: number, choose: Chooser): { partition: number; record: AnyLogRecord } {
+/** A relation, or its tombstone. */
+function relation(i: number, choose: Chooser): { partition: number; record: EncodedRecord } {
   const value = { ...sampleRecords.relations, rider: `r${i}`, other: 'ö' };
   const key = `${value.rider}/${value.other}`;
   const partition = choose(Buffer.from(key), count);
-  return { partition, record: toDelivered(placed('relations', key, partition, i % 3 === 0 ? null : value)) };
+  return { partition, record: toLogRecord(placed('relations', key, partition, i % 3 === 0 ? null : value)) };
 }
 
 const byNeither: Chooser = (key, partitions) => {
@@ -138,8 +138,9 @@ describe('a topic whose keys are placed', () => {
 
 describe('a record that belongs nowhere in particular', () => {
   it('is explained by both: in a topic of one partition, without a key, or with an empty one', () => {
-    const bare = (key: Buffer | null): AnyLogRecord => ({
-      ...{ topic: 'relations', partition: 3, offset: 0, timestampMs: 7, undecodable: 'no key' },
+    const bare = (key: Buffer | null): EncodedRecord => ({
+      ...{ topic: 'relations', partition: 3, offset: 0, timestampMs: 7 },
+      ...{ keyBytes: key, valueBytes: null, reader: null },
       raw: () => ({ key, value: null, headers: {} }),
     });
     const one = watching(1);

@@ -5,20 +5,6 @@ import { RevisionWatch } from '../../../projector/facts/revision-watch.ts';
 describe('a revision watch', () => {
   // docs/rules.md#revision
   it('notices each revision that is lower than the one before of the same key', () => {
-    const seen = fc.array(fc.record({ key: fc.constantFrom('a', 'b', 'a/b', 'b/a'), revision: fc.nat(5) }));
-    fc.assert(
-      fc.property(seen, (records) => {
-        const watch = new RevisionWatch();
-        const last = new Map<string, number>();
-        for (const { key, revision } of records) {
-          expect(watch.regressed(key, revision)).toBe(revision < (last.get(key) ?? 0));
-          last.set(key, revision);
-        }
-      }),
-    );
-  });
-
-  it('does so too of keys that are known by two numbers', () => {
     const top = 2 ** 26 - 1;
     const number = fc.constantFrom(0, 1, top - 1, top);
     const seen = fc.array(fc.record({ first: number, second: number, revision: fc.integer({ min: -2, max: 3 }) }));
@@ -28,9 +14,7 @@ describe('a revision watch', () => {
         const last = new Map<string, number>();
         for (const { first, second, revision } of records) {
           const key = `${first}/${second}`;
-          expect(watch.pairRegressed(first, second, revision)).toBe(
-            revision < (last.get(key) ?? Number.NEGATIVE_INFINITY),
-          );
+          expect(watch.regressed(first, second, revision)).toBe(revision < (last.get(key) ?? Number.NEGATIVE_INFINITY));
           last.set(key, revision);
         }
       }),
@@ -41,7 +25,7 @@ describe('a revision watch', () => {
     const watch = new RevisionWatch();
     // More keys than it has room for, each at a lower revision than the one before it.
     for (let i = 400_000; i > 0; i--) {
-      if (watch.regressed(`ride${i}/2026-01-01/rider${i}`, i)) throw new Error(`key ${i} regressed`);
+      if (watch.regressed(i, 2 * i, i)) throw new Error(`key ${i} regressed`);
     }
   });
 });

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { UnreadableChanges } from '../../../projector/watching/unreadable-changes.ts';
-import { sampleRecords } from '../../support/records.ts';
 
 type Sample = [fromRecord: number, fromArrival: number];
 
@@ -21,8 +20,9 @@ const batch = (timestampsMs: number[], unreadSinceMs?: number) => ({
     partition: 0,
     offset: offset++,
     timestampMs,
-    key: 'r',
-    value: sampleRecords.riders,
+    keyBytes: Buffer.from('r'),
+    valueBytes: null,
+    reader: null,
     raw: () => ({ key: null, value: null, headers: {} }),
   })),
 });

@@ -6,6 +6,7 @@ import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
 import { dayText } from '../../../schemas/views/days.ts';
 import { nightKey, readerKey } from '../../../schemas/views/view-keys.ts';
 import { decodeGoing } from '../../../schemas/views/view-values.ts';
+import { toLogRecord } from '../../support/histories.ts';
 import { sampleRecords } from '../../support/records.ts';
 import { projecting } from '../../support/service.ts';
 import { watchedWriter } from '../../support/watched-writer.ts';
@@ -22,15 +23,7 @@ async function world(before: (tag: number, writes: readonly ViewWrite[]) => void
   const publish = async (topic: TopicName, key: string, value: AnyRecord | null): Promise<number> => {
     const offset = offsets.get(topic) ?? 0;
     offsets.set(topic, offset + 1);
-    const record = {
-      topic,
-      partition: 0,
-      offset,
-      timestampMs: 0,
-      key,
-      value,
-      raw: () => ({ key: null, value: null, headers: {} }),
-    };
+    const record = toLogRecord({ topic, partition: 0, offset, timestampMs: 0, key, value });
     await projector.take({ topic, partition: 0, records: [record], nextOffset: offset + 1 });
     return offset;
   };

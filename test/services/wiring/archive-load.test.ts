@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { archiveRejectSink } from '../../../infra/archive/archive-reject-sink.ts';
 import { archiveWriter } from '../../../infra/archive/archive-writer.ts';
-import type { LogRecord, Reject } from '../../../projector/ports/event-log.ts';
+import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
+import type { Reject } from '../../../projector/ports/event-log.ts';
 import type { PublishedRecord } from '../../../projector/ports/log-publisher.ts';
 import { decodeValue } from '../../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';

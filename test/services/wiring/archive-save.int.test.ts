@@ -4,7 +4,7 @@ import kafkajs from 'kafkajs';
 import { describe, expect, test } from 'vitest';
 import { readManifest } from '../../../infra/archive/archive-manifest.ts';
 import { kafkaEventLog } from '../../../infra/kafka/kafka-event-log.ts';
-import type { LogRecord } from '../../../projector/ports/event-log.ts';
+import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import { topicSchemas } from '../../../schemas/avro/avro-types.ts';
 import { singleObjectHeader } from '../../../schemas/avro/single-object.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';

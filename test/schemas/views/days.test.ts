@@ -1,0 +1,38 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { dayMax, dayMin, dayOfBytes, dayText, parseDay } from '../../../schemas/views/days.ts';
+
+const read = (text: string): number => dayOfBytes(Buffer.from(`ride1/${text}/r1`), 6);
+
+// docs/rules.md#days-and-times
+describe('a day in bytes', () => {
+  it('is the day of its text, in every year', () => {
+    const texts = Buffer.alloc(10);
+    for (let day = dayMin; day <= dayMax; day += 13) {
+      texts.write(dayText(day));
+      if (dayOfBytes(texts, 0) !== day) throw new Error(`${texts} is not read as day ${day}`);
+    }
+    for (const day of [dayMin, -1, 0, dayMax]) expect(read(dayText(day))).toBe(day);
+  });
+
+  it('is one only where its text is', () => {
+    const number = (max: number, length: number) => fc.nat(max).map((n) => String(n).padStart(length, '0'));
+    const date = fc.tuple(number(10_000, 4), number(14, 2), number(33, 2)).map((parts) => parts.join('-'));
+    const odd = fc.constantFrom(
+      '2026-02-29',
+      '2024-02-29',
+      '1900-02-29',
+      '2000-02-29',
+      '2026-1-01',
+      '2026/01/01',
+      '+026-01-01',
+    );
+    fc.assert(
+      fc.property(fc.oneof(date, odd), (text) => {
+        fc.pre(text.length <= 10);
+        expect(read(text)).toBe(parseDay(text) ?? Number.NaN);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
