@@ -39,8 +39,7 @@ export class LaterRecords {
         onBatch: async ({ topic, partition, records, nextOffset }) => {
           for (const record of records) {
             if (record.offset >= ends[topic][partition]!) break;
-            const key = 'keyBytes' in record ? record.keyBytes : record.raw().key;
-            this.#offsets.get(keyOf({ topic, partition }, key))?.push(record.offset);
+            this.#offsets.get(keyOf({ topic, partition }, record.keyBytes))?.push(record.offset);
           }
           position[topic][partition] = nextOffset;
           if (partitionsBehind(position, ends).length === 0) done.abort();
