@@ -8,11 +8,13 @@
  */
 export class Interner {
   #bytes = Buffer.allocUnsafe(4096);
-  /** Where each text begins, and where the last one ends. */
-  #starts = new Uint32Array(256);
+  #used = 0;
+  /**
+   * Four words a text: its start, its length and two hashes, which are the same in every process. They are adjacent, so
+   * one cache miss instead of three.
+   */
+  #texts = new Int32Array(1024);
   #size = 0;
-  /** Two words a text, the same in every process. */
-  #hashes = new Int32Array(512);
   /** A text's number plus one. 0 is a free slot. At most half of the slots are used. */
   #slots = new Int32Array(512);
 
@@ -45,25 +47,27 @@ export class Interner {
   }
 
   text(id: number): string {
-    return this.#bytes.toString('utf8', this.#starts[id], this.#starts[id + 1]);
+    const begin = this.#texts[4 * id]! >>> 0;
+    return this.#bytes.toString('utf8', begin, begin + this.#texts[4 * id + 1]!);
   }
 
   /** One of two words of 32 bits that say which text it is, whatever its number: for the sum of facts. */
   hash(id: number, word: 0 | 1): number {
-    return this.#hashes[2 * id + word]!;
+    return this.#texts[4 * id + 2 + word]!;
   }
 
   #append(slot: number, from: Buffer, start: number, end: number): number {
     const id = this.#size++;
-    const begin = this.#starts[id]!;
-    const after = begin + end - start;
-    if (after > this.#bytes.length) this.#bytes = grown(this.#bytes, Buffer.allocUnsafe(roomFor(after)));
-    if (id + 1 === this.#starts.length) this.#starts = grown(this.#starts, new Uint32Array(roomFor(id)));
-    if (2 * id + 1 >= this.#hashes.length) this.#hashes = grown(this.#hashes, new Int32Array(2 * roomFor(id)));
+    const begin = this.#used;
+    this.#used += end - start;
+    if (this.#used > this.#bytes.length) this.#bytes = grown(this.#bytes, Buffer.allocUnsafe(roomFor(this.#used)));
+    if (4 * id === this.#texts.length) this.#texts = grown(this.#texts, new Int32Array(4 * roomFor(id)));
     for (let i = start; i < end; i++) this.#bytes[begin + i - start] = from[i]!;
-    this.#starts[id + 1] = after;
-    this.#hashes[2 * id] = hashOf(from, start, end);
-    this.#hashes[2 * id + 1] = otherHashOf(from, start, end);
+    const texts = this.#texts;
+    texts[4 * id] = begin;
+    texts[4 * id + 1] = end - start;
+    texts[4 * id + 2] = hashOf(from, start, end);
+    texts[4 * id + 3] = otherHashOf(from, start, end);
     this.#slots[slot] = id + 1;
     if (2 * this.#size > this.#slots.length) this.#growSlots();
     return id;
@@ -71,18 +75,20 @@ export class Interner {
 
   /** The slot of the text, or the free slot where it belongs. */
   #slotOf(from: Buffer, start: number, end: number): number {
+    const hash = hashOf(from, start, end);
     const mask = this.#slots.length - 1;
-    for (let slot = hashOf(from, start, end) & mask; ; slot = (slot + 1) & mask) {
+    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
       const found = this.#slots[slot]!;
-      if (found === 0 || this.#is(found - 1, from, start, end)) return slot;
+      if (found === 0 || this.#is(found - 1, hash, from, start, end)) return slot;
     }
   }
 
-  #is(id: number, from: Buffer, start: number, end: number): boolean {
-    const begin = this.#starts[id]!;
-    if (this.#starts[id + 1]! - begin !== end - start) return false;
+  #is(id: number, hash: number, from: Buffer, start: number, end: number): boolean {
+    const texts = this.#texts;
+    const text = 4 * id;
+    if (texts[text + 2] !== hash || texts[text + 1] !== end - start) return false;
     const bytes = this.#bytes;
-    for (let i = start, j = begin; i < end; i++, j++) if (from[i] !== bytes[j]) return false;
+    for (let i = start, j = texts[text]! >>> 0; i < end; i++, j++) if (from[i] !== bytes[j]) return false;
     return true;
   }
 
@@ -90,7 +96,7 @@ export class Interner {
     this.#slots = new Int32Array(2 * this.#slots.length);
     const mask = this.#slots.length - 1;
     for (let id = 0; id < this.#size; id++) {
-      let slot = this.#hashes[2 * id]! & mask;
+      let slot = this.#texts[4 * id + 2]! & mask;
       while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
       this.#slots[slot] = id + 1;
     }
@@ -100,7 +106,7 @@ export class Interner {
 /** A quarter more than is needed now. */
 const roomFor = (needed: number): number => needed + (needed >> 2) + 256;
 
-function grown<A extends Uint8Array | Uint32Array | Int32Array>(from: A, to: A): A {
+function grown<A extends Uint8Array | Int32Array>(from: A, to: A): A {
   to.set(from);
   return to;
 }
