@@ -1,24 +1,30 @@
 import { expect, it } from 'vitest';
 import { describeFacts } from '../../../projector/facts/describe-facts.ts';
 import { Fold } from '../../../projector/facts/fold.ts';
+import { recordKey } from '../../../schemas/events/record-keys.ts';
+import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
+import { dayText } from '../../../schemas/views/days.ts';
 import { sampleRecords } from '../../support/records.ts';
+
+const apply = (fold: Fold, topic: TopicName, key: string, value: AnyRecord | null): void =>
+  fold.apply(topic, recordKey(topic, key), value as never);
 
 it('what was folded is told without erased riders, deleted rides, and ids that others only refer to', () => {
   const fold = new Fold();
-  for (const rider of ['r1', 'r2', 'r3']) fold.apply('riders', rider, { ...sampleRecords.riders, rider });
-  fold.apply('riders', 'r2', null);
-  fold.apply('relations', 'r1/unknown', { ...sampleRecords.relations, rider: 'r1', other: 'unknown' });
-  for (const ride of ['a', 'b']) fold.apply('rides', ride, { ...sampleRecords.rides, ride, leaders: ['nobody'] });
-  fold.apply('rides', 'b', null);
+  for (const rider of ['r1', 'r2', 'r3']) apply(fold, 'riders', rider, { ...sampleRecords.riders, rider });
+  apply(fold, 'riders', 'r2', null);
+  apply(fold, 'relations', 'r1/unknown', { ...sampleRecords.relations, rider: 'r1', other: 'unknown' });
+  for (const ride of ['a', 'b']) apply(fold, 'rides', ride, { ...sampleRecords.rides, ride, leaders: ['nobody'] });
+  apply(fold, 'rides', 'b', null);
   const night = { ...sampleRecords.nights, ride: 'c', day: sampleRecords.nights.day };
-  fold.apply('nights', 'c/2026-01-01', night);
-  fold.apply('attendance', 'a/2026-01-01/r1', {
+  apply(fold, 'nights', `c/${dayText(night.day)}`, night);
+  apply(fold, 'attendance', `a/${dayText(night.day)}/r1`, {
     ...sampleRecords.attendance,
     ride: 'a',
     day: sampleRecords.nights.day,
     rider: 'r1',
   });
-  fold.apply('metros', 'pdx', { ...sampleRecords.metros, metro: 'pdx' });
-  fold.apply('metros', 'gone', null);
+  apply(fold, 'metros', 'pdx', { ...sampleRecords.metros, metro: 'pdx' });
+  apply(fold, 'metros', 'gone', null);
   expect(describeFacts(fold.facts)).toBe('1 metro, 1 ride, 1 night, 2 riders');
 });
