@@ -14,13 +14,14 @@ it('what was folded is told without erased riders, deleted rides, and ids that o
   for (const rider of ['r1', 'r2', 'r3']) apply(fold, 'riders', rider, { ...sampleRecords.riders, rider });
   apply(fold, 'riders', 'r2', null);
   apply(fold, 'relations', 'r1/unknown', { ...sampleRecords.relations, rider: 'r1', other: 'unknown' });
-  for (const ride of ['a', 'b']) apply(fold, 'rides', ride, { ...sampleRecords.rides, ride, leaders: ['nobody'] });
-  apply(fold, 'rides', 'b', null);
-  const night = { ...sampleRecords.nights, ride: 'c', day: sampleRecords.nights.day };
-  apply(fold, 'nights', `c/${dayText(night.day)}`, night);
-  apply(fold, 'attendance', `a/${dayText(night.day)}/r1`, {
+  for (const ride of ['ridea', 'rideb'])
+    apply(fold, 'rides', ride, { ...sampleRecords.rides, ride, leaders: ['nobody'] });
+  apply(fold, 'rides', 'rideb', null);
+  const night = { ...sampleRecords.nights, ride: 'ridec', day: sampleRecords.nights.day };
+  apply(fold, 'nights', `ridec/${dayText(night.day)}`, night);
+  apply(fold, 'attendance', `ridea/${dayText(night.day)}/r1`, {
     ...sampleRecords.attendance,
-    ride: 'a',
+    ride: 'ridea',
     day: sampleRecords.nights.day,
     rider: 'r1',
   });
