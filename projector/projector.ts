@@ -191,10 +191,13 @@ export class Projector {
     const stored = looks.map(({ position }) => parseStoredPosition(position)).filter((each) => each !== null);
     for (const each of stored) assertSamePartitions(each, log, this.#bounds!);
     const limit = nearest(stored.filter((each) => each.log === log && each.shards === shards));
+    // A busy leader's position moves between any two looks: what the one before asked for counts as well.
+    const asked = folding.limit.limit;
+    const isFolded = limit !== null && [asked, limit].some((each) => each !== null && !folding.isBehind(each));
     if (limit) folding.limit.limit = limit;
-    this.#ready = limit !== null && !folding.isBehind(limit);
+    this.#ready = limit !== null && (this.#ready || isFolded);
     this.#watching.turn();
-    if (this.#ready) this.#watching.standsBy(this.#clock.nowMs());
+    if (isFolded) this.#watching.standsBy(this.#clock.nowMs());
   }
 
   /** After a loss: each tag from the fence that it has now. Those that are not as they were left are doubtful. */

@@ -115,6 +115,22 @@ describe('a standby', () => {
     expect(second.said.join()).toContain('the facts are those that the views were left with');
   });
 
+  it('is ready once it is folded, and stays so while the leader’s position moves on', async () => {
+    const [made, store] = [world(), new FencedStore()];
+    const first = begin(made, store);
+    await first.ready();
+    const second = begin(made, store);
+    await second.ready();
+    const unready: number[] = [];
+    for (let turn = 0; turn < 300; turn++) {
+      made.ride('ride1', `title ${turn}`);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      if (!second.projector.ready) unready.push(turn);
+    }
+    expect(leads(second)).toBe(false);
+    expect(unready).toEqual([]);
+  });
+
   it('takes over at once where the leader was told to stop', async () => {
     const [made, store] = [world(), new FencedStore()];
     const first = begin(made, store);
