@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +10,7 @@ import { parseSigningKeys } from '../api/tokens/signing-keys.ts';
 import { freePorts } from '../infra/local/free-port.ts';
 import { startRedisServer } from '../infra/local/redis-server.ts';
 import { redisAuthState } from '../infra/redis/auth-state-redis.ts';
+import { loadCookieKeys } from '../services/settings/signing-keys.ts';
 import { kafkaBrokers } from './support/backends.ts';
 import { TestKafka } from './support/kafka.ts';
 
@@ -58,6 +59,14 @@ describe('a signing key', () => {
     expect(await keysNow()).toEqual([appended[1]]);
   });
 
+  test('is readable to nobody else, after each step', async () => {
+    for (const step of ['leaked', 'rotate-1', 'rotate-2', 'rotate-3']) {
+      if (step === 'leaked') await rm(join(folder, 'oauth-keys.json'));
+      await runs(step);
+      expect((await stat(join(folder, 'oauth-keys.json'))).mode & 0o077).toBe(0);
+    }
+  });
+
   test('that leaked is replaced at once', async () => {
     const before = await keysNow();
     await runs('leaked');
@@ -65,6 +74,15 @@ describe('a signing key', () => {
     expect(after).toHaveLength(1);
     expect(after).not.toEqual(before);
   });
+});
+
+test('a cookie key is put before the ones that are there, those of the setting or the one of DATA_DIR', async () => {
+  const [made] = await loadCookieKeys(undefined, folder);
+  const first = (await runs('cookie-keys', { DATA_DIR: folder })).stdout.trim();
+  const keys = await loadCookieKeys(first, '/nowhere');
+  expect(keys).toEqual([expect.not.stringMatching(`^${made}$`), made]);
+  const second = (await runs('cookie-keys', { OAUTH_COOKIE_KEYS: first })).stdout.trim();
+  expect((await loadCookieKeys(second, '/nowhere')).slice(1)).toEqual(keys);
 });
 
 test('sign-in’s Redis is backed up and restored, and then keeps what it has through a crash', async () => {
