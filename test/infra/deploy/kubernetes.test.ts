@@ -100,6 +100,18 @@ describe.each(parts)('%s', (part) => {
     expect(workload(part)).toContain('automountServiceAccountToken: false');
   });
 
+  it('reaches no other secret: as a variable, as a file, or in what is generated', () => {
+    const own = part === 'api' ? [part, 'api-files'] : [part];
+    const named = [...workload(part).matchAll(/secret(?:Ref|KeyRef|Name|): ?(?:\{ *(?:secretName|name): )?([\w-]+)/gi)];
+    expect(named.map(([, name]) => name)).toEqual(own);
+    const generator = read('example/kustomization.yaml').split('secretGenerator:')[1]!;
+    const blocks = generator.split(/^ {2}- name: /m).map((block) => block.trim().split(/\n +/));
+    expect(blocks.filter(([name]) => own.includes(name!))).toEqual([
+      [part, `envs: [secrets/${part}.env]`],
+      ...(part === 'api' ? [['api-files', 'files: [secrets/oauth-keys.json, secrets/oauth-clients.json]']] : []),
+    ]);
+  });
+
   it('runs with no right of the machine’s', () => {
     for (const line of ['runAsNonRoot: true', 'readOnlyRootFilesystem: true', 'drop: [ALL]', 'RuntimeDefault'])
       expect(workload(part)).toContain(line);

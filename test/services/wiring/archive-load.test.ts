@@ -136,6 +136,10 @@ describe('archive load', () => {
     expect(keysOf(log.all('riders'))).toEqual(['a', 'b']);
   });
 
+  test('names itself where the archive is gone by then', async () => {
+    await expect(load('/nope', new KeptLog(1))).rejects.toThrow('there is no such folder. archive load: name a folder');
+  });
+
   test('ends with the reason when it is aborted', async () => {
     const abort = new AbortController();
     const log = new KeptLog(4);

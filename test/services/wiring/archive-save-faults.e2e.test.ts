@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { readManifest } from '../../../infra/archive/archive-manifest.ts';
+import { readContainer } from '../../../infra/archive/container-content.ts';
 import { runArchiveCheck } from '../../../services/archive-check.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { portlandDir, TestArchive } from '../../support/archive.ts';
@@ -54,6 +55,10 @@ describe('a save', () => {
     const { status, stderr } = save(archive.dir, { blocks: '24' });
     expect(status).toBe(1);
     expect(stderr).toMatch(new RegExp(`^Cannot write ${archive.dir}/ride-calendar\\.[a-z]+/\\d-\\d{20}\\.avro: EFBIG`));
+    // Part of a block would stand before what is written next.
+    const files = globSync(`${archive.dir}/ride-calendar.*/*.avro`).map((path) => readContainer(path)!);
+    expect(files.map(({ restBytes }) => restBytes)).toEqual(files.map(() => 0));
+    expect(Math.max(...files.map(({ end }) => end))).toBeGreaterThan(8 * 1024);
     await expectUnfinished(archive.dir);
     expect(existsSync(`${archive.dir}/.lock`)).toBe(false);
     expect(save(archive.dir)).toEqual({ status: 0, signal: null, stderr: '' });
