@@ -3,12 +3,22 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A self-signed certificate for names, made by openssl. */
-export function makeCertificate(names: readonly string[]): { key: string; cert: string } {
+/** A self-signed certificate for names, made by openssl. It ends in some days. */
+export function makeCertificate(names: readonly string[], days = 2): { key: string; cert: string } {
   const folder = mkdtempSync(join(tmpdir(), 'certificate-'));
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
   const subjects = names.map((name) => (/^[\d.]+$/.test(name) ? `IP:${name}` : `DNS:${name}`)).join(',');
-  const options = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2', '-subj', '/CN=test'];
+  const options = [
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:P-256',
+    '-nodes',
+    '-days',
+    String(days),
+    '-subj',
+    '/CN=test',
+  ];
   execFileSync(
     'openssl',
     ['req', '-x509', ...options, '-addext', `subjectAltName=${subjects}`, '-keyout', key, '-out', cert],
