@@ -106,6 +106,10 @@ describe('the commands for the past', () => {
     const { code, out, err } = await run(...args);
     expect({ code, out }).toEqual({ code: 0, out: ['{"metro":"portland","day":"2015-06-13","nights":[]}'] });
     expect(err.join('\n')).toContain('Kafka is compacted and holds the present');
+    // The copy of it was made this moment; what Kafka had before is not known.
+    expect(err.join('\n')).not.toContain('The archive has every record since');
+    const said = await run('replay', '--as-of', '2026-01-01T00:00:00Z', '--json');
+    expect(JSON.parse(said.out[0]!)).toMatchObject({ records: 1, exact_since: null });
     await publisher.close();
   });
 });
