@@ -11,12 +11,15 @@ const otherFormats = Array.from({ length: formatsMax }, (_, i) => i + 1).filter(
 export class GenerationGuard {
   readonly #look: (tag: number) => Promise<FormatLook>;
   readonly #clock: Clock;
+  readonly #tags: readonly number[];
   readonly #state = new GenerationState();
   readonly #stop = new AbortController();
 
-  constructor(look: (tag: number) => Promise<FormatLook>, clock: Clock) {
+  /** `tags`: those that views are in. */
+  constructor(look: (tag: number) => Promise<FormatLook>, clock: Clock, tags: readonly number[] = allTags) {
     this.#look = look;
     this.#clock = clock;
+    this.#tags = tags;
     void this.#run();
   }
 
@@ -38,7 +41,7 @@ export class GenerationGuard {
     const { signal } = this.#stop;
     while (!signal.aborted && !this.#state.current) {
       try {
-        this.#state.look(await Promise.all(allTags.map(this.#look)), this.#clock.nowMs());
+        this.#state.look(await Promise.all(this.#tags.map(this.#look)), this.#clock.nowMs());
       } catch {
         // Redis may be away: it is asked again soon.
       }

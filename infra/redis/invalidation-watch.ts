@@ -15,15 +15,17 @@ export class InvalidationWatch {
   readonly #keys: RedisKeys;
   readonly #listener: ChangeListener;
   readonly #clock: Clock;
-  readonly #heardMs = new Float64Array(tagCount).fill(Number.NEGATIVE_INFINITY);
+  readonly #heardMs: Float64Array;
   #state: 'deaf' | 'hearing' = 'deaf';
   #checkedMs: number;
 
-  constructor(keys: RedisKeys, listener: ChangeListener, clock: Clock) {
+  /** `tags`: how many tags views are in, from 0 on. */
+  constructor(keys: RedisKeys, listener: ChangeListener, clock: Clock, tags = tagCount) {
     this.#keys = keys;
     this.#listener = listener;
     this.#clock = clock;
     this.#checkedMs = clock.nowMs();
+    this.#heardMs = new Float64Array(tags).fill(Number.NEGATIVE_INFINITY);
   }
 
   /** The keys of one message. Null: all keys, as after FLUSHALL. */

@@ -24,13 +24,15 @@ export interface GuardedMasters {
 export class FailoverGuard {
   readonly #masters: GuardedMasters;
   readonly #clock: Clock;
-  readonly #state = new FailoverState(allTags);
+  readonly #state: FailoverState;
   readonly #stop = new AbortController();
   #settling = false;
 
-  constructor(masters: GuardedMasters, clock: Clock) {
+  /** `tags`: those that views are in. */
+  constructor(masters: GuardedMasters, clock: Clock, tags: readonly number[] = allTags) {
     this.#masters = masters;
     this.#clock = clock;
+    this.#state = new FailoverState(tags);
     void this.#settle();
     void this.#checkNowAndThen();
   }

@@ -1,7 +1,8 @@
 import { Cluster, Redis } from 'ioredis';
-import { type ChangeListener, StoreAwayError, type ViewReader } from '../../api/ports/view-reader.ts';
-import { allTags, completeKey, isCompleteKey, parseKey, readerKey } from '../../schemas/views/view-keys.ts';
+import type { ChangeListener, ViewReader } from '../../api/ports/view-reader.ts';
+import { allTags, completeKey, readerKey } from '../../schemas/views/view-keys.ts';
 import { redisGenerationGuard } from './generation-guard.ts';
+import { guardedReads } from './guarded-reads.ts';
 import { redisClusterClient } from './redis-cluster-client.ts';
 import type { RedisSettings } from './redis-connection.ts';
 import { redisFailoverGuard } from './redis-failover-guard.ts';
@@ -46,56 +47,27 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
       client.info('server').catch(noted(noInfo)),
     ]);
   };
-  const away = (cause: unknown): never => {
-    rights.noted(cause, noReads);
-    throw new StoreAwayError(`Cannot read views: ${(cause as Error).message}`, { cause });
-  };
-  const assertCovered = (tags: Iterable<number>): void => {
-    if (!guard.covers(tags))
-      throw new StoreAwayError('Cannot read views: they are not known to be complete in this Redis process');
-  };
-  /** A stamp that names another process says nothing. */
-  const believed = (name: string, value: Buffer | null): Buffer | null =>
-    value === null || !isCompleteKey(name) || guard.isComplete(parseKey(name).tag, value.toString()) ? value : null;
-  const assertCurrent = (): void => {
-    if (!generation.current)
-      throw new StoreAwayError(`Cannot read views: ${generation.reason ?? 'it is not known yet whether they are led'}`);
-  };
-  const get = async (names: readonly string[]): Promise<(Buffer | null)[]> => {
-    const distinct = [...new Set(names)];
-    const byTag = Map.groupBy(distinct, (name) => parseKey(name).tag);
-    assertCovered(byTag.keys());
-    const found = new Map<string, Buffer | null>();
-    // One command, or in a cluster one per tag: a missing view, and whether its tag is complete, are read at the same
-    // moment.
-    const groups = client instanceof Cluster ? [...byTag.values()] : [distinct];
-    const reads = groups.map(async (group) => {
-      const values = await client.mgetBuffer(group.map((name) => keys.toRedis(name)));
-      for (const [i, name] of group.entries()) found.set(name, believed(name, values[i]!));
-    });
-    await Promise.all(reads).catch(away);
-    assertCovered(byTag.keys());
-    return names.map((name) => found.get(name)!);
-  };
+  const reads = guardedReads({
+    commands: {
+      get: (names) => client.mgetBuffer(names.map((name) => keys.toRedis(name))),
+      fields: (key, names) => client.hmgetBuffer(keys.toRedis(key), ...names),
+    },
+    guard,
+    generation,
+    isCluster: client instanceof Cluster,
+    onFault: (cause) => rights.noted(cause, noReads),
+  });
 
   return {
-    async get(names) {
-      assertCurrent();
-      return get(names);
-    },
-    async fields(key, fields) {
-      assertCurrent();
-      assertCovered([parseKey(key).tag]);
-      return client.hmgetBuffer(keys.toRedis(key), ...fields).catch(away);
-    },
+    get: reads.get,
+    fields: reads.fields,
     watch(listener: ChangeListener) {
       tracking = trackChanges(client, keys, listener, rights);
     },
     noticePause: () => tracking?.noticePause(),
     async ready() {
       try {
-        const complete = await get(allTags.map(completeKey));
-        if (!complete.every(Boolean)) return { ready: false, reason: notComplete };
+        if (!(await reads.areComplete(allTags))) return { ready: false, reason: notComplete };
         if (!generation.current) return { ready: false, reason: generation.reason ?? notComplete };
         const note = rights.text();
         return { ready: true, ...(note !== null && { note }) };

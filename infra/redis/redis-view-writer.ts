@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { type Clock, realClock } from '../../projector/ports/clock.ts';
 import type { CommitResult, Leadership, TagNotes, ViewWrite, ViewWriter } from '../../projector/ports/view-writer.ts';
 import { openNames } from '../../projector/ports/view-writer.ts';
 import {
@@ -8,7 +9,7 @@ import {
   redisConnection,
   UnfitStoreError,
 } from './redis-connection.ts';
-import { redisKeys } from './redis-keys.ts';
+import { type RedisKeys, redisKeys } from './redis-keys.ts';
 import { commitScript, freeScript, type Script, takeScript } from './redis-scripts.ts';
 import { listStored, readStored } from './redis-stored-views.ts';
 
@@ -25,11 +26,19 @@ const parsed = (fence: string) => {
 
 /** Views in Redis, or in a Redis Cluster, written through node-redis. A batch is one script call on one tag. */
 export async function redisViewWriter(settings: RedisSettings): Promise<ViewWriter> {
-  const connection = await redisConnection(settings);
-  const keys = redisKeys(settings.keyPrefix);
-  const script = scriptCaller(connection);
   // Two processes that start in the same millisecond are still two.
   const owner = randomBytes(8).toString('hex');
+  return viewWriterOver(await redisConnection(settings), redisKeys(settings.keyPrefix), owner);
+}
+
+/** Views written over a connection. `owner`: which process this is, in its fences. */
+export function viewWriterOver(
+  connection: RedisConnection,
+  keys: RedisKeys,
+  owner: string,
+  clock: Clock = realClock,
+): ViewWriter {
+  const script = scriptCaller(connection);
   const held = new Map<number, Fence>();
   const spell = ({ epoch, sequence }: Fence, state = 'led'): string => `${epoch}:${sequence}:${owner}:${state}`;
   const next = ({ epoch, sequence }: Fence): Fence => ({ epoch, sequence: sequence + 1 });
@@ -56,7 +65,7 @@ export async function redisViewWriter(settings: RedisSettings): Promise<ViewWrit
       );
     },
     async coming(tags) {
-      const value = `${owner}:${Date.now()}`;
+      const value = `${owner}:${Math.floor(clock.nowMs())}`;
       await Promise.all(tags.map((tag) => connection.command(keys.coming(tag), ['SET', keys.coming(tag), value])));
     },
     async take(tag, seen, doubtful) {

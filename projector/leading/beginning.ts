@@ -15,8 +15,8 @@ export interface Beginning {
   /** Names of views that were written since the position. */
   names: readonly string[];
   fanOuts: readonly StoredFanOut[];
-  /** The same facts, rendered by another build: all is to be checked in the background. */
-  otherBuild: boolean;
+  /** Tags that another build may have rendered otherwise from the same facts: to be checked in the background. */
+  check: ReadonlySet<number>;
 }
 
 /** Whether no partition of one position is beyond the other. */
@@ -83,5 +83,6 @@ export function beginning(
       fanOuts.push(...stored.fanOuts);
     }
   }
-  return { compare, names, fanOuts, otherBuild: at !== null && at.build !== origin.build };
+  const otherBuild = at !== null && at.build !== origin.build;
+  return { compare, names, fanOuts, check: new Set(otherBuild ? taken.keys() : []) };
 }

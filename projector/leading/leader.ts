@@ -45,6 +45,17 @@ export interface LeaderDeps extends RetryDeps {
 /** Why a term ended: another leads; the store is not as it was left; told to stop. */
 export type TermEnd = 'fenced' | 'lost' | 'stopped';
 
+/** What a term was about when it ended. */
+interface Unfinished {
+  /** Tags whose views were still to be compared, or to be checked. */
+  compare: ReadonlySet<number>;
+  check: ReadonlySet<number>;
+  /** Views in batches that a tag did not answer. */
+  names: readonly string[];
+}
+
+const nothingUnfinished: Unfinished = { compare: new Set(), check: new Set(), names: [] };
+
 /** What changed facts leave to write, and the terms in which this projector writes it. */
 export class Leader {
   readonly #deps: LeaderDeps;
@@ -52,8 +63,8 @@ export class Leader {
   readonly #fanOuts: FanOuts;
   readonly #marking: Marking;
   readonly #owned: ReadonlySet<number>;
-  /** Tags still to be compared when the last term ended. */
-  #unfinished: ReadonlySet<number> = new Set();
+  /** What the last term left to the next one, if it is this projector's own. */
+  #unfinished: Unfinished = nothingUnfinished;
   #roundBytes = 0;
 
   constructor(deps: LeaderDeps) {
@@ -94,11 +105,13 @@ export class Leader {
     } finally {
       this.#deps.signal.removeEventListener('abort', late);
       end();
-      rounds.restore();
-      this.#unfinished = new Set(repairs.wanted);
+      rounds.end();
+      const { wanted, checked } = repairs;
+      const left = { compare: new Set(wanted), check: new Set(checked) };
       await Promise.allSettled(tasks);
       await lanes.ended();
       repairs.end();
+      this.#unfinished = { ...left, names: lanes.unwritten };
     }
   }
 
@@ -106,7 +119,7 @@ export class Leader {
   standDown(): void {
     this.#markNothing();
     this.#deps.folding.intake.publishing = false;
-    this.#unfinished = new Set();
+    this.#unfinished = nothingUnfinished;
   }
 
   #markNothing(): void {
@@ -159,7 +172,7 @@ export class Leader {
       const asked = taken?.get(tag)?.compare;
       repairs.compare(tag, { saidAlready: asked ?? doubtful.has(tag), whole: asked ?? false });
     }
-    if (begin.otherBuild) for (const tag of this.#deps.tags) repairs.check(tag);
+    for (const tag of begin.check) repairs.check(tag);
     // Where all is to be compared anyway, marks would only be rendered twice.
     if (taken && begin.compare.size === this.#owned.size) this.#markNothing();
     folding.limit.limit = null;
@@ -196,7 +209,8 @@ export class Leader {
   }
 
   #again(doubtful: ReadonlySet<number>): Beginning {
-    return { compare: new Set([...this.#unfinished, ...doubtful]), names: [], fanOuts: [], otherBuild: false };
+    const { compare, check, names } = this.#unfinished;
+    return { compare: new Set([...compare, ...doubtful]), check, names, fanOuts: [] };
   }
 
   /** Marks what the leader before may have left unfinished, or have written ahead of its position. */

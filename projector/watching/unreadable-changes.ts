@@ -1,3 +1,4 @@
+import { type Clock, realClock } from '../ports/clock.ts';
 import type { LogBatch } from '../ports/event-log.ts';
 import { Turns } from '../writing/turns.ts';
 
@@ -27,14 +28,16 @@ const kept = 1_000_000;
 export class UnreadableChanges {
   readonly #measured: Measured;
   readonly #keptMax: number;
+  readonly #clock: Clock;
   #taken: Taken[] = [];
   #kept = 0;
   /** Changes whose fan-outs are still in progress. */
   #fanningOut: Taken[] = [];
 
-  constructor(measured: Measured, keptMax = kept) {
+  constructor(measured: Measured, keptMax = kept, clock: Clock = realClock) {
     this.#measured = measured;
     this.#keptMax = keptMax;
+    this.#clock = clock;
   }
 
   take(batch: LogBatch, arrivedMs: number, fanOut: number): void {
@@ -72,7 +75,7 @@ export class UnreadableChanges {
   }
 
   async #measure(done: readonly Taken[], nowMs: number): Promise<void> {
-    const turns = new Turns();
+    const turns = new Turns(this.#clock);
     for (const { arrivedMs, timestampsMs } of done) {
       this.#kept -= timestampsMs.length;
       for (const timestampMs of timestampsMs) {

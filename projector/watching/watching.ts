@@ -78,7 +78,8 @@ export class Watching {
     this.#behindSinceMs = this.#turnMs;
     this.#answers = new StoreAnswers(clock, (operation, seconds) => metrics.storeAnswered(operation, seconds));
     this.writer = watchedWriter(writer, this.#answers);
-    this.changes = new UnreadableChanges((fromRecord, fromArrival) => metrics.readable(fromRecord, fromArrival));
+    const measured = (fromRecord: number, fromArrival: number): void => metrics.readable(fromRecord, fromArrival);
+    this.changes = new UnreadableChanges(measured, undefined, clock);
     const waitsFor = (reason: 'registry' | 'transaction') => () => this.#partitionWaits(reason);
     const sources = {
       kafka: () => oldest(this.#logSinceMs, this.#logStatus?.silentSinceMs ?? null),

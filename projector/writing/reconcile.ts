@@ -1,4 +1,5 @@
 import type { Facts } from '../facts/facts.ts';
+import { type Clock, realClock } from '../ports/clock.ts';
 import type { ViewWrite, ViewWriter } from '../ports/view-writer.ts';
 import { Comparison } from './comparison.ts';
 import { Turns } from './turns.ts';
@@ -17,7 +18,7 @@ export class Reconcile {
   readonly #mend: Repair;
   readonly #signal: AbortSignal | null;
   readonly #whole: boolean;
-  readonly #turns = new Turns();
+  readonly #turns: Turns;
   #differing = 0;
   #compared = 0;
   readonly #onCompared: (views: number) => void;
@@ -29,12 +30,14 @@ export class Reconcile {
     signal: AbortSignal | null = null,
     onCompared: (views: number) => void = () => {},
     whole = false,
+    clock: Clock = realClock,
   ) {
     this.#whole = whole;
     this.#comparison = new Comparison(facts);
     this.#mend = mend;
     this.#signal = signal;
     this.#onCompared = onCompared;
+    this.#turns = new Turns(clock);
   }
 
   /** Returns how many views differed. */

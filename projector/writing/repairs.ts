@@ -57,6 +57,11 @@ export class Repairs {
     return this.#wanted;
   }
 
+  /** Tags still to be checked. */
+  get checked(): ReadonlySet<number> {
+    return this.#checked;
+  }
+
   /** The term has ended: what is left is another one's. */
   end(): void {
     this.#deps.watching?.repairing(-this.#wanted.size);
@@ -98,11 +103,11 @@ export class Repairs {
   }
 
   #compare(tags: readonly number[], stop: AbortSignal): Promise<number | null> {
-    const { facts, writer, lanes, metrics } = this.#deps;
+    const { facts, writer, lanes, metrics, clock } = this.#deps;
     const mend: Repair = (tag, write) => lanes.add(tag, write, { patience: true });
     const whole = tags.some((tag) => this.#whole.has(tag));
     const onCompared = (views: number) => metrics.compared(views);
-    const compare = () => new Reconcile(facts, mend, stop, onCompared, whole).run(writer, tags);
+    const compare = () => new Reconcile(facts, mend, stop, onCompared, whole, clock).run(writer, tags);
     return retryLogged('compare views', compare, { ...this.#deps, signal: stop });
   }
 }

@@ -32,7 +32,7 @@ export interface RoundsDeps {
  */
 export class Rounds {
   readonly #deps: RoundsDeps;
-  readonly #turns = new Turns();
+  readonly #turns: Turns;
   /** What the round under way has taken. */
   #taken: ReturnType<Marks['take']> | null = null;
   /** Keeps the position back since a tag did not answer. */
@@ -43,6 +43,7 @@ export class Rounds {
 
   constructor(deps: RoundsDeps) {
     this.#deps = deps;
+    this.#turns = new Turns(deps.lanes.clock);
   }
 
   get idle(): boolean {
@@ -68,10 +69,15 @@ export class Rounds {
     return all;
   }
 
-  /** After a round that was broken off: its views are marked again. */
-  restore(): void {
+  /**
+   * The term is over: the views of a round that was broken off are marked again. What held the position back in this term
+   * holds back no later one, which stores no position before its own first round is finished.
+   */
+  end(): void {
     if (this.#taken) this.#deps.marks.putBack(this.#taken);
     this.#taken = null;
+    for (const barrier of this.#told.splice(0)) this.#deps.barriers.lift(barrier);
+    this.#noteAway(true);
   }
 
   #noteAway(all: boolean): void {

@@ -1,6 +1,6 @@
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
-import type { ViewWrite, ViewWriter } from '../ports/view-writer.ts';
+import { openNames, type ViewWrite, type ViewWriter } from '../ports/view-writer.ts';
 import type { SettledPosition } from './settled-position.ts';
 import { batchViewsMax, type LaneOwner, TagLane } from './tag-lane.ts';
 
@@ -121,6 +121,11 @@ export class TagLanes implements LaneOwner {
   /** Resolves once no batch is in flight any more, after all was told to stop: its fence would move. */
   async ended(): Promise<void> {
     await Promise.all([...this.#lanes.values()].map((lane) => lane.ended()));
+  }
+
+  /** The names of views that were added and are not known to be written. */
+  get unwritten(): string[] {
+    return [...this.#lanes.values()].flatMap((lane) => openNames(lane.unwritten));
   }
 
   /** Every lane beats now, also during a long round: API processes take it as a sign of life. */

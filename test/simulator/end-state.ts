@@ -1,0 +1,79 @@
+import { Fold } from '../../projector/facts/fold.ts';
+import { renderReader } from '../../projector/views/reader.ts';
+import { valueViews } from '../../projector/views/value-views.ts';
+import { recordKey } from '../../schemas/events/record-keys.ts';
+import { factKinds, tagOf } from '../../schemas/views/view-keys.ts';
+import type { Scene } from './scene.ts';
+import { tags } from './world.ts';
+
+/** What the latest record of each key renders to, by key as Redis has it, and field. */
+export function rendered(scene: Scene): Map<string, string> {
+  const { keys } = scene.around;
+  const fold = new Fold();
+  for (const { topic, key, value } of scene.log.latest().values()) fold.apply(topic, recordKey(topic, key), value);
+  const { facts } = fold;
+  const views = new Map<string, string>();
+  for (const kind of factKinds) {
+    for (const view of valueViews[kind].all(facts)) {
+      const id = valueViews[kind].id(facts, view);
+      const value = valueViews[kind].render(facts, view);
+      if (value) views.set(keys.of(tagOf(id), kind, id), value.toString('latin1'));
+    }
+  }
+  for (let rider = 0; rider < facts.riders.length; rider++) {
+    if (!facts.riderExists(rider)) continue;
+    const id = facts.riderIds.text(rider);
+    for (const { field, value } of renderReader(facts, rider)) {
+      views.set(`${keys.of(tagOf(id), 'reader', id)} ${field}`, Buffer.from(value!).toString('latin1'));
+    }
+  }
+  return views;
+}
+
+/** Every view that the masters hold, in the same way. */
+function stored(scene: Scene): Map<string, string> {
+  const { keys } = scene.around;
+  const views = new Map<string, string>();
+  for (const { redis } of scene.masters) {
+    for (const [key, value] of redis.keys) {
+      const view = keys.viewOf(key);
+      if (!view || view.kind === 'complete' || (view.kind as string) === 'fence') continue;
+      if (value instanceof Map) {
+        for (const [field, each] of value as Map<string, Buffer>) views.set(`${key} ${field}`, each.toString('latin1'));
+      } else views.set(key, value.toString('latin1'));
+    }
+  }
+  return views;
+}
+
+function* differences(wanted: ReadonlyMap<string, string>, found: ReadonlyMap<string, string>): Generator<string> {
+  for (const [key, value] of wanted)
+    if (found.get(key) !== value) yield `${key} ${found.has(key) ? 'differs' : 'is missing'}`;
+  for (const key of found.keys()) if (!wanted.has(key)) yield `${key} is extra`;
+}
+
+/** What is not yet as it must be once all is well. Empty: everything is. */
+export function* unsettled(scene: Scene, wanted: ReadonlyMap<string, string>): Generator<string> {
+  const { keys } = scene.around;
+  const leaders = scene.projectors.filter(({ leads }) => leads);
+  if (leaders.length !== 1) yield `${leaders.length} projectors say that they lead`;
+  if (scene.projectors.some(({ alive, projector }) => alive && !projector.ready)) yield 'a projector is not ready';
+  yield* differences(wanted, stored(scene));
+  for (const tag of tags) {
+    const { redis } = scene.masters[tag % scene.masters.length]!;
+    const fence = redis.keys.get(keys.fence(tag))?.toString() ?? '';
+    if (!fence.endsWith(':led')) yield `tag ${tag} has fence ${fence}`;
+    if (redis.keys.get(keys.complete(tag))?.toString() !== redis.process) yield `tag ${tag} is not stamped`;
+    const open = redis.keys.get(keys.open(tag)) as Map<string, number> | undefined;
+    if (open?.has('compare')) yield `tag ${tag} is still to be compared`;
+  }
+  if (scene.apis.some(({ guard, generation }) => !guard.covers(tags) || !generation.current))
+    yield 'an API believes no views';
+}
+
+/** Who leads, by the fences: it must not change while all is well. */
+export const leadership = (scene: Scene): string =>
+  tags
+    .map((tag) => scene.masters[tag % scene.masters.length]!.redis.keys.get(scene.around.keys.fence(tag)))
+    .map((fence) => fence?.toString().replace(/^(\d+):\d+:/, '$1:') ?? '')
+    .join(' ');

@@ -1,0 +1,262 @@
+import { type CalendarRequest, calendar } from '../../api/calendar/calendar.ts';
+import { LocalDays } from '../../api/calendar/local-days.ts';
+import { ViewCache } from '../../api/calendar/view-cache.ts';
+import type { Answer } from '../../api/http/answer.ts';
+import type { ViewReader } from '../../api/ports/view-reader.ts';
+import { GenerationGuard } from '../../infra/redis/generation-guard.ts';
+import { guardedReads } from '../../infra/redis/guarded-reads.ts';
+import { InvalidationWatch } from '../../infra/redis/invalidation-watch.ts';
+import type { Arg, RedisConnection } from '../../infra/redis/redis-connection.ts';
+import { FailoverGuard } from '../../infra/redis/redis-failover-guard.ts';
+import { type RedisKeys, redisKeys } from '../../infra/redis/redis-keys.ts';
+import { viewWriterOver } from '../../infra/redis/redis-view-writer.ts';
+import type { Log } from '../../projector/ports/log.ts';
+import type { ViewWriter } from '../../projector/ports/view-writer.ts';
+import { Projector } from '../../projector/projector.ts';
+import { parseKey, viewFormat } from '../../schemas/views/view-keys.ts';
+import type { Random } from '../../services/simulate/random.ts';
+import { Connection, type Master, type Weather } from './network.ts';
+import type { SimulatedLog } from './simulated-log.ts';
+import { SimulatedProcess } from './simulated-process.ts';
+import type { Timeline } from './timeline.ts';
+
+/** What processes share. */
+export interface Surroundings {
+  timeline: Timeline;
+  random: Random;
+  weather: Weather;
+  masters: readonly Master[];
+  log: SimulatedLog;
+  /** How this format's keys are spelled. */
+  keys: RedisKeys;
+  /** Those that views are in. */
+  tags: readonly number[];
+  /** The calendar's clock. */
+  calendarNowMs(): number;
+  say(message: string): void;
+}
+
+type Connected = Pick<Surroundings, 'timeline' | 'random' | 'weather' | 'masters'>;
+
+/** A process's connections, one to each master. */
+function connections(
+  { timeline, random, weather, masters }: Connected,
+  process: SimulatedProcess,
+  kind: string,
+  onChange?: (ready: boolean, connection: number) => void,
+): Connection[] {
+  return masters.map(
+    (master, i) =>
+      new Connection({
+        timeline,
+        random,
+        weather,
+        process,
+        master,
+        name: `${kind} ${i}`,
+        onChange: (ready) => onChange?.(ready, i),
+      }),
+  );
+}
+
+const command = (connection: Connection, args: readonly Arg[]): Promise<unknown> =>
+  connection.send((redis) => redis.command(args));
+const tagOfKey = (redisKey: string): number => Number(/\{v(\d+)\}/.exec(redisKey)![1]);
+
+/** The connection of the writer of views. */
+function redisConnectionOf(all: readonly Connection[]): RedisConnection {
+  return {
+    command: (key, args) => command(all[tagOfKey(key) % all.length]!, args),
+    onMasters: (args) => Promise.all(all.map((each) => command(each, args))),
+    masters: async () => all.map((each) => (args) => command(each, args)),
+    close: async () => {},
+  };
+}
+
+/** The real writer of views, in a process. */
+export function simulatedWriter(around: Surroundings, process: SimulatedProcess): ViewWriter {
+  const connection = redisConnectionOf(connections(around, process, 'redis'));
+  return viewWriterOver(connection, around.keys, process.name.replace(' ', ''), process.clock);
+}
+
+/** The real projector in a process of its own. What ends it by a fault starts it again, as a supervisor does. */
+export class ProjectorProcess {
+  readonly process: SimulatedProcess;
+  readonly projector: Projector;
+  ended = false;
+  readonly #stop = new AbortController();
+
+  constructor(around: Surroundings, name: string, build: string) {
+    const { timeline, random } = around;
+    this.process = new SimulatedProcess(timeline, name);
+    const say = (message: string): void => around.say(`${name}: ${message}`);
+    const log: Log = { info: say, warn: say, error: say };
+    this.projector = new Projector({
+      eventLog: around.log.adapter(this.process, random),
+      writer: simulatedWriter(around, this.process),
+      rejects: null,
+      log,
+      clock: this.process.clock,
+      tags: around.tags,
+      build,
+    });
+    this.projector.run(this.#stop.signal).then(
+      () => this.#end('has stopped'),
+      (cause: Error) => this.#end(`has failed: ${cause.message}`),
+    );
+  }
+
+  get alive(): boolean {
+    return this.process.alive && !this.ended;
+  }
+
+  get leads(): boolean {
+    return this.alive && this.projector.standing.role === 'leader';
+  }
+
+  stop(): void {
+    this.process.run('signals', () => this.#stop.abort());
+  }
+
+  #end(how: string): void {
+    this.ended = true;
+    this.process.kill();
+    this.onEnd(how);
+  }
+
+  onEnd: (how: string) => void = () => {};
+}
+
+// What is known of time zones holds for all worlds.
+const localDays = new LocalDays();
+
+/** The reading side in a process of its own: the real calendar, cache and failover guard. */
+export class ApiProcess {
+  readonly process: SimulatedProcess;
+  readonly guard: FailoverGuard;
+  readonly generation: GenerationGuard;
+  readonly faults: unknown[] = [];
+  readonly reader: ViewReader;
+  readonly #answers: (request: CalendarRequest) => { answer: Answer | Promise<Answer> } | null;
+
+  constructor(around: Surroundings, name: string) {
+    this.process = new SimulatedProcess(around.timeline, name);
+    const { keys, tags } = around;
+    const all = connections(around, this.process, 'redis', () => this.guard.connectionChanged());
+    const on = (tag: number): Connection => all[tag % all.length]!;
+    this.guard = new FailoverGuard(
+      {
+        processes: async () =>
+          all.every(({ ready }) => ready)
+            ? ((await Promise.all(all.map((each) => each.send((redis) => redis.process)))) as string[])
+            : null,
+        async look(tag) {
+          const [fence, stamp, coming] = await textsOf(on(tag), [
+            keys.fence(tag),
+            keys.complete(tag),
+            keys.coming(tag),
+          ]);
+          return { fence: fence!, stamp: stamp!, coming: coming! };
+        },
+      },
+      this.process.clock,
+      tags,
+    );
+    this.generation = new GenerationGuard(
+      async (tag) => {
+        const others = otherFormats(keys);
+        const names = [keys.fence(tag), keys.led(tag), ...others.map((other) => other.keys.fence(tag))];
+        const [fence, led, ...found] = await textsOf(on(tag), names);
+        return {
+          fence: fence!,
+          led: led!,
+          others: others.filter((_, i) => found[i] !== null).map(({ format }) => format),
+        };
+      },
+      this.process.clock,
+      tags,
+    );
+    this.reader = this.#makeReader(around, keys, on);
+    const cache = new ViewCache(this.reader);
+    this.#answers = calendar({
+      baseUrl: 'http://127.0.0.1:8080/api',
+      cache,
+      reader: this.reader,
+      localDays,
+      calendarNowMs: around.calendarNowMs,
+      cacheSeconds: 0,
+      checker: { check: (token) => ({ rider: token }) },
+      openApi: { body: Buffer.from('{}'), etag: '"openapi"' },
+      onFault: (cause) => this.faults.push(cause),
+    });
+  }
+
+  /** Asks in the process, now or once it goes on. */
+  ask(path: string, headers: Record<string, string>, answered: (answer: Answer) => void): void {
+    this.process.run('requests', () => {
+      const handled = this.#answers({ method: 'GET', target: `/api${path}`, headers })!;
+      void Promise.resolve(handled.answer).then(answered);
+    });
+  }
+
+  #makeReader(around: Surroundings, keys: RedisKeys, on: (tag: number) => Connection): ViewReader {
+    let watch: InvalidationWatch | null = null;
+    const reads = guardedReads({
+      commands: {
+        async get(views) {
+          const names = views.map((view) => keys.toRedis(view));
+          return (await command(on(parseKey(views[0]!).tag), ['MGET', ...names])) as (Buffer | null)[];
+        },
+        fields: async (view, fields) =>
+          (await command(on(parseKey(view).tag), ['HMGET', keys.toRedis(view), ...fields])) as (Buffer | null)[],
+      },
+      guard: this.guard,
+      generation: this.generation,
+      isCluster: around.masters.length > 1,
+      onFault: () => {},
+    });
+    return {
+      ...reads,
+      watch: (listener) => {
+        watch = new InvalidationWatch(keys, listener, this.process.clock, around.tags.length);
+        this.#track(around, keys, watch);
+      },
+      noticePause: () => watch?.noticePause(),
+      ready: async () => {
+        const complete = await reads.areComplete(around.tags).catch(() => false);
+        return complete && this.generation.current ? { ready: true } : { ready: false, reason: 'not complete' };
+      },
+      close: async () => this.process.kill(),
+    };
+  }
+
+  /** As infra/redis/redis-tracking.ts does over its connections. */
+  #track(around: Surroundings, keys: RedisKeys, watch: InvalidationWatch): void {
+    const trackers = connections(around, this.process, 'tracking', (ready, i) => {
+      watch.connectionChanged();
+      if (!ready) return;
+      // Changes before tracking was acknowledged were missed.
+      trackers[i]!.track(keys.publicPrefix, (names) => watch.message(names)).then(
+        () => watch.connectionChanged(),
+        () => {},
+      );
+    });
+    const check = async (): Promise<void> => {
+      for (;;) {
+        await this.process.clock.sleep(250);
+        watch.check();
+      }
+    };
+    void check();
+  }
+}
+
+/** The formats that a simulated store may hold: this one, and that of an older version. */
+export const [olderFormat, thisFormat] = [viewFormat - 1, viewFormat] as const;
+const formats = [olderFormat, thisFormat].map((format) => ({ format, keys: redisKeys('', format) }));
+const otherFormats = (keys: RedisKeys) => formats.filter((each) => each.keys.prefix !== keys.prefix);
+
+async function textsOf(connection: Connection, names: readonly string[]): Promise<(string | null)[]> {
+  const found = (await command(connection, ['MGET', ...names])) as (Buffer | null)[];
+  return found.map((each) => each?.toString() ?? null);
+}

@@ -1,0 +1,197 @@
+import { LocalDays } from '../../api/calendar/local-days.ts';
+import type { Answer } from '../../api/http/answer.ts';
+import type { AnyRecord, Attendance, Night, Relation, Ride } from '../../schemas/events/records.ts';
+import { dayText } from '../../schemas/views/days.ts';
+import { type Judge, Misled, type Observed } from './judge.ts';
+import {
+  days,
+  developerKey,
+  type EntityName,
+  metro,
+  nightEntity,
+  reader,
+  relationEntity,
+  rideEntity,
+  riderEntity,
+  riders,
+  rides,
+  rsvpEntity,
+  timeZone,
+} from './world.ts';
+
+/** What can be asked, and what the answers tell. */
+export interface Question {
+  path: string;
+  headers: Record<string, string>;
+  /** What an answer of status 200 or 404 tells. */
+  tells(status: number, body: Body): Generator<Observed>;
+}
+
+interface ShownNight {
+  ride: string;
+  day: string;
+  title: string;
+  past: boolean;
+  meeting: { place_name: string };
+}
+interface Body {
+  title?: string;
+  nights?: (ShownNight & { night: ShownNight; why: string; friends: Shown[]; riders: Shown[] })[];
+}
+interface Shown {
+  handle: string;
+}
+
+const range = `metro=${metro}&from=${dayText(days[0])}&to=${dayText(days[1])}`;
+const withKey = { 'x-api-key': developerKey };
+const withToken = { authorization: `Bearer ${reader}` };
+
+export const questions: readonly Question[] = [
+  ...rides.map((ride) => ({ path: `/rides/${ride}`, headers: withKey, tells: tellsOfRide(ride) })),
+  ...days.map((day) => ({ path: `/metros/${metro}/days/${dayText(day)}`, headers: withKey, tells: tellsOfDay(day) })),
+  { path: `/me/friends?${range}`, headers: withToken, tells: tellsOfOthers('friends') },
+  { path: `/me/flagged?${range}`, headers: withToken, tells: tellsOfOthers('riders') },
+];
+
+/** Reads months of days: asked less often. */
+export const ownNights: Question = { path: '/me/nights', headers: withToken, tells: tellsOfMine };
+
+const titleOf = (ride: AnyRecord | null): string | null =>
+  (ride as Ride | null)?.posted ? (ride as Ride).title : null;
+const placeOf = (night: AnyRecord | null): string | null => (night as Night | null)?.meeting?.place_name ?? null;
+const isGoing = (rsvp: AnyRecord | null): boolean => (rsvp as Attendance | null)?.response === 'GOING';
+const isPublished = (ride: AnyRecord | null, night: AnyRecord | null): boolean =>
+  titleOf(ride) !== null && night !== null;
+
+function tellsOfRide(ride: string) {
+  return function* (status: number, body: Body): Generator<Observed> {
+    const depends: EntityName[] = [rideEntity(ride)];
+    yield {
+      what: `title of ${ride}`,
+      depends,
+      show: ([record]) => titleOf(record!),
+      shown: status === 404 ? null : body.title!,
+    };
+    if (status === 404) return;
+    for (const day of days) {
+      const night = body.nights!.find((each) => each.day === dayText(day));
+      yield {
+        what: `place of ${ride} on ${dayText(day)}`,
+        depends: [nightEntity(ride, day)],
+        show: ([record]) => placeOf(record!),
+        shown: night?.meeting.place_name ?? null,
+      };
+    }
+  };
+}
+
+function tellsOfDay(day: number) {
+  return function* (status: number, body: Body): Generator<Observed> {
+    if (status === 404) throw new Misled('a reader was told that the metro does not exist');
+    for (const ride of rides) {
+      const night = body.nights!.find((each) => each.ride === ride);
+      yield {
+        what: `${ride} on the day ${dayText(day)}`,
+        depends: [rideEntity(ride), nightEntity(ride, day)],
+        show: ([ride, night]) => (isPublished(ride!, night!) ? `${titleOf(ride!)} ${placeOf(night!)}` : null),
+        shown: night ? `${night.title} ${night.meeting.place_name}` : null,
+      };
+    }
+  };
+}
+
+function* allNights(): Generator<[ride: string, day: number]> {
+  for (const ride of rides) for (const day of days) yield [ride, day];
+}
+
+function* tellsOfMine(_: number, body: Body): Generator<Observed> {
+  for (const [ride, day] of allNights()) {
+    const found = body.nights!.find(({ night }) => night.ride === ride && night.day === dayText(day));
+    yield {
+      what: `own night ${ride} on ${dayText(day)}`,
+      depends: [rsvpEntity(ride, day, reader), rideEntity(ride), nightEntity(ride, day)],
+      show: ([rsvp, ride, night]) => {
+        if (!isPublished(ride!, night!)) return null;
+        return isGoing(rsvp!) ? 'going' : (rsvp as Attendance | null)?.saved ? 'saved' : null;
+      },
+      shown: found?.why ?? null,
+    };
+  }
+}
+
+/** Friends, or flagged riders, who go to a night. */
+function tellsOfOthers(list: 'friends' | 'riders') {
+  return function* (_: number, body: Body): Generator<Observed> {
+    for (const [ride, day] of allNights()) {
+      const found = body.nights!.find((each) => {
+        const night = list === 'friends' ? each.night : each;
+        return night.ride === ride && night.day === dayText(day);
+      });
+      for (const other of riders.filter((rider) => rider !== reader)) {
+        yield {
+          what: `${other} among the ${list} of ${ride} on ${dayText(day)}`,
+          depends: [
+            relationEntity(reader, other),
+            relationEntity(other, reader),
+            rsvpEntity(ride, day, other),
+            riderEntity(other),
+            rideEntity(ride),
+            nightEntity(ride, day),
+          ],
+          show: ([relation, back, rsvp, rider, ride, night]) => {
+            if (!isGoing(rsvp!) || !rider || !isPublished(ride!, night!)) return false;
+            const { follows, flagged, blocked } = (relation as Relation | null) ?? {};
+            if (list === 'riders') return flagged === true;
+            return follows === true && !blocked && !(back as Relation | null)?.blocked;
+          },
+          shown: found?.[list].some(({ handle }) => handle === other) ?? false,
+        };
+      }
+    }
+  };
+}
+
+const localDays = new LocalDays();
+
+/** Has every answer judged. */
+export class Reader {
+  readonly #name: string;
+  readonly #judge: Judge;
+  readonly #last = new Map<string, { body: Buffer; parsed: Body }>();
+  answered = 0;
+  refused = 0;
+
+  constructor(name: string, judge: Judge) {
+    this.#name = name;
+    this.#judge = judge;
+  }
+
+  /** `between`: the calendar's clock when it was asked, and when it was answered. */
+  hears({ path, tells }: Question, answer: Answer, between: readonly [number, number]): void {
+    const { status, body } = answer;
+    if (status === 503) {
+      this.refused += 1;
+      return;
+    }
+    this.answered += 1;
+    if (status !== 200 && status !== 404) throw new Misled(`${this.#name} got status ${status} for ${path}`);
+    const last = this.#last.get(path);
+    if (!last?.body.equals(body!)) {
+      const parsed = JSON.parse(body!.toString()) as Body;
+      for (const told of tells(status, parsed)) this.#judge.told(`${this.#name} at ${path.split('?')[0]}`, told);
+      this.#last.set(path, { body: body!, parsed });
+    }
+    this.#assertPast(path, this.#last.get(path)!.parsed, between);
+  }
+
+  /** A night is past as soon as its day is over, by the clock alone. */
+  #assertPast(path: string, body: Body, between: readonly [number, number]): void {
+    for (const each of body.nights ?? []) {
+      const night = each.night ?? each;
+      if (night.past === undefined) continue;
+      const right = between.some((ms) => night.past === dayText(localDays.dayAt(timeZone, ms)) > night.day);
+      if (!right)
+        throw new Misled(`${this.#name} was told at ${path} that ${night.day} is${night.past ? '' : ' not'} past`);
+    }
+  }
+}

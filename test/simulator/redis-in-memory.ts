@@ -1,0 +1,243 @@
+import type { Arg } from '../../infra/redis/redis-connection.ts';
+import { commitScript, freeScript, takeScript } from '../../infra/redis/redis-scripts.ts';
+
+type Value = Buffer | Map<string, Buffer> | Map<string, number>;
+
+/** What a Redis held at one moment. */
+export type Snapshot = ReadonlyMap<string, Value>;
+
+/** Hears the names of public keys that change; null: all did. False once its connection is gone. */
+export type Tracker = (names: Buffer[] | null) => boolean;
+
+/**
+ * One Redis, as far as views need it: the commands that adapters send, and what the scripts of infra/redis do, line by
+ * line. test/simulator/redis-in-memory.test.ts holds it to the contracts that a real one is held to.
+ */
+export class RedisInMemory {
+  readonly #nowMs: () => number;
+  readonly #openNamesMax: number;
+  #keys = new Map<string, Value>();
+  /** How far a SCAN has got, by its cursor. */
+  readonly #cursors = [''];
+  #trackers: { prefix: string; tracker: Tracker }[] = [];
+  runId: string;
+  replicationId: string;
+
+  constructor(nowMs: () => number, process = 'first', openNamesMax = 20_000) {
+    this.#nowMs = nowMs;
+    this.#openNamesMax = openNamesMax;
+    this.runId = `run${process}`;
+    this.replicationId = `repl${process}`;
+  }
+
+  /** As stamps name it. */
+  get process(): string {
+    return `${this.runId}:${this.replicationId}`;
+  }
+
+  get snapshot(): Snapshot {
+    return copied(this.#keys);
+  }
+
+  get keys(): ReadonlyMap<string, Value> {
+    return this.#keys;
+  }
+
+  /** Another process has taken over, with what was held at some moment. Its clients are gone. */
+  restart(snapshot: Snapshot, { runId, replicationId }: { runId: string; replicationId: string }): void {
+    this.#keys = copied(snapshot);
+    this.runId = runId;
+    this.replicationId = replicationId;
+    this.#trackers = [];
+  }
+
+  /** FLUSHALL */
+  empty(): void {
+    this.#keys.clear();
+    this.#trackers = this.#trackers.filter(({ tracker }) => tracker(null));
+  }
+
+  /** CLIENT TRACKING by a prefix. */
+  track(prefix: string, tracker: Tracker): void {
+    this.#trackers.push({ prefix, tracker });
+  }
+
+  /** A command's reply, with Buffers for texts. Throws what Redis refuses. */
+  command(args: readonly Arg[]): unknown {
+    const [name, key, ...rest] = args.map((arg, i) => (i < 2 ? String(arg) : arg)) as [string, string, ...Arg[]];
+    switch (name) {
+      case 'GET':
+        return this.#text(key);
+      case 'MGET':
+        return args.slice(1).map((each) => this.#text(String(each)));
+      case 'SET':
+        this.#set(key, rest[0]!);
+        return 'OK';
+      case 'DEL':
+        this.#delete(key);
+        return 1;
+      case 'HMGET':
+        return rest.map((field) => this.#hash(key)?.get(String(field)) ?? null);
+      case 'HGETALL':
+        return [...(this.#hash(key) ?? [])].flatMap(([field, value]) => [Buffer.from(field), value]);
+      case 'GETRANGE':
+        return (this.#text(key) ?? Buffer.alloc(0)).subarray(Number(rest[0]), Number(rest[1]) + 1);
+      case 'INFO':
+        return Buffer.from('maxmemory_policy:noeviction\r\n');
+      case 'SCAN':
+        return this.#scan(Number(key), String(rest[1]));
+      case 'EVALSHA':
+        return this.#script(key, rest);
+      default:
+        throw new Error(`ERR unknown command ${name}`);
+    }
+  }
+
+  #script(sha: string, [count, ...rest]: readonly Arg[]): unknown {
+    const keys = rest.slice(0, Number(count)).map(String);
+    const args = rest.slice(Number(count));
+    if (sha === commitScript.sha) return this.#commit(keys, args);
+    if (sha === takeScript.sha) return this.#take(keys, args.map(String));
+    if (sha === freeScript.sha) return this.#free(keys, args.map(String));
+    throw new Error('NOSCRIPT No matching script');
+  }
+
+  #commit(keys: readonly string[], args: readonly Arg[]): unknown {
+    const [fence, position, open, complete, led] = keys as [string, string, string, string, string];
+    const [expected, after, stamp, text, since, compare, round, count] = args.slice(0, 8).map(String);
+    const found = this.#fence(fence);
+    if (found !== after) {
+      if (found !== expected) return Buffer.from(found);
+      const names = Number(count);
+      if (text !== '') {
+        this.#set(position, text!);
+        this.#edit(open, (list) => {
+          for (const [name, at] of list) if (at < Number(since)) list.delete(name);
+        });
+      }
+      if (compare === 'end') this.#edit(open, (list) => list.delete('compare'));
+      if (compare === 'begin') this.#sayCompare(open);
+      if (names > 0) {
+        this.#edit(open, (list) => {
+          for (let i = 8; i < 8 + names; i++) list.set(String(args[i]), Number(round));
+        });
+        if (this.#list(open).size > this.#openNamesMax) this.#sayCompare(open);
+      }
+      this.#write(keys.slice(5), args.slice(8 + names));
+      this.#set(fence, after!);
+    }
+    if (stamp !== '' && this.process === stamp) {
+      if (this.#text(complete)?.toString() !== stamp) this.#set(complete, stamp);
+      const owner = after!.split(':')[2]!;
+      if (this.#text(led)?.toString() !== owner) this.#set(led, owner);
+    }
+    return [Buffer.from(stamp === '' ? '' : this.process), Buffer.from(this.#list(open).has('compare') ? '1' : '0')];
+  }
+
+  #write(keys: readonly string[], args: readonly Arg[]): void {
+    let a = 0;
+    for (const key of keys) {
+      const operation = String(args[a++]);
+      if (operation === 's') this.#set(key, args[a++]!);
+      else if (operation === 'd') this.#delete(key);
+      else {
+        const last = a + 1 + Number(args[a]);
+        this.#writeFields(key, operation, args.slice(a + 1, last));
+        a = last;
+      }
+    }
+  }
+
+  #writeFields(key: string, operation: string, args: readonly Arg[]): void {
+    const hash = this.#hash(key) ?? new Map<string, Buffer>();
+    if (operation === 'r') for (const field of args) hash.delete(String(field));
+    else for (let i = 0; i < args.length; i += 2) hash.set(String(args[i]), Buffer.from(args[i + 1] as string));
+    if (hash.size > 0) this.#keys.set(key, hash);
+    else this.#keys.delete(key);
+    this.#changed(key);
+  }
+
+  #take(
+    [fence, position, open, complete, led]: readonly string[],
+    [seen, owner, doubtful]: readonly string[],
+  ): unknown {
+    const found = this.#fence(fence!);
+    let left = found;
+    if (found === seen) {
+      const epoch = Math.max(Math.floor(this.#nowMs()), (Number.parseInt(found, 10) || 0) + 1);
+      if (doubtful === '1' || this.#list(open!).has('compare')) this.#sayCompare(open!);
+      else this.#edit(open!, (list) => list.forEach((_, name) => void list.set(name, 0)));
+      if (doubtful === '1') this.#delete(complete!);
+      this.#delete(led!);
+      left = `${epoch}:0:${owner}:led`;
+      this.#set(fence!, left);
+    } else if (!found.includes(`:0:${owner}:led`)) return Buffer.from(found);
+    const names = [...this.#list(open!).keys()].map((name) => Buffer.from(name));
+    return [Buffer.from(left), this.#text(position!) ?? Buffer.alloc(0), names];
+  }
+
+  #free([fence]: readonly string[], [expected, after]: readonly string[]): number {
+    if (this.#fence(fence!) === expected) this.#set(fence!, after!);
+    return 1;
+  }
+
+  #scan(cursor: number, pattern: string): unknown {
+    const tag = /\{v\d+\}/.exec(pattern)?.[0] ?? '';
+    const page = 20;
+    // Keys that come or go meanwhile may be returned or not; all others are.
+    const left = [...this.#keys.keys()].filter((name) => cursor === 0 || name > this.#cursors[cursor]!).sort();
+    const names = left.slice(0, page);
+    const next = left.length > page ? this.#cursors.push(names.at(-1)!) - 1 : 0;
+    const found = names.filter((name) => name.includes(tag));
+    return [Buffer.from(String(next)), found.map((name) => Buffer.from(name))];
+  }
+
+  #fence(key: string): string {
+    return this.#text(key)?.toString() ?? '';
+  }
+
+  #sayCompare(open: string): void {
+    this.#keys.set(open, new Map([['compare', Number.POSITIVE_INFINITY]]));
+  }
+
+  #list(open: string): Map<string, number> {
+    return (this.#keys.get(open) as Map<string, number> | undefined) ?? new Map();
+  }
+
+  #edit(open: string, edit: (list: Map<string, number>) => void): void {
+    const list = this.#list(open);
+    edit(list);
+    if (list.size > 0) this.#keys.set(open, list);
+    else this.#keys.delete(open);
+  }
+
+  #text(key: string): Buffer | null {
+    return (this.#keys.get(key) as Buffer | undefined) ?? null;
+  }
+
+  #hash(key: string): Map<string, Buffer> | undefined {
+    return this.#keys.get(key) as Map<string, Buffer> | undefined;
+  }
+
+  #set(key: string, value: Arg): void {
+    this.#keys.set(key, typeof value === 'string' ? Buffer.from(value) : value);
+    this.#changed(key);
+  }
+
+  #delete(key: string): void {
+    if (this.#keys.delete(key)) this.#changed(key);
+  }
+
+  #changed(key: string): void {
+    const gone = this.#trackers.filter(({ prefix, tracker }) => key.startsWith(prefix) && !tracker([Buffer.from(key)]));
+    if (gone.length > 0) this.#trackers = this.#trackers.filter((each) => !gone.includes(each));
+  }
+}
+
+function copied(keys: Snapshot): Map<string, Value> {
+  const copy = new Map<string, Value>();
+  for (const [key, value] of keys) {
+    copy.set(key, value instanceof Map ? (new Map<string, unknown>(value) as Map<string, Buffer>) : value);
+  }
+  return copy;
+}

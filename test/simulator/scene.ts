@@ -1,0 +1,147 @@
+import { redisKeys } from '../../infra/redis/redis-keys.ts';
+import { Random } from '../../services/simulate/random.ts';
+import { Judge } from './judge.ts';
+import { Master, type Weather } from './network.ts';
+import { ApiProcess, ProjectorProcess, type Surroundings, thisFormat } from './processes.ts';
+import { ownNights, questions, Reader } from './readers.ts';
+import { RedisInMemory } from './redis-in-memory.ts';
+import { SimulatedLog } from './simulated-log.ts';
+import { Timeline } from './timeline.ts';
+import { Changes, days, tags } from './world.ts';
+
+const dayMs = 86_400_000;
+// Midnight in Los Angeles after the first of the two days.
+const midnightMs = (days[0] + 1) * dayMs + 7 * 3_600_000;
+const restartMs = 1_000;
+const apiCount = 2;
+const readersPerApi = 2;
+
+export interface SceneOptions {
+  /** How many Redis processes share the tags. */
+  masters?: number;
+  /** From how many names on an open list says `compare` instead. */
+  openNamesMax?: number;
+}
+
+/** A world under simulation: a log, Redis, projectors, APIs and their readers. All that happens comes from its seed. */
+export class Scene {
+  readonly random: Random;
+  readonly timeline: Timeline;
+  readonly log: SimulatedLog;
+  readonly masters: Master[];
+  readonly weather: Weather = { breaks: 0, slow: 0 };
+  readonly changes: Changes;
+  readonly judge = new Judge();
+  readonly readers: Reader[] = [];
+  readonly said: string[] = [];
+  projectors: ProjectorProcess[] = [];
+  readonly apis: ApiProcess[] = [];
+  readonly around: Surroundings;
+  /** What readers were told that they must not be, or what else broke. */
+  fault: Error | null = null;
+  storeSkewMs = 0;
+  calendarSkewMs = 0;
+  reads = 0;
+  /** Readers have stopped. */
+  quiet = false;
+  #made = 0;
+  #processes = 0;
+  readonly #asked = new Set<Reader>();
+
+  constructor(seed: number, { masters, openNamesMax }: SceneOptions = {}) {
+    this.random = new Random(seed, 0);
+    const { random } = this;
+    this.timeline = new Timeline(midnightMs - random.int(0, 30_000));
+    this.log = new SimulatedLog(this.timeline);
+    this.changes = new Changes(new Random(seed, 1));
+    const names = openNamesMax ?? (random.chance(0.1) ? 6 : 20_000);
+    const storeNowMs = (): number => this.timeline.nowMs + this.storeSkewMs;
+    this.masters = Array.from(
+      { length: masters ?? (random.chance(0.3) ? 2 : 1) },
+      (_, i) => new Master(new RedisInMemory(storeNowMs, `M${i}`, names)),
+    );
+    this.around = {
+      timeline: this.timeline,
+      random,
+      weather: this.weather,
+      masters: this.masters,
+      log: this.log,
+      keys: redisKeys('', thisFormat),
+      tags,
+      calendarNowMs: () => this.timeline.nowMs + this.calendarSkewMs,
+      say: (message) => this.say(message),
+    };
+    for (const change of this.changes.founding()) this.publish(change);
+    this.log.open();
+    this.judge.open();
+    for (let i = 0; i < apiCount; i++) {
+      this.apis.push(new ApiProcess(this.around, `api ${i}`));
+      for (let j = 0; j < readersPerApi; j++) this.readers.push(new Reader(`reader ${j} of api ${i}`, this.judge));
+    }
+  }
+
+  say(message: string): void {
+    this.said.push(`${(this.timeline.nowMs - midnightMs).toFixed(1)} ${message}`);
+  }
+
+  publish(change = this.changes.any()): void {
+    this.judge.published(this.log.publish(change));
+  }
+
+  /** Starts one more projector. One that fails is started again. */
+  startProjector(build = 'same'): ProjectorProcess {
+    const made = new ProjectorProcess(this.around, `projector ${++this.#made}`, build);
+    made.onEnd = (how) => {
+      this.say(`${made.process.name} ${how}`);
+      if (how.startsWith('has failed')) this.timeline.after(restartMs, () => void this.startProjector(build));
+    };
+    this.projectors = this.projectors.filter(({ alive }) => alive);
+    this.projectors.push(made);
+    return made;
+  }
+
+  /** A process of Redis that there has not been yet. */
+  newProcess(runId: string | null): { runId: string; replicationId: string } {
+    this.#processes += 1;
+    return { runId: runId ?? `run${this.#processes}`, replicationId: `repl${this.#processes}` };
+  }
+
+  restartApi(i: number): void {
+    this.apis[i]!.process.kill();
+    this.apis[i] = new ApiProcess(this.around, `api ${i}`);
+    for (const reader of this.readersOf(i)) this.#asked.delete(reader);
+  }
+
+  readersOf(api: number): Reader[] {
+    return this.readers.slice(api * readersPerApi, (api + 1) * readersPerApi);
+  }
+
+  /** Some reader asks something. */
+  read(): void {
+    const i = this.random.int(0, apiCount - 1);
+    const reader = this.random.pick(this.readersOf(i));
+    if (this.#asked.has(reader)) return;
+    const api = this.apis[i]!;
+    const question = this.random.chance(0.05) ? ownNights : this.random.pick(questions);
+    const askedMs = this.around.calendarNowMs();
+    this.#asked.add(reader);
+    api.ask(question.path, question.headers, (answer) => {
+      if (this.apis[i] !== api) return;
+      this.#asked.delete(reader);
+      this.reads += 1;
+      try {
+        if (api.faults.length > 0) throw api.faults[0];
+        reader.hears(question, answer, [askedMs, this.around.calendarNowMs()]);
+      } catch (cause) {
+        this.fault ??= cause as Error;
+      }
+    });
+  }
+
+  /** Goes on for so long. Throws what should not have happened. */
+  async goOn(ms: number): Promise<void> {
+    const untilMs = this.timeline.nowMs + ms;
+    while (this.timeline.nowMs < untilMs && !this.fault) await this.timeline.stepUntil(untilMs);
+    if (this.fault) throw this.fault;
+  }
+}

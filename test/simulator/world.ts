@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto';
+import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
+import { dayText } from '../../schemas/views/days.ts';
+import { tagOf } from '../../schemas/views/view-keys.ts';
+import type { Random } from '../../services/simulate/random.ts';
+import { sampleRecords } from '../support/records.ts';
+
+/** The few tags that the simulated world is in: every tag costs a beat, and none differs from another one. */
+export const tags: readonly number[] = [0, 1, 2];
+
+/** The first names, counted up, of which all that is made of them is in those tags. */
+function named(prefix: string, count: number, ids: (name: string) => string[] = (name) => [name]): string[] {
+  const found: string[] = [];
+  for (let i = 0; found.length < count; i++) {
+    if (ids(`${prefix}${i}`).every((id) => tags.includes(tagOf(id)))) found.push(`${prefix}${i}`);
+  }
+  return found;
+}
+
+export const days = [20_000, 20_001] as const;
+export const [metro] = named('metro', 1, (name) => days.map((day) => `${name}/${dayText(day)}`).concat(name)) as [
+  string,
+];
+export const rides = named('ride', 2, (name) => days.map((day) => `${name}/${dayText(day)}`).concat(name));
+export const riders = named('rider', 3);
+/** The rider whose own answers are read. Never erased. */
+export const [reader] = riders as [string];
+const hashOf = (text: string) => createHash('sha256').update(text).digest();
+/** A developer key that is always live. */
+export const [developerKey] = named('rck_', 1, (text) => [hashOf(text).toString('hex')]) as [string];
+export const timeZone = 'America/Los_Angeles';
+
+/** A record's name: `nights ride7/2024-10-04`. */
+export type EntityName = string;
+
+export interface Change {
+  topic: TopicName;
+  key: string;
+  value: AnyRecord | null;
+}
+
+export const entityName = ({ topic, key }: Pick<Change, 'topic' | 'key'>): EntityName => `${topic} ${key}`;
+export const nightId = (ride: string, day: number): string => `${ride}/${dayText(day)}`;
+export const rideEntity = (ride: string): EntityName => `rides ${ride}`;
+export const nightEntity = (ride: string, day: number): EntityName => `nights ${nightId(ride, day)}`;
+export const riderEntity = (rider: string): EntityName => `riders ${rider}`;
+export const rsvpEntity = (ride: string, day: number, rider: string): EntityName =>
+  `attendance ${nightId(ride, day)}/${rider}`;
+export const relationEntity = (rider: string, other: string): EntityName => `relations ${rider}/${other}`;
+
+const url = 'https://rides.example/';
+
+/** Each change has a number, which shows in titles, places and names: so an answer tells how old it is. */
+export class Changes {
+  #number = 0;
+  readonly #random: Random;
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  /** What there is before anything runs. */
+  *founding(): Generator<Change> {
+    yield {
+      topic: 'metros',
+      key: metro,
+      value: { ...sampleRecords.metros, metro, name: metro, time_zone: timeZone },
+    };
+    const value = { ...sampleRecords['developer-keys'], key_id: 'k1', key_hash: hashOf(developerKey) };
+    yield { topic: 'developer-keys', key: 'k1', value };
+    for (const rider of riders) yield this.rider(rider);
+    for (const ride of rides) {
+      yield this.ride(ride);
+      for (const day of days) yield this.night(ride, day);
+    }
+    for (const other of riders.slice(1)) {
+      if (this.#random.chance(0.5)) yield this.relation(reader, other, { follows: true });
+      if (this.#random.chance(0.5)) yield this.rsvp(this.#random.pick(rides), this.#random.pick(days), other, 'GOING');
+    }
+  }
+
+  any(): Change {
+    const random = this.#random;
+    const [ride, day, rider, other] = [random.pick(rides), random.pick(days), random.pick(riders), random.pick(riders)];
+    const what = random.int(1, 100);
+    if (what <= 30) return this.ride(ride, random.chance(0.9));
+    if (what <= 35) return { topic: 'rides', key: ride, value: null };
+    if (what <= 50) return this.night(ride, day);
+    if (what <= 55) return { topic: 'nights', key: nightId(ride, day), value: null };
+    if (what <= 78) return this.rsvp(ride, day, rider, random.pick(['GOING', 'GOING', 'NONE']), random.chance(0.2));
+    if (what <= 90) {
+      if (rider === other) return this.rider(rider);
+      return this.relation(rider, other, {
+        follows: random.chance(0.6),
+        flagged: random.chance(0.2),
+        blocked: random.chance(0.1),
+      });
+    }
+    if (what <= 95 || rider === reader) return this.rider(rider);
+    return { topic: 'riders', key: rider, value: null };
+  }
+
+  ride(ride: string, posted = true): Change {
+    const title = `t${++this.#number}`;
+    const value = { ...sampleRecords.rides, ride, title, metro, posted, leaders: [], url };
+    return { topic: 'rides', key: ride, value };
+  }
+
+  night(ride: string, day: number): Change {
+    const meeting = { place_name: `p${++this.#number}`, district: null, secret: false, show_neighbourhood: false };
+    return { topic: 'nights', key: nightId(ride, day), value: { ...sampleRecords.nights, ride, day, meeting, url } };
+  }
+
+  rider(rider: string): Change {
+    const name = `n${++this.#number}`;
+    return { topic: 'riders', key: rider, value: { ...sampleRecords.riders, rider, handle: rider, name } };
+  }
+
+  rsvp(ride: string, day: number, rider: string, response: 'GOING' | 'NONE', saved = false): Change {
+    const value = { ...sampleRecords.attendance, ride, day, rider, response, saved, revision: ++this.#number };
+    return { topic: 'attendance', key: `${nightId(ride, day)}/${rider}`, value };
+  }
+
+  relation(rider: string, other: string, bits: { follows?: boolean; flagged?: boolean; blocked?: boolean }): Change {
+    const none = { follows: false, close: false, flagged: false, blocked: false };
+    const value = { ...sampleRecords.relations, ...none, rider, other, ...bits, revision: ++this.#number };
+    return { topic: 'relations', key: `${rider}/${other}`, value };
+  }
+}
