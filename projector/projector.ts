@@ -32,6 +32,8 @@ export interface ProjectorDeps {
   shards?: number;
   /** Which build this is: another one may render the same facts otherwise. */
   build?: string;
+  /** How often a leader compares a tag's views with the facts in the background. Not at all by default. */
+  checkEveryMs?: number;
 }
 
 /**
@@ -118,7 +120,8 @@ export class Projector {
     const folding = new Folding(this.#bounds, writer.leadership ? positionOf(this.#bounds, 'low') : null, shared);
     this.#folding = folding;
     const onReady = () => this.#becomeReady();
-    const leader = new Leader({ ...shared, folding, tags: this.#tags, origin: this.#origin, onReady });
+    const { checkEveryMs = null } = this.#deps;
+    const leader = new Leader({ ...shared, folding, tags: this.#tags, origin: this.#origin, checkEveryMs, onReady });
     folding.changes = () => leader.changes;
     // The first to end ends the other: a fault of the log, or being told to stop.
     const tasks = [folding.follow(end), this.#leadInTurn(folding, leader, end)];

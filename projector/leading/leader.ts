@@ -2,6 +2,7 @@ import { countText } from '../count-text.ts';
 import { describeFacts } from '../facts/describe-facts.ts';
 import type { Facts } from '../facts/facts.ts';
 import { ignoreChanges } from '../facts/touched.ts';
+import { TouchedTwice } from '../facts/touched-twice.ts';
 import type { Folding } from '../folding.ts';
 import type { EventLog, Position } from '../ports/event-log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
@@ -9,6 +10,7 @@ import type { ViewWriter } from '../ports/view-writer.ts';
 import { untilAborted } from '../ports/waiting.ts';
 import { copyPosition, positionOf } from '../position.ts';
 import type { RetryDeps } from '../retry-logged.ts';
+import { BackgroundCheck } from '../verifying/background-check.ts';
 import type { Watching } from '../watching/watching.ts';
 import { FanOuts } from '../writing/fan-outs.ts';
 import { Marking } from '../writing/marking.ts';
@@ -38,6 +40,8 @@ export interface LeaderDeps extends RetryDeps {
   tags: readonly number[];
   origin: PositionOrigin;
   watching: Watching;
+  /** How often a tag's views are compared in the background; null: they are not. */
+  checkEveryMs: number | null;
   /** The views have reached the ends, and no tag is left to be compared. */
   onReady(): void;
 }
@@ -62,6 +66,7 @@ export class Leader {
   readonly #marks = new Marks();
   readonly #fanOuts: FanOuts;
   readonly #marking: Marking;
+  readonly #touched: TouchedTwice;
   readonly #owned: ReadonlySet<number>;
   /** What the last term left to the next one, if it is this projector's own. */
   #unfinished: Unfinished = nothingUnfinished;
@@ -73,11 +78,12 @@ export class Leader {
     this.#owned = new Set(tags);
     this.#fanOuts = new FanOuts(this.#facts, this.#owned, folding.barriers);
     this.#marking = new Marking(this.#facts, this.#marks, this.#fanOuts);
+    this.#touched = new TouchedTwice(this.#marking);
   }
 
   /** Whether what is folded is marked to be written; how many fan-outs that has begun. */
   get changes(): { marking: boolean; fanOuts: number } {
-    return { marking: this.#deps.folding.fold.touched === this.#marking, fanOuts: this.#fanOuts.added };
+    return { marking: this.#deps.folding.fold.touched === this.#touched, fanOuts: this.#fanOuts.added };
   }
 
   get #facts(): Facts {
@@ -177,11 +183,12 @@ export class Leader {
     if (taken && begin.compare.size === this.#owned.size) this.#markNothing();
     folding.limit.limit = null;
     await folding.foldTo(ends, stop);
-    folding.fold.touched = this.#marking;
+    folding.fold.touched = this.#touched;
     if (stop.aborted) return this.#finish(lanes);
     log.info(`Folded up to the log's ends: ${describeFacts(this.#facts)}`);
     await this.#takeOn(begin, lanes);
-    await Promise.all([repairs.run(stop), this.#writeRounds(rounds, lanes, repairs, stop)]);
+    const checking = this.#check(lanes, repairs, stop);
+    await Promise.all([repairs.run(stop), this.#writeRounds(rounds, lanes, repairs, stop), checking]);
     await this.#finish(lanes);
   }
 
@@ -189,7 +196,7 @@ export class Leader {
   async #begin(taken: TakenTags, ends: Position, stop: AbortSignal): Promise<Beginning> {
     const { folding, origin, log } = this.#deps;
     const marksFrom = copyPosition(folding.position);
-    folding.fold.touched = this.#marking;
+    folding.fold.touched = this.#touched;
     let at = furthest([...taken.values()].map(({ position }) => usable(position, origin, ends)));
     // What is folded already can't be taken back.
     if (at && isWithin(folding.position, at.position)) {
@@ -242,6 +249,15 @@ export class Leader {
       else if (this.#roundBytes > heavyRoundBytes) await clock.sleep(heavyRoundPauseMs, stop);
       if (rounds.idle && !stop.aborted) await folding.moved.waitAtMost(idleMs, clock, stop);
     }
+  }
+
+  /** A store in this process needs no check: nobody else can write there. */
+  async #check(lanes: TagLanes, repairs: Repairs, stop: AbortSignal): Promise<void> {
+    const { checkEveryMs: everyMs, writer, folding } = this.#deps;
+    if (everyMs === null || !writer.leadership) return;
+    const position = () => copyPosition(folding.position);
+    const own = { facts: this.#facts, fanOuts: this.#fanOuts, touched: this.#touched };
+    await new BackgroundCheck({ ...this.#deps, ...own, lanes, repairs, everyMs, position }).run(stop);
   }
 
   /** Told to stop: what is in hand is written, then the tags are free for the next leader. */

@@ -24,6 +24,11 @@ export interface ProjectorMetrics {
   /** Views were compared with the facts. */
   compared(views: number): void;
   reconciled(tags: number, differing: number): void;
+  /** A tag's views were compared in the background; those of all tags were, at this time in milliseconds since the epoch. */
+  checkedTag(): void;
+  checkedAll(nowMs: number): void;
+  /** A view was found wrong there, though nothing was on its way. */
+  faulty(kind: string): void;
 }
 
 export const noMetrics: ProjectorMetrics = {
@@ -36,4 +41,7 @@ export const noMetrics: ProjectorMetrics = {
   storeAnswered() {},
   compared() {},
   reconciled() {},
+  checkedTag() {},
+  checkedAll() {},
+  faulty() {},
 };

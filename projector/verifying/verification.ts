@@ -10,12 +10,10 @@ import { Comparison } from '../writing/comparison.ts';
 import type { StoredPosition } from '../writing/settled-position.ts';
 import { Turns } from '../writing/turns.ts';
 import { covered, Movement, storedOf } from './covered.ts';
-import { type Difference, differencesOf } from './difference.ts';
+import type { Difference } from './difference.ts';
+import { type Covered, Judge, nameOf, type Unjudged } from './judge.ts';
 import { OwnFold } from './own-fold.ts';
 
-// A view that is touched in each of so many windows has been written anew in all but the last: it is what a leader wrote.
-const windowsMax = 5;
-const readMax = 500;
 const lookMs = 200;
 const repairMsMax = 600_000;
 
@@ -32,17 +30,16 @@ export interface VerificationDeps {
 /** Differences, and up to where in the log the facts were folded that they speak of. */
 export interface FoundDifferences {
   position: Position;
-  differences: readonly Difference[];
+  differences: Difference[];
 }
 
-export interface Verified {
+export interface Judged extends Unjudged {
+  found: FoundDifferences[];
+}
+
+export interface Verified extends Judged {
   /** Views compared. */
   compared: number;
-  found: FoundDifferences[];
-  /** Views that were written since the position that is stored beside them, or may be: not known. */
-  unknown: readonly StoredName[];
-  /** Views that changed all the while, so that a leader wrote them anew each time. */
-  changing: number;
   /**
    * Whether the facts at the stored position are not those that the views were written from: the log was compacted since,
    * or another build takes other records for bad.
@@ -50,33 +47,14 @@ export interface Verified {
   otherFacts: boolean;
 }
 
-export type Judged = Pick<Verified, 'found' | 'unknown' | 'changing'>;
-
 /** The store and the log can't be compared. */
 export class NothingToVerifyError extends Error {
   override name = 'NothingToVerifyError';
 }
 
-const nameOf = ({ tag, kind, id }: StoredName): string => `${tag}|${kind}:${id}`;
-/** A hash may be looked at again for the sake of other fields. */
-const spelled = ({ name, field }: Difference): string => `${nameOf(name)} ${field ?? ''}`;
-
 /**
- * Compares every view of a running service with what an own fold of the log renders, while the service goes on writing.
- *
- * The store and the own fold are never at the same place of the log, and of several partitions each passes through other
- * mixtures. So a difference is judged within a *window* of the log, from a position S to a position E:
- *
- * 1. The own fold is at S, and marks from there on what changes touch, by a leader's own rules (writing/marking.ts).
- * 2. The tag's stored position is at or beyond S: what changes before S touch is written, but for fan-outs that are
- *    stored with the position.
- * 3. Then the view's bytes are read.
- * 4. Then the log's ends are sampled and folded to: E. Whoever wrote the bytes had folded nothing beyond E.
- *
- * So the bytes were rendered from the changes before S and some of those from S to E. If none of those touches the view,
- * and no fan-out under way does, they can only be what the own fold renders at E: other bytes are a difference. If one
- * does, nothing is said, and the view is looked at again in a later window. Bytes that are as rendered are right, whenever
- * that is. A view that is touched in each window is written anew in each.
+ * Compares every view of a running service with what an own fold of the log renders, while the service goes on writing
+ * (judge.ts says how).
  *
  * The first window begins at the position that the store has when it is first looked at. Where nobody leads, that one
  * never moves on: it is the only window, and views touched since are not known.
@@ -110,10 +88,10 @@ export class Verification {
       await fold.foldTo(since);
       const same = [...stored.values()].filter(({ position }) => isWithin(position, since));
       const otherFacts = same.some(({ sum }) => sum !== fold.facts.sum.text);
-      fold.markFromHere();
+      fold.beginWindow();
       await fold.foldToEnds();
       const { suspects, compared } = await this.#compareAll(fold);
-      return { compared, otherFacts, ...(await this.#judge(fold, suspects, stored)) };
+      return { compared, otherFacts, ...(await this.#judge(fold, suspects.values(), stored)) };
     });
   }
 
@@ -123,14 +101,11 @@ export class Verification {
    */
   async repair(names: readonly StoredName[]): Promise<Judged | null> {
     const fold = this.#fold!;
-    const suspects = new Map(names.map((name) => [nameOf(name), name]));
     const tags = [...new Set(names.map(({ tag }) => tag))].filter((tag) => tag >= 0);
     return this.#orFault(async () => {
       await this.#deps.live.askCompare(tags);
       if (!(await this.#compared(tags))) return null;
-      fold.markFromHere();
-      await fold.foldToEnds();
-      return this.#judge(fold, suspects, new Map());
+      return this.#judge(fold, names, null);
     });
   }
 
@@ -190,61 +165,38 @@ export class Verification {
     return { suspects, compared };
   }
 
-  /** Judges suspects, window by window. `stored`: what covers the window that has begun. */
+  /** Judges suspects. `stored`: what covers the window that has begun; null: none has. */
   async #judge(
     fold: OwnFold,
-    suspects: Map<string, StoredName>,
-    stored: ReadonlyMap<number, StoredPosition>,
+    suspects: Iterable<StoredName>,
+    stored: ReadonlyMap<number, StoredPosition> | null,
   ): Promise<Judged> {
-    const { live, clock } = this.#deps;
     const found: FoundDifferences[] = [];
-    const told = new Set<string>();
-    for (let window = 0; suspects.size > 0 && window < windowsMax; window++) {
-      const differences: Difference[] = [];
-      const names = [...suspects.values()];
-      for (let i = 0; i < names.length; i += readMax) {
-        differences.push(...(await this.#look(fold, suspects, names.slice(i, i + readMax), stored)));
-      }
-      const news = differences.filter((one) => !told.has(spelled(one)));
-      for (const one of news) told.add(spelled(one));
-      if (news.length > 0) found.push({ position: fold.position, differences: news });
-      if (suspects.size === 0) break;
-      const tags = [...new Set([...suspects.values()].map(({ tag }) => tag))];
-      const since = fold.markFromHere();
-      const { signal } = this.#deps;
-      stored = await covered(tags, since, { live, logIdentity: this.#logIdentity, clock, signal });
-      if (stored.size === 0) break;
-    }
-    const left = [...suspects.values()];
-    const unknown = left.filter(({ tag }) => !stored.has(tag));
-    return { found, unknown, changing: left.length - unknown.length };
-  }
-
-  /** Looks at some suspects again: takes out what is right, and what certainly differs, which it returns. */
-  async #look(
-    fold: OwnFold,
-    suspects: Map<string, StoredName>,
-    names: readonly StoredName[],
-    stored: ReadonlyMap<number, StoredPosition>,
-  ): Promise<Difference[]> {
-    const views = await this.#deps.live.read(names);
-    await fold.foldToEnds();
-    const comparison = new Comparison(fold.facts);
-    return names.flatMap((name, i) => {
-      const view = views[i]!;
-      const write = view ? comparison.compare(view) : comparison.absent(name);
-      const differences = write ? differencesOf(name, view, write) : [];
-      const certain = differences.filter((one) => this.#isCertain(one, fold, stored.get(name.tag)));
-      if (certain.length === differences.length) suspects.delete(nameOf(name));
-      return certain;
+    const { live, clock } = this.#deps;
+    const judge = new Judge({
+      facts: fold.facts,
+      marks: fold.marks,
+      store: live,
+      begin: async (tags) =>
+        fanOutsOf(
+          await covered(tags, fold.beginWindow(), {
+            live,
+            logIdentity: this.#logIdentity,
+            clock,
+            signal: this.#signal,
+          }),
+        ),
+      end: () => fold.foldToEnds(),
+      onDifferences: (differences) => {
+        const { position } = fold;
+        const last = found.at(-1);
+        // Those of one look speak of one position.
+        if (last && isWithin(position, last.position)) last.differences.push(...differences);
+        else found.push({ position, differences: [...differences] });
+      },
     });
-  }
-
-  #isCertain(difference: Difference, fold: OwnFold, stored: StoredPosition | undefined): boolean {
-    // No projector writes such a thing, ever.
-    if (difference.name.kind === 'foreign' || difference.what === 'wrong type') return true;
-    if (!stored || fold.isMarked(difference)) return false;
-    return !fold.isAwaited(difference, stored.fanOuts);
+    for (const name of suspects) judge.suspect(name);
+    return { ...(await judge.run(stored && fanOutsOf(stored))), found };
   }
 
   /** Resolves once no open list of these tags says `compare`; false where nobody leads them. */
@@ -261,6 +213,9 @@ export class Verification {
     return false;
   }
 }
+
+const fanOutsOf = (stored: ReadonlyMap<number, StoredPosition>): Covered =>
+  new Map([...stored].map(([tag, { fanOuts }]) => [tag, fanOuts]));
 
 function assertWithin(position: Position, ends: Position): void {
   if (isWithin(position, ends)) return;

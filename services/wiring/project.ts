@@ -17,6 +17,9 @@ import type { OpenStore } from './view-store.ts';
 /** How long a projector that is told to stop may take for the present round: a process must end within 5 s. */
 const finishMsMax = 3_000;
 
+/** Between the background checks of two tags: all 64 take eleven minutes. */
+const checkEveryMs = 10_000;
+
 /** The projector that is running, or ran last. */
 export interface Projecting {
   current(): Projector;
@@ -46,6 +49,7 @@ export async function project(
       tags: allTags.filter((tag) => tag % count === index),
       shards: count,
       build,
+      checkEveryMs,
     });
   let projector = make();
   const close = () => Promise.allSettled([writer.close(), eventLog.close(), rejects.close()]);

@@ -4,10 +4,14 @@ import type { ProjectorMetrics } from '../../projector/ports/metrics.ts';
 import type { Projector } from '../../projector/projector.ts';
 import { waitReasons } from '../../projector/watching/waits.ts';
 import type { ProjectorStatus } from '../../projector/watching/watching.ts';
+import { factKinds } from '../../schemas/views/view-keys.ts';
 import { serverBuckets } from './server-buckets.ts';
 
 /** From the fastest that can be expected to a minute. */
 const freshnessBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];
+
+// `foreign`: a key that is no view.
+const faultyKinds = [...factKinds, 'reader', 'foreign'];
 
 export type WatchedProjector = Pick<Projector, 'ready' | 'status'>;
 
@@ -46,6 +50,18 @@ function countMetrics(registers: Registry[]) {
     'reconciled_views_total',
     'Views that differed from the facts when compared, and were mended',
   );
+  const checked = counter('checked_tags_total', 'Tags (of 64) compared with the facts in the background');
+  const checkedAll = new Gauge({
+    name: 'ride_calendar_all_checked_timestamp_seconds',
+    help: 'When the background comparison last had been through all tags since the start; 0: not yet',
+    registers,
+  });
+  const faulty = counter(
+    'faulty_views_total',
+    'Views found wrong in the background though nothing was in flight, by kind',
+    ['kind'],
+  );
+  for (const kind of faultyKinds) faulty.inc({ kind }, 0);
   return {
     folded: (topic, records) => folded.inc({ topic }, records),
     rejected: (topic, reason) => rejected.inc({ topic, reason }),
@@ -61,6 +77,9 @@ function countMetrics(registers: Registry[]) {
     },
     compared: (count) => compared.inc(count),
     reconciled: (_tags, count) => differing.inc(count),
+    checkedTag: () => checked.inc(),
+    checkedAll: (nowMs) => checkedAll.set(nowMs / 1000),
+    faulty: (kind) => faulty.inc({ kind }),
   } satisfies Partial<ProjectorMetrics>;
 }
 

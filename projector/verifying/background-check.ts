@@ -1,0 +1,156 @@
+import { countText } from '../count-text.ts';
+import type { Facts } from '../facts/facts.ts';
+import type { TouchedTwice } from '../facts/touched-twice.ts';
+import { isWithin } from '../leading/beginning.ts';
+import type { Position } from '../ports/event-log.ts';
+import type { ProjectorMetrics } from '../ports/metrics.ts';
+import type { StoredName, ViewWrite, ViewWriter } from '../ports/view-writer.ts';
+import { type RetryDeps, retryLogged } from '../retry-logged.ts';
+import { Comparison } from '../writing/comparison.ts';
+import type { FanOuts } from '../writing/fan-outs.ts';
+import type { Repairs } from '../writing/repairs.ts';
+import type { TagLanes } from '../writing/tag-lanes.ts';
+import { Turns } from '../writing/turns.ts';
+import type { Difference } from './difference.ts';
+import { type Covered, Judge } from './judge.ts';
+import { WindowMarks } from './window-marks.ts';
+
+// A check may take this share of the time, however large the world is.
+const shareOfTime = 1 / 20;
+const lookMs = 100;
+const namedMax = 5;
+// What is about riders or keys is only counted: a log is kept longer than a person may want.
+const namedKinds = new Set(['day', 'ride', 'night', 'metro', 'foreign']);
+
+export interface BackgroundCheckDeps extends RetryDeps {
+  facts: Facts;
+  writer: ViewWriter;
+  tags: readonly number[];
+  touched: TouchedTwice;
+  lanes: TagLanes;
+  fanOuts: FanOuts;
+  repairs: Repairs;
+  metrics: ProjectorMetrics;
+  /** At least so long between the checks of two tags. */
+  everyMs: number;
+  /** Up to where the log is folded now. */
+  position(): Position;
+}
+
+/**
+ * Compares all bytes of one tag's views after another's with the facts, all the time a projector leads, while changes flow.
+ * What it finds is a fault, since the views ought to be right: it is counted, named and mended. Whether a difference is
+ * one, or only on its way, is judged as `verify` does (judge.ts).
+ */
+export class BackgroundCheck {
+  readonly #deps: BackgroundCheckDeps;
+  readonly #marks: WindowMarks;
+
+  constructor(deps: BackgroundCheckDeps) {
+    this.#deps = deps;
+    this.#marks = new WindowMarks(deps.facts);
+  }
+
+  /** Checks until told to stop. */
+  async run(stop: AbortSignal): Promise<void> {
+    const { tags, everyMs, clock, metrics } = this.#deps;
+    // Terms may be short: not each begins with the same tags.
+    let next = Math.floor(clock.nowMs() / everyMs);
+    let unchecked = new Set(tags);
+    for (let pauseMs = everyMs; !stop.aborted; next++) {
+      await clock.sleep(pauseMs, stop);
+      const tag = tags[next % tags.length]!;
+      const beganMs = clock.nowMs();
+      if (!(await this.#checkOne(tag, stop))) continue;
+      pauseMs = Math.max(everyMs, (clock.nowMs() - beganMs) / shareOfTime);
+      metrics.checkedTag();
+      unchecked.delete(tag);
+      if (unchecked.size > 0) continue;
+      metrics.checkedAll(clock.nowMs());
+      unchecked = new Set(tags);
+    }
+  }
+
+  /** False if the tag's views are in doubt anyway, or when told to stop. */
+  async #checkOne(tag: number, stop: AbortSignal): Promise<boolean> {
+    const { repairs, touched } = this.#deps;
+    const isDoubtful = (): boolean => stop.aborted || repairs.wanted.has(tag);
+    if (isDoubtful()) return false;
+    const attempt = async () => {
+      const faults: Difference[] = [];
+      const judge = new Judge({
+        facts: this.#deps.facts,
+        marks: this.#marks,
+        store: this.#deps.writer,
+        begin: () => this.#begin(tag, isDoubtful),
+        // A store that was emptied or restored since is found by its fence: that is no fault of these views.
+        end: async () => {
+          this.#deps.lanes.beat();
+          await this.#deps.lanes.written([tag]);
+        },
+        onDifferences: (differences, write) => {
+          // Whatever happened to the store or to this leader: a compare of the tag will tell.
+          if (isDoubtful()) return;
+          faults.push(...differences);
+          void this.#deps.lanes.add(tag, write, { patience: true }).catch(() => {});
+        },
+      });
+      for (const name of await this.#suspects(tag, stop)) judge.suspect(name);
+      await judge.run(null).finally(() => {
+        touched.also = null;
+      });
+      return faults;
+    };
+    const faults = await retryLogged('compare views in the background', attempt, { ...this.#deps, signal: stop });
+    if (faults && faults.length > 0) this.#tell(tag, faults);
+    return faults !== null && !isDoubtful();
+  }
+
+  async #suspects(tag: number, stop: AbortSignal): Promise<StoredName[]> {
+    const { facts, writer } = this.#deps;
+    const comparison = new Comparison(facts);
+    const turns = new Turns();
+    const suspects: StoredName[] = [];
+    const turn = async (): Promise<void> => {
+      stop.throwIfAborted();
+      if (turns.due()) await turns.take();
+    };
+    for await (const stored of writer.list([tag], true)) {
+      if (comparison.compare(stored)) suspects.push(stored);
+      await turn();
+    }
+    for (const missing of comparison.missing(new Set([tag]))) {
+      if (missing) suspects.push({ tag, ...named(missing[1]) });
+      await turn();
+    }
+    return suspects;
+  }
+
+  /** A window begins: what is marked so far is to be written first. */
+  async #begin(tag: number, isOver: () => boolean): Promise<Covered> {
+    const { touched, lanes, fanOuts, clock, position } = this.#deps;
+    this.#marks.begin();
+    touched.also = this.#marks.touched;
+    const since = position();
+    while (!isOver()) {
+      const { settled } = lanes;
+      if (settled && isWithin(since, settled.start.position)) return new Map([[tag, fanOuts.stored()]]);
+      await clock.sleep(lookMs, lanes.signal);
+    }
+    return new Map();
+  }
+
+  #tell(tag: number, faults: readonly Difference[]): void {
+    const { log, metrics } = this.#deps;
+    for (const { name } of faults) metrics.faulty(name.kind);
+    const names = faults.filter(({ name }) => namedKinds.has(name.kind));
+    const some = names.slice(0, namedMax).map(({ what, name }) => `${what} ${name.kind} ${name.id}`);
+    const more = faults.length - some.length;
+    const list = [...some, ...(more > 0 ? [`${more} more`] : [])].join(', ');
+    log.error(
+      `Tag ${tag} of the view store was not as written: ${countText(faults.length, 'difference')} from the facts, which are being mended: ${list}`,
+    );
+  }
+}
+
+const named = ({ kind, id }: ViewWrite): Pick<StoredName, 'kind' | 'id'> => ({ kind, id });

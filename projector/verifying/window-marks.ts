@@ -1,0 +1,68 @@
+import { allTags, type FactKind } from '../../schemas/views/view-keys.ts';
+import type { Facts } from '../facts/facts.ts';
+import { subjectDay } from '../facts/subject-day.ts';
+import type { Touched } from '../facts/touched.ts';
+import { partOfField } from '../leading/open-names.ts';
+import type { Position } from '../ports/event-log.ts';
+import { numberOf } from '../writing/comparison.ts';
+import { FanOuts } from '../writing/fan-outs.ts';
+import { Marking } from '../writing/marking.ts';
+import { Marks } from '../writing/marks.ts';
+import { PositionBarriers } from '../writing/position-barriers.ts';
+import type { StoredFanOut } from '../writing/settled-position.ts';
+import type { Difference } from './difference.ts';
+
+/** Also notes whose relations changed: a leader's fan-out that is under way tells them at once, though they see no more of it. */
+class RelationMarking extends Marking {
+  readonly relating = new Set<number>();
+
+  override relation(reader: number, other: number, before: number, after: number): void {
+    this.relating.add(reader);
+    super.relation(reader, other, before, after);
+  }
+}
+
+/** Marks the views that changes touch within a window of the log, by the very rules by which a leader writes them. */
+export class WindowMarks {
+  readonly #facts: Facts;
+  readonly #marks = new Marks();
+  readonly #marking: RelationMarking;
+
+  constructor(facts: Facts) {
+    this.#facts = facts;
+    // Watchers are marked at once, however many: nothing waits behind them here.
+    const fanOuts = new FanOuts(facts, new Set(allTags), new PositionBarriers({} as Position));
+    this.#marking = new RelationMarking(facts, this.#marks, fanOuts, Number.POSITIVE_INFINITY);
+  }
+
+  get touched(): Touched {
+    return this.#marking;
+  }
+
+  /** A window begins. */
+  begin(): void {
+    this.#marks.take();
+    this.#marking.relating.clear();
+  }
+
+  /** Whether a change within the window touches what differs. */
+  isMarked({ name, field }: Difference): boolean {
+    const number = numberOf(this.#facts, name);
+    if (number < 0 || name.kind === 'foreign' || name.kind === 'complete') return false;
+    if (name.kind !== 'reader') return this.#marks.values[name.kind as FactKind].has(number);
+    const at = partOfField(field ?? '');
+    return at !== null && ((this.#marks.readerDays.get(subjectDay(number, at.day)) ?? 0) & at.part) !== 0;
+  }
+
+  /** Whether what differs shows a rider whose change is not yet told to all who see it. */
+  isAwaited({ name, field }: Difference, fanOuts: readonly StoredFanOut[]): boolean {
+    if (name.kind !== 'reader') return false;
+    const reader = numberOf(this.#facts, name);
+    const day = partOfField(field ?? '')?.day;
+    return fanOuts.some(([id, days]) => {
+      const rider = this.#facts.riderIds.find(id);
+      if (rider < 0 || !days.some((one) => one === day)) return false;
+      return this.#marking.relating.has(reader) || this.#facts.relations.get(reader, rider) !== 0;
+    });
+  }
+}

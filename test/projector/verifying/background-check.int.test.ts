@@ -1,0 +1,125 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { afterAll, expect, it } from 'vitest';
+import { redisViewWriter } from '../../../infra/redis/redis-view-writer.ts';
+import { noMetrics, type ProjectorMetrics } from '../../../projector/ports/metrics.ts';
+import { type AnyRecord, type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { allTags, tagOf, viewFormat } from '../../../schemas/views/view-keys.ts';
+import { freshKeyPrefix, redisUrl } from '../../support/backends.ts';
+import type { HistoryRecord } from '../../support/histories.ts';
+import { MemoryEventLog } from '../../support/memory-event-log.ts';
+import { type Running, startProjector } from '../../support/projector-run.ts';
+import { sampleRecords } from '../../support/records.ts';
+
+// P47
+
+const redis = new Redis(redisUrl());
+const open: { close(): Promise<void> }[] = [];
+afterAll(async () => {
+  for (const each of open.reverse()) await each.close();
+  await redis.quit();
+});
+
+const partitions = Object.fromEntries(topicNames.map((topic) => [topic, 1])) as Record<TopicName, number>;
+const day = 20_000;
+const riders = Array.from({ length: 150 }, (_, i) => `r${i}`);
+const rides = Array.from({ length: 40 }, (_, i) => `ride${i}`);
+// An eighth of the tags: a pass takes a second.
+const tags = allTags.filter((tag) => tag % 8 === 0);
+
+/** A projector that checks all the time, over a log that grows; what it counted and said. */
+async function checking() {
+  const keyPrefix = freshKeyPrefix();
+  const offsets = new Map<TopicName, number>();
+  const log = new MemoryEventLog({ partitions, records: [] });
+  const publish = (topic: TopicName, key: string, value: AnyRecord | null): void => {
+    const offset = offsets.get(topic) ?? 0;
+    offsets.set(topic, offset + 1);
+    log.append({ topic, partition: 0, offset, timestampMs: 0, key, value } satisfies HistoryRecord);
+  };
+  publish('metros', 'portland', { ...sampleRecords.metros, metro: 'portland', time_zone: 'UTC' });
+  for (const ride of rides) {
+    publish('rides', ride, { ...sampleRecords.rides, ride, metro: 'portland', posted: true });
+    publish('nights', `${ride}/2024-10-04`, { ...sampleRecords.nights, ride, day });
+  }
+  for (const rider of riders) publish('riders', rider, { ...sampleRecords.riders, rider, handle: rider });
+  const none = { close: false, flagged: false, blocked: false };
+  // Enough watchers for fan-outs in slices.
+  for (const other of riders.slice(0, 3)) {
+    for (const rider of riders.slice(3)) {
+      publish('relations', `${rider}/${other}`, { ...sampleRecords.relations, ...none, rider, other, follows: true });
+    }
+  }
+  const going = (rider: string, ride: string, response: 'GOING' | 'NONE'): void =>
+    publish('attendance', `${ride}/2024-10-04/${rider}`, {
+      ...sampleRecords.attendance,
+      ...{ ride, day, rider, response, saved: false },
+    });
+  for (const [i, rider] of riders.entries()) going(rider, rides[i % rides.length]!, 'GOING');
+  const counted = { passes: 0, faulty: [] as string[] };
+  const metrics: ProjectorMetrics = {
+    ...noMetrics,
+    checkedAll() {
+      counted.passes += 1;
+    },
+    faulty: (kind) => void counted.faulty.push(kind),
+  };
+  const said: string[] = [];
+  const say = (message: string) => void said.push(message);
+  const writer = await redisViewWriter({ url: redisUrl(), cluster: false, keyPrefix });
+  const more = { metrics, tags, shards: 8, checkEveryMs: 5, log: { info() {}, warn: say, error: say } };
+  const running: Running = startProjector(log, writer, null, more);
+  open.push(writer, { close: () => running.stop() });
+  await running.ready();
+  const key = (kind: string, id: string, layer = 'pub') =>
+    `${keyPrefix}g${viewFormat}:${layer}:{v${tagOf(id)}}:${kind}:${id}`;
+  return { going, publish, counted, said, key };
+}
+
+const ofTags = (ids: readonly string[]): string => ids.find((id) => tags.includes(tagOf(id)))!;
+
+it('a background check finds, counts, names and mends what somebody else changed, though its digest is right', async () => {
+  const { counted, said, key } = await checking();
+  const ride = key('ride', ofTags(rides));
+  const rider = ofTags(riders);
+  const card = key('rider', rider);
+  const wanted = (await redis.getBuffer(ride))!;
+  const wantedCard = (await redis.getBuffer(card))!;
+  await redis.setrange(ride, wanted.length - 1, '!');
+  await redis.set(card, 'x');
+  const foreign = key('ride', 'x')
+    .replace(/pub:\{v\d+\}/, 'pub:{v8}')
+    .replace(':ride:', ':junk:');
+  await redis.set(foreign, '');
+  await expect.poll(() => redis.getBuffer(ride), { timeout: 20_000 }).toEqual(wanted);
+  await expect.poll(() => redis.getBuffer(card), { timeout: 20_000 }).toEqual(wantedCard);
+  await expect.poll(() => redis.exists(foreign), { timeout: 20_000 }).toBe(0);
+  await expect.poll(() => counted.faulty.toSorted(), { timeout: 20_000 }).toEqual(['foreign', 'ride', 'rider']);
+  expect(said.join('\n')).toContain(`different ride ${ofTags(rides)}`);
+  expect(said.join('\n')).not.toContain(rider);
+  const { passes } = counted;
+  await expect.poll(() => counted.passes, { timeout: 30_000 }).toBeGreaterThan(passes + 1);
+  expect(counted.faulty).toHaveLength(3);
+}, 60_000);
+
+it('a background check finds nothing in views that are right, while changes and fan-outs flow', async () => {
+  const { going, publish, counted, said } = await checking();
+  let turn = 0;
+  for (const end = performance.now() + 6_000; performance.now() < end; turn++) {
+    // Riders whom all others follow, and everybody else.
+    for (let i = 0; i < 10; i++) {
+      const n = turn * 10 + i;
+      going(riders[(n * 7) % riders.length]!, rides[(n * 3) % rides.length]!, n % 3 === 0 ? 'NONE' : 'GOING');
+      going(riders[n % 3]!, rides[(n * 11) % rides.length]!, n % 2 === 0 ? 'NONE' : 'GOING');
+    }
+    const rider = riders[(turn * 13) % riders.length]!;
+    const gone = turn % 5 === 0;
+    publish('riders', rider, gone ? null : { ...sampleRecords.riders, rider, handle: `${rider}${turn}` });
+    const title = `Ride ${turn}`;
+    const ride = rides[turn % rides.length]!;
+    publish('rides', ride, { ...sampleRecords.rides, ride, title, metro: 'portland', posted: turn % 7 > 0 });
+    await sleep(10);
+  }
+  expect(counted.passes).toBeGreaterThan(0);
+  expect([counted.faulty, said]).toEqual([[], []]);
+}, 60_000);
