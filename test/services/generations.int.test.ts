@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
+import { startRedisCluster } from '../../infra/local/redis-cluster.ts';
 import { redisViewReader } from '../../infra/redis/redis-view-reader.ts';
 import { redisViewWriter } from '../../infra/redis/redis-view-writer.ts';
 import type { ViewWriter } from '../../projector/ports/view-writer.ts';
@@ -39,7 +40,9 @@ async function copyToOther(): Promise<void> {
   }
 }
 
-async function runs(...args: string[]) {
+const runs = (...args: string[]) => runsOn({ REDIS_URL: redisUrl() }, ...args);
+
+async function runsOn(env: Record<string, string>, ...args: string[]) {
   const out: string[] = [];
   const io = {
     out: (line: string) => void out.push(line),
@@ -47,7 +50,7 @@ async function runs(...args: string[]) {
     watched: false,
     signal: new AbortController().signal,
   };
-  const code = await runCli(['generations', ...args], io, { REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: keyPrefix });
+  const code = await runCli(['generations', ...args], io, { ...env, REDIS_KEY_PREFIX: keyPrefix });
   return { code, out: out.join('\n') };
 }
 
@@ -144,6 +147,26 @@ it('generations drop that is stopped half-way leaves no tag complete', async () 
   await done;
   expect((await names(other)).filter((name) => name.endsWith(':complete:'))).toEqual([]);
 });
+
+it('generations list and drop go through all masters of a Redis Cluster', async () => {
+  const cluster = await startRedisCluster();
+  try {
+    const clustered = await redisViewWriter({ url: cluster.url, cluster: true, keyPrefix });
+    open.push(clustered);
+    await lead(clustered);
+    await complete(clustered, allTags);
+    const env = { REDIS_URL: cluster.url, REDIS_CLUSTER: 'true' };
+    const { json } = await runsOn(env, 'list', '--json').then(({ out }) => ({ json: JSON.parse(out) }));
+    expect(json.generations).toMatchObject([
+      { format: viewFormat, tags_unled: 0, leaders: [{ tags: 64, alive: false }] },
+    ]);
+    expect((await runsOn(env, 'drop', String(viewFormat), '--force')).code).toBe(0);
+    expect((await runsOn(env, 'list')).out).toBe('The store holds no views');
+  } finally {
+    for (const each of open.splice(0)) await each.close();
+    await cluster.stop();
+  }
+}, 60_000);
 
 it('a reader beside another format answers once a leader at the log’s ends leads its own', async () => {
   await copyToOther();
