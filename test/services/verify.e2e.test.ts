@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tagOf, viewFormat } from '../../schemas/views/view-keys.ts';
 import { runCli } from '../../services/command-line.ts';
+import { portlandDir } from '../support/archive.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
 import { type Env, Processes, type RunningService } from '../support/process.ts';
 import { dumpRedis } from '../support/redis-dump.ts';
@@ -135,6 +136,31 @@ describe('verify where nobody leads', () => {
     await expect
       .poll(async () => (await verify()).summary, { timeout: 30_000 })
       .toMatchObject({ differences: 0, unknown: 0 });
+  });
+});
+
+describe('verify of an archive', () => {
+  it('compares the views with the archive that was projected, and names what differs as text', async () => {
+    const archive = {
+      REDIS_URL: redisUrl(),
+      REDIS_KEY_PREFIX: freshKeyPrefix(),
+      ARCHIVE_DIR: portlandDir,
+      LOG_LEVEL: 'warn',
+    };
+    const projecting = await (await processes.start('projector', archive)).ready();
+    const verifyIt = () => heard((io) => runCli(['verify'], io, archive));
+    const healthy = await verifyIt();
+    expect([healthy.code, healthy.err]).toEqual([0, []]);
+    expect(healthy.out).toEqual([expect.stringMatching(/^\d{3,} views compared with the log: none differs$/)]);
+    const metro = `${archive.REDIS_KEY_PREFIX}g${viewFormat}:pub:{v${tagOf('portland')}}:metro:portland`;
+    await redis.append(metro, 'x');
+    const { code, out } = await verifyIt();
+    expect([code, out[0], out[1]]).toEqual([
+      1,
+      expect.stringMatching(/^As of metros\/0@\d+ .*relations\/0@\d+/),
+      expect.stringMatching(`^  different: ${metro.replace(/[{}]/g, '.')}, from byte \\d+ on: `),
+    ]);
+    await projecting.stop();
   });
 });
 
