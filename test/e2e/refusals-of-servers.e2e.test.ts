@@ -1,0 +1,136 @@
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startKafkaBroker } from '../../infra/local/kafka-broker.ts';
+import { startRedisServer } from '../../infra/local/redis-server.ts';
+import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
+import { copyPortland, portlandKeys } from '../support/portland.ts';
+import { type Env, Processes } from '../support/process.ts';
+import { refused, words } from '../support/refused.ts';
+
+// A server that refuses is named; one that is away is waited for, with a message, and the command still ends when told to.
+
+const processes = new Processes();
+let folder: string;
+let portland: string;
+beforeAll(async () => {
+  folder = await processes.folder();
+  portland = await copyPortland(join(folder, 'portland'));
+});
+afterAll(() => processes.close());
+
+describe('topics that do not exist', () => {
+  it.each(['start', 'projector'])('end %s, which says how to make them', async (command) => {
+    const prefix = freshTopicPrefix();
+    const ended = await refused(processes, command, {
+      KAFKA_BROKERS: kafkaBrokers(),
+      KAFKA_TOPIC_PREFIX: prefix,
+      REDIS_URL: redisUrl(),
+      REDIS_KEY_PREFIX: freshKeyPrefix(),
+    });
+    expect(ended.code).toBe(1);
+    expect(words(ended)).toHaveLength(1);
+    expect(words(ended)[0]).toContain(`${prefix}nights`);
+    expect(words(ended)[0]).toContain('npx ride-calendar topics');
+  });
+});
+
+describe('start beside complete views', () => {
+  it('serves them while topics are missing, says so, and goes on once they are there', async () => {
+    const views = { REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshKeyPrefix(), NOW: '2015-06-13T19:00:00Z' };
+    const before = await processes.start('start', { ...views, ARCHIVE_DIR: portland });
+    await before.ready();
+    await before.stop();
+    const env = { ...views, KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: freshTopicPrefix() };
+    const service = await processes.start('start', env);
+    await service.printed('trying again in 2 s');
+    const readiness = async (): Promise<unknown> => (await fetch(`${service.origin}/readyz`)).json();
+    expect(await readiness()).toEqual({
+      status: 'ready',
+      note: expect.stringMatching(/^the projector has ended: Cannot read the event log: .*npx ride-calendar topics$/),
+    });
+    const read = () => fetch(`${service.api}/rides/pp15r4935`, { headers: { 'X-Api-Key': portlandKeys.live } });
+    expect((await read()).status).toBe(200);
+    expect(await (await fetch(`${service.origin}/metrics`)).text()).toContain('ride_calendar_projector_ready 0');
+    expect((await processes.run(['topics', '--partitions', '4'], env)).code).toBe(0);
+    await service.printed('Ready: the views stand at the ends', 60_000);
+    await expect.poll(readiness).toEqual({ status: 'ready' });
+    expect((await service.stop()).code).toBe(0);
+  }, 120_000);
+});
+
+describe('Redis', () => {
+  it('that refuses the password is no matter of waiting', async () => {
+    const server = await startRedisServer({ args: ['--requirepass', 'hunter2'] });
+    try {
+      const wrong = server.url.replace('//', '//:hunter2-not@');
+      for (const url of [server.url, wrong]) {
+        const ended = await refused(processes, 'projector', { ARCHIVE_DIR: portland, REDIS_URL: url });
+        expect(ended.code).toBe(1);
+        expect(words(ended)).toHaveLength(1);
+        expect(words(ended)[0]).toContain('it refuses the user and password of REDIS_URL');
+      }
+      const right = await processes.start('start', {
+        ARCHIVE_DIR: portland,
+        REDIS_URL: server.url.replace('//', '//:hunter2@'),
+      });
+      await right.ready();
+      const { out, err } = await right.stop();
+      expect(out + err).not.toContain('hunter2');
+    } finally {
+      await server.stop();
+    }
+  });
+
+  it('that is no cluster, or is one, is said to be', async () => {
+    const env = { ARCHIVE_DIR: portland, REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshKeyPrefix() };
+    const ended = await refused(processes, 'projector', { ...env, REDIS_CLUSTER: 'true' });
+    expect(ended.code).toBe(1);
+    expect(words(ended)[0]).toContain('it is not a Redis Cluster; leave REDIS_CLUSTER out');
+  });
+});
+
+describe('servers that are away at start', () => {
+  it('are waited for, with a message each, and then the views are filled', async () => {
+    const [broker, server] = await Promise.all([startKafkaBroker(), startRedisServer()]);
+    try {
+      const env = { KAFKA_BROKERS: broker.brokers, REDIS_URL: server.url };
+      expect((await processes.run(['topics', '--partitions', '4'], env)).code).toBe(0);
+      expect((await processes.run(['archive', 'load', portland], env)).code).toBe(0);
+      await Promise.all([broker.kill(), server.kill()]);
+      const [projector, api] = await Promise.all([processes.start('projector', env), processes.start('api', env)]);
+      await projector.printed('Cannot look who leads, trying again: Redis cannot be reached');
+      await api.printed('Not ready: Redis cannot be reached');
+      const status = (url: string) => fetch(url).then((response) => response.status, String);
+      await expect.poll(() => status(`${projector.origin}/readyz`), { timeout: 10_000 }).toBe(503);
+      await expect.poll(() => status(`${api.origin}/readyz`), { timeout: 10_000 }).toBe(503);
+      expect(await status(`${api.origin}/healthz`)).toBe(200);
+      const away = await fetch(`${api.api}/rides/pp15r4125`, { headers: { 'X-Api-Key': 'x' } });
+      expect([away.status, away.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+      expect(away.headers.get('content-type')).toBe('application/problem+json');
+      await server.start();
+      await projector.printed(/Cannot read the bounds of the event log: .*; trying again/);
+      await broker.start();
+      await Promise.all([projector.ready(), api.ready()]);
+      await projector.printed('Kafka answers again');
+      await api.printed('Ready: reads are answered');
+      const client = new Redis(server.url);
+      expect(await client.dbsize()).toBeGreaterThan(1_000);
+      client.disconnect();
+      for (const { code } of [await projector.stop(), await api.stop()]) expect(code).toBe(0);
+    } finally {
+      await Promise.all([broker.stop(), server.stop()]);
+    }
+  }, 120_000);
+
+  it.each([
+    ['projector', { KAFKA_BROKERS: '127.0.0.1:1' }, 'Cannot read the bounds of the event log'],
+    ['projector', { KAFKA_BROKERS: '127.0.0.1:1', REDIS_URL: 'redis://127.0.0.1:1' }, 'Cannot look who leads'],
+    ['start', { KAFKA_BROKERS: '127.0.0.1:1' }, 'Cannot read the bounds of the event log'],
+  ])('%s with %j ends on SIGTERM all the same', async (command, env, message) => {
+    const prefix = { REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshKeyPrefix() };
+    const service = await processes.start(command, { ...prefix, ...(env as Env) });
+    await service.printed(message);
+    expect((await service.stop()).code).toBe(0);
+  });
+});
