@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
+import { redisKeys } from '../../infra/redis/redis-keys.ts';
+import { ApiProcess, olderFormat, ProjectorProcess } from './processes.ts';
 import { settle } from './run-seed.ts';
 import { Scene, type SceneOptions } from './scene.ts';
-import { rides } from './world.ts';
+import { days, developerKey, reader, riders, rides } from './world.ts';
 
 // What once went wrong, or is most likely to, step by step. Random worlds are in simulator.test.ts.
 
@@ -29,4 +31,66 @@ it('a leader that loses one tag still writes what another tag had not answered',
   await settle(scene);
   // The position moves on as well: a lost tag's compare ends only with it.
   expect(scene.said.join('\n')).toContain('taking it again');
+});
+
+it('a follower whose new leader folded the unfollow first does not see the RSVP that the old one had written', async () => {
+  const scene = await led();
+  const [first] = scene.projectors;
+  const [, friend] = riders as [string, string];
+  scene.publish(scene.changes.relation(reader, friend, { follows: true }));
+  // Of two partitions the leader has folded one, and the successor the other one.
+  const second = scene.startProjector();
+  await settle(scene);
+  scene.log.hold(first!.process, 'relations');
+  scene.log.hold(second.process, 'attendance');
+  await scene.goOn(1_000);
+  scene.publish(scene.changes.rsvp(rides[0]!, days[0], friend, 'GOING'));
+  scene.publish(scene.changes.relation(reader, friend, { follows: false }));
+  await scene.goOn(100);
+  first!.process.kill();
+  await scene.goOn(3_500);
+  scene.log.release();
+  await settle(scene);
+  expect(scene.said.join('\n')).toContain('0 tags to compare');
+});
+
+it('a folded standby takes over before a leader that was killed and started again has folded', async () => {
+  const scene = await led();
+  const [first] = scene.projectors;
+  const standby = scene.startProjector();
+  await settle(scene);
+  first!.process.kill();
+  const restarted = scene.startProjector();
+  scene.log.hold(restarted.process, 'rides');
+  scene.publish(scene.changes.ride(rides[0]!));
+  await scene.goOn(4_000);
+  expect([standby.leads, restarted.leads]).toEqual([true, false]);
+  scene.log.release();
+  await settle(scene);
+});
+
+it('an old version that is started after a week beside newer views answers nothing before it is led', async () => {
+  const scene = await led();
+  const old = { ...scene.around, keys: redisKeys('', olderFormat) };
+  // A week ago it was complete, and led; this very process of Redis is stamped.
+  const then = new ProjectorProcess(old, 'projector of then', 'older');
+  await scene.goOn(4_000);
+  then.process.kill();
+  scene.timeline.skip(7 * 86_400_000);
+  for (const ride of rides) scene.publish(scene.changes.ride(ride));
+  await settle(scene);
+  const api = new ApiProcess(old, 'api of then');
+  const statuses: number[] = [];
+  const asking = async (): Promise<void> => {
+    for (let i = 0; i < 20; i++) {
+      api.ask(`/rides/${rides[0]}`, { 'x-api-key': developerKey }, ({ status }) => statuses.push(status));
+      await scene.goOn(500);
+    }
+  };
+  await asking();
+  expect(new Set(statuses)).toEqual(new Set([503]));
+  const again = new ProjectorProcess(old, 'projector of then, again', 'older');
+  await asking();
+  expect(again.leads).toBe(true);
+  expect(statuses.at(-1)).toBe(200);
 });

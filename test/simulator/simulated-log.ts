@@ -43,6 +43,8 @@ export class SimulatedLog {
   readonly #timeline: Timeline;
   readonly partitions: Partition[] = [];
   readonly #readers = new Set<() => void>();
+  /** Topics that a process does not get for now. */
+  readonly #held = new Map<SimulatedProcess, TopicName>();
 
   constructor(timeline: Timeline) {
     this.#timeline = timeline;
@@ -65,6 +67,16 @@ export class SimulatedLog {
 
   open(): void {
     for (const partition of this.partitions) partition.founding = partition.records.length;
+  }
+
+  /** A process gets nothing of a topic, until it is released. */
+  hold(process: SimulatedProcess, topic: TopicName): void {
+    this.#held.set(process, topic);
+  }
+
+  release(): void {
+    this.#held.clear();
+    for (const changed of this.#readers) changed();
   }
 
   /** An unclean election: the new leader of a partition lacks its last records. Returns what is lost. */
@@ -110,6 +122,7 @@ export class SimulatedLog {
       for (const partition of shuffled(this.partitions, random)) {
         if (signal.aborted) return;
         const { topic, records } = partition;
+        if (this.#held.get(process) === topic) continue;
         const at = from[topic][partition.partition]!;
         const hold = follower.hold?.(topic, partition.partition) ?? null;
         if (hold) stops.push(hold.moved);

@@ -30,16 +30,21 @@ export class Timeline {
   /** The next thing happens. */
   async step(): Promise<void> {
     const next = this.#take();
-    this.nowMs = next.atMs;
+    this.nowMs = Math.max(this.nowMs, next.atMs);
     next.happen();
     // All promises that this settles have run before the event loop comes round.
     await new Promise((resolve) => setImmediate(resolve));
   }
 
+  /** Everything stands still for so long. */
+  skip(ms: number): void {
+    this.nowMs += ms;
+  }
+
   /** The next thing happens, if it is due by then; else it is then. */
   async stepUntil(ms: number): Promise<void> {
     if (this.#heap.length > 0 && this.#heap[0]!.atMs <= ms) await this.step();
-    else this.nowMs = ms;
+    else this.nowMs = Math.max(this.nowMs, ms);
   }
 
   #take() {

@@ -137,6 +137,8 @@ describe('a standby', () => {
     await first.ready();
     const second = begin(made, store);
     await second.ready();
+    // Its open lists are of use once the first comparison is over.
+    await expect.poll(() => stillToCompare(store), { timeout: 10_000 }).toEqual([]);
     await first.stop();
     expect(allTags.every((tag) => store.tag(tag).fence?.state === 'free' || leads(second))).toBe(true);
     await expect.poll(() => leads(second), { timeout: 10_000 }).toBe(true);

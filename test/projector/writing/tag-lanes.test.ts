@@ -205,6 +205,37 @@ describe('tag lanes', () => {
     expect(second.map((stamp) => stamp.answered)).toEqual(second.map(() => allTags.length));
   });
 
+  it('stamp no tag for a process of the store while one tag has not answered since it was noticed', async () => {
+    const store = new FencedStore();
+    const stamps = new Set<string>();
+    const silent = allTags.at(-1)!;
+    const { promise: answers, resolve: answer } = Promise.withResolvers<void>();
+    let isAway = false;
+    const writer = watchedWriter(await ledBy(store), {
+      before: (t) => (isAway && t === silent ? answers : undefined),
+      after: (_tag, _writes, { stamp }) => {
+        if (stamp) stamps.add(stamp);
+      },
+    });
+    const { lanes } = lanesOver(writer);
+    const beat = async () => {
+      lanes.beat();
+      for (let i = 0; i < 50; i++) await new Promise((resolve) => setImmediate(resolve));
+    };
+    lanes.beginStamping();
+    await beat();
+    expect([...stamps]).toEqual(['first']);
+    isAway = true;
+    store.restart('second');
+    await beat();
+    await beat();
+    expect([...stamps]).toEqual(['first']);
+    answer();
+    await beat();
+    await beat();
+    expect([...stamps]).toEqual(['first', 'second']);
+  });
+
   it('make whoever adds wait while many batches are under way, so that memory stays bounded', async () => {
     let added = 0;
     let waitingMost = 0;
