@@ -79,6 +79,8 @@ export class Connection {
   #state: 'down' | 'ready' = 'down';
   /** Counts connections: what belongs to an earlier one is lost. */
   #number = 0;
+  /** The one that the process knows: it hears late that this is gone, and what it sends until then is lost. */
+  #known = 0;
   #flight: Pending[] = [];
   #pending = new Set<Pending>();
   #arrivedMs = 0;
@@ -146,6 +148,7 @@ export class Connection {
       process.run(name, () => {
         if (!master.up) return this.#connect();
         master.connections.add(this);
+        this.#known = this.#number;
         this.#state = 'ready';
         this.#arrivedMs = 0;
         this.#repliedMs = 0;
@@ -156,7 +159,7 @@ export class Connection {
 
   #takeOff(): void {
     const { timeline, master } = this.#deps;
-    const number = this.#number;
+    const number = this.#known;
     this.#arrivedMs = Math.max(this.#arrivedMs, timeline.nowMs + this.#latency());
     timeline.at(this.#arrivedMs, () => {
       const flight = this.#flight;
