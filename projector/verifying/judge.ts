@@ -72,7 +72,10 @@ export class Judge {
   async run(covered: Covered | null): Promise<Unjudged> {
     for (let window = 0; this.#suspects.size > 0 && window < windowsMax; window++) {
       if (covered === null || window > 0) {
-        covered = await this.#deps.begin([...new Set([...this.#suspects.values()].map(({ tag }) => tag))]);
+        const tags = new Set([...this.#suspects.values()].map(({ tag }) => tag));
+        // What is in no tag has no position to wait for.
+        tags.delete(-1);
+        covered = await this.#deps.begin([...tags]);
       }
       const names = [...this.#suspects.values()];
       for (let i = 0; i < names.length; i += readMax) await this.#look(names.slice(i, i + readMax), covered);

@@ -1,10 +1,17 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { archiveEventLog } from '../../infra/archive/archive-event-log.ts';
+import { redisViewWriter } from '../../infra/redis/redis-view-writer.ts';
+import type { EventLog } from '../../projector/ports/event-log.ts';
+import { silentLog } from '../../projector/ports/log.ts';
 import { tagOf, viewFormat } from '../../schemas/views/view-keys.ts';
 import { runCli } from '../../services/command-line.ts';
+import { loadSettings } from '../../services/settings/settings.ts';
+import { openKafkaLog } from '../../services/wiring/open-kafka-log.ts';
 import { portlandDir } from '../support/archive.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
-import { type Env, Processes, type RunningService } from '../support/process.ts';
+import { type Env, Processes } from '../support/process.ts';
+import { type Running, startProjector } from '../support/projector-run.ts';
 import { dumpRedis } from '../support/redis-dump.ts';
 import { heard } from '../support/saved-archive.ts';
 
@@ -18,15 +25,30 @@ const env: Env = {
   REDIS_KEY_PREFIX: prefix,
   LOG_LEVEL: 'warn',
 };
-let projector: RunningService;
+// In this process, and without its background check, which would mend what the tests damage.
+let projector: Running;
+const kafkaLog = () => openKafkaLog(loadSettings(env).kafka!, silentLog, null, new AbortController().signal);
+
+async function project(eventLog: EventLog, keyPrefix = prefix): Promise<Running> {
+  const writer = await redisViewWriter({ url: redisUrl(), cluster: false, keyPrefix });
+  const running = startProjector(eventLog, writer);
+  await running.ready();
+  const stop = async () => {
+    await running.stop();
+    await Promise.all([writer.close(), eventLog.close()]);
+  };
+  return { ...running, stop };
+}
+
 const sizes = ['--riders', '80', '--rides', '30'];
 
 beforeAll(async () => {
   expect(await processes.run(['topics', '--partitions', '3'], env)).toMatchObject({ code: 0 });
   expect(await processes.run(['simulate', ...sizes, '--rate', '0', '--count', '1'], env)).toMatchObject({ code: 0 });
-  projector = await (await processes.start('projector', env)).ready();
+  projector = await project(kafkaLog());
 });
 afterAll(async () => {
+  await projector.stop();
   await processes.close();
   await redis.quit();
 });
@@ -117,7 +139,7 @@ describe('verify beside a projector', () => {
 
 describe('verify where nobody leads', () => {
   it('changes no key, compares up to the stored position, and says what it can’t know and who will mend', async () => {
-    await projector.kill();
+    await projector.stop();
     const before = await dumpRedis(redis, prefix);
     expect(await verify()).toMatchObject({ code: 0, summary: { differences: 0 } });
     expect(await dumpRedis(redis, prefix)).toEqual(before);
@@ -132,7 +154,7 @@ describe('verify where nobody leads', () => {
     expect(found.summary.unknown).toBeGreaterThan(0);
     expect(found.err).toContain('changed since the position');
     expect(found.err).toContain('no projector leads');
-    projector = await (await processes.start('projector', env)).ready();
+    projector = await project(kafkaLog());
     await expect
       .poll(async () => (await verify()).summary, { timeout: 30_000 })
       .toMatchObject({ differences: 0, unknown: 0 });
@@ -147,7 +169,7 @@ describe('verify of an archive', () => {
       ARCHIVE_DIR: portlandDir,
       LOG_LEVEL: 'warn',
     };
-    const projecting = await (await processes.start('projector', archive)).ready();
+    const projecting = await project(archiveEventLog({ dir: portlandDir }), archive.REDIS_KEY_PREFIX);
     const verifyIt = () => heard((io) => runCli(['verify'], io, archive));
     const healthy = await verifyIt();
     expect([healthy.code, healthy.err]).toEqual([0, []]);
