@@ -162,7 +162,8 @@ export class Projector {
         const again = end === 'lost' ? await this.#takeAgain(leadership, stop) : null;
         taken = again?.taken ?? null;
         doubtful = again?.doubtful ?? new Set();
-        own = true;
+        // A term that was lost before it took on what was left knows no better than the store.
+        own = leader.hasTakenOn;
       }
       leader.standDown();
       this.#stand('standby');

@@ -71,6 +71,7 @@ export class Leader {
   /** What the last term left to the next one, if it is this projector's own. */
   #unfinished: Unfinished = nothingUnfinished;
   #roundBytes = 0;
+  #takenOn = false;
 
   constructor(deps: LeaderDeps) {
     this.#deps = deps;
@@ -86,6 +87,11 @@ export class Leader {
     return { marking: this.#deps.folding.fold.touched === this.#touched, fanOuts: this.#fanOuts.added };
   }
 
+  /** Whether all that was left by the leader before is marked, or to be compared. */
+  get hasTakenOn(): boolean {
+    return this.#takenOn;
+  }
+
   get #facts(): Facts {
     return this.#deps.folding.fold.facts;
   }
@@ -95,6 +101,7 @@ export class Leader {
    * null after a loss in this leader's own term, which knows better what it left; then `doubtful` must be compared.
    */
   async lead(taken: TakenTags | null, doubtful: ReadonlySet<number>): Promise<TermEnd> {
+    if (taken) this.#takenOn = false;
     const ending = new AbortController();
     const { lanes, rounds, repairs } = this.#parts(ending.signal);
     const end = () => ending.abort();
@@ -187,6 +194,7 @@ export class Leader {
     if (stop.aborted) return this.#finish(lanes);
     log.info(`Folded up to the log's ends: ${describeFacts(this.#facts)}`);
     await this.#takeOn(begin, lanes);
+    this.#takenOn = true;
     const checking = this.#check(lanes, repairs, stop);
     await Promise.all([repairs.run(stop), this.#writeRounds(rounds, lanes, repairs, stop), checking]);
     await this.#finish(lanes);

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
 import { redisKeys } from '../../infra/redis/redis-keys.ts';
+import type { Master } from './network.ts';
 import { ApiProcess, olderFormat, ProjectorProcess } from './processes.ts';
 import { settle } from './run-seed.ts';
 import { Scene, type SceneOptions } from './scene.ts';
-import { days, developerKey, reader, riders, rides } from './world.ts';
+import { days, developerKey, reader, riders, rides, tags } from './world.ts';
 
 // What once went wrong, or is most likely to, step by step. Random worlds are in simulator.test.ts.
 
@@ -93,4 +94,15 @@ it('an old version that is started after a week beside newer views answers nothi
   await asking();
   expect(again.leads).toBe(true);
   expect(statuses.at(-1)).toBe(200);
+});
+
+it('a leader that loses a tag before it took on what was left still fills all tags of an empty store', async () => {
+  const scene = new Scene(1, { masters: 1 });
+  const [{ redis }] = scene.masters as [Master];
+  const { keys } = scene.around;
+  scene.startProjector();
+  while (!tags.every((tag) => redis.keys.has(keys.fence(tag)))) await scene.timeline.step();
+  redis.command(['DEL', keys.fence(0)]);
+  await settle(scene);
+  expect(scene.said.join('\n')).toContain('taking it again');
 });
