@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePorts } from '../../infra/local/free-port.ts';
 import { commandLine } from '../../services/command-line.ts';
 import { ExportInDuckDb } from '../support/duckdb.ts';
+import { runWithFastavro } from '../support/fastavro.ts';
 import { quietIo } from '../support/past-archive.ts';
 import { copyPortland } from '../support/portland.ts';
 
@@ -100,6 +101,13 @@ describe('the guide for data teams', { timeout: 240_000 }, () => {
       .filter((text) => text.trim() !== '');
     expect(statements).toHaveLength(4);
     for (const statement of statements) expect((await tables.rows(statement)).length).toBeGreaterThan(0);
+  });
+
+  it('reads the archive from Python as it says', async () => {
+    const script = blocks.findIndex(({ text }) => text.includes('fastavro.reader('));
+    const { language, text } = blocks[script + 1]!;
+    expect(language).toBe('text');
+    expect(await runWithFastavro(blocks[script]!.text, dir)).toBe(text);
   });
 });
 
