@@ -1,3 +1,4 @@
+import { topicNames } from '../schemas/events/records.ts';
 import { Fold } from './facts/fold.ts';
 import { PartitionWatch } from './facts/partition-watch.ts';
 import { FoldProgress } from './fold-progress.ts';
@@ -36,6 +37,7 @@ export class Folding {
   readonly #partitions: PartitionWatch;
   readonly #waiting = new Set<string>();
   #warned = false;
+  #batches = 0;
 
   /** Folds nothing before `limit` says how far; null is as far as the log goes. */
   constructor(bounds: LogBounds, limit: Position | null, deps: FoldingDeps) {
@@ -65,17 +67,40 @@ export class Folding {
     return partitionsBehind(this.position, ends).some((partition) => !this.#waiting.has(partition));
   }
 
-  /** Resolves once the log is folded up to these ends, or when told to stop. */
+  /**
+   * Resolves once the log is folded up to these ends, or when told to stop. An end that the log has lost meanwhile is not
+   * waited for.
+   */
   async foldTo(ends: Position, signal: AbortSignal): Promise<void> {
+    const wanted = copyPosition(ends);
     const progress = new FoldProgress(copyPosition(this.position), ends, this.#deps);
-    while (!signal.aborted && this.isBehind(ends)) {
+    let asking = false;
+    while (!signal.aborted && this.isBehind(wanted)) {
       progress.at(this.position);
       this.#deps.watching.turn();
+      const before = this.#batches;
       await this.moved.waitAtMost(lookMs, this.#deps.clock, signal);
+      // Not waited for: another partition's broker may be away.
+      if (this.#batches > before || asking) continue;
+      asking = true;
+      void this.#lower(wanted).then(() => {
+        asking = false;
+      });
     }
     if (signal.aborted || this.#warned) return;
     this.#warned = true;
     this.#partitions.warn();
+  }
+
+  /** Takes back what the log does not hold any more: an unclean election, or a restored broker, may have cut it. */
+  async #lower(wanted: Position): Promise<void> {
+    const bounds = await this.#deps.eventLog.bounds().catch(() => null);
+    if (!bounds) return;
+    const ends = positionOf(bounds, 'end');
+    for (const topic of topicNames) {
+      wanted[topic] = wanted[topic].map((end, partition) => Math.min(end, ends[topic][partition] ?? end));
+    }
+    this.moved.notify();
   }
 
   async #take(batch: LogBatch): Promise<void> {
@@ -91,6 +116,7 @@ export class Folding {
     const { marking, fanOuts } = this.changes();
     watching.took(batch, marking ? (fanOuts > before ? fanOuts : 0) : null);
     await taken;
+    this.#batches += 1;
     this.moved.notify();
   }
 

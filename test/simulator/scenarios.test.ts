@@ -106,3 +106,21 @@ it('a leader that loses a tag before it took on what was left still fills all ta
   await settle(scene);
   expect(scene.said.join('\n')).toContain('taking it again');
 });
+
+it('a leader does not wait for records that the log lost after it had asked for the ends', async () => {
+  const scene = new Scene(1, { masters: 1 });
+  const [{ redis }] = scene.masters as [Master];
+  const { keys } = scene.around;
+  scene.publish(scene.changes.ride(rides[0]!));
+  const { process } = scene.startProjector();
+  scene.log.hold(process, 'rides');
+  while (!tags.every((tag) => redis.keys.has(keys.fence(tag)))) await scene.timeline.step();
+  await scene.goOn(200);
+  const grown = scene.log.partitions.findIndex(
+    ({ topic, records, founding }) => topic === 'rides' && records.length > founding,
+  );
+  scene.judge.lost(scene.log.truncate(grown, 1));
+  scene.log.release();
+  await settle(scene);
+  expect(scene.projectors).toHaveLength(1);
+});
