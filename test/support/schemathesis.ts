@@ -1,18 +1,13 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { needPackage } from '../../infra/local/debian-packages.ts';
+import { cache, pythonWith } from './python-package.ts';
 
 /**
  * Runs Schemathesis (a fuzzer of APIs, from PyPI) over a running service: requests made from its OpenAPI document,
  * legal ones and others, whose answers must never be a 5xx and must be as the document says.
  */
-
-const version = '4.32.5';
-const cache = path.resolve(import.meta.dirname, '../../.cache');
-const venv = path.join(cache, `schemathesis-${version}`);
 
 const run = promisify(execFile);
 
@@ -44,7 +39,7 @@ export interface SchemathesisOptions {
 /** Resolves with whether every check passed, and what was printed. Installs Schemathesis into .cache/ the first time. */
 export async function runSchemathesis(options: SchemathesisOptions): Promise<{ passed: boolean; output: string }> {
   const { baseUrl, developerKey, accessToken, examplesMax = 100, seed = 1 } = options;
-  await install();
+  const programs = await pythonWith('schemathesis', '4.32.5');
   const folder = await mkdtemp(path.join(cache, 'schemathesis-run-'));
   const configFile = path.join(folder, 'schemathesis.toml');
   await writeFile(configFile, config);
@@ -52,7 +47,7 @@ export async function runSchemathesis(options: SchemathesisOptions): Promise<{ p
   args.push('--header', `X-Api-Key: ${developerKey}`, '--max-examples', String(examplesMax), '--seed', String(seed));
   if (accessToken !== undefined) args.push('--header', `Authorization: Bearer ${accessToken}`);
   try {
-    const { stdout } = await run(path.join(venv, 'bin/schemathesis'), args, { cwd: folder, maxBuffer: 64 << 20 });
+    const { stdout } = await run(path.join(programs, 'schemathesis'), args, { cwd: folder, maxBuffer: 64 << 20 });
     return { passed: true, output: stdout };
   } catch (error) {
     // The error's own message holds the command line, and so the credentials.
@@ -60,24 +55,6 @@ export async function runSchemathesis(options: SchemathesisOptions): Promise<{ p
     return { passed: false, output: `${stdout ?? ''}${stderr ?? ''}Schemathesis ended with ${code}` };
   } finally {
     await rm(folder, { recursive: true, force: true });
-  }
-}
-
-async function install(): Promise<void> {
-  if (existsSync(path.join(venv, 'installed'))) return;
-  await mkdir(cache, { recursive: true });
-  await needPackage({
-    name: "Python's venv",
-    debianPackage: 'python3-venv',
-    instead: 'give Python 3.10 or newer with venv on the path',
-    isThere: () => run('python3', ['-c', 'import ensurepip, venv']).then(Boolean, () => false),
-  });
-  try {
-    await run('python3', ['-m', 'venv', '--clear', venv]);
-    await run(path.join(venv, 'bin/pip'), ['install', '--quiet', `schemathesis==${version}`], { maxBuffer: 16 << 20 });
-    await writeFile(path.join(venv, 'installed'), '');
-  } catch (cause) {
-    throw new Error('Cannot install Schemathesis: it needs Python 3.10 or newer, and PyPI', { cause });
   }
 }
 
