@@ -24,8 +24,9 @@ const partitions = Object.fromEntries(topicNames.map((topic) => [topic, 1])) as 
 const day = 20_000;
 const riders = Array.from({ length: 150 }, (_, i) => `r${i}`);
 const rides = Array.from({ length: 40 }, (_, i) => `ride${i}`);
-// An eighth of the tags: a pass takes a second.
-const tags = allTags.filter((tag) => tag % 8 === 0);
+// Few of the tags: a check takes a twentieth of the time at most, so a pass takes seconds on a busy machine.
+const shards = 16;
+const tags = allTags.filter((tag) => tag % shards === 0);
 
 /** A projector that checks all the time, over a log that grows; what it counted and said. */
 async function checking() {
@@ -67,7 +68,7 @@ async function checking() {
   const said: string[] = [];
   const say = (message: string) => void said.push(message);
   const writer = await redisViewWriter({ url: redisUrl(), cluster: false, keyPrefix });
-  const more = { metrics, tags, shards: 8, checkEveryMs: 5, log: { info() {}, warn: say, error: say } };
+  const more = { metrics, tags, shards, checkEveryMs: 5, log: { info() {}, warn: say, error: say } };
   const running: Running = startProjector(log, writer, null, more);
   open.push(writer, { close: () => running.stop() });
   await running.ready();
@@ -88,24 +89,25 @@ it('a background check finds, counts, names and mends what somebody else changed
   await redis.setrange(ride, wanted.length - 1, '!');
   await redis.set(card, 'x');
   const foreign = key('ride', 'x')
-    .replace(/pub:\{v\d+\}/, 'pub:{v8}')
+    .replace(/pub:\{v\d+\}/, 'pub:{v16}')
     .replace(':ride:', ':junk:');
   await redis.set(foreign, '');
-  await expect.poll(() => redis.getBuffer(ride), { timeout: 20_000 }).toEqual(wanted);
-  await expect.poll(() => redis.getBuffer(card), { timeout: 20_000 }).toEqual(wantedCard);
-  await expect.poll(() => redis.exists(foreign), { timeout: 20_000 }).toBe(0);
-  await expect.poll(() => counted.faulty.toSorted(), { timeout: 20_000 }).toEqual(['foreign', 'ride', 'rider']);
+  await expect.poll(() => redis.getBuffer(ride), { timeout: 60_000 }).toEqual(wanted);
+  await expect.poll(() => redis.getBuffer(card), { timeout: 60_000 }).toEqual(wantedCard);
+  await expect.poll(() => redis.exists(foreign), { timeout: 60_000 }).toBe(0);
+  await expect.poll(() => counted.faulty.toSorted(), { timeout: 60_000 }).toEqual(['foreign', 'ride', 'rider']);
   expect(said.join('\n')).toContain(`different ride ${ofTags(rides)}`);
   expect(said.join('\n')).not.toContain(rider);
   const { passes } = counted;
-  await expect.poll(() => counted.passes, { timeout: 30_000 }).toBeGreaterThan(passes + 1);
+  await expect.poll(() => counted.passes, { timeout: 60_000 }).toBeGreaterThan(passes + 1);
   expect(counted.faulty).toHaveLength(3);
-}, 60_000);
+});
 
 it('a background check finds nothing in views that are right, while changes and fan-outs flow', async () => {
   const { going, publish, counted, said } = await checking();
   let turn = 0;
-  for (const end = performance.now() + 6_000; performance.now() < end; turn++) {
+  // Until every tag was checked twice meanwhile, however busy the machine is.
+  for (; counted.passes < 2; turn++) {
     // Riders whom all others follow, and everybody else.
     for (let i = 0; i < 10; i++) {
       const n = turn * 10 + i;
@@ -120,6 +122,5 @@ it('a background check finds nothing in views that are right, while changes and 
     publish('rides', ride, { ...sampleRecords.rides, ride, title, metro: 'portland', posted: turn % 7 > 0 });
     await sleep(10);
   }
-  expect(counted.passes).toBeGreaterThan(0);
   expect([counted.faulty, said]).toEqual([[], []]);
-}, 60_000);
+});
