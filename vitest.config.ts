@@ -6,8 +6,8 @@ const needServers = ['test/**/*.int.test.ts', 'test/**/*.e2e.test.ts'];
 
 export default defineConfig({
   test: {
-    // Tests of processes mostly wait, so three keep two cores busy. More would only make time-outs.
-    maxWorkers: 3,
+    // Both cores are busy with Kafka and Redis as well: more workers only make time-outs.
+    maxWorkers: 2,
     projects: [
       {
         extends: true,

@@ -1,9 +1,12 @@
 import { createServer } from 'node:net';
 
+// Between this look and the server's start nobody listens there: another look must not find the port too.
+const given = new Set<number>();
+
 /**
  * Returns `count` different TCP ports on which nothing listens at 127.0.0.1. The port 10,000 higher is free too,
  * because a Redis Cluster node also takes that. The ports are random and below the range of outgoing connections, so
- * two processes that ask at once rarely get the same.
+ * two processes that ask at once rarely get the same. No port is given twice by one process.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();
@@ -11,7 +14,10 @@ export async function freePorts(count: number): Promise<number[]> {
     if (tries > 200)
       throw new Error('Cannot find a free port at 127.0.0.1 between 20000 and 30000: close some servers');
     const port = 20_000 + Math.floor(Math.random() * 10_000);
-    if (!ports.has(port) && (await isFree(port)) && (await isFree(port + 10_000))) ports.add(port);
+    if (!given.has(port) && (await isFree(port)) && (await isFree(port + 10_000)) && !given.has(port)) {
+      given.add(port);
+      ports.add(port);
+    }
   }
   return [...ports];
 }

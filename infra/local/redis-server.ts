@@ -86,6 +86,8 @@ function pingReply(port: number): Promise<string> {
       socket.destroy();
       resolve(reply);
     };
+    // Whoever else listens there may never answer.
+    socket.setTimeout(1_000, () => end('-LOADING'));
     socket.once('data', (bytes) => end(bytes.toString('latin1')));
     socket.once('error', () => end('-LOADING'));
     socket.once('close', () => end(''));

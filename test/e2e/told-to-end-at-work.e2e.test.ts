@@ -41,7 +41,8 @@ async function httpServer(): Promise<HttpServer> {
     child = spawn(process.execPath, ['-e', `process.on('disconnect', () => process.exit());${script}`], {
       stdio: ['ignore', 'pipe', 'ignore', 'ipc'],
     });
-    await once(child.stdout!, 'data');
+    const ended = once(child, 'exit').then(() => Promise.reject(new Error(`Cannot listen on port ${port}`)));
+    await Promise.race([once(child.stdout!, 'data'), ended]);
   };
   await start();
   return {
