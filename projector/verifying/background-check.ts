@@ -102,7 +102,11 @@ export class BackgroundCheck {
       return faults;
     };
     const faults = await retryLogged('compare views in the background', attempt, { ...this.#deps, signal: stop });
-    if (faults && faults.length > 0) this.#tell(tag, faults);
+    if (faults && faults.length > 0) {
+      this.#tell(tag, faults);
+      // What is mended must not be found again.
+      await this.#deps.lanes.written([tag]);
+    }
     return faults !== null && !isDoubtful();
   }
 
