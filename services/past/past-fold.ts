@@ -1,7 +1,8 @@
 import { badRecord } from '../../projector/facts/bad-record.ts';
 import { Fold } from '../../projector/facts/fold.ts';
+import { Validator } from '../../projector/facts/validator.ts';
 import type { LogRecord } from '../../projector/ports/decoded-record.ts';
-import { recordKey } from '../../schemas/events/record-keys.ts';
+import type { EncodedRecord } from '../../projector/ports/event-log.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { PartitionCursor, type PartitionSource, type PastRecord, type PastSources } from './past-records.ts';
 
@@ -43,7 +44,7 @@ class Tally {
     if (cursor.isLate) this.#late.set(cursor, (this.#late.get(cursor) ?? 0) + 1);
     if (!counts) return;
     const { topic, partition } = cursor.source;
-    this.offsets[topic][partition] = cursor.record!.offset + 1;
+    this.offsets[topic][partition] = cursor.encoded!.offset + 1;
     this.outOfOrder += this.#late.get(cursor) ?? 0;
     this.#late.delete(cursor);
   }
@@ -82,18 +83,23 @@ export async function foldPast(sources: PastSources, options: FoldPastOptions): 
       if (++read % turnRecords === 0) options.onProgress?.(read);
       const counts = cursor.timeMs <= options.atMs;
       tally.take(cursor, counts);
-      if (counts) tally.used(applyIfGood(fold, cursor.record!));
+      if (counts) tally.used(applyIfGood(fold, cursor.encoded!));
     });
   }
   const { records, bad, outOfOrder, offsets } = tally;
   return { fold, records, bad, outOfOrder, offsets };
 }
 
-function applyIfGood(fold: Fold, record: PastRecord): boolean {
-  if (!isGood(record)) return false;
-  fold.apply(record.topic, recordKey(record.topic, record.key), record.value as never);
+const validator = new Validator();
+
+function applyIfGood(fold: Fold, record: EncodedRecord): boolean {
+  if (validator.validate(record) !== null) return false;
+  fold.apply(record.topic, validator.key, validator.value as never);
   return true;
 }
+
+/** Whether the record that a cursor is on is one that a fold accepts. */
+export const isGoodAt = ({ encoded }: PartitionCursor): boolean => validator.validate(encoded!) === null;
 
 /** Visits a topic's records: each partition in the log's order, and of several partitions the earliest record first. */
 export async function eachOfTopic(
@@ -119,7 +125,7 @@ export async function eachOfTopic(
 /** The partitions that have not ended, each with a record loaded. */
 async function loaded(cursors: readonly PartitionCursor[]): Promise<PartitionCursor[]> {
   const open: PartitionCursor[] = [];
-  for (const cursor of cursors) if (cursor.record !== null || (await cursor.fill())) open.push(cursor);
+  for (const cursor of cursors) if (cursor.encoded !== null || (await cursor.fill())) open.push(cursor);
   return open;
 }
 
@@ -128,7 +134,7 @@ function visitLoaded(cursors: readonly PartitionCursor[], visit: Visit): void {
   for (;;) {
     let first: PartitionCursor | null = null;
     for (const cursor of cursors) {
-      if (cursor.record === null) return;
+      if (cursor.encoded === null) return;
       if (!first || cursor.latestMs < first.latestMs) first = cursor;
     }
     visitWhileFirst(first!, cursors, visit);
@@ -140,13 +146,13 @@ function visitWhileFirst(cursor: PartitionCursor, cursors: readonly PartitionCur
   let untilMs = Number.POSITIVE_INFINITY;
   let orEqual = true;
   for (const other of cursors) {
-    if (other === cursor || other.record === null || other.latestMs > untilMs) continue;
+    if (other === cursor || other.encoded === null || other.latestMs > untilMs) continue;
     if (other.latestMs < untilMs) orEqual = true;
     untilMs = other.latestMs;
     // With equal times the lower partition comes first.
     if (other.source.partition < cursor.source.partition) orEqual = false;
   }
-  for (; cursor.record !== null; cursor.step()) {
+  for (; cursor.encoded !== null; cursor.step()) {
     if (cursor.latestMs > untilMs || (cursor.latestMs === untilMs && !orEqual)) return;
     visit(cursor);
   }

@@ -1,7 +1,7 @@
 import { ArchiveError, type ArchiveListing } from '../../infra/archive/archive-files.ts';
 import { ArchivePartitionReader } from '../../infra/archive/archive-partition.ts';
 import { decoded, type LogRecord, type UndecodableRecord } from '../../projector/ports/decoded-record.ts';
-import type { LogBounds } from '../../projector/ports/event-log.ts';
+import type { EncodedRecord, LogBounds } from '../../projector/ports/event-log.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import type { RecordClock } from './past-time.ts';
 
@@ -40,11 +40,12 @@ export class PartitionCursor {
   readonly source: PartitionSource;
   readonly #by: RecordClock;
   readonly #reader: ArchivePartitionReader;
-  #records: PastRecord[] = [];
+  #records: EncodedRecord[] = [];
+  #decoded: PastRecord | null = null;
   #at = -1;
   #done = false;
-  /** The next record. Null: more must be read first, or all is read. */
-  record: PastRecord | null = null;
+  /** The next record, as bytes. Null: more must be read first, or all is read. */
+  encoded: EncodedRecord | null = null;
   timeMs = 0;
   /** The latest time of the records up to this one. */
   latestMs = Number.NEGATIVE_INFINITY;
@@ -58,6 +59,12 @@ export class PartitionCursor {
     this.#done = source.low >= source.end;
   }
 
+  /** The next record, decoded with all its texts when it is first asked for. */
+  get record(): PastRecord | null {
+    if (this.encoded !== null) this.#decoded ??= decoded(this.encoded);
+    return this.#decoded;
+  }
+
   /** Whether the next record has an earlier time than one before it. */
   get isLate(): boolean {
     return this.timeMs < this.latestMs;
@@ -65,19 +72,16 @@ export class PartitionCursor {
 
   /** Moves to the next record, if it is loaded. Otherwise `fill` comes first. */
   step(): void {
-    const record = this.#records[++this.#at];
-    if (record === undefined) {
-      this.record = null;
-      return;
-    }
-    this.record = record;
-    this.timeMs = timeOf(record, this.#by);
+    this.encoded = this.#records[++this.#at] ?? null;
+    this.#decoded = null;
+    if (this.encoded === null) return;
+    this.timeMs = this.#by === 'timestamp' ? this.encoded.timestampMs : timeOf(this.record!, this.#by);
     if (this.timeMs > this.latestMs) this.latestMs = this.timeMs;
   }
 
   /** Reads more if nothing is loaded. False once everything is read. Throws ArchiveError. */
   async fill(): Promise<boolean> {
-    while (this.record === null) {
+    while (this.encoded === null) {
       if (this.#done) return false;
       await this.#readOn();
       this.step();
@@ -104,8 +108,8 @@ export class PartitionCursor {
         `Cannot read ${topic}/${partition} of the archive on to offset ${end - 1}: its files have changed meanwhile; call the command again`,
       );
     }
-    const records = batch.records.map(decoded);
-    this.#records = records.at(-1)!.offset < end ? records : records.filter(({ offset }) => offset < end);
+    const { records } = batch;
+    this.#records = records.at(-1)!.offset < end ? [...records] : records.filter(({ offset }) => offset < end);
     if (this.#records.length === 0) this.#done = true;
   }
 }

@@ -41,7 +41,7 @@ export class RecordsInTime {
       try {
         while (await cursor.fill()) {
           signal.throwIfAborted();
-          for (; cursor.record !== null; cursor.step()) if (cursor.isLate) late.push(timedOf(cursor, source));
+          for (; cursor.encoded !== null; cursor.step()) if (cursor.isLate) late.push(timedOf(cursor, source));
         }
       } finally {
         await cursor.close();
@@ -102,7 +102,7 @@ const compareTimed = (a: TimedRecord, b: TimedRecord): number =>
 /** The next record that is not out of order; null at the end. */
 async function nextInOrder(cursor: PartitionCursor, source: number): Promise<TimedRecord | null> {
   for (;;) {
-    if (cursor.record === null && !(await cursor.fill())) return null;
+    if (cursor.encoded === null && !(await cursor.fill())) return null;
     if (!cursor.isLate) return timedOf(cursor, source);
     cursor.step();
   }

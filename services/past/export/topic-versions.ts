@@ -1,7 +1,7 @@
 import { Interner } from '../../../projector/facts/interner.ts';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import type { Night } from '../../../schemas/events/records.ts';
-import { eachOfTopic, isGood } from '../past-fold.ts';
+import { eachOfTopic, isGoodAt } from '../past-fold.ts';
 import type { PartitionCursor, PastSources } from '../past-records.ts';
 import type { ExportedTopic } from './log-tables.ts';
 
@@ -31,7 +31,7 @@ export async function eachVersion(
   { atMs, signal }: VersionOptions,
   take: (version: TopicVersion) => void,
 ): Promise<void> {
-  const counts = (cursor: PartitionCursor): boolean => cursor.timeMs <= atMs && isGood(cursor.record!);
+  const counts = (cursor: PartitionCursor): boolean => cursor.timeMs <= atMs && isGoodAt(cursor);
   const times = new Times();
   await eachOfTopic(sources, topic, signal, (cursor) => {
     if (counts(cursor)) times.add(cursor.record as LogRecord, cursor.timeMs);
