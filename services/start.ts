@@ -1,4 +1,5 @@
 import { isLoopback } from '../api/oauth/service-url.ts';
+import type { ViewReader } from '../api/ports/view-reader.ts';
 import { type Settings, SettingsError } from './settings/settings.ts';
 import { loadSignInFiles } from './settings/sign-in-files.ts';
 import { apiMetrics } from './wiring/api-metrics.ts';
@@ -60,7 +61,7 @@ export async function runStart(
   projecting.done.catch(() => {});
   const facts = () => projecting.current().facts;
   try {
-    await readyOrEnded(projecting, signal, settings);
+    await completeOrEnded(projecting, reader, signal, settings);
     if (signal.aborted) return;
     const first = firstDay(facts(), settings.nowMs ?? Date.now());
     const served = await serve({
@@ -123,15 +124,23 @@ async function briefly(isReady: () => Promise<boolean>, signal: AbortSignal): Pr
     await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-/** In the embedded default the first request should find data, so this waits for the views, which takes a moment. */
-async function readyOrEnded(projecting: Projecting, signal: AbortSignal, settings: Settings): Promise<void> {
-  if (!settings.embedded) return;
+/**
+ * Where both log and views are this process's own, the first request should find data: this waits until the views are
+ * said to be complete, a moment after the projector is ready, longer on a busy machine.
+ */
+async function completeOrEnded(
+  projecting: Projecting,
+  reader: Pick<ViewReader, 'ready'>,
+  signal: AbortSignal,
+  settings: Settings,
+): Promise<void> {
+  if (settings.kafka || settings.redis) return;
   let ended = false;
   const done = projecting.done.finally(() => {
     ended = true;
   });
   done.catch(() => {});
-  while (!projecting.current().ready && !ended && !signal.aborted)
-    await new Promise((resolve) => setTimeout(resolve, 10));
+  const isComplete = async () => projecting.current().ready && (await reader.ready()).ready;
+  while (!(await isComplete()) && !ended && !signal.aborted) await new Promise((resolve) => setTimeout(resolve, 10));
   if (ended) await done;
 }

@@ -13,6 +13,7 @@ import { redisAuthState } from '../infra/redis/auth-state-redis.ts';
 import { loadCookieKeys } from '../services/settings/signing-keys.ts';
 import { kafkaBrokers } from './support/backends.ts';
 import { TestKafka } from './support/kafka.ts';
+import { topicBounds } from './support/topic-bounds.ts';
 
 // The commands that docs/runbook.md says are tested, as they stand there.
 
@@ -119,7 +120,7 @@ test('a log is moved to topics with more partitions, with all its records', asyn
     commands.replace('ride-calendar-2.', moved),
   );
   const admin = await kafka.admin();
-  const ends = async (topic: string) => (await admin.fetchTopicOffsets(moved + topic)).map(({ high }) => Number(high));
+  const ends = async (topic: string) => (await topicBounds(admin, moved + topic)).map(({ high }) => Number(high));
   expect((await ends('metros')).reduce((a, b) => a + b)).toBe(3);
   expect(await ends('nights')).toHaveLength(16);
 });

@@ -9,6 +9,7 @@ import { type AclScope, type GrantedLine, grantedLines, grantInKafka, revokeInKa
 import { type Env, Processes } from '../support/process.ts';
 import { redisUserWith, refusedByRedis } from '../support/redis-acl.ts';
 import { redisRights } from '../support/redis-users.ts';
+import { topicBounds } from '../support/topic-bounds.ts';
 
 // Every command with the rights of docs/least-rights.md and no others, on a broker and a Redis that obey them.
 
@@ -106,7 +107,7 @@ describe('with exactly its rights', () => {
     expect(made.code).toBe(0);
     const loaded = await processes.run(['archive', 'load', archive], as('archive-load', { KAFKA_TOPIC_PREFIX }));
     expect([loaded.code, loaded.err]).toEqual([0, expect.not.stringMatching(/grant/)]);
-    const [rejected] = await admin.fetchTopicOffsets(`${KAFKA_TOPIC_PREFIX}rejected`);
+    const [rejected] = await topicBounds(admin, `${KAFKA_TOPIC_PREFIX}rejected`);
     expect(rejected).toMatchObject({ high: '1' });
   });
 });

@@ -3,6 +3,7 @@ import { encodeValue } from '../../schemas/avro/codec.ts';
 import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
 import type { EventLogFixture, FixtureRecord } from '../contracts/event-log.ts';
 import { TestKafka } from './kafka.ts';
+import { topicBounds } from './topic-bounds.ts';
 
 const value = (topic: TopicName, record: AnyRecord | null) => record && encodeValue(topic, record as never);
 
@@ -50,7 +51,7 @@ export class KafkaFixture implements EventLogFixture {
   }
 
   async #end(topic: TopicName, partition: number): Promise<number> {
-    const offsets = await (await this.#kafka.admin()).fetchTopicOffsets(this.#kafka.topicPrefix + topic);
+    const offsets = await topicBounds(await this.#kafka.admin(), this.#kafka.topicPrefix + topic);
     return Number(offsets.find((one) => one.partition === partition)!.high);
   }
 

@@ -1,6 +1,7 @@
 import type { EachBatchPayload } from 'kafkajs';
 import { freshGroup } from './backends.ts';
 import { kafkaClient } from './kafka.ts';
+import { topicBounds } from './topic-bounds.ts';
 
 /** A record as it lies in a topic. */
 export interface TopicRecord {
@@ -16,7 +17,7 @@ export async function readTopic(brokers: string, topic: string): Promise<TopicRe
   const client = kafkaClient(brokers);
   const admin = client.admin();
   await admin.connect();
-  const bounds = await admin.fetchTopicOffsets(topic);
+  const bounds = await topicBounds(admin, topic);
   await admin.disconnect();
   const left = new Map(bounds.filter(({ low, high }) => low !== high).map((p) => [p.partition, Number(p.high)]));
   const records: TopicRecord[] = [];

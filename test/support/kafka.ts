@@ -13,6 +13,7 @@ import { encodeValue } from '../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import { type Metro, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { freshTopicPrefix, kafkaBrokers } from './backends.ts';
+import { topicBounds } from './topic-bounds.ts';
 
 /** What a log said, to look at afterwards. */
 export class HeardLog implements KafkaLog {
@@ -106,7 +107,7 @@ export class TestKafka implements AsyncDisposable {
     const name = this.topicPrefix + topic;
     const admin = await this.admin();
     // kafkajs finds the leader of a topic only after it has asked for something else of it.
-    await admin.fetchTopicOffsets(name);
+    await topicBounds(admin, name);
     await admin.deleteTopicRecords({ topic: name, partitions: [{ partition, offset: String(offset) }] });
   }
 
