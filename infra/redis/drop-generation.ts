@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { allTags } from '../../schemas/views/view-keys.ts';
+import { fenceText, parseFence } from './fence.ts';
+import { readText } from './other-type.ts';
 import type { RedisConnection } from './redis-connection.ts';
-import { scanned, textAt, whoLeads } from './redis-generations.ts';
+import { whoLeads } from './redis-generations.ts';
 import { redisKeys } from './redis-keys.ts';
 import { type Script, script, takeScript } from './redis-scripts.ts';
+import { scanKeys } from './scan-keys.ts';
 
 // A projector that stands by takes over after five looks, 500 ms apart, at a fence that stands still.
 const beatMs = 500;
@@ -46,7 +49,7 @@ export async function dropGeneration(
     await fences.take(tag, notes);
   }
   const fenceKeys = new Set(allTags.map(keys.fence));
-  for await (const { master, names } of scanned(connection, keys.prefix, signal)) {
+  for await (const { master, names } of scanKeys(connection, { prefix: keys.prefix, signal })) {
     const gone = names.filter((name) => !fenceKeys.has(name.toString()));
     await Promise.all(gone.map((name) => master(['UNLINK', name])));
     await fences.beat();
@@ -57,7 +60,7 @@ export async function dropGeneration(
 
 async function countKeys(connection: RedisConnection, prefix: string, signal: AbortSignal): Promise<number> {
   let count = 0;
-  for await (const { names } of scanned(connection, prefix, signal)) count += names.length;
+  for await (const { names } of scanKeys(connection, { prefix, signal })) count += names.length;
   return count;
 }
 
@@ -67,7 +70,7 @@ class TakenFences {
   readonly #format: number;
   readonly #keyOf: (tag: number) => string;
   readonly #owner = randomBytes(8).toString('hex');
-  readonly #held = new Map<number, { epoch: string; sequence: number }>();
+  readonly #held = new Map<number, { epoch: number; sequence: number }>();
   #beatAtMs = 0;
 
   constructor(connection: RedisConnection, format: number, keyOf: (tag: number) => string) {
@@ -78,10 +81,10 @@ class TakenFences {
 
   /** Takes a tag's fence as it is now, and the stamp with it. */
   async take(tag: number, notes: readonly string[]): Promise<void> {
-    const seen = (await textAt(this.#connection, this.#keyOf(tag))) ?? '';
+    const seen = (await readText(this.#connection, this.#keyOf(tag))) ?? '';
     const reply = await this.#call(takeScript, notes, [seen, this.#owner, '1']);
     if (!Array.isArray(reply)) throw this.#taken();
-    this.#held.set(tag, { epoch: String(reply[0]).split(':')[0]!, sequence: 0 });
+    this.#held.set(tag, { epoch: parseFence(String(reply[0])).epoch, sequence: 0 });
   }
 
   /** Moves them, now and then, so that no projector takes over. */
@@ -97,7 +100,7 @@ class TakenFences {
 
   async #move(tag: number, away: boolean): Promise<void> {
     const { epoch, sequence } = this.#held.get(tag)!;
-    const spell = (at: number) => `${epoch}:${at}:${this.#owner}:led`;
+    const spell = (at: number) => fenceText({ epoch, sequence: at, owner: this.#owner, state: 'led' });
     const moved = await this.#call(moveScript, [this.#keyOf(tag)], [spell(sequence), away ? '' : spell(sequence + 1)]);
     if (Number(moved) !== 1) throw this.#taken();
     this.#held.set(tag, { epoch, sequence: sequence + 1 });

@@ -1,4 +1,5 @@
 import { viewFormat } from '../../schemas/views/view-keys.ts';
+import { parseFence } from './fence.ts';
 
 // A leader beats twice a second.
 const stillMs = 3_000;
@@ -52,11 +53,13 @@ export class GenerationState {
   }
 
   #isLed(tag: number, { fence, led }: FormatLook, nowMs: number): boolean {
-    if (fence === null || fence.endsWith(':free') || ownerOf(fence) !== led) return false;
+    if (fence === null || !isHeldBy(fence, led)) return false;
     const movedMs = this.#movedMs.get(tag);
     return movedMs !== undefined && nowMs - movedMs <= stillMs;
   }
 }
 
-/** A fence is `<epoch>:<sequence>:<owner>:<led or free>`. */
-const ownerOf = (fence: string): string => fence.split(':')[2] ?? '';
+function isHeldBy(fence: string, led: string | null): boolean {
+  const { owner, state } = parseFence(fence);
+  return state !== 'free' && owner === led;
+}

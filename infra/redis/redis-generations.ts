@@ -1,12 +1,13 @@
 import { backgroundClock } from '../../projector/ports/clock.ts';
 import { allTags } from '../../schemas/views/view-keys.ts';
-import { type Arg, type RedisConnection, type RedisSettings, redisConnection } from './redis-connection.ts';
+import { readText } from './other-type.ts';
+import { type RedisConnection, type RedisSettings, redisConnection } from './redis-connection.ts';
 import { redisKeys } from './redis-keys.ts';
 import { type Leading, leadersOf } from './redis-leadership.ts';
+import { scanKeys } from './scan-keys.ts';
 
 /** The view formats in a store: what each holds, and who leads it. */
 
-const scanCount = 1_000;
 // Long enough for several beats of a leader (projector/writing/tag-lanes.ts), and signs of life of a standby.
 const watchMs = 2_000;
 
@@ -22,8 +23,6 @@ export interface Generation {
   /** Whether a projector of it stands by, or is coming. */
   standby: boolean;
 }
-
-type Master = (args: Arg[]) => Promise<unknown>;
 
 /** Runs work over a connection to the store. Throws with the reason where Redis cannot be reached. */
 export async function withRedis<T>(
@@ -46,7 +45,7 @@ export async function listGenerations(
 ): Promise<Generation[]> {
   const sizes = new Map<number, { keys: number; bytes: number }>();
   const pattern = /^g(\d{1,9}):/;
-  for await (const { master, names } of scanned(connection, `${keyPrefix}g`, signal)) {
+  for await (const { master, names } of scanKeys(connection, { prefix: `${keyPrefix}g`, signal })) {
     const known = names.flatMap((name) => {
       const format = pattern.exec(name.toString().slice(keyPrefix.length))?.[1];
       return format === undefined ? [] : [{ name, format: Number(format) }];
@@ -72,7 +71,7 @@ export async function whoLeads(
 ): Promise<Pick<Generation, 'leaders' | 'tagsUnled' | 'standby'>[]> {
   const look = async (format: number) => {
     const keys = redisKeys(keyPrefix, format);
-    const all = (name: (tag: number) => string) => Promise.all(allTags.map((tag) => textAt(connection, name(tag))));
+    const all = (name: (tag: number) => string) => Promise.all(allTags.map((tag) => readText(connection, name(tag))));
     return { fences: await all(keys.fence), signs: await all(keys.coming) };
   };
   const before = await Promise.all(formats.map(look));
@@ -83,34 +82,4 @@ export async function whoLeads(
     ...leadersOf(before[i]!.fences, fences),
     standby: signs.some((sign, tag) => sign !== before[i]!.signs[tag]),
   }));
-}
-
-/** A key's text; null if it is absent, or no text. */
-export async function textAt(connection: RedisConnection, key: string): Promise<string | null> {
-  const value = (await connection.command(key, ['GET', key]).catch((error: Error) => {
-    if (error.message.startsWith('WRONGTYPE')) return null;
-    throw error;
-  })) as Buffer | null;
-  return value?.toString() ?? null;
-}
-
-/** The names of all keys that begin with a text, some at a time. A name may come twice. */
-export async function* scanned(
-  connection: RedisConnection,
-  prefix: string,
-  signal: AbortSignal,
-): AsyncIterable<{ master: Master; names: Buffer[] }> {
-  const pattern = `${prefix.replace(/[[\]*?\\]/g, '\\$&')}*`;
-  for (const master of await connection.masters()) {
-    let cursor = '0';
-    do {
-      signal.throwIfAborted();
-      const found = (await master(['SCAN', cursor, 'MATCH', pattern, 'COUNT', String(scanCount)])) as [
-        Buffer,
-        Buffer[],
-      ];
-      cursor = found[0].toString();
-      yield { master, names: found[1] };
-    } while (cursor !== '0');
-  }
 }

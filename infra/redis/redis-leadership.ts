@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { allTags } from '../../schemas/views/view-keys.ts';
+import { parseFence } from './fence.ts';
 import { redisClusterClient } from './redis-cluster-client.ts';
 import type { RedisSettings } from './redis-connection.ts';
 import { redisKeys } from './redis-keys.ts';
@@ -52,7 +53,7 @@ export async function readStoreState(settings: RedisSettings, signal: AbortSigna
     }
     const after = await fences();
     const texts = await Promise.all(allTags.map((tag) => client.get(keys.position(tag))));
-    const positions = texts.map((text, tag) => ({ owner: (after[tag] ?? '').split(':')[2] ?? '', text }));
+    const positions = texts.map((text, tag) => ({ owner: parseFence(after[tag] ?? '').owner, text }));
     return { ...leadersOf(before, after), standbys: standbysIn(seen), positions };
   } catch (cause) {
     signal.throwIfAborted();
@@ -69,7 +70,7 @@ export function standbysIn(looks: readonly (readonly (string | null)[])[]): stri
   return [...new Set(moved.map((sign) => sign!.split(':')[0]!))].sort();
 }
 
-/** `before` and `after`: each tag's fence at two looks, `<epoch>:<sequence>`, then the owner where it names one, and `free`. */
+/** `before` and `after`: each tag's fence at two looks. One of an old version names no owner. */
 export function leadersOf(
   before: readonly (string | null)[],
   after: readonly (string | null)[],
@@ -77,14 +78,15 @@ export function leadersOf(
   const leaders = new Map<string, Leading>();
   let tagsUnled = 0;
   for (const [tag, fence] of after.entries()) {
-    const [epoch = '', , owner = epoch, state] = (fence ?? '').split(':');
-    if (!/^\d+$/.test(epoch) || state === 'free') {
+    const { epoch, owner: named, state } = parseFence(fence ?? '');
+    if (!(epoch > 0) || state === 'free') {
       tagsUnled += 1;
       continue;
     }
+    const owner = named || String(epoch);
     const leader = leaders.get(owner) ?? { epoch: 0, tags: 0, alive: false };
     leaders.set(owner, leader);
-    leader.epoch = Math.max(leader.epoch, Number(epoch));
+    leader.epoch = Math.max(leader.epoch, epoch);
     leader.tags += 1;
     leader.alive ||= fence !== before[tag];
   }

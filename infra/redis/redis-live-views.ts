@@ -1,5 +1,6 @@
 import type { LiveViews } from '../../projector/ports/live-views.ts';
 import { allTags } from '../../schemas/views/view-keys.ts';
+import { nullIfOtherType, readText } from './other-type.ts';
 import { type RedisSettings, redisConnection } from './redis-connection.ts';
 import { redisKeys } from './redis-keys.ts';
 import { listStored, readStored } from './redis-stored-views.ts';
@@ -10,12 +11,9 @@ const everywhere: ReadonlySet<number> = new Set([-1, ...allTags]);
 export async function redisLiveViews(settings: RedisSettings): Promise<LiveViews> {
   const connection = await redisConnection(settings);
   const keys = redisKeys(settings.keyPrefix);
-  const text = async (key: string): Promise<string | null> => {
-    const value = (await connection.command(key, ['GET', key]).catch(unlessOtherType)) as Buffer | null;
-    return value?.toString() ?? null;
-  };
+  const text = (key: string) => readText(connection, key);
   const saysCompare = async (key: string): Promise<boolean> =>
-    (await connection.command(key, ['ZSCORE', key, 'compare']).catch(unlessOtherType)) !== null;
+    (await connection.command(key, ['ZSCORE', key, 'compare']).catch(nullIfOtherType)) !== null;
   return {
     list: () => listStored(connection, keys, { tags: everywhere, whole: true }),
     read: (names) => readStored(connection, keys, names),
@@ -36,9 +34,4 @@ export async function redisLiveViews(settings: RedisSettings): Promise<LiveViews
     spell: ({ tag, kind, id }) => keys.of(tag, kind, id),
     close: () => connection.close(),
   };
-}
-
-function unlessOtherType(error: Error): null {
-  if (error.message.startsWith('WRONGTYPE')) return null;
-  throw error;
 }

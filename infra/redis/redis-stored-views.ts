@@ -1,7 +1,9 @@
 import type { StoredName, StoredView } from '../../projector/ports/view-writer.ts';
 import { digestLength } from '../../schemas/views/view-keys.ts';
+import { isOtherType } from './other-type.ts';
 import type { Arg, RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
+import { scanKeys } from './scan-keys.ts';
 
 // Keys per step: of whole values fewer, so that a step is some megabytes.
 const scanCount = 1_000;
@@ -20,22 +22,16 @@ export async function* listStored(
   keys: RedisKeys,
   { tags, whole }: ListOptions,
 ): AsyncIterable<StoredView> {
-  const only = tags.size === 1 && !tags.has(-1) ? `{v${[...tags][0]}}*` : '*';
-  const pattern = `${keys.prefix.replace(/[[\]*?\\]/g, '\\$&')}*${only}`;
-  const count = String(whole ? wholeScanCount : scanCount);
-  for (const master of await connection.masters()) {
-    let cursor = '0';
-    do {
-      const found = (await master(['SCAN', cursor, 'MATCH', pattern, 'COUNT', count])) as [Buffer, Buffer[]];
-      cursor = found[0].toString();
-      const wanted = found[1].flatMap((key) => {
-        const name = placeOf(keys, key);
-        return name && tags.has(name.tag) ? [name] : [];
-      });
-      // All commands are sent at once and share a round trip. What has gone meanwhile is not there.
-      const stored = await Promise.all(wanted.map((name) => read(connection, keys, name, whole)));
-      yield* stored.filter((view) => view !== null);
-    } while (cursor !== '0');
+  const within = tags.size === 1 && !tags.has(-1) ? `{v${[...tags][0]}}` : '';
+  const count = whole ? wholeScanCount : scanCount;
+  for await (const { names } of scanKeys(connection, { prefix: keys.prefix, within, count })) {
+    const wanted = names.flatMap((key) => {
+      const name = placeOf(keys, key);
+      return name && tags.has(name.tag) ? [name] : [];
+    });
+    // All commands are sent at once and share a round trip. What has gone meanwhile is not there.
+    const stored = await Promise.all(wanted.map((name) => read(connection, keys, name, whole)));
+    yield* stored.filter((view) => view !== null);
   }
 }
 
@@ -79,6 +75,6 @@ async function read(
 
 /** A key of ours that somebody else wrote with another type: to be replaced. */
 function otherType(error: Error): 'other type' {
-  if (error.message.startsWith('WRONGTYPE')) return 'other type';
+  if (isOtherType(error)) return 'other type';
   throw error;
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Clock, realClock } from '../../projector/ports/clock.ts';
 import type { CommitResult, Leadership, TagNotes, ViewWrite, ViewWriter } from '../../projector/ports/view-writer.ts';
 import { openNames } from '../../projector/ports/view-writer.ts';
+import { type Fence, fenceText, parseFence } from './fence.ts';
 import {
   type Arg,
   type RedisConnection,
@@ -13,16 +14,8 @@ import { type RedisKeys, redisKeys } from './redis-keys.ts';
 import { commitScript, freeScript, type Script, takeScript } from './redis-scripts.ts';
 import { listStored, readStored } from './redis-stored-views.ts';
 
-/** A fence as it is stored: `epoch:sequence:owner:led`, or `…:free`. */
-interface Fence {
-  epoch: number;
-  sequence: number;
-}
-
-const parsed = (fence: string) => {
-  const [epoch = '0', sequence = '0', owner = '', state = ''] = fence.split(':');
-  return { epoch: Number(epoch), sequence: Number(sequence), owner, state };
-};
+/** What moves of a fence that is held. */
+type Held = Pick<Fence, 'epoch' | 'sequence'>;
 
 /** Views in Redis, or in a Redis Cluster, written through node-redis. A batch is one script call on one tag. */
 export async function redisViewWriter(settings: RedisSettings): Promise<ViewWriter> {
@@ -39,14 +32,14 @@ export function viewWriterOver(
   clock: Clock = realClock,
 ): ViewWriter {
   const script = scriptCaller(connection);
-  const held = new Map<number, Fence>();
-  const spell = ({ epoch, sequence }: Fence, state = 'led'): string => `${epoch}:${sequence}:${owner}:${state}`;
-  const next = ({ epoch, sequence }: Fence): Fence => ({ epoch, sequence: sequence + 1 });
+  const held = new Map<number, Held>();
+  const spell = (at: Held, state: Fence['state'] = 'led'): string => fenceText({ ...at, owner, state });
+  const next = ({ epoch, sequence }: Held): Held => ({ epoch, sequence: sequence + 1 });
   const notesOf = (tag: number) => [keys.fence, keys.position, keys.open, keys.complete, keys.led].map((of) => of(tag));
 
   /** Another owner with a later epoch leads. Anything else says that the store is not as it was. */
   const refused = (tag: number, found: string): CommitResult => {
-    const fence = parsed(found);
+    const fence = parseFence(found);
     const fenced = fence.owner !== owner && fence.epoch >= (held.get(tag)?.epoch ?? 0) && found !== '';
     return { committed: false, reason: fenced ? 'fenced' : 'lost' };
   };
@@ -72,7 +65,7 @@ export function viewWriterOver(
       const reply = await script(takeScript, notesOf(tag), [seen, owner, doubtful ? '1' : '0']);
       if (!Array.isArray(reply)) return null;
       const [fence, position, names] = reply as [Buffer, Buffer, Buffer[]];
-      const { epoch, sequence } = parsed(fence.toString());
+      const { epoch, sequence } = parseFence(fence.toString());
       held.set(tag, { epoch, sequence });
       const open = names.map(String);
       const compare = open.includes('compare');

@@ -1,10 +1,8 @@
-import { badRecord } from '../../projector/facts/bad-record.ts';
 import { Fold } from '../../projector/facts/fold.ts';
 import { Validator } from '../../projector/facts/validator.ts';
-import type { LogRecord } from '../../projector/ports/decoded-record.ts';
 import type { EncodedRecord } from '../../projector/ports/event-log.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
-import { PartitionCursor, type PartitionSource, type PastRecord, type PastSources } from './past-records.ts';
+import { PartitionCursor, type PartitionSource, type PastSources } from './past-records.ts';
 
 /** What was folded, and up to where in each partition. */
 export interface FoldedPast {
@@ -17,11 +15,6 @@ export interface FoldedPast {
   outOfOrder: number;
   /** For each partition, one more than the offset of the last record that counts. */
   offsets: Record<TopicName, number[]>;
-}
-
-/** Whether a record is one that a fold accepts. */
-export function isGood(record: PastRecord): record is LogRecord {
-  return !('undecodable' in record) && badRecord(record.topic, record.key, record.value) === null;
 }
 
 /** Counts what a fold of the past takes, by partition. */

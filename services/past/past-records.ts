@@ -40,7 +40,7 @@ export class PartitionCursor {
   readonly source: PartitionSource;
   readonly #by: RecordClock;
   readonly #reader: ArchivePartitionReader;
-  #records: EncodedRecord[] = [];
+  #records: readonly EncodedRecord[] = [];
   #decoded: PastRecord | null = null;
   #at = -1;
   #done = false;
@@ -109,7 +109,7 @@ export class PartitionCursor {
       );
     }
     const { records } = batch;
-    this.#records = records.at(-1)!.offset < end ? [...records] : records.filter(({ offset }) => offset < end);
+    this.#records = records.at(-1)!.offset < end ? records : records.filter(({ offset }) => offset < end);
     if (this.#records.length === 0) this.#done = true;
   }
 }

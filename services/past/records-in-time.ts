@@ -1,12 +1,15 @@
 import type { Fold } from '../../projector/facts/fold.ts';
+import type { LogRecord } from '../../projector/ports/decoded-record.ts';
 import { recordKey } from '../../schemas/events/record-keys.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
-import { isGood } from './past-fold.ts';
+import { isGoodAt } from './past-fold.ts';
 import { PartitionCursor, type PastRecord, type PastSources } from './past-records.ts';
 
 /** A record and when it counts from. */
 export interface TimedRecord {
   record: PastRecord;
+  /** Whether it is one that a fold accepts. */
+  isGood: boolean;
   timeMs: number;
   /** The latest time up to it in its partition. */
   latestMs: number;
@@ -89,10 +92,11 @@ export class RecordsInTime {
   }
 }
 
-const timedOf = ({ record, timeMs, latestMs }: PartitionCursor, source: number): TimedRecord => ({
-  record: record!,
-  timeMs,
-  latestMs,
+const timedOf = (cursor: PartitionCursor, source: number): TimedRecord => ({
+  record: cursor.record!,
+  isGood: isGoodAt(cursor),
+  timeMs: cursor.timeMs,
+  latestMs: cursor.latestMs,
   source,
 });
 
@@ -122,9 +126,10 @@ export class FoldInTime {
 
   /** Whether the record counts: it is good, and no later one of its key was there before its time. */
   take(timed: TimedRecord): boolean {
-    const { record } = timed;
-    if (!isGood(record) || this.#isSuperseded(timed, record.key)) return false;
-    this.#fold.apply(record.topic, recordKey(record.topic, record.key), record.value as never);
+    if (!timed.isGood) return false;
+    const { topic, key, value } = timed.record as LogRecord;
+    if (this.#isSuperseded(timed, key)) return false;
+    this.#fold.apply(topic, recordKey(topic, key), value as never);
     return true;
   }
 
