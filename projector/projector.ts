@@ -53,6 +53,8 @@ export class Projector {
   #origin: PositionOrigin;
   #standing: Standing;
   #ready = false;
+  /** Of a standby: up to where the look before asked it to fold. */
+  #asked: Position | null = null;
 
   constructor(deps: ProjectorDeps) {
     this.#clock = deps.clock ?? realClock;
@@ -196,8 +198,8 @@ export class Projector {
     for (const each of stored) assertSamePartitions(each, log, this.#bounds!);
     const limit = nearest(stored.filter((each) => each.log === log && each.shards === shards));
     // A busy leader's position moves between any two looks: what the one before asked for counts as well.
-    const asked = folding.limit.limit;
-    const isFolded = limit !== null && [asked, limit].some((each) => each !== null && !folding.isBehind(each));
+    const isFolded = limit !== null && [this.#asked, limit].some((each) => each !== null && !folding.isBehind(each));
+    this.#asked = limit;
     if (limit) folding.limit.limit = limit;
     this.#ready = limit !== null && (this.#ready || isFolded);
     this.#watching.turn();
@@ -256,6 +258,7 @@ export class Projector {
     this.#watching.role = role;
     this.#watching.standingBySinceMs = role === 'standby' ? this.#standing.sinceMs : null;
     this.#ready = false;
+    this.#asked = null;
   }
 }
 

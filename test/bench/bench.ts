@@ -1,7 +1,10 @@
 import { machine } from './machine.ts';
 
-/** `npm run bench` and `npm run bench -- <name> …`: prints figures; it is no test, and asserts nothing. */
-const benches: Record<string, () => Promise<void>> = {
+/**
+ * `npm run bench` and `npm run bench -- <name> …`: prints figures; it is no test, and asserts nothing. What begins with a
+ * dash is an option of the benchmark before it: `start --riders=100000`.
+ */
+const benches: Record<string, (options: readonly string[]) => Promise<void>> = {
   reads: async () => (await import('./reads.ts')).benchReads(),
   fold: async () => (await import('./fold.ts')).benchFold(),
   facts: async () => (await import('./facts.ts')).benchFacts(),
@@ -10,18 +13,24 @@ const benches: Record<string, () => Promise<void>> = {
   replay: async () => (await import('./replay.ts')).benchReplay(),
   'fan-out': async () => (await import('./fan-out.ts')).benchFanOut(),
   archive: async () => (await import('./archive.ts')).benchArchive(),
+  start: async (options) => (await import('./start.ts')).benchStart(options),
 };
 const defaults = ['reads', 'fold'];
 
-const names = process.argv.slice(2);
+const asked: { name: string; options: string[] }[] = [];
+for (const word of process.argv.slice(2)) {
+  if (word.startsWith('-') && asked.length > 0) asked.at(-1)!.options.push(word);
+  else asked.push({ name: word, options: [] });
+}
+const names = asked.map(({ name }) => name);
 const unknown = names.filter((name) => !(name in benches));
 if (unknown.length > 0) {
   console.error(`Cannot measure ${unknown.join(', ')}: want any of ${Object.keys(benches).join(', ')}`);
   process.exitCode = 2;
 } else {
   console.log(`${machine()}\n`);
-  for (const name of names.length > 0 ? names : defaults) {
-    await benches[name]!();
+  for (const { name, options } of asked.length > 0 ? asked : defaults.map((name) => ({ name, options: [] }))) {
+    await benches[name]!(options);
     console.log();
   }
 }

@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
+import type { EventLog } from '../../../projector/ports/event-log.ts';
 import type { Log } from '../../../projector/ports/log.ts';
+import { aborted } from '../../../projector/ports/waiting.ts';
 import { type AnyRecord, type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { allTags, readerKey, rideKey, riderKey, tagOf } from '../../../schemas/views/view-keys.ts';
 import { fastClock } from '../../support/fast-clock.ts';
@@ -67,7 +69,11 @@ afterEach(async () => {
 });
 
 /** A projector of its own process over the store, with what it says and how many views it compared. */
-function begin(made: World, store: FencedStore, { commits = Number.POSITIVE_INFINITY, build = 'same' } = {}) {
+function begin(
+  made: { log: EventLog },
+  store: FencedStore,
+  { commits = Number.POSITIVE_INFINITY, build = 'same', onLook = (): void => {} } = {},
+) {
   const said: string[] = [];
   const say = (message: string) => void said.push(message);
   const log: Log = { info: say, warn: say, error: say };
@@ -76,6 +82,13 @@ function begin(made: World, store: FencedStore, { commits = Number.POSITIVE_INFI
   const { writer } = mortal;
   const counting = {
     ...writer,
+    leadership: writer.leadership && {
+      ...writer.leadership,
+      look: (tags: readonly number[]) => {
+        onLook();
+        return writer.leadership!.look(tags);
+      },
+    },
     list: (tags: readonly number[]) => {
       listed += tags.length;
       return writer.list(tags);
@@ -129,6 +142,22 @@ describe('a standby', () => {
     }
     expect(leads(second)).toBe(false);
     expect(unready).toEqual([]);
+  });
+
+  it('is not ready before it has folded anything, however often it looks at the leader’s position', async () => {
+    const [made, store] = [world(), new FencedStore()];
+    const first = begin(made, store);
+    await first.ready();
+    await expect.poll(() => store.tag(0).position, { timeout: 10_000 }).not.toBeNull();
+    let looks = 0;
+    const deaf = {
+      bounds: () => made.log.bounds(),
+      follow: (_: unknown, __: unknown, signal: AbortSignal) => aborted(signal),
+      close: async () => {},
+    };
+    const second = begin({ log: deaf }, store, { onLook: () => void looks++ });
+    await expect.poll(() => looks, { timeout: 10_000 }).toBeGreaterThan(4);
+    expect(second.projector.ready).toBe(false);
   });
 
   it('takes over at once where the leader was told to stop', async () => {
