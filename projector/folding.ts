@@ -16,6 +16,8 @@ const lookMs = 1_000;
 
 export interface FoldingDeps extends RetryDeps {
   eventLog: EventLog;
+  /** Those of the views that are made of the facts. All by default. */
+  tags?: readonly number[];
   /** Null if another shard sets bad records aside. */
   rejects: RejectSink | null;
   metrics: ProjectorMetrics;
@@ -24,7 +26,7 @@ export interface FoldingDeps extends RetryDeps {
 
 /** The fold under way: the facts, how far they go, and up to where they may. It lasts from one leader to the next. */
 export class Folding {
-  readonly fold = new Fold();
+  readonly fold: Fold;
   readonly position: Position;
   readonly limit: FoldLimit;
   readonly barriers: PositionBarriers;
@@ -42,6 +44,7 @@ export class Folding {
   /** Folds nothing before `limit` says how far; null is as far as the log goes. */
   constructor(bounds: LogBounds, limit: Position | null, deps: FoldingDeps) {
     this.#deps = deps;
+    this.fold = new Fold(deps.tags);
     this.position = positionOf(bounds, 'low');
     this.limit = new FoldLimit(limit);
     this.barriers = new PositionBarriers(copyPosition(this.position));

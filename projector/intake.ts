@@ -67,7 +67,8 @@ export class Intake {
     this.#watching?.rejects.passed(record);
     if (value === null) return;
     const { first, second } = this.#fold.subject;
-    if (watch.regressed(first, second, revision)) this.#metrics.revisionRegressed(topic);
+    // Of a relation that another shard keeps, that one watches the revisions.
+    if (first >= 0 && watch.regressed(first, second, revision)) this.#metrics.revisionRegressed(topic);
   }
 
   #refuse(record: EncodedRecord, reason: string, rejects: Reject[]): void {

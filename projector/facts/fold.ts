@@ -11,7 +11,20 @@ import type {
   TopicName,
   TopicRecords,
 } from '../../schemas/events/records.ts';
-import { close, confirmed, Facts, flagged, follows, going, link, relationBits, rsvpBits, unlink } from './facts.ts';
+import { allTags, tagCount } from '../../schemas/views/view-keys.ts';
+import {
+  blocked,
+  close,
+  confirmed,
+  Facts,
+  flagged,
+  follows,
+  going,
+  link,
+  relationBits,
+  rsvpBits,
+  unlink,
+} from './facts.ts';
 import { relationEdge, rsvpEdge } from './facts-sum.ts';
 import { subjectDay } from './subject-day.ts';
 import { ignoreChanges, type Touched } from './touched.ts';
@@ -29,15 +42,29 @@ export interface FoldedValues extends Omit<TopicRecords, 'attendance' | 'relatio
 }
 export type FoldedValue = FoldedValues[TopicName];
 
-/** Folds good records into facts (docs/rules.md#law, #last-record-wins), and reports each fact that changed. */
+/**
+ * Folds good records into facts (docs/rules.md#law, #last-record-wins), and reports each fact that changed. A shard's
+ * fold keeps, of relations, those of its own readers, and the blocks against them: nearly all facts of a large log are
+ * relations, and only its reader's views show one (docs/rules.md#friends, #blocks).
+ */
 export class Fold {
   readonly facts = new Facts();
   /**
    * Who is told about changes. Nobody while a log is folded from its start, because every view is compared afterwards.
    */
   touched: Touched = ignoreChanges;
-  /** The numbers, below 2^26, of what the last record was about. An RSVP and a relation have two. */
+  /**
+   * The numbers, below 2^26, of what the last record was about. An RSVP and a relation have two. -1: of a relation that
+   * is another shard's.
+   */
   readonly subject = { first: 0, second: 0 };
+  /** By tag, whether its readers are own ones. Null: all are. */
+  readonly #own: readonly boolean[] | null;
+
+  /** `tags`: those of the views that are made of the facts. */
+  constructor(tags: readonly number[] = allTags) {
+    this.#own = tags.length === tagCount ? null : allTags.map((tag) => tags.includes(tag));
+  }
 
   /** Applies a record that the Validator accepts. `value` null is a tombstone. */
   apply<T extends TopicName>(topic: T, key: RecordKey, value: FoldedValues[T] | null): void {
@@ -194,11 +221,25 @@ export class Fold {
   }
 
   #relation(key: RecordKey, value: FoldedValues['relations'] | null): void {
+    const bits = value ? relationBits(value) : 0;
+    if (this.#own !== null && !this.#own[key.tagOf(0)]) {
+      this.#about(-1);
+      if (this.#own[key.tagOf(1)]) this.#blockAgainstOwn(key, bits & blocked);
+      return;
+    }
     const { riderIds } = this.facts;
     const reader = key.numberIn(riderIds, 0);
     const other = key.numberIn(riderIds, 1);
     this.#about(reader, other);
-    this.#relate(reader, other, value ? relationBits(value) : 0);
+    this.#relate(reader, other, bits);
+  }
+
+  /** Of another shard's reader, to an own one. Without a block, new ids get no numbers. */
+  #blockAgainstOwn(key: RecordKey, block: number): void {
+    const { riderIds } = this.facts;
+    const reader = block ? key.numberIn(riderIds, 0) : key.knownNumberIn(riderIds, 0);
+    const other = block ? key.numberIn(riderIds, 1) : key.knownNumberIn(riderIds, 1);
+    if (reader >= 0 && other >= 0) this.#relate(reader, other, block);
   }
 
   /**

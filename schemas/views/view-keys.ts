@@ -13,6 +13,9 @@ export const viewFormat = 2;
 
 export const tagCount = 64;
 export const allTags: readonly number[] = Array.from({ length: tagCount }, (_, i) => i);
+/** The tags of one of `count` shards, from 0 on. */
+export const tagsOfShard = (index: number, count: number): readonly number[] =>
+  allTags.filter((tag) => tag % count === index);
 
 /** Kinds of views that show facts. API processes cache them and hear of every change. */
 export const factKinds = ['day', 'ride', 'night', 'metro', 'key', 'rider'] as const;
@@ -29,7 +32,18 @@ export type ViewKind = ValueKind | RiderKind;
 export function tagOf(subject: string): number {
   let h = 0x811c9dc5;
   for (let i = 0; i < subject.length; i++) h = Math.imul(h ^ subject.charCodeAt(i), 0x01000193);
-  h ^= h >>> 16;
+  return folded(h);
+}
+
+/** The same of an ASCII text between two positions in bytes. */
+export function tagOfBytes(bytes: Buffer, start: number, end: number): number {
+  let h = 0x811c9dc5;
+  for (let i = start; i < end; i++) h = Math.imul(h ^ bytes[i]!, 0x01000193);
+  return folded(h);
+}
+
+function folded(hash: number): number {
+  const h = hash ^ (hash >>> 16);
   return (h ^ (h >>> 6) ^ (h >>> 12)) & 63;
 }
 

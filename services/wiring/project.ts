@@ -7,7 +7,7 @@ import {
 } from '../../projector/ports/event-log.ts';
 import type { ProjectorMetrics } from '../../projector/ports/metrics.ts';
 import { Projector } from '../../projector/projector.ts';
-import { allTags } from '../../schemas/views/view-keys.ts';
+import { tagsOfShard } from '../../schemas/views/view-keys.ts';
 import type { Settings } from '../settings/settings.ts';
 import { buildId } from './build-id.ts';
 import type { OpenLog } from './event-log.ts';
@@ -46,7 +46,7 @@ export async function project(
       rejects: index === 0 ? rejects : null,
       log: plain(log),
       metrics,
-      tags: allTags.filter((tag) => tag % count === index),
+      tags: tagsOfShard(index, count),
       shards: count,
       build,
       checkEveryMs,

@@ -1,54 +1,109 @@
-import { afterEach, expect, it } from 'vitest';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
 import { archiveEventLog } from '../../infra/archive/archive-event-log.ts';
 import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
-import { silentLog } from '../../projector/ports/log.ts';
-import { Projector } from '../../projector/projector.ts';
-import { allTags } from '../../schemas/views/view-keys.ts';
+import type { EventLog } from '../../projector/ports/event-log.ts';
+import { tagsOfShard } from '../../schemas/views/view-keys.ts';
+import { fastClock } from '../support/fast-clock.ts';
+import { FencedStore } from '../support/fenced-store.ts';
+import { type History, historyArb, worldArb } from '../support/histories.ts';
+import { deliveries } from '../support/log-orders.ts';
+import { MemoryEventLog } from '../support/memory-event-log.ts';
 import { portlandDirectory } from '../support/portland.ts';
-import { keyOf } from '../support/view-names.ts';
+import { startProjector } from '../support/projector-run.ts';
+import { projecting } from '../support/service.ts';
+import { dumpViews } from '../support/view-dump.ts';
 
-const stops: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const stop of stops.splice(0)) await stop();
-});
+const numRuns = Number(process.env.RUNS ?? 80);
 
-/** Projects Portland's archive into a store; resolves once the views stand at its end. */
-async function projected(store: MemoryViewStore, tags: readonly number[]): Promise<void> {
-  const eventLog = archiveEventLog({ dir: portlandDirectory });
-  const projector = new Projector({ eventLog, writer: store.writer(), rejects: null, log: silentLog, tags });
-  const abort = new AbortController();
-  const running = projector.run(abort.signal);
-  stops.push(async () => {
-    abort.abort();
-    await running;
+const each = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+
+/** What the shards of a log write into one store, each by a projector of its own. */
+async function written(log: () => EventLog, shards: number): Promise<Map<string, string>> {
+  const store = new MemoryViewStore();
+  for (const index of each(shards)) {
+    const eventLog = log();
+    const running = startProjector(eventLog, store.writer(), null, { tags: tagsOfShard(index, shards), shards });
+    await running.ready();
+    await running.stop();
     await eventLog.close();
-  });
-  while (!projector.ready) await new Promise((resolve) => setTimeout(resolve, 5));
-}
-
-/** Everything stored, as text, but what says how far each projector is. */
-async function dump(store: MemoryViewStore): Promise<Map<string, string>> {
-  const found = new Map<string, string>();
-  const reader = store.reader();
-  for await (const view of store.writer().list(allTags)) {
-    const key = keyOf(view.tag, view);
-    if ('fields' in view) for (const [field, value] of view.fields!) found.set(`${key} ${field}`, value.toString());
-    else found.set(key, (await reader.get([key]))[0]!.toString('latin1'));
   }
-  return found;
+  expect((await store.reader().ready()).ready).toBe(true);
+  return dumpViews(store);
 }
 
-it('projectors that divide the tags write together what one writes alone', async () => {
-  const whole = new MemoryViewStore();
-  const divided = new MemoryViewStore();
-  await projected(whole, allTags);
-  for (const shard of [0, 1, 2])
-    await projected(
-      divided,
-      allTags.filter((tag) => tag % 3 === shard),
+const views = (history: History, shards: number) => written(() => new MemoryEventLog(history), shards);
+
+describe('projectors that divide the tags', { timeout: 120_000 }, () => {
+  it('write together what one writes alone, of Portland', async () => {
+    const portland = () => archiveEventLog({ dir: portlandDirectory });
+    const together = await written(portland, 3);
+    expect(together.size).toBeGreaterThan(1_000);
+    expect(together).toEqual(await written(portland, 1));
+  });
+
+  it('write together what one writes alone, after any history that they find', async () => {
+    await fc.assert(
+      fc.asyncProperty(historyArb(), async (history) => {
+        const alone = await views(history, 1);
+        for (const shards of [2, 3, 4]) expect(await views(history, shards)).toEqual(alone);
+      }),
+      { numRuns: Math.ceil(numRuns / 2) },
     );
-  expect((await divided.reader().ready()).ready).toBe(true);
-  const together = await dump(divided);
-  expect(together.size).toBeGreaterThan(1_000);
-  expect(together).toEqual(await dump(whole));
+  });
+
+  it('write together what one writes alone, whatever changes while they write', async () => {
+    const scenario = historyArb().chain((history) =>
+      fc.record({
+        history: fc.constant(history),
+        batches: deliveries(history),
+        roundEvery: fc.integer({ min: 1, max: 9 }),
+        shards: fc.integer({ min: 2, max: 4 }),
+      }),
+    );
+    await fc.assert(
+      fc.asyncProperty(scenario, async ({ history, batches, roundEvery, shards }) => {
+        const store = new MemoryViewStore();
+        const projectors = await Promise.all(
+          each(shards).map((index) =>
+            projecting(store.writer(), { inlineMax: 1, slice: 2 }, { tags: tagsOfShard(index, shards) }),
+          ),
+        );
+        for (const [i, batch] of batches.entries()) {
+          for (const projector of projectors) {
+            await projector.take(batch);
+            if (i % roundEvery === 0) await projector.rounds.run(projector.position);
+          }
+        }
+        for (const projector of projectors) await projector.settle();
+        expect(await dumpViews(store)).toEqual(await views(history, 1));
+      }),
+      { numRuns },
+    );
+  });
+
+  it('compare no view where a leader of their own shard was before, and all where there was another number of shards', async () => {
+    const store = new FencedStore();
+    const records = fc.sample(worldArb(), { numRuns: 1, seed: 3 })[0]!;
+    let listed = 0;
+    const lead = async (index: number, shards: number) => {
+      const writer = store.writer();
+      const list = (tags: readonly number[]) => {
+        listed += tags.length;
+        return writer.list(tags);
+      };
+      const running = startProjector(new MemoryEventLog(records), { ...writer, list }, null, {
+        tags: tagsOfShard(index, shards),
+        shards,
+        clock: fastClock,
+      });
+      await running.ready();
+      await running.stop();
+      return listed;
+    };
+    expect([await lead(0, 2), await lead(1, 2)]).toEqual([32, 64]);
+    expect([await lead(0, 2), await lead(1, 2)]).toEqual([64, 64]);
+    expect(await lead(0, 1)).toBe(128);
+    expect(await dumpViews(store)).toEqual(await views(records, 1));
+  });
 });

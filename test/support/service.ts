@@ -31,18 +31,20 @@ interface ProjectingDeps {
   log?: Log;
   metrics?: ProjectorMetrics;
   sink?: RejectSink | null;
+  /** Those of its shard; all by default. */
+  tags?: readonly number[];
 }
 
 /** The projector's parts without its loop: the test says when a round is run. */
 export async function projecting(
   writer: ViewWriter,
   fanOut: { inlineMax?: number; slice?: number } = {},
-  { log = silentLog, metrics = noMetrics, sink = null }: ProjectingDeps = {},
+  { log = silentLog, metrics = noMetrics, sink = null, tags = allTags }: ProjectingDeps = {},
 ) {
   const position = Object.fromEntries(topicNames.map((topic) => [topic, [0, 0, 0, 0]])) as Position;
-  const fold = new Fold();
+  const fold = new Fold(tags);
   const { facts } = fold;
-  const owned = new Set(allTags);
+  const owned = new Set(tags);
   const barriers = new PositionBarriers(position);
   const marks = new Marks();
   const fanOuts = new FanOuts(facts, owned, barriers, fanOut.slice);
@@ -51,11 +53,11 @@ export async function projecting(
   const { signal } = new AbortController();
   const shared = { clock: realClock, log, signal };
   const intake = new Intake({ fold, sink, barriers, metrics, ...shared });
-  const lanes = new TagLanes({ writer, tags: allTags, onWritten() {}, onCompare() {}, ...shared });
+  const lanes = new TagLanes({ writer, tags, onWritten() {}, onCompare() {}, ...shared });
   const origin = { log: null, build: 'test', shards: 1 };
   const rounds = new Rounds({ facts, marks, marking, fanOuts, lanes, owned, barriers, origin });
   intake.publishing = true;
-  await lead(writer);
+  await lead(writer, tags);
   return {
     fold,
     facts,
@@ -75,7 +77,7 @@ export async function projecting(
     },
     async complete(): Promise<void> {
       await lanes.drain();
-      await complete(writer, allTags);
+      await complete(writer, tags);
     },
   };
 }
