@@ -2,6 +2,7 @@ import { Fold } from '../../projector/facts/fold.ts';
 import { recordKey } from '../../schemas/events/record-keys.ts';
 import type { Attendance, Relation } from '../../schemas/events/records.ts';
 import { dayText } from '../../schemas/views/days.ts';
+import { bytesHeld, randomFrom } from './measuring.ts';
 
 /** Folds relations or attendances, and tells what they take in memory: in a process of its own, so that nothing else counts. */
 export interface FactsMeasured {
@@ -12,25 +13,6 @@ export interface FactsMeasured {
   idBytes: number;
   riders: number;
   foldSeconds: number;
-}
-
-/** Everything this process holds: the heap, and what typed arrays hold beside it. */
-function bytesHeld(): number {
-  // What the first collection frees beside the heap is counted off by the next.
-  for (let i = 0; i < 3; i++) globalThis.gc!();
-  const { heapUsed, arrayBuffers } = process.memoryUsage();
-  return heapUsed + arrayBuffers;
-}
-
-/** xorshift32: the same numbers every time. */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) / 2 ** 32;
-  };
 }
 
 const idOf = (rider: number): string => `u_${rider.toString(36).padStart(7, '0')}`;

@@ -1,14 +1,7 @@
 import avro, { type Schema } from 'avsc';
 import { kafkaLogRecord } from '../../infra/kafka/kafka-log-record.ts';
 import type { FetchedRecord } from '../../infra/kafka/kafka-record-batches.ts';
-import { Fold } from '../../projector/facts/fold.ts';
-import { PartitionWatch } from '../../projector/facts/partition-watch.ts';
-import { Intake } from '../../projector/intake.ts';
-import { realClock } from '../../projector/ports/clock.ts';
-import type { EncodedRecord, LogBounds } from '../../projector/ports/event-log.ts';
-import { silentLog } from '../../projector/ports/log.ts';
-import { noMetrics } from '../../projector/ports/metrics.ts';
-import { PositionBarriers } from '../../projector/writing/position-barriers.ts';
+import type { EncodedRecord } from '../../projector/ports/event-log.ts';
 import { topicSchemas } from '../../schemas/avro/avro-types.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
 import { singleObjectHeaderBytes } from '../../schemas/avro/single-object.ts';
@@ -17,6 +10,7 @@ import { defaultPartitions, murmur2Partition } from '../../schemas/events/partit
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { simulation } from '../../services/simulate/simulation.ts';
 import type { SimulatedRecord } from '../../services/simulate/world.ts';
+import { freshIntake } from './fresh-intake.ts';
 
 /**
  * The fold's rounds, in a process of its own. Bare decoding is avsc with the plain schema, from the same bytes in
@@ -71,21 +65,6 @@ function batches(records: readonly SimulatedRecord[]): Batch<SimulatedRecord[]>[
 function fetched({ topic, key, value, timestampMs }: SimulatedRecord, offset: number): FetchedRecord {
   const bytes = value && encodeValue(topic as 'metros', value as never);
   return { offset, timestampMs, key: Buffer.from(key), value: bytes, headers: [] };
-}
-
-function freshIntake(): { intake: Intake; fold: Fold; partitions: PartitionWatch } {
-  const fold = new Fold();
-  const position = Object.fromEntries(topicNames.map((topic) => [topic, [0]])) as Record<TopicName, number[]>;
-  const bounds = Object.fromEntries(
-    topicNames.map((topic) => [topic, Array(defaultPartitions[topic]).fill({ low: 0, end: 0 })]),
-  ) as LogBounds;
-  const { signal } = new AbortController();
-  const barriers = new PositionBarriers(position);
-  return {
-    fold,
-    partitions: new PartitionWatch(bounds, { log: silentLog, metrics: noMetrics }),
-    intake: new Intake({ fold, sink: null, barriers, clock: realClock, log: silentLog, metrics: noMetrics, signal }),
-  };
 }
 
 const writers = new WriterSchemas();
