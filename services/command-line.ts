@@ -85,7 +85,7 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
     'Creates the event log’s topics, or says how they differ from what they should be. Needs KAFKA_BROKERS.',
     [
       'KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar topics',
-      'KAFKA_BROKERS=… npx ride-calendar topics --check --json',
+      'KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar topics --check --json',
     ],
     async (options, settings) => (await import('./topics.ts')).runTopics(options, settings, io),
   )
@@ -107,7 +107,7 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
       'Exit code 1 if some tags have no running projector. Needs KAFKA_BROKERS and REDIS_URL.',
     [
       'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar lag',
-      'KAFKA_BROKERS=… REDIS_URL=… npx ride-calendar lag --json',
+      'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar lag --json',
     ],
     async (options: { json?: boolean }, settings) => (await import('./lag.ts')).runLag(options, settings, io),
   );
@@ -119,7 +119,7 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
       'KAFKA_BROKERS or ARCHIVE_DIR.',
     [
       'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar verify',
-      'KAFKA_BROKERS=… REDIS_URL=… npx ride-calendar verify --repair --json',
+      'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar verify --repair --json',
     ],
     async (options: VerifyOptions, settings) => (await import('./verify.ts')).runVerify(options, settings, io),
   ).option('--repair', 'have the projector that leads mend what differs, then compare that again');
@@ -158,7 +158,7 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
     'check <dir>',
     'Reads every record of an archive and compares its files with the manifest; names what is cut, altered, missing or foreign. ' +
       'It goes by the topic prefix of the archive itself, whatever KAFKA_TOPIC_PREFIX says.',
-    ['npx ride-calendar archive check ./backup'],
+    ['npx ride-calendar archive check test/data/portland'],
     async (options, settings, [dir]) =>
       (await import('./archive-check.ts')).runArchiveCheck({ ...options, dir: dir! }, settings, io),
   );
@@ -166,7 +166,7 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
     archive,
     'forget <rider> <dir>',
     'Takes a rider out of an archive: their records, their place among rides’ leaders, and records set aside that are about them. All else stays byte for byte.',
-    ['npx ride-calendar archive forget rider0001 ./backup'],
+    ['npx ride-calendar simulate --archive ./erasing --seed 7 && npx ride-calendar archive forget u_0l3xe3 ./erasing'],
     async (options, settings, [rider, dir]) =>
       (await import('./archive-forget.ts')).runArchiveForget({ ...options, rider: rider!, dir: dir! }, settings, io),
   );
@@ -175,7 +175,10 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
     'load <dir>',
     'Publishes an archive’s records to the log’s empty topics, each key to the partition where Kafka’s own producer puts it. ' +
       'A load that was stopped goes on where it stopped. Needs KAFKA_BROKERS.',
-    ['KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar archive load ./backup'],
+    [
+      'export KAFKA_BROKERS=127.0.0.1:9092 KAFKA_TOPIC_PREFIX=portland.',
+      'npx ride-calendar topics && npx ride-calendar archive load test/data/portland',
+    ],
     async (options, settings, [dir]) =>
       (await import('./archive.ts')).runArchiveLoad({ ...options, dir: dir! }, settings, io),
   )

@@ -14,7 +14,7 @@ export function generationsCommands(program: Command, command: AddCommand, io: I
     'Says which view formats the store holds, who leads each, and their size. Needs REDIS_URL.',
     [
       'REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar generations list',
-      'REDIS_URL=… npx ride-calendar generations list --json',
+      'REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar generations list --json',
     ],
     async (options: { json?: boolean }, settings) =>
       (await import('./generations-list.ts')).runGenerationsList(options, settings, io),

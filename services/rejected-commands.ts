@@ -4,7 +4,10 @@ import type { RejectedListOptions } from './rejected-list.ts';
 import type { RejectedResubmitOptions } from './rejected-resubmit.ts';
 import type { Io } from './wiring/io.ts';
 
-const reasonOption = ['--reason <text>', 'those of one reason, as rejected list says it'] as const;
+const reasonOption = [
+  '--reason <text>',
+  'those of one reason, as rejected list says it, such as "unknown schema id"',
+] as const;
 const placeOption = ['--place <place...>', 'those at places such as nights/1@234'] as const;
 
 /** The commands for bad records. */
@@ -36,8 +39,8 @@ export function rejectedCommands(program: Command, command: AddCommand, io: Io):
     'Publishes bad records again, each to its own partition: those that are good by now, and whose key has had no later record. ' +
       'Needs KAFKA_BROKERS.',
     [
-      'KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar rejected resubmit --reason "unknown schema id"',
-      'KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar rejected resubmit --place nights/1@234',
+      'KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar rejected resubmit --all',
+      'KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar rejected resubmit --all --json',
     ],
     async (options: RejectedResubmitOptions, settings) =>
       (await import('./rejected-resubmit.ts')).runRejectedResubmit(options, settings, io),

@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { freePorts } from './free-port.ts';
+import { freePort } from './free-port.ts';
 import { kafkaVersion } from './kafka-jars.ts';
 
 /** A server in a container. */
@@ -38,11 +38,11 @@ function answersPing(host: string): Promise<boolean> {
 }
 
 /** Redis in a container: address `redis://host:port`. */
-export async function startRedisContainer(): Promise<ContainerServer> {
+export async function startRedisContainer(usualPort?: number): Promise<ContainerServer> {
   const { GenericContainer } = await import('testcontainers');
   const container = await new GenericContainer('redis:7')
     .withCommand(['redis-server', '--save', '', '--maxmemory-policy', 'noeviction'])
-    .withExposedPorts(6379)
+    .withExposedPorts({ container: 6379, host: await freePort(usualPort) })
     .start();
   return {
     address: `redis://${container.getHost()}:${container.getMappedPort(6379)}`,
@@ -57,10 +57,10 @@ export async function startRedisContainer(): Promise<ContainerServer> {
  * it. The broker has a separate listener for itself: inside the container the advertised address may lead nowhere, and
  * transactions would hang.
  */
-export async function startKafkaContainer(): Promise<ContainerServer> {
+export async function startKafkaContainer(usualPort?: number): Promise<ContainerServer> {
   const { GenericContainer, Wait, getContainerRuntimeClient } = await import('testcontainers');
   const { host } = (await getContainerRuntimeClient()).info.containerRuntime;
-  const port = (await freePorts(1))[0]!;
+  const port = await freePort(usualPort);
   const container = await new GenericContainer(`apache/kafka:${kafkaVersion}`)
     .withEnvironment({
       KAFKA_NODE_ID: '1',

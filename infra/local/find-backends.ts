@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { containerEngineAnswers, startKafkaContainer, startRedisContainer } from './containers.ts';
+import { freePort } from './free-port.ts';
 import { startKafkaBroker } from './kafka-broker.ts';
 import { startRedisServer } from './redis-server.ts';
 
@@ -23,25 +24,28 @@ interface Found {
   stop(): Promise<void>;
 }
 
+type Start = (usualPort?: number) => Promise<Found>;
+
 /**
  * Kafka and Redis, each from the first of: KAFKA_BROKERS or REDIS_URL; a container engine that answers; a process of
- * our own (redis-server; Kafka's jars on a Java runtime). Missing Debian packages are installed if the user may. Throws
- * an error that says what to install.
+ * our own (redis-server; Kafka's jars on a Java runtime). Missing Debian packages are installed if the user may.
+ * `usualPorts`: at the ports that everybody expects, where those are free. Throws an error that says what to install.
  */
-export async function findBackends(): Promise<Backends> {
+export async function findBackends({ usualPorts = false } = {}): Promise<Backends> {
+  const [kafkaPort, redisPort] = usualPorts ? [9092, 6379] : [];
   const { KAFKA_BROKERS, REDIS_URL } = process.env;
   const containers = !(KAFKA_BROKERS && REDIS_URL) && (await containerEngineAnswers());
   const found = await Promise.allSettled([
     KAFKA_BROKERS
       ? given(KAFKA_BROKERS, 'KAFKA_BROKERS')
       : containers
-        ? startedBy('Kafka', kafkaContainer, kafkaProcess)
-        : kafkaProcess(),
+        ? startedBy('Kafka', kafkaContainer, kafkaProcess, kafkaPort)
+        : kafkaProcess(kafkaPort),
     REDIS_URL
       ? given(REDIS_URL, 'REDIS_URL')
       : containers
-        ? startedBy('Redis', redisContainer, redisProcess)
-        : redisProcess(),
+        ? startedBy('Redis', redisContainer, redisProcess, redisPort)
+        : redisProcess(redisPort),
   ]);
   const stop = async () => {
     await Promise.all(found.map((one) => (one.status === 'fulfilled' ? one.value.stop() : undefined)));
@@ -64,8 +68,8 @@ export async function findBackends(): Promise<Backends> {
  * A container engine may answer but have no image and no way to get one. Then a process is started, and the reason is
  * printed.
  */
-async function startedBy(what: string, container: () => Promise<Found>, process: () => Promise<Found>): Promise<Found> {
-  const started = container();
+async function startedBy(what: string, container: Start, process: Start, usualPort?: number): Promise<Found> {
+  const started = container(usualPort);
   const gaveUp = new AbortController();
   const tooLong = sleep(containerStartMsMax, null, { signal: gaveUp.signal, ref: false });
   let reason = `it did not start within ${containerStartMsMax / 1000} s`;
@@ -80,27 +84,27 @@ async function startedBy(what: string, container: () => Promise<Found>, process:
     tooLong.catch(() => undefined);
   }
   console.warn(`Cannot run ${what} in a container, starting a local process instead: ${reason}`);
-  return process();
+  return process(usualPort);
 }
 
 async function given(address: string, from: string): Promise<Found> {
   return { address, from, stop: async () => undefined };
 }
 
-async function kafkaContainer(): Promise<Found> {
-  return { ...(await startKafkaContainer()), from: 'a container' };
+async function kafkaContainer(usualPort?: number): Promise<Found> {
+  return { ...(await startKafkaContainer(usualPort)), from: 'a container' };
 }
 
-async function redisContainer(): Promise<Found> {
-  return { ...(await startRedisContainer()), from: 'a container' };
+async function redisContainer(usualPort?: number): Promise<Found> {
+  return { ...(await startRedisContainer(usualPort)), from: 'a container' };
 }
 
-async function kafkaProcess(): Promise<Found> {
-  const broker = await startKafkaBroker();
+async function kafkaProcess(usualPort?: number): Promise<Found> {
+  const broker = await startKafkaBroker({ usualPort });
   return { address: broker.brokers, from: `a local process, pid ${broker.pid}`, stop: broker.stop };
 }
 
-async function redisProcess(): Promise<Found> {
-  const server = await startRedisServer();
+async function redisProcess(usualPort?: number): Promise<Found> {
+  const server = await startRedisServer({ port: await freePort(usualPort) });
   return { address: server.url, from: `a local process, pid ${server.pid}`, stop: server.stop };
 }

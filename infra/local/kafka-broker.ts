@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { needCommand } from './debian-packages.ts';
-import { freePorts } from './free-port.ts';
+import { freePort, freePorts } from './free-port.ts';
 import { kafkaJars } from './kafka-jars.ts';
 import { type KafkaListener, type KafkaUser, listenerSettings, scramUser } from './kafka-listeners.ts';
 import { type LocalProcess, startLocalProcess } from './local-process.ts';
@@ -44,15 +44,23 @@ export interface KafkaBrokerOptions {
   acls?: boolean;
   /** Clients must use TLS. Key (PKCS #8) and certificate are PEM. */
   tls?: { key: string; cert: string };
+  /** Its port, where that is free; else a random one. */
+  usualPort?: number | undefined;
 }
 
 /** A Kafka broker (KRaft) on this machine, from Apache's jars, with its data in a temporary folder. */
-export async function startKafkaBroker({ users = [], acls, tls }: KafkaBrokerOptions = {}): Promise<KafkaBroker> {
+export async function startKafkaBroker({
+  users = [],
+  acls,
+  tls,
+  usualPort,
+}: KafkaBrokerOptions = {}): Promise<KafkaBroker> {
   await needCommand('java', 'default-jre-headless');
   const jars = `${await kafkaJars()}/*`;
   const folder = await mkdtemp(join(tmpdir(), 'ride-calendar-kafka-'));
-  const ports = await freePorts(5);
-  const [port, controllerPort, tlsPort, saslPort, ownPort] = ports as [number, number, number, number, number];
+  const port = await freePort(usualPort);
+  const ports = await freePorts(4);
+  const [controllerPort, tlsPort, saslPort, ownPort] = ports as [number, number, number, number];
   const signedIn = users.length > 0;
   const listeners: KafkaListener[] = [
     ...(signedIn || tls ? [{ name: 'CLIENTS', port, sasl: signedIn, tls: tls !== undefined }] : []),

@@ -1,0 +1,102 @@
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { commandLine, runCli } from '../../services/command-line.ts';
+import type { Io } from '../../services/wiring/io.ts';
+import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
+import { type Env, Processes } from '../support/process.ts';
+
+// The examples of --help that need Kafka or Redis, pasted in this order after `npm run backends`. The others are run by
+// test/services/data-docs.e2e.test.ts.
+
+const processes = new Processes();
+const env: Env = { KAFKA_TOPIC_PREFIX: freshTopicPrefix(), REDIS_KEY_PREFIX: freshKeyPrefix(), LOG_LEVEL: 'error' };
+const usual = { KAFKA_BROKERS: '127.0.0.1:9092', REDIS_URL: 'redis://127.0.0.1:6379' };
+const backends = { KAFKA_BROKERS: kafkaBrokers(), REDIS_URL: redisUrl() };
+let folder: string;
+beforeAll(async () => {
+  folder = await processes.folder();
+});
+afterAll(() => processes.close());
+
+function examplesOf(command: Command): string[] {
+  let help = '';
+  command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
+  return [...help.matchAll(/^ {2}((?:export .*\n {2})?.*npx ride-calendar .*)$/gm)].map((match) => match[1]!);
+}
+
+const examples = (): string[] => {
+  const io: Io = { out() {}, err() {}, watched: false, signal: new AbortController().signal };
+  const program = commandLine(io, {});
+  return program.commands.flatMap((command) => [command, ...command.commands]).flatMap(examplesOf);
+};
+
+const needsServers = (example: string): boolean => /KAFKA_BROKERS=|REDIS_URL=|simulate/.test(example);
+const isServer = (example: string): boolean => / ride-calendar (?:start|projector|api)$/.test(example);
+/** It goes on until it is stopped. */
+const isEndless = (example: string): boolean => /--rate|--follow/.test(example);
+
+/** The settings of an example, for this run's servers, which are not at the usual ports, and topics of its own. */
+function settingsIn(example: string): Env {
+  const settings: Env = {};
+  for (const [, name, value] of example.matchAll(/\b([A-Z_]+)=(\S+)/g)) {
+    if (name === 'KAFKA_TOPIC_PREFIX') settings[name] = env.KAFKA_TOPIC_PREFIX! + value;
+    else {
+      expect({ name, value }).toEqual({ name, value: usual[name as keyof typeof usual] });
+      settings[name!] = backends[name as keyof typeof backends];
+    }
+  }
+  return settings;
+}
+
+/** One command of an example, as a shell would run it, with a folder of its own. */
+async function paste(line: string, settings: Env): Promise<{ exit: number; said: string }> {
+  const words = line.match(/"[^"]*"|\S+/g)!.map((word) => word.replaceAll('"', ''));
+  const args = words
+    .slice(words.indexOf('ride-calendar') + 1)
+    .map((word) => (word.startsWith('./') ? join(folder, word) : word));
+  const stop = new AbortController();
+  const said: string[] = [];
+  const hear = (text: string): void => {
+    said.push(text);
+    if (isEndless(line)) setTimeout(() => stop.abort(), 2_000);
+  };
+  const exit = await runCli(
+    args,
+    { out: hear, err: hear, watched: false, signal: stop.signal },
+    { ...env, ...settings },
+  );
+  return { exit, said: said.join('\n') };
+}
+
+it('has no example of --help that only hints at its settings', () => {
+  expect(examples().length).toBeGreaterThan(30);
+  expect(examples().filter((example) => example.includes('…'))).toEqual([]);
+});
+
+it('lets each example of --help that needs servers work as it is pasted', async () => {
+  const all = examples().filter((example) => needsServers(example) && !isServer(example));
+  expect(all.length).toBeGreaterThan(15);
+  const before = all.filter((example) => / (?:topics|archive load|simulate --rate)/.test(example));
+  const after = all.filter((example) => !before.includes(example));
+  const run = async (whole: string): Promise<void> => {
+    // That many riders take a minute.
+    const example = whole.replace('--riders 130000', '--riders 1300');
+    for (const line of example.split(/ && |\n/).filter((each) => !each.startsWith('export'))) {
+      const { exit, said } = await paste(line, settingsIn(example));
+      // Where there is nothing to list, there are no lines of JSON.
+      const something = /rejected .*--json/.test(line) ? expect.any(String) : expect.stringMatching(/./);
+      expect({ line, exit, said }).toEqual({ line, exit: 0, said: something });
+    }
+  };
+  for (const example of before) await run(example);
+  const projector = await processes.start('projector', { ...env, ...backends });
+  await projector.ready();
+  for (const example of after.filter((one) => !one.includes('generations drop'))) await run(example);
+  // A store that this version alone has written holds no older format.
+  const drop = after.find((one) => one.includes('generations drop'))!;
+  expect(await paste(drop, settingsIn(drop))).toEqual({
+    exit: 1,
+    said: 'Cannot drop format 1: the store holds nothing of it',
+  });
+}, 300_000);
