@@ -10,6 +10,7 @@ const benches: Record<string, (options: readonly string[]) => Promise<void>> = {
   facts: async () => (await import('./facts.ts')).benchFacts(),
   shards: async () => (await import('./shards.ts')).benchShards(),
   views: async () => (await import('./views.ts')).benchViews(),
+  me: async (options) => (await import('./me.ts')).benchMe(options),
   friends: async () => (await import('./friends.ts')).benchFriends(),
   replay: async () => (await import('./replay.ts')).benchReplay(),
   'fan-out': async () => (await import('./fan-out.ts')).benchFanOut(),

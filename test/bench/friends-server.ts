@@ -7,7 +7,7 @@ import { redisViewReader } from '../../infra/redis/redis-view-reader.ts';
 import { redisViewWriter } from '../../infra/redis/redis-view-writer.ts';
 import { silentLog } from '../../projector/ports/log.ts';
 import { Projector } from '../../projector/projector.ts';
-import { friendsWorld, from, metro, reader as rider, to } from './friends-world.ts';
+import { from, metro, meWorld, readers, to } from './me-world.ts';
 import { memoryEventLog } from './memory-event-log.ts';
 
 /**
@@ -16,6 +16,7 @@ import { memoryEventLog } from './memory-event-log.ts';
  */
 const [role, url = ''] = process.argv.slice(2);
 const settings = { url, cluster: false, keyPrefix: 'bench:' };
+const rider = readers[0]!;
 
 /** What one answer reads: of each round trip the commands, and the bytes of their replies. */
 interface Trip {
@@ -34,7 +35,7 @@ export type FriendsSide = 'cached' | 'uncached' | 'same commands' | 'two values'
 
 if (role === 'projector') {
   const writer = await redisViewWriter(settings);
-  const projector = new Projector({ eventLog: memoryEventLog(friendsWorld()), writer, rejects: null, log: silentLog });
+  const projector = new Projector({ eventLog: memoryEventLog(meWorld()), writer, rejects: null, log: silentLog });
   void projector.run(new AbortController().signal);
   process.on('message', async () => {
     while (!projector.ready) await new Promise((resolve) => setTimeout(resolve, 10));

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { resolve as resolvePath } from 'node:path';
 
 const canPin = process.platform === 'linux' && availableParallelism() > 1 && spawnSync('taskset', ['-V']).status === 0;
 
@@ -22,16 +22,18 @@ export interface PinnedProcess {
   end(): Promise<void>;
 }
 
-/** Runs a file of this folder as a process of its own on one core. It answers each `ask` with one message. */
+/** Runs a file, of this folder if relative, as a process of its own on one core. It answers each `ask` with one message. */
 export async function startPinned(
   file: string,
   args: readonly string[],
   core: number,
   execArgv: readonly string[] = [],
+  env: NodeJS.ProcessEnv = process.env,
 ): Promise<PinnedProcess> {
-  const child: ChildProcess = fork(join(import.meta.dirname, file), [...args], {
+  const child: ChildProcess = fork(resolvePath(import.meta.dirname, file), [...args], {
     execArgv: ['--disable-warning=ExperimentalWarning', ...execArgv],
     serialization: 'advanced',
+    env,
   });
   await once(child, 'spawn');
   pin(child.pid!, core);
