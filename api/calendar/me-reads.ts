@@ -9,8 +9,16 @@ import type { TokenChecker } from '../tokens/access-token.ts';
 import { tokenHolder } from './credentials.ts';
 import type { InputsResult } from './inputs.ts';
 import type { LocalDays } from './local-days.ts';
-import { daysAhead, daysBack, flaggedNightsOf, friendNights, knownNights, myNights } from './me-answers.ts';
-import { type MeViews, type ReaderFields, readMeViews } from './me-views.ts';
+import {
+  daysAhead,
+  daysBack,
+  flaggedNights,
+  friendNights,
+  knownNights,
+  type MeSource,
+  myNights,
+  type ReaderFields,
+} from './me-answers.ts';
 import type { Reading } from './public-reads.ts';
 import type { ViewCache } from './view-cache.ts';
 
@@ -33,7 +41,7 @@ interface Wanted {
   from: number;
   to: number;
   metro: string | null;
-  body(views: MeViews): Buffer;
+  body(source: MeSource): Promise<Buffer>;
 }
 
 /**
@@ -86,7 +94,7 @@ export function meReads(deps: MeReadDeps, { noLiveToken }: Unauthorized) {
         return refuse.notFound(noSuchMetroBody);
       }
       if (!there.has(completeKeyOf(card))) throw new UnavailableError("the rider's views are not known to be complete");
-      const body = wanted.body(await readMeViews(fields, cache, { localDays, nowMs }));
+      const body = await wanted.body({ fields, cache, localDays, nowMs });
       return success(
         `"${digestOf(body)}"`,
         headers['if-none-match'],
@@ -96,7 +104,7 @@ export function meReads(deps: MeReadDeps, { noLiveToken }: Unauthorized) {
     };
 }
 
-const nothing: Wanted = { kinds: [], from: 0, to: -1, metro: null, body: () => Buffer.alloc(0) };
+const nothing: Wanted = { kinds: [], from: 0, to: -1, metro: null, body: async () => Buffer.alloc(0) };
 
 function whatIsWanted(operation: RiderOperation, inputs: Inputs<RiderOperation>, nowMs: number): Wanted {
   if (operation === 'getMyNights') {
@@ -115,11 +123,11 @@ function whatIsWanted(operation: RiderOperation, inputs: Inputs<RiderOperation>,
   const days = { from: parseDay(ranged.from)!, to: parseDay(ranged.to)!, metro };
   switch (operation) {
     case 'getKnown':
-      return { ...days, kinds: ['f'], body: (views) => knownNights(views, ranged) };
+      return { ...days, kinds: ['f'], body: (source) => knownNights(source, ranged) };
     case 'getFriends':
-      return { ...days, kinds: ['f', 'x'], body: (views) => friendNights(views, ranged) };
+      return { ...days, kinds: ['f', 'x'], body: (source) => friendNights(source, ranged) };
     case 'getFlagged':
-      return { ...days, kinds: ['x'], body: (views) => flaggedNightsOf(views, ranged) };
+      return { ...days, kinds: ['x'], body: (source) => flaggedNights(source, ranged) };
   }
 }
 

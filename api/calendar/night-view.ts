@@ -1,5 +1,6 @@
 import { compareText } from '../../schemas/views/text.ts';
 import { decodeView, type NightHeader } from '../../schemas/views/view-values.ts';
+import { type ByteText, byteText } from './byte-text.ts';
 import { withPast } from './past.ts';
 
 /** A stored night, ready to be joined into a rider's answer. */
@@ -11,6 +12,8 @@ export class NightView {
   readonly #sort: NightHeader['sort'];
   readonly #pastAt: number;
   readonly #body: Buffer;
+  #coming: ByteText | null = null;
+  #past: ByteText | null = null;
 
   constructor(value: Buffer) {
     const { header, body } = decodeView<NightHeader>(value);
@@ -23,8 +26,14 @@ export class NightView {
     this.#body = body;
   }
 
-  bytes(past: boolean): Buffer {
-    return past ? withPast(this.#body, [this.#pastAt]) : this.#body;
+  /** The night's JSON. It is made once, while the night is cached. */
+  json(past: boolean): ByteText {
+    if (past) {
+      this.#past ??= byteText(withPast(this.#body, [this.#pastAt]));
+      return this.#past;
+    }
+    this.#coming ??= byteText(this.#body);
+    return this.#coming;
   }
 
   /** Order of nights (docs/rules.md#order-of-nights): day, time (nights without a time last), title, ride id. */
