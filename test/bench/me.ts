@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { signSampleToken } from '../../api/tokens/sample-token.ts';
 import { freePorts } from '../../infra/local/free-port.ts';
 import { startRedisServer } from '../../infra/local/redis-server.ts';
@@ -39,10 +40,11 @@ interface Contest {
 type Ended = (() => unknown)[];
 
 /**
- * Answers per CPU-second of the API process, over Redis: riders' own answers, and a public day beside them. `old` is the
- * folder of another checkout, which is measured in turns with this one.
+ * Answers per CPU-second of the API process, over Redis: riders' own answers, and a public day beside them. `--old=FOLDER`
+ * names another checkout, which is measured in turns with this one.
  */
-export async function benchMe(old?: string): Promise<void> {
+export async function benchMe(options: readonly string[]): Promise<void> {
+  const { old } = parseArgs({ args: [...options], options: { old: { type: 'string' } } }).values;
   pin(process.pid, otherCore);
   const dir = await mkdtemp(join(tmpdir(), 'ride-calendar-bench-'));
   const ended: Ended = [() => rm(dir, { recursive: true, force: true })];
