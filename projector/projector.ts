@@ -201,7 +201,10 @@ export class Projector {
     const isFolded = limit !== null && [this.#asked, limit].some((each) => each !== null && !folding.isBehind(each));
     this.#asked = limit;
     if (limit) folding.limit.limit = limit;
+    const wasReady = this.#ready;
     this.#ready = limit !== null && (this.#ready || isFolded);
+    if (this.#ready && !wasReady)
+      this.#deps.log.info('Ready: standing by with the log folded, to take over if the leader ends');
     this.#watching.turn();
     if (isFolded) this.#watching.standsBy(this.#clock.nowMs());
   }

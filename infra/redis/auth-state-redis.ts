@@ -178,6 +178,8 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
 function connect({ url, cluster = false }: RedisAuthStateOptions, commandTimeoutMs: number): Client {
   const common = {
     commandTimeout: commandTimeoutMs,
+    // A connection that owes a reply for so long is half-open: by itself TCP would give it up after a quarter of an hour.
+    socketTimeout: commandTimeoutMs,
     // Commands wait out a restart of Redis, limited by their own timeout.
     maxRetriesPerRequest: null,
     connectionName: 'ride-calendar-sign-in',

@@ -32,6 +32,8 @@ describe('compose', () => {
       ['projector', 'REDIS_URL', 'projector'],
       ['api', 'REDIS_URL', 'api'],
       ['api', 'AUTH_REDIS_URL', 'sign-in'],
+      ['operator', 'REDIS_URL', 'operator'],
+      ['operator', 'AUTH_REDIS_URL', 'operator'],
     ] as const) {
       const [, name, password] = new RegExp(`^ +${setting}: redis://([^:]+):([^@]+)@`, 'm').exec(service(part))!;
       expect(name).toBe(user);
@@ -45,7 +47,7 @@ describe('compose', () => {
     for (const name of mounted) expect(read(name)).not.toBe('');
   });
 
-  const services = ['topics', 'simulate', 'projector', 'api'];
+  const services = ['topics', 'simulate', 'projector', 'api', 'operator'];
 
   it('makes the image once', () => {
     expect(read('compose.yaml').match(/^ +build:/gm)).toHaveLength(1);
@@ -56,7 +58,28 @@ describe('compose', () => {
     expect(service('proxy')).toContain("'127.0.0.1:8080:8080'");
   });
 
-  it.each(['topics', 'simulate'])('asks %s, which serves nothing, for no health', (name) => {
+  it('has the metrics on a port of their own, which Prometheus and the proxy’s checks ask and the proxy does not pass on', () => {
+    const [, port] = /^ {2}METRICS_PORT: (\d+)$/m.exec(read('compose.yaml'))!;
+    for (const part of ['projector', 'api']) expect(service(part)).toMatch(/<<: .*\*metrics\b/);
+    expect(read('prometheus.yaml')).toContain(`names: [projector, api], type: A, port: ${port},`);
+    expect(read('haproxy.cfg')).toMatch(new RegExp(`^  server-template api \\d+ api:8080 check port ${port} `, 'm'));
+    expect(port).not.toBe('8080');
+  });
+
+  it('asks another API what one took and did not answer, if it is a read', () => {
+    expect(read('haproxy.cfg')).toMatch(/^ {2}retry-on conn-failure empty-response response-timeout$/m);
+    expect(read('haproxy.cfg')).toMatch(/^ {2}http-request set-timeout server 5s if read$/m);
+    expect(read('haproxy.cfg')).toMatch(/^ {2}http-request disable-l7-retry unless read METH_GET \|\| METH_OPTIONS$/m);
+  });
+
+  it('runs any command as the operator, who may do all, and never by itself', () => {
+    expect(service('operator')).toContain('profiles: [operator]');
+    expect(service('operator')).toContain('REDIS_URL: redis://operator:');
+    expect(read('redis-users.acl')).toMatch(/^user operator on .* \+@all$/m);
+    expect(read('.env')).not.toContain('operator');
+  });
+
+  it.each(['topics', 'simulate', 'operator'])('asks %s, which serves nothing, for no health', (name) => {
     expect(service(name)).toContain('healthcheck: { disable: true }');
   });
 

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, test } from 'vitest';
 import { needCommand } from '../../../infra/local/debian-packages.ts';
 
 const folder = fileURLToPath(new URL('../../../infra/deploy/systemd/', import.meta.url));
@@ -41,4 +41,12 @@ describe.each(['projector', 'api'])('the unit of %s', (part) => {
     expect(text).toContain(`EnvironmentFile=/etc/ride-calendar/${part}.env`);
     expect(text).not.toMatch(/PASSWORD|SECRET=|redis:\/\//);
   });
+});
+
+test('the units have metrics and health on a port of their own each, so that both run on one machine', () => {
+  const ports = ['projector', 'api'].map(
+    (part) =>
+      /^Environment=METRICS_PORT=(\d+)$/m.exec(readFileSync(`${folder}ride-calendar-${part}.service`, 'utf8'))?.[1],
+  );
+  expect(ports).toEqual([expect.stringMatching(/^\d+$/), expect.not.stringMatching(`^${ports[0]}$`)]);
 });

@@ -5,6 +5,7 @@ import { type RedisServer, startRedisServer } from '../../../infra/local/redis-s
 import { redisAuthState } from '../../../infra/redis/auth-state-redis.ts';
 import { authStateContract } from '../../contracts/auth-state.ts';
 import { freshKeyPrefix, redisUrl } from '../../support/backends.ts';
+import { stallingProxy } from '../../support/stalling-proxy.ts';
 
 authStateContract('Redis', () => redisAuthState({ url: redisUrl(), keyPrefix: freshKeyPrefix() }));
 
@@ -53,6 +54,20 @@ describe('a Redis that is restarted', () => {
     expect(errors).toHaveLength(1);
     await store.close();
   });
+});
+
+test('a connection that went silent without closing is given up for a new one, and holds back one command only', async () => {
+  const proxy = await stallingProxy(redisUrl());
+  const store = redisAuthState({ url: proxy.url, keyPrefix: freshKeyPrefix(), commandTimeoutMs: 300 });
+  try {
+    await store.put('Grant', 'g', { n: 1 }, { lifeSeconds: 60, account: 'rider-1' });
+    proxy.stall('data');
+    await expect(store.find('Grant', 'g')).rejects.toThrow(StateStoreAwayError);
+    await expect.poll(() => store.find('Grant', 'g').catch(() => null), { timeout: 5_000 }).not.toBeNull();
+  } finally {
+    await store.close();
+    await proxy.close();
+  }
 });
 
 describe('what a restart would lose', () => {

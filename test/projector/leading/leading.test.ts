@@ -248,6 +248,8 @@ describe('a standby', () => {
     const terms = [...first.said, ...second.said].filter((message) => message.startsWith('Leading:'));
     expect(terms).toHaveLength(1);
     expect([leads(first), leads(second)].filter(Boolean)).toHaveLength(1);
+    const standby = leads(first) ? second : first;
+    expect(standby.said.filter((message) => message.startsWith('Ready: standing by'))).toHaveLength(1);
   });
 });
 
