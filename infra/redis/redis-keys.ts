@@ -49,7 +49,8 @@ export function redisKeys(keyPrefix: string, format: number = viewFormat) {
       const tag = Number(/^[^{]*\{v(\d+)\}/.exec(id)?.[1] ?? -1);
       if (tag < 0 || tag >= tagCount) return { tag: -1, kind: 'foreign', id };
       const notes = [this.fence, this.complete, this.position, this.open, this.coming, this.led];
-      return notes.some((note) => note(tag) === redisKey) ? null : { tag, kind: 'foreign', id };
+      const isNote = redisKey.startsWith(this.schema('')) || notes.some((note) => note(tag) === redisKey);
+      return isNote ? null : { tag, kind: 'foreign', id };
     },
     /** The view key of a Redis key. Null if the key is not a view of this generation. */
     fromRedis(redisKey: string): string | null {
@@ -65,6 +66,8 @@ export function redisKeys(keyPrefix: string, format: number = viewFormat) {
     coming: note('coming'),
     /** The owner of the fence, once it has led the tag to the log's ends. */
     led: note('led'),
+    /** The text of a schema of the registry: of no tag in particular. */
+    schema: (name: string): string => note(`schema:${name}`)(0),
     /** The tag whose fence this Redis key is, or -1. */
     fenceTag(redisKey: string): number {
       const match = redisKey.startsWith(prefix) ? fencePattern.exec(redisKey.slice(prefix.length)) : null;

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { archiveEventLog } from '../../infra/archive/archive-event-log.ts';
 import { archiveRejectSink } from '../../infra/archive/archive-reject-sink.ts';
+import type { SchemaRegistry } from '../../infra/registry/schema-registry.ts';
 import type { EventLog, RejectSink } from '../../projector/ports/event-log.ts';
 import type { Log } from '../../projector/ports/log.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
@@ -22,6 +23,27 @@ export interface OpenLog {
   madeUp: Pick<SimulatedArchive, 'developerKey' | 'rider'> | null;
 }
 
+const noRegistry = { registry: null, close: async () => {} };
+
+/** A registry whose schemas are stored beside the views, where these outlive the process. */
+async function openRegistry(registry: SchemaRegistry, url: string, { redis }: Settings, log: Log) {
+  if (!redis) return { registry, close: async () => {} };
+  const [{ keptSchemas }, { redisSchemaTexts }] = await Promise.all([
+    import('../../infra/registry/kept-schemas.ts'),
+    import('../../infra/redis/redis-schema-texts.ts'),
+  ]);
+  const texts = await redisSchemaTexts(redis);
+  const kept = keptSchemas({ registry, url }, texts, log);
+  const closed = new AbortController();
+  const running = kept.run(closed.signal);
+  const close = async (): Promise<void> => {
+    closed.abort();
+    await texts.close();
+    await running;
+  };
+  return { registry: kept, close };
+}
+
 /**
  * Opens the event log that the settings name: Kafka, an archive, or the sample archive, which is made if it does not
  * exist.
@@ -39,10 +61,12 @@ export async function openEventLog(
       import('../../infra/kafka/kafka-reject-sink.ts'),
       import('../../infra/registry/schema-registry.ts'),
     ]);
-    const registry = kafka.schemaRegistryUrl ? schemaRegistry({ url: kafka.schemaRegistryUrl }) : null;
-    const { topicPrefix, group } = kafka;
+    const { topicPrefix, group, schemaRegistryUrl: url } = kafka;
+    const { registry, close } = url ? await openRegistry(schemaRegistry({ url }), url, settings, log) : noRegistry;
+    const writers = new WriterSchemas();
+    const eventLog = kafkaEventLog({ kafka, topicPrefix, group, writers, registry, log, onAnswer });
     return {
-      eventLog: kafkaEventLog({ kafka, topicPrefix, group, writers: new WriterSchemas(), registry, log, onAnswer }),
+      eventLog: { ...eventLog, close: () => Promise.all([eventLog.close(), close()]).then(() => {}) },
       rejects: kafkaRejectSink({ kafka, topicPrefix, log }),
       where: `Kafka at ${kafka.brokers.join(', ')}`,
       madeUp: null,

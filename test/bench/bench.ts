@@ -16,6 +16,8 @@ const benches: Record<string, (options: readonly string[]) => Promise<void>> = {
   'fan-out': async () => (await import('./fan-out.ts')).benchFanOut(),
   archive: async () => (await import('./archive.ts')).benchArchive(),
   start: async (options) => (await import('./start.ts')).benchStart(options),
+  freshness: async (options) => (await import('./freshness.ts')).benchFreshness(options),
+  takeover: async (options) => (await import('./takeover.ts')).benchTakeover(options),
 };
 const defaults = ['reads', 'fold'];
 

@@ -22,11 +22,14 @@ export interface PinnedProcess {
   end(): Promise<void>;
 }
 
-/** Runs a file, of this folder if relative, as a process of its own on one core. It answers each `ask` with one message. */
+/**
+ * Runs a file, of this folder if relative, as a process of its own, on one core unless that is null. It answers each
+ * `ask` with one message.
+ */
 export async function startPinned(
   file: string,
   args: readonly string[],
-  core: number,
+  core: number | null,
   execArgv: readonly string[] = [],
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<PinnedProcess> {
@@ -36,7 +39,7 @@ export async function startPinned(
     env,
   });
   await once(child, 'spawn');
-  pin(child.pid!, core);
+  if (core !== null) pin(child.pid!, core);
   return {
     pid: child.pid!,
     ask: <Answer>(message: object | string) =>

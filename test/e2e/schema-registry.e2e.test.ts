@@ -3,9 +3,11 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import avsc from 'avsc';
+import { Redis } from 'ioredis';
 import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePorts } from '../../infra/local/free-port.ts';
+import { redisKeys } from '../../infra/redis/redis-keys.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 import { metro, night, ride, rider, says } from '../reference/example-log.ts';
@@ -78,6 +80,15 @@ async function publish(topic: TopicName, key: string, value: Buffer): Promise<vo
 
 const publishPlain = ({ topic, key, value }: LoggedRecord): Promise<void> =>
   publish(topic, key, encodeValue(topic, value as never));
+
+/** All that is stored of schemas. */
+async function storedSchemas(prefix: string): Promise<string[]> {
+  const redis = new Redis(env.REDIS_URL!);
+  const names = await redis.keys(`${redisKeys(prefix).schema('')}*`);
+  const texts = await redis.mget(names);
+  redis.disconnect();
+  return [...names, ...texts.map(String)];
+}
 
 interface Nights {
   nights: { title: string; day: string; going_count: number }[];
@@ -167,6 +178,22 @@ it('a schema that the registry does not have makes a bad record, and the flow go
   const [{ value, headers }] = (await rejected()) as [Awaited<ReturnType<typeof rejected>>[number]];
   expect(value).toEqual(Buffer.from([0, 0, 0, 0, 99, 1, 2, 3]));
   expect(headers['ride-calendar.reason']).toBe('unknown schema id');
+});
+
+it('a projector that starts while the registry is away folds what was folded before', async () => {
+  const { out, err } = await service.stop();
+  expect(out + err).not.toContain('hunter2');
+  registry.stop();
+  const stored = await storedSchemas(env.REDIS_KEY_PREFIX!);
+  expect(stored.some((text) => text.includes('surface'))).toBe(true);
+  expect(stored.join()).not.toMatch(/hunter2|reader:/);
+  service = await processes.start('start', env);
+  await service.ready();
+  await service.printed('Schema 3 is the one stored beside the views');
+  await expect.poll(() => shown('pdx', '2015-06-13'), soon).toEqual(['After (1)']);
+  await publish('rides', 'loop', registered(2, { ...ride('loop', { title: 'Later' }).value, surface: 'paved' }));
+  await expect.poll(() => shown('pdx', '2015-06-13'), soon).toEqual(['Later (1)']);
+  await registry.start();
 });
 
 it('its credentials are in no line that the service printed', async () => {

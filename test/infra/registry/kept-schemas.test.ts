@@ -1,0 +1,94 @@
+import { expect, it } from 'vitest';
+import { keptSchemas } from '../../../infra/registry/kept-schemas.ts';
+import { type SchemaRegistry, SchemaRegistryAwayError } from '../../../infra/registry/schema-registry.ts';
+import { silentLog } from '../../../projector/ports/log.ts';
+import type { RegisteredSchema } from '../../../schemas/avro/writer-schemas.ts';
+import { SteppingClock } from '../../support/stepping-clock.ts';
+
+const url = 'http://reader:hunter2@registry:8081/base';
+const known = { schema: '"int"', references: ['"long"'] };
+const unknown = { bad: 'unknown schema id', untilMs: 5 } as const;
+
+/** What a registry says of ids; it is away for those without an answer. */
+const registryOf = (answers: Record<number, RegisteredSchema>): SchemaRegistry => ({
+  async lookUp(id) {
+    const answer = answers[id];
+    if (!answer) throw new SchemaRegistryAwayError('away');
+    return answer;
+  },
+});
+
+/** Texts that outlive a process, and may be away. */
+function store() {
+  const stored = new Map<string, string>();
+  const made = {
+    stored,
+    away: false,
+    async find(name: string) {
+      if (made.away) throw new Error('Redis cannot be reached');
+      return stored.get(name) ?? null;
+    },
+    async keep(name: string, text: string) {
+      if (made.away) throw new Error('Redis cannot be reached');
+      stored.set(name, text);
+    },
+    close: async () => {},
+  };
+  return made;
+}
+
+const kept = (texts: ReturnType<typeof store>, answers: Record<number, RegisteredSchema>, at = url) =>
+  keptSchemas({ registry: registryOf(answers), url: at }, texts, silentLog, new SteppingClock());
+
+it('a schema that was looked up once is there for later processes, though the registry is away', async () => {
+  const texts = store();
+  expect(await kept(texts, { 7: known }).lookUp(7)).toEqual(known);
+  expect(await kept(texts, {}).lookUp(7)).toEqual(known);
+  await expect(kept(texts, {}).lookUp(8)).rejects.toThrow(SchemaRegistryAwayError);
+});
+
+it('a schema that the registry has lost is still the one that records were read with', async () => {
+  const texts = store();
+  await kept(texts, { 7: known }).lookUp(7);
+  expect(await kept(texts, { 7: unknown }).lookUp(7)).toEqual(known);
+});
+
+it('a schema that is of no use is stored too, so that later processes take the same records for bad', async () => {
+  const texts = store();
+  const useless = { bad: 'unusable writer schema' } as const;
+  await kept(texts, { 7: useless }).lookUp(7);
+  expect(await kept(texts, {}).lookUp(7)).toEqual(useless);
+});
+
+it('an id that the registry did not know is not known later while it is away, and is once it was registered', async () => {
+  const texts = store();
+  expect(await kept(texts, { 7: unknown }).lookUp(7)).toEqual(unknown);
+  expect(await kept(texts, {}).lookUp(7)).toEqual({ ...unknown, untilMs: 1_030_000 });
+  expect(await kept(texts, { 7: known }).lookUp(7)).toEqual(known);
+  expect(await kept(texts, {}).lookUp(7)).toEqual(known);
+});
+
+it('no record is folded with a schema that could not be stored', async () => {
+  const texts = store();
+  texts.away = true;
+  await expect(kept(texts, { 7: known }).lookUp(7)).rejects.toThrow(
+    new SchemaRegistryAwayError('its text cannot be stored beside the views: Redis cannot be reached'),
+  );
+});
+
+it('ids are those of one registry, whatever its credentials; these are stored nowhere', async () => {
+  const texts = store();
+  await kept(texts, { 7: known }).lookUp(7);
+  expect(await kept(texts, {}, url.replace('hunter2', 'other')).lookUp(7)).toEqual(known);
+  await expect(kept(texts, {}, 'http://elsewhere:8081').lookUp(7)).rejects.toThrow('away');
+  expect(JSON.stringify([...texts.stored])).not.toMatch(/hunter2|reader/);
+});
+
+it('schemas are stored again after the store was emptied', async () => {
+  const texts = store();
+  const first = kept(texts, { 7: known, 8: known });
+  await Promise.all([first.lookUp(7), first.lookUp(8)]);
+  texts.stored.clear();
+  await first.keepAgain();
+  expect(texts.stored.size).toBe(2);
+});
