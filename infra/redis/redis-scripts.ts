@@ -31,8 +31,8 @@ const sayCompare = `redis.call('DEL', KEYS[3]); redis.call('ZADD', KEYS[3], '+in
  * KEYS: fence, position, open list, complete, led, then one key per write. ARGV: 1 the expected fence, 2 the new fence,
  * 3 the process whose views are complete (`?`: only asks which process this is; empty: neither), 4 the position to
  * store, or empty, 5 the round that began there, 6 `begin` or `end` of a compare of the tag, or empty, 7 the round of this batch,
- * 8 how many names it writes, the names; then for each write `s` value, `d` (delete), `h` count field value… or
- * `r` count field… (remove), with the number of arguments that follow.
+ * 8 how many names it writes, the names; then for each write `s` value, `d` (delete), `h` fields with their values or `r`
+ * fields to remove, each packed into one argument (packed-fields.ts).
  *
  * Returns the fence that it found, where that is another one; nothing is written then. Else two texts: which process
  * this is, or empty; `1` if the open list says `compare`, or `0`.
@@ -60,9 +60,8 @@ if found ~= ARGV[2] then
     if op == 's' then redis.call('SET', KEYS[k], ARGV[a + 1]); a = a + 2
     elseif op == 'd' then redis.call('DEL', KEYS[k]); a = a + 1
     else
-      local last = a + 1 + tonumber(ARGV[a + 1])
-      redis.call(op == 'h' and 'HSET' or 'HDEL', KEYS[k], unpack(ARGV, a + 2, last))
-      a = last + 1
+      redis.call(op == 'h' and 'HSET' or 'HDEL', KEYS[k], unpack(cmsgpack.unpack(ARGV[a + 1])))
+      a = a + 2
     end
   end
   redis.call('SET', KEYS[1], ARGV[2])

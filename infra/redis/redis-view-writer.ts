@@ -1,8 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { type Clock, realClock } from '../../projector/ports/clock.ts';
-import type { CommitResult, Leadership, TagNotes, ViewWrite, ViewWriter } from '../../projector/ports/view-writer.ts';
+import type {
+  CommitResult,
+  FieldWrite,
+  Leadership,
+  TagNotes,
+  ViewWrite,
+  ViewWriter,
+} from '../../projector/ports/view-writer.ts';
 import { openNames } from '../../projector/ports/view-writer.ts';
 import { type Fence, fenceText, parseFence } from './fence.ts';
+import { packNames, packSet } from './packed-fields.ts';
 import {
   type Arg,
   type RedisConnection,
@@ -131,15 +139,15 @@ function* operations(write: ViewWrite): Generator<Arg[]> {
     return;
   }
   if (write.replaces) yield ['d'];
-  const set = write.fields.filter(({ value }) => value !== null);
   const removed = write.fields.filter(({ value }) => value === null);
-  for (let i = 0; i < set.length; i += fieldsPerOperation) {
-    const some = set.slice(i, i + fieldsPerOperation);
-    yield ['h', String(2 * some.length), ...some.flatMap(({ field, value }) => [field, value!])];
-  }
-  for (let i = 0; i < removed.length; i += fieldsPerOperation) {
-    const some = removed.slice(i, i + fieldsPerOperation);
-    yield ['r', String(some.length), ...some.map(({ field }) => field)];
+  const set = removed.length === 0 ? write.fields : write.fields.filter(({ value }) => value !== null);
+  for (const some of slices(set)) yield ['h', packSet(some)];
+  for (const some of slices(removed)) yield ['r', packNames(some)];
+}
+
+function* slices(fields: readonly FieldWrite[]): Generator<readonly FieldWrite[]> {
+  for (let i = 0; i < fields.length; i += fieldsPerOperation) {
+    yield fields.length <= fieldsPerOperation ? fields : fields.slice(i, i + fieldsPerOperation);
   }
 }
 

@@ -1,3 +1,5 @@
+import { tagOf, tagOfBytes } from '../../schemas/views/view-keys.ts';
+
 /**
  * Numbers texts in the order of arrival. A number is in no stored byte and decides no order, because numbers differ
  * between processes.
@@ -49,6 +51,13 @@ export class Interner {
   text(id: number): string {
     const begin = this.#texts[4 * id]! >>> 0;
     return this.#bytes.toString('utf8', begin, begin + this.#texts[4 * id + 1]!);
+  }
+
+  /** The tag of the text (view-keys.ts). No text is decoded for it, since a look for missing views asks for every one. */
+  tag(id: number): number {
+    const begin = this.#texts[4 * id]! >>> 0;
+    const tag = tagOfBytes(this.#bytes, begin, begin + this.#texts[4 * id + 1]!);
+    return tag >= 0 ? tag : tagOf(this.text(id));
   }
 
   /** One of two words of 32 bits that say which text it is, whatever its number: for the sum of facts. */

@@ -1,4 +1,4 @@
-import { digestLength, type FactKind, factKinds, tagOf } from '../../schemas/views/view-keys.ts';
+import { digestLength, type FactKind, factKinds } from '../../schemas/views/view-keys.ts';
 import type { Facts } from '../facts/facts.ts';
 import { LargeSet } from '../facts/large-map.ts';
 import type { FieldWrite, StoredName, StoredView, ViewWrite } from '../ports/view-writer.ts';
@@ -64,7 +64,7 @@ export class Comparison {
   #missing(kind: FactKind | 'reader', view: number, tags: ReadonlySet<number>): [number, ViewWrite] | null {
     if (this.#compared[kind].has(view)) return null;
     if (kind === 'reader' && !this.#facts.riderExists(view)) return null;
-    const tag = tagOf(this.#idOf(kind, view));
+    const tag = kind === 'reader' ? this.#facts.riderIds.tag(view) : valueViews[kind].tag(this.#facts, view);
     const write = tags.has(tag) ? this.#whole(kind, view) : null;
     return write && [tag, write];
   }

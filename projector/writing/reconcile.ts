@@ -21,6 +21,8 @@ export class Reconcile {
   readonly #turns: Turns;
   #differing = 0;
   #compared = 0;
+  #found = 0;
+  #stopped = false;
   readonly #onCompared: (views: number) => void;
 
   /** `onCompared`: hears now and then how many views more were compared. `whole`: all bytes, not only their digests. */
@@ -40,9 +42,30 @@ export class Reconcile {
     this.#turns = new Turns(clock);
   }
 
+  /** How many keys the store had. */
+  get found(): number {
+    return this.#found;
+  }
+
   /** Returns how many views differed. */
   async run(writer: Pick<ViewWriter, 'list'>, tags: readonly number[]): Promise<number> {
+    // Asked for each view: the signal itself would look at all that it is composed of.
+    const stop = () => {
+      this.#stopped = true;
+    };
+    this.#signal?.throwIfAborted();
+    this.#signal?.addEventListener('abort', stop, { once: true });
+    try {
+      await this.#run(writer, tags);
+    } finally {
+      this.#signal?.removeEventListener('abort', stop);
+    }
+    return this.#differing;
+  }
+
+  async #run(writer: Pick<ViewWriter, 'list'>, tags: readonly number[]): Promise<void> {
     for await (const stored of writer.list(tags, this.#whole)) {
+      this.#found += 1;
       const write = this.#comparison.compare(stored);
       if (write) await this.#differs(stored.tag, write);
       await this.#turn();
@@ -52,7 +75,6 @@ export class Reconcile {
       await this.#turn();
     }
     this.#onCompared(this.#compared);
-    return this.#differing;
   }
 
   async #differs(tag: number, write: ViewWrite): Promise<void> {
@@ -62,7 +84,7 @@ export class Reconcile {
 
   async #turn(): Promise<void> {
     // On an empty store this takes minutes. Stopping the projector must not wait for it.
-    this.#signal?.throwIfAborted();
+    if (this.#stopped) this.#signal!.throwIfAborted();
     this.#compared += 1;
     if (!this.#turns.due()) return;
     this.#onCompared(this.#compared);

@@ -1,3 +1,4 @@
+import { tagCount } from '../../schemas/views/view-keys.ts';
 import type { Facts } from '../facts/facts.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import type { ViewWriter } from '../ports/view-writer.ts';
@@ -7,7 +8,8 @@ import type { Watching } from '../watching/watching.ts';
 import { Reconcile, type Repair } from './reconcile.ts';
 import type { TagLanes } from './tag-lanes.ts';
 
-// Tags that are compared in one pass over the store and the facts: they become complete together.
+// Tags that are compared in one pass over the store and the facts: they become complete together. Each pass lists all keys
+// of the store, so after one that found none, all that are left are one pass: this store is new.
 const tagsPerPass = 16;
 
 export interface RepairsDeps extends RetryDeps {
@@ -29,6 +31,7 @@ export class Repairs {
   readonly #whole = new Set<number>();
   readonly #checked = new Set<number>();
   readonly #changed = new WakeUp();
+  #tagsPerPass = tagsPerPass;
 
   constructor(deps: RepairsDeps) {
     this.#deps = deps;
@@ -76,7 +79,7 @@ export class Repairs {
   async run(stop: AbortSignal): Promise<void> {
     stop.addEventListener('abort', () => this.#changed.notify(), { once: true });
     while (!stop.aborted) {
-      const tags = [...(this.#wanted.size > 0 ? this.#wanted : this.#checked)].slice(0, tagsPerPass);
+      const tags = [...(this.#wanted.size > 0 ? this.#wanted : this.#checked)].slice(0, this.#tagsPerPass);
       if (tags.length > 0) await this.#repair(tags, stop);
       else await this.#changed.wait();
     }
@@ -102,12 +105,17 @@ export class Repairs {
     );
   }
 
-  #compare(tags: readonly number[], stop: AbortSignal): Promise<number | null> {
+  async #compare(tags: readonly number[], stop: AbortSignal): Promise<number | null> {
     const { facts, writer, lanes, metrics, clock } = this.#deps;
     const mend: Repair = (tag, write) => lanes.add(tag, write, { patience: true });
     const whole = tags.some((tag) => this.#whole.has(tag));
     const onCompared = (views: number) => metrics.compared(views);
-    const compare = () => new Reconcile(facts, mend, stop, onCompared, whole, clock).run(writer, tags);
+    const compare = async (): Promise<number> => {
+      const reconcile = new Reconcile(facts, mend, stop, onCompared, whole, clock);
+      const differing = await reconcile.run(writer, tags);
+      this.#tagsPerPass = reconcile.found === 0 ? tagCount : tagsPerPass;
+      return differing;
+    };
     return retryLogged('compare views', compare, { ...this.#deps, signal: stop });
   }
 }

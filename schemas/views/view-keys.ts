@@ -35,16 +35,20 @@ export function tagOf(subject: string): number {
   return folded(h);
 }
 
-/** The same of an ASCII text between two positions in bytes. */
-export function tagOfBytes(bytes: Buffer, start: number, end: number): number {
-  let h = 0x811c9dc5;
-  for (let i = start; i < end; i++) h = Math.imul(h ^ bytes[i]!, 0x01000193);
-  return folded(h);
-}
-
 function folded(hash: number): number {
   const h = hash ^ (hash >>> 16);
   return (h ^ (h >>> 6) ^ (h >>> 12)) & 63;
+}
+
+/** The tag of an id in bytes. -1 if it is not ASCII: then its UTF-16 units are not its bytes. */
+export function tagOfBytes(bytes: Uint8Array, start: number, end: number): number {
+  let h = 0x811c9dc5;
+  for (let i = start; i < end; i++) {
+    const byte = bytes[i]!;
+    if (byte > 0x7f) return -1;
+    h = Math.imul(h ^ byte, 0x01000193);
+  }
+  return folded(h);
 }
 
 /** A view's name with its tag: `17|day:portland/2015-06-13`. Ports take this as `key`; adapters translate it. */

@@ -111,6 +111,20 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
       expect(await r.get([ride])).toEqual([null]);
     });
 
+    it('writes fields of any length, and a thousand at once', async () => {
+      const w = await writer();
+      await lead(w);
+      const key = readerKey('rider1');
+      const lengths = [0, 1, 31, 32, 255, 256, 65_535, 65_536, 200_000];
+      const texts = Object.fromEntries(lengths.map((length) => [`f${length}`, 'ä'.repeat(length / 2)]));
+      const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`o${i}`, `ride${i}=1`]));
+      await w.commit(parseKey(key).tag, [fieldsWrite(key, texts), fieldsWrite(key, many)]);
+      const all = { ...texts, ...many };
+      const [stored] = await w.read([{ tag: parseKey(key).tag, kind: 'reader', id: 'rider1' }]);
+      const fields = stored?.kind === 'reader' ? [...(stored.fields ?? [])] : [];
+      expect(Object.fromEntries(fields.map(([field, value]) => [field, String(value)]))).toEqual(all);
+    });
+
     it('lists keys with digests and hashes with fields, only of the tags asked for', async () => {
       const w = await writer();
       await lead(w);

@@ -1,5 +1,6 @@
 import type { Arg } from '../../infra/redis/redis-connection.ts';
 import { commitScript, freeScript, takeScript } from '../../infra/redis/redis-scripts.ts';
+import { unpacked } from '../support/packed-texts.ts';
 
 type Value = Buffer | Map<string, Buffer> | Map<string, number>;
 
@@ -140,18 +141,14 @@ export class RedisInMemory {
       const operation = String(args[a++]);
       if (operation === 's') this.#set(key, args[a++]!);
       else if (operation === 'd') this.#delete(key);
-      else {
-        const last = a + 1 + Number(args[a]);
-        this.#writeFields(key, operation, args.slice(a + 1, last));
-        a = last;
-      }
+      else this.#writeFields(key, operation, unpacked(args[a++] as Buffer));
     }
   }
 
-  #writeFields(key: string, operation: string, args: readonly Arg[]): void {
+  #writeFields(key: string, operation: string, args: readonly string[]): void {
     const hash = this.#hash(key) ?? new Map<string, Buffer>();
-    if (operation === 'r') for (const field of args) hash.delete(String(field));
-    else for (let i = 0; i < args.length; i += 2) hash.set(String(args[i]), Buffer.from(args[i + 1] as string));
+    if (operation === 'r') for (const field of args) hash.delete(field);
+    else for (let i = 0; i < args.length; i += 2) hash.set(args[i]!, Buffer.from(args[i + 1]!));
     if (hash.size > 0) this.#keys.set(key, hash);
     else this.#keys.delete(key);
     this.#changed(key);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Interner } from '../../../projector/facts/interner.ts';
+import { tagOf } from '../../../schemas/views/view-keys.ts';
 
 function holdsWhatAMapHolds(texts: readonly string[]): void {
   const interner = new Interner();
@@ -16,11 +17,12 @@ function holdsWhatAMapHolds(texts: readonly string[]): void {
   for (const [text, number] of model) {
     expect(interner.find(text)).toBe(number);
     expect(interner.text(number)).toBe(text);
+    expect(interner.tag(number)).toBe(tagOf(text));
   }
 }
 
 describe('an interner', () => {
-  it('gives each text one number, in order of arrival', () => {
+  it('gives each text one number, in order of arrival, and knows its tag', () => {
     fc.assert(fc.property(fc.array(fc.string({ maxLength: 3, unit: 'binary' })), holdsWhatAMapHolds));
   });
 
