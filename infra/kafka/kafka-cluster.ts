@@ -1,15 +1,10 @@
-import {
-  type Connection,
-  fetchV13,
-  listOffsetsV7,
-  metadataV12,
-  NetworkError,
-  ResponseError,
-} from '@platformatic/kafka';
+import { type Connection, listOffsetsV7, metadataV12, NetworkError, ResponseError } from '@platformatic/kafka';
 import { settledWithin } from '../../projector/ports/waiting.ts';
+import { type FetchResponsePartition, fetchApi } from './fetch-api.ts';
 import { brokerAddress, connectionPool, type KafkaConnection } from './kafka-client.ts';
-import { type AbortedTransaction, committedRecords, type FetchedRecord } from './kafka-record-batches.ts';
+import { committedRecords } from './kafka-record-batches.ts';
 import { isUnauthorized, MissingKafkaRightError, namingRight } from './kafka-refusal.ts';
+import type { FetchedRecord } from './record-batch.ts';
 
 /**
  * A topic's id, which changes when the topic is deleted and recreated, and of each partition the leader (-1: none now) and
@@ -59,7 +54,6 @@ export interface FetchedPartition {
   diverging: boolean;
 }
 
-type FetchResponse = fetchV13.FetchResponse;
 type MetadataResponse = metadataV12.MetadataResponse;
 
 export const kafkaErrors = { offsetOutOfRange: 1, unknownTopic: 3, unknownTopicId: 100 } as const;
@@ -164,9 +158,7 @@ export class KafkaCluster {
     // Session 0, epoch -1: no fetch session. Every request names everything it wants.
     const response = await this.#measured(
       'fetch',
-      fetchV13.api
-        .async(connection, waitMs, 1, responseBytesMax, readCommitted, 0, -1, asked, [], '')
-        .catch(responseOf<FetchResponse>),
+      fetchApi.async(connection, waitMs, 1, responseBytesMax, readCommitted, 0, -1, asked, [], ''),
     );
     if (response.errorCode !== 0) throw new Error(`Cannot fetch: Kafka's error code ${response.errorCode}`);
     return response.responses.flatMap(({ topicId, partitions }) =>
@@ -215,22 +207,19 @@ const fetchRequest = ({ partition, offset, leaderEpoch, lastEpoch }: FetchPartit
   partitionMaxBytes: partitionBytesMax,
 });
 
-type FetchResponsePartition = FetchResponse['responses'][number]['partitions'][number];
-
 function fetchedPartition(asked: FetchPartition, found: FetchResponsePartition): FetchedPartition {
   const { topicId, partition, offset, lastEpoch } = asked;
-  const aborted: readonly AbortedTransaction[] = found.abortedTransactions ?? [];
-  const batches = found.records ?? [];
+  const { batches } = found;
   return {
     topicId,
     partition,
     offset,
     errorCode: found.errorCode,
-    ...committedRecords(batches, aborted, offset),
-    highWatermark: Number(found.highWatermark),
-    lastStableOffset: Number(found.lastStableOffset),
-    lastEpoch: batches.at(-1)?.partitionLeaderEpoch ?? lastEpoch,
-    diverging: Number(found.divergingEpoch?.endOffset ?? -1) >= 0,
+    ...committedRecords(batches, found.abortedTransactions, offset),
+    highWatermark: found.highWatermark,
+    lastStableOffset: found.lastStableOffset,
+    lastEpoch: batches.at(-1)?.leaderEpoch ?? lastEpoch,
+    diverging: found.divergesAt >= 0,
   };
 }
 

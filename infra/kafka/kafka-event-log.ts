@@ -19,9 +19,9 @@ import { GroupPositions } from './kafka-group-positions.ts';
 import { kafkaLogRecord, unknownSchemaId } from './kafka-log-record.ts';
 import { KafkaLogTopics } from './kafka-log-topics.ts';
 import { type Chunk, KafkaReader, type ReaderPartition, type Remainder } from './kafka-reader.ts';
-import type { FetchedRecord } from './kafka-record-batches.ts';
 import { type KafkaLog, retry } from './kafka-retry.ts';
 import { deleteRetentionMs } from './kafka-topic-settings.ts';
+import type { FetchedRecord } from './record-batch.ts';
 import { SchemaWaits } from './schema-waits.ts';
 
 export interface KafkaEventLogOptions {

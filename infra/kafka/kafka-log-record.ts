@@ -4,7 +4,7 @@ import type { TopicReader } from '../../schemas/avro/topic-reader.ts';
 import type { UndecodableReason } from '../../schemas/avro/undecodable.ts';
 import type { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
-import type { FetchedRecord } from './kafka-record-batches.ts';
+import type { FetchedRecord } from './record-batch.ts';
 
 /** A fetched record as the log delivers it. A number is the id of a schema to look up first. */
 export function kafkaLogRecord(

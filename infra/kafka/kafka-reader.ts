@@ -3,10 +3,10 @@ import { type Clock, realClock } from '../../projector/ports/clock.ts';
 import { LogTruncatedError } from '../../projector/ports/event-log.ts';
 import { untilAborted, WakeUp } from '../../projector/ports/waiting.ts';
 import { type FetchedPartition, type KafkaCluster, kafkaErrors, type PartitionLeader } from './kafka-cluster.ts';
-import type { FetchedRecord } from './kafka-record-batches.ts';
 import { type KafkaLog, LoggedBackOff } from './kafka-retry.ts';
 import { PartitionFaults } from './partition-faults.ts';
 import { awayTooLong, diverged, errorOf, isUnreadable, truncated } from './read-errors.ts';
+import type { FetchedRecord } from './record-batch.ts';
 
 /** The state of a partition. What is fetched and not yet handled is queued in `chunks`. */
 export interface ReaderPartition {

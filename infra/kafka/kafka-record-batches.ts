@@ -1,15 +1,5 @@
-import type { RecordsBatch } from '@platformatic/kafka';
+import type { FetchedRecord, RecordBatch } from './record-batch.ts';
 
-/** A fetched record. Its buffers are slices of the whole response: copy what is to be kept. */
-export interface FetchedRecord {
-  offset: number;
-  timestampMs: number;
-  key: Buffer | null;
-  value: Buffer | null;
-  headers: readonly (readonly [Buffer | null, Buffer | null])[];
-}
-
-const timestampTypeBit = 1 << 3;
 const transactionalBit = 1 << 4;
 const controlBit = 1 << 5;
 
@@ -28,7 +18,7 @@ export interface AbortedTransaction {
  * to its abort marker.
  */
 export function committedRecords(
-  batches: readonly RecordsBatch[],
+  batches: readonly RecordBatch[],
   aborted: readonly AbortedTransaction[],
   from: number,
 ): { records: FetchedRecord[]; nextOffset: number } {
@@ -37,12 +27,13 @@ export function committedRecords(
   const records: FetchedRecord[] = [];
   let nextOffset = from;
   for (const batch of batches) {
-    const lastOffset = Number(batch.firstOffset) + batch.lastOffsetDelta;
+    const { lastOffset } = batch;
     while (pending.length && Number(pending[0]!.firstOffset) <= lastOffset) aborting.add(pending.shift()!.producerId);
     if (batch.attributes & controlBit) {
       if (isAbortMarker(batch)) aborting.delete(batch.producerId);
     } else if (!(batch.attributes & transactionalBit && aborting.has(batch.producerId))) {
-      addRecords(records, batch, from);
+      // Fetches return whole batches, so the first one may begin before the requested offset.
+      for (const record of batch.records) if (record.offset >= from) records.push(record);
     }
     nextOffset = Math.max(nextOffset, lastOffset + 1);
   }
@@ -50,20 +41,7 @@ export function committedRecords(
 }
 
 /** The key of a control record: int16 version, int16 type. Type 0 aborts, 1 commits. */
-function isAbortMarker(batch: RecordsBatch): boolean {
+function isAbortMarker(batch: RecordBatch): boolean {
   const key = batch.records[0]?.key;
   return !!key && key.length >= 4 && key.readInt16BE(2) === 0;
-}
-
-function addRecords(records: FetchedRecord[], batch: RecordsBatch, from: number): void {
-  const firstOffset = Number(batch.firstOffset);
-  const firstTimestamp = Number(batch.firstTimestamp);
-  // message.timestamp.type=LogAppendTime: the broker's time, one for the whole batch.
-  const appendTimeMs = batch.attributes & timestampTypeBit ? Number(batch.maxTimestamp) : null;
-  for (const { offsetDelta, timestampDelta, key, value, headers } of batch.records) {
-    const offset = firstOffset + offsetDelta;
-    // Fetches return whole batches, so the first one may begin before the requested offset.
-    if (offset < from) continue;
-    records.push({ offset, timestampMs: appendTimeMs ?? firstTimestamp + Number(timestampDelta), key, value, headers });
-  }
 }

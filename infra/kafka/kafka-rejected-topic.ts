@@ -2,8 +2,8 @@ import { MissingTopicsError, type Reject } from '../../projector/ports/event-log
 import type { TopicName } from '../../schemas/events/records.ts';
 import { type KafkaCluster, leadersOf } from './kafka-cluster.ts';
 import { KafkaReader } from './kafka-reader.ts';
-import type { FetchedRecord } from './kafka-record-batches.ts';
 import { type KafkaLog, retry } from './kafka-retry.ts';
+import type { FetchedRecord } from './record-batch.ts';
 
 /**
  * A record of `rejected` is the bad record as it came (key, value, headers), with these headers added, as text: its

@@ -1,6 +1,6 @@
 import avro, { type Schema } from 'avsc';
 import { kafkaLogRecord } from '../../infra/kafka/kafka-log-record.ts';
-import type { FetchedRecord } from '../../infra/kafka/kafka-record-batches.ts';
+import type { FetchedRecord } from '../../infra/kafka/record-batch.ts';
 import type { EncodedRecord } from '../../projector/ports/event-log.ts';
 import { topicSchemas } from '../../schemas/avro/avro-types.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';

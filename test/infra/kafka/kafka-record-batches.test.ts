@@ -1,31 +1,29 @@
-import type { RecordsBatch } from '@platformatic/kafka';
 import { describe, expect, test } from 'vitest';
 import { committedRecords } from '../../../infra/kafka/kafka-record-batches.ts';
+import type { RecordBatch } from '../../../infra/kafka/record-batch.ts';
 
 const control = 1 << 5;
 const transactional = 1 << 4;
-const logAppendTime = 1 << 3;
 
 /** A batch of records at the given offsets; `end` where its header says that it ended further on. */
 function batch(
   offsets: number[],
   { attributes = 0, producer = -1, first = offsets[0] ?? 0, end = offsets.at(-1) ?? 0, key = '' } = {},
-) {
+): RecordBatch {
   return {
-    firstOffset: BigInt(first),
-    lastOffsetDelta: end - first,
+    firstOffset: first,
+    lastOffset: end,
+    leaderEpoch: 0,
     attributes,
-    firstTimestamp: 1_000n,
-    maxTimestamp: 9_000n,
     producerId: BigInt(producer),
     records: offsets.map((offset) => ({
-      offsetDelta: offset - first,
-      timestampDelta: BigInt(offset),
+      offset,
+      timestampMs: 0,
       key: key ? Buffer.from(key, 'hex') : Buffer.from(`k${offset}`),
       value: null,
       headers: [],
     })),
-  } as unknown as RecordsBatch;
+  };
 }
 
 const abortMarker = (offset: number, producer: number) =>
@@ -33,7 +31,7 @@ const abortMarker = (offset: number, producer: number) =>
 const commitMarker = (offset: number, producer: number) =>
   batch([offset], { attributes: control | transactional, producer, key: '00000001' });
 const written = (offsets: number[], producer: number) => batch(offsets, { attributes: transactional, producer });
-const offsetsOf = (batches: RecordsBatch[], aborted: [producer: number, first: number][], from = 0) =>
+const offsetsOf = (batches: RecordBatch[], aborted: [producer: number, first: number][], from = 0) =>
   committedRecords(
     batches,
     aborted.map(([producerId, firstOffset]) => ({ producerId: BigInt(producerId), firstOffset: BigInt(firstOffset) })),
@@ -95,10 +93,5 @@ describe('the records', () => {
 
   test('of other producers between an aborted transaction and its marker are kept', () => {
     expect(offsetsOf([written([0], 1), batch([1]), written([2], 2), abortMarker(3, 1)], [[1, 0]])).toEqual([1, 2]);
-  });
-
-  test("have the writer's time, or the broker's where the topic says so", () => {
-    const time = (attributes: number) => committedRecords([batch([5], { attributes })], [], 0).records[0]!.timestampMs;
-    expect([time(0), time(logAppendTime)]).toEqual([1_005, 9_000]);
   });
 });
