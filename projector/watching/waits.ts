@@ -45,7 +45,7 @@ export function lookedAt(wait: Wait, look: Look): Wait {
 const words: Record<WaitReason, { begins: string; ends: string }> = {
   kafka: { begins: 'Kafka, which does not answer: changes are not read', ends: 'Kafka answers again' },
   redis: {
-    begins: 'the view store, which does not answer: changes are not readable',
+    begins: 'the view store, which does not answer or takes no writes: changes are not readable',
     ends: 'The view store answers again',
   },
   registry: {

@@ -177,7 +177,9 @@ export class TagLanes implements LaneOwner {
     if (cause) this.#away.add(tag);
     else this.#away.delete(tag);
     if (before === 0 && cause) this.#deps.log.warn(`Cannot write views, trying again: ${cause.message}`);
-    if (before > 0 && this.#away.size === 0) this.#deps.log.info('The view store answers again');
+    // Told to stop, a lane gives up: that says nothing about the store.
+    if (before > 0 && this.#away.size === 0 && !this.signal.aborted)
+      this.#deps.log.info('The view store answers again');
   }
 
   #queued(): number {

@@ -134,6 +134,23 @@ describe('tag lanes', () => {
     expect(clock.slept).toEqual([]);
   });
 
+  it('do not say that the store is back when they are told to stop while it is away', async () => {
+    const stop = new AbortController();
+    let attempts = 0;
+    const writer = watchedWriter(await ledBy(new FencedStore()), {
+      before() {
+        if (++attempts === 2) stop.abort();
+        throw new Error('no connection');
+      },
+    });
+    const { lanes, said } = lanesOver(writer, stop.signal);
+    for (const write of writesOf(2)) await lanes.add(tag, write);
+    await lanes.drain();
+    await lanes.written([tag]);
+    expect(attempts).toBe(2);
+    expect(said).toEqual(['Cannot write views, trying again: no connection']);
+  });
+
   it('end with RefusedError, and write nothing, once another leads', async () => {
     const store = new FencedStore();
     const { lanes } = lanesOver(await ledBy(store));
