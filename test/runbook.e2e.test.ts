@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +13,7 @@ import { redisAuthState } from '../infra/redis/auth-state-redis.ts';
 import { loadCookieKeys } from '../services/settings/signing-keys.ts';
 import { kafkaBrokers } from './support/backends.ts';
 import { TestKafka } from './support/kafka.ts';
+import { redisUsersFile } from './support/redis-users.ts';
 import { topicBounds } from './support/topic-bounds.ts';
 
 // The commands that docs/runbook.md says are tested, as they stand there.
@@ -82,16 +83,21 @@ test('a cookie key is put before the ones that are there, those of the setting o
   const first = (await runs('cookie-keys', { DATA_DIR: folder })).stdout.trim();
   const keys = await loadCookieKeys(first, '/nowhere');
   expect(keys).toEqual([expect.not.stringMatching(`^${made}$`), made]);
+  await mkdir(join(folder, '.ride-calendar'));
+  await writeFile(join(folder, '.ride-calendar/cookie-key'), made!);
+  const byDefault = (await runs('cookie-keys')).stdout.trim();
+  expect((await loadCookieKeys(byDefault, '/nowhere')).at(-1)).toBe(made);
   const second = (await runs('cookie-keys', { OAUTH_COOKIE_KEYS: first })).stdout.trim();
   expect((await loadCookieKeys(second, '/nowhere')).slice(1)).toEqual(keys);
 });
 
 test('sign-in’s Redis is backed up and restored, and then keeps what it has through a crash', async () => {
-  const server = await startRedisServer({ persistence: 'aof' });
-  const store = redisAuthState({ url: server.url });
+  const server = await startRedisServer({ persistence: 'aof', args: ['--aclfile', fileURLToPath(redisUsersFile)] });
+  const store = redisAuthState({ url: server.url.replace('//', '//sign-in:change-me@') });
   await store.put('Grant', 'g', { n: 1 }, { lifeSeconds: 60, account: 'rider-1' });
   await store.close();
-  await runs('backup', { AUTH_REDIS_URL: server.url });
+  await runs('backup', { AUTH_REDIS: server.url, REDISCLI_AUTH: 'change-me' });
+  expect((await stat(join(folder, 'sign-in.rdb'))).mode & 0o077).toBe(0);
   await server.stop();
   const [port] = await freePorts(1);
   const PORT = String(port);
@@ -105,6 +111,12 @@ test('sign-in’s Redis is backed up and restored, and then keeps what it has th
     await restored.close();
     await run('redis-cli', ['-p', PORT, 'shutdown', 'nosave']);
   }
+});
+
+test('no command shows a password to all users of the machine', () => {
+  const commands = [...runbook.matchAll(/^.*\bredis-cli .*$/gm)].map(([line]) => line);
+  expect(commands.length).toBeGreaterThan(5);
+  expect(commands.filter((line) => /_URL\b| -a |--pass\b|:\/\/[^" ]*@/.test(line))).toEqual([]);
 });
 
 test('a log is moved to topics with more partitions, with all its records', async () => {

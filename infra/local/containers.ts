@@ -37,12 +37,34 @@ function answersPing(host: string): Promise<boolean> {
   });
 }
 
+/**
+ * A container with a port. Its server lets everybody in, so it is reached from this machine alone; an engine elsewhere, by
+ * its host's name, has to open the port to us.
+ */
+export async function containerWithPort(image: string, port: { container: number; host: number }, engineHost: string) {
+  const { GenericContainer } = await import('testcontainers');
+  class Container extends GenericContainer {
+    bind(HostIp: string): void {
+      const binding = { HostIp, HostPort: String(port.host) };
+      this.hostConfig.PortBindings = { [`${port.container}/tcp`]: [binding] };
+    }
+  }
+  const container = new Container(image).withExposedPorts(port);
+  if (['localhost', '127.0.0.1'].includes(engineHost)) container.bind('127.0.0.1');
+  return container;
+}
+
+/** Where ports of containers are reached, such as `localhost`. */
+async function engineHostName(): Promise<string> {
+  const { getContainerRuntimeClient } = await import('testcontainers');
+  return (await getContainerRuntimeClient()).info.containerRuntime.host;
+}
+
 /** Redis in a container: address `redis://host:port`. */
 export async function startRedisContainer(usualPort?: number): Promise<ContainerServer> {
-  const { GenericContainer } = await import('testcontainers');
-  const container = await new GenericContainer('redis:7')
+  const port = { container: 6379, host: await freePort(usualPort) };
+  const container = await (await containerWithPort('redis:7', port, await engineHostName()))
     .withCommand(['redis-server', '--save', '', '--maxmemory-policy', 'noeviction'])
-    .withExposedPorts({ container: 6379, host: await freePort(usualPort) })
     .start();
   return {
     address: `redis://${container.getHost()}:${container.getMappedPort(6379)}`,
@@ -58,10 +80,12 @@ export async function startRedisContainer(usualPort?: number): Promise<Container
  * transactions would hang.
  */
 export async function startKafkaContainer(usualPort?: number): Promise<ContainerServer> {
-  const { GenericContainer, Wait, getContainerRuntimeClient } = await import('testcontainers');
-  const { host } = (await getContainerRuntimeClient()).info.containerRuntime;
+  const { Wait } = await import('testcontainers');
+  const host = await engineHostName();
   const port = await freePort(usualPort);
-  const container = await new GenericContainer(`apache/kafka:${kafkaVersion}`)
+  // 9092 is the port that the image itself exposes. For an exposed port that is not mapped, podman waits forever.
+  const kafka = await containerWithPort(`apache/kafka:${kafkaVersion}`, { container: 9092, host: port }, host);
+  const container = await kafka
     .withEnvironment({
       KAFKA_NODE_ID: '1',
       KAFKA_PROCESS_ROLES: 'broker,controller',
@@ -81,8 +105,6 @@ export async function startKafkaContainer(usualPort?: number): Promise<Container
       KAFKA_LOG_CLEANER_BACKOFF_MS: '200',
       KAFKA_HEAP_OPTS: '-Xms128m -Xmx512m',
     })
-    // The port number that the image itself exposes. For an exposed port that is not mapped, podman waits forever.
-    .withExposedPorts({ container: 9092, host: port })
     .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))
     .start();
   return {

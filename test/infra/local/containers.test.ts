@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { containerEngineAnswers } from '../../../infra/local/containers.ts';
+import { containerEngineAnswers, containerWithPort } from '../../../infra/local/containers.ts';
 
 /** Something at a socket that DOCKER_HOST names. */
 async function engine(answer: RequestListener) {
@@ -42,4 +42,13 @@ describe('a container engine', () => {
     vi.stubEnv('DOCKER_HOST', 'unix:///nowhere/engine.sock');
     expect(await containerEngineAnswers()).toBe(false);
   });
+});
+
+test.each([
+  ['localhost', '127.0.0.1'],
+  ['engine.example.org', undefined],
+])('a container of an engine at %s has its port on the address %s', async (engineHost, HostIp) => {
+  const container = await containerWithPort('redis:7', { container: 6379, host: 16379 }, engineHost);
+  const { hostConfig } = container as unknown as { hostConfig: { PortBindings: unknown } };
+  expect(hostConfig.PortBindings).toEqual({ '6379/tcp': [{ HostPort: '16379', ...(HostIp && { HostIp }) }] });
 });
