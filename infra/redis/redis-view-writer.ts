@@ -83,6 +83,7 @@ export function viewWriterOver(
       const own = held.get(tag);
       return own !== undefined && (fence === spell(own) || fence === spell(next(own)));
     },
+    room: () => roomOf(connection),
     isFree: (fence) => fence.endsWith(':free'),
     async free(tag) {
       const own = held.get(tag);
@@ -162,6 +163,21 @@ function scriptCaller(connection: RedisConnection) {
       return connection.command(names[0]!, ['EVAL', source, ...tail]);
     }
   };
+}
+
+/**
+ * What the masters have left, as if each were as full as the fullest: a master that is full refuses all that it is sent.
+ * Without a limit, it is the machine's memory.
+ */
+async function roomOf(connection: RedisConnection): Promise<number | null> {
+  const infos = (await connection.onMasters(['INFO', 'memory'])).map(String);
+  const rooms = infos.map((info) => {
+    const figure = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
+    const limit = figure('maxmemory') || figure('total_system_memory');
+    return limit === 0 ? Number.POSITIVE_INFINITY : limit - figure('used_memory');
+  });
+  const room = Math.min(...rooms) * rooms.length;
+  return Number.isFinite(room) ? room : null;
 }
 
 /** With any policy but noeviction, Redis drops views silently. */

@@ -21,6 +21,7 @@ import type { PositionOrigin } from '../writing/settled-position.ts';
 import { RefusedError, TagLanes } from '../writing/tag-lanes.ts';
 import { type Beginning, beginning, furthest, isWithin, usable } from './beginning.ts';
 import { markOpenNames } from './open-names.ts';
+import { assertRoom } from './room-for-views.ts';
 import type { TakenTags } from './take-all.ts';
 
 const idleMs = 1_000;
@@ -193,6 +194,7 @@ export class Leader {
     folding.fold.touched = this.#touched;
     if (stop.aborted) return this.#finish(lanes);
     log.info(`Folded up to the log's ends: ${describeFacts(this.#facts)}`);
+    if (taken) await this.#assertRoom(taken, lanes, stop);
     await this.#takeOn(begin, lanes);
     this.#takenOn = true;
     const checking = this.#check(lanes, repairs, stop);
@@ -221,6 +223,15 @@ export class Leader {
         : `Leading: ${countText(compare.size, 'tag')} to compare`,
     );
     return begin;
+  }
+
+  /** Where there is no room, nothing was written: the tags are free again. */
+  async #assertRoom(taken: TakenTags, lanes: TagLanes, signal: AbortSignal): Promise<void> {
+    const { writer } = this.#deps;
+    await assertRoom(taken, this.#facts, writer, { ...this.#deps, signal }).catch(async (cause) => {
+      await this.#finish(lanes);
+      throw cause;
+    });
   }
 
   #again(doubtful: ReadonlySet<number>): Beginning {

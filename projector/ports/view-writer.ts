@@ -113,6 +113,8 @@ export interface Leadership {
   isAsLeft(tag: number, fence: string): boolean;
   /** Whether a fence is free for anyone to take. */
   isFree(fence: string): boolean;
+  /** Bytes that the store has room for. Null: it does not say. */
+  room(): Promise<number | null>;
   /** Gives a tag up: its fence says so. */
   free(tag: number): Promise<void>;
 }

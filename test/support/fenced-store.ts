@@ -35,6 +35,8 @@ export class FencedStore extends MemoryViewStore {
   #process = 'first';
   #owners = 0;
   #epoch = 0;
+  /** Bytes that there is room for. */
+  room: number | null = null;
 
   tag(tag: number): TagState {
     const state = this.#tags.get(tag) ?? nothing();
@@ -76,6 +78,7 @@ export class FencedStore extends MemoryViewStore {
         const own = held.get(tag);
         return own !== undefined && (fence === spelled(own) || fence === spelled(after(own)));
       },
+      room: async () => this.room,
       isFree: (fence) => fence.endsWith(':free'),
       free: async (tag) => {
         const state = this.tag(tag);
