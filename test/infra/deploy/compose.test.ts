@@ -72,6 +72,13 @@ describe('compose', () => {
     expect(read('haproxy.cfg')).toMatch(/^ {2}http-request disable-l7-retry unless read METH_GET \|\| METH_OPTIONS$/m);
   });
 
+  it('opens ports on this machine alone, and has no administrator of Grafana with a known password', () => {
+    const ports = [...read('compose.yaml').matchAll(/^ +ports: \['([^']+)'\]$/gm)].map((match) => match[1]!);
+    expect(ports).toHaveLength(read('compose.yaml').match(/^ +ports:/gm)!.length);
+    expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
+    expect(service('grafana')).toContain("GF_SECURITY_DISABLE_INITIAL_ADMIN_CREATION: 'true'");
+  });
+
   it('runs any command as the operator, who may do all, and never by itself', () => {
     expect(service('operator')).toContain('profiles: [operator]');
     expect(service('operator')).toContain('REDIS_URL: redis://operator:');
