@@ -4,6 +4,7 @@ import { settledWithin } from '../../projector/ports/waiting.ts';
 import { redisRefusal } from './redis-refusal.ts';
 
 const commandTimeoutMs = 10_000;
+const connectTimeoutMs = 5_000;
 
 export interface RedisSettings {
   /** `redis://…` or `rediss://…`. For a cluster, the URL of any node. */
@@ -38,7 +39,7 @@ const typeMapping = { [RESP_TYPES.BLOB_STRING]: Buffer } as const;
 // A new object for each client, because the client writes into it.
 const socketOptions = () => ({
   reconnectStrategy: (retries: number) => Math.min(50 * 2 ** Math.min(retries, 6), 2_000),
-  connectTimeout: 5_000,
+  connectTimeout: connectTimeoutMs,
   // Closes a connection that has gone silent, so that a half-open one is noticed.
   socketTimeout: commandTimeoutMs,
 });
@@ -70,7 +71,9 @@ async function singleConnection(url: string): Promise<RedisConnection> {
       throw unlessMisfit(error);
     });
   };
-  await settledWithin(connecting, 1_000, backgroundClock);
+  // The first failure says why. Who can go on without waits by trying again; a tool asks once.
+  const failed = new Promise((resolve) => client.once('error', resolve));
+  await settledWithin(Promise.race([connecting, failed]), connectTimeoutMs, backgroundClock);
   return {
     command: (_key, args) => send(args),
     onMasters: async (args) => [await send(args)],
