@@ -1,11 +1,12 @@
 import type { Inputs } from '../../schemas/interface/inputs.ts';
 import { dayText } from '../../schemas/views/days.ts';
-import { decodeOwn, goingBits, ownBits } from '../../schemas/views/view-values.ts';
+import { decodeOwn, goingBits, ownBits, parseRideOfWeek } from '../../schemas/views/view-values.ts';
 import { type ByteText, bytesOf } from './byte-text.ts';
-import { type DayField, type Gathering, Goings } from './goings.ts';
+import { type Gathered, Goings } from './goings.ts';
 import type { LocalDays } from './local-days.ts';
 import { type NamedNight, NamedViews } from './named-views.ts';
 import { NightView } from './night-view.ts';
+import type { ReaderField, ReaderFields } from './reader-fields.ts';
 import type { ViewCache } from './view-cache.ts';
 
 /** Bodies of the riders' own operations, joined from stored bytes in the order of their schemas' keys. */
@@ -14,12 +15,6 @@ import type { ViewCache } from './view-cache.ts';
 export const daysBack = 30;
 export const daysAhead = 90;
 const namesMax = 2;
-
-/**
- * The fields of a reader's hash, by kind: own nights (`o`), friends going (`f`), flagged riders going (`x`). A day
- * without a field is left out.
- */
-export type ReaderFields = Record<'o' | 'f' | 'x', DayField[]>;
 
 /** What a rider's answer is made from. */
 export interface MeSource {
@@ -32,10 +27,10 @@ export interface MeSource {
 /** MyNights (docs/rules.md#my-nights). The window of days and `why` follow the clock in each night's own zone. */
 export async function myNights(source: MeSource): Promise<Buffer> {
   const views = new NamedViews();
-  const named = source.fields.o.flatMap(({ day, value }) =>
-    decodeOwn(value).map(({ ride, bits }) => ({ bits, named: views.night(ride, day) })),
+  const named = source.fields.o.flatMap(({ first, value }) =>
+    decodeOwn(value, first).map(({ day, ride, bits }) => ({ bits, named: views.night(ride, day) })),
   );
-  const flagged = new Goings(source.fields.x, views, { onlyNamed: true });
+  const flagged = flaggedOfNamed(source.fields.x, views);
   await views.load(source.cache);
   const mine = named.flatMap((own) => inWindow(own, source)).sort((a, b) => NightView.compare(a.night, b.night));
   let nights = '';
@@ -68,20 +63,33 @@ function why(bits: number, past: boolean): string {
 const isPast = (night: NightView, { localDays, nowMs }: MeSource): boolean =>
   localDays.dayAt(night.zone, nowMs) > night.day;
 
+/** A night with riders' JSON, with commas between them: close friends, and others. */
+interface Listed extends Gathered {
+  close: ByteText;
+  others: ByteText;
+}
+
+const listed = (night: NightView): Listed => ({ night, riders: 0, close: '', others: '' });
+
 /**
  * KnownNights (docs/rules.md#known): how many riders whom the reader follows, and up to two names, close friends first.
  */
 export async function knownNights({ fields, cache }: MeSource, { metro }: Inputs<'getKnown'>): Promise<Buffer> {
   const views = new NamedViews();
-  const friends = new Goings(fields.f, views);
+  const friends = friendsOf(fields.f, views);
   await views.load(cache);
   const nights = friends.gather(
-    (night) => night.metro === metro,
-    (card, bits) => (bits & goingBits.follows ? card.known(bits) : null),
+    (night) => (night.metro === metro ? { night, riders: 0, close: [] as ByteText[], others: [] as ByteText[] } : null),
+    ({ close, others }, card, bits) => {
+      if ((bits & goingBits.follows) === 0) return false;
+      const names = bits & goingBits.close ? close : others;
+      if (names.length < namesMax) names.push(card.known(bits));
+      return true;
+    },
   );
-  const items = nights.map(({ night, close, others }) => {
-    const riders = [...close, ...others];
-    return `{${idOf(night)},"known":${riders.length},"names":[${riders.slice(0, namesMax).join()}]}`;
+  const items = nights.map(({ night, riders, close, others }) => {
+    const names = [...close, ...others].slice(0, namesMax);
+    return `{${idOf(night)},"known":${riders},"names":[${names.join()}]}`;
   });
   return bytesOf(`{"nights":[${items.join()}]}`);
 }
@@ -90,32 +98,50 @@ export async function knownNights({ fields, cache }: MeSource, { metro }: Inputs
 export async function friendNights(source: MeSource, inputs: Inputs<'getFriends'>): Promise<Buffer> {
   const { metro, close_friends_only } = inputs;
   const views = new NamedViews();
-  const friends = new Goings(source.fields.f, views);
-  const flagged = new Goings(source.fields.x, views, { onlyNamed: true });
+  const friends = friendsOf(source.fields.f, views);
+  const flagged = flaggedOfNamed(source.fields.x, views);
   await views.load(source.cache);
-  const gatherings = friends.gather(
-    (night) => night.metro === metro,
-    (card, bits) => card.friend(bits),
+  const gathered = friends.gather(
+    (night) => (night.metro === metro ? listed(night) : null),
+    (night, card, bits) => {
+      if (bits & goingBits.close) night.close += card.friend(bits, night.close === '');
+      else night.others += card.friend(bits, night.others === '');
+      return true;
+    },
   );
-  const withClose = gatherings.filter(({ close }) => close.length > 0);
+  const withClose = gathered.filter(({ close }) => close !== '');
   // docs/rules.md#close-friends-only
-  const others = close_friends_only ? [] : gatherings.filter(({ close }) => close.length === 0);
-  const listed = [...withClose, ...others];
-  const nights = listed.map((gathering) => friendNight(gathering, isPast(gathering.night, source)));
-  return bytesOf(`{"nights":[${nights.join()}],"flagged":${flaggedOn(flagged, listed)}}`);
+  const others = close_friends_only ? [] : gathered.filter(({ close }) => close === '');
+  const all = [...withClose, ...others];
+  let nights = '';
+  for (const { night, close, others } of all) {
+    const between = close === '' || others === '' ? '' : ',';
+    nights += `${nights === '' ? '' : ','}{"night":${night.json(isPast(night, source))},"friends":[${close}${between}${others}]}`;
+  }
+  return bytesOf(`{"nights":[${nights}],"flagged":${flaggedOn(flagged, all)}}`);
 }
 
-function friendNight({ night, close, others }: Gathering, past: boolean): ByteText {
-  let friends = '';
-  for (const friend of close) friends += friends === '' ? friend : `,${friend}`;
-  for (const friend of others) friends += friends === '' ? friend : `,${friend}`;
-  return `{"night":${night.json(past)},"friends":[${friends}]}`;
-}
+const friendsOf = (fields: readonly ReaderField[], views: NamedViews): Goings =>
+  new Goings(fields, views, (ride, day) => views.night(ride, day));
 
-/** FlaggedNights (docs/rules.md#flagged). */
-export async function flaggedNights({ fields, cache }: MeSource, { metro }: Inputs<'getFlagged'>): Promise<Buffer> {
+/** Flagged riders of the nights that are named so far: no others will be listed. */
+const flaggedOfNamed = (fields: readonly ReaderField[], views: NamedViews): Goings =>
+  new Goings(fields, views, (text, week) => {
+    const { ride, day } = parseRideOfWeek(text, week);
+    return views.namedNight(ride, day);
+  });
+
+/** FlaggedNights (docs/rules.md#flagged) from a day to a day. Fields show weeks: their other days are left out. */
+export async function flaggedNights(
+  { fields, cache }: MeSource,
+  { metro }: Inputs<'getFlagged'>,
+  { from, to }: { from: number; to: number },
+): Promise<Buffer> {
   const views = new NamedViews();
-  const flagged = new Goings(fields.x, views);
+  const flagged = new Goings(fields.x, views, (text, week) => {
+    const { ride, day } = parseRideOfWeek(text, week);
+    return day >= from && day <= to ? views.night(ride, day) : undefined;
+  });
   await views.load(cache);
   return bytesOf(`{"nights":${flaggedWhere(flagged, (night) => night.metro === metro)}}`);
 }
@@ -127,9 +153,16 @@ function flaggedOn(flagged: Goings, nights: readonly { night: NightView }[]): By
 }
 
 function flaggedWhere(flagged: Goings, passes: (night: NightView) => boolean): ByteText {
-  // In the order of riders: being close moves nobody here.
-  const nights = flagged.gather(passes, (card) => card.flagged(), { closeFirst: false });
-  return `[${nights.map(({ night, others }) => `{${idOf(night)},"riders":[${others.join()}]}`).join()}]`;
+  const nights = flagged.gather(
+    (night) => (passes(night) ? listed(night) : null),
+    (night, card) => {
+      // Being close moves nobody here.
+      night.others += night.others === '' ? card.flagged() : `,${card.flagged()}`;
+      return true;
+    },
+  );
+  const items = nights.map(({ night, others }) => `{${idOf(night)},"riders":[${others}]}`);
+  return `[${items.join()}]`;
 }
 
 const idOf = (night: NightView): ByteText => `"ride":"${night.ride}","day":"${dayText(night.day)}"`;

@@ -1,5 +1,5 @@
 import type { Inputs } from '../../schemas/interface/inputs.ts';
-import { dayMax, dayMin, dayText, parseDay } from '../../schemas/views/days.ts';
+import { parseDay } from '../../schemas/views/days.ts';
 import { completeKeyOf, digestOf, metroKey, readerKey, riderKey } from '../../schemas/views/view-keys.ts';
 import { success, UnavailableError } from '../http/answer.ts';
 import { noSuchMetroBody } from '../http/errors.ts';
@@ -17,9 +17,10 @@ import {
   knownNights,
   type MeSource,
   myNights,
-  type ReaderFields,
 } from './me-answers.ts';
+import { memoize } from './memoize.ts';
 import type { Reading } from './public-reads.ts';
+import { FieldNames, type ReaderFieldKind, readerFields } from './reader-fields.ts';
 import type { ViewCache } from './view-cache.ts';
 
 export type RiderOperation = 'getMyNights' | 'getKnown' | 'getFriends' | 'getFlagged';
@@ -35,9 +36,9 @@ export interface MeReadDeps {
   riderGone?(rider: string): void;
 }
 
-/** The kinds and days of the reader's fields that an operation needs. */
+/** What an operation needs: the kinds and days of the reader's fields. */
 interface Wanted {
-  kinds: (keyof ReaderFields)[];
+  kinds: readonly ReaderFieldKind[];
   from: number;
   to: number;
   metro: string | null;
@@ -50,25 +51,19 @@ interface Wanted {
  */
 export function meReads(deps: MeReadDeps, { noLiveToken }: Unauthorized) {
   const { cache, reader, checker, localDays, calendarNowMs, riderGone } = deps;
+  const fieldNames = new FieldNames();
 
   /**
    * The reader's fields, and which of some views exist. The fields are read first, so the check that their tag is
    * complete is never older than they are.
    */
   async function fieldsAnd(rider: string, { kinds, from, to }: Wanted, views: readonly string[]) {
-    const days = range(from, to);
-    const asked = kinds.flatMap((kind) => days.map((day) => ({ kind, day, name: `${kind}${dayText(day)}` })));
-    const names = asked.map(({ name }) => name);
+    const asked = fieldNames.of(kinds, from, to);
     const [values, entries] = await Promise.all([
-      names.length > 0 ? reader.fields(readerKey(rider), names) : [],
+      asked.names.length > 0 ? reader.fields(keyOfFields(rider), asked.names) : [],
       cache.load(views),
     ]);
-    const fields: ReaderFields = { o: [], f: [], x: [] };
-    asked.forEach(({ kind, day }, i) => {
-      const value = values[i];
-      if (value) fields[kind].push({ day, value });
-    });
-    return { fields, there: new Set(views.filter((_, i) => entries[i]!.value !== null)) };
+    return { fields: readerFields(asked, values), there: new Set(views.filter((_, i) => entries[i]!.value !== null)) };
   }
 
   return (operation: RiderOperation, inputs: InputsResult<RiderOperation>): Reading =>
@@ -78,8 +73,8 @@ export function meReads(deps: MeReadDeps, { noLiveToken }: Unauthorized) {
       if (rider === null) return noLiveToken(tokenSent);
       const nowMs = calendarNowMs();
       const wanted = inputs.ok ? whatIsWanted(operation, inputs.inputs, nowMs) : nothing;
-      const card = riderKey(rider);
-      const metro = wanted.metro === null ? null : metroKey(wanted.metro);
+      const card = keyOfCard(rider);
+      const metro = wanted.metro === null ? null : keyOfMetro(wanted.metro);
       const named = metro === null ? [card] : [card, metro];
       const { fields, there } = await fieldsAnd(rider, wanted, [...named, ...named.map(completeKeyOf)]);
       if (!there.has(card)) {
@@ -104,6 +99,11 @@ export function meReads(deps: MeReadDeps, { noLiveToken }: Unauthorized) {
     };
 }
 
+// Keys of readers who come again: each has a hash of the id.
+const keyOfCard = memoize(riderKey);
+const keyOfFields = memoize(readerKey);
+const keyOfMetro = memoize(metroKey);
+
 const nothing: Wanted = { kinds: [], from: 0, to: -1, metro: null, body: async () => Buffer.alloc(0) };
 
 function whatIsWanted(operation: RiderOperation, inputs: Inputs<RiderOperation>, nowMs: number): Wanted {
@@ -127,12 +127,6 @@ function whatIsWanted(operation: RiderOperation, inputs: Inputs<RiderOperation>,
     case 'getFriends':
       return { ...days, kinds: ['f', 'x'], body: (source) => friendNights(source, ranged) };
     case 'getFlagged':
-      return { ...days, kinds: ['x'], body: (source) => flaggedNights(source, ranged) };
+      return { ...days, kinds: ['x'], body: (source) => flaggedNights(source, ranged, days) };
   }
-}
-
-function range(from: number, to: number): number[] {
-  const days: number[] = [];
-  for (let day = Math.max(from, dayMin); day <= Math.min(to, dayMax); day++) days.push(day);
-  return days;
 }

@@ -1,6 +1,7 @@
-import { dayText } from '../../schemas/views/days.ts';
+import { dayText, dayTextLength } from '../../schemas/views/days.ts';
 import { completeKeyOf, nightKey, riderKey } from '../../schemas/views/view-keys.ts';
 import { UnavailableError } from '../http/answer.ts';
+import { memoize } from './memoize.ts';
 import { NightView } from './night-view.ts';
 import { RiderView } from './rider-view.ts';
 import type { Entry, ViewCache } from './view-cache.ts';
@@ -13,31 +14,35 @@ export interface NamedNight {
 
 /** A rider whom a reader's fields name. The card is null until it is read, and if the rider no longer exists. */
 export interface NamedRider {
-  readonly id: string;
   readonly key: string;
   card: RiderView | null;
 }
+
+// A key has a tag, and a Map needs its hash: working out both costs more than all else that is done for a night or rider
+// whose view is cached. About 15 MB at most.
+const keysMax = 50_000;
+const keyOfRider = memoize(riderKey, keysMax);
+const keyOfNight = memoize((id) => nightKey(id.slice(0, -dayTextLength - 1), id.slice(-dayTextLength)), keysMax);
 
 /** The nights and riders that a reader's fields name: first their keys, then their views. */
 export class NamedViews {
   readonly #nights = new Map<number, Map<string, NamedNight>>();
   readonly #riders = new Map<string, NamedRider>();
 
-  /** The nights of a day that are named so far, by ride. */
-  nightsOf(day: number): Map<string, NamedNight> {
-    let nights = this.#nights.get(day);
-    if (!nights) {
-      nights = new Map();
-      this.#nights.set(day, nights);
-    }
-    return nights;
+  /** The night if it is named already. */
+  namedNight(ride: string, day: number): NamedNight | undefined {
+    return this.#nights.get(day)?.get(ride);
   }
 
   night(ride: string, day: number): NamedNight {
-    const ofDay = this.nightsOf(day);
+    let ofDay = this.#nights.get(day);
+    if (!ofDay) {
+      ofDay = new Map();
+      this.#nights.set(day, ofDay);
+    }
     let night = ofDay.get(ride);
     if (!night) {
-      night = { key: nightKey(ride, dayText(day)), view: null };
+      night = { key: keyOfNight(`${ride}/${dayText(day)}`), view: null };
       ofDay.set(ride, night);
     }
     return night;
@@ -46,7 +51,7 @@ export class NamedViews {
   rider(id: string): NamedRider {
     let rider = this.#riders.get(id);
     if (!rider) {
-      rider = { id, key: riderKey(id), card: null };
+      rider = { key: keyOfRider(id), card: null };
       this.#riders.set(id, rider);
     }
     return rider;

@@ -2,8 +2,10 @@ import { compareText } from '../../schemas/views/text.ts';
 import { decodeView, goingBits, type RiderCard } from '../../schemas/views/view-values.ts';
 import { type ByteText, bytesOf, byteText, byteTextOf } from './byte-text.ts';
 
+const bitsMax = 8;
+
 /** The end of a friend's JSON, by the reader's bits. */
-const friendEnds: readonly ByteText[] = Array.from({ length: 8 }, (_, bits) => {
+const friendEnds: readonly ByteText[] = Array.from({ length: bitsMax }, (_, bits) => {
   const is = (bit: number) => (bits & bit) > 0;
   return `,"close":${is(goingBits.close)},"following":${is(goingBits.follows)},"flagged":${is(goingBits.flagged)}}`;
 });
@@ -14,7 +16,7 @@ export class RiderView {
   readonly #handle: string;
   /** `{"handle":…,"name":…`, which is left open. */
   readonly #open: ByteText;
-  readonly #friends: (ByteText | undefined)[] = new Array(friendEnds.length);
+  readonly #friends: (ByteText | undefined)[] = new Array(2 * bitsMax);
 
   constructor(value: Buffer) {
     const { handle, name, sort } = decodeView<RiderCard>(value).header;
@@ -23,11 +25,12 @@ export class RiderView {
     this.#open = byteTextOf(JSON.stringify({ handle, name }).slice(0, -1));
   }
 
-  /** A Friend, by `goingBits`. */
-  friend(bits: number): ByteText {
+  /** A Friend, by `goingBits`. With a comma before it, unless it is the first of a list. */
+  friend(bits: number, isFirst: boolean): ByteText {
+    const at = isFirst ? bits : bits + bitsMax;
     // Through bytes: V8 would keep a concatenation as two parts, and walk them for every answer.
-    this.#friends[bits] ??= byteText(bytesOf(`${this.#open}${friendEnds[bits]}`));
-    return this.#friends[bits];
+    this.#friends[at] ??= byteText(bytesOf(`${isFirst ? '' : ','}${this.#open}${friendEnds[bits]}`));
+    return this.#friends[at];
   }
 
   /** A KnownName, by `goingBits`. */

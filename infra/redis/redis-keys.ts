@@ -9,7 +9,7 @@ export const generation = `g${viewFormat}`;
 export const formatsMax = 99;
 
 /**
- * View keys as Redis keys: `<prefix>g2:pub:{v17}:day:portland/2015-06-13`. A generation is a view format: all its keys
+ * View keys as Redis keys: `<prefix>g3:pub:{v17}:day:portland/2015-06-13`. A generation is a view format: all its keys
  * begin alike, fences and positions too. The hash tag keeps a tag's keys in one slot of a Redis Cluster. API processes
  * hear changes of `pub:` keys. `me:` is the riders' own layer, `tag:` what projectors note for one another.
  */

@@ -2,17 +2,17 @@ import { parseDay } from '../../schemas/views/days.ts';
 import { type FactKind, factKinds, tagOf } from '../../schemas/views/view-keys.ts';
 import type { Facts } from '../facts/facts.ts';
 import type { ViewWrite } from '../ports/view-writer.ts';
-import { flaggedPart, friendsPart, ownPart, type ReaderParts } from '../views/reader.ts';
+import { firstDayOf, flaggedPart, friendsPart, ownPart, type ReaderParts } from '../views/reader.ts';
 import { valueViews } from '../views/value-views.ts';
 import type { Marks } from '../writing/marks.ts';
 
 const partOf: Record<string, ReaderParts> = { o: ownPart, f: friendsPart, x: flaggedPart };
 
-/** The part and day that a field of a rider's hash shows; null for what is no field of ours. */
+/** The part and first day that a field of a rider's hash shows; null for what is no field of ours. */
 export function partOfField(field: string): { part: ReaderParts; day: number } | null {
   const part = partOf[field[0] ?? ''];
   const day = parseDay(field.slice(1));
-  return part === undefined || day === null ? null : { part, day };
+  return part === undefined || day === null || firstDayOf(part, day) !== day ? null : { part, day };
 }
 
 const factKindSet = new Set<string>(factKinds);
@@ -39,7 +39,7 @@ function markValue(kind: FactKind, id: string, facts: Facts, marks: Marks, unkno
   else unknown.push([tagOf(id), { kind, id, value: null }]);
 }
 
-/** `r1/o2015-06-13` */
+/** `r1/f2015-06-13` */
 function markReader(name: string, facts: Facts, marks: Marks, unknown: [number, ViewWrite][]): void {
   const slash = name.indexOf('/');
   const id = name.slice(0, slash);

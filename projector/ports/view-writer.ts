@@ -119,7 +119,7 @@ export interface Leadership {
   free(tag: number): Promise<void>;
 }
 
-/** The names that a batch writes, as an open list keeps them: `day:portland/2015-06-13`, `reader:r1/o2015-06-13`. */
+/** The names that a batch writes, as an open list keeps them: `day:portland/2015-06-13`, `reader:r1/f2015-06-13`. */
 export function openNames(writes: readonly ViewWrite[]): string[] {
   return writes.flatMap((write) =>
     write.kind === 'reader'

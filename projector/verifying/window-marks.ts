@@ -4,6 +4,7 @@ import { subjectDay } from '../facts/subject-day.ts';
 import type { Touched } from '../facts/touched.ts';
 import { partOfField } from '../leading/open-names.ts';
 import type { Position } from '../ports/event-log.ts';
+import { firstDayOf } from '../views/reader.ts';
 import { numberOf } from '../writing/comparison.ts';
 import { FanOuts } from '../writing/fan-outs.ts';
 import { Marking } from '../writing/marking.ts';
@@ -58,10 +59,11 @@ export class WindowMarks {
   isAwaited({ name, field }: Difference, fanOuts: readonly StoredFanOut[]): boolean {
     if (name.kind !== 'reader') return false;
     const reader = numberOf(this.#facts, name);
-    const day = partOfField(field ?? '')?.day;
+    const at = partOfField(field ?? '');
+    if (!at) return false;
     return fanOuts.some(([id, days]) => {
       const rider = this.#facts.riderIds.find(id);
-      if (rider < 0 || !days.some((one) => one === day)) return false;
+      if (rider < 0 || !days.some((day) => firstDayOf(at.part, day) === at.day)) return false;
       return this.#marking.relating.has(reader) || this.#facts.relations.get(reader, rider) !== 0;
     });
   }

@@ -1,12 +1,12 @@
-import { dayText } from '../../schemas/views/days.ts';
+import { dayText, weekOf } from '../../schemas/views/days.ts';
 import { compareText } from '../../schemas/views/text.ts';
-import { goingText, ownText } from '../../schemas/views/view-values.ts';
+import { type GoingRider, goingText, type OwnNight, ownText, rideOfWeek } from '../../schemas/views/view-values.ts';
 import { blocked, close, confirmed, type Facts, flagged, follows, going, led } from '../facts/facts.ts';
 import type { FieldWrite } from '../ports/view-writer.ts';
 
 /**
- * A reader's own layer: one field for each part of each day. One pass over the reader's relations renders any number of
- * days.
+ * A reader's own layer: one field for each day of friends going, and for each week of own nights and of flagged riders
+ * going. One pass over the reader's relations renders any number of fields.
  */
 
 /** Bits for the parts of a reader's day: own nights, friends going, flagged riders going. */
@@ -15,31 +15,37 @@ export const ownPart = 1;
 export const friendsPart = 2;
 export const flaggedPart = 4;
 
-/** Which parts of which days to render. */
+/** Which parts to render, by the first days of their fields. */
 export type ReaderDays = ReadonlyMap<number, ReaderParts>;
 
-export const ownField = (day: number): string => `o${dayText(day)}`;
-export const friendsField = (day: number): string => `f${dayText(day)}`;
-export const flaggedField = (day: number): string => `x${dayText(day)}`;
+/** The first day of the field that shows a part of a day. */
+export const firstDayOf = (part: ReaderParts, day: number): number => (part === friendsPart ? day : weekOf(day));
+
+const ownField = (week: number): string => `o${dayText(week)}`;
+const friendsField = (day: number): string => `f${dayText(day)}`;
+const flaggedField = (week: number): string => `x${dayText(week)}`;
 
 /** Every field of a reader that is not empty. None if the rider does not exist. */
 export function renderReader(facts: Facts, reader: number): FieldWrite[] {
   if (!facts.riderExists(reader)) return [];
   const fields: FieldWrite[] = [];
-  for (const [day, nights] of ownNights(facts, reader, null)) fields.push({ field: ownField(day), value: own(nights) });
+  for (const [week, nights] of ownNights(facts, reader, null)) {
+    fields.push({ field: ownField(week), value: own(nights) });
+  }
   const { friends, flags } = goingRelations(facts, reader, null);
   for (const [day, riders] of friends) fields.push({ field: friendsField(day), value: goingText(riders) });
-  for (const [day, riders] of flags) fields.push({ field: flaggedField(day), value: goingText(riders) });
+  for (const [week, riders] of flags) fields.push({ field: flaggedField(week), value: goingText(riders) });
   return fields;
 }
 
-/** The given parts of a reader's days. Null for a field that should not exist. */
+/** The given fields of a reader. Null for a field that should not exist. */
 export function renderReaderDays(facts: Facts, reader: number, days: ReaderDays): FieldWrite[] {
   const exists = facts.riderExists(reader);
   let parts: ReaderParts = 0;
   for (const part of days.values()) parts |= part;
-  const nights = exists && parts & ownPart ? ownNights(facts, reader, days) : null;
-  const others = exists && parts & (friendsPart | flaggedPart) ? goingRelations(facts, reader, days) : null;
+  const shown = daysShown(days);
+  const nights = exists && parts & ownPart ? ownNights(facts, reader, shown) : null;
+  const others = exists && parts & (friendsPart | flaggedPart) ? goingRelations(facts, reader, shown) : null;
   const fields: FieldWrite[] = [];
   for (const [day, wanted] of days) {
     if (wanted & ownPart) fields.push({ field: ownField(day), value: textOf(nights?.get(day), own) });
@@ -54,42 +60,39 @@ export function renderReaderDays(facts: Facts, reader: number, days: ReaderDays)
 const textOf = <T>(list: T | undefined, text: (list: T) => string): string | null =>
   list === undefined ? null : text(list);
 
-/** One of a rider's own nights, with the bits of RSVP, saved and led. */
-interface OwnNight {
-  ride: string;
-  bits: number;
+/** All days of the fields, each once. */
+function daysShown(fields: ReaderDays): ReadonlySet<number> {
+  const days = new Set<number>();
+  for (const [first, parts] of fields) {
+    const end = parts & (ownPart | flaggedPart) ? first + 7 : first + 1;
+    for (let day = first; day < end; day++) days.add(day);
+  }
+  return days;
 }
 
-/** A rider who goes to a night, and the bits of the reader's relation to them. */
-interface GoingRider {
-  ride: string;
-  rider: string;
-  bits: number;
-}
-
-const byRide = (a: OwnNight, b: OwnNight): number => compareText(a.ride, b.ride);
-const own = (nights: ReadonlyMap<number, OwnNight>): string => ownText([...nights.values()].sort(byRide));
+const byNight = (a: OwnNight, b: OwnNight): number => a.day - b.day || compareText(a.ride, b.ride);
+const own = (nights: ReadonlyMap<number, OwnNight>): string => ownText([...nights.values()].sort(byNight));
 
 /**
- * A rider's own nights, by day: nights that they responded to or saved, and nights of rides that they lead
- * (docs/rules.md#why).
+ * A rider's own nights, by week: nights that they responded to or saved, and nights of rides that they lead
+ * (docs/rules.md#why). Of some days or of all.
  */
-function ownNights(facts: Facts, rider: number, days: ReaderDays | null): Map<number, Map<number, OwnNight>> {
+function ownNights(facts: Facts, rider: number, days: ReadonlySet<number> | null): Map<number, Map<number, OwnNight>> {
   const found = new Map<number, Map<number, OwnNight>>();
   const nightOf = (day: number, night: number): OwnNight => {
-    const ofDay = found.get(day) ?? new Map<number, OwnNight>();
-    if (ofDay.size === 0) found.set(day, ofDay);
-    const known = ofDay.get(night) ?? { ride: rideOf(facts, night), bits: 0 };
-    ofDay.set(night, known);
+    const week = weekOf(day);
+    const ofWeek = found.get(week) ?? new Map<number, OwnNight>();
+    if (ofWeek.size === 0) found.set(week, ofWeek);
+    const known = ofWeek.get(night) ?? { day, ride: rideOf(facts, night), bits: 0 };
+    ofWeek.set(night, known);
     return known;
   };
-  const isWanted = (day: number): boolean => days === null || (days.get(day) ?? 0) !== 0;
   eachRsvp(facts, rider, days, (day, night, bits) => {
     nightOf(day, night).bits = bits;
   });
   for (const ride of facts.led.get(rider) ?? []) {
     for (const [day, night] of facts.rides[ride]!.nights) {
-      if (isWanted(day) && facts.nightRecords[night]) nightOf(day, night).bits |= led;
+      if ((days === null || days.has(day)) && facts.nightRecords[night]) nightOf(day, night).bits |= led;
     }
   }
   return found;
@@ -101,12 +104,15 @@ interface Circle {
    * direction (docs/rules.md#friends, #blocks).
    */
   friends: ReadonlyMap<number, GoingRider[]>;
-  /** Riders whom the reader flagged. A flag shows despite any block (docs/rules.md#flagged, #blocks). */
+  /**
+   * By week, in the order of day, ride and rider: riders whom the reader flagged. A flag shows despite any block
+   * (docs/rules.md#flagged, #blocks).
+   */
   flags: ReadonlyMap<number, GoingRider[]>;
 }
 
-/** Which riders of a reader's relations are going, by day. */
-function goingRelations(facts: Facts, reader: number, days: ReaderDays | null): Circle {
+/** Which riders of a reader's relations are going, on some days or on all. */
+function goingRelations(facts: Facts, reader: number, days: ReadonlySet<number> | null): Circle {
   const { relations } = facts;
   const friends = new Map<number, GoingRider[]>();
   const flags = new Map<number, GoingRider[]>();
@@ -124,9 +130,10 @@ function goingRelations(facts: Facts, reader: number, days: ReaderDays | null): 
       isFriend ??= (relations.get(other, reader) & blocked) === 0;
       if (!isFriend && !isFlagged) return;
       rider ||= facts.riderIds.text(other);
-      const entry = { ride: rideOf(facts, night), rider, bits: bits & (follows | close | flagged) };
-      if (isFriend) add(friends, day, entry);
-      if (isFlagged) add(flags, day, entry);
+      const ride = rideOf(facts, night);
+      const shown = bits & (follows | close | flagged);
+      if (isFriend) add(friends, day, { ride, rider, bits: shown });
+      if (isFlagged) add(flags, weekOf(day), { ride: rideOfWeek(day, ride), rider, bits: shown });
     });
   }
   for (const riders of friends.values()) riders.sort(byRideAndRider);
@@ -137,10 +144,10 @@ function goingRelations(facts: Facts, reader: number, days: ReaderDays | null): 
 const byRideAndRider = (a: GoingRider, b: GoingRider): number =>
   compareText(a.ride, b.ride) || compareText(a.rider, b.rider);
 
-function add(byDay: Map<number, GoingRider[]>, day: number, entry: GoingRider): void {
-  const list = byDay.get(day);
+function add(byFirstDay: Map<number, GoingRider[]>, first: number, entry: GoingRider): void {
+  const list = byFirstDay.get(first);
   if (list) list.push(entry);
-  else byDay.set(day, [entry]);
+  else byFirstDay.set(first, [entry]);
 }
 
 const rideOf = (facts: Facts, night: number): string => facts.rides[facts.nightRide[night]!]!.id;
@@ -149,7 +156,7 @@ const rideOf = (facts: Facts, night: number): string => facts.rides[facts.nightR
 function eachRsvp(
   facts: Facts,
   rider: number,
-  days: ReaderDays | null,
+  days: ReadonlySet<number> | null,
   take: (day: number, night: number, bits: number) => void,
 ): void {
   const { attendance, nightDay } = facts;
@@ -162,7 +169,7 @@ function eachRsvp(
     }
     return;
   }
-  for (const day of days.keys()) {
+  for (const day of days) {
     for (let i = attendance.firstIndex(rider, (night) => nightDay[night]! >= day); i < length; i++) {
       const night = attendance.id(rider, i);
       if (nightDay[night] !== day) break;

@@ -1,7 +1,8 @@
+import { weekOf } from '../../schemas/views/days.ts';
 import { type FactKind, factKinds } from '../../schemas/views/view-keys.ts';
 import { LargeMap, LargeSet } from '../facts/large-map.ts';
 import { type SubjectDay, subjectDay } from '../facts/subject-day.ts';
-import type { ReaderParts } from '../views/reader.ts';
+import { friendsPart, type ReaderParts } from '../views/reader.ts';
 
 const emptyValues = () =>
   Object.fromEntries(factKinds.map((kind) => [kind, new LargeSet<number>()])) as Record<FactKind, LargeSet<number>>;
@@ -10,7 +11,7 @@ const emptyValues = () =>
 export class Marks {
   /** For each kind, the numbers of views that are one key's value (projector/views/value-views.ts). */
   values = emptyValues();
-  /** Which parts of which days of readers' own layers. */
+  /** Which parts of readers' own layers, by the first days of their fields. */
   readerDays = new LargeMap<SubjectDay, ReaderParts>();
 
   get size(): number {
@@ -33,8 +34,13 @@ export class Marks {
 
   /** Marks parts of a reader's own layer on a day. */
   readerDay(reader: number, day: number, parts: ReaderParts): void {
+    this.#readerField(reader, day, parts & friendsPart);
+    this.#readerField(reader, weekOf(day), parts & ~friendsPart);
+  }
+
+  #readerField(reader: number, firstDay: number, parts: ReaderParts): void {
     if (parts === 0) return;
-    const mark = subjectDay(reader, day);
+    const mark = subjectDay(reader, firstDay);
     this.readerDays.set(mark, (this.readerDays.get(mark) ?? 0) | parts);
   }
 }

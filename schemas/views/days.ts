@@ -14,6 +14,9 @@ export function dayText(day: number): string {
   return text;
 }
 
+/** The Monday of a day's week. Day 0 was a Thursday. */
+export const weekOf = (day: number): number => day - ((((day + 3) % 7) + 7) % 7);
+
 /** The length of `YYYY-MM-DD`. */
 export const dayTextLength = 10;
 const dash = 45;

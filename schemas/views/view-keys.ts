@@ -2,14 +2,14 @@ import { hash } from 'node:crypto';
 
 /**
  * View keys. A view's name is `<kind>:<id>`. Its tag is one of 64, by a hash of the id. schemas/README.md has the keys
- * as stores spell them, such as `<prefix>g2:pub:{v17}:day:portland/2015-06-13` in Redis.
+ * as stores spell them, such as `<prefix>g3:pub:{v17}:day:portland/2015-06-13` in Redis.
  */
 
 /**
  * The number of the view format. Every change of stored bytes raises it: projectors and API processes of two formats
  * share nothing in a store, and may run side by side (test/schemas/views/view-format.test.ts).
  */
-export const viewFormat = 2;
+export const viewFormat = 3;
 
 export const tagCount = 64;
 export const allTags: readonly number[] = Array.from({ length: tagCount }, (_, i) => i);
@@ -65,8 +65,8 @@ export const developerKeyKey = (hashHex: string): string => viewKey('key', hashH
 /** The rider's card. It exists while the rider does. */
 export const riderKey = (rider: string): string => viewKey('rider', rider);
 /**
- * The hash of the rider's own layer. Fields: `o<day>` own nights, `f<day>` friends going, `x<day>` flagged riders
- * going.
+ * The hash of the rider's own layer. Fields: `o<Monday>` own nights of a week, `f<day>` friends going, `x<Monday>`
+ * flagged riders going in a week.
  */
 export const readerKey = (rider: string): string => viewKey('reader', rider);
 /** Exists while the tag is complete. Only then does the absence of one of its views mean anything. */

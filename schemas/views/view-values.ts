@@ -1,3 +1,5 @@
+import { ByteMap } from './byte-map.ts';
+import { weekOf } from './days.ts';
 import { digestLength, digestOf } from './view-keys.ts';
 
 /**
@@ -84,16 +86,18 @@ export function decodeView<H>(value: Buffer): StoredParts<H> {
   };
 }
 
-/** One of a rider's own nights of a day. */
+/** One of a rider's own nights of a week. */
 export interface OwnNight {
+  day: number;
   ride: string;
   bits: number;
 }
 /** Bits of an own night. */
 export const ownBits = { going: 1, confirmed: 2, saved: 4, led: 8 } as const;
 
-/** A friend or flagged rider who goes to a night of a day. */
+/** A friend or flagged rider who goes to a night. */
 export interface GoingRider {
+  /** The ride; in a week's field with its day before it (`rideOfWeek`). */
   ride: string;
   rider: string;
   bits: number;
@@ -101,20 +105,36 @@ export interface GoingRider {
 /** What the reader marked the rider as. */
 export const goingBits = { follows: 1, close: 2, flagged: 4 } as const;
 
-// A reader's hash has many small fields, so they are terse text. Ids contain no `:`, `,` or `=`.
+// A reader's hash has many small fields, so they are terse text. Ids contain no `:`, `,` or `=`. Own nights and flagged
+// riders are kept by week: /me/nights reads 123 days of both, and most of these have neither.
 
-/** `ride=bits,…`, with one hex digit of `ownBits`. In the order of rides. */
+/** A ride in a week's field: the number of its day, 0 for Monday, then the id. Such texts sort by day, then by ride. */
+export const rideOfWeek = (day: number, ride: string): string => `${day - weekOf(day)}${ride}`;
+
+/** The ride's id and day of a text in a week's field, given the week's Monday. */
+export const parseRideOfWeek = (text: string, week: number): { ride: string; day: number } => {
+  return { ride: text.slice(1), day: week + text.charCodeAt(0) - digit0 };
+};
+
+/** `<day>ride=bits,…`, with one hex digit of `ownBits`. In the order of days, then of rides. */
 export function ownText(nights: readonly OwnNight[]): string {
   let text = '';
-  for (const { ride, bits } of nights) text += `${text === '' ? '' : ','}${ride}=${bits.toString(16)}`;
+  for (const { day, ride, bits } of nights) {
+    text += `${text === '' ? '' : ','}${rideOfWeek(day, ride)}=${bits.toString(16)}`;
+  }
   return text;
 }
 
-export function decodeOwn(value: Buffer): OwnNight[] {
+/** Own nights of the week that begins on a Monday. */
+export function decodeOwn(value: Buffer, week: number): OwnNight[] {
   return value
     .toString('latin1')
     .split(',')
-    .map((part) => ({ ride: part.slice(0, -2), bits: hexDigit(part.charCodeAt(part.length - 1)) }));
+    .map((part) => ({
+      day: week + part.charCodeAt(0) - digit0,
+      ride: part.slice(1, -2),
+      bits: hexDigit(part.charCodeAt(part.length - 1)),
+    }));
 }
 
 const hexDigit = (unit: number): number => (unit <= digit9 ? unit - digit0 : unit - letterA + 10);
@@ -135,38 +155,49 @@ export function goingText(riders: readonly GoingRider[]): string {
 }
 
 /**
- * Reads a going text. Calls `onNight` for each ride, and `onRider` for each rider who goes to it, until the next
- * `onNight`. Riders' answers read thousands of these a second, so no object is made for a rider.
+ * Reads a going text. Calls `onNight` for each ride, and unless that returns false `onRider` for each rider who goes to
+ * it. Riders' answers read thousands of these a second, so a rider who comes again costs no object and no text.
  */
-export function readGoing(
+export function readGoing<Rider>(
   value: Buffer,
-  onNight: (ride: string) => void,
-  onRider: (rider: string, bits: number) => void,
+  riders: ByteMap<Rider>,
+  onNight: (ride: string) => boolean,
+  onRider: (rider: Rider, bits: number) => void,
 ): void {
-  const text = value.toString('latin1');
-  for (let start = 0; start < text.length; ) {
-    const colon = text.indexOf(':', start);
-    onNight(text.slice(start, colon));
-    start = colon;
-    // A digit follows each `=`: then a comma, a semicolon or the end.
+  for (let at = 0; at < value.length; ) {
+    const end = value.indexOf(colon, at);
+    if (end < 0) throw new Error('Cannot read who goes to a night: its field has a ride without a colon');
+    const ride = value.toString('latin1', at, end);
+    at = end;
+    if (!onNight(ride)) {
+      const next = value.indexOf(semicolon, at);
+      at = next < 0 ? value.length : next + 1;
+      continue;
+    }
+    // A digit follows each `=`, then a comma, a semicolon or the end.
     do {
-      const equals = text.indexOf('=', start + 1);
-      onRider(text.slice(start + 1, equals), text.charCodeAt(equals + 1) - digit0);
-      start = equals + 2;
-    } while (text.charCodeAt(start) === comma);
-    start += 1;
+      const rider = riders.read(value, at + 1, equals);
+      onRider(rider, value[riders.end + 1]! - digit0);
+      at = riders.end + 2;
+    } while (value[at] === comma);
+    at += 1;
   }
 }
 
+const colon = 58;
+const equals = 61;
 const comma = 44;
+const semicolon = 59;
 
 export function decodeGoing(value: Buffer): GoingRider[] {
   const riders: GoingRider[] = [];
   let ride = '';
   readGoing(
     value,
+    new ByteMap((id) => id),
     (next) => {
       ride = next;
+      return true;
     },
     (rider, bits) => {
       riders.push({ ride, rider, bits });

@@ -1,21 +1,19 @@
 import type { ChangeListener, ViewReader } from '../../api/ports/view-reader.ts';
 import type { Facts } from '../../projector/facts/facts.ts';
-import { flaggedPart, friendsPart, ownPart, type ReaderParts, renderReaderDays } from '../../projector/views/reader.ts';
+import { partOfField } from '../../projector/leading/open-names.ts';
+import { type ReaderParts, renderReaderDays } from '../../projector/views/reader.ts';
 import { valueViews } from '../../projector/views/value-views.ts';
-import { parseDay } from '../../schemas/views/days.ts';
 import { developerKeyKey, type FactKind, factKinds, isCompleteKey, parseKey } from '../../schemas/views/view-keys.ts';
 
 const kinds = new Set<string>(factKinds);
 const there = Buffer.from('1');
 
-const parts: Record<string, ReaderParts> = { o: ownPart, f: friendsPart, x: flaggedPart };
-
-/** The parts of days that fields are, by their names. */
+/** What fields show, by their names. */
 function daysOf(fields: readonly string[]): Map<number, ReaderParts> {
   const days = new Map<number, ReaderParts>();
   for (const field of fields) {
-    const day = parseDay(field.slice(1));
-    if (day !== null) days.set(day, (days.get(day) ?? 0) | (parts[field[0]!] ?? 0));
+    const at = partOfField(field);
+    if (at) days.set(at.day, (days.get(at.day) ?? 0) | at.part);
   }
   return days;
 }

@@ -148,7 +148,7 @@ describe('two projectors', () => {
     await isReadable(await publish());
     process.kill(leader.pid, 'SIGSTOP');
     await isReadable(await publish());
-    const fences = () => admin.mget(Array.from({ length: 64 }, (_, tag) => `ride-calendar:g2:pub:{v${tag}}:fence`));
+    const fences = () => admin.mget(Array.from({ length: 64 }, (_, tag) => `ride-calendar:g3:pub:{v${tag}}:fence`));
     const owners = new Set((await fences()).map((fence) => fence!.split(':')[2]));
     expect(owners.size).toBe(1);
     process.kill(leader.pid, 'SIGCONT');

@@ -195,7 +195,7 @@ describe('the projector', () => {
     // A start trusts what its predecessor wrote, but for tags that say that they must be compared.
     for (const touched of [day, ride, key, day.replace('2015-06-13', '2001-01-01')]) {
       const [, tag] = /\{(v\d+)\}/.exec(touched)!;
-      await admin.zadd(`ride-calendar:g2:tag:{${tag}}:open`, '+inf', 'compare');
+      await admin.zadd(`ride-calendar:g3:tag:{${tag}}:open`, '+inf', 'compare');
     }
     await publishRide();
     await ask();

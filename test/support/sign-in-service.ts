@@ -15,7 +15,7 @@ import { parseSigningKeys, type SigningKeys } from '../../api/tokens/signing-key
 import { createTokenChecker } from '../../api/tokens/token-checker.ts';
 import { freePorts } from '../../infra/local/free-port.ts';
 import { memoryAuthState } from '../../infra/memory/auth-state-memory.ts';
-import { dayText } from '../../schemas/views/days.ts';
+import { dayText, weekOf } from '../../schemas/views/days.ts';
 import { parseKey } from '../../schemas/views/view-keys.ts';
 import { encodeView, type NightHeader, ownText } from '../../schemas/views/view-values.ts';
 
@@ -83,7 +83,9 @@ function cardsOf(riders: TestRiders): ViewReader {
     },
     fields: async (key, fields) =>
       fields.map((field) =>
-        field === `o${dayText(today)}` ? Buffer.from(ownText([{ ride: parseKey(key).id, bits: 1 }])) : null,
+        field === `o${dayText(weekOf(today))}`
+          ? Buffer.from(ownText([{ day: today, ride: parseKey(key).id, bits: 1 }]))
+          : null,
       ),
     // Nothing is said to be heard, so nothing is kept.
     watch: () => {},

@@ -26,7 +26,7 @@ const ride = rideKey('tuesday-loop');
 
 it('a change is told by its view, and keys of others are not', () => {
   const { keys, message, since } = scene();
-  message(keys.toRedis(ride), 'other:g2:pub:{v1}:ride:x', 'test:g0:pub:{v1}:ride:x');
+  message(keys.toRedis(ride), 'other:g3:pub:{v1}:ride:x', 'test:g0:pub:{v1}:ride:x');
   expect(since()).toEqual([ride]);
 });
 

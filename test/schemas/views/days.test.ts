@@ -1,8 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dayMax, dayMin, dayOfBytes, dayText, parseDay } from '../../../schemas/views/days.ts';
+import { dayMax, dayMin, dayOfBytes, dayText, parseDay, weekOf } from '../../../schemas/views/days.ts';
 
 const read = (text: string): number => dayOfBytes(Buffer.from(`ride1/${text}/r1`), 6);
+
+it('a week begins on a Monday, in every year', () => {
+  for (let day = dayMin; day <= dayMax; day += 5) {
+    const monday = weekOf(day);
+    if (new Date(monday * 86_400_000).getUTCDay() !== 1 || day - monday < 0 || day - monday > 6) {
+      throw new Error(`${dayText(monday)} is not the Monday of ${dayText(day)}`);
+    }
+  }
+  expect(weekOf(dayMin)).toBe(dayMin);
+});
 
 // docs/rules.md#days-and-times
 describe('a day in bytes', () => {

@@ -12,7 +12,7 @@ import { projected } from '../../support/projector-run.ts';
  * digests that it prints here.
  */
 const golden = {
-  viewFormat: 2,
+  viewFormat: 3,
   digests: {
     day: '7ZufFmckpj6vACn4',
     night: 'n6S6gPKBW_gGzt6u',
@@ -20,7 +20,7 @@ const golden = {
     rider: 'AekXk92M_8v93BCD',
     metro: 'SeDI6EsW33zzgwEz',
     key: '3AnE3FkBH15I_7ax',
-    reader: '8ujC_rHEtyMCewez',
+    reader: 'KdTsRnKY10LmrV8P',
   },
 };
 

@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { dayText, weekOf } from '../../../schemas/views/days.ts';
+import {
+  decodeGoing,
+  decodeOwn,
+  goingText,
+  ownText,
+  parseRideOfWeek,
+  rideOfWeek,
+} from '../../../schemas/views/view-values.ts';
+
+const id = fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/);
+const ride = fc.stringMatching(/^[a-z0-9]{4,32}$/);
+const week = weekOf(20_000);
+
+describe('a field of a reader', () => {
+  it('of own nights says which days of its week they are on', () => {
+    const night = fc.record({ day: fc.integer({ min: week, max: week + 6 }), ride, bits: fc.nat(15) });
+    fc.assert(
+      fc.property(fc.array(night, { minLength: 1 }), (nights) => {
+        expect(decodeOwn(Buffer.from(ownText(nights)), week)).toEqual(nights);
+      }),
+    );
+  });
+
+  it('of riders going is read as it was written, also where ids come again and begin alike', () => {
+    const rider = fc.oneof(id, fc.constantFrom('a', 'ab', 'b', 'ba'));
+    const going = fc.record({ ride, rider, bits: fc.nat(7) });
+    fc.assert(
+      fc.property(fc.array(going, { minLength: 1 }), (riders) => {
+        expect(decodeGoing(Buffer.from(goingText(riders)))).toEqual(riders);
+      }),
+    );
+  });
+
+  it('of a week has rides in the order of days', () => {
+    const rides = [week + 6, week, week + 3].map((day) => rideOfWeek(day, day === week ? 'zzzz' : 'aaaa')).sort();
+    expect(rides.map((text) => parseRideOfWeek(text, week).day - week)).toEqual([0, 3, 6]);
+    expect(dayText(parseRideOfWeek(rides[0]!, week).day)).toBe(dayText(week));
+  });
+
+  it('of riders going that was cut off is an error, never a wait', () => {
+    const text = Buffer.from('ride:r1=1;rid');
+    expect(() => decodeGoing(text)).toThrow('without a colon');
+  });
+});
