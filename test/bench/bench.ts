@@ -15,6 +15,7 @@ const benches: Record<string, (options: readonly string[]) => Promise<void>> = {
   replay: async () => (await import('./replay.ts')).benchReplay(),
   'fan-out': async () => (await import('./fan-out.ts')).benchFanOut(),
   archive: async () => (await import('./archive.ts')).benchArchive(),
+  wide: async (options) => (await import('./wide.ts')).benchWide(options),
   start: async (options) => (await import('./start.ts')).benchStart(options),
   freshness: async (options) => (await import('./freshness.ts')).benchFreshness(options),
   takeover: async (options) => (await import('./takeover.ts')).benchTakeover(options),

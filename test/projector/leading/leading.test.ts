@@ -254,6 +254,21 @@ describe('a standby', () => {
 });
 
 describe('a leader', () => {
+  it('compares a store that is new in two passes: some tags, in which it finds nothing, then all others', async () => {
+    const [made, store] = [world(), new FencedStore()];
+    const first = begin(made, store);
+    await first.ready();
+    const passes = (one: { said: string[] }) =>
+      one.said.flatMap((line) => /^Compared (\d+) tags/.exec(line)?.[1] ?? []);
+    expect(passes(first)).toEqual(['16', '48']);
+    first.kill();
+    for (const tag of allTags) store.tag(tag).compare = true;
+    const second = begin(made, store);
+    await hasTakenOver(second);
+    expect(passes(second)).toEqual(['16', '16', '16', '16']);
+    await isRight(made, store);
+  });
+
   it('that another one took over from stands by, changes no byte, and takes over again later', async () => {
     const [made, store] = [world(), new FencedStore()];
     const late: number[] = [];
