@@ -6,8 +6,11 @@ const signals = ['SIGINT', 'SIGTERM'] as const;
 export function stopSignal(): AbortSignal {
   const stop = new AbortController();
   const onSignal = (): void => {
-    for (const name of signals) process.off(name, onSignal);
     stop.abort();
+    // Not at once: signal-exit, which testcontainers loads, ends the process if nobody else listens while it is called.
+    setImmediate(() => {
+      for (const name of signals) process.off(name, onSignal);
+    });
   };
   for (const name of signals) process.on(name, onSignal);
   return stop.signal;
