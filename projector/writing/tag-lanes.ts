@@ -177,9 +177,9 @@ export class TagLanes implements LaneOwner {
     if (cause) this.#away.add(tag);
     else this.#away.delete(tag);
     if (before === 0 && cause) this.#deps.log.warn(`Cannot write views, trying again: ${cause.message}`);
-    // Told to stop, a lane gives up: that says nothing about the store.
-    if (before > 0 && this.#away.size === 0 && !this.signal.aborted)
-      this.#deps.log.info('The view store answers again');
+    if (before === 0 || this.#away.size > 0) return;
+    // Told to stop, a lane gives up: that says nothing about the store. A refusal is an answer.
+    if (this.#refused || !this.signal.aborted) this.#deps.log.info('The view store answers again');
   }
 
   #queued(): number {
