@@ -176,8 +176,7 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
     'Publishes an archive’s records to the log’s empty topics, each key to the partition where Kafka’s own producer puts it. ' +
       'A load that was stopped goes on where it stopped. Needs KAFKA_BROKERS.',
     [
-      'export KAFKA_BROKERS=127.0.0.1:9092 KAFKA_TOPIC_PREFIX=portland.',
-      'npx ride-calendar topics && npx ride-calendar archive load test/data/portland',
+      'export KAFKA_BROKERS=127.0.0.1:9092 KAFKA_TOPIC_PREFIX=portland. && npx ride-calendar topics && npx ride-calendar archive load test/data/portland',
     ],
     async (options, settings, [dir]) =>
       (await import('./archive.ts')).runArchiveLoad({ ...options, dir: dir! }, settings, io),
