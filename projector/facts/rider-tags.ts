@@ -1,4 +1,3 @@
-import { tagOf } from '../../schemas/views/view-keys.ts';
 import type { Interner } from './interner.ts';
 
 const unknown = 0xff;
@@ -16,7 +15,7 @@ export class RiderTags {
     if (rider >= this.#tags.length) this.#grow();
     const known = this.#tags[rider]!;
     if (known !== unknown) return known;
-    const tag = tagOf(this.#ids.text(rider));
+    const tag = this.#ids.tag(rider);
     this.#tags[rider] = tag;
     return tag;
   }

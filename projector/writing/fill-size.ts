@@ -1,4 +1,4 @@
-import { factKinds, tagOf } from '../../schemas/views/view-keys.ts';
+import { factKinds } from '../../schemas/views/view-keys.ts';
 import type { Facts } from '../facts/facts.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { FieldWrite } from '../ports/view-writer.ts';
@@ -17,6 +17,7 @@ const fieldBytes = 64;
 interface Sampled {
   all: Iterable<number>;
   id(view: number): string;
+  tag(view: number): number;
   /** What it takes in the store, without its key. 0: nothing is stored. */
   bytesOf(view: number): number;
 }
@@ -25,16 +26,15 @@ interface Sampled {
 export async function fillBytes(facts: Facts, tags: ReadonlySet<number>, clock: Clock): Promise<number> {
   const turns = new Turns(clock);
   let bytes = 0;
-  for (const { all, id, bytesOf } of kinds(facts)) {
+  for (const { all, id, tag, bytesOf } of kinds(facts)) {
     let count = 0;
     for (const _ of all) count += 1;
     const every = Math.max(1, Math.floor(count / samplesMin));
     let at = 0;
     for (const view of all) {
       if (at++ % every !== 0) continue;
-      const name = id(view);
-      const value = tags.has(tagOf(name)) ? bytesOf(view) : 0;
-      if (value > 0) bytes += every * (keyBytes + name.length + value);
+      const value = tags.has(tag(view)) ? bytesOf(view) : 0;
+      if (value > 0) bytes += every * (keyBytes + id(view).length + value);
       if (turns.due()) await turns.take();
     }
   }
@@ -47,12 +47,14 @@ function* kinds(facts: Facts): Generator<Sampled> {
     yield {
       all: again(() => views.all(facts)),
       id: (view) => views.id(facts, view),
+      tag: (view) => views.tag(facts, view),
       bytesOf: (view) => views.render(facts, view)?.length ?? 0,
     };
   }
   yield {
     all: again(() => facts.riders.keys()),
     id: (rider) => facts.riderIds.text(rider),
+    tag: (rider) => facts.riderIds.tag(rider),
     bytesOf: (rider) => hashBytes(renderReader(facts, rider)),
   };
 }

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import type { Command } from 'commander';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { commandLine, runCli } from '../../services/command-line.ts';
 import type { Io } from '../../services/wiring/io.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
+import { helpExamples } from '../support/help-examples.ts';
 import { type Env, Processes } from '../support/process.ts';
 
 // The examples of --help that need Kafka or Redis, pasted in this order after `npm run backends`. The others are run by
@@ -19,16 +19,10 @@ beforeAll(async () => {
 });
 afterAll(() => processes.close());
 
-function examplesOf(command: Command): string[] {
-  let help = '';
-  command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
-  return [...help.matchAll(/^ {2}(.*npx ride-calendar .*)$/gm)].map((match) => match[1]!);
-}
-
 const examples = (): string[] => {
   const io: Io = { out() {}, err() {}, watched: false, signal: new AbortController().signal };
   const program = commandLine(io, {});
-  return program.commands.flatMap((command) => [command, ...command.commands]).flatMap(examplesOf);
+  return program.commands.flatMap((command) => [command, ...command.commands]).flatMap(helpExamples);
 };
 
 const needsServers = (example: string): boolean => /KAFKA_BROKERS=|REDIS_URL=|simulate/.test(example);

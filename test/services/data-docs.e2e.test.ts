@@ -10,6 +10,7 @@ import { freePorts } from '../../infra/local/free-port.ts';
 import { commandLine } from '../../services/command-line.ts';
 import { ExportInDuckDb } from '../support/duckdb.ts';
 import { runWithFastavro } from '../support/fastavro.ts';
+import { helpExamples } from '../support/help-examples.ts';
 import { quietIo } from '../support/past-archive.ts';
 import { copyPortland } from '../support/portland.ts';
 
@@ -119,12 +120,7 @@ describe('the examples of --help', { timeout: 240_000 }, () => {
     .flatMap((command) => (command.commands.length > 0 ? command.commands : [command]));
 
   it('work as they are pasted', async () => {
-    const examples: string[] = [];
-    for (const command of commands) {
-      let help = '';
-      command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
-      examples.push(...[...help.matchAll(/^ {2}(.*npx ride-calendar .*)$/gm)].map((match) => match[1]!));
-    }
+    const examples = commands.flatMap(helpExamples);
     expect(examples.length).toBeGreaterThan(10);
     for (const example of examples) {
       if (needsKafka(example)) continue;
