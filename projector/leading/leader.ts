@@ -107,7 +107,8 @@ export class Leader {
     const { lanes, rounds, repairs } = this.#parts(ending.signal);
     const end = () => ending.abort();
     const late = (): void => void this.#deps.clock.sleep(finishMsMax, ending.signal).then(end);
-    this.#deps.signal.addEventListener('abort', late, { once: true });
+    if (this.#deps.signal.aborted) late();
+    else this.#deps.signal.addEventListener('abort', late, { once: true });
     // The fences move from the first moment on, however long the log is.
     const tasks = [lanes.run(), this.#work(taken, doubtful, lanes, rounds, repairs)];
     try {

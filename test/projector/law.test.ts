@@ -110,8 +110,10 @@ describe('the views', { timeout: 120_000 }, () => {
           const { writer, kill, killed } = mortalWriter(store.writer(), commits);
           const log = new MemoryEventLog({ ...history, records: history.records.slice(0, count) });
           const running = startProjector(log, writer, null, { clock: fastClock });
-          await Promise.race([killed, leading(running)]);
+          const ending = new AbortController();
+          await Promise.race([killed, leading(running, ending.signal)]);
           kill();
+          ending.abort();
           await running.stop();
         }
         const last = startProjector(new MemoryEventLog(compacted), store.writer(), null, { clock: fastClock });
@@ -156,8 +158,8 @@ async function killedAfter(store: MemoryViewStore, history: History, commits: nu
   await running.stop();
 }
 
-/** Resolves once a projector leads, and its views stand at the ends. */
-async function leading({ projector }: Running): Promise<void> {
-  while (projector.standing.role !== 'leader' || !projector.ready)
+/** Resolves once a projector leads, and its views stand at the ends; and when told to stop. */
+async function leading({ projector }: Running, signal?: AbortSignal): Promise<void> {
+  while (!signal?.aborted && (projector.standing.role !== 'leader' || !projector.ready))
     await new Promise((resolve) => setTimeout(resolve, 1));
 }

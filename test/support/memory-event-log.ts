@@ -1,4 +1,5 @@
 import type { EncodedRecord, EventLog, Follower, Hold, LogBounds, Position } from '../../projector/ports/event-log.ts';
+import { aborted } from '../../projector/ports/waiting.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import type { History, HistoryRecord } from './histories.ts';
 import { toLogRecord } from './histories.ts';
@@ -114,9 +115,6 @@ export class MemoryEventLog implements EventLog {
   }
 
   #untilGrown(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      this.#grown.push(resolve);
-      signal.addEventListener('abort', () => resolve(), { once: true });
-    });
+    return Promise.race([new Promise<void>((resolve) => this.#grown.push(resolve)), aborted(signal)]);
   }
 }
