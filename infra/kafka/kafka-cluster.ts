@@ -1,4 +1,4 @@
-import { type Connection, listOffsetsV7, metadataV12, NetworkError, ResponseError } from '@platformatic/kafka';
+import { type Broker, listOffsetsV7, metadataV12, NetworkError, ResponseError } from '@platformatic/kafka';
 import { settledWithin } from '../../projector/ports/waiting.ts';
 import { type FetchResponsePartition, fetchApi } from './fetch-api.ts';
 import { brokerAddress, connectionPool, type KafkaConnection } from './kafka-client.ts';
@@ -76,19 +76,22 @@ export type RequestObserver = (request: 'metadata' | 'offsets' | 'fetch', second
  */
 export class KafkaCluster {
   readonly #answered: RequestObserver;
-  readonly #pool;
+  /** A broker answers a connection's requests in turn: what is asked beside a fetch must not wait for that. */
+  readonly #asking;
+  readonly #fetching;
   readonly #bootstrap: { host: string; port: number }[];
   #brokers = new Map<number, { host: string; port: number }>();
 
   constructor(kafka: KafkaConnection, answered: RequestObserver = () => {}) {
     this.#answered = answered;
-    this.#pool = connectionPool(kafka);
+    this.#asking = connectionPool(kafka);
+    this.#fetching = connectionPool(kafka);
     this.#bootstrap = kafka.brokers.map(brokerAddress);
   }
 
   /** The topics among `names` that exist, in the same order. */
   async topics(names: readonly string[]): Promise<KafkaTopic[]> {
-    const connection = await this.#pool.getFirstAvailable([...this.#bootstrap, ...this.#brokers.values()]);
+    const connection = await this.#asking.getFirstAvailable([...this.#bootstrap, ...this.#brokers.values()]);
     const response = await this.#measured(
       'metadata',
       metadataV12.api.async(connection, [...names], false, false).catch(responseOf<MetadataResponse>),
@@ -128,7 +131,7 @@ export class KafkaCluster {
     const found = new Map<string, number>();
     const nodes = new Set(topics.flatMap(({ leaders }) => leaders));
     for (const node of nodes) {
-      const connection = await this.#connection(node);
+      const connection = await this.#asking.get(this.#broker(node));
       const asked = topics.map(({ name, leaders }) => ({
         name,
         partitions: leaders.flatMap((leader, partitionIndex) =>
@@ -151,7 +154,7 @@ export class KafkaCluster {
 
   /** Records from the given offsets on, at most 10 MB. Waits up to `waitMs` if there are none. */
   async fetch(node: number, partitions: readonly FetchPartition[], waitMs: number): Promise<FetchedPartition[]> {
-    const connection = await this.#connection(node);
+    const connection = await this.#fetching.get(this.#broker(node));
     const from = new Map(partitions.map((asked) => [`${asked.topicId}/${asked.partition}`, asked]));
     const byTopic = Map.groupBy(partitions, ({ topicId }) => topicId);
     const asked = [...byTopic].map(([topicId, list]) => ({ topicId, partitions: list.map(fetchRequest) }));
@@ -176,15 +179,15 @@ export class KafkaCluster {
     return result;
   }
 
-  async #connection(node: number): Promise<Connection> {
+  #broker(node: number): Broker {
     const broker = this.#brokers.get(node);
     if (!broker)
       throw new NetworkError(node < 0 ? 'a partition has no leader just now' : `broker ${node} is not in the cluster`);
-    return this.#pool.get(broker);
+    return broker;
   }
 
   async close(): Promise<void> {
-    await settledWithin(this.#pool.close(), closeWaitMs);
+    await settledWithin(Promise.all([this.#asking.close(), this.#fetching.close()]), closeWaitMs);
   }
 }
 

@@ -62,6 +62,8 @@ export interface ReaderHandler {
 }
 
 const fetchWaitMs = 500;
+/** While a partition is held: once it is not, its records are asked for by the next fetch only. */
+const heldFetchWaitMs = 50;
 /** A broker that takes so much longer than it was allowed to is silent. */
 const lateMs = 500;
 /** Chunks queued per partition: one being handled, one fetched meanwhile. */
@@ -208,7 +210,11 @@ export class KafkaReader {
       try {
         // From the first attempt on: a broker that refuses is as silent as one that does not answer.
         this.#asked(node, true);
-        const fetched = await this.#fetch(node, asked);
+        const fetched = await this.#fetch(
+          node,
+          asked,
+          led.some(({ waiting }) => waiting) ? heldFetchWaitMs : fetchWaitMs,
+        );
         this.#asked(node, false);
         this.#takeFetched(asked, fetched);
         backOff.succeeded();
@@ -221,11 +227,11 @@ export class KafkaReader {
   }
 
   /** An answer that cannot be read as a whole is asked for again, a partition at a time, to find the one that spoils it. */
-  async #fetch(node: number, asked: readonly ReaderPartition[]): Promise<FetchedPartition[]> {
-    const fetch = (partitions: readonly ReaderPartition[], waitMs: number) =>
-      untilAborted(this.#cluster.fetch(node, partitions, waitMs), this.#stop.signal);
+  async #fetch(node: number, asked: readonly ReaderPartition[], waitMs: number): Promise<FetchedPartition[]> {
+    const fetch = (partitions: readonly ReaderPartition[], ms: number) =>
+      untilAborted(this.#cluster.fetch(node, partitions, ms), this.#stop.signal);
     try {
-      return await fetch(asked, fetchWaitMs);
+      return await fetch(asked, waitMs);
     } catch (error) {
       if (!isUnreadable(error)) throw error;
     }

@@ -6,6 +6,8 @@ import { FenceWatch } from './fence-watch.ts';
 
 // A look that takes longer says more about the store than about the leader.
 const lookMsMax = 250;
+// Between two looks: whether the leader has gone of its own accord.
+const freeEveryMs = 100;
 
 export interface StandbyDeps {
   leadership: Leadership;
@@ -36,7 +38,26 @@ export async function standBy(deps: StandbyDeps): Promise<readonly string[] | nu
       const fences = looks.map(({ fence }) => fence);
       if (watch.looked(fences) && (await deps.isFolded())) return signal.aborted ? null : fences;
     }
-    await clock.sleep(Math.max(0, beatMs - (clock.nowMs() - startMs)), signal);
+    const freed = await untilFree(deps, startMs + beatMs);
+    if (freed) return freed;
+  }
+  return null;
+}
+
+/** Until the next look is due. Fences, if all are free and the log is folded before that. */
+async function untilFree(deps: StandbyDeps, untilMs: number): Promise<readonly string[] | null> {
+  const { leadership, tags, clock, signal } = deps;
+  while (!signal.aborted && clock.nowMs() < untilMs) {
+    await clock.sleep(Math.min(freeEveryMs, untilMs - clock.nowMs()), signal);
+    // A store that is away is spoken of by the looks.
+    const look = (some: readonly number[]) => leadership.look(some).catch(() => []);
+    const isFree = (looks: readonly TagLook[]): boolean =>
+      looks.length > 0 && looks.every(({ fence }) => leadership.isFree(fence));
+    if (signal.aborted || !isFree(await look(tags.slice(0, 1)))) continue;
+    const looks = await look(tags);
+    if (!isFree(looks)) continue;
+    deps.onLook(looks);
+    if ((await deps.isFolded()) && !signal.aborted) return looks.map(({ fence }) => fence);
   }
   return null;
 }

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { KafkaCluster } from '../../../infra/kafka/kafka-cluster.ts';
+import { TestKafka } from '../../support/kafka.ts';
+
+test('what is asked while a fetch waits for records is answered before that', async () => {
+  await using kafka = new TestKafka();
+  await kafka.createTopics();
+  const topic = `${kafka.topicPrefix}metros`;
+  const cluster = new KafkaCluster(kafka.connection);
+  try {
+    const topics = await cluster.topics([topic]);
+    const [{ id, leaders, epochs }] = topics as [(typeof topics)[0]];
+    const answered: string[] = [];
+    const from = { topicId: id, partition: 0, offset: 0, leaderEpoch: epochs[0]!, lastEpoch: -1 };
+    const fetched = cluster.fetch(leaders[0]!, [from], 5_000).then(() => answered.push('fetch'));
+    await cluster.bounds(topics).then(() => answered.push('bounds'));
+    await cluster.topics([topic]).then(() => answered.push('topics'));
+    await fetched;
+    expect(answered).toEqual(['bounds', 'topics', 'fetch']);
+  } finally {
+    await cluster.close();
+  }
+});

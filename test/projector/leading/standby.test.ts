@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { standBy } from '../../../projector/leading/standby.ts';
+import type { Clock } from '../../../projector/ports/clock.ts';
+import { silentLog } from '../../../projector/ports/log.ts';
+import type { Leadership } from '../../../projector/ports/view-writer.ts';
+
+const tags = [3, 4, 5];
+
+/** Stands by while `fenceAt` says what the fences are at each moment; says when it may take them. */
+async function stoodByMs(fenceAt: (tag: number, ms: number) => string, isFolded = (_ms: number) => true) {
+  let nowMs = 0;
+  const clock: Clock = {
+    nowMs: () => nowMs,
+    sleep: async (ms) => {
+      nowMs += ms;
+    },
+  };
+  const leadership = {
+    look: async (some: readonly number[]) => some.map((tag) => ({ fence: fenceAt(tag, nowMs), position: null })),
+    isFree: (fence: string) => fence === 'free',
+  } as unknown as Leadership;
+  const { signal } = new AbortController();
+  const folded = async () => isFolded(nowMs);
+  const deps = { leadership, tags, clock, log: silentLog, signal, onLook() {}, isFolded: folded };
+  const fences = await standBy(deps);
+  return { fences, ms: nowMs };
+}
+
+// docs/rules.md#beginning
+describe('a standby', () => {
+  it('follows a leader that gives its tags up within a tenth of a second, not at its next look', async () => {
+    const { fences, ms } = await stoodByMs((_, ms) => (ms < 1_120 ? `led ${ms}` : 'free'));
+    expect(fences).toEqual(['free', 'free', 'free']);
+    expect(ms).toBeLessThanOrEqual(1_220);
+  });
+
+  it('takes them as soon as it is folded', async () => {
+    const { ms } = await stoodByMs(
+      (_, ms) => (ms < 1_120 ? `led ${ms}` : 'free'),
+      (ms) => ms >= 1_730,
+    );
+    expect(ms).toBeGreaterThanOrEqual(1_730);
+    expect(ms).toBeLessThanOrEqual(1_830);
+  });
+
+  it('waits for every tag, and counts five looks half a second apart where a leader has died while giving up', async () => {
+    const { fences, ms } = await stoodByMs((tag) => (tag === 5 ? 'led' : 'free'));
+    expect(fences).toEqual(['free', 'free', 'led']);
+    expect(ms).toBe(2_000);
+  });
+});
