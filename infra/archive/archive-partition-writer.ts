@@ -72,6 +72,7 @@ export class ArchivePartitionWriter {
 
   /** The position that was saved, if it is beyond the last record. */
   reached(nextOffset: number): void {
+    this.#ledger.settle();
     this.#ledger.nextOffset = Math.max(nextOffset, this.#ledger.nextOffset ?? 0);
   }
 

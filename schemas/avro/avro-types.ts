@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import avro, { type Schema, type Type } from 'avsc';
 import { type TopicName, topicNames } from '../events/records.ts';
 import { assertDepth, UnusableSchemaError } from './avro-type-kinds.ts';
+import { encodedOrNull, encodedOrText } from './encoded-value.ts';
 import { exactLongType } from './exact-long-type.ts';
 
 /** Our own Avro schemas (`schemas/events/*.avsc`; docs/rules.md#fields-of-records), and parsing of other schemas. */
@@ -131,8 +132,14 @@ export const archivedSchemas = Object.fromEntries(topicNames.map((topic) => [top
   Schema
 >;
 
+/** Their keys may be bytes, and their values `EncodedValue`. */
 export const archivedTypes = Object.fromEntries(
-  topicNames.map((topic) => [topic, parseOurs(archivedSchemas[topic])]),
+  topicNames.map((topic) => {
+    const types: Record<string, unknown> = { key: encodedOrText, value: encodedOrNull(topicTypes[topic]) };
+    const schema = archivedSchemas[topic] as { fields: SchemaField[] };
+    const fields = schema.fields.map((field) => ({ ...field, type: types[field.name] ?? field.type }));
+    return [topic, parseOurs({ ...schema, fields } as unknown as Schema)];
+  }),
 ) as Record<TopicName, Type>;
 
 /** Further `.avsc` files in the folder: earlier versions of our schemas, known by their fingerprint. See its README. */

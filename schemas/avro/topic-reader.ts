@@ -3,8 +3,10 @@ import type { AnyRecord, TopicName } from '../events/records.ts';
 import { topicNames } from '../events/records.ts';
 import { compileReader, type Read } from './avro-reader.ts';
 import { parseOurs, topicSchemas, topicTypes } from './avro-types.ts';
+import { compileIsCanonical, type IsCanonical } from './canonical.ts';
 import { holdsAll } from './holds-all.ts';
 import { compileSpell, type Placed, type Spell } from './placed.ts';
+import { canonicalForm } from './single-object.ts';
 
 /** Reads a topic's values that were written with one schema. */
 export interface TopicReader {
@@ -12,6 +14,8 @@ export interface TopicReader {
   readonly headerBytes: number;
   /** Whether the decoded value has everything that the bytes have. False if the writer's schema has more than ours. */
   readonly holdsAll: boolean;
+  /** Of a value whose writer's schema is ours: whether its bytes are those that ours makes of it. Else null. */
+  readonly isCanonical: IsCanonical | null;
   /**
    * Reads a value, strictly, but leaves its texts in place (Cursor.place) and does not check that they are UTF-8. Null is
    * a tombstone, in a log that has tombstones as values.
@@ -26,12 +30,17 @@ const spells = Object.fromEntries(topicNames.map((topic) => [topic, compileSpell
   Spell<AnyRecord>
 >;
 
+const canonical = Object.fromEntries(
+  topicNames.map((topic) => [topic, compileIsCanonical(topicTypes[topic])]),
+) as Record<TopicName, IsCanonical>;
+
 /** Compiles a reader for a topic. Throws IncompatibleSchemaError. */
 export function topicReader(topic: TopicName, writer: Type, headerBytes: number): TopicReader {
   const type = topicTypes[topic];
   return {
     headerBytes,
     holdsAll: holdsAll(writer, type),
+    isCanonical: canonicalForm(writer) === canonicalForm(type) ? canonical[topic] : null,
     place: compileReader(writer, type, { textsInPlace: true }),
     spell: spells[topic],
   };
@@ -47,6 +56,7 @@ export function archivedReader(topic: TopicName, writer: Type): TopicReader {
     headerBytes: 0,
     // An archive keeps what our schema does not hold in another field.
     holdsAll: true,
+    isCanonical: null,
     place: compileReader(writer, archivedValueTypes[topic], { textsInPlace: true, anyName: true }),
     spell: spells[topic],
   };

@@ -1,4 +1,5 @@
 import type { ManifestWriterSchema } from '../../infra/archive/archive-manifest.ts';
+import { asItCame } from '../../infra/archive/archived-bytes.ts';
 import { GrowingArchive, type SavedState } from '../../infra/archive/growing-archive.ts';
 import { decoded } from '../../projector/ports/decoded-record.ts';
 import type {
@@ -174,7 +175,7 @@ class Saving {
         this.#compare(topic, partition, one);
         continue;
       }
-      const record = decoded(one);
+      const record = asItCame(one) ?? decoded(one);
       if ('undecodable' in record) {
         const { offset, timestampMs, undecodable } = record;
         bad.push({ topic, partition, offset, timestampMs, reason: undecodable, raw: record.raw() });

@@ -26,6 +26,12 @@ const rounds = 3;
 const batchRecords = 5_000;
 const { signal } = new AbortController();
 
+/** By the clock, and of this process's CPU. */
+interface Cost {
+  seconds: number;
+  cpuSeconds: number;
+}
+
 type Message = { key: Buffer; value: Buffer | null; timestamp: string };
 /** What a load publishes of a topic, in memory. */
 type Messages = Record<TopicName, Message[]>;
@@ -36,19 +42,19 @@ export async function benchArchive(): Promise<void> {
   const broker = await startKafkaBroker();
   try {
     const archive = join(dir, 'archive');
-    const sizes = { ...defaultSizes, riders: 12_000, rides: 400, days: 40 };
+    const sizes = { ...defaultSizes, riders: 60_000, rides: 1_200, days: 60 };
     const io = { out: () => {}, err: () => {}, watched: false, signal };
     await runSimulate({ ...sizes, rate: 0, archive, json: true }, loadSettings({}), io);
     const messages = await messagesOf(archive);
-    const seconds: Record<string, number[]> = {};
+    const costs: Record<string, Cost[]> = {};
     for (let round = 0; round < rounds; round++) {
-      for (const [name, time] of Object.entries(await oneRound(broker.brokers, dir, archive, messages, round))) {
-        seconds[name] ??= [];
-        seconds[name].push(time);
+      for (const [name, cost] of Object.entries(await oneRound(broker.brokers, dir, archive, messages, round))) {
+        costs[name] ??= [];
+        costs[name].push(cost);
       }
     }
     print(
-      seconds,
+      costs,
       topicNames.reduce((sum, topic) => sum + messages[topic].length, 0),
     );
   } finally {
@@ -80,10 +86,20 @@ async function oneRound(brokers: string, dir: string, archive: string, messages:
   return { produce, load, consume, fetch, save, read, compare };
 }
 
-async function timed(run: () => Promise<void>): Promise<number> {
-  const startMs = performance.now();
+async function timed(run: () => Promise<void>): Promise<Cost> {
+  const since = costSince();
   await run();
-  return (performance.now() - startMs) / 1_000;
+  return since();
+}
+
+/** What this process spends from now on. */
+function costSince(): () => Cost {
+  const startMs = performance.now();
+  const start = process.cpuUsage();
+  return () => {
+    const { user, system } = process.cpuUsage(start);
+    return { seconds: (performance.now() - startMs) / 1_000, cpuSeconds: (user + system) / 1e6 };
+  };
 }
 
 /** kafkajs alone, of messages that are in memory. */
@@ -113,26 +129,26 @@ async function loadInto(kafka: TestKafka, dir: string): Promise<void> {
 }
 
 /** kafkajs alone, from its first batch on: how long its group takes to form is no matter of speed. */
-async function consumeBare(kafka: TestKafka): Promise<number> {
+async function consumeBare(kafka: TestKafka): Promise<Cost> {
   const log = openLog(kafka);
   let left = countOf(await log.bounds());
   await log.close();
   const consumer = kafka.client.consumer({ groupId: `${kafka.topicPrefix}bench` });
   await consumer.connect();
   await consumer.subscribe({ topics: topicNames.map((topic) => kafka.topicPrefix + topic), fromBeginning: true });
-  const done = Promise.withResolvers<number>();
-  let startMs = 0;
+  const done = Promise.withResolvers<Cost>();
+  let since: (() => Cost) | null = null;
   await consumer.run({
     partitionsConsumedConcurrently: 3,
     eachBatch: async ({ batch }) => {
-      startMs ||= performance.now();
+      since ??= costSince();
       left -= batch.messages.length;
-      if (left <= 0) done.resolve((performance.now() - startMs) / 1_000);
+      if (left <= 0) done.resolve(since());
     },
   });
-  const seconds = await done.promise;
+  const cost = await done.promise;
   await consumer.disconnect();
-  return seconds;
+  return cost;
 }
 
 /** The product's own fetching, with nothing decoded. */
@@ -154,15 +170,18 @@ const openLog = (kafka: TestKafka) => kafkaEventLog({ ...kafka.options, writers:
 const countOf = (bounds: LogBounds): number =>
   topicNames.flatMap((topic) => bounds[topic]).reduce((sum, { low, end }) => sum + end - low, 0);
 
-function print(seconds: Record<string, number[]>, records: number): void {
-  const rate = (name: string) => records / median(seconds[name]!);
-  const ratio = (name: string, to: string) =>
-    median(seconds[name]!.map((time, round) => seconds[to]![round]! / time)).toFixed(2);
+function print(costs: Record<string, Cost[]>, records: number): void {
+  const rate = (name: string, of: keyof Cost) => thousands(records / median(costs[name]!.map((cost) => cost[of])));
+  const ratio = (name: string, to: string, of: keyof Cost) =>
+    median(costs[name]!.map((cost, round) => costs[to]![round]![of] / cost[of])).toFixed(2);
   console.log(`archive: ${records} records, ${rounds} rounds, medians; rates as ratios within a round\n`);
-  const row = (what: string, name: string, to?: string) => [what, thousands(rate(name)), to ? ratio(name, to) : ''];
+  const row = (what: string, name: string, to?: string) => [
+    what,
+    ...(['seconds', 'cpuSeconds'] as const).flatMap((of) => [rate(name, of), to ? ratio(name, to, of) : '']),
+  ];
   console.log(
     table(
-      ['', 'records/s', 'ratio'],
+      ['', 'records/s', 'ratio', 'records per CPU-second', 'ratio'],
       [
         row('bare producer (kafkajs)', 'produce'),
         row('archive load', 'load', 'produce'),
