@@ -20,6 +20,8 @@ export function compareText(a: string, b: string): number {
 
 /** The folded text, for search and for the order of riders (docs/rules.md#folded-text). */
 export function foldText(text: string): string {
+  // Most titles are plain ASCII, which has nothing to fold but case.
+  if (!/[^\0-\x7f]/.test(text)) return text.toLowerCase();
   return text.normalize('NFKD').replace(/\p{M}/gu, '').replaceAll('’', "'").toLowerCase().replaceAll('ς', 'σ');
 }
 

@@ -1,11 +1,11 @@
 import { dayText } from '../../schemas/views/days.ts';
 import type { BenchRecord } from './memory-event-log.ts';
 
-/** Worlds of which one thing is wide, and a change of it. */
+/** Worlds of which one thing is wide, and changes of it, one after another. */
 export interface WideCase {
   name: string;
   world(): Iterable<BenchRecord>;
-  change: BenchRecord;
+  changes: readonly BenchRecord[];
 }
 
 const stamps = { revision: 1, changed_at: 1 };
@@ -13,6 +13,7 @@ const metro = 'benchville';
 const firstDay = 20_000;
 const [nights, dates, goingDays] = [5_000, 10_000, 30];
 const star = 'star';
+const times = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
 
 export const wideCases = (followers: number): readonly WideCase[] => [
   {
@@ -21,7 +22,7 @@ export const wideCases = (followers: number): readonly WideCase[] => [
       yield metroRecord();
       for (let i = 0; i < nights; i++) yield* [rideRecord(i), nightRecord(i, firstDay)];
     },
-    change: nightRecord(nights / 2, firstDay, 'elsewhere'),
+    changes: times(10, (i) => nightRecord(nights / 2, firstDay, `Place ${i}`)),
   },
   {
     name: `a ride of ${dates} dates, its title changes`,
@@ -29,17 +30,17 @@ export const wideCases = (followers: number): readonly WideCase[] => [
       yield* [metroRecord(), rideRecord(0)];
       for (let i = 0; i < dates; i++) yield nightRecord(0, firstDay + i);
     },
-    change: rideRecord(0, 'Another title'),
+    changes: times(10, (i) => rideRecord(0, `Title ${i}`)),
   },
   {
     name: `a rider with ${followers} followers, one RSVP`,
     world: () => starWorld(followers, 0),
-    change: rsvp(0),
+    changes: [rsvp(0)],
   },
   {
     name: `a rider with ${followers} followers and ${goingDays} RSVPs, erased`,
     world: () => starWorld(followers, goingDays),
-    change: { topic: 'riders', key: star, value: null },
+    changes: [{ topic: 'riders', key: star, value: null }],
   },
 ];
 
