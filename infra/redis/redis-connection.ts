@@ -1,4 +1,4 @@
-import { createClient, createCluster, RESP_TYPES } from 'redis';
+import { createClient, createCluster, RESP_TYPES } from '@redis/client';
 import { backgroundClock } from '../../projector/ports/clock.ts';
 import { settledWithin } from '../../projector/ports/waiting.ts';
 import { redisRefusal } from './redis-refusal.ts';

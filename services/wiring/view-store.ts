@@ -1,7 +1,6 @@
 import type { ViewReader } from '../../api/ports/view-reader.ts';
 import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
 import { redisViewReader } from '../../infra/redis/redis-view-reader.ts';
-import { redisViewWriter } from '../../infra/redis/redis-view-writer.ts';
 import type { ViewWriter } from '../../projector/ports/view-writer.ts';
 import type { Settings } from '../settings/settings.ts';
 
@@ -19,7 +18,8 @@ export function openViewStore({ redis }: Settings): OpenStore {
     return { writer: async () => store.writer(), reader: () => store.reader(), where: 'memory' };
   }
   return {
-    writer: () => redisViewWriter(redis),
+    // A fifth of a start that writes nothing to Redis: the writer's client is many files.
+    writer: async () => (await import('../../infra/redis/redis-view-writer.ts')).redisViewWriter(redis),
     reader: () => redisViewReader(redis),
     where: redis.cluster ? 'a Redis Cluster' : 'Redis',
   };
