@@ -1,10 +1,14 @@
-import { mkdtemp, readdir, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadCookieKeys, loadSigningKeys } from '../../../services/settings/signing-keys.ts';
 
-const folder = (): Promise<string> => mkdtemp(join(tmpdir(), 'signing-keys-'));
+async function folder(): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), 'signing-keys-'));
+  onTestFinished(() => rm(made, { recursive: true, force: true }));
+  return made;
+}
 
 describe('signing keys', () => {
   test('are made once and kept, readable by their owner alone', async () => {
