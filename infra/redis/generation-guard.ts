@@ -14,6 +14,7 @@ export class GenerationGuard {
   readonly #tags: readonly number[];
   readonly #state = new GenerationState();
   readonly #stop = new AbortController();
+  #early = new AbortController();
 
   /** `tags`: those that views are in. */
   constructor(look: (tag: number) => Promise<FormatLook>, clock: Clock, tags: readonly number[] = allTags) {
@@ -33,6 +34,11 @@ export class GenerationGuard {
     return this.#state.reason;
   }
 
+  /** Does not wait for the next look: a connection was made. */
+  lookNow(): void {
+    this.#early.abort();
+  }
+
   close(): void {
     this.#stop.abort();
   }
@@ -40,12 +46,13 @@ export class GenerationGuard {
   async #run(): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted && !this.#state.current) {
+      this.#early = new AbortController();
       try {
         this.#state.look(await Promise.all(this.#tags.map(this.#look)), this.#clock.nowMs());
       } catch {
         // Redis may be away: it is asked again soon.
       }
-      if (!this.#state.current) await this.#clock.sleep(lookMs, signal);
+      if (!this.#state.current) await this.#clock.sleep(lookMs, AbortSignal.any([signal, this.#early.signal]));
     }
   }
 }
@@ -62,5 +69,7 @@ export function redisGenerationGuard(client: Redis | Cluster, keyPrefix: string)
     );
     return { fence: fence!, led: led!, others: otherFormats.filter((_, i) => found[i] !== null) };
   };
-  return new GenerationGuard(look, backgroundClock);
+  const guard = new GenerationGuard(look, backgroundClock);
+  client.on('ready', () => guard.lookNow());
+  return guard;
 }

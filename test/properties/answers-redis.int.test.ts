@@ -17,11 +17,12 @@ answersProperty(
     await complete(writer, allTags);
     const reader = redisViewReader(settings);
     while (!(await reader.get(['0|complete:']).catch(() => null)))
-      await new Promise((resolve) => setTimeout(resolve, 1));
+      await new Promise((resolve) => setTimeout(resolve, 5));
     return {
       writer,
       reader,
-      lateMs: 1_000,
+      // A change message takes milliseconds, but seconds where other processes have the machine.
+      lateMs: 5_000,
       close: async () => {
         await writer.close();
         await reader.close();

@@ -61,6 +61,9 @@ async function soon(ask: () => Promise<object>, wanted: object, lateMs: number):
   }
 }
 
+// What was found by then is told, though it may not be the shortest: a time-out of the test would tell nothing.
+const limits = { interruptAfterTimeLimit: 400_000, markInterruptAsFailure: true };
+
 /** Holds every answer to the reference, over views in a store; `numRuns` histories. */
 export function answersProperty(name: string, freshStore: FreshStore, numRuns: number): void {
   // A busy machine may take minutes over a thousand histories.
@@ -93,7 +96,7 @@ export function answersProperty(name: string, freshStore: FreshStore, numRuns: n
           }
           await store.close();
         }),
-        { numRuns },
+        { numRuns, ...limits },
       );
     });
 
@@ -121,7 +124,7 @@ export function answersProperty(name: string, freshStore: FreshStore, numRuns: n
             await store.close();
           },
         ),
-        { numRuns: Math.ceil(numRuns / 3) },
+        { numRuns: Math.ceil(numRuns / 3), ...limits },
       );
     });
   });

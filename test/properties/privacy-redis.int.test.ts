@@ -26,7 +26,7 @@ privacyProperties(
     await lead(writer);
     await complete(writer, allTags);
     const reader = redisViewReader(settings);
-    while (!(await reader.get(['0|complete:']).catch(() => null))) await new Promise((done) => setTimeout(done, 1));
+    while (!(await reader.get(['0|complete:']).catch(() => null))) await new Promise((done) => setTimeout(done, 5));
     return {
       writer,
       reader,

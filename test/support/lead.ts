@@ -16,8 +16,10 @@ export async function lead({ leadership }: ViewWriter, tags: readonly number[] =
 
 /** Says that tags are complete, as a leader does: in the process that answers. */
 export async function complete(writer: ViewWriter, tags: readonly number[]): Promise<void> {
-  for (const tag of tags) {
-    const asked = await writer.commit(tag, [], { stamp: '' });
-    if (asked.committed) await writer.commit(tag, [], { stamp: asked.process });
-  }
+  await Promise.all(
+    tags.map(async (tag) => {
+      const asked = await writer.commit(tag, [], { stamp: '' });
+      if (asked.committed) await writer.commit(tag, [], { stamp: asked.process });
+    }),
+  );
 }
