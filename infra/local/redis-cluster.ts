@@ -5,45 +5,70 @@ import { freePorts } from './free-port.ts';
 import { type RedisServer, startRedisServer } from './redis-server.ts';
 
 const run = promisify(execFile);
+const masters = 3;
 
 export interface RedisCluster {
   /** The URL of any node. Clients find the others. */
   url: string;
-  /** Three masters without replicas. */
+  /** Three masters. */
   nodes: RedisServer[];
+  /** The replica of each master, in the same order; empty without `replicas`. */
+  replicas: RedisServer[];
   stop(): Promise<void>;
 }
 
 export interface RedisClusterOptions {
   /** TLS only. Key and certificate are PEM. */
   tls?: { key: string; cert: string };
+  /** Gives each master a replica. */
+  replicas?: boolean;
   /** The password of the user `default`. */
   password?: string;
 }
 
 /** A Redis Cluster of three masters on this machine. Resolves once all of them answer `cluster_state:ok`. */
-export async function startRedisCluster({ tls, password }: RedisClusterOptions = {}): Promise<RedisCluster> {
+export async function startRedisCluster(options: RedisClusterOptions = {}): Promise<RedisCluster> {
+  const { tls, password, replicas: withReplicas = false } = options;
   const args = [
-    ...['--cluster-enabled', 'yes', '--cluster-node-timeout', '2000'],
+    ...['--cluster-enabled', 'yes', '--cluster-node-timeout', '2000', '--cluster-replica-validity-factor', '0'],
     ...(tls ? ['--tls-cluster', 'yes'] : []),
     ...(password ? ['--requirepass', password] : []),
   ];
   // To set the cluster up. No client has its address yet, so `--insecure` is safe.
   const cli = [...(tls ? ['--tls', '--insecure'] : []), ...(password ? ['-a', password, '--no-auth-warning'] : [])];
-  const ports = await freePorts(3);
-  const nodes = await Promise.all(ports.map((port) => startRedisServer({ port, args, ...(tls && { tls }) })));
+  const ports = await freePorts(withReplicas ? 2 * masters : masters);
+  const servers = await Promise.all(ports.map((port) => startRedisServer({ port, args, ...(tls && { tls }) })));
   const stop = async () => {
-    await Promise.all(nodes.map((node) => node.stop()));
+    await Promise.all(servers.map((server) => server.stop()));
   };
   try {
     const addresses = ports.map((port) => `127.0.0.1:${port}`);
-    await run('redis-cli', [...cli, '--cluster', 'create', ...addresses, '--cluster-replicas', '0', '--cluster-yes']);
+    const perMaster = withReplicas ? '1' : '0';
+    const create = ['--cluster', 'create', ...addresses, '--cluster-replicas', perMaster, '--cluster-yes'];
+    await run('redis-cli', [...cli, ...create]);
     for (const port of ports) await untilClusterIsOk(port, cli);
+    const nodes = servers.slice(0, masters);
+    const replicas = withReplicas ? await replicasOf(nodes, servers, cli) : [];
+    return { url: nodes[0]!.url, nodes, replicas, stop };
   } catch (error) {
     await stop();
     throw error;
   }
-  return { url: nodes[0]!.url, nodes, stop };
+}
+
+/** The replica of each master, once it has the master's data. */
+const replicasOf = (nodes: readonly RedisServer[], servers: readonly RedisServer[], cli: readonly string[]) =>
+  Promise.all(nodes.map((node) => replicaOf(node, servers, cli)));
+
+async function replicaOf({ port }: RedisServer, servers: readonly RedisServer[], cli: readonly string[]) {
+  for (let tries = 0; tries < 200; tries++) {
+    const { stdout } = await run('redis-cli', [...cli, '-p', String(port), 'info', 'replication']);
+    const replicaPort = /^slave0:ip=[^,]+,port=(\d+),state=online/m.exec(stdout)?.[1];
+    const found = servers.find((server) => String(server.port) === replicaPort);
+    if (found) return found;
+    await sleep(50);
+  }
+  throw new Error(`Cannot form a Redis Cluster: the master at port ${port} never had a replica`);
 }
 
 async function untilClusterIsOk(port: number, cli: readonly string[]): Promise<void> {

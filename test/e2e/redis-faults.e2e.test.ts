@@ -2,13 +2,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { archiveWriter } from '../../infra/archive/archive-writer.ts';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
-import type { Night, Ride } from '../../schemas/events/records.ts';
 import { latestRecords } from '../reference/facts.ts';
 import { differencesAfter, Hammer, type Question, questionsOf } from '../support/calendar-answers.ts';
 import { copyPortland, portlandKeys, readPortland } from '../support/portland.ts';
 import { Processes, type RunningService } from '../support/process.ts';
+import { publishRides } from '../support/publish-ride.ts';
 import { riderTokens } from '../support/rider-tokens.ts';
 
 // Portland projected into a Redis of its own, which then fails in every way, while readers ask all the time: each of
@@ -69,27 +68,6 @@ async function expectRightOr503(fail: () => Promise<unknown>, withinMs = 15_000)
   return hammer;
 }
 
-let rides = 0;
-/** Appends a ride with a night to the archive; its paths. */
-async function publishRide(): Promise<string> {
-  const records = await readPortland(archive);
-  const writer = archiveWriter({ dir: archive });
-  const id = `new${++rides}ride`;
-  const last = (topic: 'rides' | 'nights') =>
-    records.filter((record) => record.topic === topic && record.partition === 0).at(-1)!;
-  const like = (topic: 'rides' | 'nights') =>
-    records.find((record) => record.topic === topic && record.value !== null)!.value!;
-  const ride = { ...(like('rides') as Ride), ride: id, title: `Ride ${id}`, posted: true };
-  const night = { ...(like('nights') as Night), ride: id, meeting: null };
-  const timestampMs = Date.now();
-  const day = new Date(night.day * 86_400_000).toISOString().slice(0, 10);
-  writer.append('rides', { partition: 0, offset: last('rides').offset + 1, timestampMs, key: id, value: ride });
-  const at = { partition: 0, offset: last('nights').offset + 1, timestampMs };
-  writer.append('nights', { ...at, key: `${id}/${day}`, value: night });
-  await writer.close();
-  return id;
-}
-
 describe('Redis', () => {
   it('emptied under a running projector is right again within seconds', async () => {
     for (let again = 0; again < 3; again++) {
@@ -112,7 +90,7 @@ describe('Redis', () => {
 
   it('that comes back from an older snapshot shows nothing of the past', async () => {
     await admin.save();
-    const id = await publishRide();
+    const [id] = await publishRides(archive);
     await ask();
     expect(questions.some(({ path, wanted }) => path === `/rides/${id}` && wanted.status === 200)).toBe(true);
     expect((await differencesAfter(api.api, questions, 10_000)).slice(0, 5)).toEqual([]);
@@ -135,7 +113,7 @@ describe('Redis', () => {
 
   it('that forgets its scripts is right all the while, and takes changes', async () => {
     await expectRightOr503(() => admin.script('FLUSH'));
-    await publishRide();
+    await publishRides(archive);
     await ask();
     expect((await differencesAfter(api.api, questions, 10_000)).slice(0, 5)).toEqual([]);
   });
@@ -146,7 +124,7 @@ describe('Redis', () => {
       await sleep(4_000);
     });
     await admin.call('CLIENT', 'PAUSE', '2000', 'ALL');
-    await publishRide();
+    await publishRides(archive);
     await ask();
     expect((await differencesAfter(api.api, questions, 10_000)).slice(0, 5)).toEqual([]);
   });
@@ -170,7 +148,7 @@ describe('Redis', () => {
       await admin.config('SET', 'maxmemory', '0');
       await sleep(2_500);
     });
-    await publishRide();
+    await publishRides(archive);
     await ask();
     expect((await differencesAfter(api.api, questions, 10_000)).slice(0, 5)).toEqual([]);
   });
@@ -197,7 +175,7 @@ describe('the projector', () => {
       const [, tag] = /\{(v\d+)\}/.exec(touched)!;
       await admin.zadd(`ride-calendar:g3:tag:{${tag}}:open`, '+inf', 'compare');
     }
-    await publishRide();
+    await publishRides(archive);
     await ask();
     projector = await startProjector();
     await projector.ready();
