@@ -10,6 +10,8 @@ import type { PositionBarriers } from './writing/position-barriers.ts';
 
 // Rejects that wait for their acknowledgement. Above this number the log waits, so that memory stays bounded.
 const pendingMax = 1_000;
+// Bad records that a standby keeps, which its leader has set aside: the last ones, where a log's tail is cut.
+const keptMax = 1_000;
 
 export interface IntakeDeps extends RetryDeps {
   fold: Fold;
@@ -33,7 +35,9 @@ export class Intake {
   readonly #metrics: ProjectorMetrics;
   readonly #watching: IntakeDeps['watching'];
   /** Whether bad records are set aside here: up to a leader's position they are already. */
-  publishing = false;
+  #publishing = false;
+  /** Those that were left to the leader. */
+  #kept: Reject[] = [];
   readonly #watches = new Map<TopicName, RevisionWatch>();
   #queue: Promise<void> = Promise.resolve();
   #pending = 0;
@@ -75,8 +79,25 @@ export class Intake {
     const { topic, partition, offset, timestampMs } = record;
     this.#metrics.rejected(topic, reason);
     this.#watching?.rejects.rejected(topic, record.keyBytes, reason);
-    if (this.#sink && this.publishing)
-      rejects.push({ topic, partition, offset, timestampMs, reason, raw: record.raw() });
+    if (!this.#sink) return;
+    const into = this.#publishing ? rejects : this.#kept;
+    into.push({ topic, partition, offset, timestampMs, reason, raw: record.raw() });
+    if (this.#kept.length >= 2 * keptMax) this.#kept = this.#kept.slice(-keptMax);
+  }
+
+  /**
+   * From now on bad records are set aside here, also the last ones before: if the log lost its tail and grew again, the
+   * leader's position was of another tail, and what stands there now was never seen. The sink knows what it has.
+   */
+  beginPublishing(): void {
+    this.#publishing = true;
+    if (this.#kept.length > 0) this.#setAside(this.#kept.slice(-keptMax));
+    this.#kept = [];
+  }
+
+  /** Another projector sets them aside. */
+  endPublishing(): void {
+    this.#publishing = false;
   }
 
   /** Resolves once every reject is acknowledged. */

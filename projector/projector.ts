@@ -139,7 +139,7 @@ export class Projector {
     const { leadership } = this.#deps.writer;
     if (leadership) return this.#takeTurns(leadership, folding, leader, stop);
     this.#stand('leader');
-    folding.intake.publishing = true;
+    folding.intake.beginPublishing();
     await leader.lead(inProcess(this.#tags), new Set());
   }
 

@@ -133,7 +133,7 @@ export class Leader {
   /** Another leads: it is no longer told what changes. The facts stay. */
   standDown(): void {
     this.#markNothing();
-    this.#deps.folding.intake.publishing = false;
+    this.#deps.folding.intake.endPublishing();
     this.#unfinished = nothingUnfinished;
   }
 
@@ -215,7 +215,7 @@ export class Leader {
       await folding.foldTo(at.position, stop);
       if (!isWithin(at.position, folding.position)) at = null;
     } else at = null;
-    folding.intake.publishing = true;
+    folding.intake.beginPublishing();
     const begin = beginning(taken, origin, ends, { sum: this.#facts.sum.text, at, marksFrom });
     const { compare, names } = begin;
     log.info(

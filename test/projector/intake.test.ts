@@ -39,7 +39,7 @@ function intakeWith(accepts: (rejects: Reject[]) => void | Promise<void>, withSi
         }
       : null,
   });
-  intake.publishing = true;
+  intake.beginPublishing();
   return { intake, fold, barriers, clock, published, counted };
 }
 
@@ -151,10 +151,24 @@ describe('a bad record', () => {
 
   it('is left alone by a standby: the leader has set it aside', async () => {
     const { intake, published } = intakeWith(() => {});
-    intake.publishing = false;
+    intake.endPublishing();
     await intake.take(batch(undecodable(0)));
     await intake.drain();
     expect(published).toEqual([]);
+  });
+
+  // The log may have lost its tail and grown again: then the leader never saw what stands before its position now.
+  it('that a standby met is handed to the sink, which knows those it has, as soon as this projector leads', async () => {
+    const { intake, published, barriers } = intakeWith(() => {});
+    intake.endPublishing();
+    for (let i = 0; i < 3_000; i++) await intake.take(batch(undecodable(i)));
+    intake.beginPublishing();
+    await intake.drain();
+    expect(published.map(({ offset }) => offset)).toEqual(Array.from({ length: 1_000 }, (_, i) => 2_000 + i));
+    expect(settled(barriers, at(3_000))).toEqual(at(3_000));
+    intake.beginPublishing();
+    await intake.drain();
+    expect(published).toHaveLength(1_000);
   });
 
   it('makes the log wait where a thousand are not acknowledged', async () => {

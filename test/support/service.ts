@@ -56,7 +56,7 @@ export async function projecting(
   const lanes = new TagLanes({ writer, tags, onWritten() {}, onCompare() {}, ...shared });
   const origin = { log: null, build: 'test', shards: 1 };
   const rounds = new Rounds({ facts, marks, marking, fanOuts, lanes, owned, barriers, origin });
-  intake.publishing = true;
+  intake.beginPublishing();
   await lead(writer, tags);
   return {
     fold,
