@@ -79,9 +79,13 @@ export class WakeUp {
   /** Resolves at the next `notify`, after `ms` at the latest, or at once when the signal aborts. */
   async waitAtMost(ms: number, clock: Clock, signal?: AbortSignal): Promise<void> {
     const woken = new AbortController();
-    const wake = (): void => woken.abort();
+    // A reason of our own: the default one is an error with its stack, at every wake-up.
+    const wake = (): void => woken.abort('woken');
+    if (signal?.aborted) return;
     this.#sleepers.add(wake);
-    await clock.sleep(ms, signal ? AbortSignal.any([signal, woken.signal]) : woken.signal);
+    signal?.addEventListener('abort', wake);
+    await clock.sleep(ms, woken.signal);
+    signal?.removeEventListener('abort', wake);
     this.#sleepers.delete(wake);
   }
 }
