@@ -55,12 +55,18 @@ function* differences(wanted: ReadonlyMap<string, string>, found: ReadonlyMap<st
 /** What is not yet as it must be once all is well. Empty: everything is. */
 export function* unsettled(scene: Scene, wanted: ReadonlyMap<string, string>): Generator<string> {
   const { keys } = scene.around;
-  const leaders = scene.projectors.filter(({ leads }) => leads);
-  if (leaders.length !== 1) yield `${leaders.length} projectors say that they lead`;
+  for (const shard of scene.shards) {
+    const leaders = scene.projectors.filter((each) => each.leads && each.shard === shard);
+    if (leaders.length !== 1) yield `${leaders.length} projectors say that they lead shard ${shard}`;
+  }
+  if (scene.restarting > 0) yield 'a projector is yet to be started again';
   if (scene.projectors.some(({ alive, projector }) => alive && !projector.ready)) yield 'a projector is not ready';
   yield* differences(wanted, stored(scene));
+  for (const place of scene.log.bad) {
+    if (!scene.around.rejects.places.has(place)) yield `bad record ${place} is not set aside`;
+  }
   for (const tag of tags) {
-    const { redis } = scene.masters[tag % scene.masters.length]!;
+    const redis = scene.redisOf(tag);
     const fence = redis.keys.get(keys.fence(tag))?.toString() ?? '';
     if (!fence.endsWith(':led')) yield `tag ${tag} has fence ${fence}`;
     if (redis.keys.get(keys.complete(tag))?.toString() !== redis.process) yield `tag ${tag} is not stamped`;
@@ -74,6 +80,6 @@ export function* unsettled(scene: Scene, wanted: ReadonlyMap<string, string>): G
 /** Who leads, by the fences: it must not change while all is well. */
 export const leadership = (scene: Scene): string =>
   tags
-    .map((tag) => scene.masters[tag % scene.masters.length]!.redis.keys.get(scene.around.keys.fence(tag)))
+    .map((tag) => scene.redisOf(tag).keys.get(scene.around.keys.fence(tag)))
     .map((fence) => fence?.toString().replace(/^(\d+):\d+:/, '$1:') ?? '')
     .join(' ');

@@ -1,5 +1,6 @@
 import type { Snapshot } from './redis-in-memory.ts';
 import type { Scene } from './scene.ts';
+import type { Published } from './simulated-log.ts';
 import { tags } from './world.ts';
 
 /** What goes wrong. Each fault mends itself after a while, or is mended in the end. */
@@ -10,9 +11,15 @@ const pickOne =
   (channels: readonly string[]): string =>
     scene.random.pick(channels);
 
-const startAgain = (scene: Scene): void => {
+// Mostly soon, so that a short world has it.
+const anyDelay = ({ random }: Scene): number => random.int(0, random.pick([1_000, 1_000, 4_000]));
+
+// How long a projector must not have moved its fence until another one leads, and a little more.
+const takeOverMs = 3_200;
+
+const startAgain = (scene: Scene, shard: number): void => {
   // Some never come back.
-  if (scene.random.chance(0.7)) later(scene, scene.random.int(0, 4_000), () => void scene.startProjector());
+  if (scene.random.chance(0.7)) later(scene, anyDelay(scene), () => void scene.startProjector('same', shard));
 };
 
 /** A master goes away, and another process comes back with what it held when the snapshot was made. */
@@ -23,7 +30,9 @@ function comeBack(scene: Scene, index: number, snapshot: Snapshot): void {
   // A replica that was resynchronised keeps its run id.
   const process = scene.newProcess(random.chance(0.2) ? master.redis.runId : null);
   master.stop();
-  const outageMs = random.chance(0.5) ? random.int(1, 100) : random.int(100, 3_000);
+  const outageMs = random.int(1, random.pick([100, 1_000, 3_000]));
+  // What it holds now is to be read.
+  if (outageMs < 1_000) scene.goesOn(outageMs + 800);
   timeline.after(outageMs, () => {
     scene.say(`master ${index} is ${process.runId}:${process.replicationId} now`);
     master.start(snapshot, process);
@@ -38,40 +47,55 @@ export const later = (scene: Scene, ms: number, happen: () => void): void =>
     if (!scene.quiet) happen();
   });
 
+function loseTail({ log, judge }: Scene, partition: number, count: number): Published[] {
+  const lost = log.truncate(partition, count);
+  judge.lost(lost);
+  return lost;
+}
+
 export const faults = {
   killProjector(scene: Scene) {
     const { random, projectors } = scene;
     if (projectors.length === 0) return;
     const killed = random.pick(projectors);
+    if (killed.leads && random.chance(0.2)) scene.goesOn(takeOverMs + 500);
     killed.process.kill();
-    startAgain(scene);
+    startAgain(scene, killed.shard);
   },
   killAllProjectors(scene: Scene) {
     for (const { process } of scene.projectors) process.kill();
-    startAgain(scene);
+    for (const shard of scene.shards) startAgain(scene, shard);
   },
   stopProjector(scene: Scene) {
     const { random, projectors } = scene;
     if (projectors.length === 0) return;
-    random.pick(projectors).stop();
-    startAgain(scene);
+    const stopped = random.pick(projectors);
+    stopped.stop();
+    startAgain(scene, stopped.shard);
   },
   startProjector(scene: Scene) {
-    if (scene.projectors.filter(({ alive }) => alive).length < 3)
-      scene.startProjector(scene.random.pick(['same', 'other']));
+    const { random, projectors, shards } = scene;
+    if (projectors.filter(({ alive }) => alive).length < 3 * shards.length)
+      scene.startProjector(random.pick(['same', 'other']), random.pick(shards));
   },
   freezeProjector(scene: Scene) {
     const { random, projectors, timeline } = scene;
     if (projectors.length === 0) return;
-    const { process } = random.pick(projectors);
+    const { process, leads } = random.pick(projectors);
     process.freeze();
-    timeline.after(random.int(100, 7_000), () => process.resume(pickOne(scene)));
+    const isLong = random.chance(leads ? 0.4 : 0.1);
+    const pauseMs = isLong ? random.int(takeOverMs - 700, takeOverMs + 2_000) : random.int(100, 2_000);
+    // A leader that goes on after another one has taken over is to be read after, too.
+    if (isLong) scene.goesOn(pauseMs + 500);
+    timeline.after(pauseMs, () => process.resume(pickOne(scene)));
   },
   freezeApi(scene: Scene) {
     const { random, apis, timeline } = scene;
     const { process } = random.pick(apis);
     process.freeze();
-    timeline.after(random.int(100, 6_000), () => process.resume(pickOne(scene)));
+    const pauseMs = random.int(100, random.pick([1_000, 3_000, 6_000]));
+    if (pauseMs < 3_000) scene.goesOn(pauseMs + 300);
+    timeline.after(pauseMs, () => process.resume(pickOne(scene)));
   },
   restartApi(scene: Scene) {
     scene.restartApi(scene.random.int(0, scene.apis.length - 1));
@@ -79,14 +103,16 @@ export const faults = {
   restoreStore(scene: Scene) {
     const index = anyMaster(scene);
     const { snapshot } = scene.masters[index]!.redis;
-    later(scene, scene.random.int(0, 4_000), () => comeBack(scene, index, snapshot));
+    later(scene, anyDelay(scene), () => comeBack(scene, index, snapshot));
   },
   restoreStoreAndProjectors(scene: Scene) {
     const index = anyMaster(scene);
     const { snapshot } = scene.masters[index]!.redis;
-    later(scene, scene.random.int(500, 4_000), () => {
+    later(scene, scene.random.int(300, scene.random.pick([1_000, 4_000])), () => {
       for (const { process } of scene.projectors) process.kill();
-      scene.timeline.after(scene.random.int(0, 1_000), () => void scene.startProjector());
+      for (const shard of scene.shards) {
+        scene.timeline.after(scene.random.int(0, 1_000), () => void scene.startProjector('same', shard));
+      }
       comeBack(scene, index, snapshot);
     });
   },
@@ -100,7 +126,7 @@ export const faults = {
   },
   loseFence(scene: Scene) {
     const tag = scene.random.pick(tags);
-    scene.masters[tag % scene.masters.length]!.redis.command(['DEL', scene.around.keys.fence(tag)]);
+    scene.redisOf(tag).command(['DEL', scene.around.keys.fence(tag)]);
   },
   freezeStore(scene: Scene) {
     const master = scene.masters[anyMaster(scene)]!;
@@ -114,9 +140,44 @@ export const faults = {
     timeline.after(random.int(500, 4_000), () => clear(scene));
   },
   truncateLog(scene: Scene) {
-    const { random, log, judge } = scene;
-    judge.lost(log.truncate(random.int(0, log.partitions.length - 1), random.int(1, 4)));
+    const { random, log, timeline } = scene;
+    const lost = loseTail(scene, random.int(0, log.partitions.length - 1), random.int(1, 4));
     for (let i = random.int(0, 8); i > 0; i--) later(scene, random.int(0, 300), () => scene.publish());
+    if (random.chance(0.5)) return;
+    // It grows again by other records of the same keys: soon, or before anybody has looked.
+    const afterMs = random.pick([0, 50]);
+    for (const each of lost) {
+      if (!each.bad) timeline.after(random.int(0, afterMs), () => scene.publish(scene.changes.anew(each)));
+    }
+  },
+  /** Views are written ahead of the position, and the log loses what they show. */
+  killLeaderAndTail(scene: Scene) {
+    const { random, log, changes } = scene;
+    const published = Array.from({ length: random.int(1, 3) }, () => scene.publish(changes.any()));
+    later(scene, random.int(5, 300), () => {
+      for (const { leads, process, shard } of scene.projectors) {
+        if (!leads) continue;
+        process.kill();
+        startAgain(scene, shard);
+      }
+      loseTail(scene, log.indexOf(random.pick(published)), random.int(1, 3));
+    });
+  },
+  compactLog({ random, log }: Scene) {
+    // Some partitions, or all.
+    for (const index of random.chance(0.3) ? log.partitions.keys() : [random.int(0, log.partitions.length - 1)]) {
+      log.compact(index, random.int(0, 3));
+    }
+  },
+  publishBad(scene: Scene) {
+    const { random, weather, timeline, changes } = scene;
+    weather.unacknowledged = random.pick([0, 0.5, 0.9]);
+    timeline.after(random.int(500, 3_000), () => {
+      weather.unacknowledged = 0;
+    });
+    for (let i = random.int(1, 4); i > 0; i--) {
+      later(scene, random.int(0, 1_000), () => scene.publish(changes.bad()));
+    }
   },
   jumpClocks(scene: Scene) {
     const { random } = scene;
@@ -133,8 +194,16 @@ function clear({ weather }: Scene): void {
 /** All is well from now on. */
 export function heal(scene: Scene): void {
   clear(scene);
+  scene.weather.unacknowledged = 0;
   for (const { process } of [...scene.projectors, ...scene.apis]) process.resume(pickOne(scene));
   for (const master of scene.masters) master.resume();
+  startMissing(scene);
+}
+
+/** A shard without a projector gets one: the last one was killed, or was told to stop, and has. */
+export function startMissing(scene: Scene): void {
   scene.projectors = scene.projectors.filter(({ alive }) => alive);
-  if (scene.projectors.length === 0) scene.startProjector();
+  for (const shard of scene.shards) {
+    if (!scene.projectors.some((each) => each.shard === shard)) scene.startProjector('same', shard);
+  }
 }

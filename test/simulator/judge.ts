@@ -42,6 +42,7 @@ export class Judge {
   #founding: ReadonlyMap<EntityName, number> = new Map();
 
   published(change: Change): void {
+    if (change.bad) return;
     const versions = this.#of(entityName(change));
     versions.push({ change, value: change.value, age: versions.length, lost: false });
   }
@@ -54,7 +55,7 @@ export class Judge {
   /** Records were cut off: readers may see them until it is noticed, and then what was before them. */
   lost(changes: readonly Change[]): void {
     const lost = new Set(changes);
-    for (const change of changes) {
+    for (const change of changes.filter(({ bad }) => !bad)) {
       let age = 0;
       for (const [i, version] of this.#of(entityName(change)).entries()) {
         version.lost ||= version.change !== null && lost.has(version.change);

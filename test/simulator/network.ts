@@ -9,9 +9,11 @@ export interface Weather {
   breaks: number;
   /** How often a message takes long. */
   slow: number;
+  /** How often bad records cannot be set aside, or are and it is not known. */
+  unacknowledged: number;
 }
 
-export const fairWeather: Weather = { breaks: 0, slow: 0 };
+export const fairWeather = (): Weather => ({ breaks: 0, slow: 0, unacknowledged: 0 });
 
 /** A Redis that is up, down or frozen. Its clients notice that it went away. */
 export class Master {
@@ -129,8 +131,11 @@ export class Connection {
     master.connections.delete(this);
     this.#number += 1;
     this.#pushed = [];
+    const number = this.#number;
     timeline.after(this.#latency(), () =>
       process.run(name, () => {
+        // It broke once more before the process heard of it: it hears of that.
+        if (number !== this.#number) return;
         this.#state = 'down';
         const lost = [...this.#pending];
         this.#pending.clear();
@@ -161,9 +166,10 @@ export class Connection {
     const { timeline, master } = this.#deps;
     const number = this.#known;
     this.#arrivedMs = Math.max(this.#arrivedMs, timeline.nowMs + this.#latency());
+    const flight = this.#flight;
     timeline.at(this.#arrivedMs, () => {
-      const flight = this.#flight;
-      this.#flight = [];
+      // What is sent over the next connection is no part of what this one lost.
+      if (this.#flight === flight) this.#flight = [];
       master.arrived(() => {
         if (number === this.#number) this.#carryOut(flight);
       });

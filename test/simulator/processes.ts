@@ -18,6 +18,7 @@ import type { Random } from '../../services/simulate/random.ts';
 import { Connection, type Master, type Weather } from './network.ts';
 import type { SimulatedLog } from './simulated-log.ts';
 import { SimulatedProcess } from './simulated-process.ts';
+import type { SimulatedRejects } from './simulated-rejects.ts';
 import type { Timeline } from './timeline.ts';
 
 /** What processes share. */
@@ -27,6 +28,9 @@ export interface Surroundings {
   weather: Weather;
   masters: readonly Master[];
   log: SimulatedLog;
+  rejects: SimulatedRejects;
+  /** Into how many shards the tags are divided. */
+  shards: number;
   /** How this format's keys are spelled. */
   keys: RedisKeys;
   /** Those that views are in. */
@@ -79,25 +83,33 @@ export function simulatedWriter(around: Surroundings, process: SimulatedProcess)
   return viewWriterOver(connection, around.keys, process.name.replace(' ', ''), process.clock);
 }
 
+/** The tags that a shard's projectors own. */
+export const tagsOf = ({ tags, shards }: Pick<Surroundings, 'tags' | 'shards'>, shard: number): number[] =>
+  tags.filter((tag) => tag % shards === shard);
+
 /** The real projector in a process of its own. What ends it by a fault starts it again, as a supervisor does. */
 export class ProjectorProcess {
   readonly process: SimulatedProcess;
   readonly projector: Projector;
+  readonly shard: number;
   ended = false;
   readonly #stop = new AbortController();
 
-  constructor(around: Surroundings, name: string, build: string) {
-    const { timeline, random } = around;
+  constructor(around: Surroundings, name: string, build: string, shard = 0) {
+    const { timeline, random, shards } = around;
+    this.shard = shard;
     this.process = new SimulatedProcess(timeline, name);
     const say = (message: string): void => around.say(`${name}: ${message}`);
     const log: Log = { info: say, warn: say, error: say };
     this.projector = new Projector({
       eventLog: around.log.adapter(this.process, random),
       writer: simulatedWriter(around, this.process),
-      rejects: null,
+      // One shard sets bad records aside for all.
+      rejects: shard === 0 ? around.rejects.adapter(this.process, random, around.weather) : null,
       log,
       clock: this.process.clock,
-      tags: around.tags,
+      tags: tagsOf(around, shard),
+      shards,
       build,
     });
     this.projector.run(this.#stop.signal).then(
@@ -116,6 +128,12 @@ export class ProjectorProcess {
 
   stop(): void {
     this.process.run('signals', () => this.#stop.abort());
+  }
+
+  /** The world is over: what still waits for a signal goes, or Node would keep all of it for as long as it runs. */
+  leave(): void {
+    this.process.kill();
+    this.#stop.abort();
   }
 
   #end(how: string): void {

@@ -4,11 +4,12 @@ import { allTags } from '../../schemas/views/view-keys.ts';
 import { Random } from '../../services/simulate/random.ts';
 import { leadershipContract } from '../contracts/leadership.ts';
 import { type ViewStoreFixture, viewStoreContract } from '../contracts/view-store.ts';
-import { Master } from './network.ts';
+import { fairWeather, Master } from './network.ts';
 import { ApiProcess, type Surroundings, simulatedWriter, thisFormat } from './processes.ts';
 import { RedisInMemory } from './redis-in-memory.ts';
 import { SimulatedLog } from './simulated-log.ts';
 import { SimulatedProcess } from './simulated-process.ts';
+import { SimulatedRejects } from './simulated-rejects.ts';
 import { Timeline } from './timeline.ts';
 
 /** Simulated processes and a simulated Redis, whose time goes with the real one. */
@@ -29,9 +30,11 @@ async function fixture(masterCount: number): Promise<ViewStoreFixture> {
   const around: Surroundings = {
     timeline,
     random: new Random(1, 0),
-    weather: { breaks: 0, slow: 0 },
+    weather: fairWeather(),
     masters,
     log: new SimulatedLog(timeline),
+    rejects: new SimulatedRejects(),
+    shards: 1,
     keys: redisKeys('', thisFormat),
     tags: allTags,
     calendarNowMs: Date.now,

@@ -1,6 +1,7 @@
+import { Random } from '../../services/simulate/random.ts';
 import { leadership, rendered, unsettled } from './end-state.ts';
-import { type FaultName, faults, heal, later } from './faults.ts';
-import { Scene } from './scene.ts';
+import { type FaultName, faults, heal, later, startMissing } from './faults.ts';
+import { Scene, type SceneOptions } from './scene.ts';
 
 const settleMsMax = 40_000;
 const lookMs = 250;
@@ -13,61 +14,119 @@ export interface Outcome {
   answered: number;
 }
 
+/** What sort of world a seed makes. Most are short: faults that come soon after one another find the most. */
+function shapeOf(seed: number): Required<SceneOptions> & { long: boolean } {
+  const random = new Random(seed, 2);
+  const long = random.chance(0.04);
+  return {
+    long,
+    masters: random.chance(0.3) ? 2 : 1,
+    openNamesMax: random.chance(0.1) ? 6 : 20_000,
+    // What one API tells says nothing of what another one does.
+    apis: long ? 2 : 1,
+    shards: random.chance(0.15) ? 2 : 1,
+    free: !long || random.chance(0.5),
+    beforeMidnightMs: long ? 15_000 : 4_000,
+  };
+}
+
 /** One world from its seed: faults while it changes and is read, then peace, in which all must come right. */
 export async function runSeed(seed: number, only: readonly FaultName[] = names): Promise<Outcome> {
-  const scene = new Scene(seed);
+  const { long, ...options } = shapeOf(seed);
+  const scene = new Scene(seed, options);
   let fault: Error | null = null;
   try {
-    plan(scene, only);
-    await scene.goOn(scene.random.int(4_000, 11_000));
+    (long ? planLong : planShort)(scene, only);
+    await scene.goOnAsAsked();
     scene.say('all is well from now on');
     scene.quiet = true;
     heal(scene);
-    await settle(scene);
+    await settle(scene, long ? 1_500 : 400);
   } catch (cause) {
     fault = cause as Error;
   }
   const answered = scene.readers.reduce((sum, reader) => sum + reader.answered, 0);
-  return { seed, fault, said: scene.said, reads: scene.reads, answered };
+  const { reads } = scene;
+  const said = [...scene.said];
+  scene.end();
+  return { seed, fault, said, reads, answered };
 }
 
 const names = Object.keys(faults) as FaultName[];
 
-/** When what happens. */
-function plan(scene: Scene, only: readonly FaultName[]): void {
-  const { random, timeline } = scene;
-  for (let i = random.int(1, 3); i > 0; i--) timeline.after(random.int(0, 1_500), () => void scene.startProjector());
-  const from = random.chance(0.8) ? 3_000 : 0;
-  for (let i = random.int(1, 6); i > 0; i--) {
-    const name = random.pick(only);
-    later(scene, random.int(from, 8_000), () => {
+function planLong(scene: Scene, only: readonly FaultName[]): void {
+  const { random } = scene;
+  startProjectors(scene, random.int(1, 3), 1_500);
+  planFaults(scene, only, { count: random.int(1, 6), fromMs: random.chance(0.8) ? 3_000 : 0, toMs: 8_000 });
+  planChanges(scene, random.int(5, 40), 9_000);
+  readOn(scene, 2_500, 160);
+  scene.goesOn(random.int(4_000, 11_000));
+}
+
+function planShort(scene: Scene, only: readonly FaultName[]): void {
+  const { random } = scene;
+  startProjectors(scene, random.pick([1, 1, 2, 2, 3]), 300);
+  planFaults(scene, only, { count: random.int(1, 5), fromMs: random.chance(0.8) ? 300 : 0, toMs: 1_700 });
+  planChanges(scene, random.int(3, 12), 2_300);
+  readOn(scene, 300, 120);
+  scene.goesOn(random.int(700, 2_800));
+}
+
+function startProjectors(scene: Scene, count: number, untilMs: number): void {
+  for (const shard of scene.shards) {
+    for (let i = 0; i < count; i++) {
+      scene.timeline.after(scene.random.int(0, untilMs), () => void scene.startProjector('same', shard));
+    }
+  }
+}
+
+interface Faults {
+  count: number;
+  fromMs: number;
+  toMs: number;
+}
+
+function planFaults(scene: Scene, only: readonly FaultName[], { count, fromMs, toMs }: Faults): void {
+  for (let i = 0; i < count; i++) {
+    const name = scene.random.pick(only);
+    later(scene, scene.random.int(fromMs, toMs), () => {
       scene.say(name);
       faults[name](scene);
     });
   }
-  for (let i = random.int(5, 40); i > 0; i--) later(scene, random.int(0, 9_000), () => scene.publish());
-  const readOn = (): void => {
+}
+
+function planChanges(scene: Scene, count: number, untilMs: number): void {
+  for (let i = 0; i < count; i++) later(scene, scene.random.int(0, untilMs), () => scene.publish());
+}
+
+function readOn(scene: Scene, fromMs: number, pauseMsMax: number): void {
+  const read = (): void => {
     scene.read();
-    if (scene.quiet) return;
-    timeline.after(random.int(1, 160), readOn);
+    if (!scene.quiet) scene.timeline.after(scene.random.int(1, pauseMsMax), read);
   };
-  timeline.after(2_500, readOn);
+  scene.timeline.after(fromMs, read);
 }
 
 /** Waits until all is as it must be, and sees that it stays so. */
-export async function settle(scene: Scene): Promise<void> {
-  const untilMs = scene.timeline.nowMs + settleMsMax;
+export async function settle(scene: Scene, staysMs = 1_500): Promise<void> {
+  const { log, timeline } = scene;
+  const untilMs = timeline.nowMs + settleMsMax;
+  let wanted = { version: -1, views: new Map<string, string>() };
+  const look = (): string | undefined => {
+    if (wanted.version !== log.version) wanted = { version: log.version, views: rendered(scene) };
+    return unsettled(scene, wanted.views).next().value ?? undefined;
+  };
   for (;;) {
     await scene.goOn(lookMs);
-    // The last one was told to stop, and has.
-    if (!scene.projectors.some(({ alive }) => alive)) scene.startProjector();
-    const [first] = unsettled(scene, rendered(scene));
-    if (first === undefined) break;
-    if (scene.timeline.nowMs > untilMs) throw new Error(`It did not come right: ${first}`);
+    startMissing(scene);
+    const wrong = look();
+    if (wrong === undefined) break;
+    if (timeline.nowMs > untilMs) throw new Error(`It did not come right: ${wrong}`);
   }
   const before = leadership(scene);
-  await scene.goOn(1_500);
-  const [first] = unsettled(scene, rendered(scene));
-  if (first !== undefined) throw new Error(`It did not stay right: ${first}`);
+  await scene.goOn(staysMs);
+  const wrong = look();
+  if (wrong !== undefined) throw new Error(`It did not stay right: ${wrong}`);
   if (leadership(scene) !== before) throw new Error('The leader changed while all was well');
 }

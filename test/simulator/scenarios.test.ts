@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { redisKeys } from '../../infra/redis/redis-keys.ts';
+import { sampleRecords } from '../support/records.ts';
 import type { Master } from './network.ts';
 import { ApiProcess, olderFormat, ProjectorProcess } from './processes.ts';
 import { settle } from './run-seed.ts';
@@ -10,7 +11,7 @@ import { days, developerKey, reader, riders, rides, tags } from './world.ts';
 
 /** A world with a leader whose views stand. */
 async function led(options: SceneOptions = {}): Promise<Scene> {
-  const scene = new Scene(1, { masters: 1, openNamesMax: 20_000, ...options });
+  const scene = new Scene(1, options);
   scene.startProjector();
   await settle(scene);
   return scene;
@@ -97,7 +98,7 @@ it('an old version that is started after a week beside newer views answers nothi
 });
 
 it('a leader that loses a tag before it took on what was left still fills all tags of an empty store', async () => {
-  const scene = new Scene(1, { masters: 1 });
+  const scene = new Scene(1);
   const [{ redis }] = scene.masters as [Master];
   const { keys } = scene.around;
   scene.startProjector();
@@ -108,7 +109,7 @@ it('a leader that loses a tag before it took on what was left still fills all ta
 });
 
 it('a leader does not wait for records that the log lost after it had asked for the ends', async () => {
-  const scene = new Scene(1, { masters: 1 });
+  const scene = new Scene(1);
   const [{ redis }] = scene.masters as [Master];
   const { keys } = scene.around;
   scene.publish(scene.changes.ride(rides[0]!));
@@ -116,11 +117,26 @@ it('a leader does not wait for records that the log lost after it had asked for 
   scene.log.hold(process, 'rides');
   while (!tags.every((tag) => redis.keys.has(keys.fence(tag)))) await scene.timeline.step();
   await scene.goOn(200);
-  const grown = scene.log.partitions.findIndex(
-    ({ topic, records, founding }) => topic === 'rides' && records.length > founding,
-  );
+  const grown = scene.log.partitions.findIndex(({ topic, end, kept }) => topic === 'rides' && end > kept);
   scene.judge.lost(scene.log.truncate(grown, 1));
   scene.log.release();
   await settle(scene);
   expect(scene.projectors).toHaveLength(1);
+});
+
+it('a bad record that takes the place of records which the log lost is set aside by the next leader', async () => {
+  const scene = await led();
+  const [first] = scene.projectors;
+  const [ride] = rides as [string];
+  for (let i = 0; i < 4; i++) scene.publish(scene.changes.ride(ride));
+  await settle(scene);
+  first!.process.kill();
+  // The log grows beyond the leader's position again.
+  const index = scene.log.partitions.findIndex(({ topic, end, kept }) => topic === 'rides' && end > kept);
+  scene.judge.lost(scene.log.truncate(index, 4));
+  for (let i = 0; i < 4; i++)
+    scene.publish({ ...scene.changes.ride(ride), value: { ...sampleRecords.rides, ride: 'other' }, bad: true });
+  scene.startProjector();
+  await settle(scene);
+  expect(scene.around.rejects.places.size).toBe(4);
 });

@@ -1,11 +1,12 @@
 import { redisKeys } from '../../infra/redis/redis-keys.ts';
 import { Random } from '../../services/simulate/random.ts';
 import { Judge } from './judge.ts';
-import { Master, type Weather } from './network.ts';
+import { fairWeather, Master } from './network.ts';
 import { ApiProcess, ProjectorProcess, type Surroundings, thisFormat } from './processes.ts';
 import { ownNights, questions, Reader } from './readers.ts';
 import { RedisInMemory } from './redis-in-memory.ts';
-import { SimulatedLog } from './simulated-log.ts';
+import { type Published, SimulatedLog } from './simulated-log.ts';
+import { SimulatedRejects } from './simulated-rejects.ts';
 import { Timeline } from './timeline.ts';
 import { Changes, days, tags } from './world.ts';
 
@@ -13,7 +14,6 @@ const dayMs = 86_400_000;
 // Midnight in Los Angeles after the first of the two days.
 const midnightMs = (days[0] + 1) * dayMs + 7 * 3_600_000;
 const restartMs = 1_000;
-const apiCount = 2;
 const readersPerApi = 2;
 
 export interface SceneOptions {
@@ -21,6 +21,13 @@ export interface SceneOptions {
   masters?: number;
   /** From how many names on an open list says `compare` instead. */
   openNamesMax?: number;
+  apis?: number;
+  /** Into how many shards the tags are divided. */
+  shards?: number;
+  /** Somebody has led before, and has left the tags free: nobody need wait for them. */
+  free?: boolean;
+  /** It begins at most so long before midnight. */
+  beforeMidnightMs?: number;
 }
 
 /** A world under simulation: a log, Redis, projectors, APIs and their readers. All that happens comes from its seed. */
@@ -29,7 +36,7 @@ export class Scene {
   readonly timeline: Timeline;
   readonly log: SimulatedLog;
   readonly masters: Master[];
-  readonly weather: Weather = { breaks: 0, slow: 0 };
+  readonly weather = fairWeather();
   readonly changes: Changes;
   readonly judge = new Judge();
   readonly readers: Reader[] = [];
@@ -42,23 +49,26 @@ export class Scene {
   storeSkewMs = 0;
   calendarSkewMs = 0;
   reads = 0;
+  /** Projectors that failed, and are about to be started again. */
+  restarting = 0;
+  #untilMs = 0;
   /** Readers have stopped. */
   quiet = false;
-  #made = 0;
+  readonly #started: ProjectorProcess[] = [];
   #processes = 0;
   readonly #asked = new Set<Reader>();
 
-  constructor(seed: number, { masters, openNamesMax }: SceneOptions = {}) {
+  constructor(seed: number, options: SceneOptions = {}) {
+    const { masters = 1, openNamesMax, apis = 2, shards = 1, free = false, beforeMidnightMs = 30_000 } = options;
     this.random = new Random(seed, 0);
     const { random } = this;
-    this.timeline = new Timeline(midnightMs - random.int(0, 30_000));
+    this.timeline = new Timeline(midnightMs - random.int(0, beforeMidnightMs));
     this.log = new SimulatedLog(this.timeline);
     this.changes = new Changes(new Random(seed, 1));
-    const names = openNamesMax ?? (random.chance(0.1) ? 6 : 20_000);
     const storeNowMs = (): number => this.timeline.nowMs + this.storeSkewMs;
     this.masters = Array.from(
-      { length: masters ?? (random.chance(0.3) ? 2 : 1) },
-      (_, i) => new Master(new RedisInMemory(storeNowMs, `M${i}`, names)),
+      { length: masters },
+      (_, i) => new Master(new RedisInMemory(storeNowMs, `M${i}`, openNamesMax)),
     );
     this.around = {
       timeline: this.timeline,
@@ -66,6 +76,8 @@ export class Scene {
       weather: this.weather,
       masters: this.masters,
       log: this.log,
+      rejects: new SimulatedRejects(),
+      shards,
       keys: redisKeys('', thisFormat),
       tags,
       calendarNowMs: () => this.timeline.nowMs + this.calendarSkewMs,
@@ -74,29 +86,47 @@ export class Scene {
     for (const change of this.changes.founding()) this.publish(change);
     this.log.open();
     this.judge.open();
-    for (let i = 0; i < apiCount; i++) {
+    if (free)
+      for (const tag of tags) this.redisOf(tag).command(['SET', this.around.keys.fence(tag), '1:0:before:free']);
+    for (let i = 0; i < apis; i++) {
       this.apis.push(new ApiProcess(this.around, `api ${i}`));
       for (let j = 0; j < readersPerApi; j++) this.readers.push(new Reader(`reader ${j} of api ${i}`, this.judge));
     }
+  }
+
+  get shards(): number[] {
+    return Array.from({ length: this.around.shards }, (_, shard) => shard);
+  }
+
+  redisOf(tag: number): RedisInMemory {
+    return this.masters[tag % this.masters.length]!.redis;
   }
 
   say(message: string): void {
     this.said.push(`${(this.timeline.nowMs - midnightMs).toFixed(1)} ${message}`);
   }
 
-  publish(change = this.changes.any()): void {
-    this.judge.published(this.log.publish(change));
+  publish(change = this.changes.any()): Published {
+    const published = this.log.publish(change);
+    this.judge.published(published);
+    return published;
   }
 
   /** Starts one more projector. One that fails is started again. */
-  startProjector(build = 'same'): ProjectorProcess {
-    const made = new ProjectorProcess(this.around, `projector ${++this.#made}`, build);
+  startProjector(build = 'same', shard = 0): ProjectorProcess {
+    const made = new ProjectorProcess(this.around, `projector ${this.#started.length + 1}`, build, shard);
     made.onEnd = (how) => {
       this.say(`${made.process.name} ${how}`);
-      if (how.startsWith('has failed')) this.timeline.after(restartMs, () => void this.startProjector(build));
+      if (!how.startsWith('has failed')) return;
+      this.restarting += 1;
+      this.timeline.after(restartMs, () => {
+        this.restarting -= 1;
+        this.startProjector(build, shard);
+      });
     };
     this.projectors = this.projectors.filter(({ alive }) => alive);
     this.projectors.push(made);
+    this.#started.push(made);
     return made;
   }
 
@@ -118,7 +148,7 @@ export class Scene {
 
   /** Some reader asks something. */
   read(): void {
-    const i = this.random.int(0, apiCount - 1);
+    const i = this.random.int(0, this.apis.length - 1);
     const reader = this.random.pick(this.readersOf(i));
     if (this.#asked.has(reader)) return;
     const api = this.apis[i]!;
@@ -138,10 +168,25 @@ export class Scene {
     });
   }
 
+  /** The world is over. */
+  end(): void {
+    for (const projector of this.#started) projector.leave();
+  }
+
+  /** It goes on at least for so long before all is well. */
+  goesOn(ms: number): void {
+    this.#untilMs = Math.max(this.#untilMs, this.timeline.nowMs + ms);
+  }
+
+  /** Goes on as long as something has asked for. */
+  async goOnAsAsked(): Promise<void> {
+    while (this.timeline.nowMs < this.#untilMs) await this.goOn(this.#untilMs - this.timeline.nowMs);
+  }
+
   /** Goes on for so long. Throws what should not have happened. */
   async goOn(ms: number): Promise<void> {
     const untilMs = this.timeline.nowMs + ms;
-    while (this.timeline.nowMs < untilMs && !this.fault) await this.timeline.stepUntil(untilMs);
+    await this.timeline.goOn(untilMs, () => this.fault !== null);
     if (this.fault) throw this.fault;
   }
 }

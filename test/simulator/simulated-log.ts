@@ -6,8 +6,8 @@ import {
   LogTruncatedError,
   type Position,
 } from '../../projector/ports/event-log.ts';
-import { WakeUp } from '../../projector/ports/waiting.ts';
-import { type AnyRecord, type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { aborted, WakeUp } from '../../projector/ports/waiting.ts';
+import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import type { Random } from '../../services/simulate/random.ts';
 import { toLogRecord } from '../support/histories.ts';
 import type { SimulatedProcess } from './simulated-process.ts';
@@ -16,18 +16,20 @@ import { type Change, type EntityName, entityName } from './world.ts';
 
 /** A record in the log. A lost one was cut off with its partition's tail. */
 export interface Published extends Change {
-  /** Which leader of the partition took it. */
-  epoch: number;
+  offset: number;
   delivered: EncodedRecord;
 }
 
 interface Partition {
   topic: TopicName;
   partition: number;
-  epoch: number;
+  /** In the order of offsets, which skip numbers after compaction. */
   records: Published[];
-  /** How many records were there before anything ran: these are not lost. */
-  founding: number;
+  end: number;
+  /** Records before this offset are not lost: they were there before anything ran, or were compacted. */
+  kept: number;
+  /** From which offset on each leader of the partition took records, as Kafka's leader epochs say. */
+  epochs: number[];
 }
 
 const partitionsOf: Partial<Record<TopicName, number>> = {
@@ -42,6 +44,8 @@ const partitionsOf: Partial<Record<TopicName, number>> = {
 export class SimulatedLog {
   readonly #timeline: Timeline;
   readonly partitions: Partition[] = [];
+  /** Counts changes of what the log holds. */
+  version = 0;
   readonly #readers = new Set<() => void>();
   /** Topics that a process does not get for now. */
   readonly #held = new Map<SimulatedProcess, TopicName>();
@@ -50,23 +54,30 @@ export class SimulatedLog {
     this.#timeline = timeline;
     for (const topic of topicNames) {
       for (let partition = 0; partition < (partitionsOf[topic] ?? 1); partition++) {
-        this.partitions.push({ topic, partition, epoch: 0, records: [], founding: 0 });
+        this.partitions.push({ topic, partition, records: [], end: 0, kept: 0, epochs: [0] });
       }
     }
   }
 
   publish(change: Change): Published {
-    const of = this.partitions.filter(({ topic }) => topic === change.topic);
-    const { topic, partition, epoch, records } = of[sumOf(change.key) % of.length]!;
-    const place = { topic, partition, offset: records.length, timestampMs: this.#timeline.nowMs };
-    const published = { ...change, epoch, delivered: toLogRecord({ ...change, ...place }) };
-    records.push(published);
+    const at = this.partitions[this.indexOf(change)]!;
+    const place = { partition: at.partition, offset: at.end, timestampMs: this.#timeline.nowMs };
+    const published = { ...change, offset: at.end, delivered: toLogRecord({ ...change, ...place }) };
+    at.records.push(published);
+    at.end += 1;
+    this.version += 1;
     for (const grown of this.#readers) grown();
     return published;
   }
 
+  /** Which partition a change goes to. */
+  indexOf({ topic, key }: Pick<Change, 'topic' | 'key'>): number {
+    const first = this.partitions.findIndex((each) => each.topic === topic);
+    return first + (sumOf(key) % (partitionsOf[topic] ?? 1));
+  }
+
   open(): void {
-    for (const partition of this.partitions) partition.founding = partition.records.length;
+    for (const partition of this.partitions) partition.kept = partition.end;
   }
 
   /** A process gets nothing of a topic, until it is released. */
@@ -82,16 +93,47 @@ export class SimulatedLog {
   /** An unclean election: the new leader of a partition lacks its last records. Returns what is lost. */
   truncate(index: number, count: number): Published[] {
     const partition = this.partitions[index % this.partitions.length]!;
-    partition.epoch += 1;
+    const { records, kept, epochs } = partition;
+    const end = Math.max(kept, partition.end - count);
+    const lost = records.filter(({ offset }) => offset >= end);
+    records.length -= lost.length;
+    partition.end = end;
+    partition.epochs = [...epochs.map((start) => Math.min(start, end)), end];
+    this.version += 1;
     for (const changed of this.#readers) changed();
-    return partition.records.splice(Math.max(partition.founding, partition.records.length - count));
+    return lost;
   }
 
-  /** The last record of each key. */
-  latest(): Map<EntityName, { topic: TopicName; key: string; value: AnyRecord | null }> {
+  /**
+   * The log is compacted, all but its last records: of each key the last good record stays, and bad ones after it, which
+   * the least lag keeps until they are mended.
+   */
+  compact(index: number, left: number): void {
+    const partition = this.partitions[index % this.partitions.length]!;
+    const upTo = Math.max(partition.kept, partition.end - left);
+    const lastGood = new Map<string, number>();
+    for (const { key, offset, bad } of partition.records) if (!bad && offset < upTo) lastGood.set(key, offset);
+    partition.records = partition.records.filter(
+      ({ key, offset }) => offset >= upTo || offset >= (lastGood.get(key) ?? 0),
+    );
+    partition.kept = upTo;
+    this.version += 1;
+  }
+
+  /** The last good record of each key. */
+  latest(): Map<EntityName, Change> {
     const found = new Map<EntityName, Change>();
-    for (const { records } of this.partitions) for (const record of records) found.set(entityName(record), record);
+    for (const { records } of this.partitions) {
+      for (const record of records) if (!record.bad) found.set(entityName(record), record);
+    }
     return found;
+  }
+
+  /** The places of all bad records. */
+  get bad(): string[] {
+    return this.partitions.flatMap(({ records }) =>
+      records.filter(({ bad }) => bad).map(({ delivered }) => placeOf(delivered)),
+    );
   }
 
   adapter(process: SimulatedProcess, random: Random): EventLog {
@@ -110,35 +152,41 @@ export class SimulatedLog {
 
   #bounds(): LogBounds {
     const bounds = Object.fromEntries(topicNames.map((topic) => [topic, []])) as unknown as LogBounds;
-    for (const { topic, records } of this.partitions) bounds[topic].push({ low: 0, end: records.length });
+    for (const { topic, end } of this.partitions) bounds[topic].push({ low: 0, end });
     return bounds;
   }
 
   async #follow({ from, follower, signal, process, random, grown }: Following): Promise<void> {
     const epochs = new Map<Partition, number>();
+    const stopped = aborted(signal);
     while (!signal.aborted) {
       let moved = false;
-      const stops = [grown.wait(), new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))];
-      for (const partition of shuffled(this.partitions, random)) {
+      const stops = [grown.wait(), stopped];
+      for (const partition of this.partitions) {
+        assertNotDiverged(partition, from[partition.topic][partition.partition]!, epochs.get(partition));
+      }
+      const behind = this.partitions.filter(({ topic, partition, end }) => from[topic][partition]! < end);
+      for (const partition of shuffled(behind, random)) {
         if (signal.aborted) return;
-        const { topic, records } = partition;
+        const { topic } = partition;
         if (this.#held.get(process) === topic) continue;
         const at = from[topic][partition.partition]!;
         const hold = follower.hold?.(topic, partition.partition) ?? null;
         if (hold) stops.push(hold.moved);
         if (hold && hold.offset <= at) continue;
+        // Others were waited for meanwhile.
         assertNotDiverged(partition, at, epochs.get(partition));
-        const end = Math.min(at + random.int(1, 6), records.length, hold?.offset ?? records.length);
-        if (end === at) continue;
-        const batch = records.slice(at, end);
-        epochs.set(partition, batch.at(-1)!.epoch);
-        from[topic][partition.partition] = end;
+        const nextOffset = Math.min(at + random.int(1, 6), partition.end, hold?.offset ?? partition.end);
+        if (nextOffset <= at) continue;
+        const records = partition.records.filter(({ offset }) => offset >= at && offset < nextOffset);
+        epochs.set(partition, epochAt(partition, nextOffset - 1));
+        from[topic][partition.partition] = nextOffset;
         moved = true;
         await follower.onBatch({
           topic,
           partition: partition.partition,
-          records: batch.map(({ delivered }) => delivered),
-          nextOffset: end,
+          records: records.map(({ delivered }) => delivered),
+          nextOffset,
         });
         // Other partitions may be late.
         if (random.chance(0.3)) await process.clock.sleep(random.chance(0.1) ? random.int(1, 300) : random.unit() * 5);
@@ -157,12 +205,18 @@ interface Following {
   grown: WakeUp;
 }
 
+const epochAt = ({ epochs }: Partition, offset: number): number => epochs.findLastIndex((start) => start <= offset);
+
 /** A fetch says where the reader stands, and of which epoch the last record was that it read. */
-function assertNotDiverged({ topic, partition, records }: Partition, at: number, epoch: number | undefined): void {
-  const last = records[at - 1];
-  if (at === 0 || (last && (epoch === undefined || last.epoch === epoch))) return;
-  throw new LogTruncatedError(`${topic}/${partition} has lost records that were read`);
+function assertNotDiverged(partition: Partition, at: number, epoch: number | undefined): void {
+  const isHeld = at <= partition.end && (epoch === undefined || epochAt(partition, at - 1) === epoch);
+  if (at === 0 || isHeld) return;
+  throw new LogTruncatedError(`${partition.topic}/${partition.partition} has lost records that were read`);
 }
+
+type Place = Pick<EncodedRecord, 'topic' | 'partition' | 'offset' | 'timestampMs'>;
+export const placeOf = ({ topic, partition, offset, timestampMs }: Place): string =>
+  `${topic}/${partition}@${offset} of ${timestampMs}`;
 
 function shuffled<T>(items: readonly T[], random: Random): T[] {
   const copy = [...items];

@@ -9,6 +9,7 @@ export class SimulatedProcess {
   frozen = false;
   /** What came while it was frozen: of each channel in order, of several channels in any order. */
   readonly #waiting: { channel: string; happen: () => void }[] = [];
+  readonly #sleeps = new Set<() => void>();
   readonly clock: Clock;
 
   constructor(timeline: Timeline, name: string) {
@@ -50,16 +51,24 @@ export class SimulatedProcess {
   kill(): void {
     this.alive = false;
     this.#waiting.length = 0;
+    // Node holds a signal that follows others for as long as something listens to it, and this world with it.
+    for (const forget of this.#sleeps) forget();
+    this.#sleeps.clear();
   }
 
   #sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) return Promise.resolve();
     return new Promise((resolve) => {
+      const forget = (): void => signal?.removeEventListener('abort', wake);
       const wake = (): void => {
-        signal?.removeEventListener('abort', wake);
+        forget();
+        this.#sleeps.delete(forget);
         resolve();
       };
-      signal?.addEventListener('abort', wake);
+      if (signal) {
+        this.#sleeps.add(forget);
+        signal.addEventListener('abort', wake);
+      }
       this.#timeline.after(ms, () => this.run('timers', wake));
     });
   }

@@ -1,3 +1,6 @@
+// The event loop comes round once for so many things that happen: that takes as long as one of them.
+const burst = 4;
+
 /** Virtual time. What is due happens in order, one thing at a time, each with all that follows from it at once. */
 export class Timeline {
   nowMs: number;
@@ -29,11 +32,28 @@ export class Timeline {
 
   /** The next thing happens. */
   async step(): Promise<void> {
-    const next = this.#take();
-    this.nowMs = Math.max(this.nowMs, next.atMs);
-    next.happen();
+    this.#happen();
     // All promises that this settles have run before the event loop comes round.
     await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /** All happens that is due by then, unless that is the end of it before. */
+  async goOn(untilMs: number, isOver: () => boolean): Promise<void> {
+    for (let over = false; !over; ) {
+      const happen = (): void => {
+        over ||= isOver() || !(this.#heap.length > 0 && this.#heap[0]!.atMs <= untilMs);
+        if (!over) this.#happen();
+      };
+      for (let i = 1; i < burst; i++) setImmediate(happen);
+      // All promises that one settles have run before the next one.
+      await new Promise<void>((resolve) =>
+        setImmediate(() => {
+          happen();
+          resolve();
+        }),
+      );
+    }
+    if (!isOver()) this.nowMs = Math.max(this.nowMs, untilMs);
   }
 
   /** Everything stands still for so long. */
@@ -45,6 +65,12 @@ export class Timeline {
   async stepUntil(ms: number): Promise<void> {
     if (this.#heap.length > 0 && this.#heap[0]!.atMs <= ms) await this.step();
     else this.nowMs = Math.max(this.nowMs, ms);
+  }
+
+  #happen(): void {
+    const next = this.#take();
+    this.nowMs = Math.max(this.nowMs, next.atMs);
+    next.happen();
   }
 
   #take() {

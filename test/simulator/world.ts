@@ -37,6 +37,8 @@ export interface Change {
   topic: TopicName;
   key: string;
   value: AnyRecord | null;
+  /** It breaks a rule: it is set aside, and changes no fact. */
+  bad?: boolean;
 }
 
 export const entityName = ({ topic, key }: Pick<Change, 'topic' | 'key'>): EntityName => `${topic} ${key}`;
@@ -98,6 +100,40 @@ export class Changes {
     }
     if (what <= 95 || rider === reader) return this.rider(rider);
     return { topic: 'riders', key: rider, value: null };
+  }
+
+  /** Another record of the same key. */
+  anew({ topic, key }: Pick<Change, 'topic' | 'key'>): Change {
+    const random = this.#random;
+    const [first, second, third] = key.split('/') as [string, string, string];
+    const day = days.find((each) => dayText(each) === second) ?? days[0];
+    if (topic === 'rides') return this.ride(key);
+    if (topic === 'nights') return this.night(first, day);
+    if (topic === 'riders') return this.rider(key);
+    if (topic === 'attendance') return this.rsvp(first, day, third, random.pick(['GOING', 'NONE']));
+    return this.relation(first, second, { follows: random.chance(0.5), flagged: random.chance(0.5) });
+  }
+
+  /** What upstream should not have published: it says of an entity what another one is, or names none. */
+  bad(): Change {
+    const random = this.#random;
+    const [ride, day, rider, other] = [random.pick(rides), random.pick(days), random.pick(riders), random.pick(riders)];
+    const bad = true;
+    switch (random.int(1, 4)) {
+      case 1:
+        return { ...this.ride(ride), key: rides.find((each) => each !== ride)!, bad };
+      case 2:
+        return { ...this.night(ride, day), key: nightId(ride, days.find((each) => each !== day)!), bad };
+      case 3:
+        return {
+          ...this.rsvp(ride, day, rider, 'GOING'),
+          key: `${nightId(ride, day)}/${riders.find((each) => each !== rider)}`,
+          bad,
+        };
+      default:
+        // Nobody relates to themself.
+        return { topic: 'relations', key: `${other}/${other}`, value: null, bad };
+    }
   }
 
   ride(ride: string, posted = true): Change {
