@@ -152,13 +152,13 @@ export class Hammer {
         if (got.status === 503) {
           this.refused++;
           this.lastRefusedMs = performance.now();
-          // A client told to retry does not do it at once.
-          await sleep(5);
-          continue;
+        } else {
+          const wrong = wrongness(question, got);
+          if (wrong) this.wrong.push(`${question.path}: ${wrong}`);
+          else this.right++;
         }
-        const wrong = wrongness(question, got);
-        if (wrong) this.wrong.push(`${question.path}: ${wrong}`);
-        else this.right++;
+        // A client told to retry does not do it at once, and no client may take the core that the service needs.
+        await sleep(got.status === 503 ? 5 : 2);
       } catch (error) {
         this.wrong.push(`${question.path}: no answer, ${(error as Error).message}`);
       }

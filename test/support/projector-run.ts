@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
 import type { EventLog, RejectSink } from '../../projector/ports/event-log.ts';
 import { silentLog } from '../../projector/ports/log.ts';
@@ -38,7 +39,8 @@ export function startProjector(
           over = true;
         })
         .catch(() => {});
-      while (!projector.ready && !over) await new Promise((resolve) => setImmediate(resolve));
+      // Over views in memory it takes a few turns. Over Redis it takes seconds, and others need the core.
+      for (let turn = 0; !projector.ready && !over; turn++) await (turn < 1_000 ? nextTurn() : sleep(5));
       if (!projector.ready) await ended;
     },
     async stop() {
