@@ -78,17 +78,32 @@ describe('a signing key', () => {
   });
 });
 
-test('a cookie key is put before the ones that are there, those of the setting or the one of DATA_DIR', async () => {
-  const [made] = await loadCookieKeys(undefined, folder);
-  const first = (await runs('cookie-keys', { DATA_DIR: folder })).stdout.trim();
-  const keys = await loadCookieKeys(first, '/nowhere');
-  expect(keys).toEqual([expect.not.stringMatching(`^${made}$`), made]);
-  await mkdir(join(folder, '.ride-calendar'));
-  await writeFile(join(folder, '.ride-calendar/cookie-key'), made!);
-  const byDefault = (await runs('cookie-keys')).stdout.trim();
-  expect((await loadCookieKeys(byDefault, '/nowhere')).at(-1)).toBe(made);
-  const second = (await runs('cookie-keys', { OAUTH_COOKIE_KEYS: first })).stdout.trim();
-  expect((await loadCookieKeys(second, '/nowhere')).slice(1)).toEqual(keys);
+describe('a cookie key', () => {
+  const keysOf = (printed: string) => loadCookieKeys(printed.trim(), '/nowhere');
+  const step = async (name: string, env: Record<string, string>) => (await runs(name, env)).stdout.trim();
+
+  // APIs restart one after the other, so those of two neighbouring steps serve the same riders side by side.
+  test('is rotated so that APIs of two neighbouring steps know what the other signs with', async () => {
+    const [made] = await loadCookieKeys(undefined, folder);
+    const first = await step('cookie-keys-1', { DATA_DIR: folder });
+    const second = await step('cookie-keys-2', { OAUTH_COOKIE_KEYS: first });
+    const sets = [[made!], await keysOf(first), await keysOf(second)];
+    expect(sets[2]).toEqual([...sets[1]!].reverse());
+    for (const [before, after] of [sets.slice(0, 2), sets.slice(1)]) {
+      expect(after).toContain(before![0]);
+      expect(before).toContain(after![0]);
+    }
+    expect(sets[2]![0]).not.toBe(made);
+  });
+
+  test('is added to those of the setting, or to the one in the default DATA_DIR', async () => {
+    await mkdir(join(folder, '.ride-calendar'));
+    const [made] = await loadCookieKeys(undefined, join(folder, '.ride-calendar'));
+    const byDefault = await keysOf(await step('cookie-keys-1', {}));
+    expect(byDefault).toEqual([made, expect.not.stringMatching(`^${made}$`)]);
+    const OAUTH_COOKIE_KEYS = byDefault.join(',');
+    expect((await keysOf(await step('cookie-keys-1', { OAUTH_COOKIE_KEYS }))).slice(0, 2)).toEqual(byDefault);
+  });
 });
 
 test('sign-in’s Redis is backed up and restored, and then keeps what it has through a crash', async () => {
