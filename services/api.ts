@@ -10,6 +10,7 @@ import { makeLogger } from './wiring/logger.ts';
 import { operatorServer } from './wiring/operator-server.ts';
 import { processMetrics } from './wiring/process-metrics.ts';
 import { serve } from './wiring/serve.ts';
+import { withSignIn } from './wiring/sign-in-watch.ts';
 import { stopSignal } from './wiring/stop-signal.ts';
 import { openViewStore } from './wiring/view-store.ts';
 
@@ -23,7 +24,10 @@ export async function runApi(settings: Settings, { json = false } = {}): Promise
   const reader = openViewStore(settings).reader();
   const served = await serve({ settings, reader, metrics, log, files, draining: signal });
   const readiness = untilStopped(
-    onceReady(() => reader.ready()),
+    withSignIn(
+      onceReady(() => reader.ready()),
+      served.signInWatch,
+    ),
     signal,
   );
   const operators = operatorServer(settings, served.app, metrics.register, readiness, log);

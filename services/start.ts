@@ -16,6 +16,7 @@ import { type Projecting, plain, project } from './wiring/project.ts';
 import { projectorMetrics } from './wiring/projector-metrics.ts';
 import { liveliestRiders } from './wiring/rider-directory.ts';
 import { serve } from './wiring/serve.ts';
+import { withSignIn } from './wiring/sign-in-watch.ts';
 import { stopSignal } from './wiring/stop-signal.ts';
 import { supervise } from './wiring/supervise.ts';
 import { openViewStore } from './wiring/view-store.ts';
@@ -75,7 +76,10 @@ export async function runStart(
       ...(opened.madeUp && { sampleKey: opened.madeUp.developerKey }),
       ...(settings.embedded && first && { sample: first }),
     });
-    const readsReady = onceReady(() => reader.ready());
+    const readsReady = withSignIn(
+      onceReady(() => reader.ready()),
+      served.signInWatch,
+    );
     const readiness: Readiness = async () => {
       const state = await readsReady();
       const trouble = projecting.trouble();

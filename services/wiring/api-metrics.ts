@@ -88,6 +88,16 @@ export function apiMetrics(register: Registry) {
         },
       });
     },
+    watchSignInStore(isAnswering: () => boolean): void {
+      new Gauge({
+        name: 'ride_calendar_sign_in_store_answers',
+        help: 'Whether riders can sign in and apps refresh: 0 while sign-in’s Redis is away or takes no writes',
+        registers,
+        collect() {
+          this.set(isAnswering() ? 1 : 0);
+        },
+      });
+    },
     watchStore(isAnswering: () => Promise<boolean>): void {
       new Gauge({
         name: 'ride_calendar_store_answers',

@@ -21,6 +21,7 @@ import type { ApiMetrics } from './api-metrics.ts';
 import { auditLog } from './audit-log.ts';
 import { stopListening } from './listen.ts';
 import { riderDirectory } from './rider-directory.ts';
+import { type SignInWatch, watchSignIn } from './sign-in-watch.ts';
 
 // How long after changes may have been missed erased riders are looked for.
 const sweepDelayMs = 5_000;
@@ -44,6 +45,7 @@ export interface ServeOptions {
 
 export interface Served {
   app: FastifyInstance;
+  signInWatch: SignInWatch;
   close(): Promise<void>;
 }
 
@@ -108,9 +110,15 @@ export async function serve(options: ServeOptions): Promise<Served> {
   });
   signIn = registered;
   const stopErasing = eraseGoneRiders(cache, registered, erasures, log);
+  const closing = new AbortController();
+  // In memory nothing can be away.
+  const signInWatch = authRedis ? watchSignIn(store, log, closing.signal) : { trouble: () => null };
+  if (authRedis) metrics.watchSignInStore(() => signInWatch.trouble() === null);
   return {
     app,
+    signInWatch,
     async close() {
+      closing.abort();
       stopErasing();
       await stopListening(app);
       await registered.close();

@@ -12,6 +12,7 @@ export function allMetrics(): Registry {
   api.watchCache({ bytes: 0, hits: 0, misses: 0 });
   api.watchStore(async () => true);
   api.watchSignInState(async () => false);
+  api.watchSignInStore(() => true);
   auditLog({ info: () => undefined }, register);
   projectorMetrics(register).watch(() => ({ ready: true, status: () => idleStatus }));
   return register;

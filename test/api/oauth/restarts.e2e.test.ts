@@ -56,6 +56,13 @@ async function askForNobody(): Promise<number> {
   return (await fetch(`${service.origin}/oauth/token`, { method: 'POST', body })).status;
 }
 
+const readiness = async () => await (await fetch(`${service.origin}/readyz`)).json();
+
+async function metric(name: string): Promise<string | undefined> {
+  const text = await (await fetch(`${service.origin}/metrics`)).text();
+  return new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1];
+}
+
 /** A rider of the sample: the embedded default prints a token for one. */
 async function sampleRider(): Promise<string> {
   const embedded = await startService();
@@ -119,6 +126,11 @@ test('a refresh while Redis restarts waits for it, or is told to come again, and
   const away = await refresh(origin, client, body.refresh_token);
   expect(away).toMatchObject({ status: 503, body: { error: 'temporarily_unavailable' } });
   expect(away.headers.get('retry-after')).toBe('5');
+  await expect.poll(readiness, { timeout: 30_000 }).toMatchObject({
+    status: 'ready',
+    note: expect.stringContaining('nobody can sign in or refresh: Cannot reach the Redis of sign-in (AUTH_REDIS_URL)'),
+  });
+  expect(await metric('ride_calendar_sign_in_store_answers')).toBe('0');
   const authorizing = await browser.open(authorizeUrl(origin, client, newPkce()));
   expect(authorizing.response.status).toBe(503);
   // Reads of riders go on: their tokens are checked without asking.
@@ -137,4 +149,6 @@ test('a refresh while Redis restarts waits for it, or is told to come again, and
   }
   expect(late.status).toBe(200);
   expect((await refresh(origin, client, late.body.refresh_token)).status).toBe(200);
+  await expect.poll(readiness, { timeout: 30_000 }).toEqual({ status: 'ready' });
+  expect(await metric('ride_calendar_sign_in_store_answers')).toBe('1');
 });

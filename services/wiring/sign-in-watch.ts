@@ -1,0 +1,57 @@
+import type { Logger } from 'pino';
+import type { StateStore } from '../../api/oauth/state-store.ts';
+import { backgroundClock } from '../../projector/ports/clock.ts';
+import type { Readiness } from './operator-routes.ts';
+
+// A first connection takes a moment, which is not worth logging.
+const firstLookMs = 1_500;
+const lookMs = 5_000;
+
+export interface SignInWatch {
+  /** Why nobody can sign in, or null if riders can. */
+  trouble(): string | null;
+}
+
+/**
+ * Writes a small entry every few seconds, until the signal aborts: reads go on while sign-in's Redis is away, full or
+ * read-only, and few requests fail, so that nobody would notice. Logs when riders cannot sign in, and when they can again.
+ */
+export function watchSignIn(
+  store: Pick<StateStore, 'put'>,
+  log: Pick<Logger, 'info' | 'warn'>,
+  signal: AbortSignal,
+  sleep = backgroundClock.sleep,
+): SignInWatch {
+  let trouble: string | null = null;
+  const look = async (): Promise<string | null> =>
+    await store.put('Probe', 'sign-in', {}, { lifeSeconds: 60 }).then(() => null, textOf);
+  const run = async (): Promise<void> => {
+    for (let waitMs = firstLookMs; !signal.aborted; waitMs = lookMs) {
+      await sleep(waitMs, signal);
+      if (signal.aborted) return;
+      const seen = await look();
+      if (signal.aborted) return;
+      if (seen !== null && trouble === null) log.warn(`Nobody can sign in or refresh: ${seen}`);
+      if (seen === null && trouble !== null) log.info("Sign-in's Redis takes writes again: riders can sign in");
+      trouble = seen;
+    }
+  };
+  void run();
+  return { trouble: () => trouble };
+}
+
+/** A ready process says in its note that nobody can sign in. It stays ready, because reads are answered. */
+export const withSignIn =
+  (readiness: Readiness, watch: SignInWatch): Readiness =>
+  async () => {
+    const state = await readiness();
+    const trouble = watch.trouble();
+    if (!state.ready || trouble === null) return state;
+    const notes = [state.note, `nobody can sign in or refresh: ${trouble}`].filter((note) => note !== undefined);
+    return { ready: true, note: notes.join('; ') };
+  };
+
+function textOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  return cause instanceof Error && !message.includes(cause.message) ? `${message}: ${cause.message}` : message;
+}

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { watchSignIn, withSignIn } from '../../../services/wiring/sign-in-watch.ts';
+
+const away = new Error('Cannot reach the Redis of sign-in (AUTH_REDIS_URL)', { cause: new Error('no answer in time') });
+const trouble = 'Cannot reach the Redis of sign-in (AUTH_REDIS_URL): no answer in time';
+
+/** A watch whose looks find what is given, one after the other; all that it logged, and its last state. */
+async function watched(looks: (Error | null)[]) {
+  const logged: string[] = [];
+  const ending = new AbortController();
+  const left = [...looks];
+  const put = async () => {
+    const found = left.shift();
+    if (found) throw found;
+  };
+  const sleep = async () => {
+    if (left.length === 0) ending.abort();
+  };
+  const say = (line: unknown) => void logged.push(String(line));
+  const watch = watchSignIn({ put }, { info: say, warn: say }, ending.signal, sleep);
+  while (!ending.signal.aborted) await new Promise((resolve) => setImmediate(resolve));
+  return { logged, watch };
+}
+
+describe('the watch over sign-in’s store', () => {
+  it('logs once when nobody can sign in, with the cause, and once when riders can again', async () => {
+    const { logged, watch } = await watched([null, away, away, null, null]);
+    expect(logged).toEqual([
+      `Nobody can sign in or refresh: ${trouble}`,
+      "Sign-in's Redis takes writes again: riders can sign in",
+    ]);
+    expect(watch.trouble()).toBeNull();
+  });
+
+  it('adds to the note of a ready process, which stays ready, and nothing to one that is not', async () => {
+    const { watch } = await watched([away]);
+    const note = `nobody can sign in or refresh: ${trouble}`;
+    expect(await withSignIn(async () => ({ ready: true }), watch)()).toEqual({ ready: true, note });
+    expect(await withSignIn(async () => ({ ready: true, note: 'a right' }), watch)()).toEqual({
+      ready: true,
+      note: `a right; ${note}`,
+    });
+    const starting = { ready: false as const, reason: 'starting' };
+    expect(await withSignIn(async () => starting, watch)()).toBe(starting);
+  });
+});
