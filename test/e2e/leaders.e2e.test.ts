@@ -128,7 +128,7 @@ describe('two projectors', () => {
       await standby.ready();
     }
     await reader.end();
-  }, 120_000);
+  }, 240_000);
 
   it('hand over when the leader is told to stop', async () => {
     const [leader, standby] = await pair();
@@ -140,7 +140,7 @@ describe('two projectors', () => {
     console.log(`Readable again ${Math.round(performance.now() - stoppedMs)} ms after a SIGTERM of the leader`);
     expect([ended.code, terms(standby), compares(standby)]).toEqual([0, 1, false]);
     await reader.end();
-  }, 90_000);
+  }, 180_000);
 
   it('are not in one another’s way: a leader that was stopped for long writes nothing once another leads', async () => {
     const [leader, standby] = await pair();
@@ -157,7 +157,7 @@ describe('two projectors', () => {
     expect(new Set((await fences()).map((fence) => fence!.split(':')[2]))).toEqual(owners);
     expect([await leads(leader), await leads(standby)]).toEqual([false, true]);
     await reader.end();
-  }, 90_000);
+  }, 180_000);
 
   it('keep their places while Redis stands still for six seconds', async () => {
     const [leader, standby] = await pair();
@@ -167,7 +167,7 @@ describe('two projectors', () => {
     await isReadable(await publish());
     await sleep(3_000);
     expect([terms(leader), terms(standby), await leads(leader), await leads(standby)]).toEqual([1, 0, true, false]);
-  }, 90_000);
+  }, 180_000);
 
   it('never duel: started at once they agree on one leader, and it stays', async () => {
     const both = await Promise.all([startProjector(), startProjector()]);
@@ -180,7 +180,7 @@ describe('two projectors', () => {
     }
     expect(both.map(terms).toSorted()).toEqual([0, 1]);
     await reader.end();
-  }, 120_000);
+  }, 240_000);
 
   it('and Redis, all started again on an older snapshot, show nothing of the past', async () => {
     const [leader, standby] = await pair();
@@ -195,7 +195,7 @@ describe('two projectors', () => {
     await again.ready();
     await isReadable(count);
     await reader.end();
-  }, 90_000);
+  }, 180_000);
 
   it('leave an API that starts while a store is restored in doubt, until a leader has vouched for it', async () => {
     const [leader, standby] = await pair();
@@ -213,5 +213,5 @@ describe('two projectors', () => {
     expect(seen).toEqual(new Set([null]));
     await (await startProjector()).ready();
     await isReadable(count);
-  }, 90_000);
+  }, 180_000);
 });

@@ -146,7 +146,7 @@ describe('without one right a command names it', () => {
     const running = await processes.start(commands[user]!(await processes.folder()), env);
     // Kafka names a missing Read or Write by the Describe that came with it.
     const named = ['Read', 'Write', 'Create'].includes(operation) ? `(${operation}|Describe)` : operation;
-    await running.printed(new RegExp(`lacks ${named} on (topic|group) .*; grant it with kafka-acls\\.sh`), 20_000);
+    await running.printed(new RegExp(`lacks ${named} on (topic|group) .*; grant it with kafka-acls\\.sh`));
     await running.kill();
   });
 });

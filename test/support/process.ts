@@ -8,6 +8,8 @@ import { freePorts } from '../../infra/local/free-port.ts';
 
 /** The command `ride-calendar` as processes: what a user starts, sees and kills. */
 
+/** Far longer than a start takes, even where many other processes have the machine: a wait that is over tells of a fault. */
+const startMsMax = 75_000;
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 export type Env = Record<string, string>;
@@ -93,11 +95,11 @@ export class Processes {
       err,
       ended,
       hasEnded: () => isOver,
-      async ready(timeoutMs = 45_000) {
+      async ready(timeoutMs = startMsMax) {
         await until(() => answersOk(`${origin}/readyz`), 'never got ready', timeoutMs);
         return service;
       },
-      printed: (words, timeoutMs = 30_000) =>
+      printed: (words, timeoutMs = startMsMax) =>
         until(async () => holds(out() + err(), words), `never printed ${words}`, timeoutMs),
       kill: () => end('SIGKILL', 5_000),
       stop: () => end('SIGTERM', 15_000),
