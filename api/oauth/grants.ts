@@ -95,6 +95,7 @@ export function grantsOf(library: Library, store: StateStore, service: ServiceUr
       );
       for (const { id } of given.filter(isGrant)) await end(id);
       for (const { kind, id } of given) await store.remove(kind, id);
+      await store.tidyAccount(rider);
     },
   };
 }

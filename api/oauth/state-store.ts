@@ -23,6 +23,10 @@ export interface StateStore {
   removeGrant(grant: string): Promise<void>;
   /** Every entry put under an account, in no particular order. */
   ofAccount(account: string): Promise<OwnedEntry[]>;
+  /**
+   * Forgets which entries an account had. Those that are left stay its own; without any, nothing stored names the account.
+   */
+  tidyAccount(account: string): Promise<void>;
   /** The ids of all entries of a kind. May yield an id twice. */
   ids(kind: string): AsyncIterable<string>;
   /** Every account that may have entries. May yield an account twice. */

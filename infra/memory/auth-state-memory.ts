@@ -140,6 +140,8 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
     async ofAccount(account) {
       return liveOf(account).map((entry): OwnedEntry => ({ kind: entry.kind, id: entry.id, ...entryOf(entry) }));
     },
+    // Nothing but the entries themselves names an account.
+    async tidyAccount() {},
     async *ids(kind) {
       sweep();
       yield* [...(kinds.get(kind)?.keys() ?? [])];

@@ -18,6 +18,7 @@ import {
   replaceScript,
   swapScript,
   takeScript,
+  tidyAccountScript,
 } from './auth-state-scripts.ts';
 import { redisClusterClient } from './redis-cluster-client.ts';
 import { redisRefusal } from './redis-refusal.ts';
@@ -43,6 +44,7 @@ interface Scripts {
   authSwap(...args: (string | number)[]): Promise<number>;
   authExtend(...args: (string | number)[]): Promise<unknown>;
   authRemoveGrant(...args: (string | number)[]): Promise<unknown>;
+  authTidyAccount(...args: (string | number)[]): Promise<unknown>;
   authNoteErasures(...args: (string | number)[]): Promise<unknown>;
   authCount(...args: (string | number)[]): Promise<[value: number, waitMs: number]>;
 }
@@ -130,6 +132,10 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
       }
       return found;
     },
+    tidyAccount: (account) =>
+      ask(async () => {
+        await redis.authTidyAccount(accountKey(account), accountsKey, account, `${prefix}e:`);
+      }),
     async *ids(kind) {
       const kindPrefix = entryKey(kind, '');
       for (const node of redis instanceof Redis ? [redis] : redis.nodes('master')) {
@@ -194,6 +200,7 @@ function connect({ url, cluster = false }: RedisAuthStateOptions, commandTimeout
   client.defineCommand('authSwap', { lua: swapScript });
   client.defineCommand('authExtend', { numberOfKeys: 1, lua: extendScript });
   client.defineCommand('authRemoveGrant', { numberOfKeys: 1, lua: removeGrantScript });
+  client.defineCommand('authTidyAccount', { numberOfKeys: 2, lua: tidyAccountScript });
   client.defineCommand('authNoteErasures', { numberOfKeys: 1, lua: noteErasuresScript });
   client.defineCommand('authCount', { numberOfKeys: 1, lua: countScript });
   return client as Client;

@@ -50,6 +50,25 @@ return 1`;
 /** KEYS entry. ARGV life. Only entries without grant and account are extended, so no index needs an update. */
 export const extendScript = `return redis.call('PEXPIRE', KEYS[1], ARGV[1])`;
 
+/**
+ * KEYS account index, accounts. ARGV account, prefix of entries' keys, which share the index's hash tag. Members are
+ * removed by their score, because users of earlier versions have no right to ZREM.
+ */
+export const tidyAccountScript = `local left = 0
+for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+  if redis.call('HGET', ARGV[2] .. member, 'a') == ARGV[1] then
+    left = left + 1
+  else
+    redis.call('ZADD', KEYS[1], 0, member)
+  end
+end
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', 0)
+if left == 0 then
+  redis.call('ZADD', KEYS[2], 'XX', 0, ARGV[1])
+  redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', 0)
+end
+return left`;
+
 /** KEYS grant index. ARGV prefix of entries' keys, which share the index's hash tag. */
 export const removeGrantScript = `for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
   redis.call('DEL', ARGV[1] .. member)

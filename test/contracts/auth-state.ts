@@ -148,6 +148,24 @@ export function authStateContract(name: string, make: () => StateStore | Promise
       expect(accounts).toContain(other);
     });
 
+    test('an account that is tidied keeps the entries it has, and is no account any more once it has none', async () => {
+      const account = randomUUID();
+      const known = async () => {
+        const accounts = new Set<string>();
+        for await (const each of store.accounts()) accounts.add(each);
+        return accounts.has(account);
+      };
+      await store.put('Session', `${account}:1`, { n: 1 }, { ...life, account });
+      await store.put('Session', `${account}:2`, { n: 2 }, { ...life, account });
+      await store.remove('Session', `${account}:1`);
+      await store.tidyAccount(account);
+      expect((await store.ofAccount(account)).map(({ id }) => id)).toEqual([`${account}:2`]);
+      expect(await known()).toBe(true);
+      await store.take('Session', `${account}:2`);
+      await store.tidyAccount(account);
+      expect(await known()).toBe(false);
+    });
+
     test('the entries of a kind are found by their ids', async () => {
       const kind = `Kind${randomUUID()}`;
       const ids = Array.from({ length: 30 }, (_, i) => `${i}:x`);

@@ -75,6 +75,9 @@ describe.each([
     await service.signIn.eraseRider(rider);
     await service.signIn.eraseRider(rider);
     expect(await store.ofAccount(rider)).toEqual([]);
+    const accounts = new Set<string>();
+    for await (const each of store.accounts()) accounts.add(each);
+    expect([accounts.has(rider), accounts.has('rider-ada')]).toEqual([false, true]);
     expect((await refresh(origin, gone.client, gone.tokens.refresh_token)).body.error).toBe('invalid_grant');
     expect((await refresh(origin, other.client, other.tokens.refresh_token)).status).toBe(200);
   });

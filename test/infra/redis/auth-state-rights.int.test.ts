@@ -48,6 +48,7 @@ async function everything(store: StateStore): Promise<void> {
   await store.extend('A', id, 60);
   await store.find('A', id);
   await store.ofAccount(id);
+  await store.tidyAccount(id);
   for await (const _ of store.accounts());
   for await (const _ of store.ids('A'));
   await store.take('A', id);

@@ -88,6 +88,7 @@ async function everything(store: StateStore): Promise<void> {
     () => store.swap([{ kind: 'A', id: 'x', from: null, to: 'used' }]),
     () => store.extend('A', 'x', 60),
     () => store.ofAccount('a'),
+    () => store.tidyAccount('a'),
     () => Array.fromAsync(store.accounts()),
     () => Array.fromAsync(store.ids('A')),
     // The first is forgotten by the third, while the second keeps the counter alive.
