@@ -140,3 +140,23 @@ it('a bad record that takes the place of records which the log lost is set aside
   await settle(scene);
   expect(scene.around.rejects.places.size).toBe(4);
 });
+
+it('views ahead of a position that a bad record holds back are known to the next leader, though the tags were taken again', async () => {
+  const scene = await led();
+  const [first] = scene.projectors;
+  scene.weather.unacknowledged = 1;
+  scene.publish(scene.changes.bad());
+  await scene.goOn(500);
+  for (const ride of rides) for (const day of days) scene.publish(scene.changes.night(ride, day));
+  await scene.goOn(1_000);
+  scene.redisOf(0).command(['DEL', scene.around.keys.fence(0)]);
+  await scene.goOn(2_000);
+  first!.process.kill();
+  for (const [i, { topic }] of scene.log.partitions.entries()) {
+    if (topic === 'nights') scene.judge.lost(scene.log.truncate(i, 4));
+  }
+  scene.weather.unacknowledged = 0;
+  scene.startProjector();
+  await settle(scene);
+  expect(scene.said.join('\n')).toContain('1 tag to compare');
+});
