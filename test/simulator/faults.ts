@@ -33,10 +33,26 @@ function comeBack(scene: Scene, index: number, snapshot: Snapshot): void {
   const outageMs = random.int(1, random.pick([100, 1_000, 3_000]));
   // What it holds now is to be read.
   if (outageMs < 1_000) scene.goesOn(outageMs + 800);
+  readOften(scene, outageMs, outageMs + 600);
   timeline.after(outageMs, () => {
     scene.say(`master ${index} is ${process.runId}:${process.replicationId} now`);
     master.start(snapshot, process);
   });
+}
+
+function readOften(scene: Scene, fromMs: number, toMs: number): void {
+  for (let i = 0; i < 12; i++) later(scene, scene.random.int(fromMs, toMs), () => scene.read());
+}
+
+/** A snapshot of a master: from now on it gets older, and readers see what is newer. */
+function aged(scene: Scene, restore: (index: number, snapshot: Snapshot) => void): void {
+  const { random } = scene;
+  const index = anyMaster(scene);
+  const { snapshot } = scene.masters[index]!.redis;
+  for (let i = random.int(0, 3); i > 0; i--) later(scene, random.int(0, 200), () => scene.publish());
+  const ageMs = 300 + anyDelay(scene);
+  readOften(scene, 200, ageMs);
+  later(scene, ageMs, () => restore(index, snapshot));
 }
 
 const anyMaster = ({ random, masters }: Scene): number => random.int(0, masters.length - 1);
@@ -101,14 +117,10 @@ export const faults = {
     scene.restartApi(scene.random.int(0, scene.apis.length - 1));
   },
   restoreStore(scene: Scene) {
-    const index = anyMaster(scene);
-    const { snapshot } = scene.masters[index]!.redis;
-    later(scene, anyDelay(scene), () => comeBack(scene, index, snapshot));
+    aged(scene, (index, snapshot) => comeBack(scene, index, snapshot));
   },
   restoreStoreAndProjectors(scene: Scene) {
-    const index = anyMaster(scene);
-    const { snapshot } = scene.masters[index]!.redis;
-    later(scene, scene.random.int(300, scene.random.pick([1_000, 4_000])), () => {
+    aged(scene, (index, snapshot) => {
       for (const { process } of scene.projectors) process.kill();
       for (const shard of scene.shards) {
         scene.timeline.after(scene.random.int(0, 1_000), () => void scene.startProjector('same', shard));
@@ -141,7 +153,8 @@ export const faults = {
   },
   truncateLog(scene: Scene) {
     const { random, log, timeline } = scene;
-    const lost = loseTail(scene, random.int(0, log.partitions.length - 1), random.int(1, 4));
+    if (log.losable.length === 0) return;
+    const lost = loseTail(scene, random.pick(log.losable), random.int(1, 4));
     for (let i = random.int(0, 8); i > 0; i--) later(scene, random.int(0, 300), () => scene.publish());
     if (random.chance(0.5)) return;
     // It grows again by other records of the same keys: soon, or before anybody has looked.

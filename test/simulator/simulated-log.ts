@@ -90,6 +90,11 @@ export class SimulatedLog {
     for (const changed of this.#readers) changed();
   }
 
+  /** The partitions that have records to lose. */
+  get losable(): number[] {
+    return this.partitions.flatMap(({ end, kept }, i) => (end > kept ? [i] : []));
+  }
+
   /** An unclean election: the new leader of a partition lacks its last records. Returns what is lost. */
   truncate(index: number, count: number): Published[] {
     const partition = this.partitions[index % this.partitions.length]!;
