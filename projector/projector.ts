@@ -159,7 +159,7 @@ export class Projector {
         log.warn(
           end === 'fenced'
             ? 'Another projector has taken over: standing by'
-            : 'The view store lost or changed something: taking it again',
+            : 'The view store lost or changed something: taking the lead again, to compare its views with the log',
         );
         const again = end === 'lost' ? await this.#takeAgain(leadership, stop) : null;
         taken = again?.taken ?? null;

@@ -14,17 +14,14 @@ import { createTokenChecker } from '../../api/tokens/token-checker.ts';
 import { memoryAuthState } from '../../infra/memory/auth-state-memory.ts';
 import { metadataFetch } from '../../infra/net/metadata-fetch.ts';
 import { redisAuthState } from '../../infra/redis/auth-state-redis.ts';
-import { completeKey, parseKey, tagOf } from '../../schemas/views/view-keys.ts';
 import type { Settings } from '../settings/settings.ts';
 import { loadSignInFiles, type SignInFiles } from '../settings/sign-in-files.ts';
 import type { ApiMetrics } from './api-metrics.ts';
 import { auditLog } from './audit-log.ts';
+import { eraseGoneRiders } from './erase-gone-riders.ts';
 import { stopListening } from './listen.ts';
 import { riderDirectory } from './rider-directory.ts';
 import { type SignInWatch, watchSignIn } from './sign-in-watch.ts';
-
-// How long after changes may have been missed erased riders are looked for.
-const sweepDelayMs = 5_000;
 
 export interface ServeOptions {
   settings: Settings;
@@ -131,39 +128,4 @@ export async function serve(options: ServeOptions): Promise<Served> {
 function whoSignsIn({ settings, sampleRiders }: ServeOptions): SignInDeps['who'] {
   if (settings.signIn) return { upstream: settings.signIn };
   return sampleRiders ? { pickerAt: settings.host } : null;
-}
-
-/**
- * Destroys the grants and sessions of riders when their erasure shows in the views. Sweeps all riders if an erasure may
- * have been missed.
- */
-function eraseGoneRiders(cache: ViewCache, signIn: SignIn, erasures: RecentErasures, log: Logger): () => void {
-  let timer: NodeJS.Timeout | undefined;
-  const sweep = (): void => {
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      signIn.sweep().catch((cause: Error) => {
-        log.warn(`Cannot look for the grants of erased riders, trying again: ${cause.message}`);
-        sweep();
-      });
-    }, sweepDelayMs);
-    timer.unref();
-  };
-  const eraseIfGone = async (key: string, rider: string): Promise<void> => {
-    const [card, complete] = await cache.load([key, completeKey(tagOf(rider))]);
-    if (card!.value === null && complete!.value !== null) await signIn.eraseRider(rider);
-  };
-  cache.onChange({
-    changed(key) {
-      const { kind, id } = parseKey(key);
-      // The sweep repeats what fails here.
-      if (kind === 'rider') eraseIfGone(key, id).catch(sweep);
-    },
-    allChanged() {
-      erasures.recheck();
-      sweep();
-    },
-  });
-  sweep();
-  return () => clearTimeout(timer);
 }

@@ -74,7 +74,7 @@ describe('Redis', () => {
       const hammer = await expectRightOr503(() => admin.flushall());
       expect(hammer.refused).toBeGreaterThan(0);
     }
-    await projector.printed('The view store lost or changed something: taking it again');
+    await projector.printed('The view store lost or changed something: taking the lead again');
   }, 90_000);
 
   it('that crashes and comes back empty is right again within seconds', async () => {

@@ -32,7 +32,7 @@ it('a leader that loses one tag still writes what another tag had not answered',
   away!.start(held, { runId, replicationId });
   await settle(scene);
   // The position moves on as well: a lost tag's compare ends only with it.
-  expect(scene.said.join('\n')).toContain('taking it again');
+  expect(scene.said.join('\n')).toContain('taking the lead again');
 });
 
 it('a follower whose new leader folded the unfollow first does not see the RSVP that the old one had written', async () => {
@@ -105,7 +105,7 @@ it('a leader that loses a tag before it took on what was left still fills all ta
   while (!tags.every((tag) => redis.keys.has(keys.fence(tag)))) await scene.timeline.step();
   redis.command(['DEL', keys.fence(0)]);
   await settle(scene);
-  expect(scene.said.join('\n')).toContain('taking it again');
+  expect(scene.said.join('\n')).toContain('taking the lead again');
 });
 
 it('a leader does not wait for records that the log lost after it had asked for the ends', async () => {
