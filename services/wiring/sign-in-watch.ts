@@ -13,18 +13,17 @@ export interface SignInWatch {
 }
 
 /**
- * Writes a small entry every few seconds, until the signal aborts: reads go on while sign-in's Redis is away, full or
+ * Adds to a counter every few seconds, until the signal aborts: reads go on while sign-in's Redis is away, full or
  * read-only, and few requests fail, so that nobody would notice. Logs when riders cannot sign in, and when they can again.
  */
 export function watchSignIn(
-  store: Pick<StateStore, 'put'>,
+  store: Pick<StateStore, 'count'>,
   log: Pick<Logger, 'info' | 'warn'>,
   signal: AbortSignal,
   sleep = backgroundClock.sleep,
 ): SignInWatch {
   let trouble: string | null = null;
-  const look = async (): Promise<string | null> =>
-    await store.put('Probe', 'sign-in', {}, { lifeSeconds: 60 }).then(() => null, textOf);
+  const look = async (): Promise<string | null> => await store.count('probe', 60, 1).then(() => null, textOf);
   const run = async (): Promise<void> => {
     for (let waitMs = firstLookMs; !signal.aborted; waitMs = lookMs) {
       await sleep(waitMs, signal);
