@@ -35,8 +35,6 @@ export class Rounds {
   readonly #turns: Turns;
   /** What the round under way has taken. */
   #taken: ReturnType<Marks['take']> | null = null;
-  /** Keeps the position back since a tag did not answer. */
-  #away: Barrier | null = null;
   /** Fan-outs whose last watchers are told in this round, or in one that was broken off. */
   readonly #told: Barrier[] = [];
   #leftOver = false;
@@ -63,10 +61,11 @@ export class Rounds {
     const all = (await lanes.drain()) && !this.#leftOver;
     this.#taken = null;
     for (const barrier of this.#told.splice(0)) barriers.lift(barrier);
-    this.#noteAway(all);
+    // A tag that answers again may carry a position before the next round writes what this one left.
+    if (!all) return false;
     const settled = barriers.settled(start, { fanOutsStored: fanOuts.storable });
     lanes.settled = new SettledPosition(settled, origin, fanOuts.storable ? fanOuts.stored() : []);
-    return all;
+    return true;
   }
 
   /**
@@ -77,16 +76,6 @@ export class Rounds {
     if (this.#taken) this.#deps.marks.putBack(this.#taken);
     this.#taken = null;
     for (const barrier of this.#told.splice(0)) this.#deps.barriers.lift(barrier);
-    this.#noteAway(true);
-  }
-
-  #noteAway(all: boolean): void {
-    const { barriers } = this.#deps;
-    if (!all) this.#away ??= barriers.open();
-    else if (this.#away) {
-      barriers.lift(this.#away);
-      this.#away = null;
-    }
   }
 
   async #writeTaken({ values, readerDays }: ReturnType<Marks['take']>): Promise<void> {
