@@ -59,6 +59,7 @@ export function* unsettled(scene: Scene, wanted: ReadonlyMap<string, string>): G
     const leaders = scene.projectors.filter((each) => each.leads && each.shard === shard);
     if (leaders.length !== 1) yield `${leaders.length} projectors say that they lead shard ${shard}`;
   }
+  if (scene.projectors.some(({ stopping }) => stopping)) yield 'a projector is yet to stop';
   if (scene.restarting > 0) yield 'a projector is yet to be started again';
   if (scene.projectors.some(({ alive, projector }) => alive && !projector.ready)) yield 'a projector is not ready';
   yield* differences(wanted, stored(scene));

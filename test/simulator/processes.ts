@@ -126,6 +126,11 @@ export class ProjectorProcess {
     return this.alive && this.projector.standing.role === 'leader';
   }
 
+  /** It was told to stop, and has not yet. */
+  get stopping(): boolean {
+    return this.alive && this.#stop.signal.aborted;
+  }
+
   stop(): void {
     this.process.run('signals', () => this.#stop.abort());
   }
