@@ -1,4 +1,4 @@
-import { createClient, createCluster, RESP_TYPES } from '@redis/client';
+import { createClient, createCluster, RESP_TYPES } from 'redis';
 import { backgroundClock } from '../../projector/ports/clock.ts';
 import { settledWithin } from '../../projector/ports/waiting.ts';
 import { redisRefusal } from './redis-refusal.ts';

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createClient } from '@redis/client';
+import { createClient } from 'redis';
 import { describe, expect, test, vi } from 'vitest';
 import { findBackends } from '../../../infra/local/find-backends.ts';
 import { startRedisCluster } from '../../../infra/local/redis-cluster.ts';
