@@ -38,6 +38,8 @@ export class Rounds {
   /** Fan-outs whose last watchers are told in this round, or in one that was broken off. */
   readonly #told: Barrier[] = [];
   #leftOver = false;
+  /** The first round of this term. */
+  #firstRound = Number.POSITIVE_INFINITY;
 
   constructor(deps: RoundsDeps) {
     this.#deps = deps;
@@ -55,6 +57,7 @@ export class Rounds {
     if (told) this.#told.push(told);
     const start = barriers.begin(copyPosition(position), facts.sum.text);
     lanes.round = start.round;
+    this.#firstRound = Math.min(this.#firstRound, start.round);
     this.#leftOver = false;
     this.#taken = this.#deps.marks.take();
     await this.#writeTaken(this.#taken);
@@ -64,6 +67,8 @@ export class Rounds {
     // A tag that answers again may carry a position before the next round writes what this one left.
     if (!all) return false;
     const settled = barriers.settled(start, { fanOutsStored: fanOuts.storable });
+    // Held back to before this term: the position that the tags were taken with is the one, and its open lists stay.
+    if (settled.round < this.#firstRound) return true;
     lanes.settled = new SettledPosition(settled, origin, fanOuts.storable ? fanOuts.stored() : []);
     return true;
   }

@@ -30,8 +30,6 @@ export interface LaneOwner {
   readonly round: number;
   /** The position to store; null before the first round is finished. */
   readonly settled: SettledPosition | null;
-  /** Names that were written before this round go from an open list together with a new position; 0: none do. */
-  readonly coveredRound: number;
   /** The process that a tag may be stamped for; empty where it may not. */
   stampOf(tag: number): string;
   /** A beat was answered by a process of the store. */
@@ -169,14 +167,14 @@ export class TagLane {
   }
 
   #notes(): { notes: TagNotes; done(result: { process: string; compare: boolean }): void } {
-    const { settled, round, coveredRound, clock } = this.#owner;
+    const { settled, round, clock } = this.#owner;
     const comparing = this.#comparing;
     const turn = this.#beatDue;
     const carries = settled !== null && settled !== this.#carried && clock.nowMs() - this.#carriedMs >= positionEveryMs;
     const ends = carries && comparing.at === 'compared' && settled.start.round >= comparing.round;
     const notes: TagNotes = {
       ...(!this.comparing && { round }),
-      ...(carries && { position: { text: settled.text, round: coveredRound } }),
+      ...(carries && { position: { text: settled.text, round: settled.start.round } }),
       ...(comparing.at === 'begun' && { compare: 'begin' }),
       ...(ends && { compare: 'end' }),
       ...(turn > 0 && { stamp: this.comparing ? '' : this.#owner.stampOf(this.#tag) }),

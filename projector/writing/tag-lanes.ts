@@ -50,9 +50,7 @@ export class TagLanes implements LaneOwner {
   readonly #refusal = new AbortController();
   readonly signal: AbortSignal;
   settled: SettledPosition | null = null;
-  #round = 0;
-  /** The first round of this term. */
-  #firstRound = Number.POSITIVE_INFINITY;
+  round = 0;
   // Processes of the store, and whether they may be stamped: all tags were answered as they were left since one was noticed.
   readonly #processes = new Map<number, string>();
   readonly #answeredTurns = new Map<number, number>();
@@ -64,24 +62,6 @@ export class TagLanes implements LaneOwner {
     this.#deps = deps;
     this.signal = AbortSignal.any([deps.signal, this.#refusal.signal]);
     this.#lanes = new Map(deps.tags.map((tag) => [tag, new TagLane(tag, this)]));
-  }
-
-  get round(): number {
-    return this.#round;
-  }
-
-  set round(round: number) {
-    this.#firstRound = Math.min(this.#firstRound, round);
-    this.#round = round;
-  }
-
-  /**
-   * Up to which round open lists need no names beside the settled position. The take made all names before this term the
-   * oldest: a position that is held back to an earlier term's round covers none of them.
-   */
-  get coveredRound(): number {
-    const round = this.settled?.start.round ?? 0;
-    return round >= this.#firstRound ? round : 0;
   }
 
   get writer(): ViewWriter {
