@@ -1,6 +1,6 @@
 import { kafkaLogEnds, type LogEnds } from '../infra/kafka/kafka-lag.ts';
 import { type Leading, readStoreState, type StoreState } from '../infra/redis/redis-leadership.ts';
-import { furthest, nearest } from '../projector/leading/beginning.ts';
+import { inOrder, nearest } from '../projector/leading/beginning.ts';
 import type { Position } from '../projector/ports/event-log.ts';
 import { parseStoredPosition, type StoredPosition } from '../projector/writing/settled-position.ts';
 import type { TopicName } from '../schemas/events/records.ts';
@@ -78,7 +78,7 @@ function writtenTo(positions: StoreState['positions'], identity: string): Positi
     const stored = parseStoredPosition(text);
     if (stored?.log === identity) ofOwners.set(owner, [...(ofOwners.get(owner) ?? []), stored]);
   }
-  return nearest([...ofOwners.values()].map((ofOwner) => furthest(ofOwner)!));
+  return nearest([...ofOwners.values()].map((ofOwner) => inOrder(ofOwner).at(-1)!));
 }
 
 function linesOf({ partitions, oldest_unreadable_age: age, leaders, standbys, tags_unled: unled }: Lag): string[] {

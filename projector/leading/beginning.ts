@@ -37,14 +37,15 @@ export function usable(text: string | null, origin: PositionOrigin, ends: Positi
   return same && isWithin(stored.position, ends) ? stored : null;
 }
 
-/** The furthest of the positions that tags were left with; null where there is none. */
-export function furthest(positions: Iterable<StoredPosition | null>): StoredPosition | null {
-  let found: StoredPosition | null = null;
-  for (const stored of positions) {
-    if (stored && (!found || total(stored.position) > total(found.position))) found = stored;
-  }
-  return found;
+/** The positions that tags were left with, each once, the furthest last. */
+export function inOrder(positions: Iterable<StoredPosition | null>): StoredPosition[] {
+  const known = [...positions].filter((stored) => stored !== null);
+  const distinct = new Map(known.map((stored) => [placeOf(stored), stored]));
+  return [...distinct.values()].sort((a, b) => total(a.position) - total(b.position));
 }
+
+/** Positions with the same text are the same place in the log. */
+export const placeOf = ({ position }: StoredPosition): string => JSON.stringify(position);
 
 /** The position up to which every one of some has got. */
 export function nearest(positions: readonly StoredPosition[]): Position | null {
@@ -60,23 +61,27 @@ export function nearest(positions: readonly StoredPosition[]): Position | null {
 }
 
 /**
- * What is to be done, once folded exactly to the furthest position (docs/rules.md#beginning). `marksFrom`: changes are
- * marked from there on, so that of a tag with an older position not all changes are marked.
+ * What is to be done, once folded through the positions that the tags were left with (docs/rules.md#beginning). `sums`: of
+ * the facts at each of them, by `placeOf`; one that is missing could not be reached exactly. A tag whose sum is another one
+ * was left with other facts: the log lost records since, or the tag's store was restored to a time before that.
+ * `marksFrom`: changes are marked from there on, so that of a tag with an older position not all changes are marked.
  */
 export function beginning(
   taken: TakenTags,
   origin: PositionOrigin,
   ends: Position,
-  folded: { sum: string; at: StoredPosition | null; marksFrom: Position },
+  folded: { sums: ReadonlyMap<string, string>; at: StoredPosition | null; marksFrom: Position },
 ): Beginning {
-  const { sum, at, marksFrom } = folded;
-  const sameFacts = at !== null && at.sum === sum;
+  const { sums, at, marksFrom } = folded;
+  const isOfFacts = (stored: StoredPosition | null): stored is StoredPosition =>
+    stored !== null && sums.get(placeOf(stored)) === stored.sum;
+  const sameFacts = isOfFacts(at);
   const compare = new Set<number>();
   const names: string[] = [];
   const fanOuts: StoredFanOut[] = [];
   for (const [tag, left] of taken) {
     const stored = sameFacts ? usable(left.position, origin, ends) : null;
-    if (!stored || left.compare || !isWithin(marksFrom, stored.position) || !isWithin(stored.position, at!.position)) {
+    if (!isOfFacts(stored) || left.compare || !isWithin(marksFrom, stored.position)) {
       compare.add(tag);
     } else {
       names.push(...left.open);

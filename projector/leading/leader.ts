@@ -17,9 +17,9 @@ import { Marking } from '../writing/marking.ts';
 import { Marks } from '../writing/marks.ts';
 import { Repairs } from '../writing/repairs.ts';
 import { Rounds } from '../writing/rounds.ts';
-import type { PositionOrigin } from '../writing/settled-position.ts';
+import type { PositionOrigin, StoredPosition } from '../writing/settled-position.ts';
 import { RefusedError, TagLanes } from '../writing/tag-lanes.ts';
-import { type Beginning, beginning, furthest, isWithin, usable } from './beginning.ts';
+import { type Beginning, beginning, inOrder, isWithin, placeOf, usable } from './beginning.ts';
 import { markOpenNames } from './open-names.ts';
 import { assertRoom } from './room-for-views.ts';
 import type { TakenTags } from './take-all.ts';
@@ -203,27 +203,37 @@ export class Leader {
     await this.#finish(lanes);
   }
 
-  /** Folds exactly up to where the tags were left, and says what must be done for their views to be right. */
+  /** Folds through where the tags were left, and says what must be done for their views to be right. */
   async #begin(taken: TakenTags, ends: Position, stop: AbortSignal): Promise<Beginning> {
     const { folding, origin, log } = this.#deps;
     const marksFrom = copyPosition(folding.position);
     folding.fold.touched = this.#touched;
-    let at = furthest([...taken.values()].map(({ position }) => usable(position, origin, ends)));
-    // What is folded already can't be taken back.
-    if (at && isWithin(folding.position, at.position)) {
-      folding.limit.limit = at.position;
-      await folding.foldTo(at.position, stop);
-      if (!isWithin(at.position, folding.position)) at = null;
-    } else at = null;
+    const left = inOrder([...taken.values()].map(({ position }) => usable(position, origin, ends)));
+    const sums = await this.#foldThrough(left, stop);
+    const at = left.at(-1) ?? null;
     folding.intake.beginPublishing();
-    const begin = beginning(taken, origin, ends, { sum: this.#facts.sum.text, at, marksFrom });
+    const begin = beginning(taken, origin, ends, { sums, at, marksFrom });
     const { compare, names } = begin;
     log.info(
-      at && at.sum === this.#facts.sum.text
+      at && sums.get(placeOf(at)) === at.sum
         ? `Leading: the facts are those that the views were left with. ${countText(names.length, 'view')} written since to write again, ${countText(compare.size, 'tag')} to compare`
         : `Leading: ${countText(compare.size, 'tag')} to compare`,
     );
     return begin;
+  }
+
+  /** Folds exactly to each of some positions; the sums of facts there, but for those that are passed already. */
+  async #foldThrough(positions: readonly StoredPosition[], stop: AbortSignal): Promise<Map<string, string>> {
+    const { folding } = this.#deps;
+    const sums = new Map<string, string>();
+    for (const stored of positions) {
+      // What is folded already can't be taken back.
+      if (!isWithin(folding.position, stored.position)) continue;
+      folding.limit.limit = stored.position;
+      await folding.foldTo(stored.position, stop);
+      if (isWithin(stored.position, folding.position)) sums.set(placeOf(stored), this.#facts.sum.text);
+    }
+    return sums;
   }
 
   /** Where there is no room, nothing was written: the tags are free again. */
