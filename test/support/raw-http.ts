@@ -33,6 +33,9 @@ export interface ConversationOptions {
   later?: readonly (string | Buffer)[];
 }
 
+/** On a busy machine a promised end may be late. */
+const closeMsMax = 5_000;
+
 /** Sends bytes to a port of this machine (text as latin1) and reads what comes back. */
 export function converse(
   port: number,
@@ -63,10 +66,12 @@ export function converse(
     socket.on('connect', send);
     socket.on('data', (chunk) => {
       received = Buffer.concat([received, chunk]);
-      const count = finals(parse(received, methods, false));
+      const found = parse(received, methods, false);
+      const count = finals(found);
       if (count >= answersMax) {
-        // A moment longer: whether the server closes, or sends more than it should.
-        setTimeout(end, 15);
+        // A moment longer: whether the server closes, as it may have promised, or sends more than it should.
+        const closes = found.answers.at(-1)?.headers.connection === 'close';
+        setTimeout(end, closes ? closeMsMax : 15);
       } else if (sent < pieces.length && count >= sent) send();
     });
     socket.on('end', () => {
