@@ -48,7 +48,7 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
     await run('redis-cli', [...cli, ...create]);
     for (const port of ports) await untilClusterIsOk(port, cli);
     const nodes = servers.slice(0, masters);
-    const replicas = withReplicas ? await replicasOf(nodes, servers, cli) : [];
+    const replicas = withReplicas ? await Promise.all(nodes.map((node) => replicaOf(node, servers, cli))) : [];
     return { url: nodes[0]!.url, nodes, replicas, stop };
   } catch (error) {
     await stop();
@@ -56,26 +56,36 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
   }
 }
 
-/** The replica of each master, once it has the master's data. */
-const replicasOf = (nodes: readonly RedisServer[], servers: readonly RedisServer[], cli: readonly string[]) =>
-  Promise.all(nodes.map((node) => replicaOf(node, servers, cli)));
-
-async function replicaOf({ port }: RedisServer, servers: readonly RedisServer[], cli: readonly string[]) {
-  for (let tries = 0; tries < 200; tries++) {
-    const { stdout } = await run('redis-cli', [...cli, '-p', String(port), 'info', 'replication']);
-    const replicaPort = /^slave0:ip=[^,]+,port=(\d+),state=online/m.exec(stdout)?.[1];
-    const found = servers.find((server) => String(server.port) === replicaPort);
-    if (found) return found;
-    await sleep(50);
-  }
-  throw new Error(`Cannot form a Redis Cluster: the master at port ${port} never had a replica`);
+/** The replica of a master, once it has the master's data. */
+function replicaOf({ port }: RedisServer, servers: readonly RedisServer[], cli: readonly string[]) {
+  return untilSaid(port, cli, ['info', 'replication'], 'had a replica', (said) => {
+    const replicaPort = /^slave0:ip=[^,]+,port=(\d+),state=online/m.exec(said)?.[1];
+    return servers.find((server) => String(server.port) === replicaPort);
+  });
 }
 
-async function untilClusterIsOk(port: number, cli: readonly string[]): Promise<void> {
+const untilClusterIsOk = (port: number, cli: readonly string[]) =>
+  untilSaid(
+    port,
+    cli,
+    ['cluster', 'info'],
+    'said cluster_state:ok',
+    (said) => said.includes('cluster_state:ok') || undefined,
+  );
+
+/** Asks a node until what it says has what is looked for. `what` follows "never". */
+async function untilSaid<T>(
+  port: number,
+  cli: readonly string[],
+  command: readonly string[],
+  what: string,
+  find: (said: string) => T | undefined,
+): Promise<T> {
   for (let tries = 0; tries < 200; tries++) {
-    const { stdout } = await run('redis-cli', [...cli, '-p', String(port), 'cluster', 'info']);
-    if (stdout.includes('cluster_state:ok')) return;
+    const { stdout } = await run('redis-cli', [...cli, '-p', String(port), ...command]);
+    const found = find(stdout);
+    if (found !== undefined) return found;
     await sleep(50);
   }
-  throw new Error(`Cannot form a Redis Cluster: the node at port ${port} never said cluster_state:ok`);
+  throw new Error(`Cannot form a Redis Cluster: the node at port ${port} never ${what}`);
 }

@@ -47,6 +47,10 @@ export function inOrder(positions: Iterable<StoredPosition | null>): StoredPosit
 /** Positions with the same text are the same place in the log. */
 export const placeOf = ({ position }: StoredPosition): string => JSON.stringify(position);
 
+/** Whether the facts at a position were those that it was stored with. `sums`: of the facts at positions, by `placeOf`. */
+export const isOfFacts = (stored: StoredPosition | null, sums: ReadonlyMap<string, string>): stored is StoredPosition =>
+  stored !== null && sums.get(placeOf(stored)) === stored.sum;
+
 /** The position up to which every one of some has got. */
 export function nearest(positions: readonly StoredPosition[]): Position | null {
   const [first, ...rest] = positions;
@@ -73,15 +77,13 @@ export function beginning(
   folded: { sums: ReadonlyMap<string, string>; at: StoredPosition | null; marksFrom: Position },
 ): Beginning {
   const { sums, at, marksFrom } = folded;
-  const isOfFacts = (stored: StoredPosition | null): stored is StoredPosition =>
-    stored !== null && sums.get(placeOf(stored)) === stored.sum;
-  const sameFacts = isOfFacts(at);
+  const sameFacts = isOfFacts(at, sums);
   const compare = new Set<number>();
   const names: string[] = [];
   const fanOuts: StoredFanOut[] = [];
   for (const [tag, left] of taken) {
     const stored = sameFacts ? usable(left.position, origin, ends) : null;
-    if (!isOfFacts(stored) || left.compare || !isWithin(marksFrom, stored.position)) {
+    if (!isOfFacts(stored, sums) || left.compare || !isWithin(marksFrom, stored.position)) {
       compare.add(tag);
     } else {
       names.push(...left.open);

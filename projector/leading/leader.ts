@@ -19,7 +19,7 @@ import { Repairs } from '../writing/repairs.ts';
 import { Rounds } from '../writing/rounds.ts';
 import type { PositionOrigin, StoredPosition } from '../writing/settled-position.ts';
 import { RefusedError, TagLanes } from '../writing/tag-lanes.ts';
-import { type Beginning, beginning, inOrder, isWithin, placeOf, usable } from './beginning.ts';
+import { type Beginning, beginning, inOrder, isOfFacts, isWithin, placeOf, usable } from './beginning.ts';
 import { markOpenNames } from './open-names.ts';
 import { assertRoom } from './room-for-views.ts';
 import type { TakenTags } from './take-all.ts';
@@ -215,7 +215,7 @@ export class Leader {
     const begin = beginning(taken, origin, ends, { sums, at, marksFrom });
     const { compare, names } = begin;
     log.info(
-      at && sums.get(placeOf(at)) === at.sum
+      isOfFacts(at, sums)
         ? `Leading: the facts are those that the views were left with. ${countText(names.length, 'view')} written since to write again, ${countText(compare.size, 'tag')} to compare`
         : `Leading: ${countText(compare.size, 'tag')} to compare`,
     );

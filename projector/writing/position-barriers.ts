@@ -15,8 +15,8 @@ export interface Barrier {
 }
 
 /**
- * What keeps the stored position back: rejects not yet acknowledged, tags that do not answer, fan-outs of which there
- * are too many to be stored. A barrier stands at the start of the last round, which no later change precedes.
+ * What keeps the stored position back: rejects not yet acknowledged, and fan-outs of which there are too many to be
+ * stored. A barrier stands at the start of the last round, which no later change precedes.
  */
 export class PositionBarriers {
   readonly #open = new Set<Barrier>();

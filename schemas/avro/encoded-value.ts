@@ -1,4 +1,5 @@
 import avro, { type Schema, type Type } from 'avsc';
+import type { Tap } from './exact-long-type.ts';
 
 /** Types for writing what may be encoded already: it is copied. */
 
@@ -9,13 +10,6 @@ export class EncodedValue {
   constructor(bytes: Buffer) {
     this.bytes = bytes;
   }
-}
-
-/** avsc's position in a buffer. Beyond the buffer's end, it says how many bytes are missing. */
-interface Tap {
-  buf: Buffer;
-  pos: number;
-  writeLong(n: number): void;
 }
 
 type Writing<Argument> = new (argument?: Argument) => { _write(tap: Tap, value: unknown): void };
@@ -42,6 +36,7 @@ class EncodedOrTextType extends (avro.types.StringType as unknown as Writing<und
   }
 }
 
+/** Moves on even where the bytes do not fit: beyond the buffer's end, the position says how many are missing. */
 function copy(tap: Tap, bytes: Buffer): void {
   if (tap.pos + bytes.length <= tap.buf.length) tap.buf.set(bytes, tap.pos);
   tap.pos += bytes.length;

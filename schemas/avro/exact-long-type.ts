@@ -1,9 +1,10 @@
 import avro from 'avsc';
 
 /** avsc's position in a buffer, as its types use it. */
-interface Tap {
+export interface Tap {
   buf: Buffer;
   pos: number;
+  writeLong(n: number): void;
 }
 
 const avscMin = -(2 ** 52);
