@@ -2,9 +2,9 @@ import { aborted } from '../projector/ports/waiting.ts';
 import type { Settings } from './settings/settings.ts';
 import { loadSignInFiles } from './settings/sign-in-files.ts';
 import { apiMetrics } from './wiring/api-metrics.ts';
-import { drain, onceReady, untilStopped } from './wiring/drain.ts';
+import { drain, onceReady, readyOrAwhile, untilStopped } from './wiring/drain.ts';
 import { needRedis } from './wiring/io.ts';
-import { listen } from './wiring/listen.ts';
+import { assertCanListenOnAll, listen } from './wiring/listen.ts';
 import { logReadiness } from './wiring/log-readiness.ts';
 import { makeLogger } from './wiring/logger.ts';
 import { operatorServer } from './wiring/operator-server.ts';
@@ -21,6 +21,7 @@ export async function runApi(settings: Settings, { json = false } = {}): Promise
   const metrics = apiMetrics(processMetrics());
   const files = await loadSignInFiles(settings);
   const signal = stopSignal();
+  await assertCanListenOnAll(settings);
   const reader = openViewStore(settings).reader();
   const served = await serve({ settings, reader, metrics, log, files, draining: signal });
   const readiness = untilStopped(
@@ -31,8 +32,10 @@ export async function runApi(settings: Settings, { json = false } = {}): Promise
     signal,
   );
   const operators = operatorServer(settings, served.app, metrics.register, readiness, log);
-  await operators.listen();
+  await readyOrAwhile(reader, signal);
   await listen(served.app, settings);
+  // Not before: its /readyz says that requests may come.
+  await operators.listen();
   if (json) process.stdout.write(`${JSON.stringify({ baseUrl: settings.baseUrl })}\n`);
   else log.info(`Serving ${settings.baseUrl}`);
   void logReadiness(reader, log, signal);

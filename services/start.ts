@@ -3,7 +3,7 @@ import type { ViewReader } from '../api/ports/view-reader.ts';
 import { type Settings, SettingsError } from './settings/settings.ts';
 import { loadSignInFiles } from './settings/sign-in-files.ts';
 import { apiMetrics } from './wiring/api-metrics.ts';
-import { drain, onceReady, untilStopped } from './wiring/drain.ts';
+import { drain, onceReady, readyOrAwhile, untilStopped } from './wiring/drain.ts';
 import { type OpenLog, openEventLog } from './wiring/event-log.ts';
 import { firstDay, firstSteps, firstStepsText, picksRiders } from './wiring/first-steps.ts';
 import { assertCanListenOnAll, listen } from './wiring/listen.ts';
@@ -88,9 +88,9 @@ export async function runStart(
       return { ready: true, note: notes.join('; ') };
     };
     const operators = operatorServer(settings, served.app, register, untilStopped(readiness, signal), log);
-    await briefly(async () => (await reader.ready()).ready, signal);
-    await operators.listen();
+    await readyOrAwhile(reader, signal);
     await listen(served.app, settings);
+    await operators.listen();
     void logReadiness(reader, log, ending);
     const steps = await firstSteps(settings, opened, facts());
     process.stdout.write(`${json ? JSON.stringify(steps) : firstStepsText(steps)}\n`);
@@ -116,16 +116,6 @@ function assertRidersProven({ host, kafka, redis, signIn }: Settings): void {
   throw new SettingsError([
     'Cannot use setting HOST: others can reach it, and without SIGN_IN_ISSUER riders are picked from a page, want a loopback address such as 127.0.0.1, or SIGN_IN_ISSUER for riders to prove who they are; to serve for reading alone: ride-calendar start --allow-no-sign-in',
   ]);
-}
-
-// Connecting to a store takes a few milliseconds. A store whose views are incomplete is not waited for.
-const connectWaitMs = 2_000;
-
-/** If the store's views are complete, the first request should find them. */
-async function briefly(isReady: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
-  const untilMs = performance.now() + connectWaitMs;
-  while (!(await isReady()) && performance.now() < untilMs && !signal.aborted)
-    await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
 /**

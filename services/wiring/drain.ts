@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { ViewReader } from '../../api/ports/view-reader.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Readiness } from './operator-routes.ts';
 
@@ -15,6 +16,17 @@ export function onceReady(readiness: Readiness): Readiness {
     if (state.ready || !wasReady) return state;
     return { ready: true, note: `reads get 503: ${state.reason}` };
   };
+}
+
+const connectWaitMs = 2_000;
+
+/**
+ * Waits for the view store's first answers, 2 s at most, before the process listens: a proxy that did not notice a restart
+ * sends requests at once, and where the views are complete no read needs to fail.
+ */
+export async function readyOrAwhile(reader: Pick<ViewReader, 'ready'>, signal: AbortSignal): Promise<void> {
+  const untilMs = performance.now() + connectWaitMs;
+  while (!(await reader.ready()).ready && performance.now() < untilMs && !signal.aborted) await sleep(10);
 }
 
 /** A process that is told to stop must get no more requests. */
