@@ -87,7 +87,10 @@ export interface OwnedEntry extends StateEntry {
 /** The steps in which a counter forgets. */
 export const countSteps = 6;
 
-/** The store cannot be reached or does not answer in time. Try again later. */
+/**
+ * The store cannot be reached or does not answer in time. Try again later. Everybody may read the message (/readyz), so it
+ * names no address; `cause` may.
+ */
 export class StateStoreAwayError extends Error {
   override name = 'StateStoreAwayError';
 }

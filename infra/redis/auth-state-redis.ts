@@ -20,6 +20,7 @@ import {
   takeScript,
   tidyAccountScript,
 } from './auth-state-scripts.ts';
+import { redisAway } from './redis-away.ts';
 import { redisClusterClient } from './redis-cluster-client.ts';
 import { redisRefusal } from './redis-refusal.ts';
 import { missingRight, signInRights } from './redis-rights.ts';
@@ -207,7 +208,7 @@ function connect({ url, cluster = false }: RedisAuthStateOptions, commandTimeout
 }
 
 const awayError = (cause?: unknown): StateStoreAwayError =>
-  new StateStoreAwayError('Cannot reach the Redis of sign-in (AUTH_REDIS_URL)', { cause });
+  new StateStoreAwayError(`Sign-in's Redis (AUTH_REDIS_URL) ${redisAway(cause)}`, { cause });
 
 const setting = 'AUTH_REDIS_URL (or, without it, of REDIS_URL)';
 
@@ -227,7 +228,7 @@ function watchConnection(redis: Client, onError: (error: Error) => void = () => 
     if (refusal === null) return null;
     if (!toldRefusals.has(refusal)) onError(new Error(`it ${refusal}`, { cause: error }));
     toldRefusals.add(refusal);
-    return new StateStoreAwayError(`Cannot use the Redis of sign-in: it ${refusal}`, { cause: error });
+    return new StateStoreAwayError(`Sign-in's Redis ${refusal}`, { cause: error });
   };
   redis.on('close', () => {
     lostAt ??= performance.now();

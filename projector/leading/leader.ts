@@ -216,7 +216,7 @@ export class Leader {
     const { compare, names } = begin;
     log.info(
       isOfFacts(at, sums)
-        ? `Leading: the facts are those that the views were left with. ${countText(names.length, 'view')} written since to write again, ${countText(compare.size, 'tag')} to compare`
+        ? `Leading: the log holds the facts that the views were stored with. To write again: ${countText(names.length, 'view')} that may be ahead of the stored position; to compare: ${countText(compare.size, 'tag')}`
         : `Leading: ${countText(compare.size, 'tag')} to compare`,
     );
     return begin;

@@ -91,7 +91,7 @@ class LastFault {
   }
 
   over(): void {
-    if (this.#message) this.#log.info('The view store answers again');
+    if (this.#message) this.#log.info('It could look who leads now');
     this.#message = '';
   }
 }

@@ -179,7 +179,7 @@ export class TagLanes implements LaneOwner {
     if (before === 0 && cause) this.#deps.log.warn(`Cannot write views, trying again: ${cause.message}`);
     if (before === 0 || this.#away.size > 0) return;
     // Told to stop, a lane gives up: that says nothing about the store. A refusal is an answer.
-    if (this.#refused || !this.signal.aborted) this.#deps.log.info('The view store answers again');
+    if (this.#refused || !this.signal.aborted) this.#deps.log.info('Views can be written again');
   }
 
   #queued(): number {

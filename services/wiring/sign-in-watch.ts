@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { StateStore } from '../../api/oauth/state-store.ts';
+import { type StateStore, StateStoreAwayError } from '../../api/oauth/state-store.ts';
 import { backgroundClock } from '../../projector/ports/clock.ts';
 import type { Readiness } from './operator-routes.ts';
 
@@ -8,7 +8,7 @@ const firstLookMs = 1_500;
 const lookMs = 5_000;
 
 export interface SignInWatch {
-  /** Why nobody can sign in, or null if riders can. */
+  /** Why nobody can sign in, or null if riders can. Everybody may read it: it names no address. */
   trouble(): string | null;
 }
 
@@ -23,16 +23,16 @@ export function watchSignIn(
   sleep = backgroundClock.sleep,
 ): SignInWatch {
   let trouble: string | null = null;
-  const look = async (): Promise<string | null> => await store.count('probe', 60, 1).then(() => null, textOf);
+  const look = async (): Promise<Error | null> => await store.count('probe', 60, 1).then(() => null, asError);
   const run = async (): Promise<void> => {
     for (let waitMs = firstLookMs; !signal.aborted; waitMs = lookMs) {
       await sleep(waitMs, signal);
       if (signal.aborted) return;
       const seen = await look();
       if (signal.aborted) return;
-      if (seen !== null && trouble === null) log.warn(`Nobody can sign in or refresh: ${seen}`);
+      if (seen !== null && trouble === null) log.warn(`Nobody can sign in or refresh: ${withCause(seen)}`);
       if (seen === null && trouble !== null) log.info("Sign-in's Redis takes writes again: riders can sign in");
-      trouble = seen;
+      trouble = seen && publicText(seen);
     }
   };
   void run();
@@ -50,7 +50,13 @@ export const withSignIn =
     return { ready: true, note: notes.join('; ') };
   };
 
-function textOf(error: unknown): string {
-  const { message, cause } = error as Error;
+const asError = (cause: unknown): Error => cause as Error;
+
+/** What is no fault of the store may name anything. */
+const publicText = (error: Error): string =>
+  error instanceof StateStoreAwayError ? error.message : 'the log says why';
+
+/** For the log: network errors name the address. */
+function withCause({ message, cause }: Error): string {
   return cause instanceof Error && !message.includes(cause.message) ? `${message}: ${cause.message}` : message;
 }

@@ -124,7 +124,7 @@ describe('Portland in Kafka and Redis', () => {
     await projector.kill();
     for (let again = 0; again < 2; again++) {
       projector = await startOn('projector', { ...kafka, ...redis });
-      await projector.printed('Leading: the facts are those that the views were left with');
+      await projector.printed('Leading: the log holds the facts that the views were stored with');
       await projector.ready();
       expect(await badRecords(kafka)).toHaveLength(4);
       await stop(projector);

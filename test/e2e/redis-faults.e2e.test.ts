@@ -85,7 +85,7 @@ describe('Redis', () => {
     });
     expect(hammer.refused).toBeGreaterThan(0);
     await projector.printed('Cannot write views, trying again');
-    await projector.printed('The view store answers again');
+    await projector.printed('Views can be written again');
   });
 
   it('that comes back from an older snapshot shows nothing of the past', async () => {

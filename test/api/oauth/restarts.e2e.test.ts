@@ -128,7 +128,7 @@ test('a refresh while Redis restarts waits for it, or is told to come again, and
   expect(away.headers.get('retry-after')).toBe('5');
   await expect.poll(readiness, { timeout: 30_000 }).toMatchObject({
     status: 'ready',
-    note: expect.stringContaining('nobody can sign in or refresh: Cannot reach the Redis of sign-in (AUTH_REDIS_URL)'),
+    note: expect.stringContaining("nobody can sign in or refresh: Sign-in's Redis (AUTH_REDIS_URL) "),
   });
   expect(await metric('ride_calendar_sign_in_store_answers')).toBe('0');
   const authorizing = await browser.open(authorizeUrl(origin, client, newPkce()));

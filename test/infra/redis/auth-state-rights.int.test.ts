@@ -79,7 +79,7 @@ describe('sign-in’s user', () => {
     for (const error of refused) {
       expect(error).toBeInstanceOf(StateStoreAwayError);
       const named = lacking === keys ? '~' : lacking;
-      expect((error as Error).message).toMatch(/^Cannot use the Redis of sign-in: .*AUTH_REDIS_URL.*; grant it /);
+      expect((error as Error).message).toMatch(/^Sign-in's Redis .*AUTH_REDIS_URL.*; grant it /);
       expect((error as Error).message).toContain(named);
     }
     expect(said.length).toBe(new Set(said).size);

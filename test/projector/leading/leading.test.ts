@@ -125,7 +125,7 @@ describe('a standby', () => {
     await expect.poll(() => leads(second), { timeout: 10_000 }).toBe(true);
     await isRight(made, store);
     expect(second.listed()).toBe(0);
-    expect(second.said.join()).toContain('the facts are those that the views were left with');
+    expect(second.said.join()).toContain('the log holds the facts that the views were stored with');
   });
 
   it('is ready once it is folded, and stays so while the leader’s position moves on', async () => {

@@ -116,7 +116,7 @@ describe('tag lanes', () => {
     await lanes.written([tag]);
     expect(lanes.isAway(tag)).toBe(false);
     expect(clock.slept).toEqual([50, 100, 200, 400, 800, 1_600, 2_000, 2_000, 2_000]);
-    expect(said).toEqual(['Cannot write views, trying again: no connection', 'The view store answers again']);
+    expect(said).toEqual(['Cannot write views, trying again: no connection', 'Views can be written again']);
     expect(await store.reader().get(writesOf(2).map(({ id }) => rideKey(id)))).toEqual([view('x'), view('x')]);
   });
 

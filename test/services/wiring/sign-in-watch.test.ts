@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { StateStoreAwayError } from '../../../api/oauth/state-store.ts';
 import { watchSignIn, withSignIn } from '../../../services/wiring/sign-in-watch.ts';
 
-const away = new Error('Cannot reach the Redis of sign-in (AUTH_REDIS_URL)', { cause: new Error('no answer in time') });
-const trouble = 'Cannot reach the Redis of sign-in (AUTH_REDIS_URL): no answer in time';
+const trouble = "Sign-in's Redis (AUTH_REDIS_URL) cannot be reached (ECONNREFUSED)";
+const address = 'connect ECONNREFUSED 10.1.2.3:6379';
+const away = new StateStoreAwayError(trouble, { cause: new Error(address) });
 
 /** A watch whose looks find what is given, one after the other; all that it logged, and its last state. */
 async function watched(looks: (Error | null)[]) {
@@ -27,10 +29,15 @@ describe('the watch over sign-in’s store', () => {
   it('logs once when nobody can sign in, with the cause, and once when riders can again', async () => {
     const { logged, watch } = await watched([null, away, away, null, null]);
     expect(logged).toEqual([
-      `Nobody can sign in or refresh: ${trouble}`,
+      `Nobody can sign in or refresh: ${trouble}: ${address}`,
       "Sign-in's Redis takes writes again: riders can sign in",
     ]);
     expect(watch.trouble()).toBeNull();
+  });
+
+  it('tells everybody no more than the log where the fault is another one', async () => {
+    const { watch } = await watched([new Error(address)]);
+    expect(watch.trouble()).toBe('the log says why');
   });
 
   it('adds to the note of a ready process, which stays ready, and nothing to one that is not', async () => {

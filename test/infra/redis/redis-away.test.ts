@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import { redisAway } from '../../../infra/redis/redis-away.ts';
+
+describe('why a Redis cannot be used now', () => {
+  it.each([
+    ["OOM command not allowed when used memory > 'maxmemory'.", /^is full \(OOM\); raise its maxmemory$/],
+    ["ERR Error running script: OOM command not allowed when used memory > 'maxmemory'", /^is full/],
+    ["READONLY You can't write against a read only replica.", /^is a replica, .* name its master$/],
+    ['MISCONF Redis is configured to save RDB snapshots, but it cannot', /^cannot save to its disk/],
+    ['LOADING Redis is loading the dataset in memory', /^is still loading/],
+    ['CLUSTERDOWN Hash slot not served', /^lacks some masters/],
+  ])('is what it answers: %s', (message, words) => {
+    expect(redisAway(new Error(message))).toMatch(words);
+    expect(redisAway(new Error('outer', { cause: new Error(message) }))).toMatch(words);
+  });
+
+  it('names no address, which network errors do', () => {
+    const refused = Object.assign(new Error('connect ECONNREFUSED 10.1.2.3:6379'), { code: 'ECONNREFUSED' });
+    expect(redisAway(refused)).toBe('cannot be reached (ECONNREFUSED)');
+    const cluster = Object.assign(new Error('Failed to refresh slots cache.'), { lastNodeError: refused });
+    expect(redisAway(cluster)).toBe('cannot be reached (ECONNREFUSED)');
+    const unknown = Object.assign(new Error('getaddrinfo ENOTFOUND auth.internal'), { code: 'ENOTFOUND' });
+    expect(redisAway(unknown)).toBe('cannot be reached (ENOTFOUND)');
+    expect(redisAway(new Error('auth.internal:6379 said something new'))).toBe('does not answer');
+    expect(redisAway(new Error('Command timed out'))).toBe('does not answer');
+    expect(redisAway(undefined)).toBe('does not answer');
+  });
+});
