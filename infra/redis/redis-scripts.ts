@@ -31,8 +31,8 @@ const sayCompare = `redis.call('DEL', KEYS[3]); redis.call('ZADD', KEYS[3], '+in
  * KEYS: fence, position, open list, complete, led, then one key per write. ARGV: 1 the expected fence, 2 the new fence,
  * 3 the process whose views are complete (`?`: only asks which process this is; empty: neither), 4 the position to
  * store, or empty, 5 the round that began there, 6 `begin` or `end` of a compare of the tag, or empty, 7 the round of this batch,
- * 8 how many names it writes, the names; then for each write `s` value, `d` (delete), `h` fields with their values or `r`
- * fields to remove, each packed into one argument (packed-fields.ts).
+ * 8 how many names it writes, the names; then the operations, a letter for each write's key: `s` sets a value, `d` deletes, `h`
+ * sets fields, `r` removes fields; then all fields in one argument (packed-fields.ts), then each value.
  *
  * Returns the fence that it found, where that is another one; nothing is written then. Else two texts: which process
  * this is, or empty; `1` if the open list says `compare`, or `0`.
@@ -54,14 +54,17 @@ if found ~= ARGV[2] then
   if names > 0 and redis.call('ZCARD', KEYS[3]) > ${openNamesMax} then
     ${sayCompare}
   end
-  local a = 9 + names
+  local ops, packed, value = ARGV[9 + names], ARGV[10 + names], 10 + names
+  local lists, list = packed ~= '' and cmsgpack.unpack(packed), 0
   for k = 6, #KEYS do
-    local op = ARGV[a]
-    if op == 's' then redis.call('SET', KEYS[k], ARGV[a + 1]); a = a + 2
-    elseif op == 'd' then redis.call('DEL', KEYS[k]); a = a + 1
+    local op = string.sub(ops, k - 5, k - 5)
+    if op == 's' then
+      value = value + 1
+      redis.call('SET', KEYS[k], ARGV[value])
+    elseif op == 'd' then redis.call('DEL', KEYS[k])
     else
-      redis.call(op == 'h' and 'HSET' or 'HDEL', KEYS[k], unpack(cmsgpack.unpack(ARGV[a + 1])))
-      a = a + 2
+      list = list + 1
+      redis.call(op == 'h' and 'HSET' or 'HDEL', KEYS[k], unpack(lists[list]))
     end
   end
   redis.call('SET', KEYS[1], ARGV[2])

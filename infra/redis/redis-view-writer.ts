@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Clock, realClock } from '../../projector/ports/clock.ts';
 import type {
   CommitResult,
+  FieldsWrite,
   FieldWrite,
   Leadership,
   TagNotes,
@@ -10,7 +11,7 @@ import type {
 } from '../../projector/ports/view-writer.ts';
 import { openNames } from '../../projector/ports/view-writer.ts';
 import { type Fence, fenceText, parseFence } from './fence.ts';
-import { packNames, packSet } from './packed-fields.ts';
+import { type FieldList, packFields } from './packed-fields.ts';
 import {
   type Arg,
   type RedisConnection,
@@ -97,14 +98,12 @@ export function viewWriterOver(
       const own = held.get(tag);
       if (!own) return { committed: false, reason: 'lost' };
       const names = notesOf(tag);
-      const args: Arg[] = [spell(own), spell(next(own)), ...noteArgs(writes, notes)];
+      const operations = new Operations();
       for (const write of writes) {
         const name = keys.of(tag, write.kind, write.id);
-        for (const operation of operations(write)) {
-          names.push(name);
-          args.push(...operation);
-        }
+        for (let left = operations.add(write); left > 0; left--) names.push(name);
       }
+      const args = [spell(own), spell(next(own)), ...noteArgs(writes, notes), ...operations.args()];
       const reply = await script(commitScript, names, args);
       if (!Array.isArray(reply)) return refused(tag, String(reply));
       held.set(tag, next(own));
@@ -133,17 +132,42 @@ function noteArgs(writes: readonly ViewWrite[], { round, position, compare, stam
 // Lua passes about 8,000 arguments to one command at most.
 const fieldsPerOperation = 1_000;
 
-/** The operations of a write, as commitScript takes them. A write is one operation, except for a rider's fields. */
-function* operations(write: ViewWrite): Generator<Arg[]> {
-  if (write.kind !== 'reader') {
-    yield write.value ? ['s', write.value] : ['d'];
-    return;
+/** The operations of a batch, as commitScript takes them: values as they are, all fields of riders in one argument. */
+class Operations {
+  #letters = '';
+  readonly #fields: FieldList[] = [];
+  readonly #values: Buffer[] = [];
+
+  /** Returns how many operations the write is: one, except for a rider's fields. */
+  add(write: ViewWrite): number {
+    const before = this.#letters.length;
+    if (write.kind === 'reader') this.#addFields(write);
+    else if (write.value) this.#set(write.value);
+    else this.#letters += 'd';
+    return this.#letters.length - before;
   }
-  if (write.replaces) yield ['d'];
-  const removed = write.fields.filter(({ value }) => value === null);
-  const set = removed.length === 0 ? write.fields : write.fields.filter(({ value }) => value !== null);
-  for (const some of slices(set)) yield ['h', packSet(some)];
-  for (const some of slices(removed)) yield ['r', packNames(some)];
+
+  #set(value: Buffer): void {
+    this.#letters += 's';
+    this.#values.push(value);
+  }
+
+  #addFields({ fields, replaces }: FieldsWrite): void {
+    if (replaces) this.#letters += 'd';
+    const removed = fields.filter(({ value }) => value === null);
+    const set = removed.length === 0 ? fields : fields.filter(({ value }) => value !== null);
+    for (const some of slices(set)) this.#addList('h', some);
+    for (const some of slices(removed)) this.#addList('r', some);
+  }
+
+  #addList(letter: 'h' | 'r', fields: readonly FieldWrite[]): void {
+    this.#letters += letter;
+    this.#fields.push({ sets: letter === 'h', fields });
+  }
+
+  args(): Arg[] {
+    return [this.#letters, this.#fields.length > 0 ? packFields(this.#fields) : '', ...this.#values];
+  }
 }
 
 function* slices(fields: readonly FieldWrite[]): Generator<readonly FieldWrite[]> {

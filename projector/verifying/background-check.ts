@@ -116,8 +116,9 @@ export class BackgroundCheck {
     const turns = new Turns();
     const suspects: StoredName[] = [];
     const turn = async (): Promise<void> => {
+      if (!turns.due()) return;
       stop.throwIfAborted();
-      if (turns.due()) await turns.take();
+      await turns.take();
     };
     for await (const stored of writer.list([tag], true)) {
       if (comparison.compare(stored)) suspects.push(stored);

@@ -135,14 +135,14 @@ export class RedisInMemory {
     return [Buffer.from(stamp === '' ? '' : this.process), Buffer.from(this.#list(open).has('compare') ? '1' : '0')];
   }
 
-  #write(keys: readonly string[], args: readonly Arg[]): void {
-    let a = 0;
-    for (const key of keys) {
-      const operation = String(args[a++]);
-      if (operation === 's') this.#set(key, args[a++]!);
+  #write(keys: readonly string[], [letters, packed, ...values]: readonly Arg[]): void {
+    const lists = packed === '' ? [] : unpacked(packed as Buffer);
+    keys.forEach((key, i) => {
+      const operation = String(letters)[i]!;
+      if (operation === 's') this.#set(key, values.shift()!);
       else if (operation === 'd') this.#delete(key);
-      else this.#writeFields(key, operation, unpacked(args[a++] as Buffer));
-    }
+      else this.#writeFields(key, operation, lists.shift()!);
+    });
   }
 
   #writeFields(key: string, operation: string, args: readonly string[]): void {
