@@ -63,8 +63,10 @@ const closeWaitMs = 250;
 const readCommitted = 1;
 const earliest = -2n;
 const latest = -1n;
-const partitionBytesMax = 1 << 20;
-const responseBytesMax = 10 << 20;
+// Of compressed records: decompressed, with an object for each record, they take ten to twenty times as much memory. Two
+// responses are in memory at a time. Kafka sends one batch that is larger.
+const partitionBytesMax = 256 << 10;
+const responseBytesMax = 1 << 20;
 
 /** Hears how long each answer of Kafka took. */
 export type RequestObserver = (request: 'metadata' | 'offsets' | 'fetch', seconds: number) => void;
@@ -152,7 +154,7 @@ export class KafkaCluster {
     return found;
   }
 
-  /** Records from the given offsets on, at most 10 MB. Waits up to `waitMs` if there are none. */
+  /** Records from the given offsets on, at most 1 MB unless one batch is larger. Waits up to `waitMs` if there are none. */
   async fetch(node: number, partitions: readonly FetchPartition[], waitMs: number): Promise<FetchedPartition[]> {
     const connection = await this.#fetching.get(this.#broker(node));
     const from = new Map(partitions.map((asked) => [`${asked.topicId}/${asked.partition}`, asked]));
