@@ -7,7 +7,7 @@ import { valueViews } from '../views/value-views.ts';
 import { Turns } from './turns.ts';
 
 // So many views of each kind are rendered, at least, where there are more.
-const samplesMin = 5_000;
+const samplesMin = 1_000;
 // Measured in Redis 7, beside names and values (test/infra/redis/fill-size.int.test.ts).
 const keyBytes = 110;
 // Of a hash whose fields are few and short, which Redis keeps in one piece, and of any other one.

@@ -3,20 +3,23 @@ import type { CommitResult, TagNotes, ViewWrite, ViewWriter } from '../ports/vie
 import { retry, WakeUp } from '../ports/waiting.ts';
 import type { SettledPosition } from './settled-position.ts';
 
-// A batch, counted in keys and fields, is one script call, and blocks the store for about a millisecond (docs/rules.md#batch).
-export const batchViewsMax = 200;
+// A batch is one script call, and blocks the store for about a millisecond (docs/rules.md#batch). A rider's fields are
+// short, and many of them are one command.
+const batchKeysMax = 200;
+export const batchFieldsMax = 500;
 const batchBytesMax = 512 * 1024;
 const limits = { minMs: 50, maxMs: 2_000 };
 const positionEveryMs = 250;
 
 interface Batch {
   writes: ViewWrite[];
-  /** Keys and fields. */
+  /** Keys and fields: each is a view. */
   views: number;
+  fields: number;
   bytes: number;
 }
 
-const emptyBatch = (): Batch => ({ writes: [], views: 0, bytes: 0 });
+const emptyBatch = (): Batch => ({ writes: [], views: 0, fields: 0, bytes: 0 });
 
 /** What a tag's open list is told: nothing special; that a compare is needed; names again, from a round on; that it ended. */
 type Comparing = { at: 'not' } | { at: 'begun' } | { at: 'under way' } | { at: 'compared'; round: number };
@@ -88,11 +91,14 @@ export class TagLane {
   add(write: ViewWrite): boolean {
     const buffer = this.#buffer;
     buffer.writes.push(write);
-    buffer.views += write.kind === 'reader' ? write.fields.length : 1;
+    const fields = write.kind === 'reader' ? write.fields.length : 0;
+    buffer.fields += fields;
+    buffer.views += write.kind === 'reader' ? fields : 1;
     buffer.bytes += bytesOf(write);
-    const full = buffer.views >= batchViewsMax || buffer.bytes >= batchBytesMax;
-    if (full) this.flush();
-    return full;
+    const isFull =
+      buffer.writes.length >= batchKeysMax || buffer.fields >= batchFieldsMax || buffer.bytes >= batchBytesMax;
+    if (isFull) this.flush();
+    return isFull;
   }
 
   /** Sends what is buffered. */

@@ -2,7 +2,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { openNames, type ViewWrite, type ViewWriter } from '../ports/view-writer.ts';
 import type { SettledPosition } from './settled-position.ts';
-import { batchViewsMax, type LaneOwner, TagLane } from './tag-lane.ts';
+import { batchFieldsMax, type LaneOwner, TagLane } from './tag-lane.ts';
 
 /** How often every lane moves its tag's fence, at least. */
 export const beatMs = 500;
@@ -195,12 +195,12 @@ export class TagLanes implements LaneOwner {
 
 /** A write whose parts each fit into a batch: a reader of many days is written in several. */
 function inParts(write: ViewWrite): readonly ViewWrite[] {
-  if (write.kind !== 'reader' || write.fields.length <= batchViewsMax) return [write];
+  if (write.kind !== 'reader' || write.fields.length <= batchFieldsMax) return [write];
   const { fields, replaces, ...named } = write;
   const parts: ViewWrite[] = [];
-  for (let i = 0; i < fields.length; i += batchViewsMax) {
+  for (let i = 0; i < fields.length; i += batchFieldsMax) {
     const first = i === 0 && replaces ? { replaces } : {};
-    parts.push({ ...named, ...first, fields: fields.slice(i, i + batchViewsMax) });
+    parts.push({ ...named, ...first, fields: fields.slice(i, i + batchFieldsMax) });
   }
   return parts;
 }

@@ -37,7 +37,7 @@ async function ledBy(store: FencedStore): Promise<ViewWriter> {
 
 describe('tag lanes', () => {
   // docs/rules.md#batch
-  it('write batches of at most 200 views and 512 kB, one at a time in a tag, in the order they came', async () => {
+  it('write batches of at most 200 keys and 512 kB, one at a time in a tag, in the order they came', async () => {
     const store = new FencedStore();
     const batches: (readonly ViewWrite[])[] = [];
     let inFlight = 0;
@@ -57,6 +57,33 @@ describe('tag lanes', () => {
     expect(batches.map((batch) => batch.length)).toEqual([200, 200, 52, 2]);
     const [first] = writesOf(1);
     expect(await store.reader().get([rideKey(first!.id)])).toEqual([view('last')]);
+  });
+
+  // docs/rules.md#batch
+  it('write batches of at most 500 fields, of one rider or of several', async () => {
+    const batches: (readonly ViewWrite[])[] = [];
+    const writer = watchedWriter(await ledBy(new FencedStore()), {
+      async before(_tag, writes) {
+        batches.push(writes);
+      },
+    });
+    const { lanes } = lanesOver(writer);
+    const fieldsOf = (count: number) => Array.from({ length: count }, (_, i) => ({ field: `f${i}`, value: 'x' }));
+    const rider = (id: string, fields: number): ViewWrite => ({ kind: 'reader', id, fields: fieldsOf(fields) });
+    for (const write of [rider('a', 300), rider('b', 199), rider('c', 1), rider('d', 1_200)])
+      await lanes.add(tag, write);
+    await lanes.drain();
+    const shapes = batches.map((batch) => batch.map((write) => [write.id, 'fields' in write && write.fields.length]));
+    expect(shapes).toEqual([
+      [
+        ['a', 300],
+        ['b', 199],
+        ['c', 1],
+      ],
+      [['d', 500]],
+      [['d', 500]],
+      [['d', 200]],
+    ]);
   });
 
   it('hold back whoever adds once 32 batches are under way, even of one tag', async () => {
@@ -90,10 +117,10 @@ describe('tag lanes', () => {
       },
     });
     const { lanes } = lanesOver(writer);
-    const fields = Array.from({ length: 450 }, (_, i) => ({ field: `o${i}`, value: `ride=${i % 8}` }));
+    const fields = Array.from({ length: 1_050 }, (_, i) => ({ field: `o${i}`, value: `ride=${i % 8}` }));
     await lanes.add(tag, { kind: 'reader', id: 'r1', fields });
     await lanes.drain();
-    expect(fieldsAtATime).toEqual([200, 200, 50]);
+    expect(fieldsAtATime).toEqual([500, 500, 50]);
     const read = await store.reader().fields(
       `${tag}|reader:r1`,
       fields.map(({ field }) => field),
