@@ -75,7 +75,7 @@ function linesOf({ target, before, after, records }: ChangedAnswer): string[] {
 
 function tellSummary(changed: readonly ChangedAnswer[], fromMs: number, toMs: number, log: PastLog, io: Io): void {
   const days = changed.filter(({ target }) => target.startsWith('/metros/')).length;
-  const records = new Set(changed.flatMap((one) => one.records.map((timed) => timed.record)));
+  const records = new Set(changed.flatMap((one) => one.records));
   const midnights = changed.filter((one) => one.records.length === 0).length;
   const parts = [countText(days, 'day'), countText(changed.length - days, 'ride')].join(' and ');
   const passing = midnights === 0 ? '' : `, ${midnights} of them by midnight alone`;

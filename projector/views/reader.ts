@@ -25,6 +25,15 @@ const ownField = (week: number): string => `o${dayText(week)}`;
 const friendsField = (day: number): string => `f${dayText(day)}`;
 const flaggedField = (week: number): string => `x${dayText(week)}`;
 
+/** The names of the fields that show these parts, by their first day. */
+export function fieldsOfParts(first: number, parts: ReaderParts): string[] {
+  const fields: string[] = [];
+  if (parts & ownPart) fields.push(ownField(first));
+  if (parts & friendsPart) fields.push(friendsField(first));
+  if (parts & flaggedPart) fields.push(flaggedField(first));
+  return fields;
+}
+
 /** Every field of a reader that is not empty. None if the rider does not exist. */
 export function renderReader(facts: Facts, reader: number): FieldWrite[] {
   if (!facts.riderExists(reader)) return [];

@@ -52,7 +52,7 @@ export function tagOfBytes(bytes: Uint8Array, start: number, end: number): numbe
 }
 
 /** A view's name with its tag: `17|day:portland/2015-06-13`. Ports take this as `key`; adapters translate it. */
-function viewKey(kind: ViewKind, id: string): string {
+export function viewKey(kind: ViewKind, id: string): string {
   return `${tagOf(id)}|${kind}:${id}`;
 }
 

@@ -59,11 +59,12 @@ class AnswerHistory {
   #told!: PastAnswer;
   #midnightMs = Number.POSITIVE_INFINITY;
   #ownDays: { nights: number; days: number[] } = { nights: 0, days: [] };
+  #shownDays: { of: PastAnswer | null; days: number[] } = { of: null, days: [] };
 
   private constructor(records: RecordsInTime, request: PastRequest) {
     this.#request = request;
     this.#foldInTime = new FoldInTime(this.#fold, records);
-    this.#watch = new AnswerWatch(this.#fold, this.#answers.reader, request.rider === null);
+    this.#watch = new AnswerWatch(this.#fold, this.#answers, request.rider === null);
   }
 
   static async begin(records: RecordsInTime, request: PastRequest): Promise<AnswerHistory> {
@@ -80,7 +81,7 @@ class AnswerHistory {
     let zones = false;
     for (const timed of group) {
       if (!this.#foldInTime.take(timed)) continue;
-      zones ||= timed.record.topic === 'metros';
+      zones ||= timed.bytes.topic === 'metros';
       if (!this.#watch.touched()) continue;
       const before = this.#now;
       this.#now = await this.#ask(atMs);
@@ -110,7 +111,6 @@ class AnswerHistory {
   }
 
   #ask(clockMs: number): Promise<PastAnswer> {
-    this.#answers.reader.changed();
     this.#watch.begin();
     return this.#answers.ask(this.#request, clockMs);
   }
@@ -129,14 +129,19 @@ class AnswerHistory {
   #nightDays(): number[] {
     const { nightDay } = this.#fold.facts;
     if (this.#request.rider === null) {
-      const texts = [...this.#now.body.matchAll(/"day":"(\d{4}-\d{2}-\d{2})"/g)].map((match) => match[1]!);
-      return texts.map((text) => parseDay(text)!).sort((a, b) => a - b);
+      if (this.#shownDays.of !== this.#now) this.#shownDays = { of: this.#now, days: daysIn(this.#now) };
+      return this.#shownDays.days;
     }
     if (this.#ownDays.nights !== nightDay.length) {
       this.#ownDays = { nights: nightDay.length, days: [...new Set(nightDay)].sort((a, b) => a - b) };
     }
     return this.#ownDays.days;
   }
+}
+
+function daysIn({ body }: PastAnswer): number[] {
+  const texts = [...body.matchAll(/"day":"(\d{4}-\d{2}-\d{2})"/g)].map((match) => match[1]!);
+  return texts.map((text) => parseDay(text)!).sort((a, b) => a - b);
 }
 
 export const sameAnswer = (a: PastAnswer, b: PastAnswer): boolean => a.status === b.status && a.body === b.body;

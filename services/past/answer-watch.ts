@@ -1,14 +1,16 @@
 import type { Fold } from '../../projector/facts/fold.ts';
-import { subjectOf } from '../../projector/facts/subject-day.ts';
+import { dayOf, subjectOf } from '../../projector/facts/subject-day.ts';
 import { ignoreChanges, type Touched } from '../../projector/facts/touched.ts';
+import { fieldsOfParts } from '../../projector/views/reader.ts';
 import { valueViews } from '../../projector/views/value-views.ts';
 import { FanOuts } from '../../projector/writing/fan-outs.ts';
 import { Marking } from '../../projector/writing/marking.ts';
 import { Marks } from '../../projector/writing/marks.ts';
 import { PositionBarriers } from '../../projector/writing/position-barriers.ts';
 import { topicNames } from '../../schemas/events/records.ts';
-import { allTags, type FactKind, factKinds } from '../../schemas/views/view-keys.ts';
+import { allTags, type FactKind, factKinds, parseKey, readerKey, viewKey } from '../../schemas/views/view-keys.ts';
 import type { FactsViewReader } from './facts-view-reader.ts';
+import type { PastAnswers } from './past-answers.ts';
 
 /** The projector's own marking of what a change touches, without slices: everybody is told at once. */
 export function markingOf({ facts }: Fold): { marks: Marks; marking: Marking } {
@@ -28,64 +30,75 @@ export function publicTouched(marking: Marking): Touched {
   };
 }
 
-/** Notes which views an answer was made of, and says whether a change has touched one of them. */
+/**
+ * Notes what an answer was made of, and says whether a change has touched it. What did not change is not rendered again:
+ * the projector's marks say what did.
+ */
 export class AnswerWatch {
   readonly #fold: Fold;
   readonly #marks: Marks;
-  readonly #asked = new Map<string, Set<string>>();
-  /** Views by their numbers; those that no fact has named yet have none. */
-  readonly #views = new Map<FactKind, { numbers: Set<number>; unknown: Set<string> }>();
+  readonly #reader: FactsViewReader;
+  readonly #views = new Set<string>();
+  readonly #fields = new Set<string>();
+  /** Whose fields were read. Null: nobody's. */
+  #rider: string | null = null;
+  /** Keys by the numbers of views. */
+  readonly #keys = Object.fromEntries(factKinds.map((kind) => [kind, new Map()])) as Record<
+    FactKind,
+    Map<number, string>
+  >;
 
-  constructor(fold: Fold, reader: FactsViewReader, isPublic: boolean) {
+  constructor(fold: Fold, { reader, cache }: PastAnswers, isPublic: boolean) {
     this.#fold = fold;
+    this.#reader = reader;
     const { marks, marking } = markingOf(fold);
     this.#marks = marks;
     fold.touched = isPublic ? publicTouched(marking) : marking;
-    reader.onAsked = (kind, id) => this.#note(kind, id);
+    cache.onUsed = (key) => this.#views.add(key);
+    reader.onFields = (key, fields) => {
+      this.#rider = parseKey(key).id;
+      for (const field of fields) this.#fields.add(field);
+    };
   }
 
   /** An answer is about to be made: what the one before was made of counts no more. */
   begin(): void {
-    this.#asked.clear();
     this.#views.clear();
+    this.#fields.clear();
   }
 
   /** Whether the changes since the last call touch what the answer was made of. */
   touched(): boolean {
     if (this.#marks.size === 0) return false;
     const { values, readerDays } = this.#marks.take();
-    return this.#readersTouched(readerDays) || factKinds.some((kind) => this.#valuesTouched(kind, values));
+    let touched = this.#fieldsTouched(readerDays);
+    for (const kind of factKinds) for (const view of values[kind]) if (this.#viewTouched(kind, view)) touched = true;
+    return touched;
   }
 
-  #note(kind: string, id: string): void {
-    const ids = this.#asked.get(kind);
-    if (ids) ids.add(id);
-    else this.#asked.set(kind, new Set([id]));
-  }
-
-  #readersTouched(readerDays: Iterable<[number, unknown]>): boolean {
-    const readers = this.#asked.get('reader');
-    if (!readers) return false;
-    const numbers = new Set([...readers].map((id) => this.#fold.facts.riderIds.find(id)));
-    for (const [readerDay] of readerDays) if (numbers.has(subjectOf(readerDay))) return true;
-    return false;
-  }
-
-  #valuesTouched(kind: FactKind, marked: Marks['values']): boolean {
-    const asked = this.#asked.get(kind);
-    if (!asked || marked[kind].size === 0) return false;
-    let views = this.#views.get(kind);
-    if (!views) {
-      views = { numbers: new Set(), unknown: new Set(asked) };
-      this.#views.set(kind, views);
+  #viewTouched(kind: FactKind, view: number): boolean {
+    const keys = this.#keys[kind];
+    let key = keys.get(view);
+    if (key === undefined) {
+      key = viewKey(kind, valueViews[kind].id(this.#fold.facts, view));
+      keys.set(view, key);
     }
-    for (const id of views.unknown) {
-      const view = valueViews[kind].find(this.#fold.facts, id);
-      if (view < 0) continue;
-      views.unknown.delete(id);
-      views.numbers.add(view);
+    this.#reader.viewChanged(key);
+    return this.#views.has(key);
+  }
+
+  #fieldsTouched(readerDays: Marks['readerDays']): boolean {
+    if (this.#rider === null) return false;
+    const rider = this.#fold.facts.riderIds.find(this.#rider);
+    const key = readerKey(this.#rider);
+    let touched = false;
+    for (const [readerDay, parts] of readerDays) {
+      if (subjectOf(readerDay) !== rider) continue;
+      for (const field of fieldsOfParts(dayOf(readerDay), parts)) {
+        this.#reader.fieldChanged(key, field);
+        if (this.#fields.has(field)) touched = true;
+      }
     }
-    for (const view of marked[kind]) if (views.numbers.has(view)) return true;
-    return false;
+    return touched;
   }
 }

@@ -1,5 +1,4 @@
 import { Fold } from '../../projector/facts/fold.ts';
-import type { LogRecord } from '../../projector/ports/decoded-record.ts';
 import { valueViews } from '../../projector/views/value-views.ts';
 import { compareText } from '../../schemas/views/text.ts';
 import { digestOf } from '../../schemas/views/view-keys.ts';
@@ -123,17 +122,18 @@ class Window {
     const touched = new Set(
       kinds.flatMap((kind) => [...values[kind]].map((view) => targets[kind](valueViews[kind].id(facts, view)))),
     );
-    if (timed.record.topic === 'metros') for (const target of this.#daysOfMetro(timed)) touched.add(target);
+    if (timed.bytes.topic === 'metros') for (const target of this.#daysOfMetro(timed)) touched.add(target);
     if (touched.size > 0) this.#answers.reader.changed();
     for (const target of touched) await this.#compare(target, timed);
   }
 
   /** Days that are known of a metro that came or went: those without nights are empty or a 404 by it alone. */
   *#daysOfMetro(timed: TimedRecord): Generator<string> {
-    const { key, value } = timed.record as LogRecord;
-    if (this.#metros.get(key)?.exists === (value !== null)) return;
+    const key = timed.key!;
+    const exists = timed.value !== null;
+    if (this.#metros.get(key)?.exists === exists) return;
     const records = [...(this.#metros.get(key)?.records ?? []), timed];
-    this.#metros.set(key, { exists: value !== null, records });
+    this.#metros.set(key, { exists, records });
     for (const target of this.#now.keys()) if (metroOf(target) === key) yield target;
   }
 

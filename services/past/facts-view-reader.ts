@@ -5,6 +5,10 @@ import { type ReaderParts, renderReaderDays } from '../../projector/views/reader
 import { valueViews } from '../../projector/views/value-views.ts';
 import { developerKeyKey, type FactKind, factKinds, isCompleteKey, parseKey } from '../../schemas/views/view-keys.ts';
 
+/** A reader's fields as they were rendered. Null: there is none of that name. */
+type Fields = Map<string, Buffer | null>;
+const fieldsMax = 10_000;
+
 const kinds = new Set<string>(factKinds);
 const there = Buffer.from('1');
 
@@ -24,8 +28,10 @@ export class FactsViewReader implements ViewReader {
   /** The key of this process, which is live whatever the facts say. */
   readonly #ownKey: string;
   #listener: ChangeListener | null = null;
-  /** Called for each view that is read. */
-  onAsked: ((kind: string, id: string) => void) | null = null;
+  /** Of the reader who was last asked for: histories ask for one reader again and again. */
+  #fieldsOf: { key: string; fields: Fields } = { key: '', fields: new Map() };
+  /** Called with the names of a reader's fields that are read. */
+  onFields: ((key: string, fields: readonly string[]) => void) | null = null;
 
   constructor(facts: Facts, ownKeyHash: string) {
     this.#facts = facts;
@@ -37,15 +43,11 @@ export class FactsViewReader implements ViewReader {
   }
 
   async fields(key: string, fields: readonly string[]): Promise<(Buffer | null)[]> {
-    const { id } = parseKey(key);
-    this.onAsked?.('reader', id);
-    const reader = this.#facts.riderIds.find(id);
-    const rendered = reader < 0 ? [] : renderReaderDays(this.#facts, reader, daysOf(fields));
-    const values = new Map(rendered.map(({ field, value }) => [field, value]));
-    return fields.map((field) => {
-      const value = values.get(field);
-      return value == null ? null : Buffer.from(value);
-    });
+    this.onFields?.(key, fields);
+    const kept = this.#keptFields(key);
+    const missing = fields.filter((field) => !kept.has(field));
+    if (missing.length > 0) this.#render(key, missing, kept);
+    return fields.map((field) => kept.get(field) ?? null);
   }
 
   watch(listener: ChangeListener): void {
@@ -55,7 +57,18 @@ export class FactsViewReader implements ViewReader {
 
   /** The facts changed, so earlier results are invalid. */
   changed(): void {
+    this.#fieldsOf.fields.clear();
     this.#listener?.allChanged();
+  }
+
+  /** One view changed. */
+  viewChanged(key: string): void {
+    this.#listener?.changed(key);
+  }
+
+  /** One field of a reader changed. */
+  fieldChanged(key: string, field: string): void {
+    if (this.#fieldsOf.key === key) this.#fieldsOf.fields.delete(field);
   }
 
   async ready(): Promise<{ ready: true }> {
@@ -68,9 +81,23 @@ export class FactsViewReader implements ViewReader {
     if (isCompleteKey(key) || key === this.#ownKey) return there;
     const { kind, id } = parseKey(key);
     if (!kinds.has(kind)) return null;
-    this.onAsked?.(kind, id);
     const views = valueViews[kind as FactKind];
     const view = views.find(this.#facts, id);
     return view < 0 ? null : views.render(this.#facts, view);
+  }
+
+  #keptFields(key: string): Fields {
+    if (this.#fieldsOf.key !== key || this.#fieldsOf.fields.size > fieldsMax)
+      this.#fieldsOf = { key, fields: new Map() };
+    return this.#fieldsOf.fields;
+  }
+
+  #render(key: string, names: readonly string[], into: Fields): void {
+    for (const name of names) into.set(name, null);
+    const reader = this.#facts.riderIds.find(parseKey(key).id);
+    if (reader < 0) return;
+    for (const { field, value } of renderReaderDays(this.#facts, reader, daysOf(names))) {
+      into.set(field, value == null ? null : Buffer.from(value));
+    }
   }
 }

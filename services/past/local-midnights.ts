@@ -8,6 +8,8 @@ export class LocalMidnights {
   readonly #facts: Facts;
   readonly #localDays = new LocalDays();
   #zones: readonly string[] = [];
+  /** There is no such instant after `fromMs` and before `firstMs`. */
+  #quiet = { fromMs: Number.POSITIVE_INFINITY, firstMs: Number.NEGATIVE_INFINITY };
 
   constructor(facts: Facts) {
     this.#facts = facts;
@@ -15,11 +17,13 @@ export class LocalMidnights {
 
   /** The metros' zones may have changed. */
   reread(): void {
+    this.#quiet = { fromMs: Number.POSITIVE_INFINITY, firstMs: Number.NEGATIVE_INFINITY };
     this.#zones = [...new Set(this.#facts.metros.flatMap((metro) => (metro ? [metro.time_zone] : [])))];
   }
 
   /** The first such instant after one; infinity where there is no metro. */
   after(ms: number): number {
+    if (ms >= this.#quiet.fromMs && ms < this.#quiet.firstMs) return this.#quiet.firstMs;
     // Midnights are at whole seconds.
     const from = Math.floor(ms / 1000) * 1000;
     let first = Number.POSITIVE_INFINITY;
@@ -27,6 +31,7 @@ export class LocalMidnights {
       const seconds = this.#localDays.secondsUntil(zone, from, weekSeconds, () => true);
       first = Math.min(first, from + seconds * 1000);
     }
+    this.#quiet = { fromMs: from, firstMs: first };
     return first;
   }
 }

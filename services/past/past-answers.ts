@@ -1,13 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { calendar } from '../../api/calendar/calendar.ts';
 import { LocalDays } from '../../api/calendar/local-days.ts';
-import { ViewCache } from '../../api/calendar/view-cache.ts';
 import { routePath, splitTarget } from '../../api/http/target.ts';
 import { openApiDocument } from '../../api/openapi/openapi.ts';
 import type { Facts } from '../../projector/facts/facts.ts';
 import { idPattern } from '../../schemas/events/patterns.ts';
 import { UsageError } from '../wiring/io.ts';
 import { FactsViewReader } from './facts-view-reader.ts';
+import { WatchedCache } from './watched-cache.ts';
 
 /** An answer of the interface. `etag` has its quotes. Null without one. */
 export interface PastAnswer {
@@ -33,15 +33,17 @@ export const madeUpKey = (): string => `rck_${randomBytes(32).toString('base64ur
  */
 export class PastAnswers {
   readonly reader: FactsViewReader;
+  readonly cache: WatchedCache;
   readonly #answer: ReturnType<typeof calendar>;
   readonly #key = madeUpKey();
   #clockMs = 0;
 
   constructor(facts: Facts, baseUrl: string) {
     this.reader = new FactsViewReader(facts, sha256Hex(this.#key));
+    this.cache = new WatchedCache(this.reader);
     this.#answer = calendar({
       baseUrl,
-      cache: new ViewCache(this.reader),
+      cache: this.cache,
       reader: this.reader,
       localDays: new LocalDays(),
       calendarNowMs: () => this.#clockMs,

@@ -13,14 +13,13 @@ export interface RecordPlace {
   tombstone: boolean;
 }
 
-export function placeOf({ record }: TimedRecord): RecordPlace {
-  const { topic, partition, offset, timestampMs } = record;
-  const value = 'undecodable' in record ? null : record.value;
+export function placeOf({ bytes, key, value }: TimedRecord): RecordPlace {
+  const { topic, partition, offset, timestampMs } = bytes;
   return {
     topic,
     partition,
     offset,
-    key: 'undecodable' in record ? null : record.key,
+    key,
     timestamp: instantText(timestampMs),
     changed_at: value && instantText(Number(value.changed_at)),
     tombstone: value === null,

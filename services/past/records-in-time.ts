@@ -1,21 +1,55 @@
 import type { Fold } from '../../projector/facts/fold.ts';
-import type { LogRecord } from '../../projector/ports/decoded-record.ts';
-import { recordKey } from '../../schemas/events/record-keys.ts';
-import type { TopicName } from '../../schemas/events/records.ts';
-import { isGoodAt } from './past-fold.ts';
-import { PartitionCursor, type PastRecord, type PastSources } from './past-records.ts';
+import { Validator } from '../../projector/facts/validator.ts';
+import type { EncodedRecord } from '../../projector/ports/event-log.ts';
+import { decodeKey, readValue } from '../../schemas/avro/codec.ts';
+import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
+import { PartitionCursor, type PastSources } from './past-records.ts';
 
-/** A record and when it counts from. */
-export interface TimedRecord {
-  record: PastRecord;
-  /** Whether it is one that a fold accepts. */
-  isGood: boolean;
-  timeMs: number;
+type Bytes = Pick<
+  EncodedRecord,
+  'topic' | 'partition' | 'offset' | 'timestampMs' | 'keyBytes' | 'valueBytes' | 'reader'
+>;
+
+/** A record and when it counts from. Its bytes are its own, and stay valid. */
+export class TimedRecord {
+  readonly bytes: Bytes;
+  readonly timeMs: number;
   /** The latest time up to it in its partition. */
-  latestMs: number;
+  readonly latestMs: number;
   /** Which of the partitions it is in, by their order. */
-  source: number;
+  readonly source: number;
+
+  constructor({ encoded, timeMs, latestMs }: PartitionCursor, source: number) {
+    const { topic, partition, offset, timestampMs, keyBytes, valueBytes, reader } = encoded!;
+    this.bytes = {
+      topic,
+      partition,
+      offset,
+      timestampMs,
+      reader,
+      keyBytes: own(keyBytes),
+      valueBytes: own(valueBytes),
+    };
+    this.timeMs = timeMs;
+    this.latestMs = latestMs;
+    this.source = source;
+  }
+
+  /** Its key. Null where that is not UTF-8, as no good record's is. */
+  get key(): string | null {
+    const key = decodeKey(this.bytes.keyBytes);
+    return 'key' in key ? key.key : null;
+  }
+
+  /** Its value, decoded with all its texts. Null: a tombstone, or one that cannot be decoded. */
+  get value(): AnyRecord | null {
+    const { valueBytes, reader } = this.bytes;
+    const read = valueBytes === null ? null : readValue(reader!, valueBytes);
+    return read && 'value' in read ? read.value : null;
+  }
 }
+
+const own = (bytes: Buffer | null): Buffer | null => bytes && Buffer.from(bytes);
 
 /** Records between two looks at the signal. */
 const turnRecords = 4_096;
@@ -33,7 +67,7 @@ export class RecordsInTime {
   private constructor(sources: PastSources, late: TimedRecord[]) {
     this.#sources = sources;
     this.#late = late.sort(compareTimed);
-    this.lateTopics = new Set(late.map(({ record }) => record.topic));
+    this.lateTopics = new Set(late.map(({ bytes }) => bytes.topic));
   }
 
   /** Reads the log once, for what is out of order: that is kept in memory. Throws ArchiveError, or the signal's reason. */
@@ -44,7 +78,7 @@ export class RecordsInTime {
       try {
         while (await cursor.fill()) {
           signal.throwIfAborted();
-          for (; cursor.encoded !== null; cursor.step()) if (cursor.isLate) late.push(timedOf(cursor, source));
+          for (; cursor.encoded !== null; cursor.step()) if (cursor.isLate) late.push(new TimedRecord(cursor, source));
         }
       } finally {
         await cursor.close();
@@ -92,24 +126,25 @@ export class RecordsInTime {
   }
 }
 
-const timedOf = (cursor: PartitionCursor, source: number): TimedRecord => ({
-  record: cursor.record!,
-  isGood: isGoodAt(cursor),
-  timeMs: cursor.timeMs,
-  latestMs: cursor.latestMs,
-  source,
-});
-
 const compareTimed = (a: TimedRecord, b: TimedRecord): number =>
-  a.timeMs - b.timeMs || a.source - b.source || a.record.offset - b.record.offset;
+  a.timeMs - b.timeMs || a.source - b.source || a.bytes.offset - b.bytes.offset;
 
 /** The next record that is not out of order; null at the end. */
 async function nextInOrder(cursor: PartitionCursor, source: number): Promise<TimedRecord | null> {
   for (;;) {
     if (cursor.encoded === null && !(await cursor.fill())) return null;
-    if (!cursor.isLate) return timedOf(cursor, source);
+    if (!cursor.isLate) return new TimedRecord(cursor, source);
     cursor.step();
   }
+}
+
+const validator = new Validator();
+
+/** Which of a key's records counts. */
+interface Rank {
+  offset: number;
+  latestMs: number;
+  source: number;
 }
 
 /** Folds records in the order of their times, and comes to the same facts as a fold in the log's order. */
@@ -117,7 +152,7 @@ export class FoldInTime {
   readonly #fold: Fold;
   readonly #lateTopics: ReadonlySet<TopicName>;
   /** Of each key of a topic with records out of order, the one that counts. */
-  readonly #last = new Map<string, TimedRecord>();
+  readonly #last = new Map<string, Rank>();
 
   constructor(fold: Fold, { lateTopics }: RecordsInTime) {
     this.#fold = fold;
@@ -126,25 +161,24 @@ export class FoldInTime {
 
   /** Whether the record counts: it is good, and no later one of its key was there before its time. */
   take(timed: TimedRecord): boolean {
-    if (!timed.isGood) return false;
-    const { topic, key, value } = timed.record as LogRecord;
-    if (this.#isSuperseded(timed, key)) return false;
-    this.#fold.apply(topic, recordKey(topic, key), value as never);
+    if (validator.validate(timed.bytes) !== null || this.#isSuperseded(timed)) return false;
+    this.#fold.apply(timed.bytes.topic, validator.key, validator.value as never);
     return true;
   }
 
-  #isSuperseded(timed: TimedRecord, recordKey: string): boolean {
-    const { topic } = timed.record;
+  #isSuperseded(timed: TimedRecord): boolean {
+    const { topic, offset } = timed.bytes;
     if (!this.#lateTopics.has(topic)) return false;
-    const key = `${topic} ${recordKey}`;
+    const key = `${topic} ${timed.key}`;
+    const { latestMs, source } = timed;
+    const rank = { offset, latestMs, source };
     const last = this.#last.get(key);
-    if (last && compareRank(timed, last) < 0) return true;
-    // Its value is not needed any more.
-    this.#last.set(key, { ...timed, record: { ...timed.record, value: null } as PastRecord });
+    if (last && compareRank(rank, last) < 0) return true;
+    this.#last.set(key, rank);
     return false;
   }
 }
 
-/** Which of two records of a key counts: in a partition the last, of several partitions the one of the latest time. */
-const compareRank = (a: TimedRecord, b: TimedRecord): number =>
-  a.source === b.source ? a.record.offset - b.record.offset : a.latestMs - b.latestMs || a.source - b.source;
+/** Of two records of a key, in a partition the last counts, of several partitions the one of the latest time. */
+const compareRank = (a: Rank, b: Rank): number =>
+  a.source === b.source ? a.offset - b.offset : a.latestMs - b.latestMs || a.source - b.source;

@@ -121,7 +121,7 @@ describe('the changes between two instants', { timeout: 600_000 }, () => {
         for (const { target, records } of changed.slice(0, 4)) {
           const versions = await versionsOf(from, { target, rider: null }, toMs);
           const behind = versions.filter(({ atMs }) => atMs > fromMs).flatMap((version) => version.records);
-          const places = (list: typeof records) => list.map(({ record: r }) => `${r.topic}/${r.partition}@${r.offset}`);
+          const places = (list: typeof records) => list.map(({ bytes: r }) => `${r.topic}/${r.partition}@${r.offset}`);
           expect(places(records)).toEqual(expect.arrayContaining(places(behind)));
         }
       }),
