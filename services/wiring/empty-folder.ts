@@ -5,9 +5,11 @@ import { UsageError } from './io.ts';
 /** Throws UsageError unless the folder is missing or empty: archives are never mixed. */
 export async function needEmptyFolder(dir: string, command: string): Promise<void> {
   const want = 'a new or empty folder';
-  if ((await namesIn(dir, command, want)).length > 0) {
-    throw new UsageError(`Cannot run ${command}: ${dir} is not empty, want ${want}`);
-  }
+  const [name, ...others] = (await namesIn(dir, command, want)).sort();
+  if (name === undefined) return;
+  // A name that begins with a dot is easily overlooked.
+  const more = others.length > 0 ? ` and ${others.length} more` : '';
+  throw new UsageError(`Cannot run ${command}: ${dir} is not empty (it holds ${name}${more}), want ${want}`);
 }
 
 /**

@@ -228,7 +228,7 @@ describe('simulate', () => {
     const { code, err } = await run(['simulate', '--archive', '.']);
     expect({ code, err }).toEqual({
       code: 2,
-      err: 'Cannot run simulate --archive: . is not empty, want a new or empty folder\n',
+      err: 'Cannot run simulate --archive: . is not empty (it holds note), want a new or empty folder\n',
     });
   });
 

@@ -1,7 +1,10 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../../services/command-line.ts';
 import { ExportInDuckDb } from '../support/duckdb.ts';
@@ -140,9 +143,38 @@ describe('an export', () => {
   it('goes to a new or empty folder alone', async () => {
     mkdirSync(at('full'));
     writeFileSync(join(at('full'), 'note'), '');
-    expect(await run('export', at('full'))).toMatchObject({ code: 2, out: [] });
+    const refused = await run('export', at('full'));
+    expect(refused).toMatchObject({ code: 2, out: [] });
+    expect(refused.err).toEqual([expect.stringContaining('full is not empty (it holds note), want a new or empty')]);
     expect((await run('export', '')).err[0]).toContain("the folder's name is empty");
+  });
+
+  it('fills an empty folder in place, since that may be a mount, and puts the manifest there last', async () => {
     mkdirSync(at('empty'));
+    const { ino } = statSync(at('empty'));
+    const seen: string[][] = [];
+    const watcher = watch(at('empty'), () => seen.push(readdirSync(at('empty'))));
     expect((await run('export', at('empty'))).code).toBe(0);
+    await expect.poll(() => seen.some((names) => names.includes('manifest.json'))).toBe(true);
+    watcher.close();
+    expect(statSync(at('empty')).ino).toBe(ino);
+    expect(readdirSync(at('empty')).sort()).toEqual(readdirSync(at('public')).sort());
+    const whole = readdirSync(at('empty')).length;
+    for (const names of seen) if (names.includes('manifest.json')) expect(names.length).toBeGreaterThanOrEqual(whole);
+  });
+
+  it('names a folder that cannot be written, and the file that does not fit on the disk', async () => {
+    const { code, err } = await run('export', '/proc/no/such');
+    expect([code, err.at(-1)]).toEqual([1, expect.stringMatching(/^Cannot make the folder \/proc\/no: ENOENT/)]);
+    const beside = await run('export', '/proc/such');
+    expect([beside.code, beside.err.at(-1)]).toEqual([1, expect.stringMatching(/^Cannot write \/proc\/such: ENOENT/)]);
+    const program = fileURLToPath(new URL('../../services/ride-calendar.js', import.meta.url));
+    const command = `ulimit -f 16; exec "${process.execPath}" "${program}" export "${at('large')}" --archive "${at('portland')}"`;
+    const full = await promisify(execFile)('bash', ['-c', command], { env: { PATH: process.env.PATH } }).catch(
+      (error) => error,
+    );
+    expect(full.code).toBe(1);
+    expect(full.stderr).toMatch(/^Cannot write .*\.parquet: EFBIG/m);
+    expect(readdirSync(dir).filter((name) => name.includes('large'))).toEqual([]);
   });
 });

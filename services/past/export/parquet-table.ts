@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import type { SchemaElement, Writer } from 'hyparquet-writer';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import { writing } from './draft-folder.ts';
 
 /** Types of columns as Parquet has them: instants in UTC and milliseconds, days since 1970, milliseconds of a day. */
 const types = {
@@ -85,12 +86,14 @@ export class ParquetTable {
 /** The library's own file writer opens the file anew for each piece, and syncs nothing. */
 class FileOut {
   readonly writer: Writer = new ByteWriter();
+  readonly #path: string;
   readonly #fd: number;
   readonly #hash = createHash('sha256');
   #isOpen = true;
 
   constructor(path: string) {
-    this.#fd = openSync(path, 'wx');
+    this.#path = path;
+    this.#fd = writing(path, () => openSync(path, 'wx'));
     this.writer.finish = () => this.flush();
   }
 
@@ -98,12 +101,14 @@ class FileOut {
     const { writer } = this;
     const bytes = new Uint8Array((writer as ByteWriter).buffer, 0, (writer as ByteWriter).index);
     this.#hash.update(bytes);
-    for (let at = 0; at < bytes.length; ) at += writeSync(this.#fd, bytes, at);
+    writing(this.#path, () => {
+      for (let at = 0; at < bytes.length; ) at += writeSync(this.#fd, bytes, at);
+    });
     (writer as ByteWriter).index = 0;
   }
 
   close(): string {
-    fsyncSync(this.#fd);
+    writing(this.#path, () => fsyncSync(this.#fd));
     this.drop();
     return this.#hash.digest('hex');
   }

@@ -1,5 +1,5 @@
-import { closeSync, fsyncSync, mkdirSync, mkdtempSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { closeSync, fsyncSync, openSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Facts } from '../../../projector/facts/facts.ts';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import { fieldsOfKey } from '../../../schemas/events/record-keys.ts';
@@ -9,6 +9,7 @@ import { type FoldedPast, foldPast } from '../past-fold.ts';
 import type { PastSources } from '../past-records.ts';
 import { type AnswerTable, answerColumns, answerTables, eachAnswer } from './answer-tables.ts';
 import { calendarSql } from './calendar-sql.ts';
+import { DraftFolder, writing } from './draft-folder.ts';
 import {
   type Discretion,
   type ExportedTopic,
@@ -43,35 +44,34 @@ export async function writeExport(
   options: ExportOptions,
   manifest: (exported: Exported) => string,
 ): Promise<Exported> {
-  mkdirSync(dirname(resolve(dir)), { recursive: true });
-  // On the same disk, so that it is moved in one step.
-  const draft = mkdtempSync(join(dirname(resolve(dir)), `.${basename(resolve(dir))}.unfinished-`));
-  const drop = (): void => rmSync(draft, { recursive: true, force: true });
-  process.once('exit', drop);
+  const draft = new DraftFolder(dir);
   try {
-    const exported = await new Export(draft, sources, options).write();
+    const exported = await new Export(draft.path, sources, options).write();
     const topics = topicsOf(options);
-    writeDurably(join(draft, 'calendar.sql'), calendarSql(topics));
-    writeDurably(join(draft, 'manifest.json'), manifest(exported));
-    // An empty folder gives way; one that has been filled meanwhile does not.
-    renameSync(draft, resolve(dir));
+    writeDurably(join(draft.path, 'calendar.sql'), calendarSql(topics));
+    writeDurably(join(draft.path, manifestName), manifest(exported));
+    draft.publish(manifestName);
     return exported;
-  } catch (error) {
-    drop();
-    throw error;
   } finally {
-    process.off('exit', drop);
+    draft.drop();
   }
 }
+
+const manifestName = 'manifest.json';
 
 const topicsOf = ({ personal }: Discretion): readonly ExportedTopic[] =>
   personal ? [...publicTopics, ...personalTopics] : publicTopics;
 
 function writeDurably(path: string, text: string): void {
-  const fd = openSync(path, 'wx');
-  writeFileSync(fd, text);
-  fsyncSync(fd);
-  closeSync(fd);
+  writing(path, () => {
+    const fd = openSync(path, 'wx');
+    try {
+      writeFileSync(fd, text);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+  });
 }
 
 class Export {
