@@ -42,7 +42,7 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
     parent
       .command(usage)
       .description(description)
-      .option('--json', 'one line of JSON for scripts')
+      .option('--json', 'JSON for scripts: an object on each line')
       .addHelpText('after', `\nExample${examples.length > 1 ? 's' : ''}:\n${examples.map((e) => `  ${e}`).join('\n')}`)
       .addHelpText('after', exitCodes)
       .action(async (...received: unknown[]) => {
