@@ -72,7 +72,7 @@ async function readOrMakeFile(path: string, make: () => string): Promise<string>
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
-  makeFolder(dirname(path), 'DATA_DIR', 0o700);
+  makeFolder(dirname(path), 'DATA_DIR');
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   try {
     await writeFile(draft, make(), { mode: 0o600, flag: 'wx' });

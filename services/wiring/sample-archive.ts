@@ -37,7 +37,7 @@ export async function ensureSampleArchive(options: {
 }): Promise<SampleArchive> {
   const { dataDir, now, prefix = defaultTopicPrefix } = options;
   const today = Math.floor(now / dayMs);
-  makeFolder(dataDir, 'DATA_DIR', 0o700);
+  makeFolder(dataDir, 'DATA_DIR');
   return inDataDir(
     dataDir,
     async () => (await recentSample(dataDir, prefix, today)) ?? (await makeSample(dataDir, prefix, today)),
