@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs from 'kafkajs';
 import { describe, expect, test, vi } from 'vitest';
@@ -66,6 +67,23 @@ describe('what is read', () => {
     await vi.waitFor(() => expect(following.position.metros).toEqual([4]), soon);
     expect(following.metros).toEqual(['no key', 'key is not UTF-8', 'not Avro', 'unknown schema id']);
     expect(following.records[2]!.raw()).toEqual({ key: Buffer.from('kiel'), value: Buffer.from('{}'), headers: {} });
+  });
+
+  test('batches larger than what a fetch asks for are read whole, wherever they are, and what follows them', async () => {
+    await using kafka = new TestKafka();
+    await kafka.createTopics({ partitions: 3, settings: { 'max.message.bytes': String(8 << 20) } });
+    const large = (bytes: number) => ({ key: 'kiel', value: randomBytes(bytes) });
+    for (let partition = 0; partition < 3; partition++) {
+      for (const bytes of [300 << 10, 3 << 20, 900 << 10]) await kafka.sendRaw('metros', [large(bytes)], { partition });
+      await kafka.sendRaw('metros', [{ key: 'kiel', value: metroValue('kiel') }], { partition });
+    }
+    const following = kafka.follow(kafka.eventLog(), positionAt(3));
+    await vi.waitFor(() => expect(following.position.metros).toEqual([4, 4, 4]), soon);
+    const lengths = [0, 1, 2].map((partition) =>
+      following.records.filter((record) => record.partition === partition).map((record) => record.raw().value!.length),
+    );
+    const all = [300 << 10, 3 << 20, 900 << 10, metroValue('kiel').length];
+    expect(lengths).toEqual([all, all, all]);
   });
 
   test('it goes on from the position given, and as the log grows', async () => {
