@@ -55,6 +55,7 @@ export class Projector {
   #ready = false;
   /** Of a standby: up to where the look before asked it to fold. */
   #asked: Position | null = null;
+  #saidOtherLog = false;
 
   constructor(deps: ProjectorDeps) {
     this.#clock = deps.clock ?? realClock;
@@ -201,12 +202,22 @@ export class Projector {
     const isFolded = limit !== null && [this.#asked, limit].some((each) => each !== null && !folding.isBehind(each));
     this.#asked = limit;
     if (limit) folding.limit.limit = limit;
+    else if (stored.length > 0) this.#sayOtherLog();
     const wasReady = this.#ready;
     this.#ready = limit !== null && (this.#ready || isFolded);
     if (this.#ready && !wasReady)
       this.#deps.log.info('Ready: standing by with the log folded, to take over if the leader ends');
     this.#watching.turn();
     if (isFolded) this.#watching.standsBy(this.#clock.nowMs());
+  }
+
+  /** Such a standby is never ready, however long it waits beside the leader. */
+  #sayOtherLog(): void {
+    if (this.#saidOtherLog) return;
+    this.#saidOtherLog = true;
+    this.#deps.log.warn(
+      'The views in the store are of another log, or of another number of shards. This projector leads once no other one does: stop those with another KAFKA_BROKERS, KAFKA_TOPIC_PREFIX, ARCHIVE_DIR or SHARD',
+    );
   }
 
   /** After a loss: each tag from the fence that it has now. Those that are not as they were left are doubtful. */

@@ -160,6 +160,26 @@ describe('a standby', () => {
     expect(second.projector.ready).toBe(false);
   });
 
+  it('beside the leader of another log says what it waits for, once, and leads when that is told to stop', async () => {
+    const [made, store] = [world(), new FencedStore()];
+    const first = begin(made, store);
+    await first.ready();
+    await expect.poll(() => store.tag(0).position, { timeout: 10_000 }).not.toBeNull();
+    const moved = { bounds: () => made.log.bounds(), identity: async () => 'moved' };
+    let looks = 0;
+    const log = { ...moved, follow: made.log.follow.bind(made.log), close: async () => {} };
+    const second = begin({ log }, store, { onLook: () => void looks++ });
+    await expect.poll(() => looks, { timeout: 10_000 }).toBeGreaterThan(8);
+    const otherLog = () => second.said.filter((line) => line.includes('of another log'));
+    expect(otherLog()).toEqual([
+      'The views in the store are of another log, or of another number of shards. This projector leads once no other one does: stop those with another KAFKA_BROKERS, KAFKA_TOPIC_PREFIX, ARCHIVE_DIR or SHARD',
+    ]);
+    expect([leads(second), second.projector.ready]).toEqual([false, false]);
+    await first.stop();
+    await hasTakenOver(second);
+    expect(otherLog()).toHaveLength(1);
+  });
+
   it('takes over at once where the leader was told to stop', async () => {
     const [made, store] = [world(), new FencedStore()];
     const first = begin(made, store);
