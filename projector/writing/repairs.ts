@@ -1,4 +1,5 @@
 import { tagCount } from '../../schemas/views/view-keys.ts';
+import { countText } from '../count-text.ts';
 import type { Facts } from '../facts/facts.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import type { ViewWriter } from '../ports/view-writer.ts';
@@ -101,7 +102,7 @@ export class Repairs {
     this.#changed.notify();
     metrics.reconciled(tags.length, differing);
     log.info(
-      `Compared ${tags.length} tags with the facts: ${differing} views were missing or differed, and have been rewritten; ${this.#wanted.size} tags are left`,
+      `Compared ${countText(tags.length, 'tag')} with the facts: ${countText(differing, 'view')} missing or different, and rewritten; ${countText(this.#wanted.size, 'tag')} left`,
     );
   }
 

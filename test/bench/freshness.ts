@@ -5,7 +5,7 @@ import { redisLiveViews } from '../../infra/redis/redis-live-views.ts';
 import type { LiveViews } from '../../projector/ports/live-views.ts';
 import { allTags } from '../../schemas/views/view-keys.ts';
 import type { Observed } from './freshness-observer.ts';
-import { anyChange, LiveChain, probeChange, probes, sharedNowMs } from './live-chain.ts';
+import { anyChange, anyRsvp, LiveChain, probeChange, probes, sharedNowMs } from './live-chain.ts';
 import { startPinned } from './pinned-process.ts';
 import { quantile, table } from './statistics.ts';
 
@@ -13,6 +13,8 @@ const tickMs = 5;
 // Each probe changes so often.
 const probeEveryMs = 50;
 const drainMsMax = 20_000;
+// A projector is to follow so many with a third of a core.
+const rsvpsPerSecond = 1_000;
 
 /**
  * From when a change is handed to the producer until it can be read over HTTP, and until a bare consumer has it, of the
@@ -39,6 +41,9 @@ export async function benchFreshness(args: readonly string[] = []): Promise<void
       rows.push(row('alone', rate, alone), row('during a repair', rate, repairing, alone));
       cpuRows.push(cpuRow('alone', rate, alone), cpuRow('during a repair', rate, repairing));
     }
+    const rsvps = await bench.phase(rsvpsPerSecond, seconds * 1_000, false, anyRsvp);
+    rows.push(row('RSVPs only', rsvpsPerSecond, rsvps));
+    cpuRows.push(cpuRow('RSVPs only', rsvpsPerSecond, rsvps));
     console.log(
       `Freshness: ${seconds} s each; a change is readable over HTTP, beside a bare consumer of the same changes`,
     );
@@ -96,14 +101,14 @@ class Freshness {
   }
 
   /** Produces at a rate for some time, and waits until the last probes can be read. */
-  async phase(rate: number, ms: number, repair: boolean): Promise<Latencies> {
+  async phase(rate: number, ms: number, repair: boolean, change = anyChange): Promise<Latencies> {
     await this.#collect();
     const sent = probes.map(() => new Map<number, number>());
     const stop = new AbortController();
     const repairing = repair ? this.#repairOver(stop.signal) : Promise.resolve(0);
     const startMs = sharedNowMs();
     const before = this.#pids.map(cpuSeconds);
-    const produced = await this.#produce(rate, ms, sent);
+    const produced = await this.#produce(rate, ms, sent, change);
     const seconds = (sharedNowMs() - startMs) / 1_000;
     const perSecond = produced / seconds;
     const cpu = this.#pids.map((pid, i) => (cpuSeconds(pid) - before[i]!) / seconds);
@@ -115,7 +120,12 @@ class Freshness {
     return { perSecond, repairs, cpu, kafka: latencies(observed.consumed), read: latencies(observed.read) };
   }
 
-  async #produce(rate: number, ms: number, sent: readonly Map<number, number>[]): Promise<number> {
+  async #produce(
+    rate: number,
+    ms: number,
+    sent: readonly Map<number, number>[],
+    change: typeof anyChange,
+  ): Promise<number> {
     const startMs = sharedNowMs();
     const under: Set<Promise<void>> = new Set();
     let [produced, probed] = [0, 0];
@@ -129,7 +139,7 @@ class Freshness {
         changes.push(probeChange(probe, seq));
       }
       const due = Math.floor((elapsedMs * rate) / 1_000) - produced;
-      while (changes.length < due) changes.push(anyChange());
+      while (changes.length < due) changes.push(change());
       produced += changes.length;
       if (changes.length > 0) {
         const sending = this.#chain.publish(changes).finally(() => under.delete(sending));

@@ -79,10 +79,18 @@ export const probeChange = (probe: number, seq: number): Change => ({
   seq,
 });
 
-/** Two RSVPs in three, else a new title; each RSVP shows in its night, its ride, its day, and to five followers. */
+const anyRide = (): number => Math.floor(Math.random() * rides);
+
+/** Two RSVPs in three, else a new title. */
 export function anyChange(): Change {
-  const i = Math.floor(Math.random() * rides);
-  if (Math.random() < 1 / 3) return ride(rideOf(i), `Ride ${i}, ${Math.floor(Math.random() * 1e6)}`, i);
+  if (Math.random() < 2 / 3) return anyRsvp();
+  const i = anyRide();
+  return ride(rideOf(i), `Ride ${i}, ${Math.floor(Math.random() * 1e6)}`, i);
+}
+
+/** An RSVP, which shows in its night, its ride, its day, and to five followers. */
+export function anyRsvp(): Change {
+  const i = anyRide();
   const [rider, day] = [`rider${Math.floor(Math.random() * riders)}`, dayOf(i)];
   const response = Math.random() < 0.7 ? ('GOING' as const) : ('NONE' as const);
   const value = { ride: rideOf(i), day, rider, response, saved: false, ...stamps };
