@@ -25,6 +25,7 @@ export interface PastLog {
   bounds: LogBounds;
   /** Where the log is, in words. */
   where: string;
+  hasManifest: boolean;
   /** Since when it has every record that was published. Null: unknown. */
   exactSince: string | null;
   /** The archive has what was published up to then. Null: unknown. */
@@ -86,8 +87,10 @@ async function openArchive({ dir, prefix, named, where }: OpenedArchive, madeUp:
   const manifest = readManifest(dir);
   const { exact_since: exactSince = null, saved_until: savedUntil = null } = manifest ?? {};
   // Without a manifest nobody knows whether files of it are missing.
-  const isMadeUp = madeUp && manifest !== null;
-  return { dir, prefix, listing, bounds, where, exactSince, savedUntil, isCompacted: false, isMadeUp, close() {} };
+  const hasManifest = manifest !== null;
+  const isMadeUp = madeUp && hasManifest;
+  const saved = { hasManifest, exactSince, savedUntil, isCompacted: false, isMadeUp };
+  return { dir, prefix, listing, bounds, where, ...saved, close() {} };
 }
 
 async function openCopyOfKafka(kafka: KafkaSettings, settings: Settings, io: Io): Promise<PastLog> {
@@ -107,7 +110,8 @@ async function openCopyOfKafka(kafka: KafkaSettings, settings: Settings, io: Io)
 }
 
 /** What a user should know before relying on an answer about the past. Empty if it is exact. */
-export function doubtsOf({ isCompacted, exactSince, savedUntil, isMadeUp }: PastLog, atMs: number): string[] {
+export function doubtsOf(log: PastLog, atMs: number): string[] {
+  const { isCompacted, hasManifest, exactSince, savedUntil, isMadeUp } = log;
   if (isCompacted) {
     return [
       'Kafka is compacted and holds the present: of the past it has what is not superseded yet. The archive is the time machine: ride-calendar archive save DIR --follow',
@@ -115,7 +119,10 @@ export function doubtsOf({ isCompacted, exactSince, savedUntil, isMadeUp }: Past
   }
   // `simulate` wrote everything there ever was.
   if (isMadeUp) return [];
-  if (exactSince === null) return ['since when the archive has every record is not known: no manifest says so'];
+  if (exactSince === null) {
+    const why = hasManifest ? 'no save of it has come to the end of the log' : 'no manifest says so';
+    return [`since when the archive has every record is not known: ${why}`];
+  }
   const doubts: string[] = [];
   if (atMs < Date.parse(exactSince)) {
     doubts.push(

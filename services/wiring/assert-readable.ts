@@ -20,8 +20,11 @@ export async function assertReadable(
     : `${named}: put it back from a copy, or remove its manifest.json to have it read as it is`;
   const { signal } = new AbortController();
   try {
-    const unfinished = await assertAsSaved({ dir, prefix, verb: 'read', fix, withoutManifest: 'none', signal });
-    for (const { file, problem } of unfinished) log.warn(`${file}: ${problem}. It is read as well`);
+    const [first, ...more] = await assertAsSaved({ dir, prefix, verb: 'read', fix, withoutManifest: 'none', signal });
+    if (!first) return;
+    // A save that was killed leaves one for each partition.
+    const others = more.length > 0 ? ` (and ${more.length} more: ride-calendar archive check ${dir})` : '';
+    log.warn(`${first.file}: ${first.problem}${others}. It is read as well`);
   } catch (error) {
     if (!(error instanceof ArchiveError)) throw error;
     throw new SettingsError([error.message]);

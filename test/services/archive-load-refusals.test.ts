@@ -171,6 +171,17 @@ describe('an archive that goes on behind its manifest', () => {
     await expectLoads(saved.dir);
     unlock();
   });
+
+  test('is warned of once, however many files go on', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    const writer = archiveWriter({ dir: saved.dir });
+    writer.append('riders', { ...rider('e'), partition: 0, offset: 3 });
+    writer.append('riders', { ...rider('f'), partition: 1, offset: 9 });
+    await writer.close();
+    const more = `archive save takes it up (and 1 more: ride-calendar archive check ${saved.dir}). It is read as well`;
+    expect(await serve(saved.dir)).toEqual([expect.stringContaining(more)]);
+  });
 });
 
 describe('an archive without a manifest', () => {

@@ -10,7 +10,7 @@ ${[...topics, 'days', 'ride_pages'].map((name) => `CREATE OR REPLACE VIEW ${name
 
 -- The nights that were published at an instant, as answers give them but for the past flag${isPersonal ? '' : ', and for going_count, which takes an export with --personal'}.
 CREATE OR REPLACE MACRO as_of(t) AS TABLE
-SELECT night.ride, ride.title, night.day, night.meet_time, ride.metro, metro.time_zone,
+SELECT night.ride, ride.title, night.day, ${minute} AS meet_time, ride.metro, metro.time_zone,
   CASE night.status WHEN 'CANCELLED' THEN 'cancelled' ELSE 'on' END AS status,
   CASE WHEN night.status = 'CANCELLED' THEN nullif(night.cancellation_reason, '') END AS cancellation_reason,${isPersonal ? goingCount : ''}
   coalesce(night.secret, false) AS withheld,
@@ -22,7 +22,7 @@ JOIN rides AS ride ON ride.ride = night.ride AND ${at('ride')} AND ride.posted
 JOIN metros AS metro ON metro.metro = ride.metro AND ${at('metro')}
 LEFT JOIN districts AS district ON district.district = night.district AND ${at('district')}
 WHERE ${at('night')}
-ORDER BY night.day, night.meet_time NULLS LAST, ride.title, night.ride;
+ORDER BY night.day, ${minute} NULLS LAST, ride.title, night.ride;
 
 -- Every version of a night's own record. A deleted one is a row of its own, which was in force at no time.
 CREATE OR REPLACE MACRO night_history(of_ride, of_day) AS TABLE
@@ -39,6 +39,9 @@ WHERE change.at > t1::TIMESTAMPTZ AND change.at <= t2::TIMESTAMPTZ
 ORDER BY change.at, change.topic, change."partition", change."offset";
 `;
 }
+
+/** docs/rules.md#meet-time */
+const minute = 'make_time(hour(night.meet_time), minute(night.meet_time), 0)';
 
 const at = (table: string): string =>
   `${table}.valid_from <= t::TIMESTAMPTZ AND (${table}.valid_to IS NULL OR ${table}.valid_to > t::TIMESTAMPTZ)`;

@@ -2,7 +2,11 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Facts } from '../../../projector/facts/facts.ts';
+import { valueViews } from '../../../projector/views/value-views.ts';
 import { writeExport } from '../../../services/past/export/write-export.ts';
+import { PastAnswers, pastBaseUrl } from '../../../services/past/past-answers.ts';
+import { foldPast } from '../../../services/past/past-fold.ts';
 import { sourcesOf } from '../../../services/past/past-records.ts';
 import { clocks } from '../../../services/past/past-time.ts';
 import { latestRecords } from '../../reference/facts.ts';
@@ -65,4 +69,59 @@ describe('an export', { timeout: 600_000 }, () => {
       { numRuns: 25, endOnFailure: true },
     );
   });
+
+  it('says by as_of at any instant, with --personal and --secrets, what every day answers as of it', async () => {
+    await fc.assert(
+      fc.asyncProperty(scenarioArb, async ({ history, by, chunking, instants }) => {
+        using archive = await PastArchive.of(history, chunking);
+        const { listing, bounds } = await archive.log();
+        const sources = sourcesOf(listing, bounds, by);
+        const dir = join(archive.dir, 'tables');
+        const { signal } = new AbortController();
+        const how = { atMs: Number.POSITIVE_INFINITY, clockMs: 0, personal: true, secrets: true, signal };
+        await writeExport(dir, sources, how, () => '{}');
+        using tables = await ExportInDuckDb.open(dir);
+        for (const atMs of instants) {
+          const rows = await tables.rows(`FROM as_of(make_timestamptz(${atMs}::BIGINT * 1000))`);
+          const { fold } = await foldPast(sources, { atMs, signal });
+          expect(byDay(rows)).toEqual(await daysOf(fold.facts, atMs));
+        }
+      }),
+      { numRuns: 20, endOnFailure: true },
+    );
+  });
 });
+
+type Row = Record<string, unknown>;
+
+/** In the order of the rows. */
+function byDay(rows: readonly Row[]): Map<string, Row[]> {
+  const days = new Map<string, Row[]>();
+  for (const { metro, ...row } of rows) {
+    const day = `${metro}/${row.day}`;
+    // An answer's time has no seconds.
+    const time = typeof row.meet_time === 'string' ? row.meet_time.replace(/:00$/, '') : null;
+    days.set(day, [...(days.get(day) ?? []), { ...row, meet_time: time, going_count: Number(row.going_count) }]);
+  }
+  return new Map([...days].sort());
+}
+
+async function daysOf(facts: Facts, clockMs: number): Promise<Map<string, Row[]>> {
+  const answers = new PastAnswers(facts, pastBaseUrl);
+  const days = new Map<string, Row[]>();
+  for (const view of valueViews.day.all(facts)) {
+    const id = valueViews.day.id(facts, view);
+    const { status, body } = await answers.ask(
+      { target: `/metros/${id.replace('/', '/days/')}`, rider: null },
+      clockMs,
+    );
+    const { nights } = JSON.parse(body) as { nights?: Row[] };
+    if (status === 200 && nights!.length > 0) days.set(id, nights!.map(asRow));
+  }
+  return new Map([...days].sort());
+}
+
+function asRow({ past: _past, meeting, ...night }: Row): Row {
+  const { neighbourhood_slug: _slug, ...where } = meeting as Row;
+  return { ...night, ...where };
+}
