@@ -53,7 +53,7 @@ it('a follower whose new leader folded the unfollow first does not see the RSVP 
   await scene.goOn(3_500);
   scene.log.release();
   await settle(scene);
-  expect(scene.said.join('\n')).toContain('0 tags to compare');
+  expect(scene.said.join('\n')).toContain('to compare: 0 tags');
 });
 
 it('a folded standby takes over before a leader that was killed and started again has folded', async () => {
@@ -158,5 +158,20 @@ it('views ahead of a position that a bad record holds back are known to the next
   scene.weather.unacknowledged = 0;
   scene.startProjector();
   await settle(scene);
-  expect(scene.said.join('\n')).toContain('1 tag to compare');
+  expect(scene.said.join('\n')).toContain('to compare: 1 tag');
+});
+
+it('a world is not settled while a Redis is away, though none of its clients has heard of that', async () => {
+  const scene = await led();
+  const [master] = scene.masters;
+  const { snapshot, runId, replicationId } = master!.redis;
+  const clients = [...scene.projectors, ...scene.apis];
+  for (const { process } of clients) process.freeze();
+  master!.stop();
+  scene.timeline.after(300, () => {
+    for (const { process } of clients) process.resume(([first]) => first!);
+  });
+  scene.timeline.after(2_500, () => master!.start(snapshot, { runId, replicationId }));
+  await settle(scene);
+  expect(master!.up).toBe(true);
 });
