@@ -30,9 +30,10 @@ export function watchSignIn(
       if (signal.aborted) return;
       const seen = await look();
       if (signal.aborted) return;
-      if (seen !== null && trouble === null) log.warn(`Nobody can sign in or refresh: ${withCause(seen)}`);
+      const found = seen && publicText(seen);
+      if (seen && found !== trouble) log.warn(`Nobody can sign in or refresh: ${withCause(seen)}`);
       if (seen === null && trouble !== null) log.info("Sign-in's Redis takes writes again: riders can sign in");
-      trouble = seen && publicText(seen);
+      trouble = found;
     }
   };
   void run();

@@ -35,6 +35,13 @@ describe('the watch over sign-in’s store', () => {
     expect(watch.trouble()).toBeNull();
   });
 
+  it('logs another cause as well', async () => {
+    const full = new StateStoreAwayError("Sign-in's Redis (AUTH_REDIS_URL) is full (OOM); raise its maxmemory");
+    const { logged } = await watched([full, full, away, away, full]);
+    const words = logged.map((line) => /cannot be reached|is full/.exec(line)?.[0]);
+    expect(words).toEqual(['is full', 'cannot be reached', 'is full']);
+  });
+
   it('tells everybody no more than the log where the fault is another one', async () => {
     const { watch } = await watched([new Error(address)]);
     expect(watch.trouble()).toBe('the log says why');
