@@ -1,6 +1,6 @@
 import { differencesOf, differenceText } from './past/answer-difference.ts';
 import { answerHistory, type Version } from './past/answer-history.ts';
-import { type PastAnswer, requestOf } from './past/past-answers.ts';
+import { needVersions, type PastAnswer, requestOf } from './past/past-answers.ts';
 import { doubtsOf, openPastLog } from './past/past-log.ts';
 import { sourcesOf } from './past/past-records.ts';
 import { instantOf, instantText, type RecordClock } from './past/past-time.ts';
@@ -26,12 +26,16 @@ export async function runHistory(options: HistoryCommandOptions, settings: Setti
   const request = requestOf('history', options.path, options.rider, settings.basePath);
   const fromMs = options.from === undefined ? Number.NEGATIVE_INFINITY : instantOf('history', '--from', options.from);
   const untilMs = options.to === undefined ? (settings.nowMs ?? Date.now()) : instantOf('history', '--to', options.to);
-  if (untilMs < fromMs) throw new UsageError('Cannot run history: --to is before --from, want it at or after it');
+  if (untilMs < fromMs) {
+    const end = options.to === undefined ? `now (${instantText(untilMs)}), where history ends without --to,` : '--to';
+    throw new UsageError(`Cannot run history: ${end} is before --from, want it at or after it`);
+  }
+  needVersions('history', request);
   const quiet = quietIf(json, io);
   const log = await openPastLog({ command: 'history', ...(archive !== undefined && { archive }) }, settings, quiet);
   const progress = await showProgress(quiet, 'Records read', null);
   try {
-    const told = new Telling(json, io);
+    const told = new Telling(json, io, request.rider === null ? 404 : 401);
     const { signal } = io;
     const sources = sourcesOf(log.listing, log.bounds, by);
     const onProgress = (records: number) => progress.update(records);
@@ -56,12 +60,14 @@ class Telling {
   readonly #json: boolean;
   readonly #io: Io;
   #inForce: Version | null = null;
-  #last: PastAnswer = { status: 404, etag: null, body: '' };
+  #last: PastAnswer;
   count = 0;
 
-  constructor(json: boolean, io: Io) {
+  /** `before`: the status before the first record. */
+  constructor(json: boolean, io: Io, before: number) {
     this.#json = json;
     this.#io = io;
+    this.#last = { status: before, etag: null, body: '' };
   }
 
   before(version: Version): void {

@@ -121,8 +121,10 @@ export function withRaw(object: object, name: string, text: string): string {
   return `${JSON.stringify(object).slice(0, -1)},${JSON.stringify(name)}:${text === '' ? 'null' : text}}`;
 }
 
+const noSuchRider = (rider: string): string => `there was no such rider as ${rider} then`;
+
 function refusalText({ target, rider }: PastRequest, { status }: PastAnswer): string {
-  if (status === 401) return `Cannot answer ${target}: there was no such rider as ${rider} then`;
+  if (status === 401) return `Cannot answer ${target}: ${noSuchRider(rider!)}`;
   return `Answered ${target} with ${status}`;
 }
 
@@ -133,6 +135,12 @@ async function serveAndSay(
   { rider, json }: ReplayOptions,
   io: Io,
 ): Promise<ExitCode> {
+  const number = rider === undefined ? -1 : past.facts.riderIds.find(rider);
+  if (rider !== undefined && (number < 0 || !past.facts.riderExists(number))) {
+    for (const line of json ? [] : linesOf(said)) io.err(line);
+    io.err(`Cannot serve for --rider ${rider}: ${noSuchRider(rider)}`);
+    return 1;
+  }
   const onReady = (steps: ServedPast['steps']): void => {
     if (json) io.out(JSON.stringify({ ...said, ...steps }));
     else for (const line of [...linesOf(said), '', ...stepLines(steps)]) io.out(line);

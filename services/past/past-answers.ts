@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { calendar } from '../../api/calendar/calendar.ts';
+import { readInputs } from '../../api/calendar/inputs.ts';
 import { LocalDays } from '../../api/calendar/local-days.ts';
 import { routePath, splitTarget } from '../../api/http/target.ts';
 import { openApiDocument } from '../../api/openapi/openapi.ts';
@@ -90,6 +91,22 @@ export function requestOf(
     throw new UsageError(`Cannot run ${command}: ${JSON.stringify(path)} is a rider's own, want --rider ID`);
   }
   return { target, rider: isRiders ? rider! : null };
+}
+
+/** Throws UsageError for a request whose answer never changes: the document of the interface, or a refusal of its inputs. */
+export function needVersions(command: string, { target }: PastRequest): void {
+  const { path, query } = splitTarget(target);
+  const { operation, segments } = routePath('', path)!;
+  if (operation === 'getOpenApi') {
+    throw new UsageError(
+      `Cannot run ${command}: ${target} is the same at all times, want a day, a ride or a /me answer`,
+    );
+  }
+  const inputs = readInputs(operation, segments, query);
+  if (inputs.ok) return;
+  throw new UsageError(
+    `Cannot run ${command}: ${JSON.stringify(target)} is refused with 400: ${inputs.input} ${inputs.detail}`,
+  );
 }
 
 /** Throws UsageError for what --rider gave and no rider can be called. The message doesn't repeat it. */

@@ -43,6 +43,11 @@ describe('history', () => {
     expect(JSON.parse(out[0]!).at).toBe('2020-03-21T19:12:42.711Z');
   });
 
+  it('of a rider begins where there was no such rider, which is 401', async () => {
+    const { out } = await run('history', '/me/nights', '--rider', 'r0020');
+    expect(out.slice(0, 2)).toEqual([expect.stringContaining('riders/0@20 r0020'), '  status 401 → 200']);
+  });
+
   it('of what never was is 1, and says so', async () => {
     const { code, out, err } = await run('history', '/rides/nosuch');
     expect({ code, out }).toEqual({ code: 1, out: [] });
@@ -56,6 +61,14 @@ describe('history', () => {
     [['history', '/me/nights', '--rider', ''], '--rider is not a rider id, want 1 to 64'],
     [['history', '/me/nights', '--rider', 'a b'], '--rider is not a rider id'],
     [['history', '/rides/x', '--rider', 'a b'], '--rider is not a rider id'],
+    [['history', '/openapi.json'], '/openapi.json is the same at all times'],
+    [['history', '/rides/PP'], '"/rides/PP" is refused with 400: ride '],
+    [['history', '/metros/portland/days/2015-06-31'], 'is refused with 400: day is not a date, YYYY-MM-DD'],
+    [['history', '/me/friends', '--rider', 'r0020'], 'is refused with 400: metro is missing'],
+    [
+      ['history', '/rides/pp15r4935', '--from', '2999-01-01T00:00:00Z'],
+      'now (2026-11-01T00:00:00.000Z), where history',
+    ],
     [['history', '/rides/x', '--from', 'x'], '--from is "x"'],
     [
       ['history', '/rides/x', '--from', '2020-01-02T00:00:00Z', '--to', '2020-01-01T00:00:00Z'],

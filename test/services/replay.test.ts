@@ -122,6 +122,19 @@ describe('replay --get', () => {
 });
 
 describe('replay --serve', () => {
+  it('for a rider who was not there then says so, and serves nothing', async () => {
+    const [port] = await freePorts(1);
+    // Were it to serve, it would not end by itself.
+    const soon = AbortSignal.timeout(20_000);
+    const args = ['replay', '--archive', portland, ...asOf, '--serve', '--rider', 'nobody'];
+    const { code, out, err } = await heard((io) => runCli(args, io, env({ PORT: String(port) })), soon);
+    expect({ code, out, last: err.at(-1) }).toEqual({
+      code: 1,
+      out: [],
+      last: 'Cannot serve for --rider nobody: there was no such rider as nobody then',
+    });
+  });
+
   it('is the whole API as it was, until it is told to end', async () => {
     const [port] = await freePorts(1);
     const stop = new AbortController();
