@@ -72,7 +72,9 @@ export async function startKafkaBroker({
   const settings = join(folder, 'server.properties');
   let server: LocalProcess;
   const start = async () => {
-    const args = [...javaOptions, ...quiet, '-cp', jars, 'kafka.Kafka', settings];
+    // Java unpacks the libraries of codecs into its temporary folder, and removes none when it is killed.
+    const temporary = `-Djava.io.tmpdir=${folder}`;
+    const args = [...javaOptions, ...quiet, temporary, '-cp', jars, 'kafka.Kafka', settings];
     server = await startLocalProcess('java', args, { cwd: folder, temporaryFolders: [folder] });
     await untilAnswers('the Kafka broker', port, server, 60_000);
   };

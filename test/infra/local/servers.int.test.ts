@@ -1,12 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createClient } from 'redis';
 import { describe, expect, test, vi } from 'vitest';
 import { findBackends } from '../../../infra/local/find-backends.ts';
+import { startKafkaBroker } from '../../../infra/local/kafka-broker.ts';
 import { startRedisCluster } from '../../../infra/local/redis-cluster.ts';
 import { startRedisServer } from '../../../infra/local/redis-server.ts';
 import { kafkaBrokers, redisUrl } from '../../support/backends.ts';
@@ -24,6 +25,14 @@ describe('the servers tests run on', () => {
       const socket = connect(Number(port), host, () => resolve(socket.end() as unknown as undefined));
       socket.once('error', reject);
     });
+  });
+
+  test.runIf(process.platform === 'linux')('Kafka leaves nothing outside its folder when it is killed', async () => {
+    const broker = await startKafkaBroker();
+    const words = (await readFile(`/proc/${broker.pid}/cmdline`, 'utf8')).split('\0');
+    await broker.stop();
+    // Java unpacks the libraries of codecs there, and a killed one removes none.
+    expect(words).toContain(`-Djava.io.tmpdir=${dirname(broker.dataFolder)}`);
   });
 
   test('a Redis with persistence has its data after kill -9, one without has none', async () => {
