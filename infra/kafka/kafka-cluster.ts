@@ -1,5 +1,6 @@
 import { type Broker, listOffsetsV7, metadataV12, NetworkError, ResponseError } from '@platformatic/kafka';
 import { settledWithin } from '../../projector/ports/waiting.ts';
+import { errorText } from './error-text.ts';
 import { type FetchResponsePartition, fetchApi } from './fetch-api.ts';
 import { brokerAddress, connectionPool, type KafkaConnection } from './kafka-client.ts';
 import { committedRecords } from './kafka-record-batches.ts';
@@ -103,7 +104,7 @@ export class KafkaCluster {
     const unsure = response.topics.find(({ errorCode }) => errorCode !== 0 && errorCode !== kafkaErrors.unknownTopic);
     if (unsure && isUnauthorized(unsure.errorCode))
       throw new MissingKafkaRightError(`Describe on topic ${unsure.name}`);
-    if (unsure) throw new Error(`Cannot look up topic ${unsure.name}: Kafka's error code ${unsure.errorCode}`);
+    if (unsure) throw new Error(`Cannot look up topic ${unsure.name}: ${errorText(unsure.errorCode)}`);
     const byName = new Map(
       found.map(({ name, topicId, partitions }) => {
         const byNumber = [...partitions].sort((a, b) => a.partitionIndex - b.partitionIndex);
@@ -165,7 +166,7 @@ export class KafkaCluster {
       'fetch',
       fetchApi.async(connection, waitMs, 1, responseBytesMax, readCommitted, 0, -1, asked, [], ''),
     );
-    if (response.errorCode !== 0) throw new Error(`Cannot fetch: Kafka's error code ${response.errorCode}`);
+    if (response.errorCode !== 0) throw new Error(`Cannot fetch: ${errorText(response.errorCode)}`);
     return response.responses.flatMap(({ topicId, partitions }) =>
       partitions.flatMap((found) => {
         const asked = from.get(`${topicId}/${found.partitionIndex}`);

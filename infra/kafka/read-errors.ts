@@ -1,5 +1,6 @@
 import { LogTruncatedError } from '../../projector/ports/event-log.ts';
 import { causeChain } from '../net/cause-chain.ts';
+import { errorText } from './error-text.ts';
 import type { ReaderPartition } from './kafka-reader.ts';
 import { isUnauthorized, MissingKafkaRightError } from './kafka-refusal.ts';
 
@@ -18,7 +19,7 @@ export function isUnreadable(error: unknown): boolean {
 export const errorOf = ({ topic }: ReaderPartition, code: number): Error =>
   isUnauthorized(code)
     ? new MissingKafkaRightError(`Read on topic ${topic}`)
-    : new Error(`it answers with Kafka's error code ${code}`);
+    : new Error(`it answers with ${errorText(code)}`);
 
 export function diverged({ topic, partition, offset }: ReaderPartition): LogTruncatedError {
   return new LogTruncatedError(
