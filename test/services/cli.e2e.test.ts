@@ -224,11 +224,13 @@ describe('simulate', () => {
   });
 
   it('refuses a folder that has something in it', async () => {
-    await writeFile(join(dir, 'note'), '');
-    const { code, err } = await run(['simulate', '--archive', '.']);
+    await mkdir(join(dir, 'taken'));
+    await writeFile(join(dir, 'taken/note'), '');
+    await writeFile(join(dir, 'taken/second'), '');
+    const { code, err } = await run(['simulate', '--archive', 'taken']);
     expect({ code, err }).toEqual({
       code: 2,
-      err: 'Cannot run simulate --archive: . is not empty (it holds note), want a new or empty folder\n',
+      err: 'Cannot run simulate --archive: taken is not empty (it holds note and 1 more), want a new or empty folder\n',
     });
   });
 
