@@ -55,8 +55,9 @@ function* differences(wanted: ReadonlyMap<string, string>, found: ReadonlyMap<st
 /** What is not yet as it must be once all is well. Empty: everything is. */
 export function* unsettled(scene: Scene, wanted: ReadonlyMap<string, string>): Generator<string> {
   const { keys } = scene.around;
-  // Its clients may not have heard of it yet.
+  // Nobody may have heard of it yet.
   if (scene.masters.some(({ up }) => !up)) yield 'a master is away';
+  if (scene.log.hasReaderOfLostRecords) yield 'a projector has yet to notice that the log lost records';
   for (const shard of scene.shards) {
     const leaders = scene.projectors.filter((each) => each.leads && each.shard === shard);
     if (leaders.length !== 1) yield `${leaders.length} projectors say that they lead shard ${shard}`;

@@ -175,3 +175,18 @@ it('a world is not settled while a Redis is away, though none of its clients has
   await settle(scene);
   expect(master!.up).toBe(true);
 });
+
+it('a world is not settled while a projector has yet to notice that the log lost what it had read', async () => {
+  const scene = await led();
+  const [first] = scene.projectors;
+  // Of a record that was published twice, the second one is lost: no view tells.
+  const change = scene.changes.ride(rides[0]!);
+  scene.publish(change);
+  scene.publish(change);
+  await settle(scene);
+  first!.process.freeze();
+  scene.judge.lost(scene.log.truncate(scene.log.losable[0]!, 1));
+  scene.timeline.after(300, () => first!.process.resume(([channel]) => channel!));
+  await settle(scene);
+  expect(scene.said.join('\n')).toContain('projector 1 has failed: rides/');
+});

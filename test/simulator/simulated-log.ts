@@ -49,6 +49,7 @@ export class SimulatedLog {
   readonly #readers = new Set<() => void>();
   /** Topics that a process does not get for now. */
   readonly #held = new Map<SimulatedProcess, TopicName>();
+  readonly #followings = new Set<Following>();
 
   constructor(timeline: Timeline) {
     this.#timeline = timeline;
@@ -141,6 +142,15 @@ export class SimulatedLog {
     );
   }
 
+  /** A process has read records that were cut off since, and has not ended of it yet. */
+  get hasReaderOfLostRecords(): boolean {
+    return [...this.#followings].some(
+      ({ process, from, epochs }) =>
+        process.alive &&
+        this.partitions.some((each) => hasDiverged(each, from[each.topic][each.partition]!, epochs.get(each))),
+    );
+  }
+
   adapter(process: SimulatedProcess, random: Random): EventLog {
     const grown = new WakeUp();
     this.#readers.add(() => this.#timeline.after(random.unit() * 3, () => process.run('log', () => grown.notify())));
@@ -150,7 +160,12 @@ export class SimulatedLog {
         return this.#bounds();
       },
       identity: async () => 'the log',
-      follow: (from, follower, signal) => this.#follow({ from, follower, signal, process, random, grown }),
+      follow: async (from, follower, signal) => {
+        const following = { from, follower, signal, process, random, grown, epochs: new Map() };
+        this.#followings.add(following);
+        await this.#follow(following);
+        this.#followings.delete(following);
+      },
       close: async () => {},
     };
   }
@@ -161,8 +176,7 @@ export class SimulatedLog {
     return bounds;
   }
 
-  async #follow({ from, follower, signal, process, random, grown }: Following): Promise<void> {
-    const epochs = new Map<Partition, number>();
+  async #follow({ from, follower, signal, process, random, grown, epochs }: Following): Promise<void> {
     const stopped = aborted(signal);
     while (!signal.aborted) {
       let moved = false;
@@ -208,14 +222,20 @@ interface Following {
   process: SimulatedProcess;
   random: Random;
   grown: WakeUp;
+  /** Of the last record that was read of each partition. */
+  epochs: Map<Partition, number>;
 }
 
 const epochAt = ({ epochs }: Partition, offset: number): number => epochs.findLastIndex((start) => start <= offset);
 
 /** A fetch says where the reader stands, and of which epoch the last record was that it read. */
-function assertNotDiverged(partition: Partition, at: number, epoch: number | undefined): void {
+function hasDiverged(partition: Partition, at: number, epoch: number | undefined): boolean {
   const isHeld = at <= partition.end && (epoch === undefined || epochAt(partition, at - 1) === epoch);
-  if (at === 0 || isHeld) return;
+  return at !== 0 && !isHeld;
+}
+
+function assertNotDiverged(partition: Partition, at: number, epoch: number | undefined): void {
+  if (!hasDiverged(partition, at, epoch)) return;
   throw new LogTruncatedError(`${partition.topic}/${partition.partition} has lost records that were read`);
 }
 
