@@ -5,7 +5,7 @@ import { countText } from '../projector/count-text.ts';
 import type { Settings } from './settings/settings.ts';
 import { asUsage } from './wiring/as-usage.ts';
 import { needFolderName } from './wiring/empty-folder.ts';
-import type { ExitCode, Io } from './wiring/io.ts';
+import { type ExitCode, type Io, quietIf } from './wiring/io.ts';
 import { percentOf, showProgress } from './wiring/progress.ts';
 
 export interface ArchiveCheckOptions {
@@ -27,7 +27,7 @@ interface Checked {
 export async function runArchiveCheck(options: ArchiveCheckOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { dir, json } = options;
   needFolderName(dir, 'archive check', 'the folder of an archive');
-  const progress = await showProgress(io, 'Read', 100);
+  const progress = await showProgress(quietIf(json, io), 'Read', 100);
   try {
     const checked = await asUsage(checkArchive(dir, settings.topicPrefix, io.signal, percentOf(progress)));
     progress.stop();

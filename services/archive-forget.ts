@@ -6,7 +6,7 @@ import { idPattern } from '../schemas/events/patterns.ts';
 import type { Settings } from './settings/settings.ts';
 import { asUsage } from './wiring/as-usage.ts';
 import { needFolderName } from './wiring/empty-folder.ts';
-import { type ExitCode, type Io, UsageError } from './wiring/io.ts';
+import { type ExitCode, type Io, quietIf, UsageError } from './wiring/io.ts';
 import { percentOf, showProgress } from './wiring/progress.ts';
 import { forgettingInMark } from './wiring/simulated-mark.ts';
 
@@ -25,7 +25,7 @@ export async function runArchiveForget(options: ArchiveForgetOptions, settings: 
       'Cannot run archive forget: the rider is not a rider id, want 1 to 64 letters, digits, _ or -: archive forget RIDER DIR',
     );
   }
-  const progress = await showProgress(io, 'Read', 100);
+  const progress = await showProgress(quietIf(json, io), 'Read', 100);
   try {
     const prefix = readManifest(dir)?.prefix ?? (await asUsage(archivePrefix(dir, settings.topicPrefix)));
     const { signal } = io;

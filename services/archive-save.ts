@@ -9,7 +9,7 @@ import type { Settings } from './settings/settings.ts';
 import { archiveSave, type SaveOptions, type SaveResult } from './wiring/archive-save.ts';
 import { asUsage } from './wiring/as-usage.ts';
 import { needArchiveFolder } from './wiring/empty-folder.ts';
-import { type ExitCode, type Io, needKafka } from './wiring/io.ts';
+import { type ExitCode, type Io, needKafka, quietIf } from './wiring/io.ts';
 import { makeLogger } from './wiring/logger.ts';
 import { openKafkaLog } from './wiring/open-kafka-log.ts';
 import { type Progress, percentOf, showProgress } from './wiring/progress.ts';
@@ -28,7 +28,7 @@ const followEveryMs = 30_000;
  * before.
  */
 export async function runArchiveSave(options: ArchiveSaveOptions, settings: Settings, io: Io): Promise<ExitCode> {
-  const { dir, follow = false } = options;
+  const { dir, follow = false, json } = options;
   const kafka = needKafka(settings, 'archive save');
   const prefix = kafka.topicPrefix;
   await needArchiveFolder(dir, 'archive save', prefix);
@@ -37,7 +37,7 @@ export async function runArchiveSave(options: ArchiveSaveOptions, settings: Sett
   const log = openKafkaLog(kafka, logger, null, io.signal, writers);
   const cluster = new KafkaCluster(kafka);
   const rejected = new RejectedTopic(cluster, prefix, logger);
-  const progress = await showProgress(io, 'Records', follow ? null : 100);
+  const progress = await showProgress(quietIf(json, io), 'Records', follow ? null : 100);
   try {
     const topics = topicNames.map((topic) => prefix + topic);
     const result = archiveSave(log, () => readRejected(rejected, io), dir, {
@@ -79,7 +79,9 @@ function saying(options: ArchiveSaveOptions, progress: Progress, io: Io): NonNul
     progress.update(result.records);
     if (said || !isComplete) return;
     said = true;
-    if (!options.json) io.err(`The archive has what the log holds: ${options.dir}. Following it until Ctrl-C`);
+    if (options.json) return;
+    const what = `The archive has what the log holds: ${options.dir}. Following it until Ctrl-C`;
+    progress.around(() => io.err(what));
   };
 }
 

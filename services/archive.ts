@@ -10,7 +10,7 @@ import type { CopyOptions, CopyResult } from './wiring/archive-copy.ts';
 import { archiveLoad, type LoadResult } from './wiring/archive-load.ts';
 import { asUsage } from './wiring/as-usage.ts';
 import { needFolderName } from './wiring/empty-folder.ts';
-import { type ExitCode, type Io, needKafka } from './wiring/io.ts';
+import { type ExitCode, type Io, needKafka, quietIf } from './wiring/io.ts';
 import { makeLogger } from './wiring/logger.ts';
 import { warnOfMissingTopics } from './wiring/missing-topics.ts';
 import { openKafkaLog } from './wiring/open-kafka-log.ts';
@@ -91,7 +91,7 @@ async function copy(
   settings: Settings,
   run: (options: CopyOptions) => Promise<CopyResult>,
 ): Promise<ExitCode> {
-  const progress = await showProgress(io, 'Records', 100);
+  const progress = await showProgress(quietIf(json, io), 'Records', 100);
   try {
     const result = await asUsage(run(copyOptions(progress, settings, io)));
     progress.stop();

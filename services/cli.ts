@@ -10,6 +10,7 @@ const io: Io = {
   out: (line) => process.stdout.write(`${line}\n`),
   err: (line) => process.stderr.write(`${line}\n`),
   watched: process.stderr.isTTY === true,
+  shown: process.stdout.isTTY === true,
   // Made on demand: `start`, `api` and `projector` handle signals themselves.
   get signal(): AbortSignal {
     signal ??= stopSignal();

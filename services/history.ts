@@ -40,8 +40,13 @@ export async function runHistory(options: HistoryCommandOptions, settings: Setti
     const sources = sourcesOf(log.listing, log.bounds, by);
     const onProgress = (records: number) => progress.update(records);
     for await (const version of answerHistory(sources, request, { untilMs, signal, onProgress })) {
-      if (version.atMs < fromMs) told.before(version);
-      else told.tell(version);
+      if (version.atMs < fromMs) {
+        told.before(version);
+        continue;
+      }
+      // The bar would be drawn over them, and they say how far it is.
+      if (io.shown) progress.stop();
+      told.tell(version);
     }
     progress.stop();
     told.end();

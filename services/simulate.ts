@@ -7,7 +7,7 @@ import { type Simulation, simulation, steppingClock } from './simulate/simulatio
 import { archiveSink, kafkaSink, type RecordSink } from './simulate/sinks.ts';
 import type { SimulatedRecord } from './simulate/world.ts';
 import { needEmptyFolder } from './wiring/empty-folder.ts';
-import { type ExitCode, type Io, needKafka, UsageError } from './wiring/io.ts';
+import { type ExitCode, type Io, needKafka, quietIf, UsageError } from './wiring/io.ts';
 import { makeLogger } from './wiring/logger.ts';
 import { showProgress } from './wiring/progress.ts';
 import { markSimulated } from './wiring/simulated-mark.ts';
@@ -45,7 +45,8 @@ export async function runSimulate(options: SimulateCommandOptions, settings: Set
   const tally = new Tally(sink);
   const sample = { developerKey: made.developerKey, rider: made.rider, today: dayText(today) };
   try {
-    if (!(await publishInitial(made, tally, io))) return stopped(options.archive, io);
+    const quiet = quietIf(options.json, io);
+    if (!(await publishInitial(made, tally, quiet))) return stopped(options.archive, io);
     if (!options.json) {
       io.out(`A calendar around ${sample.today}: ${sizeText(made)}, in ${tally.total} records`);
       io.out(`Developer key: ${sample.developerKey}`);
@@ -58,7 +59,7 @@ export async function runSimulate(options: SimulateCommandOptions, settings: Set
     const clock = live ? Date.now : steppingClock(today, stepMs);
     // An archive's changes need no pace, because it is read once it is complete.
     const rate = options.archive === undefined ? options.rate : 0;
-    await publishChanges(made, tally, { clock, limit, rate }, io);
+    await publishChanges(made, tally, { clock, limit, rate }, quiet);
     const changes = tally.total - initial;
     await sink.complete();
     if (options.json) io.out(JSON.stringify({ ...sample, records: tally.total, changes, topics: tally.topics() }));

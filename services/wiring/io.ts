@@ -8,12 +8,14 @@ export interface Io {
   err(line: string): void;
   /** Whether standard error is a terminal, so that progress may be drawn. */
   watched: boolean;
+  /** Whether standard output is a terminal too, so that lines of a result may meet the progress. Absent: it is not. */
+  shown?: boolean;
   /** Aborts on Ctrl-C or SIGTERM: finish the present step, and end. */
   signal: AbortSignal;
 }
 
 /** The same without progress where a script reads what the command says. */
-export function quietIf(json: boolean, io: Io): Io {
+export function quietIf(json: boolean | undefined, io: Io): Io {
   if (!json) return io;
   const { out, err, signal } = io;
   return { out, err, signal, watched: false };

@@ -3,20 +3,39 @@ import type { Io } from './io.ts';
 export interface Progress {
   update(value: number): void;
   stop(): void;
+  /** Prints lines of its own, above the bar. */
+  around(print: () => void): void;
 }
 
 /** Draws a bar on standard error if that is a terminal. `total` null: a counter without an end. */
-export async function showProgress(io: Io, title: string, total: number | null): Promise<Progress> {
-  if (!io.watched) return { update: () => {}, stop: () => {} };
+export async function showProgress(
+  io: Pick<Io, 'watched'>,
+  title: string,
+  total: number | null,
+  stream: NodeJS.WritableStream = process.stderr,
+): Promise<Progress> {
+  if (!io.watched) return { update: () => {}, stop: () => {}, around: (print) => print() };
   const { default: cliProgress } = await import('cli-progress');
   const format =
     total === null ? `${title} {value} · {duration_formatted}` : `${title} {bar} {percentage} % · {duration_formatted}`;
   const bar = new cliProgress.SingleBar(
-    { format, stream: process.stderr, hideCursor: true, clearOnComplete: true, gracefulExit: false },
+    { format, stream, hideCursor: true, clearOnComplete: true, gracefulExit: false },
     cliProgress.Presets.shades_grey,
   );
-  bar.start(total ?? 0, 0);
-  return { update: (value) => bar.update(value), stop: () => bar.stop() };
+  let at = 0;
+  bar.start(total ?? 0, at);
+  return {
+    update(value) {
+      at = value;
+      bar.update(value);
+    },
+    stop: () => bar.stop(),
+    around(print) {
+      bar.stop();
+      print();
+      bar.start(total ?? 0, at);
+    },
+  };
 }
 
 /** Shows a share on a bar of 100. */
