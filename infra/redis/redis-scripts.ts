@@ -85,17 +85,20 @@ return {process, redis.call('ZSCORE', KEYS[3], 'compare') and '1' or '0'}
 `);
 
 /**
- * KEYS: fence, position, open list, complete, led. ARGV: the fence that was seen, the owner who takes it, `1` if the tag is
- * doubtful. Returns the fence that it leaves, the position and the names of the open list; the fence that it found,
- * where that is another one.
+ * KEYS: fence, position, open list, complete, led. ARGV: 1 the fence that was seen, 2 the owner who takes it, 3 `1` if the tag
+ * is doubtful, 4 the last epoch that the owner led the tag in. Returns the fence that it leaves, the position and the names
+ * of the open list; the fence that it found, where that is another one.
  *
- * Names written before count as of round 0: the first round of this leader includes them.
+ * Names written before count as of round 0: the first round of this leader includes them. An owner never uses an epoch
+ * twice, though the store may have been restored to before it and its clock have gone back: a later restore would bring
+ * the earlier term's fences back, and they would pass for this one's.
  */
 export const takeScript = script(`
 ${foundFence}local fence = found
 if found == ARGV[1] then
   local time = redis.call('TIME')
-  local epoch = math.max(time[1] * 1000 + math.floor(time[2] / 1000), (tonumber(string.match(found, '^%d+')) or 0) + 1)
+  local last = math.max(tonumber(string.match(found, '^%d+')) or 0, tonumber(ARGV[4]))
+  local epoch = math.max(time[1] * 1000 + math.floor(time[2] / 1000), last + 1)
   local names = redis.pcall('ZCARD', KEYS[3])
   if type(names) == 'table' and not string.find(names.err, 'WRONGTYPE', 1, true) then return names end
   local compare = ARGV[3] == '1' or type(names) == 'table' or redis.call('ZSCORE', KEYS[3], 'compare')
@@ -109,7 +112,8 @@ if found == ARGV[1] then
   fence = string.format('%.0f', epoch) .. ':0:' .. ARGV[2] .. ':led'
   redis.call('SET', KEYS[1], fence)
 -- A retry whose reply was lost finds the tag taken already.
-elseif not string.find(found, ':0:' .. ARGV[2] .. ':led', 1, true) then
+elseif not string.find(found, ':0:' .. ARGV[2] .. ':led', 1, true)
+  or tonumber(string.match(found, '^%d+')) <= tonumber(ARGV[4]) then
   return found
 end
 -- GET is allowed: the fence was read by it.

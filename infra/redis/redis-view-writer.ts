@@ -71,7 +71,8 @@ export function viewWriterOver(
       await Promise.all(tags.map((tag) => connection.command(keys.coming(tag), ['SET', keys.coming(tag), value])));
     },
     async take(tag, seen, doubtful) {
-      const reply = await script(takeScript, notesOf(tag), [seen, owner, doubtful ? '1' : '0']);
+      const lastEpoch = String(held.get(tag)?.epoch ?? 0);
+      const reply = await script(takeScript, notesOf(tag), [seen, owner, doubtful ? '1' : '0', lastEpoch]);
       if (!Array.isArray(reply)) return null;
       const [fence, position, names] = reply as [Buffer, Buffer, Buffer[]];
       const { epoch, sequence } = parseFence(fence.toString());

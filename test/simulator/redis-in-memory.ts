@@ -156,19 +156,20 @@ export class RedisInMemory {
 
   #take(
     [fence, position, open, complete, led]: readonly string[],
-    [seen, owner, doubtful]: readonly string[],
+    [seen, owner, doubtful, last]: readonly string[],
   ): unknown {
     const found = this.#fence(fence!);
+    const foundEpoch = Number.parseInt(found, 10) || 0;
     let left = found;
     if (found === seen) {
-      const epoch = Math.max(Math.floor(this.#nowMs()), (Number.parseInt(found, 10) || 0) + 1);
+      const epoch = Math.max(Math.floor(this.#nowMs()), Math.max(foundEpoch, Number(last)) + 1);
       if (doubtful === '1' || this.#list(open!).has('compare')) this.#sayCompare(open!);
       else this.#edit(open!, (list) => list.forEach((_, name) => void list.set(name, 0)));
       if (doubtful === '1') this.#delete(complete!);
       this.#delete(led!);
       left = `${epoch}:0:${owner}:led`;
       this.#set(fence!, left);
-    } else if (!found.includes(`:0:${owner}:led`)) return Buffer.from(found);
+    } else if (!found.includes(`:0:${owner}:led`) || foundEpoch <= Number(last)) return Buffer.from(found);
     const names = [...this.#list(open!).keys()].map((name) => Buffer.from(name));
     return [Buffer.from(left), this.#text(position!) ?? Buffer.alloc(0), names];
   }

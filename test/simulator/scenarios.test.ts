@@ -190,3 +190,31 @@ it('a world is not settled while a projector has yet to notice that the log lost
   await settle(scene);
   expect(scene.said.join('\n')).toContain('projector 1 has failed: rides/');
 });
+
+it('a store that is restored again, while its clock has gone back, does not pass for what a later term of its leader left', async () => {
+  const scene = await led();
+  const [master] = scene.masters;
+  const fenceOf = (tag: number): string => scene.redisOf(tag).keys.get(scene.around.keys.fence(tag))!.toString();
+  const sequenceOf = (tag: number): string => fenceOf(tag).split(':')[1]!;
+  const restore = async (snapshot: Master['redis']['snapshot']): Promise<void> => {
+    master!.stop();
+    await scene.goOn(50);
+    master!.start(snapshot, scene.newProcess(null));
+  };
+  scene.projectors[0]!.process.kill();
+  scene.storeSkewMs -= 3_600_000;
+  const before = master!.redis.snapshot;
+  scene.startProjector();
+  await settle(scene);
+  await scene.goOn(8_000);
+  const { snapshot } = master!.redis;
+  const sequences = tags.map(sequenceOf);
+  await restore(before);
+  await settle(scene);
+  for (const ride of rides) scene.publish(scene.changes.ride(ride));
+  // As many batches after it was taken as there were then.
+  while (!tags.some((tag, i) => sequenceOf(tag) === sequences[i])) await scene.goOn(20);
+  await restore(snapshot);
+  await settle(scene);
+  expect(scene.said.filter((line) => line.includes('taking the lead again'))).toHaveLength(2);
+});
