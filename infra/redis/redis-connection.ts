@@ -44,6 +44,8 @@ const socketOptions = () => ({
   socketTimeout: commandTimeoutMs,
 });
 const pingInterval = 3_000;
+// The socket's time limit ends what waits. A time limit of each command is a signal, which costs as much as the command.
+const commandOptions = { timeout: 0 };
 
 function unlessMisfit(cause: unknown): unknown {
   const refusal = redisRefusal(cause, 'REDIS_URL');
@@ -51,7 +53,14 @@ function unlessMisfit(cause: unknown): unknown {
 }
 
 async function singleConnection(url: string): Promise<RedisConnection> {
-  const client = createClient({ url, RESP: 2, socket: socketOptions(), pingInterval, disableOfflineQueue: true });
+  const client = createClient({
+    url,
+    RESP: 2,
+    socket: socketOptions(),
+    pingInterval,
+    disableOfflineQueue: true,
+    commandOptions,
+  });
   let fault: unknown = new Error('not connected yet');
   client.on('error', (error) => {
     fault = error;
@@ -94,6 +103,7 @@ async function clusterConnection(url: string): Promise<RedisConnection> {
     rootNodes: [{ url }],
     defaults: { ...auth, socket, pingInterval },
     RESP: 2,
+    commandOptions,
   });
   let fault: unknown = null;
   cluster.on('error', (error) => {
