@@ -5,7 +5,7 @@ import { readText } from './other-type.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { whoLeads } from './redis-generations.ts';
 import { redisKeys } from './redis-keys.ts';
-import { type Script, script, takeScript } from './redis-scripts.ts';
+import { type Script, script, takeArguments, takeScript } from './redis-scripts.ts';
 import { scanKeys } from './scan-keys.ts';
 
 // A projector that stands by takes over after five looks, 500 ms apart, at a fence that stands still.
@@ -82,7 +82,9 @@ class TakenFences {
   /** Takes a tag's fence as it is now, and the stamp with it. */
   async take(tag: number, notes: readonly string[]): Promise<void> {
     const seen = (await readText(this.#connection, this.#keyOf(tag))) ?? '';
-    const reply = await this.#call(takeScript, notes, [seen, this.#owner, '1']);
+    const lastEpoch = this.#held.get(tag)?.epoch ?? 0;
+    const given = takeArguments({ seen, owner: this.#owner, doubtful: true, lastEpoch });
+    const reply = await this.#call(takeScript, notes, given);
     if (!Array.isArray(reply)) throw this.#taken();
     this.#held.set(tag, { epoch: parseFence(String(reply[0])).epoch, sequence: 0 });
   }

@@ -20,7 +20,7 @@ import {
   UnfitStoreError,
 } from './redis-connection.ts';
 import { type RedisKeys, redisKeys } from './redis-keys.ts';
-import { commitScript, freeScript, type Script, takeScript } from './redis-scripts.ts';
+import { commitScript, freeScript, type Script, takeArguments, takeScript } from './redis-scripts.ts';
 import { listStored, readStored } from './redis-stored-views.ts';
 
 /** What moves of a fence that is held. */
@@ -71,8 +71,8 @@ export function viewWriterOver(
       await Promise.all(tags.map((tag) => connection.command(keys.coming(tag), ['SET', keys.coming(tag), value])));
     },
     async take(tag, seen, doubtful) {
-      const lastEpoch = String(held.get(tag)?.epoch ?? 0);
-      const reply = await script(takeScript, notesOf(tag), [seen, owner, doubtful ? '1' : '0', lastEpoch]);
+      const lastEpoch = held.get(tag)?.epoch ?? 0;
+      const reply = await script(takeScript, notesOf(tag), takeArguments({ seen, owner, doubtful, lastEpoch }));
       if (!Array.isArray(reply)) return null;
       const [fence, position, names] = reply as [Buffer, Buffer, Buffer[]];
       const { epoch, sequence } = parseFence(fence.toString());
