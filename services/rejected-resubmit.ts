@@ -80,7 +80,8 @@ async function resubmit(rejects: readonly Reject[], { log, publisher, judge, sig
     const outcome: Outcome = { place: rejectPlace(reject), now: null, note: null };
     outcomes.push(outcome);
     if (reject.partition >= (bounds[reject.topic]?.length ?? 0)) outcome.note = 'there is no such partition any more';
-    else if (later.has(reject)) outcome.note = superseded;
+    // Without a key it has none that could come later, and is bad for ever.
+    else if (reject.raw.key !== null && later.has(reject)) outcome.note = superseded;
     else outcome.note = await stillBad(reject, judge);
     if (outcome.note !== null) continue;
     signal.throwIfAborted();

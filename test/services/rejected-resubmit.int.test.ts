@@ -1,3 +1,4 @@
+import kafkajs from 'kafkajs';
 import { describe, expect, it } from 'vitest';
 import { kafkaPublisher } from '../../infra/kafka/kafka-publisher.ts';
 import type { Reject } from '../../projector/ports/event-log.ts';
@@ -5,6 +6,7 @@ import { encodeValue } from '../../schemas/avro/codec.ts';
 import { runCli } from '../../services/command-line.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
 import { freshTopicPrefix, kafkaBrokers } from '../support/backends.ts';
+import { kafkaClient } from '../support/kafka.ts';
 import { sampleRecords } from '../support/records.ts';
 import { heard } from '../support/saved-archive.ts';
 
@@ -19,7 +21,7 @@ async function setUp(rejects: readonly Reject[]) {
   const { signal } = new AbortController();
   const publisher = kafkaPublisher({ kafka, topicPrefix: env.KAFKA_TOPIC_PREFIX, log: silent, signal });
   await publisher.publishRejected(rejects);
-  return { run, publisher };
+  return { run, publisher, topicPrefix: env.KAFKA_TOPIC_PREFIX };
 }
 
 const rider = (id: string) => encodeValue('riders', { ...sampleRecords.riders, rider: id });
@@ -47,6 +49,31 @@ describe('rejected resubmit', () => {
     expect({ code: second.code, out: outcomes(second.out) }).toEqual({
       code: 0,
       out: [{ place: 'riders/1@0', now: null, note: 'its key has had a later record' }],
+    });
+    await publisher.close();
+  });
+
+  it('says of records without a key that they are still bad, not that a later one has come', async () => {
+    const keyless = (offset: number) => ({
+      ...reject('ada', offset),
+      raw: { ...reject('ada', offset).raw, key: null },
+    });
+    const { run, publisher, topicPrefix } = await setUp([keyless(0), keyless(1)]);
+    const admin = kafkaClient(kafkaBrokers()).admin();
+    const configEntries = [{ name: 'cleanup.policy', value: 'delete' }];
+    const resources = [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: `${topicPrefix}riders`, configEntries }];
+    await admin.alterConfigs({ validateOnly: false, resources });
+    await admin.disconnect();
+    const record = { partition: 1, key: null, value: rider('ada'), timestampMs: 1 };
+    await publisher.publish('riders', [record, record]);
+    const { code, out } = await run('rejected', 'resubmit', '--all', '--json');
+    const note = 'it is still bad: no key';
+    expect({ code, out: outcomes(out) }).toEqual({
+      code: 1,
+      out: [
+        { place: 'riders/1@0', now: null, note },
+        { place: 'riders/1@1', now: null, note },
+      ],
     });
     await publisher.close();
   });
