@@ -1,0 +1,26 @@
+import { register } from 'node:module';
+
+// Traces of an API by OpenTelemetry: a span for each request, as the child of the caller's, and one for each command to
+// Redis. It is no part of the service: docs/operations.md#traces says how to install what it imports, beside this file.
+register('@opentelemetry/instrumentation/hook.mjs', import.meta.url);
+const { NodeSDK } = await import('@opentelemetry/sdk-node');
+const { HttpInstrumentation } = await import('@opentelemetry/instrumentation-http');
+const { IORedisInstrumentation } = await import('@opentelemetry/instrumentation-ioredis');
+
+const probes = new Set(['/healthz', '/readyz', '/metrics']);
+
+const sdk = new NodeSDK({
+  instrumentations: [
+    new HttpInstrumentation({
+      ignoreIncomingRequestHook: ({ url }) => probes.has(url),
+      // Sign-in's queries hold codes and states.
+      requestHook(span, { url }) {
+        if (url?.includes('?')) span.setAttribute('url.query', 'REDACTED');
+      },
+    }),
+    // The name alone: keys hold riders' ids.
+    new IORedisInstrumentation({ dbStatementSerializer: (command) => command }),
+  ],
+});
+sdk.start();
+process.once('beforeExit', () => void sdk.shutdown());
