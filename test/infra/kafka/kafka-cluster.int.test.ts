@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { KafkaCluster } from '../../../infra/kafka/kafka-cluster.ts';
 import { TestKafka } from '../../support/kafka.ts';
 
@@ -10,6 +10,8 @@ test('what is asked while a fetch waits for records is answered before that', as
   try {
     const topics = await cluster.topics([topic]);
     const [{ id, leaders, epochs }] = topics as [(typeof topics)[0]];
+    // A broker that has just made a topic may not know yet that it leads it.
+    await vi.waitFor(() => cluster.bounds(topics), { timeout: 20_000, interval: 50 });
     const answered: string[] = [];
     const from = { topicId: id, partition: 0, offset: 0, leaderEpoch: epochs[0]!, lastEpoch: -1 };
     const fetched = cluster.fetch(leaders[0]!, [from], 5_000).then(() => answered.push('fetch'));
