@@ -39,13 +39,11 @@ export class Goings {
     views: NamedViews,
     nightOf: (text: string, first: number) => NamedNight | undefined,
   ) {
-    const rides = new ByteMap((text) => text);
     const goers = new ByteMap<Goer>((id) => ({ id, rider: null, nights: [], bits: [] }));
     for (const { first, value } of fields) {
       let going: Going | null = null;
       readGoing(
         value,
-        rides,
         goers,
         (text) => {
           const night = nightOf(text, first);

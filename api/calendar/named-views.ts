@@ -1,4 +1,4 @@
-import { dayText } from '../../schemas/views/days.ts';
+import { dayText, dayTextLength } from '../../schemas/views/days.ts';
 import { completeKeyOf, nightKey, riderKey } from '../../schemas/views/view-keys.ts';
 import { UnavailableError } from '../http/answer.ts';
 import { memoize } from './memoize.ts';
@@ -20,12 +20,9 @@ export interface NamedRider {
 
 // A key has a tag, and a Map needs its hash: working out both costs more than all else that is done for a night or rider
 // whose view is cached. About 15 MB at most.
-const ridersMax = 50_000;
-const daysMax = 128;
-const nightsOfDayMax = 256;
-const keyOfRider = memoize(riderKey, ridersMax);
-// By day, then by ride: an id of both would be a new text each time.
-const keysOfDay = memoize((day) => memoize((ride) => nightKey(ride, day), nightsOfDayMax), daysMax);
+const keysMax = 50_000;
+const keyOfRider = memoize(riderKey, keysMax);
+const keyOfNight = memoize((id) => nightKey(id.slice(0, -dayTextLength - 1), id.slice(-dayTextLength)), keysMax);
 
 /** The nights and riders that a reader's fields name: first their keys, then their views. */
 export class NamedViews {
@@ -45,7 +42,7 @@ export class NamedViews {
     }
     let night = ofDay.get(ride);
     if (!night) {
-      night = { key: keysOfDay(dayText(day))(ride), view: null };
+      night = { key: keyOfNight(`${ride}/${dayText(day)}`), view: null };
       ofDay.set(ride, night);
     }
     return night;
