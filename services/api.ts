@@ -1,18 +1,18 @@
 import { aborted } from '../projector/ports/waiting.ts';
 import type { Settings } from './settings/settings.ts';
 import { loadSignInFiles } from './settings/sign-in-files.ts';
-import { apiMetrics } from './wiring/api-metrics.ts';
-import { drain, onceReady, readyOrAwhile, untilStopped } from './wiring/drain.ts';
-import { needRedis } from './wiring/io.ts';
-import { assertCanListenOnAll, listen } from './wiring/listen.ts';
-import { logReadiness } from './wiring/log-readiness.ts';
-import { makeLogger } from './wiring/logger.ts';
-import { operatorServer } from './wiring/operator-server.ts';
-import { processMetrics } from './wiring/process-metrics.ts';
-import { serve } from './wiring/serve.ts';
-import { withSignIn } from './wiring/sign-in-watch.ts';
-import { stopSignal } from './wiring/stop-signal.ts';
-import { openViewStore } from './wiring/view-store.ts';
+import { openViewStore } from './wiring/backends/view-store.ts';
+import { needRedis } from './wiring/command/io.ts';
+import { makeLogger } from './wiring/command/logger.ts';
+import { stopSignal } from './wiring/command/stop-signal.ts';
+import { apiMetrics } from './wiring/http/api-metrics.ts';
+import { drain, onceReady, readyOrAwhile, untilStopped } from './wiring/http/drain.ts';
+import { assertCanListenOnAll, listen } from './wiring/http/listen.ts';
+import { logReadiness } from './wiring/http/log-readiness.ts';
+import { operatorServer } from './wiring/http/operator-server.ts';
+import { processMetrics } from './wiring/http/process-metrics.ts';
+import { serve } from './wiring/http/serve.ts';
+import { withSignIn } from './wiring/sign-in/sign-in-watch.ts';
 
 /** `ride-calendar api`: the read API and the authorization server, over another process's views. */
 export async function runApi(settings: Settings, { json = false } = {}): Promise<void> {

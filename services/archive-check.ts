@@ -3,10 +3,10 @@ import { inspectSettled } from '../infra/archive/inspect-settled.ts';
 import type { ArchiveProblem } from '../infra/archive/partition-inspection.ts';
 import { countText } from '../projector/count-text.ts';
 import type { Settings } from './settings/settings.ts';
-import { asUsage } from './wiring/as-usage.ts';
-import { needFolderName } from './wiring/empty-folder.ts';
-import { type ExitCode, type Io, quietIf } from './wiring/io.ts';
-import { percentOf, showProgress } from './wiring/progress.ts';
+import { asUsage } from './wiring/command/as-usage.ts';
+import { needFolderName } from './wiring/command/empty-folder.ts';
+import { type ExitCode, type Io, quietIf } from './wiring/command/io.ts';
+import { percentOf, showProgress } from './wiring/command/progress.ts';
 
 export interface ArchiveCheckOptions {
   dir: string;

@@ -4,11 +4,11 @@ import { type Forgotten, forgetRider } from '../infra/archive/forget-rider.ts';
 import { countText } from '../projector/count-text.ts';
 import { idPattern } from '../schemas/events/patterns.ts';
 import type { Settings } from './settings/settings.ts';
-import { asUsage } from './wiring/as-usage.ts';
-import { needFolderName } from './wiring/empty-folder.ts';
-import { type ExitCode, type Io, quietIf, UsageError } from './wiring/io.ts';
-import { percentOf, showProgress } from './wiring/progress.ts';
-import { forgettingInMark } from './wiring/simulated-mark.ts';
+import { forgettingInMark } from './wiring/backends/simulated-mark.ts';
+import { asUsage } from './wiring/command/as-usage.ts';
+import { needFolderName } from './wiring/command/empty-folder.ts';
+import { type ExitCode, type Io, quietIf, UsageError } from './wiring/command/io.ts';
+import { percentOf, showProgress } from './wiring/command/progress.ts';
 
 export interface ArchiveForgetOptions {
   rider: string;

@@ -6,13 +6,13 @@ import type { Reject } from '../projector/ports/event-log.ts';
 import { WriterSchemas } from '../schemas/avro/writer-schemas.ts';
 import { topicNames } from '../schemas/events/records.ts';
 import type { Settings } from './settings/settings.ts';
-import { archiveSave, type SaveOptions, type SaveResult } from './wiring/archive-save.ts';
-import { asUsage } from './wiring/as-usage.ts';
-import { needArchiveFolder } from './wiring/empty-folder.ts';
-import { type ExitCode, type Io, needKafka, quietIf } from './wiring/io.ts';
-import { makeLogger } from './wiring/logger.ts';
-import { openKafkaLog } from './wiring/open-kafka-log.ts';
-import { type Progress, percentOf, showProgress } from './wiring/progress.ts';
+import { archiveSave, type SaveOptions, type SaveResult } from './wiring/archive/archive-save.ts';
+import { openKafkaLog } from './wiring/backends/open-kafka-log.ts';
+import { asUsage } from './wiring/command/as-usage.ts';
+import { needArchiveFolder } from './wiring/command/empty-folder.ts';
+import { type ExitCode, type Io, needKafka, quietIf } from './wiring/command/io.ts';
+import { makeLogger } from './wiring/command/logger.ts';
+import { type Progress, percentOf, showProgress } from './wiring/command/progress.ts';
 
 export interface ArchiveSaveOptions {
   dir: string;

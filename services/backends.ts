@@ -1,6 +1,6 @@
 import { findBackends } from '../infra/local/find-backends.ts';
 import { aborted } from '../projector/ports/waiting.ts';
-import { stopSignal } from './wiring/stop-signal.ts';
+import { stopSignal } from './wiring/command/stop-signal.ts';
 
 // `npm run backends`: Kafka and Redis to try things on, until Ctrl-C.
 

@@ -8,8 +8,8 @@ import { sourcesOf } from './past/past-records.ts';
 import { instantOf, instantText, type RecordClock } from './past/past-time.ts';
 import { placeOf, placeText } from './past/record-place.ts';
 import type { Settings } from './settings/settings.ts';
-import { type ExitCode, type Io, quietIf, UsageError } from './wiring/io.ts';
-import { showProgress } from './wiring/progress.ts';
+import { type ExitCode, type Io, quietIf, UsageError } from './wiring/command/io.ts';
+import { showProgress } from './wiring/command/progress.ts';
 
 export interface ChangesCommandOptions {
   from: string;

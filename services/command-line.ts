@@ -7,7 +7,7 @@ import { defaultSizes, sizeLimits } from './simulate/sizes.ts';
 import type { SimulateCommandOptions } from './simulate.ts';
 import type { StartOptions } from './start.ts';
 import type { VerifyOptions } from './verify.ts';
-import { type ExitCode, type Io, UsageError } from './wiring/io.ts';
+import { type ExitCode, type Io, UsageError } from './wiring/command/io.ts';
 
 const exitCodes = `
 Exit codes:

@@ -4,9 +4,9 @@ import { doubtsOf, openPastLog, type PastLog } from './past/past-log.ts';
 import { sourcesOf } from './past/past-records.ts';
 import { instantOf, instantText, type RecordClock } from './past/past-time.ts';
 import type { Settings } from './settings/settings.ts';
-import { needEmptyFolder } from './wiring/empty-folder.ts';
-import { type ExitCode, type Io, quietIf } from './wiring/io.ts';
-import { showProgress } from './wiring/progress.ts';
+import { needEmptyFolder } from './wiring/command/empty-folder.ts';
+import { type ExitCode, type Io, quietIf } from './wiring/command/io.ts';
+import { showProgress } from './wiring/command/progress.ts';
 
 export interface ExportCommandOptions {
   dir: string;

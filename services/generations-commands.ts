@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { AddCommand } from './command-line.ts';
-import type { Io } from './wiring/io.ts';
+import type { Io } from './wiring/command/io.ts';
 
 /** The commands for view formats. */
 export function generationsCommands(program: Command, command: AddCommand, io: Io): void {

@@ -1,7 +1,7 @@
 import { type Generation, listGenerations, withRedis } from '../infra/redis/redis-generations.ts';
 import { tagCount, viewFormat } from '../schemas/views/view-keys.ts';
 import type { Settings } from './settings/settings.ts';
-import { type ExitCode, type Io, needRedis } from './wiring/io.ts';
+import { type ExitCode, type Io, needRedis } from './wiring/command/io.ts';
 
 /** Says which view formats the store holds, and who leads each. */
 export async function runGenerationsList(

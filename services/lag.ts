@@ -5,8 +5,8 @@ import type { Position } from '../projector/ports/event-log.ts';
 import { parseStoredPosition, type StoredPosition } from '../projector/writing/settled-position.ts';
 import type { TopicName } from '../schemas/events/records.ts';
 import type { Settings } from './settings/settings.ts';
-import { type ExitCode, type Io, needKafka, needRedis } from './wiring/io.ts';
-import { makeLogger } from './wiring/logger.ts';
+import { type ExitCode, type Io, needKafka, needRedis } from './wiring/command/io.ts';
+import { makeLogger } from './wiring/command/logger.ts';
 
 interface PartitionLag {
   topic: TopicName;

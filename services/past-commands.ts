@@ -6,7 +6,7 @@ import type { ExportCommandOptions } from './export.ts';
 import type { HistoryCommandOptions } from './history.ts';
 import { clocks } from './past/past-time.ts';
 import type { ReplayOptions } from './replay.ts';
-import type { Io } from './wiring/io.ts';
+import type { Io } from './wiring/command/io.ts';
 
 const archiveOption = [
   '--archive <dir>',

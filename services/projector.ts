@@ -1,16 +1,16 @@
 import { type Settings, SettingsError } from './settings/settings.ts';
-import { untilStopped } from './wiring/drain.ts';
-import { openEventLog } from './wiring/event-log.ts';
-import { needRedis } from './wiring/io.ts';
-import { assertCanListen, listen, stopListening } from './wiring/listen.ts';
-import { makeLogger } from './wiring/logger.ts';
-import type { Readiness } from './wiring/operator-routes.ts';
-import { operatorApp } from './wiring/operator-server.ts';
-import { processMetrics } from './wiring/process-metrics.ts';
-import { plain, project } from './wiring/project.ts';
-import { projectorMetrics } from './wiring/projector-metrics.ts';
-import { stopSignal } from './wiring/stop-signal.ts';
-import { openViewStore } from './wiring/view-store.ts';
+import { openEventLog } from './wiring/backends/event-log.ts';
+import { openViewStore } from './wiring/backends/view-store.ts';
+import { needRedis } from './wiring/command/io.ts';
+import { makeLogger } from './wiring/command/logger.ts';
+import { stopSignal } from './wiring/command/stop-signal.ts';
+import { untilStopped } from './wiring/http/drain.ts';
+import { assertCanListen, listen, stopListening } from './wiring/http/listen.ts';
+import type { Readiness } from './wiring/http/operator-routes.ts';
+import { operatorApp } from './wiring/http/operator-server.ts';
+import { processMetrics } from './wiring/http/process-metrics.ts';
+import { plain, project } from './wiring/projector/project.ts';
+import { projectorMetrics } from './wiring/projector/projector-metrics.ts';
 
 /** `ride-calendar projector`: folds the log into views in Redis. Its port serves /healthz, /readyz and /metrics. */
 export async function runProjector(settings: Settings, { json = false } = {}): Promise<void> {

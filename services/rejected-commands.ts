@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { AddCommand } from './command-line.ts';
 import type { RejectedListOptions } from './rejected-list.ts';
 import type { RejectedResubmitOptions } from './rejected-resubmit.ts';
-import type { Io } from './wiring/io.ts';
+import type { Io } from './wiring/command/io.ts';
 
 const reasonOption = [
   '--reason <text>',

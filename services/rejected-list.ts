@@ -4,9 +4,9 @@ import { keyFault } from '../schemas/events/record-keys.ts';
 import type { TopicName } from '../schemas/events/records.ts';
 import { instantText } from './past/past-time.ts';
 import type { Settings } from './settings/settings.ts';
-import type { ExitCode, Io } from './wiring/io.ts';
-import { type Judged, RejectJudge } from './wiring/judge-reject.ts';
-import { chosen, type RejectChoice, readRejectedLog, rejectPlace } from './wiring/rejected-log.ts';
+import { type Judged, RejectJudge } from './wiring/backends/judge-reject.ts';
+import { chosen, type RejectChoice, readRejectedLog, rejectPlace } from './wiring/backends/rejected-log.ts';
+import type { ExitCode, Io } from './wiring/command/io.ts';
 
 export interface RejectedListOptions extends RejectChoice {
   json?: boolean;

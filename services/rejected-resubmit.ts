@@ -4,14 +4,14 @@ import type { EventLog, Position, Reject } from '../projector/ports/event-log.ts
 import type { LogPublisher } from '../projector/ports/log-publisher.ts';
 import { positionOf } from '../projector/position.ts';
 import type { Settings } from './settings/settings.ts';
-import { asUsage } from './wiring/as-usage.ts';
-import { type ExitCode, type Io, needKafka, UsageError } from './wiring/io.ts';
-import { RejectJudge } from './wiring/judge-reject.ts';
-import { LaterRecords } from './wiring/later-records.ts';
-import { makeLogger } from './wiring/logger.ts';
-import { openKafkaLog } from './wiring/open-kafka-log.ts';
-import { chosen, type RejectChoice, readRejectedLog, rejectPlace } from './wiring/rejected-log.ts';
-import { abortsAfter } from './wiring/stop-signal.ts';
+import { RejectJudge } from './wiring/backends/judge-reject.ts';
+import { LaterRecords } from './wiring/backends/later-records.ts';
+import { openKafkaLog } from './wiring/backends/open-kafka-log.ts';
+import { chosen, type RejectChoice, readRejectedLog, rejectPlace } from './wiring/backends/rejected-log.ts';
+import { asUsage } from './wiring/command/as-usage.ts';
+import { type ExitCode, type Io, needKafka, UsageError } from './wiring/command/io.ts';
+import { makeLogger } from './wiring/command/logger.ts';
+import { abortsAfter } from './wiring/command/stop-signal.ts';
 
 export interface RejectedResubmitOptions extends RejectChoice {
   json?: boolean;

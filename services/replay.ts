@@ -13,8 +13,8 @@ import { foldPoint, type Past, type PastPoint, type PointOptions, pointOf } from
 import { instantOf, instantText } from './past/past-time.ts';
 import { type ServedPast, servePast, settingsOfThePast } from './past/serve-past.ts';
 import type { Settings } from './settings/settings.ts';
-import { type ExitCode, type Io, quietIf, UsageError } from './wiring/io.ts';
-import { assertCanListen } from './wiring/listen.ts';
+import { type ExitCode, type Io, quietIf, UsageError } from './wiring/command/io.ts';
+import { assertCanListen } from './wiring/http/listen.ts';
 
 export interface ReplayOptions extends PointOptions {
   json?: boolean;

@@ -6,12 +6,12 @@ import type { Settings } from './settings/settings.ts';
 import { type Simulation, simulation, steppingClock } from './simulate/simulation.ts';
 import { archiveSink, kafkaSink, type RecordSink } from './simulate/sinks.ts';
 import type { SimulatedRecord } from './simulate/world.ts';
-import { needEmptyFolder } from './wiring/empty-folder.ts';
-import { type ExitCode, type Io, needKafka, quietIf, UsageError } from './wiring/io.ts';
-import { makeLogger } from './wiring/logger.ts';
-import { showProgress } from './wiring/progress.ts';
-import { markSimulated } from './wiring/simulated-mark.ts';
-import { abortsAfter } from './wiring/stop-signal.ts';
+import { markSimulated } from './wiring/backends/simulated-mark.ts';
+import { needEmptyFolder } from './wiring/command/empty-folder.ts';
+import { type ExitCode, type Io, needKafka, quietIf, UsageError } from './wiring/command/io.ts';
+import { makeLogger } from './wiring/command/logger.ts';
+import { showProgress } from './wiring/command/progress.ts';
+import { abortsAfter } from './wiring/command/stop-signal.ts';
 
 export interface SimulateCommandOptions {
   metros: number;

@@ -1,7 +1,7 @@
 import { ensureTopics, type TopicReport, type TopicsOptions } from '../infra/kafka/kafka-topics.ts';
 import type { Settings } from './settings/settings.ts';
-import { type ExitCode, type Io, needKafka } from './wiring/io.ts';
-import { makeLogger } from './wiring/logger.ts';
+import { type ExitCode, type Io, needKafka } from './wiring/command/io.ts';
+import { makeLogger } from './wiring/command/logger.ts';
 
 export interface TopicsCommandOptions {
   partitions?: number;

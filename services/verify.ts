@@ -9,13 +9,13 @@ import type { Difference } from '../projector/verifying/difference.ts';
 import { type Judged, NothingToVerifyError, Verification, type Verified } from '../projector/verifying/verification.ts';
 import { topicNames } from '../schemas/events/records.ts';
 import { type Settings, SettingsError } from './settings/settings.ts';
-import { assertReadable } from './wiring/assert-readable.ts';
-import { type ExitCode, type Io, needRedis, quietIf, UsageError } from './wiring/io.ts';
-import { makeLogger } from './wiring/logger.ts';
-import { warnOfMissingTopics } from './wiring/missing-topics.ts';
-import { openKafkaLog } from './wiring/open-kafka-log.ts';
-import { showProgress } from './wiring/progress.ts';
-import { plain } from './wiring/project.ts';
+import { assertReadable } from './wiring/backends/assert-readable.ts';
+import { warnOfMissingTopics } from './wiring/backends/missing-topics.ts';
+import { openKafkaLog } from './wiring/backends/open-kafka-log.ts';
+import { type ExitCode, type Io, needRedis, quietIf, UsageError } from './wiring/command/io.ts';
+import { makeLogger } from './wiring/command/logger.ts';
+import { showProgress } from './wiring/command/progress.ts';
+import { plain } from './wiring/projector/project.ts';
 
 export interface VerifyOptions {
   json?: boolean;

@@ -1,10 +1,10 @@
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import type { KafkaSettings, Settings } from '../settings/settings.ts';
-import { archiveSave } from '../wiring/archive-save.ts';
-import type { Io } from '../wiring/io.ts';
-import { makeLogger } from '../wiring/logger.ts';
-import { openKafkaLog } from '../wiring/open-kafka-log.ts';
-import { percentOf, showProgress } from '../wiring/progress.ts';
+import { archiveSave } from '../wiring/archive/archive-save.ts';
+import { openKafkaLog } from '../wiring/backends/open-kafka-log.ts';
+import type { Io } from '../wiring/command/io.ts';
+import { makeLogger } from '../wiring/command/logger.ts';
+import { percentOf, showProgress } from '../wiring/command/progress.ts';
 
 /** Copies what Kafka holds now to an archive in an empty folder, without a consumer group. */
 export async function copyKafka(dir: string, kafka: KafkaSettings, settings: Settings, io: Io): Promise<void> {

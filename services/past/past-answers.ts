@@ -6,7 +6,7 @@ import { routePath, splitTarget } from '../../api/http/target.ts';
 import { openApiDocument } from '../../api/openapi/openapi.ts';
 import type { Facts } from '../../projector/facts/facts.ts';
 import { idPattern } from '../../schemas/events/patterns.ts';
-import { UsageError } from '../wiring/io.ts';
+import { UsageError } from '../wiring/command/io.ts';
 import { FactsViewReader } from './facts-view-reader.ts';
 import { WatchedCache } from './watched-cache.ts';
 

@@ -7,14 +7,14 @@ import { readManifest } from '../../infra/archive/archive-manifest.ts';
 import type { LogBounds } from '../../projector/ports/event-log.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import type { KafkaSettings, Settings } from '../settings/settings.ts';
-import { asUsage } from '../wiring/as-usage.ts';
-import { assertReadable } from '../wiring/assert-readable.ts';
-import { needFolderName } from '../wiring/empty-folder.ts';
-import type { Io } from '../wiring/io.ts';
-import { makeLogger } from '../wiring/logger.ts';
-import { warnOfMissingTopics } from '../wiring/missing-topics.ts';
-import { ensureSampleArchive } from '../wiring/sample-archive.ts';
-import { simulatedMark } from '../wiring/simulated-mark.ts';
+import { assertReadable } from '../wiring/backends/assert-readable.ts';
+import { warnOfMissingTopics } from '../wiring/backends/missing-topics.ts';
+import { ensureSampleArchive } from '../wiring/backends/sample-archive.ts';
+import { simulatedMark } from '../wiring/backends/simulated-mark.ts';
+import { asUsage } from '../wiring/command/as-usage.ts';
+import { needFolderName } from '../wiring/command/empty-folder.ts';
+import type { Io } from '../wiring/command/io.ts';
+import { makeLogger } from '../wiring/command/logger.ts';
 import { copyKafka } from './kafka-copy.ts';
 
 /** The log as the commands for the past read it: an archive, up to its ends when it was opened. */

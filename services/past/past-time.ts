@@ -1,5 +1,5 @@
 import { settingRules } from '../settings/settings-schema.ts';
-import { UsageError } from '../wiring/io.ts';
+import { UsageError } from '../wiring/command/io.ts';
 
 /** Which of a record's times counts: the log's timestamp, or upstream's `changed_at`. */
 export const clocks = ['timestamp', 'changed_at'] as const;

@@ -8,11 +8,11 @@ import { silentLog } from '../../projector/ports/log.ts';
 import type { ViewWriter } from '../../projector/ports/view-writer.ts';
 import { Projector } from '../../projector/projector.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
-import { apiMetrics } from '../../services/wiring/api-metrics.ts';
-import { makeLogger } from '../../services/wiring/logger.ts';
-import { registerOperatorRoutes } from '../../services/wiring/operator-routes.ts';
-import { processMetrics } from '../../services/wiring/process-metrics.ts';
-import { serve } from '../../services/wiring/serve.ts';
+import { makeLogger } from '../../services/wiring/command/logger.ts';
+import { apiMetrics } from '../../services/wiring/http/api-metrics.ts';
+import { registerOperatorRoutes } from '../../services/wiring/http/operator-routes.ts';
+import { processMetrics } from '../../services/wiring/http/process-metrics.ts';
+import { serve } from '../../services/wiring/http/serve.ts';
 import { benchCalendar } from './bench-calendar.ts';
 import { memoryEventLog } from './memory-event-log.ts';
 

@@ -10,7 +10,7 @@ import { sourcesOf } from '../../services/past/past-records.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
 import { defaultSizes } from '../../services/simulate/sizes.ts';
 import { runSimulate } from '../../services/simulate.ts';
-import type { Io } from '../../services/wiring/io.ts';
+import type { Io } from '../../services/wiring/command/io.ts';
 import { median, millions, table } from './statistics.ts';
 
 const rounds = 5;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { commandLine, runCli } from '../../services/command-line.ts';
-import type { Io } from '../../services/wiring/io.ts';
+import type { Io } from '../../services/wiring/command/io.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
 import { helpExamples } from '../support/help-examples.ts';
 import { type Env, Processes } from '../support/process.ts';

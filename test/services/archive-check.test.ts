@@ -5,7 +5,7 @@ import { archiveRejectSink } from '../../infra/archive/archive-reject-sink.ts';
 import { archiveWriter } from '../../infra/archive/archive-writer.ts';
 import { runArchiveCheck } from '../../services/archive-check.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
-import { UsageError } from '../../services/wiring/io.ts';
+import { UsageError } from '../../services/wiring/command/io.ts';
 import { TestArchive } from '../support/archive.ts';
 import { copyPortland } from '../support/portland.ts';
 import { heard, rider, SavedArchive } from '../support/saved-archive.ts';

@@ -26,8 +26,8 @@ import type { AnyRecord, Attendance, Relation, Ride, Rider, TopicName } from '..
 import { runArchiveCheck } from '../../services/archive-check.ts';
 import { runArchiveForget } from '../../services/archive-forget.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
-import { archiveSave } from '../../services/wiring/archive-save.ts';
-import { UsageError } from '../../services/wiring/io.ts';
+import { archiveSave } from '../../services/wiring/archive/archive-save.ts';
+import { UsageError } from '../../services/wiring/command/io.ts';
 import { portlandDir, readArchive, TestArchive } from '../support/archive.ts';
 import { sampleRecords } from '../support/records.ts';
 import { heard, noRejects, rider, SavedArchive } from '../support/saved-archive.ts';

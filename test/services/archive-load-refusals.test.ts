@@ -5,7 +5,7 @@ import { archiveWriter } from '../../infra/archive/archive-writer.ts';
 import { runArchiveLoad } from '../../services/archive.ts';
 import { runCli } from '../../services/command-line.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
-import { assertReadable } from '../../services/wiring/assert-readable.ts';
+import { assertReadable } from '../../services/wiring/backends/assert-readable.ts';
 import { TestArchive } from '../support/archive.ts';
 import { heard, rider, SavedArchive } from '../support/saved-archive.ts';
 import { tarpit } from '../support/tarpit.ts';

@@ -12,7 +12,7 @@ import { defaultSizes } from '../../services/simulate/sizes.ts';
 import type { SimulatedRecord } from '../../services/simulate/world.ts';
 import { runSimulate } from '../../services/simulate.ts';
 import { runTopics } from '../../services/topics.ts';
-import { type Io, UsageError } from '../../services/wiring/io.ts';
+import { type Io, UsageError } from '../../services/wiring/command/io.ts';
 import { freshTopicPrefix, kafkaBrokers } from '../support/backends.ts';
 import { portlandDirectory } from '../support/portland.ts';
 

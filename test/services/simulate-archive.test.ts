@@ -15,7 +15,7 @@ import { simulation } from '../../services/simulate/simulation.ts';
 import { archiveSink } from '../../services/simulate/sinks.ts';
 import { defaultSizes } from '../../services/simulate/sizes.ts';
 import { runSimulate } from '../../services/simulate.ts';
-import { markSimulated, simulatedMark } from '../../services/wiring/simulated-mark.ts';
+import { markSimulated, simulatedMark } from '../../services/wiring/backends/simulated-mark.ts';
 import { readArchive, TestArchive } from '../support/archive.ts';
 import { heard } from '../support/saved-archive.ts';
 

@@ -7,7 +7,7 @@ import { silentLog } from '../../projector/ports/log.ts';
 import { tagOf, viewFormat } from '../../schemas/views/view-keys.ts';
 import { runCli } from '../../services/command-line.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
-import { openKafkaLog } from '../../services/wiring/open-kafka-log.ts';
+import { openKafkaLog } from '../../services/wiring/backends/open-kafka-log.ts';
 import { portlandDir } from '../support/archive.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
 import { type Env, Processes } from '../support/process.ts';

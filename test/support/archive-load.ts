@@ -1,6 +1,6 @@
 import type { PublishedRecord } from '../../projector/ports/log-publisher.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
-import { archiveLoad, type LoadOptions } from '../../services/wiring/archive-load.ts';
+import { archiveLoad, type LoadOptions } from '../../services/wiring/archive/archive-load.ts';
 import { TestArchive } from './archive.ts';
 import type { KeptLog } from './kept-log.ts';
 import { sampleRecords } from './records.ts';

@@ -7,7 +7,7 @@ import { topicNames } from '../../schemas/events/records.ts';
 import { openPastLog, type PastLog } from '../../services/past/past-log.ts';
 import type { RecordClock } from '../../services/past/past-time.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
-import type { Io } from '../../services/wiring/io.ts';
+import type { Io } from '../../services/wiring/command/io.ts';
 import { type History, type HistoryRecord, historyArb } from './histories.ts';
 
 /** How an archive is cut into files and blocks. */

@@ -1,8 +1,8 @@
 import type { Registry } from 'prom-client';
-import { apiMetrics } from '../../services/wiring/api-metrics.ts';
-import { auditLog } from '../../services/wiring/audit-log.ts';
-import { processMetrics } from '../../services/wiring/process-metrics.ts';
-import { projectorMetrics } from '../../services/wiring/projector-metrics.ts';
+import { apiMetrics } from '../../services/wiring/http/api-metrics.ts';
+import { processMetrics } from '../../services/wiring/http/process-metrics.ts';
+import { projectorMetrics } from '../../services/wiring/projector/projector-metrics.ts';
+import { auditLog } from '../../services/wiring/sign-in/audit-log.ts';
 import { idleStatus } from './idle-status.ts';
 
 /** Every metric that any process has, registered in one place. */

@@ -1,5 +1,5 @@
 import { archiveEventLog } from '../../infra/archive/archive-event-log.ts';
-import { archiveSave } from '../../services/wiring/archive-save.ts';
+import { archiveSave } from '../../services/wiring/archive/archive-save.ts';
 
 /** Run as a process of its own: saves Portland's archive to a folder, and may kill itself on the way. */
 const [from, to, killAt] = process.argv.slice(2) as [string, string, string?];

@@ -2,8 +2,8 @@ import { readFileSync, statSync } from 'node:fs';
 import { archiveEventLog } from '../../infra/archive/archive-event-log.ts';
 import { readManifest } from '../../infra/archive/archive-manifest.ts';
 import type { EventLog } from '../../projector/ports/event-log.ts';
-import { archiveSave, type SaveOptions } from '../../services/wiring/archive-save.ts';
-import type { Io } from '../../services/wiring/io.ts';
+import { archiveSave, type SaveOptions } from '../../services/wiring/archive/archive-save.ts';
+import type { Io } from '../../services/wiring/command/io.ts';
 import { TestArchive } from './archive.ts';
 import { sampleRecords } from './records.ts';
 

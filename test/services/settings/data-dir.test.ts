@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { inDataDir } from '../../../services/settings/data-dir.ts';
 import { loadCookieKeys, loadSigningKeys } from '../../../services/settings/signing-keys.ts';
-import { ensureSampleArchive } from '../../../services/wiring/sample-archive.ts';
+import { ensureSampleArchive } from '../../../services/wiring/backends/sample-archive.ts';
 
 let dataDir: string;
 beforeEach(async () => {

@@ -1,0 +1,32 @@
+import { dirname } from 'node:path';
+import { ArchiveError } from '../../../infra/archive/archive-files.ts';
+import { assertAsSaved } from '../../../infra/archive/assert-as-saved.ts';
+import { SettingsError } from '../../settings/settings.ts';
+
+/**
+ * Checks that an archive to be served matches its manifest: if a file were missing, its answers would be wrong, and
+ * nobody would know. Throws SettingsError. An archive without a manifest is read as it is, and so is what was written
+ * after the manifest. `named`: what names the archive, for messages.
+ */
+export async function assertReadable(
+  dir: string,
+  prefix: string,
+  isSample: boolean,
+  log: { warn(message: string): void },
+  named: 'ARCHIVE_DIR' | '--archive' = 'ARCHIVE_DIR',
+): Promise<void> {
+  const fix = isSample
+    ? `DATA_DIR: remove ${dirname(dir)}, and it is made anew`
+    : `${named}: put it back from a copy, or remove its manifest.json to have it read as it is`;
+  const { signal } = new AbortController();
+  try {
+    const [first, ...more] = await assertAsSaved({ dir, prefix, verb: 'read', fix, withoutManifest: 'none', signal });
+    if (!first) return;
+    // A save that was killed leaves one for each partition.
+    const others = more.length > 0 ? ` (and ${more.length} more: ride-calendar archive check ${dir})` : '';
+    log.warn(`${first.file}: ${first.problem}${others}. It is read as well`);
+  } catch (error) {
+    if (!(error instanceof ArchiveError)) throw error;
+    throw new SettingsError([error.message]);
+  }
+}

@@ -1,0 +1,109 @@
+import { join } from 'node:path';
+import { archiveRejected } from '../../../infra/archive/archive-rejected.ts';
+import { KafkaCluster } from '../../../infra/kafka/kafka-cluster.ts';
+import { RejectedTopic } from '../../../infra/kafka/kafka-rejected-topic.ts';
+import { badRecord } from '../../../projector/facts/bad-record.ts';
+import type { Reject } from '../../../projector/ports/event-log.ts';
+import { topicNames } from '../../../schemas/events/records.ts';
+import { eachOfTopic } from '../../past/past-fold.ts';
+import { openPastLog, type PastLog } from '../../past/past-log.ts';
+import { type PastRecord, sourcesOf } from '../../past/past-records.ts';
+import type { KafkaSettings, Settings } from '../../settings/settings.ts';
+import { asUsage } from '../command/as-usage.ts';
+import { needFolderName } from '../command/empty-folder.ts';
+import { type Io, UsageError } from '../command/io.ts';
+import { makeLogger } from '../command/logger.ts';
+
+export interface RejectedLog {
+  rejects: Reject[];
+  /** Where they are, in words. */
+  where: string;
+}
+
+export const rejectPlace = ({ topic, partition, offset }: Pick<Reject, 'topic' | 'partition' | 'offset'>): string =>
+  `${topic}/${partition}@${offset}`;
+
+/** All bad records of the log that the settings or `archive` name, each once, in the order of their places. */
+export async function readRejectedLog(
+  command: string,
+  archive: string | undefined,
+  settings: Settings,
+  io: Io,
+): Promise<RejectedLog> {
+  if (archive !== undefined) needFolderName(archive, `${command} --archive`, 'the folder of an archive');
+  const dir = archive ?? settings.archiveDir;
+  if (settings.kafka && archive === undefined) {
+    const rejects = await asUsage(rejectsInKafka(settings.kafka, settings, io));
+    return { rejects: each(rejects), where: `Kafka at ${settings.kafka.brokers.join(', ')}` };
+  }
+  if (dir === null) {
+    throw new UsageError(
+      `Cannot run ${command}: want --archive DIR, or ARCHIVE_DIR or KAFKA_BROKERS: the log whose bad records to read`,
+    );
+  }
+  const log = await openPastLog({ command, ...(archive !== undefined && { archive }) }, settings, io);
+  const place = { dir, prefix: log.prefix, fallbackDir: join(settings.dataDir, 'rejected') };
+  return { rejects: each([...archiveRejected(place), ...(await badInArchive(log, io))]), where: `the archive ${dir}` };
+}
+
+/** Those that stand in the topics: an archive that nobody has served yet has no others. */
+async function badInArchive(log: PastLog, { signal }: Io): Promise<Reject[]> {
+  const rejects: Reject[] = [];
+  const sources = sourcesOf(log.listing, log.bounds, 'timestamp');
+  for (const topic of topicNames) {
+    await eachOfTopic(sources, topic, signal, ({ record }) => {
+      const { partition, offset, timestampMs } = record!;
+      const reason = reasonOf(record!);
+      if (reason !== null) rejects.push({ topic, partition, offset, timestampMs, reason, raw: record!.raw() });
+    });
+  }
+  return rejects;
+}
+
+const reasonOf = (record: PastRecord): string | null =>
+  'undecodable' in record ? record.undecodable : badRecord(record.topic, record.key, record.value);
+
+async function rejectsInKafka(kafka: KafkaSettings, settings: Settings, io: Io): Promise<Reject[]> {
+  const cluster = new KafkaCluster(kafka);
+  const rejects: Reject[] = [];
+  try {
+    const topic = new RejectedTopic(cluster, kafka.topicPrefix, makeLogger(settings));
+    await topic.readOn((reject) => rejects.push(reject), io.signal);
+    return rejects;
+  } finally {
+    await cluster.close();
+  }
+}
+
+/** Whoever set them aside may have done it twice. */
+function each(rejects: readonly Reject[]): Reject[] {
+  const byPlace = new Map(rejects.map((reject) => [`${rejectPlace(reject)} ${reject.timestampMs}`, reject]));
+  const rank = ({ topic }: Reject): number => topicNames.indexOf(topic);
+  return [...byPlace.values()].sort((a, b) => rank(a) - rank(b) || a.partition - b.partition || a.offset - b.offset);
+}
+
+/** Which bad records a command is about. */
+export interface RejectChoice {
+  reason?: string;
+  place?: string[];
+}
+
+/** Those of a reason, or at some places. Throws UsageError for a place where there is none. */
+export function chosen(command: string, rejects: readonly Reject[], { reason, place }: RejectChoice): Reject[] {
+  const places = new Set(rejects.map(rejectPlace));
+  for (const one of place ?? []) {
+    if (places.has(one)) continue;
+    throw new UsageError(
+      `Cannot run ${command}: there is no bad record at --place ${one}, want such as nights/1@234; rejected list says them`,
+    );
+  }
+  const reasons = [...new Set(rejects.map((one) => one.reason))].sort();
+  if (reason !== undefined && !reasons.includes(reason)) {
+    throw new UsageError(
+      `Cannot run ${command}: there is no bad record of --reason ${JSON.stringify(reason)}${reasons.length > 0 ? `, but of ${reasons.map((one) => JSON.stringify(one)).join(', ')}` : ''}`,
+    );
+  }
+  return rejects.filter(
+    (one) => (reason === undefined || one.reason === reason) && (!place || place.includes(rejectPlace(one))),
+  );
+}

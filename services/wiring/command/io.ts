@@ -1,0 +1,46 @@
+import type { Settings } from '../../settings/settings.ts';
+
+/** A command's input and output. */
+export interface Io {
+  /** Prints a line to standard output: the command's result. */
+  out(line: string): void;
+  /** Prints a line to standard error: what it does, or why it cannot. */
+  err(line: string): void;
+  /** Whether standard error is a terminal, so that progress may be drawn. */
+  watched: boolean;
+  /** Whether standard output is a terminal too, so that lines of a result may meet the progress. Absent: it is not. */
+  shown?: boolean;
+  /** Aborts on Ctrl-C or SIGTERM: finish the present step, and end. */
+  signal: AbortSignal;
+}
+
+/** The same without progress where a script reads what the command says. */
+export function quietIf(json: boolean | undefined, io: Io): Io {
+  if (!json) return io;
+  const { out, err, signal } = io;
+  return { out, err, signal, watched: false };
+}
+
+/** A command's exit code: 0 done, 1 it found a problem or failed half-way, 2 it cannot be run like this. */
+export type ExitCode = 0 | 1 | 2;
+
+/** The command cannot be run as it was called. Printed in one line, exit code 2. */
+export class UsageError extends Error {
+  override name = 'UsageError';
+}
+
+/** The Kafka settings, for a command that needs them. Throws UsageError that names KAFKA_BROKERS. */
+export function needKafka(settings: Settings, command: string): NonNullable<Settings['kafka']> {
+  if (settings.kafka) return settings.kafka;
+  throw new UsageError(
+    `Cannot run ${command}: KAFKA_BROKERS is missing, want host:port of the event log's brokers, such as 127.0.0.1:9092`,
+  );
+}
+
+/** The Redis settings, for a command that needs them. Throws UsageError that names REDIS_URL. */
+export function needRedis(settings: Settings, command: string): NonNullable<Settings['redis']> {
+  if (settings.redis) return settings.redis;
+  throw new UsageError(
+    `Cannot run ${command}: REDIS_URL is missing, want the Redis that holds the views, such as redis://127.0.0.1:6379`,
+  );
+}

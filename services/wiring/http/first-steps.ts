@@ -1,0 +1,110 @@
+import { signSampleToken } from '../../../api/tokens/sample-token.ts';
+import type { Facts } from '../../../projector/facts/facts.ts';
+import { dayOf, subjectOf } from '../../../projector/facts/subject-day.ts';
+import { publishedNight } from '../../../projector/views/night.ts';
+import { dayText } from '../../../schemas/views/days.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { loadSigningKeys } from '../../settings/signing-keys.ts';
+import type { OpenLog } from '../backends/event-log.ts';
+import { liveliestRiders } from '../sign-in/rider-directory.ts';
+
+// The printed token is for trying the service out, so it lives longer than one from signing in.
+const tokenSeconds = 8 * 3600;
+
+/** What to try first on a service that has just started. */
+export interface FirstSteps {
+  /** What is served, in words. */
+  serves: string;
+  baseUrl: string;
+  docs: string;
+  /** The key of made-up data. Null for any other log. */
+  developerKey: string | null;
+  /** A day that has nights. */
+  day: string | null;
+  /** How riders sign in. Null: nobody can. */
+  signIn: 'issuer' | 'pick' | null;
+  /** If riders can be picked: a rider, and a token of theirs. */
+  rider: string | null;
+  token: string | null;
+}
+
+/**
+ * Whether anybody at this machine may be any rider (docs/rules.md#picking-a-rider): if the log is made up, or
+ * SIGN_IN=pick is set.
+ */
+export function picksRiders({ embedded, pickRiders }: Settings, { madeUp }: OpenLog): boolean {
+  return embedded && (madeUp !== null || pickRiders);
+}
+
+/** Where to look first: the metro and day with the most nights of the coming week, or the nearest day with any. */
+export function firstDay(facts: Facts, nowMs: number): { metro: string; day: string; ride: string } | null {
+  const today = Math.floor(nowMs / 86_400_000);
+  let best: { metro: string; day: number; ride: string; score: number } | null = null;
+  for (const [metroDay, numbers] of facts.nightsOfDay) {
+    const metro = facts.metroIds.text(subjectOf(metroDay));
+    const day = dayOf(metroDay);
+    const nights = [...numbers].map((number) => publishedNight(facts, number)).filter((night) => night !== null);
+    if (nights.length === 0) continue;
+    const away = day - today;
+    const score = away >= 0 && away < 7 ? nights.length * 100 - away : -Math.abs(away);
+    if (best && (score < best.score || (score === best.score && `${metro}/${day}` > `${best.metro}/${best.day}`)))
+      continue;
+    best = { metro, day, ride: nights[0]!.ride.ride, score };
+  }
+  return best && { metro: best.metro, day: dayText(best.day), ride: best.ride };
+}
+
+export async function firstSteps(settings: Settings, opened: OpenLog, facts: Facts): Promise<FirstSteps> {
+  const { baseUrl, origin, dataDir, oauth } = settings;
+  const first = firstDay(facts, settings.nowMs ?? Date.now());
+  const picks = picksRiders(settings, opened);
+  const rider = picks ? riderToTry(facts, opened) : null;
+  const keys = rider && (await loadSigningKeys({ file: oauth.keysFile ?? undefined, dataDir }));
+  return {
+    serves: opened.where,
+    baseUrl,
+    docs: `${origin}/docs`,
+    developerKey: opened.madeUp?.developerKey ?? null,
+    day: first && `${baseUrl}/metros/${first.metro}/days/${first.day}`,
+    signIn: settings.signIn ? 'issuer' : picks ? 'pick' : null,
+    rider,
+    token: keys
+      ? await signSampleToken({ rider, keys, issuer: origin, audience: baseUrl, lifetimeSeconds: tokenSeconds })
+      : null,
+  };
+}
+
+/** The rider that a made-up log names, unless a later change has erased them. */
+function riderToTry(facts: Facts, { madeUp }: OpenLog): string | null {
+  const rider = madeUp?.rider ?? null;
+  const named = rider === null ? -1 : facts.riderIds.find(rider);
+  if (named >= 0 && facts.riderExists(named)) return rider;
+  return liveliestRiders(facts, 1)[0]?.rider ?? null;
+}
+
+/** The first steps as lines to print. */
+export function firstStepsText(steps: FirstSteps): string {
+  const { serves, baseUrl, docs, developerKey, day, signIn, rider, token } = steps;
+  const lines = [`Ride Calendar serves ${serves}.`, '', `  Base URL       ${baseUrl}`, `  Docs           ${docs}`];
+  if (developerKey) lines.push(`  Developer key  ${developerKey}`);
+  if (day) lines.push('', 'First request:', `  curl -H 'X-Api-Key: ${developerKey ?? '<developer key>'}' ${day}`);
+  if (token) {
+    lines.push(
+      '',
+      `A rider's own nights (a token for ${rider}, good for ${tokenSeconds / 3600} hours on this machine):`,
+      `  curl -H 'Authorization: Bearer ${token}' ${baseUrl}/me/nights`,
+    );
+  }
+  if (signIn === null) lines.push('', ...(developerKey ? readingAlone : nobodySignsIn));
+  return [...lines, '', 'Ctrl-C stops it.'].join('\n');
+}
+
+const readingAlone = [
+  'This is made-up data, for reading alone: no rider can sign in, since SIGN_IN_ISSUER is not set. For a calendar of your own',
+  'set KAFKA_BROKERS, REDIS_URL, AUTH_REDIS_URL, BASE_URL and SIGN_IN_ISSUER (with SIGN_IN_CLIENT_ID and _SECRET).',
+];
+
+const nobodySignsIn = [
+  'No rider can sign in: SIGN_IN_ISSUER is not set, and these riders may be real. To try an archive as one of its riders,',
+  'on this machine alone and with views in memory: SIGN_IN=pick.',
+];

@@ -1,0 +1,61 @@
+import { createServer } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import type { Settings } from '../../settings/settings.ts';
+
+/** Where to listen, and the setting that names the port. */
+export type ListenAt = Pick<Settings, 'host' | 'port'> & { portSetting?: string };
+
+/**
+ * Listens where the settings say. If the port is taken or the address is not this machine's, throws with what to do.
+ */
+export async function listen(app: FastifyInstance, at: ListenAt): Promise<void> {
+  await app.listen({ host: at.host, port: at.port }).catch((cause) => refuse(at, cause));
+}
+
+/** Throws as `listen` would. For a server that has much to do before it listens. */
+export async function assertCanListen(at: ListenAt): Promise<void> {
+  const server = createServer();
+  try {
+    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(at.port, at.host, resolve));
+  } catch (cause) {
+    refuse(at, cause as Error);
+  }
+  await new Promise((resolve) => server.close(resolve));
+}
+
+/** `assertCanListen` on all ports that the settings name. */
+export async function assertCanListenOnAll(settings: Settings): Promise<void> {
+  await assertCanListen(settings);
+  const { host, metricsPort } = settings;
+  if (metricsPort !== null) await assertCanListen({ host, port: metricsPort, portSetting: 'METRICS_PORT' });
+}
+
+/** How long answers in progress may still take once the process must stop. */
+const graceMs = 5_000;
+const idleCheckMs = 50;
+
+/**
+ * Stops listening, and answers requests in progress. Closes connections that take longer than the grace period, such as
+ * those of clients that do not read.
+ */
+export async function stopListening(app: FastifyInstance, withinMs = graceMs): Promise<void> {
+  const timer = setTimeout(() => app.server.closeAllConnections(), withinMs);
+  // Node closes idle connections when it stops listening, but keeps those whose last answer comes after that.
+  const idle = setInterval(() => app.server.closeIdleConnections(), idleCheckMs);
+  await app.close();
+  clearInterval(idle);
+  clearTimeout(timer);
+}
+
+function refuse({ host, port, portSetting = 'PORT' }: ListenAt, cause: NodeJS.ErrnoException): never {
+  const { code } = cause;
+  const fix =
+    code === 'EADDRINUSE'
+      ? `the port is in use; stop what runs there, or set ${portSetting} to another`
+      : code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND'
+        ? "the address is not this machine's; set HOST"
+        : code === 'EACCES'
+          ? `this user may not; set ${portSetting} to 1024 or above`
+          : cause.message;
+  throw new Error(`Cannot listen on ${host}:${port}: ${fix}`, { cause });
+}

@@ -1,0 +1,52 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { generation } from '../../../infra/redis/redis-keys.ts';
+
+// Labels of every metric are operations, statuses, topics and reasons: never ids, places or names.
+
+/** The Prometheus metrics of every process. A projector and an API add their own. */
+export function processMetrics(authorityFile = process.env.NODE_EXTRA_CA_CERTS): Registry {
+  const register = new Registry();
+  collectDefaultMetrics({ register });
+  new Gauge({
+    name: 'ride_calendar_build_info',
+    help: '1; the labels say which build runs, and in which format it keeps views',
+    labelNames: ['version', 'view_format'],
+    registers: [register],
+  }).set({ version: packageVersion(), view_format: generation }, 1);
+  const expiry = new Gauge({
+    name: 'ride_calendar_certificate_expiry_timestamp_seconds',
+    help: 'When the first certificate of a setting’s file ends',
+    labelNames: ['setting'],
+    registers: [register],
+  });
+  const expiryMs = earliestExpiryMs(authorityFile);
+  if (expiryMs !== null) expiry.set({ setting: 'NODE_EXTRA_CA_CERTS' }, expiryMs / 1000);
+  return register;
+}
+
+/** When the first certificate of a PEM file ends. Null if there is no file, or it cannot be read. */
+function earliestExpiryMs(file: string | undefined): number | null {
+  if (!file) return null;
+  try {
+    const certificates = readFileSync(file, 'utf8').match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g);
+    return Math.min(...certificates!.map((pem) => new X509Certificate(pem).validToDate.getTime()));
+  } catch {
+    // Node itself warns of a file that it cannot read.
+    return null;
+  }
+}
+
+/** From the nearest package.json: that of the checkout, or the one above the built files. */
+function packageVersion(): string {
+  for (const up of ['../../../package.json', '../../../../package.json']) {
+    try {
+      const { version } = JSON.parse(readFileSync(new URL(up, import.meta.url), 'utf8')) as { version?: string };
+      if (version !== undefined) return version;
+    } catch {
+      // Not here, so it is one folder further up.
+    }
+  }
+  return 'unknown';
+}

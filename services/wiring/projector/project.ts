@@ -1,0 +1,90 @@
+import type { Logger } from 'pino';
+import {
+  type EventLog,
+  LateRecordsError,
+  LogTruncatedError,
+  PartitionsChangedError,
+} from '../../../projector/ports/event-log.ts';
+import type { ProjectorMetrics } from '../../../projector/ports/metrics.ts';
+import { Projector } from '../../../projector/projector.ts';
+import { tagsOfShard } from '../../../schemas/views/view-keys.ts';
+import type { Settings } from '../../settings/settings.ts';
+import type { OpenLog } from '../backends/event-log.ts';
+import type { OpenStore } from '../backends/view-store.ts';
+import { abortsAfter } from '../command/stop-signal.ts';
+import { buildId } from './build-id.ts';
+
+/** How long a projector that is told to stop may take for the present round: a process must end within 5 s. */
+const finishMsMax = 3_000;
+
+/** Between the background checks of two tags: all 64 take eleven minutes. */
+const checkEveryMs = 10_000;
+
+/** The projector that is running, or ran last. */
+export interface Projecting {
+  current(): Projector;
+  /** Resolves when the signal has aborted. Rejects with the error that ended the projector. */
+  done: Promise<void>;
+}
+
+/** Runs a projector until the signal aborts. If the log is truncated, folds it again from the start. */
+export async function project(
+  settings: Settings,
+  { eventLog, rejects }: OpenLog,
+  store: OpenStore,
+  metrics: ProjectorMetrics,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<Projecting> {
+  const writer = await store.writer();
+  const { index, count } = settings.shard;
+  const build = buildId();
+  const make = (): Projector =>
+    new Projector({
+      eventLog,
+      writer,
+      rejects: index === 0 ? rejects : null,
+      log: plain(log),
+      metrics,
+      tags: tagsOfShard(index, count),
+      shards: count,
+      build,
+      checkEveryMs,
+    });
+  let projector = make();
+  const close = () => Promise.allSettled([writer.close(), eventLog.close(), rejects.close()]);
+  // With a frozen server a round would never end. After this, its requests are abandoned.
+  const late = abortsAfter(signal, finishMsMax);
+  late.addEventListener('abort', close, { once: true });
+  const run = async (): Promise<void> => {
+    try {
+      for (;;) {
+        try {
+          await projector.run(signal);
+          return;
+        } catch (cause) {
+          if (!foldAgain(cause, eventLog)) throw cause;
+          log.warn(`Folding again from the start: ${(cause as Error).message}`);
+          projector = make();
+        }
+      }
+    } finally {
+      late.removeEventListener('abort', close);
+      await close();
+    }
+  };
+  return { current: () => projector, done: run() };
+}
+
+function foldAgain(cause: unknown, { identity }: EventLog): boolean {
+  // An archive's partitions may be copied one by one. Only Kafka's say which partition a key is in.
+  if (cause instanceof PartitionsChangedError) return identity === undefined;
+  return cause instanceof LogTruncatedError || cause instanceof LateRecordsError;
+}
+
+/** A logger that takes only a message. */
+export const plain = (log: Logger) => ({
+  info: (message: string) => log.info(message),
+  warn: (message: string) => log.warn(message),
+  error: (message: string) => log.error(message),
+});

@@ -1,0 +1,71 @@
+import type { ViewReader } from '../../../api/ports/view-reader.ts';
+import { type Clock, realClock } from '../../../projector/ports/clock.ts';
+import type { Log } from '../../../projector/ports/log.ts';
+import { BackOff } from '../../../projector/ports/waiting.ts';
+import type { Projecting } from './project.ts';
+
+const limits = { minMs: 1_000, maxMs: 60_000 };
+const lookMs = 100;
+const looksMax = 20;
+
+export interface Supervised extends Projecting {
+  /** Why nothing is projected now. Null while a projector folds or follows. */
+  trouble(): string | null;
+}
+
+export interface SuperviseOptions {
+  /** Starts a projector, with a log and a writer of its own. */
+  begin(): Promise<Projecting>;
+  reader: Pick<ViewReader, 'ready'>;
+  log: Log;
+  signal: AbortSignal;
+  clock?: Clock;
+}
+
+/**
+ * Keeps a projector running beside an API. If it ends while the store holds complete views, reads go on: the reason is
+ * logged, and another projector is started after a back-off, because topics or a log can come back. If there are no
+ * complete views either, `done` rejects with the error that ended the projector.
+ */
+export async function supervise(options: SuperviseOptions): Promise<Supervised> {
+  const { begin, reader, log, signal, clock = realClock } = options;
+  let projecting = await begin();
+  let trouble: string | null = null;
+
+  // A new reader knows nothing before it is connected.
+  const isServed = async (): Promise<boolean> => {
+    for (let looks = 0; looks < looksMax && !signal.aborted; looks++) {
+      if ((await reader.ready()).ready) return true;
+      await clock.sleep(lookMs, signal);
+    }
+    return false;
+  };
+
+  const run = async (): Promise<void> => {
+    const backOff = new BackOff(limits, clock);
+    for (;;) {
+      const begunMs = clock.nowMs();
+      try {
+        await projecting.done;
+        return;
+      } catch (cause) {
+        if (!(await isServed())) throw cause;
+        trouble = (cause as Error).message;
+        // It ran well for long, so this is a new fault.
+        if (clock.nowMs() - begunMs > limits.maxMs) backOff.reset();
+        log.error(
+          `The projector has ended: ${trouble}. Reads go on from the views as they are; trying again in ${backOff.nextMs / 1000} s`,
+        );
+      }
+      await backOff.pause(signal);
+      if (signal.aborted) return;
+      const { current } = projecting;
+      projecting = await begin().catch((cause) => ({ current, done: Promise.reject(cause) }));
+    }
+  };
+  return {
+    current: () => projecting.current(),
+    done: run(),
+    trouble: () => (projecting.current().ready ? null : trouble),
+  };
+}

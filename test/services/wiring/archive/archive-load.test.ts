@@ -1,0 +1,164 @@
+import { describe, expect, test } from 'vitest';
+import { archiveRejectSink } from '../../../../infra/archive/archive-reject-sink.ts';
+import { archiveWriter } from '../../../../infra/archive/archive-writer.ts';
+import type { LogRecord } from '../../../../projector/ports/decoded-record.ts';
+import type { Reject } from '../../../../projector/ports/event-log.ts';
+import type { PublishedRecord } from '../../../../projector/ports/log-publisher.ts';
+import { decodeValue } from '../../../../schemas/avro/codec.ts';
+import { WriterSchemas } from '../../../../schemas/avro/writer-schemas.ts';
+import { murmur2Partition } from '../../../../schemas/events/partitioner.ts';
+import { type TopicName, topicNames } from '../../../../schemas/events/records.ts';
+import { portlandDir, readArchive, TestArchive } from '../../../support/archive.ts';
+import { archiveOf, keysOf, load, rider } from '../../../support/archive-load.ts';
+import { KeptLog } from '../../../support/kept-log.ts';
+
+const reject = (offset: number, timestampMs = 3): Reject => ({
+  topic: 'riders',
+  partition: 0,
+  offset,
+  timestampMs,
+  reason: 'no key',
+  raw: { key: null, value: Buffer.from('x'), headers: { h: Buffer.from('y') } },
+});
+
+const writers = new WriterSchemas();
+const read = (topic: TopicName, { key, value, timestampMs }: PublishedRecord) => ({
+  key: String(key),
+  value: value && (decodeValue(topic, value, writers) as { value: unknown }).value,
+  timestampMs,
+});
+const content = ({ key, value, timestampMs }: LogRecord) => ({ key, value, timestampMs });
+
+// docs/rules.md#archive-load
+describe('archive load', () => {
+  test('publishes every record to the partition where murmur2 puts its key, whatever partitions the archive has', async () => {
+    const log = new KeptLog(5);
+    const { records } = await readArchive(portlandDir);
+    expect(await load(portlandDir, log)).toMatchObject({ records: records.length, before: 0, rejected: 0 });
+    const order = (one: { key: string; timestampMs: number; value: unknown }) => `${one.key} ${one.timestampMs}`;
+    for (const topic of topicNames) {
+      const astray = Array.from({ length: 5 }, (_, partition) =>
+        log.partition(topic, partition).filter((one) => murmur2Partition(one!.key as Buffer, 5) !== partition),
+      );
+      expect(astray.flat()).toEqual([]);
+      const wanted = (records.filter((one) => one.topic === topic) as LogRecord[]).map(content);
+      const all = log.all(topic).map((record) => read(topic, record));
+      const sorted = (list: typeof all) => list.toSorted((a, b) => (order(a) < order(b) ? -1 : 1));
+      expect(sorted(all)).toEqual(sorted(wanted));
+    }
+  });
+
+  test('merges partitions by time, keeps each one’s order, and names keys that stood in two', async () => {
+    await using archive = await archiveOf(
+      [
+        ['a', 1],
+        ['b', 9],
+        ['c', 4],
+      ],
+      [
+        ['d', 2],
+        ['a', 5],
+        ['a', 6],
+      ],
+    );
+    const log = new KeptLog(1);
+    const { splitKeys } = await load(archive.dir, log);
+    expect(keysOf(log.partition('riders', 0))).toEqual(['a', 'd', 'a', 'a', 'b', 'c']);
+    expect(splitKeys).toEqual([{ topic: 'riders', count: 1, keys: ['a'] }]);
+  });
+
+  test('keeps headers, in their order', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    const headers = [
+      { key: '2', value: Buffer.from('x') },
+      { key: '1', value: null },
+      { key: '2', value: Buffer.from('') },
+    ];
+    const writer = archiveWriter({ dir: archive.dir });
+    writer.append('riders', { ...rider('a'), partition: 0, offset: 0, headers });
+    await writer.close();
+    const log = new KeptLog(2);
+    await load(archive.dir, log);
+    expect(log.all('riders')[0]!.headers).toEqual(headers);
+  });
+
+  test('with --keep-partitions keeps the archive’s numbers, and refuses topics that have more or fewer', async () => {
+    const { bounds, records } = await readArchive(portlandDir);
+    const log = new KeptLog((topic) => bounds[topic].length);
+    await load(portlandDir, log, { keepPartitions: true });
+    for (const topic of topicNames) {
+      for (const partition of bounds[topic].keys()) {
+        const own = (records as LogRecord[]).filter((one) => one.topic === topic && one.partition === partition);
+        expect(log.partition(topic, partition).map((one) => read(topic, one!))).toEqual(own.map(content));
+      }
+    }
+    for (const count of [3, 5]) {
+      const other = new KeptLog((topic) => (topic === 'attendance' ? count : bounds[topic].length));
+      await expect(load(portlandDir, other, { keepPartitions: true })).rejects.toThrow(
+        `Cannot load the archive with --keep-partitions: attendance has ${count} partitions in the log and 4 in the archive`,
+      );
+      expect(other.all('metros')).toEqual([]);
+    }
+  });
+
+  test('publishes the archive’s bad records as such', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    const sink = archiveRejectSink({ dir: archive.dir });
+    const rejects = Array.from({ length: 1_100 }, (_, i) => reject(i));
+    await sink.publish(rejects);
+    await sink.close();
+    const log = new KeptLog(1);
+    expect(await load(archive.dir, log)).toMatchObject({ records: 0, rejected: 1_100 });
+    expect(log.rejects).toEqual(rejects);
+    expect(await load(archive.dir, log)).toMatchObject({ records: 0, rejected: 0 });
+  });
+
+  test('leaves a bad record that the topics hold too to the projector, which sets it aside at its new offset', async () => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    await archive.append('riders', 0, [rider('a'), rider('b')]);
+    const sink = archiveRejectSink({ dir: archive.dir });
+    const { timestampMs } = rider('b');
+    // One stood there before the topic was made anew: it is another.
+    await sink.publish([reject(1, timestampMs), reject(2), reject(0)]);
+    await sink.close();
+    const log = new KeptLog(1);
+    expect(await load(archive.dir, log)).toMatchObject({ records: 2, rejected: 2 });
+    expect(log.rejects).toEqual([reject(2), reject(0)]);
+  });
+
+  test('stops at the ends as they were when it began', async () => {
+    await using archive = await archiveOf([['a', 1]], [['b', 2]]);
+    const log = new KeptLog(1);
+    await load(archive.dir, log, { onProgress: growingOnce(archive) });
+    expect(keysOf(log.all('riders'))).toEqual(['a', 'b']);
+  });
+
+  test('names itself where the archive is gone by then', async () => {
+    await expect(load('/nope', new KeptLog(1))).rejects.toThrow('there is no such folder. archive load: name a folder');
+  });
+
+  test('ends with the reason when it is aborted', async () => {
+    const abort = new AbortController();
+    const log = new KeptLog(4);
+    log.publish = async () => {
+      abort.abort(new Error('stopped'));
+      return new Map();
+    };
+    await expect(load(portlandDir, log, { signal: abort.signal })).rejects.toThrow('stopped');
+  });
+});
+
+/** A record more in the first partition, as soon as progress is told. */
+function growingOnce(archive: TestArchive) {
+  let grown = false;
+  return () => {
+    if (grown) return;
+    grown = true;
+    const writer = archiveWriter({ dir: archive.dir });
+    writer.append('riders', { ...rider('late'), partition: 0, offset: 1 });
+    writer.flush();
+  };
+}

@@ -1,0 +1,154 @@
+import { describe, expect, test } from 'vitest';
+import { archiveEventLog } from '../../../../infra/archive/archive-event-log.ts';
+import { archiveRejected } from '../../../../infra/archive/archive-rejected.ts';
+import { archiveWriter } from '../../../../infra/archive/archive-writer.ts';
+import type { LogRecord } from '../../../../projector/ports/decoded-record.ts';
+import type { Reject } from '../../../../projector/ports/event-log.ts';
+import type { CopyProgress } from '../../../../services/wiring/archive/archive-copy.ts';
+import { archiveSave } from '../../../../services/wiring/archive/archive-save.ts';
+import { portlandDir, readArchive, TestArchive } from '../../../support/archive.ts';
+import { sampleRecords } from '../../../support/records.ts';
+
+const signal = new AbortController().signal;
+const noRejects = async () => [];
+const plain = (records: unknown[]) =>
+  (records as LogRecord[])
+    .map(({ topic, partition, offset, timestampMs, key, value }) => ({
+      topic,
+      partition,
+      offset,
+      timestampMs,
+      key,
+      value,
+    }))
+    .sort((a, b) => a.topic.localeCompare(b.topic) || a.partition - b.partition || a.offset - b.offset);
+
+const rider = (key: string) => ({
+  key,
+  value: { ...sampleRecords.riders, rider: key },
+  timestampMs: 1_700_000_000_000,
+});
+const reject = (offset: number, timestampMs = 3): Reject => ({
+  topic: 'riders',
+  partition: 0,
+  offset,
+  timestampMs,
+  reason: 'no key',
+  raw: { key: null, value: Buffer.from('x'), headers: { h: Buffer.from('y') } },
+});
+
+describe('archive save', () => {
+  test('keeps partitions, offsets, timestamps, keys and values', async () => {
+    await using archive = await TestArchive.make();
+    const source = await readArchive(portlandDir);
+    await using log = opened(portlandDir);
+    const heard: CopyProgress[] = [];
+    const result = await archiveSave(log, noRejects, archive.dir, {
+      signal,
+      onProgress: (progress) => void heard.push(progress),
+    });
+    const saved = await archive.read();
+    expect(result).toEqual({ records: source.records.length, rejected: 0, exact_since: expect.any(String) });
+    expect(saved.bounds).toEqual(source.bounds);
+    expect(plain(saved.records)).toEqual(plain(source.records));
+    expect(heard[0]).toEqual({ done: 0, total: heard[0]!.total });
+    expect(heard.at(-1)).toEqual({ done: heard[0]!.total, total: heard[0]!.total });
+  });
+
+  // docs/rules.md#archived-record, #raw-values
+  test('keeps headers, in their order, and the values that our schema does not hold', async () => {
+    await using source = await TestArchive.make();
+    await using archive = await TestArchive.make();
+    await source.createTopics(1);
+    const headers = [
+      { key: 'trace', value: Buffer.from([0xff, 0]) },
+      { key: 'trace', value: null },
+      { key: 'by', value: Buffer.from('desk') },
+    ];
+    const writer = archiveWriter({ dir: source.dir });
+    const whole = { ...rider('a'), partition: 0, offset: 0, headers, rawValue: Buffer.from('as it came') };
+    writer.append('riders', whole);
+    writer.append('riders', { ...rider('b'), partition: 0, offset: 1 });
+    await writer.close();
+    await using log = opened(source.dir);
+    await archiveSave(log, noRejects, archive.dir, { signal });
+    const [first, second] = (await archive.read()).records as LogRecord[];
+    expect(first).toMatchObject({ headers, rawValue: Buffer.from('as it came') });
+    expect(first!.raw()).toEqual({
+      key: Buffer.from('a'),
+      value: Buffer.from('as it came'),
+      headers: { trace: Buffer.alloc(0), by: Buffer.from('desk') },
+    });
+    expect(second).toMatchObject({ headers: [], rawValue: null });
+  });
+
+  test('sets what can not be decoded aside, and the bad records there are, each once', async () => {
+    await using source = await TestArchive.make();
+    await using archive = await TestArchive.make();
+    await source.createTopics(1);
+    await source.append('rides', 0, [{ key: 'a', value: sampleRecords.rides, timestampMs: 1 }]);
+    await source.appendUndecodable('rides', 0, 'b');
+    await using log = opened(source.dir);
+    const known: Reject = { ...reject(1, 5), topic: 'rides' };
+    const result = await archiveSave(log, async () => [reject(4), known], archive.dir, { signal });
+    expect(result).toMatchObject({ records: 1, rejected: 2 });
+    const places = [...archiveRejected({ dir: archive.dir })].map(
+      ({ topic, offset, reason }) => `${topic}@${offset} ${reason}`,
+    );
+    expect(places).toEqual(['rides@1 unknown enum symbol', 'riders@4 no key']);
+    expect((await archive.read()).records).toHaveLength(1);
+    const again = await archiveSave(log, async () => [reject(4), known], archive.dir, { signal });
+    expect(again).toMatchObject({ records: 0, rejected: 0 });
+  });
+
+  test('stops at the ends as they were when it began', async () => {
+    await using source = await TestArchive.make();
+    await using archive = await TestArchive.make();
+    await source.createTopics(2);
+    for (const partition of [0, 1]) await source.append('riders', partition, [rider('a')]);
+    await using log = opened(source.dir);
+    const result = await archiveSave(log, noRejects, archive.dir, { signal, onProgress: growingOnce(source) });
+    expect(result.records).toBe(2);
+    expect((await archive.read()).bounds.riders).toEqual([
+      { low: 0, end: 1 },
+      { low: 0, end: 1 },
+    ]);
+  });
+
+  test('goes on with an archive of an earlier part of the log, and refuses one of another', async () => {
+    await using source = await TestArchive.make();
+    await using archive = await TestArchive.make();
+    await source.createTopics(2);
+    await source.append('riders', 1, [rider('a'), rider('b')]);
+    await using log = opened(source.dir);
+    await archiveSave(log, noRejects, archive.dir, { signal });
+    await source.append('riders', 1, [rider('c')]);
+    expect(await archiveSave(log, noRejects, archive.dir, { signal })).toMatchObject({ records: 1, rejected: 0 });
+    expect((await archive.read()).records.map(({ offset }) => offset)).toEqual([0, 1, 2]);
+
+    await using other = await TestArchive.make();
+    await other.createTopics(2);
+    await other.append('riders', 1, [rider('x')]);
+    await using otherLog = opened(other.dir);
+    await expect(archiveSave(otherLog, noRejects, archive.dir, { signal })).rejects.toThrow(
+      'Cannot save to the archive: its riders/1 goes on to offset 2, the log holds 0 to 0',
+    );
+  });
+});
+
+/** A record more in the first partition, as soon as progress is told. */
+function growingOnce(archive: TestArchive) {
+  let grown = false;
+  return () => {
+    if (grown) return;
+    grown = true;
+    const writer = archiveWriter({ dir: archive.dir });
+    writer.append('riders', { ...rider('late'), partition: 0, offset: 1 });
+    writer.flush();
+  };
+}
+
+function opened(dir: string) {
+  const log = archiveEventLog({ dir });
+  return Object.assign(log, { [Symbol.asyncDispose]: () => log.close() });
+}

@@ -1,0 +1,111 @@
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import avro from 'avsc';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readManifest } from '../../../../infra/archive/archive-manifest.ts';
+import { topicNames } from '../../../../schemas/events/records.ts';
+import { runArchiveCheck } from '../../../../services/archive-check.ts';
+import { loadSettings } from '../../../../services/settings/settings.ts';
+import { ensureSampleArchive } from '../../../../services/wiring/backends/sample-archive.ts';
+
+const now = Date.UTC(2026, 10, 21, 15);
+const dayMs = 86_400_000;
+let dataDir: string;
+
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'ride-calendar-sample-'));
+});
+afterEach(() => rm(dataDir, { recursive: true, force: true }));
+
+/** Records of a topic's files, as another reader of Avro sees them. */
+async function readTopic(dir: string, topic: string): Promise<{ key: string; value: unknown }[]> {
+  const records: { key: string; value: unknown }[] = [];
+  const folder = join(dir, `ride-calendar.${topic}`);
+  for (const name of await readdir(folder)) {
+    const decoder = avro.createFileDecoder(join(folder, name));
+    for await (const record of decoder) records.push(record as { key: string; value: unknown });
+  }
+  return records;
+}
+
+describe('the sample archive', () => {
+  it('has records of every topic, which any Avro reader takes', async () => {
+    const { dir, rider, developerKey } = await ensureSampleArchive({ dataDir, now });
+    const counts = await Promise.all(topicNames.map(async (topic) => (await readTopic(dir, topic)).length));
+    expect(Math.min(...counts)).toBeGreaterThan(3);
+    expect((await readTopic(dir, 'riders')).some(({ key, value }) => key === rider && value !== null)).toBe(true);
+    expect(developerKey).toMatch(/^rck_[A-Za-z0-9_-]{43}$/);
+    const io = { out: () => {}, err: () => {}, watched: false, signal: new AbortController().signal };
+    expect(readManifest(dir)?.exact_since).toEqual(expect.any(String));
+    expect(await runArchiveCheck({ dir }, loadSettings({}), io)).toBe(0);
+  });
+
+  it('is made once and taken again for a week', async () => {
+    const first = await ensureSampleArchive({ dataDir, now });
+    await writeFile(join(first.dir, 'mark'), '');
+    for (const days of [0, 1, 7])
+      expect(await ensureSampleArchive({ dataDir, now: now + days * dayMs })).toEqual(first);
+    expect(await readdir(first.dir)).toContain('mark');
+    expect((await readdir(dataDir)).length).toBe(1);
+  });
+
+  it.each([8, -1, -4000])('is made afresh %i days later', async (days) => {
+    const first = await ensureSampleArchive({ dataDir, now });
+    const second = await ensureSampleArchive({ dataDir, now: now + days * dayMs });
+    expect(second.dir).not.toBe(first.dir);
+    // The first may still be in use.
+    expect((await readdir(dataDir)).length).toBe(2);
+  });
+
+  it('of another generator is not taken', async () => {
+    const { dir } = await ensureSampleArchive({ dataDir, now });
+    const folder = join(dir, '..');
+    await rename(folder, folder.replace(/v\d+$/, 'v0'));
+    expect((await ensureSampleArchive({ dataDir, now })).dir).toBe(dir);
+    expect(await readdir(dir)).toContain('ride-calendar.riders');
+  });
+
+  it('of another KAFKA_TOPIC_PREFIX is another, kept and forgotten in the same way', async () => {
+    const { dir } = await ensureSampleArchive({ dataDir, now });
+    const other = await ensureSampleArchive({ dataDir, now, prefix: 'other.' });
+    expect(other.dir).not.toBe(dir);
+    expect(await readdir(other.dir)).toContain('other.riders');
+    expect(await ensureSampleArchive({ dataDir, now, prefix: 'other.' })).toEqual(other);
+    await utimes(join(other.dir, '..'), 0, 0);
+    await ensureSampleArchive({ dataDir, now: now + 40 * dayMs });
+    expect((await readdir(dataDir)).filter((name) => name.endsWith('other.'))).toEqual([]);
+  });
+
+  it('that was left half made is made again', async () => {
+    const { dir } = await ensureSampleArchive({ dataDir, now });
+    await writeFile(join(dir, '..', 'sample.json'), '{"day":');
+    await rm(join(dir, 'ride-calendar.riders'), { recursive: true });
+    const again = await ensureSampleArchive({ dataDir, now });
+    expect(await readdir(again.dir)).toContain('ride-calendar.riders');
+    expect(JSON.parse(await readFile(join(dir, '..', 'sample.json'), 'utf8'))).toMatchObject({ rider: again.rider });
+  });
+
+  it('is one when several processes make it at the same time', async () => {
+    const samples = await Promise.all(Array.from({ length: 4 }, () => ensureSampleArchive({ dataDir, now })));
+    for (const sample of samples) expect(sample).toEqual(samples[0]);
+    expect(await readdir(dataDir)).toEqual(['sample-2026-11-21-v2']);
+    expect((await readTopic(samples[0]!.dir, 'metros')).length).toBeGreaterThan(3);
+  });
+
+  it('cleans up what crashed processes left and samples of months ago, and nothing else', async () => {
+    const old = ['sample-unfinished-abc', 'sample-2026-01-01-v1', 'sample-notes', 'oauth-keys.json'];
+    for (const name of old) {
+      await mkdir(join(dataDir, name));
+      await utimes(join(dataDir, name), 0, 0);
+    }
+    await mkdir(join(dataDir, 'sample-unfinished-new'));
+    await ensureSampleArchive({ dataDir, now });
+    expect((await readdir(dataDir)).sort()).toEqual([
+      'oauth-keys.json',
+      'sample-2026-11-21-v2',
+      'sample-notes',
+      'sample-unfinished-new',
+    ]);
+  });
+});

@@ -1,0 +1,66 @@
+import { X509Certificate } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Registry } from 'prom-client';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { apiMetrics } from '../../../../services/wiring/http/api-metrics.ts';
+import { processMetrics } from '../../../../services/wiring/http/process-metrics.ts';
+import { makeCertificate } from '../../../support/certificate.ts';
+
+// The values of gauges that alerts look at.
+
+const values = async (register: Registry, name: string) => (await register.getSingleMetric(name)!.get()).values;
+
+describe('ride_calendar_certificate_expiry_timestamp_seconds', () => {
+  const name = 'ride_calendar_certificate_expiry_timestamp_seconds';
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gauges-'));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it('is when the first certificate of the file ends', async () => {
+    const [sooner, later] = [makeCertificate(['a.example'], 2), makeCertificate(['b.example'], 90)];
+    const file = join(folder, 'authorities.pem');
+    await writeFile(file, `${later.cert}\n${sooner.cert}`);
+    const endsMs = new X509Certificate(sooner.cert).validToDate.getTime();
+    expect(Math.abs(endsMs - Date.now() - 2 * 86_400_000)).toBeLessThan(60_000);
+    expect(await values(processMetrics(file), name)).toEqual([
+      { value: endsMs / 1000, labels: { setting: 'NODE_EXTRA_CA_CERTS' } },
+    ]);
+  });
+
+  it('has no value without the setting, and for a file that is none', async () => {
+    expect(await values(processMetrics(''), name)).toEqual([]);
+    expect(await values(processMetrics(folder), name)).toEqual([]);
+  });
+});
+
+describe('ride_calendar_sign_in_state_at_risk', () => {
+  it('is 1 while sign-in’s Redis would lose sign-ins, asked once a minute; what it was while the store is away', async () => {
+    const register = new Registry();
+    let answer: boolean | Error = true;
+    let asked = 0;
+    let nowMs = 0;
+    const isAtRisk = async () => {
+      asked++;
+      if (answer instanceof Error) throw answer;
+      return answer;
+    };
+    apiMetrics(register).watchSignInState(isAtRisk, () => nowMs);
+    const scrape = async () => {
+      await values(register, 'ride_calendar_sign_in_state_at_risk');
+      await new Promise((resolve) => setImmediate(resolve));
+      return (await values(register, 'ride_calendar_sign_in_state_at_risk')).map(({ value }) => value);
+    };
+    expect(await scrape()).toEqual([1]);
+    answer = false;
+    expect([await scrape(), asked]).toEqual([[1], 1]);
+    nowMs = 60_000;
+    expect([await scrape(), asked]).toEqual([[0], 2]);
+    answer = new Error('away');
+    nowMs = 120_000;
+    expect([await scrape(), asked]).toEqual([[0], 3]);
+  });
+});
