@@ -1,18 +1,22 @@
-import { topicNames } from '../schemas/events/records.ts';
+import { type TopicName, topicNames } from '../schemas/events/records.ts';
+import { allTags } from '../schemas/views/view-keys.ts';
 import { Fold } from './facts/fold.ts';
 import { PartitionWatch } from './facts/partition-watch.ts';
-import { FoldProgress } from './fold-progress.ts';
+import { ignoreChanges } from './facts/touched.ts';
 import { Intake } from './intake.ts';
-import { FoldLimit } from './leading/fold-limit.ts';
-import type { EventLog, LogBatch, LogBounds, Position, RejectSink } from './ports/event-log.ts';
+import type { EventLog, Hold, LogBatch, LogBounds, Position, RejectSink } from './ports/event-log.ts';
 import type { ProjectorMetrics } from './ports/metrics.ts';
 import { WakeUp } from './ports/waiting.ts';
 import { copyPosition, partitionsBehind, positionOf } from './position.ts';
 import type { RetryDeps } from './retry-logged.ts';
 import type { Watching } from './watching/watching.ts';
-import { PositionBarriers } from './writing/position-barriers.ts';
+import { FanOuts } from './writing/fan-outs.ts';
+import { Marking } from './writing/marking.ts';
+import { Marks } from './writing/marks.ts';
+import { PositionBarriers } from './writing/settled-position.ts';
 
 const lookMs = 1_000;
+const progressEveryMs = 10_000;
 
 export interface FoldingDeps extends RetryDeps {
   eventLog: EventLog;
@@ -24,20 +28,28 @@ export interface FoldingDeps extends RetryDeps {
   watching: Pick<Watching, 'turn' | 'taking' | 'took' | 'rejects' | 'rejectsSinceMs'>;
 }
 
-/** The fold under way: the facts, how far they go, and up to where they may. It lasts from one leader to the next. */
+/**
+ * The fold under way: the facts, how far they go and up to where they may, and what their changes leave to write. It lasts
+ * from one leader to the next.
+ */
 export class Folding {
   readonly fold: Fold;
   readonly position: Position;
-  readonly limit: FoldLimit;
+  /** Tags of the views that are made of the facts. */
+  readonly owned: ReadonlySet<number>;
   readonly barriers: PositionBarriers;
+  readonly marks = new Marks();
+  readonly fanOuts: FanOuts;
+  /** Marks what changes touch, while `fold.touched` is set to it. */
+  readonly marking: Marking;
   readonly intake: Intake;
   /** Notified after each batch. */
   readonly moved = new WakeUp();
-  /** What a leader makes of what is folded. */
-  changes: () => { marking: boolean; fanOuts: number } = () => ({ marking: false, fanOuts: 0 });
   readonly #deps: FoldingDeps;
   readonly #partitions: PartitionWatch;
   readonly #waiting = new Set<string>();
+  #limit: Position | null;
+  readonly #limitMoved = new WakeUp();
   #warned = false;
   #batches = 0;
 
@@ -46,10 +58,23 @@ export class Folding {
     this.#deps = deps;
     this.fold = new Fold(deps.tags);
     this.position = positionOf(bounds, 'low');
-    this.limit = new FoldLimit(limit);
+    this.#limit = limit;
+    this.owned = new Set(deps.tags ?? allTags);
     this.barriers = new PositionBarriers(copyPosition(this.position));
+    this.fanOuts = new FanOuts(this.fold.facts, this.owned, this.barriers);
+    this.marking = new Marking(this.fold.facts, this.marks, this.fanOuts);
     this.intake = new Intake({ ...deps, fold: this.fold, sink: deps.rejects, barriers: this.barriers });
     this.#partitions = new PartitionWatch(bounds, deps);
+  }
+
+  /** Up to where the log may be folded: a standby goes no further than the leader's position. Null: as far as it goes. */
+  get limit(): Position | null {
+    return this.#limit;
+  }
+
+  set limit(limit: Position | null) {
+    this.#limit = limit;
+    this.#limitMoved.notify();
   }
 
   /** Takes the log in until told to stop. Rejects with the log's own faults. */
@@ -59,10 +84,15 @@ export class Folding {
       {
         onBatch: (batch) => this.#take(batch),
         onWaiting: (topic, partition, waiting) => this.#setWaiting(`${topic}/${partition}`, waiting),
-        hold: this.limit.hold,
+        hold: (topic, partition) => this.#hold(topic, partition),
       },
       signal,
     );
+  }
+
+  #hold(topic: TopicName, partition: number): Hold | null {
+    const offset = this.#limit?.[topic][partition];
+    return offset === undefined ? null : { offset, moved: this.#limitMoved.wait() };
   }
 
   /** Whether a partition is not folded up to its end. Ignores partitions that wait for something outside the log. */
@@ -76,10 +106,10 @@ export class Folding {
    */
   async foldTo(ends: Position, signal: AbortSignal): Promise<void> {
     const wanted = copyPosition(ends);
-    const progress = new FoldProgress(copyPosition(this.position), ends, this.#deps);
+    const sayProgress = foldProgress(copyPosition(this.position), ends, this.#deps);
     let asking = false;
     while (!signal.aborted && this.isBehind(wanted)) {
-      progress.at(this.position);
+      sayProgress(this.position);
       this.#deps.watching.turn();
       const before = this.#batches;
       await this.moved.waitAtMost(lookMs, this.#deps.clock, signal);
@@ -111,13 +141,13 @@ export class Folding {
     if (batch.nextOffset <= this.position[batch.topic][batch.partition]! && batch.records.length === 0) return;
     const { watching } = this.#deps;
     watching.taking(batch);
-    const before = this.changes().fanOuts;
+    const before = this.fanOuts.added;
     this.#partitions.take(batch);
     const taken = this.intake.take(batch);
     // In the same turn as the facts and their sum.
     this.position[batch.topic][batch.partition] = batch.nextOffset;
-    const { marking, fanOuts } = this.changes();
-    watching.took(batch, marking ? (fanOuts > before ? fanOuts : 0) : null);
+    const { added } = this.fanOuts;
+    watching.took(batch, this.fold.touched === ignoreChanges ? null : added > before ? added : 0);
     await taken;
     this.#batches += 1;
     this.moved.notify();
@@ -128,4 +158,24 @@ export class Folding {
     else this.#waiting.delete(partition);
     this.moved.notify();
   }
+}
+
+/** Logs every ten seconds how far the fold of the log is, so that a long start does not look like a hang. */
+export function foldProgress(from: Position, ends: Position, { clock, log }: Pick<RetryDeps, 'clock' | 'log'>) {
+  let saidMs = clock.nowMs();
+  return (position: Position): void => {
+    const nowMs = clock.nowMs();
+    if (nowMs - saidMs < progressEveryMs) return;
+    saidMs = nowMs;
+    let [done, total] = [0, 0];
+    for (const topic of topicNames) {
+      for (const [partition, end] of ends[topic].entries()) {
+        const begin = from[topic][partition]!;
+        total += end - begin;
+        // The log may have grown since its ends were sampled.
+        done += Math.min(position[topic][partition]!, end) - begin;
+      }
+    }
+    log.info(`Folding the log: ${Math.floor((done * 100) / total)} % of ${total} offsets`);
+  };
 }

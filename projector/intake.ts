@@ -6,7 +6,7 @@ import type { EncodedRecord, LogBatch, Reject, RejectSink } from './ports/event-
 import type { ProjectorMetrics } from './ports/metrics.ts';
 import { type RetryDeps, retryLogged } from './retry-logged.ts';
 import type { Watching } from './watching/watching.ts';
-import type { PositionBarriers } from './writing/position-barriers.ts';
+import type { PositionBarriers } from './writing/settled-position.ts';
 
 // Rejects that wait for their acknowledgement. Above this number the log waits, so that memory stays bounded.
 const pendingMax = 1_000;

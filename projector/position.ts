@@ -14,6 +14,27 @@ export function copyPosition(position: Position): Position {
   return copy;
 }
 
+/** Whether no partition of one position is beyond the other. */
+export const isWithin = (position: Position, limit: Position): boolean =>
+  topicNames.every(
+    (topic) =>
+      position[topic].length === limit[topic].length &&
+      position[topic].every((offset, partition) => offset <= limit[topic][partition]!),
+  );
+
+/** The position up to which every one of some has got. */
+export function nearest(positions: readonly StoredPosition[]): Position | null {
+  const [first, ...rest] = positions;
+  if (!first) return null;
+  const least = copyPosition(first.position);
+  for (const { position } of rest) {
+    for (const topic of topicNames) {
+      least[topic] = least[topic].map((offset, partition) => Math.min(offset, position[topic][partition] ?? 0));
+    }
+  }
+  return least;
+}
+
 /**
  * Throws PartitionsChangedError if a topic's number of partitions differs from that in the stored position, because a
  * key may then be in two partitions (docs/rules.md#partition-growth). A position of another log is ignored.

@@ -1,20 +1,17 @@
 import { allTags } from '../schemas/views/view-keys.ts';
 import { Facts } from './facts/facts.ts';
 import { Folding } from './folding.ts';
-import { isWithin, nearest } from './leading/beginning.ts';
 import { Leader } from './leading/leader.ts';
-import { standBy } from './leading/standby.ts';
-import type { Standing } from './leading/standing.ts';
-import { takeAll } from './leading/take-all.ts';
+import { standBy, takeAll } from './leading/standby.ts';
 import { type Clock, realClock } from './ports/clock.ts';
 import type { EventLog, LogBounds, Position, RejectSink } from './ports/event-log.ts';
 import type { Log } from './ports/log.ts';
 import { noMetrics, type ProjectorMetrics } from './ports/metrics.ts';
 import type { Leadership, TagLook, ViewWriter } from './ports/view-writer.ts';
 import { retry, untilAborted } from './ports/waiting.ts';
-import { assertSamePartitions, copyPosition, positionOf } from './position.ts';
+import { assertSamePartitions, copyPosition, isWithin, nearest, positionOf } from './position.ts';
 import { retryLogged } from './retry-logged.ts';
-import { type ProjectorStatus, Watching } from './watching/watching.ts';
+import { type ProjectorStatus, type Role, Watching } from './watching/watching.ts';
 import { type PositionOrigin, parseStoredPosition } from './writing/settled-position.ts';
 import { beatMs } from './writing/tag-lanes.ts';
 
@@ -51,7 +48,6 @@ export class Projector {
   #folding: Folding | null = null;
   #bounds: LogBounds | null = null;
   #origin: PositionOrigin;
-  #standing: Standing;
   #ready = false;
   /** Of a standby: up to where the look before asked it to fold. */
   #asked: Position | null = null;
@@ -64,7 +60,6 @@ export class Projector {
     this.#deps = { ...deps, writer: this.#watching.writer };
     this.#tags = deps.tags ?? allTags;
     this.#origin = { log: null, build: deps.build ?? '', shards: deps.shards ?? 1 };
-    this.#standing = { role: 'standby', sinceMs: this.#clock.nowMs() };
   }
 
   /** Whether the views have reached the ends sampled at the start; of a standby, whether it is folded (docs/rules.md#ready-projector). */
@@ -72,9 +67,8 @@ export class Projector {
     return this.#ready;
   }
 
-  /** Whether it leads or stands by. */
-  get standing(): Standing {
-    return this.#standing;
+  get role(): Role {
+    return this.#watching.role;
   }
 
   /** What has been folded so far. */
@@ -125,7 +119,6 @@ export class Projector {
     const onReady = () => this.#becomeReady();
     const { checkEveryMs = null } = this.#deps;
     const leader = new Leader({ ...shared, folding, tags: this.#tags, origin: this.#origin, checkEveryMs, onReady });
-    folding.changes = () => leader.changes;
     // The first to end ends the other: a fault of the log, or being told to stop.
     const tasks = [folding.follow(end), this.#leadInTurn(folding, leader, end)];
     try {
@@ -184,7 +177,7 @@ export class Projector {
       signal: stop,
       onLook: (looks) => this.#follow(looks, folding),
       isFolded: async () => {
-        const { limit } = folding.limit;
+        const { limit } = folding;
         if (limit === null || !folding.isBehind(limit)) return true;
         // A position that is beyond the log, after its topics were made anew, will never be reached.
         return !isWithin(limit, positionOf(await untilAborted(eventLog.bounds(), stop), 'end'));
@@ -201,7 +194,7 @@ export class Projector {
     // A busy leader's position moves between any two looks: what the one before asked for counts as well.
     const isFolded = limit !== null && [this.#asked, limit].some((each) => each !== null && !folding.isBehind(each));
     this.#asked = limit;
-    if (limit) folding.limit.limit = limit;
+    if (limit) folding.limit = limit;
     else if (stored.length > 0) this.#sayOtherLog();
     const wasReady = this.#ready;
     this.#ready = limit !== null && (this.#ready || isFolded);
@@ -255,22 +248,21 @@ export class Projector {
     while (leadership && !signal.aborted) {
       await this.#clock.sleep(beatMs, signal);
       // A leader's fences say it. A store that is away is spoken of elsewhere.
-      if (this.#standing.role === 'standby') await leadership.coming(this.#tags).catch(() => undefined);
+      if (this.#watching.role === 'standby') await leadership.coming(this.#tags).catch(() => undefined);
     }
   }
 
   #becomeReady(): void {
-    if (this.#ready || this.#standing.role !== 'leader') return;
+    if (this.#ready || this.#watching.role !== 'leader') return;
     this.#ready = true;
     this.#watching.caughtUp();
     this.#deps.log.info('Ready: the views stand at the ends sampled at the start');
   }
 
-  #stand(role: Standing['role']): void {
-    if (role === this.#standing.role) return;
-    this.#standing = { role, sinceMs: this.#clock.nowMs() };
+  #stand(role: Role): void {
+    if (role === this.#watching.role) return;
     this.#watching.role = role;
-    this.#watching.standingBySinceMs = role === 'standby' ? this.#standing.sinceMs : null;
+    this.#watching.standingBySinceMs = role === 'standby' ? this.#clock.nowMs() : null;
     this.#ready = false;
     this.#asked = null;
   }

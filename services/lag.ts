@@ -1,7 +1,8 @@
 import { kafkaLogEnds, type LogEnds } from '../infra/kafka/kafka-lag.ts';
 import { type Leading, readStoreState, type StoreState } from '../infra/redis/redis-leadership.ts';
-import { inOrder, nearest } from '../projector/leading/beginning.ts';
+import { inOrder } from '../projector/leading/beginning.ts';
 import type { Position } from '../projector/ports/event-log.ts';
+import { nearest } from '../projector/position.ts';
 import { parseStoredPosition, type StoredPosition } from '../projector/writing/settled-position.ts';
 import type { TopicName } from '../schemas/events/records.ts';
 import type { Settings } from './settings/settings.ts';

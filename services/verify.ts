@@ -1,11 +1,11 @@
 import { archiveEventLog } from '../infra/archive/archive-event-log.ts';
-import { redisLiveViews } from '../infra/redis/redis-live-views.ts';
+import { redisLiveViews } from '../infra/redis/redis-stored-views.ts';
 import { countText } from '../projector/count-text.ts';
 import { realClock } from '../projector/ports/clock.ts';
 import { type EventLog, MissingTopicsError, type Position } from '../projector/ports/event-log.ts';
 import type { LiveViews } from '../projector/ports/live-views.ts';
 import type { StoredName } from '../projector/ports/view-writer.ts';
-import type { Difference } from '../projector/verifying/difference.ts';
+import type { Difference } from '../projector/verifying/judge.ts';
 import { type Judged, NothingToVerifyError, Verification, type Verified } from '../projector/verifying/verification.ts';
 import { topicNames } from '../schemas/events/records.ts';
 import { type Settings, SettingsError } from './settings/settings.ts';

@@ -3,7 +3,7 @@ import type { LogRecord, UndecodableRecord } from '../../projector/ports/decoded
 import type { EncodedRecord, RecordHeader } from '../../projector/ports/event-log.ts';
 import { archivedTypes } from '../../schemas/avro/avro-types.ts';
 import { canonicalBytes } from '../../schemas/avro/codec.ts';
-import { EncodedValue } from '../../schemas/avro/encoded-value.ts';
+import { EncodedValue } from '../../schemas/avro/writing-types.ts';
 import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
 
 export interface ArchiveRecord {

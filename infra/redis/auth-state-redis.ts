@@ -20,10 +20,8 @@ import {
   takeScript,
   tidyAccountScript,
 } from './auth-state-scripts.ts';
-import { redisAway } from './redis-away.ts';
 import { redisClusterClient } from './redis-cluster-client.ts';
-import { redisRefusal } from './redis-refusal.ts';
-import { missingRight, signInRights } from './redis-rights.ts';
+import { missingRight, redisAway, redisRefusal, signInRights } from './redis-refusal.ts';
 
 export interface RedisAuthStateOptions {
   /** AUTH_REDIS_URL. */

@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { allTags } from '../../schemas/views/view-keys.ts';
-import { fenceText, parseFence } from './fence.ts';
-import { readText } from './other-type.ts';
-import type { RedisConnection } from './redis-connection.ts';
+import { type RedisConnection, readText } from './redis-connection.ts';
 import { whoLeads } from './redis-generations.ts';
-import { redisKeys } from './redis-keys.ts';
+import { fenceText, parseFence, redisKeys } from './redis-keys.ts';
 import { type Script, script, takeArguments, takeScript } from './redis-scripts.ts';
 import { scanKeys } from './scan-keys.ts';
 

@@ -1,7 +1,6 @@
 import { backgroundClock } from '../../projector/ports/clock.ts';
 import { allTags } from '../../schemas/views/view-keys.ts';
-import { readText } from './other-type.ts';
-import { type RedisConnection, type RedisSettings, redisConnection } from './redis-connection.ts';
+import { type RedisConnection, type RedisSettings, readText, redisConnection } from './redis-connection.ts';
 import { redisKeys } from './redis-keys.ts';
 import { type Leading, leadersOf } from './redis-leadership.ts';
 import { scanKeys } from './scan-keys.ts';

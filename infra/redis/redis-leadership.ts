@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { allTags } from '../../schemas/views/view-keys.ts';
-import { parseFence } from './fence.ts';
 import { redisClusterClient } from './redis-cluster-client.ts';
 import type { RedisSettings } from './redis-connection.ts';
-import { redisKeys } from './redis-keys.ts';
+import { parseFence, redisKeys } from './redis-keys.ts';
 
 /** A projector that holds fences. */
 export interface Leading {

@@ -1,6 +1,5 @@
 import type { SchemaTexts } from '../registry/kept-schemas.ts';
-import { readText } from './other-type.ts';
-import { type RedisSettings, redisConnection } from './redis-connection.ts';
+import { type RedisSettings, readText, redisConnection } from './redis-connection.ts';
 import { redisKeys } from './redis-keys.ts';
 
 /** Schema texts beside the views, in Redis or in a Redis Cluster. */

@@ -3,7 +3,7 @@ import type { ChangeListener } from '../../api/ports/view-reader.ts';
 import { backgroundClock, type Clock } from '../../projector/ports/clock.ts';
 import { InvalidationWatch } from './invalidation-watch.ts';
 import type { RedisKeys } from './redis-keys.ts';
-import { invalidations, type MissingRights } from './redis-rights.ts';
+import { invalidations, type MissingRights } from './redis-refusal.ts';
 
 const checkMs = 250;
 // Pings, so that a half-open connection owes a reply, is closed by the reader's socketTimeout and reconnects.

@@ -7,8 +7,7 @@ import { redisClusterClient } from './redis-cluster-client.ts';
 import type { RedisSettings } from './redis-connection.ts';
 import { redisFailoverGuard } from './redis-failover-guard.ts';
 import { redisKeys } from './redis-keys.ts';
-import { redisRefusal } from './redis-refusal.ts';
-import { MissingRights } from './redis-rights.ts';
+import { MissingRights, redisRefusal } from './redis-refusal.ts';
 import { type Tracking, trackChanges } from './redis-tracking.ts';
 
 const commandTimeoutMs = 2_000;

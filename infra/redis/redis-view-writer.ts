@@ -1,16 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { type Clock, realClock } from '../../projector/ports/clock.ts';
-import type {
-  CommitResult,
-  FieldsWrite,
-  FieldWrite,
-  Leadership,
-  TagNotes,
-  ViewWrite,
-  ViewWriter,
+import {
+  type CommitResult,
+  type FieldsWrite,
+  type FieldWrite,
+  type Leadership,
+  openNames,
+  type TagNotes,
+  type ViewWrite,
+  type ViewWriter,
 } from '../../projector/ports/view-writer.ts';
-import { openNames } from '../../projector/ports/view-writer.ts';
-import { type Fence, fenceText, parseFence } from './fence.ts';
 import { type FieldList, packFields } from './packed-fields.ts';
 import {
   type Arg,
@@ -19,7 +18,7 @@ import {
   redisConnection,
   UnfitStoreError,
 } from './redis-connection.ts';
-import { type RedisKeys, redisKeys } from './redis-keys.ts';
+import { type Fence, fenceText, parseFence, type RedisKeys, redisKeys } from './redis-keys.ts';
 import { commitScript, freeScript, type Script, takeArguments, takeScript } from './redis-scripts.ts';
 import { listStored, readStored } from './redis-stored-views.ts';
 

@@ -1,10 +1,10 @@
 import type { RecordKey } from '../../schemas/events/record-keys.ts';
 import type { Attendance, District, Metro, Night, Relation, Ride } from '../../schemas/events/records.ts';
+import { countText } from '../count-text.ts';
 import { EdgeLists } from './edge-lists.ts';
 import { FactsSum } from './facts-sum.ts';
 import { Interner } from './interner.ts';
 import { LargeMap } from './large-map.ts';
-import type { SubjectDay } from './subject-day.ts';
 
 /** What is known about a ride id, even if its record is missing. */
 export interface RideFact {
@@ -163,4 +163,36 @@ export function link<K, V>(map: SetsByKey<K, V>, key: K, value: V): void {
 export function unlink<K, V>(map: SetsByKey<K, V>, key: K, value: V): void {
   const set = map.get(key);
   if (set?.delete(value) && set.size === 0) map.delete(key);
+}
+
+/** A subject (a rider's or a metro's number) and a day as one number, so that pairs can be kept in a Set and sorted. */
+export type SubjectDay = number;
+
+// Days of the years 0001 to 9999 fit into 22 bits once they are shifted to start at 0.
+const daySpan = 2 ** 22;
+const dayShift = 719_162;
+
+export const subjectDay = (subject: number, day: number): SubjectDay => subject * daySpan + day + dayShift;
+export const subjectOf = (pair: SubjectDay): number => Math.floor(pair / daySpan);
+export const dayOf = (pair: SubjectDay): number => (pair % daySpan) - dayShift;
+
+/** How many there are of what the facts hold, for the log. Erased riders, and ids that others only refer to, do not count. */
+export function describeFacts({ metros, rides, nightRecords, riders }: Facts): string {
+  return [
+    countText(countOf(metros, exists), 'metro'),
+    countText(
+      countOf(rides, ({ record }) => exists(record)),
+      'ride',
+    ),
+    countText(countOf(nightRecords, exists), 'night'),
+    countText(countOf(riders, exists), 'rider'),
+  ].join(', ');
+}
+
+const exists = (fact: unknown): boolean => fact !== null && fact !== undefined;
+
+function countOf<T>(all: readonly T[], counts: (one: T) => boolean): number {
+  let count = 0;
+  for (const one of all) if (counts(one)) count++;
+  return count;
 }

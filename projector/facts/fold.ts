@@ -11,7 +11,7 @@ import type {
   TopicName,
   TopicRecords,
 } from '../../schemas/events/records.ts';
-import { allTags, tagCount } from '../../schemas/views/view-keys.ts';
+import { allTags, tagCount, tagsOfShard } from '../../schemas/views/view-keys.ts';
 import {
   blocked,
   close,
@@ -23,10 +23,10 @@ import {
   link,
   relationBits,
   rsvpBits,
+  subjectDay,
   unlink,
 } from './facts.ts';
 import { relationEdge, rsvpEdge } from './facts-sum.ts';
-import { subjectDay } from './subject-day.ts';
 import { ignoreChanges, type Touched } from './touched.ts';
 
 /** Bits of a relation by which one rider sees what the other does. */
@@ -279,4 +279,22 @@ export class Fold {
   #touchLed(rider: number, ride: number): void {
     for (const day of this.facts.rides[ride]!.nights.keys()) this.touched.own(rider, day);
   }
+}
+
+/** The sum of the facts that a shard keeps of these, which are all (Fold says what it keeps). */
+export function sumOfShard(facts: Facts, index: number, count: number): string {
+  if (count === 1) return facts.sum.text;
+  const own = new Set(tagsOfShard(index, count));
+  const { relations, riderIds } = facts;
+  const sum = facts.sum.copy();
+  for (let reader = 0; reader < riderIds.size; reader++) {
+    if (own.has(riderIds.tag(reader))) continue;
+    for (let i = 0; i < relations.length(reader); i++) {
+      const other = relations.id(reader, i);
+      const bits = relations.bits(reader, i);
+      const kept = own.has(riderIds.tag(other)) ? bits & blocked : 0;
+      if (kept !== bits) sum.edge(relationEdge, riderIds, reader, riderIds, other, bits, kept);
+    }
+  }
+  return sum.text;
 }

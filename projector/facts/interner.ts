@@ -19,6 +19,8 @@ export class Interner {
   #size = 0;
   /** A text's number plus one. 0 is a free slot. At most half of the slots are used. */
   #slots = new Int32Array(512);
+  /** The tags that were asked for, by number: a fan-out asks for those of all watchers many times. */
+  #tags = new Uint8Array(0);
 
   get size(): number {
     return this.#size;
@@ -53,8 +55,15 @@ export class Interner {
     return this.#bytes.toString('utf8', begin, begin + this.#texts[4 * id + 1]!);
   }
 
-  /** The tag of the text (view-keys.ts). No text is decoded for it, since a look for missing views asks for every one. */
+  /** The tag of the text (view-keys.ts), computed once. */
   tag(id: number): number {
+    if (id >= this.#tags.length) this.#tags = grown(this.#tags, new Uint8Array(roomFor(this.#size)).fill(unknownTag));
+    if (this.#tags[id] === unknownTag) this.#tags[id] = this.#tagOf(id);
+    return this.#tags[id]!;
+  }
+
+  /** No text is decoded for it if it is ASCII, since a look for missing views asks for every one. */
+  #tagOf(id: number): number {
     const begin = this.#texts[4 * id]! >>> 0;
     const tag = tagOfBytes(this.#bytes, begin, begin + this.#texts[4 * id + 1]!);
     return tag >= 0 ? tag : tagOf(this.text(id));
@@ -111,6 +120,8 @@ export class Interner {
     }
   }
 }
+
+const unknownTag = 0xff;
 
 /** A quarter more than is needed now. */
 const roomFor = (needed: number): number => needed + (needed >> 2) + 256;

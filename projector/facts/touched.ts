@@ -34,3 +34,15 @@ export const ignoreChanges: Touched = {
   going() {},
   relation() {},
 };
+
+/** Tells two of each change. */
+export function bothTouched(first: Touched, second: Touched): Touched {
+  const tellBoth =
+    (name: keyof Touched) =>
+    (...about: [number, number, number, number]) => {
+      first[name](...about);
+      second[name](...about);
+    };
+  const names = Object.keys(ignoreChanges) as (keyof Touched)[];
+  return Object.fromEntries(names.map((name) => [name, tellBoth(name)])) as unknown as Touched;
+}

@@ -1,14 +1,24 @@
 import { isUtf8 } from 'node:buffer';
+import tzdata from 'tzdata' with { type: 'json' };
 import { Cursor } from '../../schemas/avro/avro-cursor.ts';
-import { placeValue } from '../../schemas/avro/codec.ts';
+import { encodeValue, ownReader, placeValue } from '../../schemas/avro/codec.ts';
 import type { Placed } from '../../schemas/avro/placed.ts';
 import type { TopicReader } from '../../schemas/avro/topic-reader.ts';
 import { reasonOf, undecodableReasons } from '../../schemas/avro/undecodable.ts';
+import { urlPattern } from '../../schemas/events/patterns.ts';
 import { agrees, isRelation, isRsvp, type KeyFault, keyFaults, RecordKey } from '../../schemas/events/record-keys.ts';
-import type { AnyRecord, Attendance, Relation, TopicName } from '../../schemas/events/records.ts';
+import type { AnyRecord, Attendance, Metro, Night, Relation, Ride, TopicName } from '../../schemas/events/records.ts';
+import { dayMax, dayMin } from '../../schemas/views/days.ts';
 import type { EncodedRecord } from '../ports/event-log.ts';
-import { contentFault, contentFaults, dayIsOutside } from './content-fault.ts';
 import type { FoldedValue } from './fold.ts';
+
+/** What can be wrong with a value, apart from its key (docs/rules.md#what-is-bad). */
+const contentFaults = [
+  'time zone is not in the IANA database',
+  'url does not match its pattern',
+  'day outside years 0001 to 9999',
+  'time outside the day',
+] as const;
 
 /**
  * Why a record is bad (docs/rules.md#what-is-bad). Reasons are a small fixed set, because they label a metric. No reason
@@ -90,5 +100,40 @@ export class Validator {
 
 /** The reason if key and value are bad together. A day that no key can have is the value's fault. */
 function disagreement(topic: TopicName, keyFault: KeyFault | null, value: AnyRecord): BadReason {
-  return dayIsOutside(topic, value) ? 'day outside years 0001 to 9999' : (keyFault ?? 'key disagrees with value');
+  if (topic === 'nights' || topic === 'attendance') {
+    const { day } = value as Night | Attendance;
+    if (day < dayMin || day > dayMax) return 'day outside years 0001 to 9999';
+  }
+  return keyFault ?? 'key disagrees with value';
+}
+
+// docs/rules.md#time-zones: names exactly as the IANA database spells them. Factory means "not set up".
+const zones = new Set(Object.keys(tzdata.zones).filter((name) => name !== 'Factory'));
+
+/** What is wrong with a value that has the fields of its key, or null. */
+function contentFault(topic: TopicName, value: AnyRecord): BadReason | null {
+  switch (topic) {
+    case 'metros':
+      return zones.has((value as Metro).time_zone) ? null : 'time zone is not in the IANA database';
+    case 'rides':
+      return urlFault((value as Ride).url);
+    case 'nights':
+      return timeFault((value as Night).meet_time) ?? urlFault((value as Night).url);
+    default:
+      return null;
+  }
+}
+
+// docs/rules.md#urls
+const urlFault = (url: string): BadReason | null => (urlPattern.test(url) ? null : 'url does not match its pattern');
+// docs/rules.md#days-and-times
+const timeFault = (time: number | null): BadReason | null =>
+  time !== null && (time < 0 || time >= 86_400_000) ? 'time outside the day' : null;
+
+const validator = new Validator();
+
+/** Why a decoded record is bad, or null: for callers that have no bytes any more. It is encoded, and validated as those are. */
+export function badRecord(topic: TopicName, key: string, value: AnyRecord | null): BadReason | null {
+  const valueBytes = value && encodeValue(topic, value as never);
+  return validator.validate({ topic, keyBytes: Buffer.from(key), valueBytes, reader: ownReader(topic) });
 }

@@ -1,12 +1,13 @@
 import { topicNames } from '../../schemas/events/records.ts';
 import type { Position } from '../ports/event-log.ts';
+import { isWithin } from '../position.ts';
 import {
   type PositionOrigin,
   parseStoredPosition,
   type StoredFanOut,
   type StoredPosition,
 } from '../writing/settled-position.ts';
-import type { TakenTags } from './take-all.ts';
+import type { TakenTags } from './standby.ts';
 
 /** What a new leader must do before its views stand, beside folding to the ends. */
 export interface Beginning {
@@ -18,14 +19,6 @@ export interface Beginning {
   /** Tags that another build may have rendered otherwise from the same facts: to be checked in the background. */
   check: ReadonlySet<number>;
 }
-
-/** Whether no partition of one position is beyond the other. */
-export const isWithin = (position: Position, limit: Position): boolean =>
-  topicNames.every(
-    (topic) =>
-      position[topic].length === limit[topic].length &&
-      position[topic].every((offset, partition) => offset <= limit[topic][partition]!),
-  );
 
 const total = (position: Position): number =>
   topicNames.reduce((sum, topic) => sum + position[topic].reduce((a, b) => a + b, 0), 0);
@@ -50,19 +43,6 @@ export const placeOf = ({ position }: StoredPosition): string => JSON.stringify(
 /** Whether the facts at a position were those that it was stored with. `sums`: of the facts at positions, by `placeOf`. */
 export const isOfFacts = (stored: StoredPosition | null, sums: ReadonlyMap<string, string>): stored is StoredPosition =>
   stored !== null && sums.get(placeOf(stored)) === stored.sum;
-
-/** The position up to which every one of some has got. */
-export function nearest(positions: readonly StoredPosition[]): Position | null {
-  const [first, ...rest] = positions;
-  if (!first) return null;
-  const least = structuredClone(first.position);
-  for (const { position } of rest) {
-    for (const topic of topicNames) {
-      least[topic] = least[topic].map((offset, partition) => Math.min(offset, position[topic][partition] ?? 0));
-    }
-  }
-  return least;
-}
 
 /**
  * What is to be done, once folded through the positions that the tags were left with (docs/rules.md#beginning). `sums`: of

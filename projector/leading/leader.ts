@@ -1,28 +1,23 @@
 import { countText } from '../count-text.ts';
-import { describeFacts } from '../facts/describe-facts.ts';
-import type { Facts } from '../facts/facts.ts';
+import { describeFacts, type Facts } from '../facts/facts.ts';
 import { ignoreChanges } from '../facts/touched.ts';
-import { TouchedTwice } from '../facts/touched-twice.ts';
 import type { Folding } from '../folding.ts';
 import type { EventLog, Position } from '../ports/event-log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import type { ViewWriter } from '../ports/view-writer.ts';
 import { untilAborted } from '../ports/waiting.ts';
-import { copyPosition, positionOf } from '../position.ts';
+import { copyPosition, isWithin, positionOf } from '../position.ts';
 import type { RetryDeps } from '../retry-logged.ts';
 import { BackgroundCheck } from '../verifying/background-check.ts';
 import type { Watching } from '../watching/watching.ts';
-import { FanOuts } from '../writing/fan-outs.ts';
-import { Marking } from '../writing/marking.ts';
-import { Marks } from '../writing/marks.ts';
+import { markOpenNames } from '../writing/marks.ts';
 import { Repairs } from '../writing/repairs.ts';
 import { Rounds } from '../writing/rounds.ts';
 import type { PositionOrigin, StoredPosition } from '../writing/settled-position.ts';
 import { RefusedError, TagLanes } from '../writing/tag-lanes.ts';
-import { type Beginning, beginning, inOrder, isOfFacts, isWithin, placeOf, usable } from './beginning.ts';
-import { markOpenNames } from './open-names.ts';
+import { type Beginning, beginning, inOrder, isOfFacts, placeOf, usable } from './beginning.ts';
 import { assertRoom } from './room-for-views.ts';
-import type { TakenTags } from './take-all.ts';
+import type { TakenTags } from './standby.ts';
 
 const idleMs = 1_000;
 // A day of a hundred nights is 40 kB. Rewriting it for every RSVP of a busy evening would be most of the traffic.
@@ -61,14 +56,9 @@ interface Unfinished {
 
 const nothingUnfinished: Unfinished = { compare: new Set(), check: new Set(), names: [] };
 
-/** What changed facts leave to write, and the terms in which this projector writes it. */
+/** The terms in which this projector writes what changed facts leave to write. */
 export class Leader {
   readonly #deps: LeaderDeps;
-  readonly #marks = new Marks();
-  readonly #fanOuts: FanOuts;
-  readonly #marking: Marking;
-  readonly #touched: TouchedTwice;
-  readonly #owned: ReadonlySet<number>;
   /** What the last term left to the next one, if it is this projector's own. */
   #unfinished: Unfinished = nothingUnfinished;
   #roundBytes = 0;
@@ -76,16 +66,6 @@ export class Leader {
 
   constructor(deps: LeaderDeps) {
     this.#deps = deps;
-    const { folding, tags } = deps;
-    this.#owned = new Set(tags);
-    this.#fanOuts = new FanOuts(this.#facts, this.#owned, folding.barriers);
-    this.#marking = new Marking(this.#facts, this.#marks, this.#fanOuts);
-    this.#touched = new TouchedTwice(this.#marking);
-  }
-
-  /** Whether what is folded is marked to be written; how many fan-outs that has begun. */
-  get changes(): { marking: boolean; fanOuts: number } {
-    return { marking: this.#deps.folding.fold.touched === this.#touched, fanOuts: this.#fanOuts.added };
   }
 
   /** Whether all that was left by the leader before is marked, or to be compared. */
@@ -138,9 +118,10 @@ export class Leader {
   }
 
   #markNothing(): void {
-    this.#deps.folding.fold.touched = ignoreChanges;
-    this.#marks.take();
-    this.#fanOuts.clear();
+    const { fold, marks, fanOuts } = this.#deps.folding;
+    fold.touched = ignoreChanges;
+    marks.take();
+    fanOuts.clear();
   }
 
   #parts(ending: AbortSignal) {
@@ -153,16 +134,8 @@ export class Leader {
       onWritten: (views, bytes) => this.#wrote(views, bytes),
       onCompare: (tag) => repairs.compare(tag, { saidAlready: true, whole: true }),
     });
-    const rounds = new Rounds({
-      facts: this.#facts,
-      marks: this.#marks,
-      marking: this.#marking,
-      fanOuts: this.#fanOuts,
-      lanes,
-      owned: this.#owned,
-      barriers: folding.barriers,
-      origin,
-    });
+    const { marks, marking, fanOuts, owned, barriers } = folding;
+    const rounds = new Rounds({ facts: this.#facts, marks, marking, fanOuts, lanes, owned, barriers, origin });
     const repairs = new Repairs({ ...shared, facts: this.#facts, writer, lanes, watching });
     return { lanes, rounds, repairs };
   }
@@ -189,10 +162,10 @@ export class Leader {
     }
     for (const tag of begin.check) repairs.check(tag);
     // Where all is to be compared anyway, marks would only be rendered twice.
-    if (taken && begin.compare.size === this.#owned.size) this.#markNothing();
-    folding.limit.limit = null;
+    if (taken && begin.compare.size === folding.owned.size) this.#markNothing();
+    folding.limit = null;
     await folding.foldTo(ends, stop);
-    folding.fold.touched = this.#touched;
+    folding.fold.touched = folding.marking;
     if (stop.aborted) return this.#finish(lanes);
     log.info(`Folded up to the log's ends: ${describeFacts(this.#facts)}`);
     if (taken) await this.#assertRoom(taken, lanes, stop);
@@ -207,7 +180,7 @@ export class Leader {
   async #begin(taken: TakenTags, ends: Position, stop: AbortSignal): Promise<Beginning> {
     const { folding, origin, log } = this.#deps;
     const marksFrom = copyPosition(folding.position);
-    folding.fold.touched = this.#touched;
+    folding.fold.touched = folding.marking;
     const left = inOrder([...taken.values()].map(({ position }) => usable(position, origin, ends)));
     const sums = await this.#foldThrough(left, stop);
     const at = left.at(-1) ?? null;
@@ -229,7 +202,7 @@ export class Leader {
     for (const stored of positions) {
       // What is folded already can't be taken back.
       if (!isWithin(folding.position, stored.position)) continue;
-      folding.limit.limit = stored.position;
+      folding.limit = stored.position;
       await folding.foldTo(stored.position, stop);
       if (isWithin(stored.position, folding.position)) sums.set(placeOf(stored), this.#facts.sum.text);
     }
@@ -252,10 +225,11 @@ export class Leader {
 
   /** Marks what the leader before may have left unfinished, or have written ahead of its position. */
   async #takeOn({ names, fanOuts }: Beginning, lanes: TagLanes): Promise<void> {
-    for (const [tag, write] of markOpenNames(names, this.#facts, this.#marks)) await lanes.add(tag, write);
+    const { marks, fanOuts: all } = this.#deps.folding;
+    for (const [tag, write] of markOpenNames(names, this.#facts, marks)) await lanes.add(tag, write);
     for (const [id, days] of fanOuts) {
       const rider = this.#facts.riderIds.find(id);
-      if (rider >= 0) for (const day of days) this.#fanOuts.add(rider, day);
+      if (rider >= 0) for (const day of days) all.add(rider, day);
     }
   }
 
@@ -269,7 +243,7 @@ export class Leader {
       const changes = watching.changes.begin();
       const all = await rounds.run(folding.position);
       // Not waited for: the next round is not to be delayed by measuring this one.
-      if (all) void watching.changes.written(changes, this.#fanOuts.told, clock.nowMs());
+      if (all) void watching.changes.written(changes, folding.fanOuts.told, clock.nowMs());
       if (all && !stands) {
         lanes.beginStamping();
         void repairs.done().then(() => this.#deps.onReady());
@@ -283,11 +257,9 @@ export class Leader {
 
   /** A store in this process needs no check: nobody else can write there. */
   async #check(lanes: TagLanes, repairs: Repairs, stop: AbortSignal): Promise<void> {
-    const { checkEveryMs: everyMs, writer, folding } = this.#deps;
+    const { checkEveryMs: everyMs, writer } = this.#deps;
     if (everyMs === null || !writer.leadership) return;
-    const position = () => copyPosition(folding.position);
-    const own = { facts: this.#facts, fanOuts: this.#fanOuts, touched: this.#touched };
-    await new BackgroundCheck({ ...this.#deps, ...own, lanes, repairs, everyMs, position }).run(stop);
+    await new BackgroundCheck({ ...this.#deps, lanes, repairs, everyMs }).run(stop);
   }
 
   /** Told to stop: what is in hand is written, then the tags are free for the next leader. */

@@ -1,9 +1,12 @@
-import { viewFormat } from '../../schemas/views/view-keys.ts';
+import { type FactKind, type RiderKind, viewFormat } from '../../schemas/views/view-keys.ts';
 import type { Facts } from '../facts/facts.ts';
-import type { ViewWriter } from '../ports/view-writer.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { FieldWrite, ViewWriter } from '../ports/view-writer.ts';
+import { Turns } from '../ports/waiting.ts';
 import { type RetryDeps, retryLogged } from '../retry-logged.ts';
-import { fillBytes } from '../writing/fill-size.ts';
-import type { TakenTags } from './take-all.ts';
+import { renderReader } from '../views/reader.ts';
+import { numberedKinds, numberedViews, valueViews } from '../views/value-views.ts';
+import type { TakenTags } from './standby.ts';
 
 /** The store has no room for the views: writing them would fill it, and stop whoever else writes there. */
 export class NoRoomError extends Error {
@@ -33,3 +36,42 @@ export async function assertRoom(
 }
 
 const megabytes = (bytes: number): string => `${Math.ceil(Math.max(0, bytes) / 1e6)} MB`;
+
+// So many views of each kind are rendered, at least, where there are more.
+const samplesMin = 1_000;
+// Measured in Redis 7, beside names and values (test/infra/redis/fill-size.int.test.ts).
+const keyBytes = 110;
+// Of a hash whose fields are few and short, which Redis keeps in one piece, and of any other one.
+const packed = { fieldsMax: 512, valueBytesMax: 64, fieldBytes: 6 };
+const fieldBytes = 64;
+
+/** About how many bytes a store takes for all views of some tags: a sample of each kind is rendered. */
+export async function fillBytes(facts: Facts, tags: ReadonlySet<number>, clock: Clock): Promise<number> {
+  const turns = new Turns(clock);
+  let bytes = 0;
+  for (const kind of numberedKinds) {
+    const { all, id, tag } = numberedViews[kind];
+    let count = 0;
+    for (const _ of all(facts)) count += 1;
+    const every = Math.max(1, Math.floor(count / samplesMin));
+    let at = 0;
+    for (const view of all(facts)) {
+      if (at++ % every !== 0) continue;
+      const value = tags.has(tag(facts, view)) ? valueBytes(facts, kind, view) : 0;
+      if (value > 0) bytes += every * (keyBytes + id(facts, view).length + value);
+      if (turns.due()) await turns.take();
+    }
+  }
+  return bytes;
+}
+
+/** What a view takes in the store, without its key. 0: nothing is stored. */
+const valueBytes = (facts: Facts, kind: FactKind | RiderKind, view: number): number =>
+  kind === 'reader' ? hashBytes(renderReader(facts, view)) : (valueViews[kind].render(facts, view)?.length ?? 0);
+
+function hashBytes(fields: readonly FieldWrite[]): number {
+  const lengths = fields.map(({ value }) => Buffer.byteLength(value!));
+  const isPacked = fields.length <= packed.fieldsMax && lengths.every((length) => length <= packed.valueBytesMax);
+  const each = isPacked ? packed.fieldBytes : fieldBytes;
+  return fields.reduce((sum, { field }, i) => sum + each + field.length + lengths[i]!, 0);
+}

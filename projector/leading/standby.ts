@@ -1,13 +1,15 @@
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
-import type { Leadership, TagLook } from '../ports/view-writer.ts';
+import type { Leadership, TagLook, TakenTag } from '../ports/view-writer.ts';
+import { LoggedFault } from '../retry-logged.ts';
 import { beatMs } from '../writing/tag-lanes.ts';
-import { FenceWatch } from './fence-watch.ts';
 
 // A look that takes longer says more about the store than about the leader.
 const lookMsMax = 250;
 // Between two looks: whether the leader has gone of its own accord.
 const freeEveryMs = 100;
+// A leader moves each fence every 500 ms. One that has stood still for so many looks, 500 ms apart, is nobody's.
+const looksMin = 5;
 
 export interface StandbyDeps {
   leadership: Leadership;
@@ -26,17 +28,22 @@ export interface StandbyDeps {
  * to stop.
  */
 export async function standBy(deps: StandbyDeps): Promise<readonly string[] | null> {
-  const { leadership, clock, signal } = deps;
+  const { leadership, tags, clock, signal } = deps;
   const watch = new FenceWatch(leadership.isFree);
-  const fault = new LastFault(deps.log);
+  const fault = new LoggedFault('look who leads', deps.log);
   while (!signal.aborted) {
     const startMs = clock.nowMs();
-    const looks = await look(deps, fault);
-    if (looks === null || clock.nowMs() - startMs > lookMsMax) watch.missed();
-    if (looks) deps.onLook(looks);
-    if (looks && clock.nowMs() - startMs <= lookMsMax) {
+    const looks = await leadership.look(tags).catch((cause: unknown) => {
+      fault.happened(cause);
+      return null;
+    });
+    const isPrompt = clock.nowMs() - startMs <= lookMsMax;
+    if (looks === null || !isPrompt) watch.missed();
+    if (looks) {
+      fault.over();
+      deps.onLook(looks);
       const fences = looks.map(({ fence }) => fence);
-      if (watch.looked(fences) && (await deps.isFolded())) return signal.aborted ? null : fences;
+      if (isPrompt && watch.looked(fences) && (await deps.isFolded())) return signal.aborted ? null : fences;
     }
     const freed = await untilFree(deps, startMs + beatMs);
     if (freed) return freed;
@@ -62,36 +69,56 @@ async function untilFree(deps: StandbyDeps, untilMs: number): Promise<readonly s
   return null;
 }
 
-async function look({ leadership, tags }: StandbyDeps, fault: LastFault): Promise<TagLook[] | null> {
-  try {
-    const looks = await leadership.look(tags);
-    fault.over();
-    return looks;
-  } catch (cause) {
-    fault.happened(cause as Error & { retry?: boolean });
-    return null;
+/**
+ * Says whether all of some fences may be taken, from looks at them. A look that failed or was slow says nothing of the
+ * leader: a store that is frozen or away deposes nobody. No clock is compared, so it is not misled by one.
+ */
+export class FenceWatch {
+  readonly #isFree: (fence: string) => boolean;
+  #last: readonly string[] = [];
+  #still: number[] = [];
+
+  constructor(isFree: (fence: string) => boolean) {
+    this.#isFree = isFree;
+  }
+
+  /** Every fence at one moment, empty text for one that is absent. True if all may be taken as they were seen. */
+  looked(fences: readonly string[]): boolean {
+    this.#still = fences.map((fence, i) => (fence === this.#last[i] ? (this.#still[i] ?? 0) + 1 : 1));
+    this.#last = fences;
+    return fences.every((fence, i) => this.#isFree(fence) || this.#still[i]! >= looksMin);
+  }
+
+  /** A look failed or took too long: the count starts again. */
+  missed(): void {
+    this.#last = [];
+    this.#still = [];
   }
 }
 
-/** Logs each new reason once; throws one that no waiting mends. */
-class LastFault {
-  readonly #log: Log;
-  #message = '';
+/** The tags that a projector has taken, with what was left there. */
+export type TakenTags = ReadonlyMap<number, TakenTag>;
 
-  constructor(log: Log) {
-    this.#log = log;
-  }
-
-  happened(cause: Error & { retry?: boolean }): void {
-    if (cause.retry === false) throw cause;
-    if (cause.message !== this.#message) {
-      this.#log.warn(`Cannot look who leads, trying again: ${cause.message}`);
-    }
-    this.#message = cause.message;
-  }
-
-  over(): void {
-    if (this.#message) this.#log.info('It could look who leads now');
-    this.#message = '';
-  }
+/**
+ * Takes all tags or none, each from the exact fence that was seen. Null where a fence is another one by now; what was
+ * taken is given up again then. The first tag is taken by itself: of a hundred that try at once one gets it, and goes on
+ * with all others at once, because one after the other would be 64 round trips without a leader.
+ */
+export async function takeAll(
+  leadership: Leadership,
+  tags: readonly number[],
+  seen: readonly string[],
+  isDoubtful: (tag: number) => boolean = () => false,
+): Promise<TakenTags | null> {
+  const take = (tag: number, i: number) => leadership.take(tag, seen[i]!, isDoubtful(tag));
+  const first = await take(tags[0]!, 0);
+  if (!first) return null;
+  const others = await Promise.allSettled(tags.slice(1).map((tag, i) => take(tag, i + 1)));
+  const found = [first, ...others.map((each) => (each.status === 'fulfilled' ? each.value : null))];
+  const taken = new Map(tags.flatMap((tag, i) => (found[i] ? [[tag, found[i]]] : [])));
+  if (taken.size === tags.length) return taken;
+  await Promise.all([...taken.keys()].map((tag) => leadership.free(tag)));
+  const failed = others.find((each) => each.status === 'rejected');
+  if (failed) throw failed.reason;
+  return null;
 }

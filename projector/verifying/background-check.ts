@@ -1,18 +1,14 @@
 import { countText } from '../count-text.ts';
-import type { Facts } from '../facts/facts.ts';
-import type { TouchedTwice } from '../facts/touched-twice.ts';
-import { isWithin } from '../leading/beginning.ts';
-import type { Position } from '../ports/event-log.ts';
+import { bothTouched, type Touched } from '../facts/touched.ts';
+import type { Folding } from '../folding.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import type { StoredName, ViewWrite, ViewWriter } from '../ports/view-writer.ts';
+import { copyPosition, isWithin } from '../position.ts';
 import { type RetryDeps, retryLogged } from '../retry-logged.ts';
-import { Comparison } from '../writing/comparison.ts';
-import type { FanOuts } from '../writing/fan-outs.ts';
+import { compareStored } from '../writing/comparison.ts';
 import type { Repairs } from '../writing/repairs.ts';
 import type { TagLanes } from '../writing/tag-lanes.ts';
-import { Turns } from '../writing/turns.ts';
-import type { Difference } from './difference.ts';
-import { type Covered, Judge } from './judge.ts';
+import { type Covered, type Difference, Judge } from './judge.ts';
 import { WindowMarks } from './window-marks.ts';
 
 // A check may take this share of the time, however large the world is.
@@ -23,18 +19,14 @@ const namedMax = 5;
 const namedKinds = new Set(['day', 'ride', 'night', 'metro', 'foreign']);
 
 export interface BackgroundCheckDeps extends RetryDeps {
-  facts: Facts;
+  folding: Folding;
   writer: ViewWriter;
   tags: readonly number[];
-  touched: TouchedTwice;
   lanes: TagLanes;
-  fanOuts: FanOuts;
   repairs: Repairs;
   metrics: ProjectorMetrics;
   /** At least so long between the checks of two tags. */
   everyMs: number;
-  /** Up to where the log is folded now. */
-  position(): Position;
 }
 
 /**
@@ -45,10 +37,13 @@ export interface BackgroundCheckDeps extends RetryDeps {
 export class BackgroundCheck {
   readonly #deps: BackgroundCheckDeps;
   readonly #marks: WindowMarks;
+  /** The leader's own marking, and that of a window. */
+  readonly #bothTouched: Touched;
 
   constructor(deps: BackgroundCheckDeps) {
     this.#deps = deps;
-    this.#marks = new WindowMarks(deps.facts);
+    this.#marks = new WindowMarks(deps.folding.fold.facts);
+    this.#bothTouched = bothTouched(deps.folding.marking, this.#marks.touched);
   }
 
   /** Checks until told to stop. */
@@ -73,13 +68,14 @@ export class BackgroundCheck {
 
   /** False if the tag's views are in doubt anyway, or when told to stop. */
   async #checkOne(tag: number, stop: AbortSignal): Promise<boolean> {
-    const { repairs, touched } = this.#deps;
+    const { repairs, folding } = this.#deps;
+    const { fold, marking } = folding;
     const isDoubtful = (): boolean => stop.aborted || repairs.wanted.has(tag);
     if (isDoubtful()) return false;
     const attempt = async () => {
       const faults: Difference[] = [];
       const judge = new Judge({
-        facts: this.#deps.facts,
+        facts: fold.facts,
         marks: this.#marks,
         store: this.#deps.writer,
         begin: () => this.#begin(tag, isDoubtful),
@@ -97,7 +93,8 @@ export class BackgroundCheck {
       });
       for (const name of await this.#suspects(tag, stop)) judge.suspect(name);
       await judge.run(null).finally(() => {
-        touched.also = null;
+        // Once the term is over, it is another one's to say.
+        if (fold.touched === this.#bothTouched) fold.touched = marking;
       });
       return faults;
     };
@@ -111,35 +108,23 @@ export class BackgroundCheck {
   }
 
   async #suspects(tag: number, stop: AbortSignal): Promise<StoredName[]> {
-    const { facts, writer } = this.#deps;
-    const comparison = new Comparison(facts);
-    const turns = new Turns();
+    const { folding, writer, clock } = this.#deps;
     const suspects: StoredName[] = [];
-    const turn = async (): Promise<void> => {
-      if (!turns.due()) return;
-      stop.throwIfAborted();
-      await turns.take();
-    };
-    for await (const stored of writer.list([tag], true)) {
-      if (comparison.compare(stored)) suspects.push(stored);
-      await turn();
-    }
-    for (const missing of comparison.missing(new Set([tag]))) {
-      if (missing) suspects.push({ tag, ...named(missing[1]) });
-      await turn();
-    }
+    const onDifference = (_: number, { kind, id }: ViewWrite): void => void suspects.push({ tag, kind, id });
+    await compareStored(folding.fold.facts, writer.list([tag], true), [tag], onDifference, { signal: stop, clock });
     return suspects;
   }
 
   /** A window begins: what is marked so far is to be written first. */
   async #begin(tag: number, isOver: () => boolean): Promise<Covered> {
-    const { touched, lanes, fanOuts, clock, position } = this.#deps;
+    const { folding, lanes, clock } = this.#deps;
+    if (isOver()) return new Map();
     this.#marks.begin();
-    touched.also = this.#marks.touched;
-    const since = position();
+    folding.fold.touched = this.#bothTouched;
+    const since = copyPosition(folding.position);
     while (!isOver()) {
       const { settled } = lanes;
-      if (settled && isWithin(since, settled.start.position)) return new Map([[tag, fanOuts.stored()]]);
+      if (settled && isWithin(since, settled.start.position)) return new Map([[tag, folding.fanOuts.stored()]]);
       await clock.sleep(lookMs, lanes.signal);
     }
     return new Map();
@@ -157,5 +142,3 @@ export class BackgroundCheck {
     );
   }
 }
-
-const named = ({ kind, id }: ViewWrite): Pick<StoredName, 'kind' | 'id'> => ({ kind, id });

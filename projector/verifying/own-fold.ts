@@ -63,7 +63,7 @@ export class OwnFold {
   beginWindow(): Position {
     this.marks.begin();
     this.#folding.fold.touched = this.marks.touched;
-    this.#folding.limit.limit = null;
+    this.#folding.limit = null;
     return this.position;
   }
 }

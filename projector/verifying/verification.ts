@@ -1,22 +1,21 @@
 import { allTags } from '../../schemas/views/view-keys.ts';
 import type { Facts } from '../facts/facts.ts';
-import { sumOfShard } from '../facts/shard-sum.ts';
-import { isWithin, nearest } from '../leading/beginning.ts';
+import { sumOfShard } from '../facts/fold.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventLog, Position } from '../ports/event-log.ts';
-import type { LiveViews } from '../ports/live-views.ts';
+import type { LiveNotes, LiveViews } from '../ports/live-views.ts';
 import type { Log } from '../ports/log.ts';
 import type { StoredName } from '../ports/view-writer.ts';
-import { partitionsBehind, positionOf } from '../position.ts';
-import { Comparison } from '../writing/comparison.ts';
-import type { StoredPosition } from '../writing/settled-position.ts';
-import { Turns } from '../writing/turns.ts';
-import { covered, Movement, storedOf } from './covered.ts';
-import type { Difference } from './difference.ts';
-import { type Covered, Judge, nameOf, type Unjudged } from './judge.ts';
+import { isWithin, nearest, partitionsBehind, positionOf } from '../position.ts';
+import { compareStored } from '../writing/comparison.ts';
+import { parseStoredPosition, type StoredPosition } from '../writing/settled-position.ts';
+import { type Covered, type Difference, Judge, type Unjudged } from './judge.ts';
 import { OwnFold } from './own-fold.ts';
 
 const lookMs = 200;
+// A leader beats each half second. One whose tags do not move for so long has gone.
+const stillMs = 4_000;
+const coverMsMax = 60_000;
 const repairMsMax = 600_000;
 
 export interface VerificationDeps {
@@ -92,7 +91,7 @@ export class Verification {
       fold.beginWindow();
       await fold.foldToEnds();
       const { suspects, compared } = await this.#compareAll(fold);
-      return { compared, otherFacts, ...(await this.#judge(fold, suspects.values(), stored)) };
+      return { compared, otherFacts, ...(await this.#judge(fold, suspects, stored)) };
     });
   }
 
@@ -124,7 +123,7 @@ export class Verification {
   async #storedPositions(): Promise<Map<number, StoredPosition>> {
     const notes = await this.#deps.live.notes(allTags);
     const stored = allTags.flatMap((tag): [number, StoredPosition][] => {
-      const one = storedOf(notes[tag]!, this.#logIdentity);
+      const one = this.#storedOf(notes[tag]!);
       return one ? [[tag, one]] : [];
     });
     if (stored.length > 0) return new Map(stored);
@@ -135,58 +134,46 @@ export class Verification {
     );
   }
 
+  /** The position of a tag, where it is of this log. */
+  #storedOf({ position }: LiveNotes): StoredPosition | null {
+    const stored = parseStoredPosition(position);
+    return stored?.log === this.#logIdentity ? stored : null;
+  }
+
   /** Names of all views that differ at first sight. */
-  async #compareAll(fold: OwnFold): Promise<{ suspects: Map<string, StoredName>; compared: number }> {
-    const comparison = new Comparison(fold.facts);
-    const suspects = new Map<string, StoredName>();
-    const turns = new Turns();
-    let [compared, told] = [0, 0];
-    const turn = async (): Promise<void> => {
-      if (!turns.due()) return;
-      this.#signal.throwIfAborted();
-      this.#deps.onCompared?.(compared - told);
-      told = compared;
-      await turns.take();
-    };
-    for await (const stored of this.#deps.live.list()) {
-      compared += 1;
-      const { tag, kind, id } = stored;
-      if (comparison.compare(stored)) suspects.set(nameOf(stored), { tag, kind, id });
-      await turn();
-    }
-    for (const missing of comparison.missing(new Set(allTags))) {
-      if (missing) {
-        compared += 1;
-        const name = { tag: missing[0], kind: missing[1].kind, id: missing[1].id };
-        suspects.set(nameOf(name), name);
-      }
-      await turn();
-    }
-    this.#deps.onCompared?.(compared - told);
+  async #compareAll(fold: OwnFold): Promise<{ suspects: StoredName[]; compared: number }> {
+    const { live, clock, onCompared } = this.#deps;
+    const suspects: StoredName[] = [];
+    let compared = 0;
+    await compareStored(
+      fold.facts,
+      live.list(),
+      allTags,
+      (tag, { kind, id }) => void suspects.push({ tag, kind, id }),
+      {
+        signal: this.#signal,
+        clock,
+        onCompared(_, views) {
+          compared += views;
+          onCompared?.(views);
+        },
+      },
+    );
     return { suspects, compared };
   }
 
   /** Judges suspects. `stored`: what covers the window that has begun; null: none has. */
   async #judge(
     fold: OwnFold,
-    suspects: Iterable<StoredName>,
+    suspects: readonly StoredName[],
     stored: ReadonlyMap<number, StoredPosition> | null,
   ): Promise<Judged> {
     const found: FoundDifferences[] = [];
-    const { live, clock } = this.#deps;
     const judge = new Judge({
       facts: fold.facts,
       marks: fold.marks,
-      store: live,
-      begin: async (tags) =>
-        fanOutsOf(
-          await covered(tags, fold.beginWindow(), {
-            live,
-            logIdentity: this.#logIdentity,
-            clock,
-            signal: this.#signal,
-          }),
-        ),
+      store: this.#deps.live,
+      begin: (tags) => this.#covered(tags, fold.beginWindow()),
       end: () => fold.foldToEnds(),
       onDifferences: (differences) => {
         const { position } = fold;
@@ -197,26 +184,51 @@ export class Verification {
       },
     });
     for (const name of suspects) judge.suspect(name);
-    return { ...(await judge.run(stored && fanOutsOf(stored))), found };
+    const covered = stored && new Map([...stored].map(([tag, { fanOuts }]) => [tag, fanOuts]));
+    return { ...(await judge.run(covered)), found };
+  }
+
+  /**
+   * Waits until some tags' positions cover this one: all before it is written there. Resolves to the tags that do; without
+   * those whose leader does not get there.
+   */
+  async #covered(tags: readonly number[], since: Position): Promise<Covered> {
+    const coveredIn = (notes: readonly LiveNotes[]): Covered =>
+      new Map(
+        tags.flatMap((tag, i) => {
+          const stored = this.#storedOf(notes[i]!);
+          return stored && isWithin(since, stored.position) ? [[tag, stored.fanOuts]] : [];
+        }),
+      );
+    return coveredIn(await this.#watchNotes(tags, coverMsMax, (notes) => coveredIn(notes).size === tags.length));
   }
 
   /** Resolves once no open list of these tags says `compare`; false where nobody leads them. */
   async #compared(tags: readonly number[]): Promise<boolean> {
+    const areCompared = (notes: readonly LiveNotes[]) => notes.every(({ compare }) => !compare);
+    return areCompared(await this.#watchNotes(tags, repairMsMax, areCompared));
+  }
+
+  /** Looks at some tags' notes until they are as wanted, but not longer than somebody leads there. Resolves to the last look. */
+  async #watchNotes(
+    tags: readonly number[],
+    waitMsMax: number,
+    areWanted: (notes: readonly LiveNotes[]) => boolean,
+  ): Promise<LiveNotes[]> {
     const { live, clock } = this.#deps;
-    const movement = new Movement(clock);
-    for (const beganMs = clock.nowMs(); clock.nowMs() - beganMs < repairMsMax; ) {
+    const beganMs = clock.nowMs();
+    let [before, movedMs] = ['', beganMs];
+    for (;;) {
       const notes = await live.notes(tags);
-      if (notes.every(({ compare }) => !compare)) return true;
-      if (!movement.goesOn(notes)) return false;
+      const now = notes.map(({ fence, position }) => `${fence} ${position}`).join();
+      if (now !== before) [before, movedMs] = [now, clock.nowMs()];
+      const isOver = clock.nowMs() - movedMs >= stillMs || clock.nowMs() - beganMs > waitMsMax;
+      if (isOver || areWanted(notes)) return notes;
       await clock.sleep(lookMs, this.#signal);
       this.#signal.throwIfAborted();
     }
-    return false;
   }
 }
-
-const fanOutsOf = (stored: ReadonlyMap<number, StoredPosition>): Covered =>
-  new Map([...stored].map(([tag, { fanOuts }]) => [tag, fanOuts]));
 
 /** Whether tags that stand at the position of these facts were written from others. */
 function haveOtherFacts(facts: Facts, stored: ReadonlyMap<number, StoredPosition>, at: Position): boolean {

@@ -1,17 +1,14 @@
 import { allTags, type FactKind } from '../../schemas/views/view-keys.ts';
-import type { Facts } from '../facts/facts.ts';
-import { subjectDay } from '../facts/subject-day.ts';
+import { type Facts, subjectDay } from '../facts/facts.ts';
 import type { Touched } from '../facts/touched.ts';
-import { partOfField } from '../leading/open-names.ts';
 import type { Position } from '../ports/event-log.ts';
 import { firstDayOf } from '../views/reader.ts';
 import { numberOf } from '../writing/comparison.ts';
 import { FanOuts } from '../writing/fan-outs.ts';
 import { Marking } from '../writing/marking.ts';
-import { Marks } from '../writing/marks.ts';
-import { PositionBarriers } from '../writing/position-barriers.ts';
-import type { StoredFanOut } from '../writing/settled-position.ts';
-import type { Difference } from './difference.ts';
+import { Marks, partOfField } from '../writing/marks.ts';
+import { PositionBarriers, type StoredFanOut } from '../writing/settled-position.ts';
+import type { Difference } from './judge.ts';
 
 /** Also notes whose relations changed: a leader's fan-out that is under way tells them at once, though they see no more of it. */
 class RelationMarking extends Marking {

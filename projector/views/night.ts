@@ -71,8 +71,15 @@ function publishedMeeting(facts: Facts, place: MeetingPlace | null): Meeting {
   };
 }
 
+/** The published ones of some nights, in order. */
+export const publishedNights = (facts: Facts, numbers: Iterable<number>): PublishedNight[] =>
+  [...numbers]
+    .map((number) => publishedNight(facts, number))
+    .filter((night) => night !== null)
+    .sort(compareNights);
+
 /** Order of nights: day, time (nights without a time last), title, ride id (docs/rules.md#order-of-nights). */
-export function compareNights(a: PublishedNight, b: PublishedNight): number {
+function compareNights(a: PublishedNight, b: PublishedNight): number {
   return (
     a.night.day - b.night.day ||
     (minuteOf(a.night) ?? Number.POSITIVE_INFINITY) - (minuteOf(b.night) ?? Number.POSITIVE_INFINITY) ||
@@ -82,10 +89,7 @@ export function compareNights(a: PublishedNight, b: PublishedNight): number {
 }
 
 /** A night as JSON bytes with `past` false, and the offset where that `false` begins. */
-export function nightBytes(
-  facts: Facts,
-  { metro, ride, night, goingCount }: PublishedNight,
-): { bytes: Buffer; past: number } {
+function nightBytes(facts: Facts, { metro, ride, night, goingCount }: PublishedNight): { bytes: Buffer; past: number } {
   // docs/rules.md#cancelled-nights, #cancellation-reason
   const cancelled = night.status === 'CANCELLED';
   const head = JSON.stringify({
@@ -135,4 +139,34 @@ export function renderNight(facts: Facts, night: number): Buffer | null {
     sort: [minuteOf(published.night), published.ride.title, published.ride.ride],
   };
   return encodeView(header, null, bytes);
+}
+
+const comma = Buffer.from(',');
+
+/** Nights as JSON array items between a head and a tail, with the place of each. */
+export function joinNights(
+  facts: Facts,
+  nights: readonly PublishedNight[],
+  head: Buffer,
+  tail: Buffer,
+): { body: Buffer; starts: number[]; ends: number[]; past: number[] } {
+  const pieces = [head];
+  const starts: number[] = [];
+  const ends: number[] = [];
+  const pastAt: number[] = [];
+  let at = head.length;
+  for (const night of nights) {
+    if (pieces.length > 1) {
+      pieces.push(comma);
+      at += 1;
+    }
+    const { bytes, past } = nightBytes(facts, night);
+    pieces.push(bytes);
+    starts.push(at);
+    pastAt.push(at + past);
+    at += bytes.length;
+    ends.push(at);
+  }
+  pieces.push(tail);
+  return { body: Buffer.concat(pieces), starts, ends, past: pastAt };
 }

@@ -1,7 +1,6 @@
 import { encodeView, type RideHeader } from '../../schemas/views/view-values.ts';
 import type { Facts } from '../facts/facts.ts';
-import { compareNights, type PublishedNight, publishedNight, textOrNull } from './night.ts';
-import { joinNights } from './night-list.ts';
+import { joinNights, publishedNights, textOrNull } from './night.ts';
 
 /**
  * A ride and every date that it meets (docs/rules.md#nights-of-a-ride). Null if it has no page (docs/rules.md#posted).
@@ -11,10 +10,7 @@ export function renderRide(facts: Facts, number: number): Buffer | null {
   const metro = facts.postedIn(fact);
   if (!metro) return null;
   const ride = fact.record!;
-  const nights = [...fact.nights.values()]
-    .map((number) => publishedNight(facts, number))
-    .filter((night): night is PublishedNight => night !== null)
-    .sort(compareNights);
+  const nights = publishedNights(facts, fact.nights.values());
   const fields = JSON.stringify({
     ride: ride.ride,
     title: ride.title,

@@ -1,20 +1,19 @@
 import { dayText, parseDay } from '../../schemas/views/days.ts';
-import { type FactKind, tagOf } from '../../schemas/views/view-keys.ts';
-import type { Facts } from '../facts/facts.ts';
-import { dayOf, subjectDay, subjectOf } from '../facts/subject-day.ts';
+import { foldText } from '../../schemas/views/text.ts';
+import { type FactKind, type RiderKind, tagOf } from '../../schemas/views/view-keys.ts';
+import { encodeView, type RiderCard } from '../../schemas/views/view-values.ts';
+import { dayOf, type Facts, subjectDay, subjectOf } from '../facts/facts.ts';
+import type { Interner } from '../facts/interner.ts';
 import { renderDay } from './day.ts';
-import { renderDeveloperKey, renderMetro, renderRider } from './lookup-views.ts';
-import { renderNight } from './night.ts';
+import { renderNight, textOrNull } from './night.ts';
 import { renderRide } from './ride.ts';
 
 /**
- * A kind of view that is one key's value. Views are numbered by interned numbers; a day's number is made of the metro's
- * number and the day (subject-day.ts). The number never leaves the process: a store identifies the view by its id.
+ * How the views of a kind are numbered. A view's number is the interned number of what it is about; a day's is made of the
+ * metro's number and the day (facts.ts). The number never leaves the process: a store identifies the view by its id.
  */
-export interface ValueViews {
-  /** The view's value, a pure function of the facts, without a clock. Null if the view should not exist. */
-  render(facts: Facts, view: number): Buffer | null;
-  /** Every view for which `render` may return something. */
+export interface NumberedViews {
+  /** Every view that may have to exist. */
   all(facts: Facts): Iterable<number>;
   id(facts: Facts, view: number): string;
   /** The tag of its id. */
@@ -22,6 +21,20 @@ export interface ValueViews {
   /** The number of the view with a stored id. -1 if no fact has named it. */
   find(facts: Facts, id: string): number;
 }
+
+/** A kind of view that is one key's value. */
+export interface ValueViews extends NumberedViews {
+  /** The view's value, a pure function of the facts, without a clock. Null if the view should not exist. */
+  render(facts: Facts, view: number): Buffer | null;
+}
+
+/** Views whose ids are interned. */
+const interned = (ids: (facts: Facts) => Interner, all: NumberedViews['all']): NumberedViews => ({
+  all,
+  id: (facts, view) => ids(facts).text(view),
+  tag: (facts, view) => ids(facts).tag(view),
+  find: (facts, id) => ids(facts).find(id),
+});
 
 function* numbers(count: number, there: (n: number) => boolean): Generator<number> {
   for (let n = 0; n < count; n++) if (there(n)) yield n;
@@ -39,44 +52,76 @@ function findDay(facts: Facts, id: string): number {
 export const valueViews: Record<FactKind, ValueViews> = {
   metro: {
     render: renderMetro,
-    all: (facts) => numbers(facts.metros.length, (metro) => facts.metros[metro] != null),
-    id: (facts, metro) => facts.metroIds.text(metro),
-    tag: (facts, metro) => facts.metroIds.tag(metro),
-    find: (facts, id) => facts.metroIds.find(id),
+    ...interned(
+      (facts) => facts.metroIds,
+      (facts) => numbers(facts.metros.length, (metro) => facts.metros[metro] != null),
+    ),
   },
   key: {
     render: renderDeveloperKey,
-    all: (facts) => numbers(facts.hashUses.length, (hash) => facts.hashUses[hash]! > 0),
-    id: (facts, hash) => facts.hashIds.text(hash),
-    tag: (facts, hash) => facts.hashIds.tag(hash),
-    find: (facts, id) => facts.hashIds.find(id),
+    ...interned(
+      (facts) => facts.hashIds,
+      (facts) => numbers(facts.hashUses.length, (hash) => facts.hashUses[hash]! > 0),
+    ),
   },
   rider: {
     render: renderRider,
-    all: (facts) => numbers(facts.riders.length, (rider) => facts.riderExists(rider)),
-    id: (facts, rider) => facts.riderIds.text(rider),
-    tag: (facts, rider) => facts.riderIds.tag(rider),
-    find: (facts, id) => facts.riderIds.find(id),
+    ...interned(
+      (facts) => facts.riderIds,
+      (facts) => numbers(facts.riders.length, (rider) => facts.riderExists(rider)),
+    ),
   },
   ride: {
     render: renderRide,
-    all: (facts) => numbers(facts.rides.length, (ride) => facts.rides[ride]!.record !== null),
-    id: (facts, ride) => facts.rides[ride]!.id,
-    tag: (facts, ride) => facts.rideIds.tag(ride),
-    find: (facts, id) => facts.rideIds.find(id),
+    ...interned(
+      (facts) => facts.rideIds,
+      (facts) => numbers(facts.rides.length, (ride) => facts.rides[ride]!.record !== null),
+    ),
   },
   night: {
     render: renderNight,
-    all: (facts) => numbers(facts.nightRecords.length, (night) => facts.nightRecords[night] !== null),
-    id: (facts, night) => facts.nightKeys.text(night),
-    tag: (facts, night) => facts.nightKeys.tag(night),
-    find: (facts, id) => facts.nightKeys.find(id),
+    ...interned(
+      (facts) => facts.nightKeys,
+      (facts) => numbers(facts.nightRecords.length, (night) => facts.nightRecords[night] !== null),
+    ),
   },
   day: {
-    render: (facts, day) => renderDay(facts, subjectOf(day), dayOf(day)),
+    render: renderDay,
     all: (facts) => facts.nightsOfDay.keys(),
     id: dayId,
     tag: (facts, day) => tagOf(dayId(facts, day)),
     find: findDay,
   },
 };
+
+/** All kinds of views. A rider's own layer is numbered by the rider (reader.ts renders it). */
+export const numberedViews: Record<FactKind | RiderKind, NumberedViews> = {
+  ...valueViews,
+  reader: interned(
+    (facts) => facts.riderIds,
+    (facts) => facts.riders.keys(),
+  ),
+};
+export const numberedKinds = Object.keys(numberedViews) as (FactKind | RiderKind)[];
+
+const nothing = Buffer.alloc(0);
+
+/** A metro that exists, with its zone. */
+export function renderMetro(facts: Facts, metro: number): Buffer | null {
+  const record = facts.metros[metro];
+  return record ? encodeView({ zone: record.time_zone }, null, nothing) : null;
+}
+
+/** A live developer key, by the hash of its text. It is live while any current record has the hash. */
+export function renderDeveloperKey(facts: Facts, hash: number): Buffer | null {
+  return (facts.hashUses[hash] ?? 0) > 0 ? encodeView({}, null, nothing) : null;
+}
+
+/** The card of a rider who exists. */
+export function renderRider(facts: Facts, number: number): Buffer | null {
+  const rider = facts.riders[number];
+  if (!rider) return null;
+  const name = textOrNull(rider.name);
+  const card: RiderCard = { handle: rider.handle, name, sort: foldText(name ?? rider.handle) };
+  return encodeView(card, null, nothing);
+}

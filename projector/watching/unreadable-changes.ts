@@ -1,6 +1,6 @@
 import { type Clock, realClock } from '../ports/clock.ts';
 import type { LogBatch } from '../ports/event-log.ts';
-import { Turns } from '../writing/turns.ts';
+import { Turns } from '../ports/waiting.ts';
 
 /** Changes of one batch. */
 interface Taken {

@@ -1,5 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
-import type { Leadership, ViewWriter } from '../ports/view-writer.ts';
+import type { ViewWriter } from '../ports/view-writer.ts';
 
 /** A call that takes longer counts as waiting. */
 const promptMs = 500;
@@ -43,36 +43,25 @@ export class StoreAnswers {
   }
 }
 
-type Call = (...args: unknown[]) => unknown;
-
-/** The same writer, with its calls measured. */
+/** The same writer, with its calls measured. Closing says nothing about the store. */
 export function watchedWriter(writer: ViewWriter, answers: StoreAnswers): ViewWriter {
-  return new Proxy(writer, {
-    get(target, name) {
-      const member = Reflect.get(target, name) as unknown;
-      if (name === 'leadership' && member) return watchedLeadership(member as Leadership, answers);
-      // Closing says nothing about the store.
-      if (typeof member !== 'function' || name === 'close') return member;
-      return (...args: unknown[]) => {
-        const call = () => (member as Call).apply(target, args);
-        if (name === 'list') return watchedList(call() as AsyncIterable<unknown>, answers);
-        return answers.call(String(name), call as () => Promise<unknown>);
-      };
-    },
-  });
-}
-
-function watchedLeadership(leadership: Leadership, answers: StoreAnswers): Leadership {
+  const { leadership } = writer;
   return {
-    ...leadership,
-    look: (tags) => answers.call('look', () => leadership.look(tags)),
-    coming: (tags) => answers.call('coming', () => leadership.coming(tags)),
-    take: (tag, seen, doubtful) => answers.call('take', () => leadership.take(tag, seen, doubtful)),
-    free: (tag) => answers.call('free', () => leadership.free(tag)),
+    commit: (tag, writes, notes) => answers.call('commit', () => writer.commit(tag, writes, notes)),
+    list: (tags, whole) => watchedList(writer.list(tags, whole), answers),
+    read: (names) => answers.call('read', () => writer.read(names)),
+    leadership: leadership && {
+      ...leadership,
+      look: (tags) => answers.call('look', () => leadership.look(tags)),
+      coming: (tags) => answers.call('coming', () => leadership.coming(tags)),
+      take: (tag, seen, doubtful) => answers.call('take', () => leadership.take(tag, seen, doubtful)),
+      free: (tag) => answers.call('free', () => leadership.free(tag)),
+    },
+    close: () => writer.close(),
   };
 }
 
-async function* watchedList(list: AsyncIterable<unknown>, answers: StoreAnswers): AsyncIterable<unknown> {
+async function* watchedList<T>(list: AsyncIterable<T>, answers: StoreAnswers): AsyncIterable<T> {
   const iterator = list[Symbol.asyncIterator]();
   try {
     for (;;) {

@@ -1,19 +1,19 @@
-import { digestLength, type FactKind, factKinds } from '../../schemas/views/view-keys.ts';
+import { digestLength, type FactKind, type RiderKind } from '../../schemas/views/view-keys.ts';
 import type { Facts } from '../facts/facts.ts';
-import { LargeSet } from '../facts/large-map.ts';
+import { LargeSet, NumberSet } from '../facts/large-map.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { FieldWrite, StoredName, StoredView, ViewWrite } from '../ports/view-writer.ts';
+import { Turns } from '../ports/waiting.ts';
 import { renderReader } from '../views/reader.ts';
-import { valueViews } from '../views/value-views.ts';
-import { NumberSet } from './number-set.ts';
+import { type NumberedViews, numberedKinds, numberedViews, valueViews } from '../views/value-views.ts';
 
 type StoredFields = Extract<StoredView, { kind: 'reader' }>;
 type StoredValue = Exclude<StoredView, StoredFields>;
 
 /** The number of a view, by its kind and id; of a rider for their own layer. -1 if no fact has named it. */
 export function numberOf(facts: Facts, { kind, id }: Pick<StoredName, 'kind' | 'id'>): number {
-  if (kind === 'reader') return facts.riderIds.find(id);
   // Another version of this software may have written kinds that this one does not know. They should not exist.
-  const views = valueViews[kind as FactKind] as (typeof valueViews)[FactKind] | undefined;
+  const views = numberedViews[kind as FactKind] as NumberedViews | undefined;
   return views?.find(facts, id) ?? -1;
 }
 
@@ -24,7 +24,7 @@ export function numberOf(facts: Facts, { kind, id }: Pick<StoredName, 'kind' | '
 export class Comparison {
   readonly #facts: Facts;
   /** What was compared, by kind: the numbers of views, and of riders for their own layers. */
-  readonly #compared: Record<FactKind | 'reader', Pick<NumberSet, 'add' | 'has'>> = {
+  readonly #compared: Record<FactKind | RiderKind, Pick<NumberSet, 'add' | 'has'>> = {
     metro: new NumberSet(),
     key: new NumberSet(),
     rider: new NumberSet(),
@@ -42,45 +42,38 @@ export class Comparison {
   /** What mends a stored view; null if it is right. */
   compare(stored: StoredView): ViewWrite | null {
     const number = numberOf(this.#facts, stored);
-    if (number >= 0) this.#compared[stored.kind as FactKind | 'reader'].add(number);
+    if (number >= 0) this.#compared[stored.kind as FactKind | RiderKind].add(number);
     return stored.kind === 'reader' ? this.#fields(stored, number) : this.#value(stored, number);
   }
 
   /** What should be stored under a name where nothing is; null if that is right. */
   absent(name: StoredName): ViewWrite | null {
     const number = numberOf(this.#facts, name);
-    return number < 0 ? null : this.#whole(name.kind as FactKind | 'reader', number);
+    return number < 0 ? null : this.#whole(name.kind as FactKind | RiderKind, number);
   }
 
   /** Views of some tags that were not compared and should exist. Null now and then, for the event loop to get its turn. */
   *missing(tags: ReadonlySet<number>): Generator<[tag: number, write: ViewWrite] | null> {
-    const { riders } = this.#facts;
-    for (const kind of factKinds) {
-      for (const view of valueViews[kind].all(this.#facts)) yield this.#missing(kind, view, tags);
+    for (const kind of numberedKinds) {
+      for (const view of numberedViews[kind].all(this.#facts)) yield this.#missing(kind, view, tags);
     }
-    for (let reader = 0; reader < riders.length; reader++) yield this.#missing('reader', reader, tags);
   }
 
-  #missing(kind: FactKind | 'reader', view: number, tags: ReadonlySet<number>): [number, ViewWrite] | null {
+  #missing(kind: FactKind | RiderKind, view: number, tags: ReadonlySet<number>): [number, ViewWrite] | null {
     if (this.#compared[kind].has(view)) return null;
-    if (kind === 'reader' && !this.#facts.riderExists(view)) return null;
-    const tag = kind === 'reader' ? this.#facts.riderIds.tag(view) : valueViews[kind].tag(this.#facts, view);
+    const tag = numberedViews[kind].tag(this.#facts, view);
     const write = tags.has(tag) ? this.#whole(kind, view) : null;
     return write && [tag, write];
   }
 
-  #whole(kind: FactKind | 'reader', view: number): ViewWrite | null {
-    const id = this.#idOf(kind, view);
+  #whole(kind: FactKind | RiderKind, view: number): ViewWrite | null {
+    const id = numberedViews[kind].id(this.#facts, view);
     if (kind === 'reader') {
       const fields = renderReader(this.#facts, view);
       return fields.length > 0 ? { kind, id, fields } : null;
     }
     const value = valueViews[kind].render(this.#facts, view);
     return value && { kind, id, value };
-  }
-
-  #idOf(kind: FactKind | 'reader', view: number): string {
-    return kind === 'reader' ? this.#facts.riderIds.text(view) : valueViews[kind].id(this.#facts, view);
   }
 
   #value({ kind, id, bytes, whole }: StoredValue, view: number): ViewWrite | null {
@@ -101,4 +94,81 @@ export class Comparison {
     const write: FieldWrite[] = [...different, ...extra.map((field) => ({ field, value: null }))];
     return write.length > 0 ? { kind, id, fields: write } : null;
   }
+}
+
+/** Receives a view that differs: the write that mends it, just rendered. */
+export type OnDifference = (tag: number, write: ViewWrite) => Promise<void> | void;
+
+export interface CompareOptions {
+  signal?: AbortSignal;
+  clock?: Clock;
+  /** Called now and then: how many steps were made since the last call, and of how many views that are stored or should be. */
+  onCompared?(steps: number, views: number): void;
+}
+
+/** What a comparison found: keys in the store, and views that differ. */
+export interface Compared {
+  found: number;
+  differing: number;
+}
+
+/**
+ * Compares what is stored under some tags with what the facts render: what differs, is missing or is extra. Each view is
+ * rendered, compared and handed over in one turn of the event loop, so it stays in order with changes that are folded and
+ * written meanwhile. Throws the signal's reason soon after it aborts.
+ */
+export async function compareStored(
+  facts: Facts,
+  stored: AsyncIterable<StoredView>,
+  tags: readonly number[],
+  onDifference: OnDifference,
+  { signal, clock, onCompared = () => {} }: CompareOptions = {},
+): Promise<Compared> {
+  const comparison = new Comparison(facts);
+  const turns = new Turns(clock);
+  const compared: Compared = { found: 0, differing: 0 };
+  let [steps, views] = [0, 0];
+  const tell = (): void => {
+    onCompared(steps, views);
+    [steps, views] = [0, 0];
+  };
+  const differs = async (tag: number, write: ViewWrite): Promise<void> => {
+    compared.differing += write.kind === 'reader' ? Math.max(1, write.fields.length) : 1;
+    await onDifference(tag, write);
+  };
+  // Asked at each step: the signal itself would look at all that it is composed of.
+  let stopped = false;
+  const stop = (): void => {
+    stopped = true;
+  };
+  const step = async (): Promise<void> => {
+    // On an empty store this takes minutes. Stopping the projector must not wait for it.
+    if (stopped) signal!.throwIfAborted();
+    steps += 1;
+    if (!turns.due()) return;
+    tell();
+    await turns.take();
+  };
+  signal?.throwIfAborted();
+  signal?.addEventListener('abort', stop, { once: true });
+  try {
+    for await (const one of stored) {
+      compared.found += 1;
+      views += 1;
+      const write = comparison.compare(one);
+      if (write) await differs(one.tag, write);
+      await step();
+    }
+    for (const missing of comparison.missing(new Set(tags))) {
+      if (missing) {
+        views += 1;
+        await differs(...missing);
+      }
+      await step();
+    }
+  } finally {
+    signal?.removeEventListener('abort', stop);
+  }
+  tell();
+  return compared;
 }

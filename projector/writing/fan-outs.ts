@@ -1,8 +1,6 @@
 import { tagCount } from '../../schemas/views/view-keys.ts';
 import type { Facts } from '../facts/facts.ts';
-import { RiderTags } from '../facts/rider-tags.ts';
-import type { Barrier, PositionBarriers } from './position-barriers.ts';
-import type { StoredFanOut } from './settled-position.ts';
+import type { Barrier, PositionBarriers, StoredFanOut } from './settled-position.ts';
 
 // How many watchers' days are marked between two rounds. Other riders' changes wait for at most this many.
 const sliceMax = 200;
@@ -36,7 +34,6 @@ export class FanOuts {
   readonly #facts: Facts;
   readonly #owned: ReadonlySet<number>;
   readonly #barriers: PositionBarriers;
-  readonly #tags: RiderTags;
   readonly #sliceMax: number;
   readonly #byRider = new Map<number, FanOut>();
   #added = 0;
@@ -45,7 +42,6 @@ export class FanOuts {
     this.#facts = facts;
     this.#owned = owned;
     this.#barriers = barriers;
-    this.#tags = new RiderTags(facts.riderIds);
     this.#sliceMax = slice;
   }
 
@@ -128,7 +124,7 @@ export class FanOuts {
   }
 
   #markSlice(next: FanOut, mark: (watcher: number, day: number, bits: number) => void): void {
-    const { watchers } = this.#facts;
+    const { watchers, riderIds } = this.#facts;
     const length = watchers.length(next.rider);
     let left = Math.max(1, Math.floor(this.#sliceMax / next.days.size));
     for (; next.tag < tagCount; next.tag++, next.after = -1) {
@@ -136,7 +132,7 @@ export class FanOuts {
       // By number, not by index: watchers may have appeared or disappeared since the last slice.
       for (let i = watchers.lowerBound(next.rider, next.after + 1); i < length && left > 0; i++) {
         next.after = watchers.id(next.rider, i);
-        if (this.#tags.of(next.after) !== next.tag) continue;
+        if (riderIds.tag(next.after) !== next.tag) continue;
         for (const day of next.days) mark(next.after, day, watchers.bits(next.rider, i));
         left -= 1;
       }

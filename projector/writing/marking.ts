@@ -1,5 +1,4 @@
-import { blocked, close, confirmed, type Facts, flagged, follows, going } from '../facts/facts.ts';
-import { subjectDay } from '../facts/subject-day.ts';
+import { blocked, close, confirmed, type Facts, flagged, follows, going, subjectDay } from '../facts/facts.ts';
 import type { Touched } from '../facts/touched.ts';
 import { flaggedPart, friendsPart, ownPart } from '../views/reader.ts';
 import type { FanOuts } from './fan-outs.ts';

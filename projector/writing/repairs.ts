@@ -6,7 +6,7 @@ import type { ViewWriter } from '../ports/view-writer.ts';
 import { WakeUp } from '../ports/waiting.ts';
 import { type RetryDeps, retryLogged } from '../retry-logged.ts';
 import type { Watching } from '../watching/watching.ts';
-import { Reconcile, type Repair } from './reconcile.ts';
+import { compareStored, type OnDifference } from './comparison.ts';
 import type { TagLanes } from './tag-lanes.ts';
 
 // Tags that are compared in one pass over the store and the facts: they become complete together. Each pass lists all keys
@@ -108,14 +108,13 @@ export class Repairs {
 
   async #compare(tags: readonly number[], stop: AbortSignal): Promise<number | null> {
     const { facts, writer, lanes, metrics, clock } = this.#deps;
-    const mend: Repair = (tag, write) => lanes.add(tag, write, { patience: true });
+    const mend: OnDifference = (tag, write) => lanes.add(tag, write, { patience: true });
     const whole = tags.some((tag) => this.#whole.has(tag));
-    const onCompared = (views: number) => metrics.compared(views);
+    const options = { signal: stop, clock, onCompared: (steps: number) => metrics.compared(steps) };
     const compare = async (): Promise<number> => {
-      const reconcile = new Reconcile(facts, mend, stop, onCompared, whole, clock);
-      const differing = await reconcile.run(writer, tags);
-      this.#tagsPerPass = reconcile.found === 0 ? tagCount : tagsPerPass;
-      return differing;
+      const compared = await compareStored(facts, writer.list(tags, whole), tags, mend, options);
+      this.#tagsPerPass = compared.found === 0 ? tagCount : tagsPerPass;
+      return compared.differing;
     };
     return retryLogged('compare views', compare, { ...this.#deps, signal: stop });
   }

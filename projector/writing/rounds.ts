@@ -1,17 +1,15 @@
 import { factKinds, tagOf } from '../../schemas/views/view-keys.ts';
-import type { Facts } from '../facts/facts.ts';
-import { dayOf, subjectOf } from '../facts/subject-day.ts';
+import { dayOf, type Facts, subjectOf } from '../facts/facts.ts';
 import type { Position } from '../ports/event-log.ts';
+import { Turns } from '../ports/waiting.ts';
 import { copyPosition } from '../position.ts';
 import { type ReaderParts, renderReaderDays } from '../views/reader.ts';
 import { valueViews } from '../views/value-views.ts';
 import type { FanOuts } from './fan-outs.ts';
 import type { Marking } from './marking.ts';
 import type { Marks } from './marks.ts';
-import type { Barrier, PositionBarriers } from './position-barriers.ts';
-import { type PositionOrigin, SettledPosition } from './settled-position.ts';
+import { type Barrier, type PositionBarriers, type PositionOrigin, SettledPosition } from './settled-position.ts';
 import type { TagLanes } from './tag-lanes.ts';
-import { Turns } from './turns.ts';
 
 export interface RoundsDeps {
   facts: Facts;

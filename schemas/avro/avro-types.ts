@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import avro, { type Schema, type Type } from 'avsc';
 import { type TopicName, topicNames } from '../events/records.ts';
 import { assertDepth, UnusableSchemaError } from './avro-type-kinds.ts';
-import { encodedOrNull, encodedOrText } from './encoded-value.ts';
-import { exactLongType } from './exact-long-type.ts';
+import { encodedOrNull, encodedOrText, exactLongType } from './writing-types.ts';
 
 /** Our own Avro schemas (`schemas/events/*.avsc`; docs/rules.md#fields-of-records), and parsing of other schemas. */
 const folder = join(import.meta.dirname, '../events');

@@ -79,6 +79,9 @@ export function readerFor(
   return 'not Avro';
 }
 
+/** The reader for values that `encodeValue` has made. */
+export const ownReader = (topic: TopicName): TopicReader => ownCodecs[topic].reader;
+
 /** Buffer's own function checks its arguments first, which takes longer. */
 const int32At = (bytes: Buffer, pos: number): number =>
   bytes[pos]! | (bytes[pos + 1]! << 8) | (bytes[pos + 2]! << 16) | (bytes[pos + 3]! << 24);

@@ -1,12 +1,12 @@
+import { dayOf, subjectOf } from '../../projector/facts/facts.ts';
 import type { Fold } from '../../projector/facts/fold.ts';
-import { dayOf, subjectOf } from '../../projector/facts/subject-day.ts';
 import { ignoreChanges, type Touched } from '../../projector/facts/touched.ts';
 import { fieldsOfParts } from '../../projector/views/reader.ts';
 import { valueViews } from '../../projector/views/value-views.ts';
 import { FanOuts } from '../../projector/writing/fan-outs.ts';
 import { Marking } from '../../projector/writing/marking.ts';
 import { Marks } from '../../projector/writing/marks.ts';
-import { PositionBarriers } from '../../projector/writing/position-barriers.ts';
+import { PositionBarriers } from '../../projector/writing/settled-position.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import { allTags, type FactKind, factKinds, parseKey, readerKey, viewKey } from '../../schemas/views/view-keys.ts';
 import type { FactsViewReader } from './facts-view-reader.ts';

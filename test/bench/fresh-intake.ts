@@ -5,7 +5,7 @@ import { realClock } from '../../projector/ports/clock.ts';
 import type { LogBounds } from '../../projector/ports/event-log.ts';
 import { silentLog } from '../../projector/ports/log.ts';
 import { noMetrics } from '../../projector/ports/metrics.ts';
-import { PositionBarriers } from '../../projector/writing/position-barriers.ts';
+import { PositionBarriers } from '../../projector/writing/settled-position.ts';
 import { defaultPartitions } from '../../schemas/events/partitioner.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 

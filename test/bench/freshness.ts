@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { redisLiveViews } from '../../infra/redis/redis-live-views.ts';
+import { redisLiveViews } from '../../infra/redis/redis-stored-views.ts';
 import type { LiveViews } from '../../projector/ports/live-views.ts';
 import { allTags } from '../../schemas/views/view-keys.ts';
 import type { Observed } from './freshness-observer.ts';

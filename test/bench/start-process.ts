@@ -109,8 +109,7 @@ async function started(onReady: () => void): Promise<Done> {
   const stop = new AbortController();
   const running = projector.run(stop.signal);
   const ready = async () => {
-    while (!(projector.ready && projector.standing.role === 'leader'))
-      await new Promise((resolve) => setTimeout(resolve, 20));
+    while (!(projector.ready && projector.role === 'leader')) await new Promise((resolve) => setTimeout(resolve, 20));
   };
   await Promise.race([ready(), running]);
   onReady();

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { takeAll } from '../../projector/leading/take-all.ts';
+import { takeAll } from '../../projector/leading/standby.ts';
 import type { Leadership, ViewWriter } from '../../projector/ports/view-writer.ts';
 import { allTags, completeKey, parseKey, readerKey, rideKey } from '../../schemas/views/view-keys.ts';
 import { encodeView } from '../../schemas/views/view-values.ts';

@@ -160,6 +160,6 @@ async function killedAfter(store: MemoryViewStore, history: History, commits: nu
 
 /** Resolves once a projector leads, and its views stand at the ends; and when told to stop. */
 async function leading({ projector }: Running, signal?: AbortSignal): Promise<void> {
-  while (!signal?.aborted && (projector.standing.role !== 'leader' || !projector.ready))
+  while (!signal?.aborted && (projector.role !== 'leader' || !projector.ready))
     await new Promise((resolve) => setTimeout(resolve, 1));
 }

@@ -123,7 +123,7 @@ export class ProjectorProcess {
   }
 
   get leads(): boolean {
-    return this.alive && this.projector.standing.role === 'leader';
+    return this.alive && this.projector.role === 'leader';
   }
 
   /** It was told to stop, and has not yet. */

@@ -1,4 +1,4 @@
-import { takeAll } from '../../projector/leading/take-all.ts';
+import { takeAll } from '../../projector/leading/standby.ts';
 import type { ViewWriter } from '../../projector/ports/view-writer.ts';
 import { allTags } from '../../schemas/views/view-keys.ts';
 

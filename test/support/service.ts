@@ -15,13 +15,12 @@ import type { ViewWriter } from '../../projector/ports/view-writer.ts';
 import { FanOuts } from '../../projector/writing/fan-outs.ts';
 import { Marking } from '../../projector/writing/marking.ts';
 import { Marks } from '../../projector/writing/marks.ts';
-import { PositionBarriers } from '../../projector/writing/position-barriers.ts';
 import { Rounds } from '../../projector/writing/rounds.ts';
+import { PositionBarriers } from '../../projector/writing/settled-position.ts';
 import { TagLanes } from '../../projector/writing/tag-lanes.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import { allTags } from '../../schemas/views/view-keys.ts';
-import type { CalendarRequest } from '../reference/requests.ts';
-import { pathOf } from '../reference/requests.ts';
+import { type CalendarRequest, pathOf } from '../reference/requests.ts';
 import { complete, lead } from './lead.ts';
 
 export const baseUrl = 'http://127.0.0.1:8080/api';

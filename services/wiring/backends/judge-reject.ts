@@ -1,5 +1,5 @@
 import { type SchemaRegistry, schemaRegistry } from '../../../infra/registry/schema-registry.ts';
-import { badRecord } from '../../../projector/facts/bad-record.ts';
+import { badRecord } from '../../../projector/facts/validator.ts';
 import type { Reject } from '../../../projector/ports/event-log.ts';
 import { decodeKey, decodeValue } from '../../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';

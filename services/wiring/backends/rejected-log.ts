@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { archiveRejected } from '../../../infra/archive/archive-rejected.ts';
 import { KafkaCluster } from '../../../infra/kafka/kafka-cluster.ts';
 import { RejectedTopic } from '../../../infra/kafka/kafka-rejected-topic.ts';
-import { badRecord } from '../../../projector/facts/bad-record.ts';
+import { badRecord } from '../../../projector/facts/validator.ts';
 import type { Reject } from '../../../projector/ports/event-log.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
 import { eachOfTopic } from '../../past/past-fold.ts';

@@ -1,6 +1,5 @@
 import { signSampleToken } from '../../../api/tokens/sample-token.ts';
-import type { Facts } from '../../../projector/facts/facts.ts';
-import { dayOf, subjectOf } from '../../../projector/facts/subject-day.ts';
+import { dayOf, type Facts, subjectOf } from '../../../projector/facts/facts.ts';
 import { publishedNight } from '../../../projector/views/night.ts';
 import { dayText } from '../../../schemas/views/days.ts';
 import type { Settings } from '../../settings/settings.ts';

@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis';
 import { afterAll, expect, it } from 'vitest';
 import { redisKeys } from '../../../infra/redis/redis-keys.ts';
-import { redisLiveViews } from '../../../infra/redis/redis-live-views.ts';
 import { redisSchemaTexts } from '../../../infra/redis/redis-schema-texts.ts';
+import { redisLiveViews } from '../../../infra/redis/redis-stored-views.ts';
 import { freshKeyPrefix, redisUrl } from '../../support/backends.ts';
 
 const redis = new Redis(redisUrl());

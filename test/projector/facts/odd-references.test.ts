@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
-import { Reconcile } from '../../../projector/writing/reconcile.ts';
+import { compareStored } from '../../../projector/writing/comparison.ts';
 import { recordKey } from '../../../schemas/events/record-keys.ts';
 import { allTags } from '../../../schemas/views/view-keys.ts';
 import { sampleRecords } from '../../support/records.ts';
@@ -31,8 +31,8 @@ describe('a ride', () => {
     });
     projector.fold.apply('nights', recordKey('nights', 'oddone/2013-10-22'), night);
     await projector.settle();
-    const reconcile = new Reconcile(projector.facts, projector.mend);
-    expect(await reconcile.run(writer, allTags)).toBe(0);
+    const { differing } = await compareStored(projector.facts, writer.list(allTags), allTags, projector.mend);
+    expect(differing).toBe(0);
     const stored: string[] = [];
     for await (const { kind, id } of writer.list(allTags)) stored.push(`${kind}:${id}`);
     expect(stored).toEqual([]);

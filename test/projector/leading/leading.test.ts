@@ -99,7 +99,7 @@ function begin(
   return { ...started, said, listed: () => listed, kill: mortal.kill, killed: mortal.killed };
 }
 
-const leads = ({ projector }: Running): boolean => projector.standing.role === 'leader';
+const leads = ({ projector }: Running): boolean => projector.role === 'leader';
 /** Leads, and its views are right. */
 const hasTakenOver = (one: Running): Promise<void> =>
   expect.poll(() => leads(one) && one.projector.ready, { timeout: 10_000 }).toBe(true);

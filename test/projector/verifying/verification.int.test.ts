@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, expect, it } from 'vitest';
-import { redisLiveViews } from '../../../infra/redis/redis-live-views.ts';
+import { redisLiveViews } from '../../../infra/redis/redis-stored-views.ts';
 import { redisViewWriter } from '../../../infra/redis/redis-view-writer.ts';
 import { realClock } from '../../../projector/ports/clock.ts';
 import type { EventLog } from '../../../projector/ports/event-log.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { FoldProgress } from '../../projector/fold-progress.ts';
+import { foldProgress } from '../../projector/folding.ts';
 import type { Position } from '../../projector/ports/event-log.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 
@@ -15,17 +15,17 @@ it('a long fold says every ten seconds how far it is, by offsets', () => {
   const clock = { nowMs: () => nowMs, sleep: async () => {} };
   const say = (message: string) => void said.push(message);
   const log = { info: say, warn: say, error: say };
-  const progress = new FoldProgress(position(100, [0, 0]), position(300, [100, 100]), { clock, log });
-  progress.at(position(100, [0, 0]));
+  const progress = foldProgress(position(100, [0, 0]), position(300, [100, 100]), { clock, log });
+  progress(position(100, [0, 0]));
   nowMs = 9_999;
-  progress.at(position(150, [0, 0]));
+  progress(position(150, [0, 0]));
   expect(said).toEqual([]);
   nowMs = 10_000;
-  progress.at(position(150, [50, 0]));
+  progress(position(150, [50, 0]));
   nowMs = 15_000;
-  progress.at(position(250, [50, 0]));
+  progress(position(250, [50, 0]));
   nowMs = 20_000;
   // A partition that has grown meanwhile is no further than its end.
-  progress.at(position(999, [50, 99]));
+  progress(position(999, [50, 99]));
   expect(said).toEqual(['Folding the log: 25 % of 400 offsets', 'Folding the log: 87 % of 400 offsets']);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { redisAway } from '../../../infra/redis/redis-away.ts';
+import { redisAway } from '../../../infra/redis/redis-refusal.ts';
 
 describe('why a Redis cannot be used now', () => {
   it.each([

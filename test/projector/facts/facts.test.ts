@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { describeFacts } from '../../../projector/facts/describe-facts.ts';
+import { describeFacts } from '../../../projector/facts/facts.ts';
 import { Fold } from '../../../projector/facts/fold.ts';
 import { recordKey } from '../../../schemas/events/record-keys.ts';
 import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';

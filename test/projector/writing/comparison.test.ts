@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import type { ViewWrite, ViewWriter } from '../../../projector/ports/view-writer.ts';
-import { Reconcile } from '../../../projector/writing/reconcile.ts';
+import { compareStored } from '../../../projector/writing/comparison.ts';
 import { dayText } from '../../../schemas/views/days.ts';
 import {
   allTags,
@@ -37,6 +37,12 @@ async function worldIn(history: History, settle = true) {
   if (settle) await projector.settle();
   return { store, writer, projector };
 }
+
+const mendAll = (
+  { facts, mend }: Awaited<ReturnType<typeof projecting>>,
+  writer: Pick<ViewWriter, 'list'>,
+  tags: readonly number[],
+) => compareStored(facts, writer.list(tags), tags, mend);
 
 type Corruption =
   /** One of the views there: gone, or other bytes. Picked by number. */
@@ -112,14 +118,14 @@ describe('reconcile', () => {
         const before = await dumpViews(store);
         await corrupt(store, writer, corruption);
         const after = await dumpViews(store);
-        const differing = await new Reconcile(projector.facts, projector.mend).run(writer, allTags);
+        const { differing } = await mendAll(projector, writer, allTags);
         await projector.settle();
         expect(await dumpViews(store)).toEqual(before);
         const changed = [...new Set([...before.keys(), ...after.keys()])].some(
           (key) => before.get(key) !== after.get(key),
         );
         expect(differing > 0).toBe(changed);
-        expect(await new Reconcile(projector.facts, projector.mend).run(writer, allTags)).toBe(0);
+        expect((await mendAll(projector, writer, allTags)).differing).toBe(0);
       }),
       { numRuns },
     );
@@ -130,7 +136,7 @@ describe('reconcile', () => {
       fc.asyncProperty(worldArb(), async (history) => {
         const { store, writer, projector } = await worldIn(history, false);
         projector.marks.take();
-        await new Reconcile(projector.facts, projector.mend).run(writer, allTags);
+        await mendAll(projector, writer, allTags);
         await projector.settle();
         const { store: fresh } = await worldIn(history);
         expect(await dumpViews(store)).toEqual(await dumpViews(fresh));
@@ -159,7 +165,7 @@ describe('reconcile', () => {
             }
           },
         };
-        const comparing = new Reconcile(projector.facts, projector.mend).run({ ...writer, ...slowly }, allTags);
+        const comparing = mendAll(projector, slowly, allTags);
         for (const [i, record] of records.slice(cut).entries()) {
           const { topic, partition, offset } = record;
           await projector.take({ topic, partition, records: [toLogRecord(record)], nextOffset: offset + 1 });
@@ -181,7 +187,7 @@ describe('reconcile', () => {
         const before = await dumpViews(store);
         await corrupt(store, writer, corruption);
         const corrupted = await dumpViews(store);
-        await new Reconcile(projector.facts, projector.mend).run(writer, tags);
+        await mendAll(projector, writer, tags);
         await projector.settle();
         const after = await dumpViews(store);
         for (const key of new Set([...before.keys(), ...corrupted.keys()])) {
@@ -210,11 +216,11 @@ it('a comparison that is told to stop mends no more, and one that goes on comes 
   const mend = async () => {
     mended += 1;
   };
-  const stopped = new Reconcile(projector.facts, mend, stop.signal).run(empty, allTags);
+  const stopped = compareStored(projector.facts, empty.list(allTags), allTags, mend, { signal: stop.signal });
   stop.abort(new Error('told to'));
   await expect(stopped).rejects.toThrow('told to');
   expect(mended).toBeLessThan(2_000);
   mended = 0;
-  await new Reconcile(projector.facts, mend, new AbortController().signal).run(empty, allTags);
+  await compareStored(projector.facts, empty.list(allTags), allTags, mend, { signal: new AbortController().signal });
   expect(mended).toBe(2_000);
 });
