@@ -4,11 +4,11 @@ import { type Forgotten, forgetRider } from '../infra/archive/forget-rider.ts';
 import { countText } from '../projector/count-text.ts';
 import { idPattern } from '../schemas/events/patterns.ts';
 import type { Settings } from './settings/settings.ts';
+import { runArchiveCommand } from './wiring/archive/run-archive-command.ts';
 import { forgettingInMark } from './wiring/backends/simulated-mark.ts';
-import { asUsage } from './wiring/command/as-usage.ts';
 import { needFolderName } from './wiring/command/empty-folder.ts';
-import { type ExitCode, type Io, quietIf, UsageError } from './wiring/command/io.ts';
-import { percentOf, showProgress } from './wiring/command/progress.ts';
+import { type ExitCode, type Io, UsageError } from './wiring/command/io.ts';
+import { percentOf } from './wiring/command/progress.ts';
 
 export interface ArchiveForgetOptions {
   rider: string;
@@ -25,25 +25,14 @@ export async function runArchiveForget(options: ArchiveForgetOptions, settings: 
       'Cannot run archive forget: the rider is not a rider id, want 1 to 64 letters, digits, _ or -: archive forget RIDER DIR',
     );
   }
-  const progress = await showProgress(quietIf(json, io), 'Read', 100);
-  try {
-    const prefix = readManifest(dir)?.prefix ?? (await asUsage(archivePrefix(dir, settings.topicPrefix)));
-    const { signal } = io;
+  const command = { json, title: 'Read', stopped: 'nothing was changed' };
+  return runArchiveCommand(command, io, async (progress) => {
+    const prefix = readManifest(dir)?.prefix ?? (await archivePrefix(dir, settings.topicPrefix));
     const onProgress = percentOf(progress);
-    const forget = () => forgetRider({ dir, prefix, rider, signal, onProgress });
-    const forgotten = await asUsage(forgettingInMark({ dir, prefix, rider }, forget));
-    progress.stop();
-    if (json) io.out(JSON.stringify({ dir, ...forgotten }));
-    else for (const line of linesOf(dir, forgotten)) io.out(line);
-    return 0;
-  } catch (error) {
-    if (!io.signal.aborted) throw error;
-    progress.stop();
-    io.err('Stopped before the end: nothing was changed');
-    return 1;
-  } finally {
-    progress.stop();
-  }
+    const forget = () => forgetRider({ dir, prefix, rider, signal: io.signal, onProgress });
+    const forgotten = await forgettingInMark({ dir, prefix, rider }, forget);
+    return { result: { dir, ...forgotten }, lines: linesOf(dir, forgotten) };
+  });
 }
 
 function linesOf(dir: string, forgotten: Forgotten & { example: boolean }): string[] {

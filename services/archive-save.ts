@@ -6,13 +6,13 @@ import type { Reject } from '../projector/ports/event-log.ts';
 import { WriterSchemas } from '../schemas/avro/writer-schemas.ts';
 import { topicNames } from '../schemas/events/records.ts';
 import type { Settings } from './settings/settings.ts';
-import { archiveSave, type SaveOptions, type SaveResult } from './wiring/archive/archive-save.ts';
+import { archiveSave, type SaveOptions } from './wiring/archive/archive-save.ts';
+import { runArchiveCommand } from './wiring/archive/run-archive-command.ts';
 import { openKafkaLog } from './wiring/backends/open-kafka-log.ts';
-import { asUsage } from './wiring/command/as-usage.ts';
 import { needArchiveFolder } from './wiring/command/empty-folder.ts';
-import { type ExitCode, type Io, needKafka, quietIf } from './wiring/command/io.ts';
+import { type ExitCode, type Io, needKafka } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
-import { type Progress, percentOf, showProgress } from './wiring/command/progress.ts';
+import { type Progress, percentOf } from './wiring/command/progress.ts';
 
 export interface ArchiveSaveOptions {
   dir: string;
@@ -37,27 +37,28 @@ export async function runArchiveSave(options: ArchiveSaveOptions, settings: Sett
   const log = openKafkaLog(kafka, logger, null, io.signal, writers);
   const cluster = new KafkaCluster(kafka);
   const rejected = new RejectedTopic(cluster, prefix, logger);
-  const progress = await showProgress(quietIf(json, io), 'Records', follow ? null : 100);
+  const topics = topicNames.map((topic) => prefix + topic);
+  const command = {
+    json,
+    title: 'Records',
+    total: follow ? null : (100 as const),
+    stopped: 'call it again to go on',
+  };
   try {
-    const topics = topicNames.map((topic) => prefix + topic);
-    const result = archiveSave(log, () => readRejected(rejected, io), dir, {
-      prefix,
-      signal: io.signal,
-      log: logger,
-      compactionLagMs: () => minCompactionLagMs(kafka, topics, { log: logger, signal: io.signal }),
-      schemaOf: (value) => writers.named(value),
-      ...(follow && { followEveryMs, onCheckpoint: saying(options, progress, io) }),
-      ...(!follow && { onProgress: percentOf(progress) }),
+    return await runArchiveCommand(command, io, async (progress) => {
+      const result = await archiveSave(log, () => readRejected(rejected, io), dir, {
+        prefix,
+        signal: io.signal,
+        compactionLagMs: () => minCompactionLagMs(kafka, topics, { log: logger, signal: io.signal }),
+        schemaOf: (value) => writers.named(value),
+        ...(follow && { followEveryMs, onCheckpoint: saying(options, progress, io) }),
+        ...(!follow && { onProgress: percentOf(progress) }),
+      });
+      const since = result.exact_since === null ? '' : `; it has every record since ${result.exact_since}`;
+      const what = `${countText(result.records, 'record')} and ${result.rejected} set aside`;
+      return { result: { dir, ...result }, lines: [`Saved ${what}: ${dir}${since}`] };
     });
-    tell(options, await asUsage(result), progress, io);
-    return 0;
-  } catch (error) {
-    if (!io.signal.aborted) throw error;
-    progress.stop();
-    io.err('Stopped before the end: call it again to go on');
-    return 1;
   } finally {
-    progress.stop();
     await Promise.all([log.close(), cluster.close()]);
   }
 }
@@ -83,11 +84,4 @@ function saying(options: ArchiveSaveOptions, progress: Progress, io: Io): NonNul
     const what = `The archive has what the log holds: ${options.dir}. Following it until Ctrl-C`;
     progress.around(() => io.err(what));
   };
-}
-
-function tell({ dir, json }: ArchiveSaveOptions, result: SaveResult, progress: Progress, io: Io): void {
-  progress.stop();
-  const since = result.exact_since === null ? '' : `; it has every record since ${result.exact_since}`;
-  const what = `${countText(result.records, 'record')} and ${result.rejected} set aside`;
-  io.out(json ? JSON.stringify({ dir, ...result }) : `Saved ${what}: ${dir}${since}`);
 }

@@ -179,7 +179,7 @@ export function commandLine(io: Io, env: Readonly<Record<string, string | undefi
       'export KAFKA_BROKERS=127.0.0.1:9092 KAFKA_TOPIC_PREFIX=portland. && npx ride-calendar topics && npx ride-calendar archive load test/data/portland',
     ],
     async (options, settings, [dir]) =>
-      (await import('./archive.ts')).runArchiveLoad({ ...options, dir: dir! }, settings, io),
+      (await import('./archive-load.ts')).runArchiveLoad({ ...options, dir: dir! }, settings, io),
   )
     .option('--append', 'also after records of other producers, unless they have a newer one of the same key')
     .option('--keep-partitions', 'the archive’s own partitions; the topics must have as many')

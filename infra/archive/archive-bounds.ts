@@ -1,7 +1,7 @@
-import type { Bounds } from '../../projector/ports/event-log.ts';
-import type { TopicName } from '../../schemas/events/records.ts';
+import type { Bounds, LogBounds } from '../../projector/ports/event-log.ts';
+import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { OpenArchiveFile } from './archive-file.ts';
-import { ArchiveError, type ArchiveFile } from './archive-files.ts';
+import { ArchiveError, type ArchiveFile, type ArchiveListing } from './archive-files.ts';
 
 /** How far a file has been scanned, and its last offset up to there. */
 interface Seen {
@@ -22,8 +22,17 @@ export class ArchiveBounds {
     this.#warn = warn;
   }
 
-  /** Records with `low <= offset < end`. Only whole blocks count. Throws ArchiveError. */
-  async of(topic: TopicName, files: readonly ArchiveFile[]): Promise<Bounds> {
+  /** Of each partition, the records with `low <= offset < end`. Only whole blocks count. Throws ArchiveError. */
+  async of(listing: ArchiveListing): Promise<LogBounds> {
+    const bounds = {} as LogBounds;
+    for (const topic of topicNames) {
+      bounds[topic] = [];
+      for (const files of listing[topic]) bounds[topic].push(await this.#ofPartition(topic, files));
+    }
+    return bounds;
+  }
+
+  async #ofPartition(topic: TopicName, files: readonly ArchiveFile[]): Promise<Bounds> {
     for (const file of files) if (!this.#seen.has(file.path)) await this.#firstLook(topic, file);
     const low = files[0]?.firstOffset ?? 0;
     for (const file of files.toReversed()) {
@@ -35,9 +44,8 @@ export class ArchiveBounds {
 
   async #firstLook(topic: TopicName, file: ArchiveFile): Promise<void> {
     const open = await OpenArchiveFile.open(topic, file);
-    if (!open) return;
-    this.#seen.set(file.path, { pos: open.pos, lastOffset: null });
-    await open.close();
+    if (open) this.#seen.set(file.path, { pos: open.pos, lastOffset: null });
+    await open?.close();
   }
 
   async #lastOffset(topic: TopicName, file: ArchiveFile, isLast: boolean): Promise<number | null> {

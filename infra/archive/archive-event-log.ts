@@ -1,4 +1,6 @@
+import { type FSWatcher, watch } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
+import { realClock } from '../../projector/ports/clock.ts';
 import {
   type EventLog,
   type Follower,
@@ -9,11 +11,11 @@ import {
   PartitionsChangedError,
   type Position,
 } from '../../projector/ports/event-log.ts';
+import { WakeUp } from '../../projector/ports/waiting.ts';
 import { defaultTopicPrefix, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { ArchiveBounds } from './archive-bounds.ts';
 import { type ArchiveListing, archiveFolder, listArchive } from './archive-files.ts';
 import { ArchivePartitionReader } from './archive-partition.ts';
-import { ArchiveWatch } from './archive-watch.ts';
 
 export interface ArchiveEventLogOptions {
   /** Contains `<prefix><topic>/<partition>-<first offset>.avro`. */
@@ -39,22 +41,14 @@ const batchesPerTurn = 64;
  * thrown as ArchiveError, with file, byte and fix.
  */
 export function archiveEventLog(options: ArchiveEventLogOptions): EventLog {
-  const { dir, prefix = defaultTopicPrefix, named = 'ARCHIVE_DIR', pollMs = 500, warnAfterMs = 5_000 } = options;
+  const { dir, prefix = defaultTopicPrefix, named = 'ARCHIVE_DIR', pollMs = 500, warnAfterMs } = options;
   const warn = (message: string) => options.log?.warn(message);
   const ends = new ArchiveBounds(warn);
   /** The lows of the bounds given last. A follower that starts there relies on nothing appearing before them. */
   let given: LogBounds | null = null;
   const closed = new AbortController();
 
-  async function sample(): Promise<LogBounds> {
-    const listing = await listArchive(dir, prefix, named);
-    const result: Partial<LogBounds> = {};
-    for (const topic of topicNames) {
-      result[topic] = [];
-      for (const files of listing[topic]) result[topic].push(await ends.of(topic, files));
-    }
-    return result as LogBounds;
-  }
+  const sample = async (): Promise<LogBounds> => ends.of(await listArchive(dir, prefix, named));
 
   async function bounds(): Promise<LogBounds> {
     given = await sample();
@@ -75,10 +69,10 @@ export function archiveEventLog(options: ArchiveEventLogOptions): EventLog {
         held: null,
       })),
     );
-    const watch = new ArchiveWatch(pollMs);
+    const watcher = new FolderWatch(pollMs);
     try {
       while (!stop.aborted) {
-        watch.add([dir, ...topicNames.map((topic) => archiveFolder(dir, prefix, topic))]);
+        watcher.add([dir, ...topicNames.map((topic) => archiveFolder(dir, prefix, topic))]);
         const listing = await listArchive(dir, prefix, named);
         checkPartitions(from, listing);
         let progressed = false;
@@ -87,10 +81,10 @@ export function archiveEventLog(options: ArchiveEventLogOptions): EventLog {
           read.reader.files = listing[read.topic][read.partition] ?? [];
           if (await deliver(read, follower, holds, stop)) progressed = true;
         }
-        if (!progressed) await Promise.race([watch.wait(stop), ...holds]);
+        if (!progressed) await Promise.race([watcher.wait(stop), ...holds]);
       }
     } finally {
-      watch.close();
+      watcher.close();
       for (const { reader } of readers) await reader.close();
     }
   }
@@ -188,4 +182,53 @@ function checkCount(topic: TopicName, had: number, has: number): void {
   throw new PartitionsChangedError(
     `${topic} has ${has} partitions in the archive, and had ${had}: a key may now be in two partitions, so fold it again from its start`,
   );
+}
+
+/**
+ * Waits for changes in folders. The system's notifications are quick but not reliable (network file systems send none,
+ * folders come and go), so a wait ends after `pollMs` at the latest.
+ */
+class FolderWatch {
+  readonly #pollMs: number;
+  readonly #watchers = new Map<string, FSWatcher>();
+  readonly #wakeUp = new WakeUp();
+  #changed = false;
+
+  constructor(pollMs: number) {
+    this.#pollMs = pollMs;
+  }
+
+  /** Watches these folders as well, if they exist. */
+  add(folders: readonly string[]): void {
+    for (const folder of folders) {
+      if (this.#watchers.has(folder)) continue;
+      try {
+        const watcher = watch(folder, { persistent: false }, () => this.#notify());
+        watcher.on('error', () => this.#drop(folder));
+        this.#watchers.set(folder, watcher);
+      } catch {
+        // The folder does not exist, or there are no more watches. The poll finds changes.
+      }
+    }
+  }
+
+  /** Resolves after a change since the last wait, after `pollMs`, or when the signal aborts. */
+  async wait(signal: AbortSignal): Promise<void> {
+    if (!this.#changed) await this.#wakeUp.waitAtMost(this.#pollMs, realClock, signal);
+    this.#changed = false;
+  }
+
+  close(): void {
+    for (const folder of [...this.#watchers.keys()]) this.#drop(folder);
+  }
+
+  #notify(): void {
+    this.#changed = true;
+    this.#wakeUp.notify();
+  }
+
+  #drop(folder: string): void {
+    this.#watchers.get(folder)?.close();
+    this.#watchers.delete(folder);
+  }
 }

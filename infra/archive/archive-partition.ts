@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { type EncodedRecord, LateRecordsError, type LogBatch } from '../../projector/ports/event-log.ts';
+import { type Bounds, type EncodedRecord, LateRecordsError, type LogBatch } from '../../projector/ports/event-log.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 import { OpenArchiveFile } from './archive-file.ts';
 import { ArchiveError, type ArchiveFile } from './archive-files.ts';
@@ -12,14 +12,18 @@ export interface PartitionReaderOptions {
   partition: number;
   /** The first offset to read. */
   from: number;
-  /** How long a file may end within a block. After that, the last file is warned of, and any other file is an error. */
-  warnAfterMs: number;
+  /**
+   * How long a file may end within a block. After that, the last file is warned of, and any other file is an error. 5 s
+   * by default.
+   */
+  warnAfterMs?: number | undefined;
   warn: (message: string) => void;
 }
 
 /** Reads one partition, file after file. At its end it stays until there is more. */
 export class ArchivePartitionReader {
   readonly #options: PartitionReaderOptions;
+  readonly #warnAfterMs: number;
   #files: readonly ArchiveFile[] = [];
   readonly #known = new Set<string>();
   /** The file being read, and whether it could be opened yet. */
@@ -33,6 +37,7 @@ export class ArchivePartitionReader {
 
   constructor(options: PartitionReaderOptions) {
     this.#options = options;
+    this.#warnAfterMs = options.warnAfterMs ?? 5_000;
     this.#readTo = options.from;
   }
 
@@ -110,7 +115,7 @@ export class ArchivePartitionReader {
   /** Throws if a file ends early although another follows. A file that is being copied is waited for. */
   async #refuseCutOff(path: string, pos: number, what: string): Promise<void> {
     const { mtimeMs } = await stat(path);
-    if (Date.now() - mtimeMs < this.#options.warnAfterMs) return;
+    if (Date.now() - mtimeMs < this.#warnAfterMs) return;
     throw new ArchiveError(
       `Cannot read ${path} at byte ${pos}: it ends within ${what}, and another file follows; copy it anew, or cut it off there if the rest is lost`,
     );
@@ -129,8 +134,36 @@ export class ArchivePartitionReader {
     if (this.#cutOff?.path !== path || this.#cutOff.bytes !== bytes) {
       this.#cutOff = { path, bytes, sinceMs: Date.now(), said: false };
     }
-    if (this.#cutOff.said || Date.now() - this.#cutOff.sinceMs < this.#options.warnAfterMs) return;
+    if (this.#cutOff.said || Date.now() - this.#cutOff.sinceMs < this.#warnAfterMs) return;
     this.#cutOff.said = true;
     this.#options.warn(`${path} ends within a block that begins at byte ${pos}: waiting for the rest of it`);
+  }
+}
+
+/**
+ * The records of one partition with `low <= offset < end`, block by block. Throws ArchiveError if the files no longer
+ * hold them.
+ */
+export async function* recordsWithin(
+  place: { topic: TopicName; partition: number },
+  files: readonly ArchiveFile[],
+  { low, end }: Bounds,
+  warn: (message: string) => void,
+): AsyncGenerator<EncodedRecord[], void> {
+  const reader = new ArchivePartitionReader({ ...place, from: low, warn });
+  reader.files = files;
+  try {
+    for (let next = low; next < end; ) {
+      const batch = await reader.next();
+      if (!batch) {
+        throw new ArchiveError(
+          `Cannot read ${place.topic}/${place.partition} of the archive on to offset ${end - 1}: its files have changed meanwhile; call the command again`,
+        );
+      }
+      next = batch.nextOffset;
+      yield next <= end ? batch.records : batch.records.filter(({ offset }) => offset < end);
+    }
+  } finally {
+    await reader.close();
   }
 }

@@ -4,7 +4,7 @@ import { rejectedSchema, rejectedType } from '../../schemas/avro/avro-types.ts';
 import { RejectPlaces } from '../reject-places.ts';
 import { archiveFilePath } from './archive-files.ts';
 import { archiveRejected, type RejectedPlace, rejectedFiles, rejectedFolders } from './archive-rejected.ts';
-import { readContainer } from './container-content.ts';
+import { readContainer } from './avro-container.ts';
 import { ContainerWriter } from './container-writer.ts';
 import { makeFolder } from './make-folder.ts';
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import type { Reject } from '../../projector/ports/event-log.ts';
 import { Cursor } from '../../schemas/avro/avro-cursor.ts';
 import { compileReader } from '../../schemas/avro/avro-reader.ts';
@@ -8,7 +8,8 @@ import { parseWriter, rejectedType } from '../../schemas/avro/avro-types.ts';
 import { reasonOf } from '../../schemas/avro/undecodable.ts';
 import { defaultTopicPrefix, type TopicName } from '../../schemas/events/records.ts';
 import { ArchiveError, archiveFolder } from './archive-files.ts';
-import { readContainer } from './container-content.ts';
+import type { ManifestFile } from './archive-manifest.ts';
+import { readContainer } from './avro-container.ts';
 
 /** A record of the archive's `rejected` (schemas/events/Rejected.avsc) (docs/rules.md#archived-rejects). */
 export interface RejectedRecord {
@@ -90,4 +91,12 @@ export function rejectOf(record: RejectedRecord, prefix: string): Reject {
     reason,
     raw: { key, value, headers },
   };
+}
+
+/** The manifest's entry of a file of bad records, as it is now. Null if it ends within its header. */
+export function rejectedEntry(path: string): ManifestFile | null {
+  const content = readContainer(path);
+  if (!content) return null;
+  const { records, end, sha256 } = content;
+  return { name: basename(path), records, bytes: end, sha256: sha256().digest('hex') };
 }

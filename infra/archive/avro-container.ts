@@ -1,3 +1,5 @@
+import { createHash, type Hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { inflateRawSync } from 'node:zlib';
 import { Cursor } from '../../schemas/avro/avro-cursor.ts';
 import { UndecodableError } from '../../schemas/avro/undecodable.ts';
@@ -94,5 +96,50 @@ export function unpackBlock(codec: ContainerCodec, stored: Buffer): Buffer {
     return inflateRawSync(stored, { maxOutputLength: sizeMax });
   } catch (error) {
     throw new ContainerFormatError('its block can not be inflated', { cause: error });
+  }
+}
+
+/** A container file's blocks, read at once. For files that are to be appended to. */
+export interface ContainerContent {
+  header: ContainerHeader;
+  /** Where the whole blocks end. */
+  end: number;
+  /** Bytes of an incomplete block after them. */
+  restBytes: number;
+  /** A hash of the bytes up to `end`, to continue from. */
+  sha256: () => Hash;
+  /** The number of records in all blocks. */
+  records: number;
+  blocks: { count: number; data: () => Buffer }[];
+}
+
+/** Null if the file ends within its header. Throws ContainerFormatError, with file and byte. */
+export function readContainer(path: string): ContainerContent | null {
+  const bytes = readFileSync(path);
+  let pos = 0;
+  try {
+    const header = parseContainerHeader(bytes);
+    if (!header) return null;
+    pos = header.length;
+    const blocks: ContainerContent['blocks'] = [];
+    let records = 0;
+    for (;;) {
+      const frame = parseBlockFrame(bytes, pos);
+      if (!frame || frame.end > bytes.length) break;
+      if (!bytes.subarray(frame.dataEnd, frame.end).equals(header.sync)) {
+        throw new ContainerFormatError('the sync marker after its block is wrong');
+      }
+      blocks.push({
+        count: frame.count,
+        data: () => unpackBlock(header.codec, bytes.subarray(frame.dataStart, frame.dataEnd)),
+      });
+      records += frame.count;
+      pos = frame.end;
+    }
+    const sha256 = () => createHash('sha256').update(bytes.subarray(0, pos));
+    return { header, end: pos, restBytes: bytes.length - pos, sha256, records, blocks };
+  } catch (error) {
+    if (!(error instanceof ContainerFormatError)) throw error;
+    throw new ContainerFormatError(`Cannot read ${path} at byte ${pos}: ${error.message}`, { cause: error });
   }
 }

@@ -1,10 +1,10 @@
 import { createHash, type Hash, randomBytes } from 'node:crypto';
 import { closeSync, fdatasyncSync, ftruncateSync, openSync, writeSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
 import avro from 'avsc';
-import { type ContainerCodec, containerMagic, syncBytes } from './avro-container.ts';
-import type { ContainerContent } from './container-content.ts';
+import type { ManifestFile } from './archive-manifest.ts';
+import { type ContainerCodec, type ContainerContent, containerMagic, syncBytes } from './avro-container.ts';
 import { syncFolder, writeFault } from './write-atomically.ts';
 
 const metadataType = avro.Type.forSchema({ type: 'map', values: 'bytes' });
@@ -45,12 +45,12 @@ export class ContainerWriter {
   }
 
   /** Appends to a file after its whole blocks. Anything after them is cut off. */
-  static resume(path: string, { header, end, blocks, sha256 }: ContainerContent): ContainerWriter {
+  static resume(path: string, { header, end, records, sha256 }: ContainerContent): ContainerWriter {
     const fd = openSync(path, 'a');
     ftruncateSync(fd, end);
     const writer = new ContainerWriter(path, fd, header.codec, header.sync);
     writer.#size = end;
-    writer.#records = blocks.reduce((sum, { count }) => sum + count, 0);
+    writer.#records = records;
     writer.#hash = sha256();
     return writer;
   }
@@ -59,13 +59,10 @@ export class ContainerWriter {
     return this.#size;
   }
 
-  get records(): number {
-    return this.#records;
-  }
-
-  /** The hash of the file as it is now, in hexadecimal. */
-  sha256(): string {
-    return this.#hash.copy().digest('hex');
+  /** The manifest's entry of the file as it is now. */
+  entry(): ManifestFile {
+    const sha256 = this.#hash.copy().digest('hex');
+    return { name: basename(this.path), records: this.#records, bytes: this.#size, sha256 };
   }
 
   appendBlock(count: number, data: Buffer): void {

@@ -6,23 +6,19 @@ import { Cursor } from '../../schemas/avro/avro-cursor.ts';
 import { compileReader } from '../../schemas/avro/avro-reader.ts';
 import { parseWriter, rejectedType } from '../../schemas/avro/avro-types.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
-import { archiveDecoder } from './archive-decoder.ts';
+import { OpenArchiveFile } from './archive-file.ts';
 import { type ArchiveFile, archiveFolder, listArchive } from './archive-files.ts';
 import { finishForgetting, replaceFiles, replacementPath } from './archive-journal.ts';
 import { lockArchive } from './archive-lock.ts';
 import { type ArchiveManifest, type ManifestFile, manifestText, readManifest } from './archive-manifest.ts';
-import { type RejectedRecord, rejectedFiles, rejectOf } from './archive-rejected.ts';
-import { readContainer } from './container-content.ts';
-import { ContainerFile } from './container-file.ts';
+import { type RejectedRecord, rejectedEntry, rejectedFiles, rejectOf } from './archive-rejected.ts';
+import { readContainer } from './avro-container.ts';
 import { ContainerWriter } from './container-writer.ts';
-import { type ForgottenParts, RecordForgetter } from './forget-record.ts';
-import { type ArchiveInspection, inspectArchive } from './inspect-archive.ts';
-import { notAsSaved } from './not-as-saved.ts';
-import { type ArchiveProblem, inspectPartition, type KnownPartition } from './partition-inspection.ts';
+import { type ForgottenPart, isRejectOfRider, RecordForgetter } from './forget-record.ts';
+import { inspectArchive } from './inspect-archive.ts';
+import { inspectPartition, type KnownPartition, notAsSaved } from './partition-inspection.ts';
 import { hashSchemaOf } from './partition-ledger.ts';
 import { RecordBytes } from './record-bytes.ts';
-import { rejectedEntry } from './rejected-inspection.ts';
-import { isRejectOfRider } from './rider-mentions.ts';
 
 export interface ForgetOptions {
   dir: string;
@@ -49,6 +45,8 @@ export interface Forgotten {
   /** An earlier call was killed, and has now been finished. */
   finished: boolean;
 }
+
+type ManifestTopic = ArchiveManifest['topics'][string];
 
 const fix = 'Nothing was changed: put it back from a copy';
 
@@ -79,14 +77,7 @@ class Forgetting {
   readonly #options: ForgetOptions;
   readonly #manifest: ArchiveManifest | null;
   readonly #changed: string[] = [];
-  readonly #result: Omit<Forgotten, 'finished'> = {
-    records: {},
-    leaders: 0,
-    rejected: 0,
-    headers: 0,
-    raw: 0,
-    files: 0,
-  };
+  readonly #result = { records: {} as Forgotten['records'], leaders: 0, rejected: 0, headers: 0, raw: 0, files: 0 };
   #done = 0;
   #total = 0;
 
@@ -104,7 +95,8 @@ class Forgetting {
     const files = topicNames.flatMap((topic) => listing[topic].flat());
     this.#total = files.reduce((sum, { path }) => sum + statSync(path).size, 0);
     const topics: ArchiveManifest['topics'] = {};
-    for (const topic of topicNames) topics[topic] = await this.#forgetTopic(topic, listing[topic], found);
+    for (const topic of topicNames)
+      topics[topic] = await this.#forgetTopic(topic, listing[topic], found.partitions[topic]);
     const rejected = rejectedFiles(archiveFolder(dir, prefix, 'rejected')).flatMap((path) =>
       this.#forgetRejected(path),
     );
@@ -116,17 +108,13 @@ class Forgetting {
     return { ...this.#result, files: this.#changed.length };
   }
 
-  async #forgetTopic(
-    topic: TopicName,
-    partitions: ArchiveFile[][],
-    found: ArchiveInspection,
-  ): Promise<NonNullable<ArchiveManifest['topics'][string]>> {
-    const each: KnownPartition[] = [];
-    for (const [partition, known] of found.partitions[topic].entries()) {
-      each.push(await this.#forgetPartition(topic, partition, partitions[partition] ?? [], known));
+  async #forgetTopic(topic: TopicName, files: ArchiveFile[][], known: KnownPartition[]): Promise<ManifestTopic> {
+    const partitions: ManifestTopic['partitions'] = [];
+    for (const [partition, had] of known.entries()) {
+      const { ledger, files: entries } = await this.#forgetPartition(topic, partition, files[partition] ?? [], had);
+      partitions.push({ partition, ...ledger.summary(), files: entries });
     }
-    const entries = each.map(({ ledger, files }, partition) => ({ partition, ...ledger.summary(), files }));
-    return { hash_schema: hashSchemaOf(topic), partitions: entries };
+    return { hash_schema: hashSchemaOf(topic), partitions };
   }
 
   async #forgetPartition(
@@ -142,22 +130,10 @@ class Forgetting {
     }
     if (now.every(({ path }, i) => path === files[i]!.path)) return known;
     const { dir, prefix, signal } = this.#options;
-    const problems: ArchiveProblem[] = [];
-    const again = await inspectPartition(
-      {
-        topic,
-        partition,
-        folder: archiveFolder(dir, prefix, topic),
-        files: now,
-        said: null,
-        sameHash: false,
-        read: 'unvouched',
-        beingWritten: true,
-        signal,
-      },
-      (problem) => void problems.push(problem),
-    );
-    if (problems.length > 0) throw notAsSaved(dir, problems, fix);
+    const place = { topic, partition, folder: archiveFolder(dir, prefix, topic), files: now };
+    const reading = { read: 'unvouched', beingWritten: true, signal } as const;
+    const again = await inspectPartition({ ...place, ...reading, said: null, sameHash: false });
+    if (again.problems.length > 0) throw notAsSaved(dir, again.problems, fix);
     // A later save must not bring back the last record.
     again.ledger.nextOffset = known.ledger.nextOffset;
     return again;
@@ -165,49 +141,44 @@ class Forgetting {
 
   /** Writes a file without the rider beside the old one. False if the file does not mention the rider. */
   async #forgetFile(topic: TopicName, file: ArchiveFile): Promise<boolean> {
-    const container = await ContainerFile.open(file.path);
-    if (!container) return false;
-    const { schemaText, codec } = container.header;
-    const decoder = archiveDecoder(topic, schemaText);
+    const open = await OpenArchiveFile.open(topic, file);
+    if (!open) return false;
+    const { schemaText, codec } = open.header;
     const forgetter = new RecordForgetter(this.#options.rider, schemaText, this.#manifest?.schemas ?? []);
     const path = replacementPath(file.path);
     const writer = ContainerWriter.create(path, schemaText, codec);
     let isChanged = false;
     try {
-      for (let block = await container.nextBlock(); block; block = await container.nextBlock()) {
+      for (let block = await open.nextBlock(); block; block = await open.nextBlock()) {
         this.#options.signal.throwIfAborted();
         const kept: Buffer[] = [];
         let pos = 0;
-        for (const record of decoder.records(block.data, block.count)) {
+        for (const record of open.decoder.records(block.data, block.count)) {
           const { end, bytes, parts } = forgetter.forget(decoded(record), block.data, pos);
           pos = end;
           if (bytes) kept.push(bytes);
-          if (parts) this.#count(topic, parts);
-          isChanged ||= parts !== null;
+          this.#count(topic, parts);
+          isChanged ||= parts.size > 0;
         }
         if (kept.length > 0) writer.appendBlock(kept.length, Buffer.concat(kept));
       }
     } finally {
       writer.close();
-      this.#progress(container.pos);
-      await container.close();
+      this.#done += open.pos;
+      this.#options.onProgress?.({ done: this.#done, total: this.#total });
+      await open.close();
     }
     if (isChanged) this.#changed.push(file.path);
     else rmSync(path);
     return isChanged;
   }
 
-  #count(topic: TopicName, { record, leader, headers, raw }: ForgottenParts): void {
-    const result = this.#result;
-    if (record) result.records[topic] = (result.records[topic] ?? 0) + 1;
-    if (leader) result.leaders++;
-    if (headers) result.headers++;
-    if (raw) result.raw++;
-  }
-
-  #progress(bytes: number): void {
-    this.#done += bytes;
-    this.#options.onProgress?.({ done: this.#done, total: this.#total });
+  #count(topic: TopicName, parts: ReadonlySet<ForgottenPart>): void {
+    const { records } = this.#result;
+    for (const part of parts) {
+      if (part === 'record') records[topic] = (records[topic] ?? 0) + 1;
+      else this.#result[part]++;
+    }
   }
 
   /** The manifest's entry of a file of bad records, without those about the rider. */

@@ -12,27 +12,22 @@ import {
   writeManifest,
 } from './archive-manifest.ts';
 import { archiveRejectSink } from './archive-reject-sink.ts';
-import { rejectedFiles } from './archive-rejected.ts';
-import { type ArchiveWriter, archiveWriter } from './archive-writer.ts';
-import type { ArchiveRecord } from './archived-bytes.ts';
-import { type ArchiveInspection, inspectArchive } from './inspect-archive.ts';
+import { rejectedEntry, rejectedFiles } from './archive-rejected.ts';
+import { type ArchiveRecord, ArchiveWriter } from './archive-writer.ts';
+import { inspectArchive } from './inspect-archive.ts';
 import { makeFolder } from './make-folder.ts';
-import { manifestTopics } from './manifest-topics.ts';
-import { notAsSaved } from './not-as-saved.ts';
-import type { KnownPartition } from './partition-inspection.ts';
+import { type KnownPartition, notAsSaved } from './partition-inspection.ts';
 import { PartitionLedger } from './partition-ledger.ts';
-import { rejectedEntry } from './rejected-inspection.ts';
 
 export interface GrowingArchiveOptions {
   dir: string;
   prefix: string;
-  /** The command that writes, such as `archive save`. */
-  command: string;
   /** The writer's schema of a value that is kept as it came. Null if it is not known. */
   schemaOf: (value: Buffer) => ManifestWriterSchema | null;
   signal: AbortSignal;
-  log?: { warn(message: string): void };
 }
+
+type KnownPartitions = Record<TopicName, KnownPartition[]>;
 
 /** What a save knows about an archive beyond its contents. */
 export type SavedState = Pick<ArchiveManifest, 'log' | 'exact_since' | 'saved_until'>;
@@ -41,7 +36,7 @@ export type SavedState = Pick<ArchiveManifest, 'log' | 'exact_since' | 'saved_un
 export class GrowingArchive {
   readonly #options: GrowingArchiveOptions;
   readonly #unlock: () => void;
-  readonly #inspection: ArchiveInspection;
+  readonly #partitions: KnownPartitions;
   readonly #writer: ArchiveWriter;
   readonly #rejects: RejectSink;
   readonly #schemas = new Map<string, ManifestWriterSchema>();
@@ -53,16 +48,16 @@ export class GrowingArchive {
     options: GrowingArchiveOptions,
     unlock: () => void,
     manifest: ArchiveManifest | null,
-    inspection: ArchiveInspection,
+    partitions: KnownPartitions,
   ) {
-    const { dir, prefix, log } = options;
+    const { dir, prefix } = options;
     this.#options = options;
     this.#unlock = unlock;
     this.manifest = manifest;
-    this.#inspection = inspection;
+    this.#partitions = partitions;
     for (const schema of manifest?.schemas ?? []) this.#schemas.set(nameOf(schema), schema);
-    this.#writer = archiveWriter({ dir, prefix, codec: 'deflate', known: (topic, i) => this.#known(topic, i) });
-    this.#rejects = archiveRejectSink({ dir, prefix, ...(log && { log }) });
+    this.#writer = new ArchiveWriter({ dir, prefix, known: (topic, i) => this.#known(topic, i) });
+    this.#rejects = archiveRejectSink({ dir, prefix });
   }
 
   /**
@@ -70,23 +65,13 @@ export class GrowingArchive {
    * is none. Throws ArchiveError that names a file that differs from the manifest, and ArchiveLockedError.
    */
   static async open(options: GrowingArchiveOptions): Promise<GrowingArchive> {
-    const { dir, prefix, command, signal } = options;
+    const { dir, prefix } = options;
     makeFolder(dir, 'the archive');
-    const unlock = lockArchive(dir, command);
+    const unlock = lockArchive(dir, 'archive save');
     try {
       finishForgetting(dir, prefix);
       const manifest = readManifest(dir);
-      const isNew = !manifest && !hasTopics(dir, prefix);
-      const inspection = isNew
-        ? emptyInspection()
-        : await inspectArchive({ dir, prefix, manifest, read: 'unvouched', beingWritten: true, signal });
-      if (inspection.problems.length > 0)
-        throw notAsSaved(
-          dir,
-          inspection.problems,
-          'Nothing was saved: put it back from a copy, or save to an empty folder',
-        );
-      return new GrowingArchive(options, unlock, manifest, inspection);
+      return new GrowingArchive(options, unlock, manifest, await partitionsIn(options, manifest));
     } catch (error) {
       unlock();
       throw error;
@@ -96,7 +81,7 @@ export class GrowingArchive {
   /** The number of a topic's partitions. Null if the archive does not have the topic. */
   partitions(topic: TopicName): number | null {
     if (this.manifest) return this.manifest.topics[topic]?.partitions.length ?? null;
-    const partitions = this.#inspection.partitions[topic];
+    const partitions = this.#partitions[topic];
     return partitions.some(({ files }) => files.length > 0) ? partitions.length : null;
   }
 
@@ -126,7 +111,7 @@ export class GrowingArchive {
   /** Makes everything durable, and then writes the manifest. `partitions`: the topics' numbers of partitions. */
   checkpoint(partitions: Record<TopicName, number>, state: SavedState): void {
     const { dir, prefix } = this.#options;
-    const topics = manifestTopics(this.#writer, partitions);
+    const topics = this.#writer.manifestTopics(partitions);
     const schemas = [...this.#schemas.values()];
     writeManifest(dir, { version: 1, prefix, ...state, topics, rejected: this.#rejectedFiles(), schemas });
   }
@@ -142,7 +127,7 @@ export class GrowingArchive {
   }
 
   #known(topic: TopicName, partition: number): KnownPartition {
-    const partitions = this.#inspection.partitions[topic];
+    const partitions = this.#partitions[topic];
     partitions[partition] ??= { ledger: new PartitionLedger(topic), files: [] };
     return partitions[partition];
   }
@@ -174,13 +159,16 @@ export class GrowingArchive {
 
 const nameOf = ({ id, fingerprint }: ManifestWriterSchema): string => (id === null ? fingerprint : String(id));
 
-const hasTopics = (dir: string, prefix: string): boolean =>
-  topicNames.some((topic) => existsSync(archiveFolder(dir, prefix, topic)));
-
-const emptyInspection = (): ArchiveInspection => ({
-  partitions: Object.fromEntries(topicNames.map((topic) => [topic, []])) as unknown as ArchiveInspection['partitions'],
-  problems: [],
-  files: 0,
-  records: 0,
-  rejected: 0,
-});
+/** What an archive has. Throws ArchiveError if it differs from its manifest. */
+async function partitionsIn(
+  { dir, prefix, signal }: GrowingArchiveOptions,
+  manifest: ArchiveManifest | null,
+): Promise<KnownPartitions> {
+  if (!manifest && topicNames.every((topic) => !existsSync(archiveFolder(dir, prefix, topic)))) {
+    return Object.fromEntries(topicNames.map((topic) => [topic, [] as KnownPartition[]])) as KnownPartitions;
+  }
+  const found = await inspectArchive({ dir, prefix, manifest, read: 'unvouched', beingWritten: true, signal });
+  if (found.problems.length === 0) return found.partitions;
+  const fix = 'Nothing was saved: put it back from a copy, or save to an empty folder';
+  throw notAsSaved(dir, found.problems, fix);
+}

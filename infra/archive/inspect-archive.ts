@@ -3,15 +3,16 @@ import { basename, join } from 'node:path';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { ArchiveError, type ArchiveFile, archiveFile, archiveFolder, listArchive } from './archive-files.ts';
 import { type ArchiveManifest, manifestName } from './archive-manifest.ts';
+import { readRejectedFile, rejectedFiles } from './archive-rejected.ts';
+import { readContainer } from './avro-container.ts';
 import {
   type ArchiveProblem,
+  differenceOf,
   inspectPartition,
   type KnownPartition,
-  type OnProblem,
   type PartitionToInspect,
 } from './partition-inspection.ts';
 import { hashSchemaOf } from './partition-ledger.ts';
-import { inspectRejected } from './rejected-inspection.ts';
 
 export interface InspectOptions extends Pick<PartitionToInspect, 'read' | 'beingWritten' | 'signal'> {
   dir: string;
@@ -42,34 +43,27 @@ const isHidden = (name: string): boolean => name.startsWith('.') || name.startsW
 export async function inspectArchive(options: InspectOptions): Promise<ArchiveInspection> {
   const { dir, prefix, manifest, read } = options;
   const problems: ArchiveProblem[] = [];
-  const onProblem: OnProblem = (problem) => void problems.push(problem);
-  const listing = await list(options, onProblem);
+  const listing = await list(options, problems);
   const progress = progressOf(options, listing);
-  const partitions: Partial<ArchiveInspection['partitions']> = {};
+  const partitions = {} as ArchiveInspection['partitions'];
   let records = 0;
   for (const topic of topicNames) {
     partitions[topic] = [];
     const said = manifest?.topics[topic];
     for (const [partition, files] of listing[topic].entries()) {
-      const one: PartitionToInspect = {
-        ...options,
-        topic,
-        partition,
-        folder: archiveFolder(dir, prefix, topic),
-        files,
-        said: said?.partitions[partition] ?? null,
-        sameHash: said?.hash_schema === hashSchemaOf(topic),
-        onBytes: progress,
-      };
-      const known = await inspectPartition(one, onProblem);
+      const place = { topic, partition, folder: archiveFolder(dir, prefix, topic), files };
+      const sameHash = said?.hash_schema === hashSchemaOf(topic);
+      const one = { ...options, ...place, said: said?.partitions[partition] ?? null, sameHash, onBytes: progress };
+      const known = await inspectPartition(one);
+      problems.push(...known.problems);
       partitions[topic].push(known);
       records += known.ledger.records;
     }
   }
-  const rejected = await inspectRejected({ ...options, onBytes: progress }, onProblem);
-  if (read === 'all') namesBeside(options, onProblem);
+  const rejected = await inspectRejected(options, progress, problems);
+  if (read === 'all') problems.push(...namesBeside(options));
   return {
-    partitions: partitions as ArchiveInspection['partitions'],
+    partitions,
     problems,
     files: topicNames.reduce((sum, topic) => sum + listing[topic].flat().length, 0),
     records,
@@ -77,10 +71,45 @@ export async function inspectArchive(options: InspectOptions): Promise<ArchiveIn
   };
 }
 
+/**
+ * Files of bad records may have more than the manifest says: a service that reads the archive also sets bad records
+ * aside in it.
+ */
+async function inspectRejected(
+  options: InspectOptions,
+  onBytes: (bytes: number) => void,
+  problems: ArchiveProblem[],
+): Promise<number> {
+  const { dir, prefix, manifest, read, beingWritten, signal } = options;
+  const folder = archiveFolder(dir, prefix, 'rejected');
+  const bad = new Set<string>();
+  for (const said of manifest?.rejected ?? []) {
+    const path = join(folder, said.name);
+    const altered = 'its bytes are not those that were saved';
+    const problem = await differenceOf(path, said, altered, { signal, onBytes });
+    if (!problem) continue;
+    bad.add(path);
+    problems.push(problem);
+  }
+  let count = 0;
+  for (const path of read === 'none' ? [] : rejectedFiles(folder)) {
+    try {
+      for (const _ of readRejectedFile(path, prefix)) count++;
+      const content = readContainer(path);
+      if (content?.restBytes === 0 || beingWritten || read !== 'all' || bad.has(path)) continue;
+      problems.push({ file: path, kind: 'cut', problem: 'it ends within a block' });
+    } catch (error) {
+      if (!(error instanceof ArchiveError)) throw error;
+      if (!bad.has(path)) problems.push({ file: path, kind: 'altered', problem: error.message });
+    }
+  }
+  return count;
+}
+
 type Listing = Record<TopicName, ArchiveFile[][]>;
 
 /** Every partition's files, also those that only the manifest names. */
-async function list({ dir, prefix, manifest, read }: InspectOptions, onProblem: OnProblem): Promise<Listing> {
+async function list({ dir, prefix, manifest, read }: InspectOptions, problems: ArchiveProblem[]): Promise<Listing> {
   const listing = {} as Listing;
   let folders = 0;
   for (const topic of topicNames) {
@@ -90,14 +119,15 @@ async function list({ dir, prefix, manifest, read }: InspectOptions, onProblem: 
     const names = namesIn(folder);
     if (names) folders++;
     for (const name of names ?? []) {
-      const file = isHidden(name) ? null : fileOf(folder, name, manifest !== null && read === 'all', onProblem);
-      if (!file) continue;
-      if (manifest && file.partition >= said) {
-        onProblem({ file: file.path, kind: 'foreign', problem: `the manifest has ${said} partitions of ${topic}` });
-        continue;
+      const file = isHidden(name) ? null : fileOf(folder, name, manifest !== null && read === 'all');
+      if (file === null) continue;
+      if ('problem' in file) problems.push(file);
+      else if (manifest && file.partition >= said) {
+        problems.push(foreign(file.path, `the manifest has ${said} partitions of ${topic}`));
+      } else {
+        while (partitions.length <= file.partition) partitions.push([]);
+        partitions[file.partition]!.push(file);
       }
-      while (partitions.length <= file.partition) partitions.push([]);
-      partitions[file.partition]!.push(file);
     }
     for (const files of partitions) files.sort((a, b) => a.firstOffset - b.firstOffset);
     listing[topic] = partitions;
@@ -117,19 +147,16 @@ function namesIn(folder: string): string[] | null {
   }
 }
 
+const foreign = (file: string, problem: string): ArchiveProblem => ({ file, kind: 'foreign', problem });
+
 /** Null for a file that does not belong to an archive. `strict`: any such file is a problem, whatever its name. */
-function fileOf(folder: string, name: string, strict: boolean, onProblem: OnProblem): ArchiveFile | null {
+function fileOf(folder: string, name: string, strict: boolean): ArchiveFile | ArchiveProblem | null {
   const file = join(folder, name);
-  if (!name.endsWith('.avro')) {
-    if (strict) onProblem({ file, kind: 'foreign', problem: 'the manifest does not list it' });
-    return null;
-  }
+  if (!name.endsWith('.avro')) return strict ? foreign(file, 'the manifest does not list it') : null;
   try {
     return archiveFile(folder, name);
   } catch (error) {
-    const problem = (error as Error).message.replace(`Cannot read ${file}: `, '');
-    onProblem({ file, kind: 'foreign', problem });
-    return null;
+    return foreign(file, (error as Error).message.replace(`Cannot read ${file}: `, ''));
   }
 }
 
@@ -137,13 +164,11 @@ function fileOf(folder: string, name: string, strict: boolean, onProblem: OnProb
  * Names beside the topics' folders that do not belong to the archive. Without a manifest it is not known what belongs
  * there.
  */
-function namesBeside({ dir, prefix, manifest }: InspectOptions, onProblem: OnProblem): void {
-  if (!manifest) return;
+function namesBeside({ dir, prefix, manifest }: InspectOptions): ArchiveProblem[] {
+  if (!manifest) return [];
   const ours = new Set([...topicNames, 'rejected'].map((name) => basename(archiveFolder(dir, prefix, name))));
-  for (const name of namesIn(dir) ?? []) {
-    if (isHidden(name) || besideTopics.has(name) || ours.has(name)) continue;
-    onProblem({ file: join(dir, name), kind: 'foreign', problem: 'it does not belong to the archive' });
-  }
+  const others = (namesIn(dir) ?? []).filter((name) => !isHidden(name) && !besideTopics.has(name) && !ours.has(name));
+  return others.map((name) => foreign(join(dir, name), 'it does not belong to the archive'));
 }
 
 /** Bytes compared with the manifest, and bytes read as records. */

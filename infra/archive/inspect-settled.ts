@@ -1,12 +1,14 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { ArchiveError, archivePrefix } from './archive-files.ts';
+import { topicNames } from '../../schemas/events/records.ts';
+import { ArchiveError, archiveFolder, archivePrefix } from './archive-files.ts';
 import { isForgetting, journalPath } from './archive-journal.ts';
 import { lockHolder } from './archive-lock.ts';
 import { type ArchiveManifest, manifestName, readManifest } from './archive-manifest.ts';
 import { type ArchiveInspection, type InspectOptions, inspectArchive } from './inspect-archive.ts';
-import type { ArchiveProblem, Reading } from './partition-inspection.ts';
+import { type ArchiveProblem, notAsSaved, type Reading } from './partition-inspection.ts';
 
-export interface SettledOptions extends Pick<InspectOptions, 'dir' | 'signal' | 'onProgress'> {
+interface SettledOptions extends Pick<InspectOptions, 'dir' | 'signal' | 'onProgress'> {
   /** The prefix to choose if there are folders of several. If absent: the manifest's prefix, or that of the folders. */
   wantedPrefix: string;
   /** What to read, given the manifest or null. */
@@ -75,4 +77,48 @@ function manifestOf(dir: string, isWritten: boolean): { manifest: ArchiveManifes
     if (!(error instanceof ArchiveError)) throw error;
     return { manifest: null, problems: [{ file: join(dir, manifestName), kind: 'altered', problem: error.message }] };
   }
+}
+
+interface AsSavedOptions {
+  dir: string;
+  /** The prefix of the folders that will be read. */
+  prefix: string;
+  /** For messages: load, read. */
+  verb: string;
+  /** For messages: what the command did, and what to do. */
+  fix: string;
+  /** What to read if there is no manifest, which would say what belongs to the archive. */
+  withoutManifest: Reading;
+  signal: AbortSignal;
+}
+
+/**
+ * Throws ArchiveError that names the file if an archive differs from its manifest (docs/rules.md#archive-read). Every
+ * file's hash is compared, which takes a small part of the time for reading it. Returns what a killed save wrote after
+ * its manifest: it is complete, but nothing vouches for it.
+ */
+export async function assertAsSaved(options: AsSavedOptions): Promise<ArchiveProblem[]> {
+  const { dir, prefix, verb, fix, withoutManifest, signal } = options;
+  if (withoutManifest === 'none' && !isForgetting(dir) && !readManifest(dir)) return [];
+  const { manifest, problems } = await inspectSettled({
+    dir,
+    wantedPrefix: prefix,
+    read: (said) => (said ? 'none' : withoutManifest),
+    verb: `${verb} the archive`,
+    signal,
+  });
+  if (manifest) assertSamePrefix(dir, prefix, manifest, verb);
+  // A rider may be half forgotten.
+  if (isForgetting(dir)) throw notAsSaved(dir, problems, fix, verb);
+  const wrong = problems.filter(({ kind }) => kind !== 'unfinished');
+  if (wrong.length > 0) throw notAsSaved(dir, wrong, fix, verb);
+  return problems;
+}
+
+/** A manifest says nothing about folders of another prefix beside its own. */
+function assertSamePrefix(dir: string, prefix: string, manifest: ArchiveManifest, verb: string): void {
+  if (manifest.prefix === prefix || !topicNames.some((topic) => existsSync(archiveFolder(dir, prefix, topic)))) return;
+  throw new ArchiveError(
+    `Cannot ${verb} the archive ${dir}: its manifest.json is of the folders ${manifest.prefix}…, not of ${prefix}…; move either to a folder of its own`,
+  );
 }

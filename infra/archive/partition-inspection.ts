@@ -21,6 +21,21 @@ export interface ArchiveProblem {
   problem: string;
 }
 
+/**
+ * The error for an archive that differs from its manifest, or cannot be read. `fix`: what the command did, and what to
+ * do.
+ */
+export function notAsSaved(
+  dir: string,
+  problems: readonly ArchiveProblem[],
+  fix: string,
+  verb = 'go on with',
+): ArchiveError {
+  const [{ file, problem }] = problems as [ArchiveProblem];
+  const more = problems.length > 1 ? ` (and ${problems.length - 1} more: ride-calendar archive check ${dir})` : '';
+  return new ArchiveError(`Cannot ${verb} the archive ${dir}: ${file}: ${problem}${more}. ${fix}`);
+}
+
 /** What a partition contains, and those of its files' manifest entries that need no change. */
 export interface KnownPartition {
   ledger: PartitionLedger;
@@ -46,47 +61,69 @@ export interface PartitionToInspect {
   onBytes?: (bytes: number) => void;
 }
 
-export type OnProblem = (problem: ArchiveProblem) => void;
-
 /** Compares a partition with the manifest, and reads its records: all of them, or only those that it must. */
-export async function inspectPartition(one: PartitionToInspect, onProblem: OnProblem): Promise<KnownPartition> {
-  const bad = new Set<string>();
-  const note: OnProblem = (problem) => {
-    bad.add(problem.file);
-    onProblem(problem);
-  };
-  for (const file of one.said?.files ?? []) await compareFile(one, file, note);
-  for (const { path, firstOffset } of one.said ? one.files : []) {
-    if (one.said!.files.some(({ name }) => name === basename(path))) continue;
-    if (firstOffset < (one.said!.next_offset ?? 0)) note(foreign(path));
-    else if (!one.beingWritten) note(unfinished(path));
-  }
-  if (one.read === 'none') return { ledger: new PartitionLedger(one.topic), files: [] };
-  const { ledger, ends } = await readRecords(one, bad, note);
+export async function inspectPartition(
+  one: PartitionToInspect,
+): Promise<KnownPartition & { problems: ArchiveProblem[] }> {
+  const problems = await compareFiles(one);
+  if (one.read === 'none') return { ledger: new PartitionLedger(one.topic), files: [], problems };
+  const { ledger, ends } = await readRecords(one, problems);
   const files = new Map(one.said?.files.map((file) => [file.name, file]));
   for (const { file, records, bytes } of one.read === 'all' ? [] : ends) {
     const name = archiveFileName(file.partition, file.firstOffset);
     if (files.get(name)?.bytes === bytes) continue;
     files.set(name, { name, records, bytes, sha256: await sha256Of(file.path, bytes, one) });
   }
-  return { ledger, files: [...files.values()] };
+  return { ledger, files: [...files.values()], problems };
 }
 
-/** Compares a file with its entry in the manifest. */
-async function compareFile(one: PartitionToInspect, said: ManifestFile, note: OnProblem): Promise<void> {
-  const path = join(one.folder, said.name);
-  const size = await stat(path).then(
-    (found) => found.size,
+/** How a partition's files differ from those that the manifest lists. */
+async function compareFiles(one: PartitionToInspect): Promise<ArchiveProblem[]> {
+  const { said, folder, files, beingWritten } = one;
+  if (!said) return [];
+  const problems: ArchiveProblem[] = [];
+  for (const file of said.files) {
+    const path = join(folder, file.name);
+    const problem = await differenceOf(path, file, altered, one);
+    if (problem) problems.push(problem);
+    else if (!beingWritten && (await sizeOf(path))! > file.bytes) problems.push(unfinished(path));
+  }
+  for (const { path, firstOffset } of files) {
+    if (said.files.some(({ name }) => name === basename(path))) continue;
+    if (firstOffset < (said.next_offset ?? 0)) problems.push(foreign(path));
+    else if (!beingWritten) problems.push(unfinished(path));
+  }
+  return problems;
+}
+
+/**
+ * How a file differs from its entry in the manifest, by its first bytes: it may have more. `altered`: what to say of
+ * other bytes.
+ */
+export async function differenceOf(
+  file: string,
+  said: ManifestFile,
+  altered: string,
+  reading: Pick<PartitionToInspect, 'signal' | 'onBytes'>,
+): Promise<ArchiveProblem | null> {
+  const size = await sizeOf(file);
+  if (size === null) {
+    return { file, kind: 'missing', problem: `it is not there; the manifest says ${said.records} records` };
+  }
+  if (size < said.bytes) {
+    return { file, kind: 'cut', problem: `it has ${size} bytes, and the manifest says ${said.bytes}` };
+  }
+  const isSame = (await sha256Of(file, said.bytes, reading)) === said.sha256;
+  return isSame ? null : { file, kind: 'altered', problem: altered };
+}
+
+const sizeOf = (path: string): Promise<number | null> =>
+  stat(path).then(
+    ({ size }) => size,
     () => null,
   );
-  const tell = (kind: ProblemKind, problem: string) => note({ file: path, kind, problem });
-  if (size === null) return tell('missing', `it is not there; the manifest says ${said.records} records`);
-  if (size < said.bytes) return tell('cut', `it has ${size} bytes, and the manifest says ${said.bytes}`);
-  if ((await sha256Of(path, said.bytes, one)) !== said.sha256) {
-    return tell('altered', 'its bytes are not those that were saved: its SHA-256 is not the manifest’s');
-  }
-  if (size > said.bytes && !one.beingWritten) note(unfinished(path));
-}
+
+const altered = 'its bytes are not those that were saved: its SHA-256 is not the manifest’s';
 
 const foreign = (file: string): ArchiveProblem => ({ file, kind: 'foreign', problem: 'the manifest does not list it' });
 
@@ -96,7 +133,7 @@ const unfinished = (file: string): ArchiveProblem => ({
   problem: 'it has more than the manifest says: a save was ended by force; archive save takes it up',
 });
 
-export async function sha256Of(
+async function sha256Of(
   path: string,
   bytes: number,
   { signal, onBytes }: Pick<PartitionToInspect, 'signal' | 'onBytes'>,
@@ -119,12 +156,10 @@ interface FileEnd {
   bytes: number;
 }
 
-interface Read {
-  ledger: PartitionLedger;
-  ends: FileEnd[];
-}
-
-async function readRecords(one: PartitionToInspect, bad: Set<string>, note: OnProblem): Promise<Read> {
+async function readRecords(
+  one: PartitionToInspect,
+  problems: ArchiveProblem[],
+): Promise<{ ledger: PartitionLedger; ends: FileEnd[] }> {
   const { said } = one;
   const vouched = one.sameHash && one.read !== 'all' ? said : null;
   const ledger = vouched ? PartitionLedger.of(one.topic, vouched) : new PartitionLedger(one.topic);
@@ -144,10 +179,10 @@ async function readRecords(one: PartitionToInspect, bad: Set<string>, note: OnPr
       readTo = Math.max(readTo, end?.readTo ?? -1);
     } catch (error) {
       if (!(error instanceof ArchiveError)) throw error;
-      if (!bad.has(file.path)) note(unreadable(file.path, error));
+      if (problems.every((one) => one.file !== file.path)) problems.push(unreadable(file.path, error));
     }
   }
-  if (bad.size === 0) compareSummary(one, ledger, note);
+  if (problems.length === 0) problems.push(...compareSummary(one, ledger));
   if (said?.next_offset != null) ledger.nextOffset = Math.max(said.next_offset, ledger.nextOffset ?? 0);
   return { ledger, ends };
 }
@@ -201,17 +236,14 @@ function unreadable(file: string, error: ArchiveError): ArchiveProblem {
 }
 
 /** Compares the manifest's numbers and hash with the records, if these end where it says. */
-function compareSummary(one: PartitionToInspect, ledger: PartitionLedger, note: OnProblem): void {
-  const { said, sameHash } = one;
+function compareSummary({ said, sameHash, topic, partition, folder }: PartitionToInspect, ledger: PartitionLedger) {
   const found = ledger.summary();
-  if (!said || !sameHash || (found.last_offset ?? -1) > (said.last_offset ?? -1)) return;
-  const same = (
-    ['records', 'first_offset', 'last_offset', 'first_timestamp', 'last_timestamp', 'hash'] as const
-  ).filter((name) => found[name] !== said[name]);
-  if (same.length === 0) return;
-  note({
-    file: join(one.folder, '..', manifestName),
-    kind: 'altered',
-    problem: `its ${same.join(', ')} of ${one.topic}/${one.partition} ${same.length === 1 ? 'is' : 'are'} not that of the records`,
-  });
+  if (!said || !sameHash || (found.last_offset ?? -1) > (said.last_offset ?? -1)) return [];
+  const names = ['records', 'first_offset', 'last_offset', 'first_timestamp', 'last_timestamp', 'hash'] as const;
+  const differing = names.filter((name) => found[name] !== said[name]);
+  if (differing.length === 0) return [];
+  const file = join(folder, '..', manifestName);
+  const are = differing.length === 1 ? 'is' : 'are';
+  const problem = `its ${differing.join(', ')} of ${topic}/${partition} ${are} not that of the records`;
+  return [{ file, kind: 'altered' as const, problem }];
 }

@@ -5,7 +5,6 @@ import { ArchiveBounds } from '../../infra/archive/archive-bounds.ts';
 import { type ArchiveListing, listArchive } from '../../infra/archive/archive-files.ts';
 import { readManifest } from '../../infra/archive/archive-manifest.ts';
 import type { LogBounds } from '../../projector/ports/event-log.ts';
-import { topicNames } from '../../schemas/events/records.ts';
 import type { KafkaSettings, Settings } from '../settings/settings.ts';
 import { assertReadable } from '../wiring/backends/assert-readable.ts';
 import { warnOfMissingTopics } from '../wiring/backends/missing-topics.ts';
@@ -78,12 +77,7 @@ interface OpenedArchive {
 
 async function openArchive({ dir, prefix, named, where }: OpenedArchive, madeUp: boolean, io: Io): Promise<PastLog> {
   const listing = await asUsage(listArchive(dir, prefix, named));
-  const ends = new ArchiveBounds((cut) => io.err(`May not be exact: ${cut}`));
-  const bounds = {} as LogBounds;
-  for (const topic of topicNames) {
-    bounds[topic] = [];
-    for (const files of listing[topic]) bounds[topic].push(await ends.of(topic, files));
-  }
+  const bounds = await new ArchiveBounds((cut) => io.err(`May not be exact: ${cut}`)).of(listing);
   const manifest = readManifest(dir);
   const { exact_since: exactSince = null, saved_until: savedUntil = null } = manifest ?? {};
   // Without a manifest nobody knows whether files of it are missing.

@@ -1,5 +1,5 @@
-import { ArchiveError, type ArchiveListing } from '../../infra/archive/archive-files.ts';
-import { ArchivePartitionReader } from '../../infra/archive/archive-partition.ts';
+import type { ArchiveListing } from '../../infra/archive/archive-files.ts';
+import { recordsWithin } from '../../infra/archive/archive-partition.ts';
 import { decoded, type LogRecord, type UndecodableRecord } from '../../projector/ports/decoded-record.ts';
 import type { EncodedRecord, LogBounds } from '../../projector/ports/event-log.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
@@ -39,11 +39,10 @@ export function sourcesOf(listing: ArchiveListing, bounds: LogBounds, by: Record
 export class PartitionCursor {
   readonly source: PartitionSource;
   readonly #by: RecordClock;
-  readonly #reader: ArchivePartitionReader;
+  readonly #blocks: AsyncGenerator<EncodedRecord[], void>;
   #records: readonly EncodedRecord[] = [];
   #decoded: PastRecord | null = null;
   #at = -1;
-  #done = false;
   /** The next record, as bytes. Null: more must be read first, or all is read. */
   encoded: EncodedRecord | null = null;
   timeMs = 0;
@@ -51,12 +50,10 @@ export class PartitionCursor {
   latestMs = Number.NEGATIVE_INFINITY;
 
   constructor({ listing, by }: PastSources, source: PartitionSource) {
-    const { topic, partition, low } = source;
+    const { topic, partition } = source;
     this.source = source;
     this.#by = by;
-    this.#reader = new ArchivePartitionReader({ topic, partition, from: low, warnAfterMs: 5_000, warn: () => {} });
-    this.#reader.files = listing[topic][partition] ?? [];
-    this.#done = source.low >= source.end;
+    this.#blocks = recordsWithin(source, listing[topic][partition] ?? [], source, () => {});
   }
 
   /** The next record, decoded with all its texts when it is first asked for. */
@@ -82,34 +79,16 @@ export class PartitionCursor {
   /** Reads more if nothing is loaded. False once everything is read. Throws ArchiveError. */
   async fill(): Promise<boolean> {
     while (this.encoded === null) {
-      if (this.#done) return false;
-      await this.#readOn();
+      const { value: records, done } = await this.#blocks.next();
+      this.#records = records ?? [];
+      this.#at = -1;
+      if (done) return false;
       this.step();
     }
     return true;
   }
 
-  close(): Promise<void> {
-    return this.#reader.close();
-  }
-
-  async #readOn(): Promise<void> {
-    const { topic, partition, end } = this.source;
-    const last = this.#records.at(-1);
-    this.#records = [];
-    this.#at = -1;
-    if (last && last.offset >= end - 1) {
-      this.#done = true;
-      return;
-    }
-    const batch = await this.#reader.next();
-    if (!batch) {
-      throw new ArchiveError(
-        `Cannot read ${topic}/${partition} of the archive on to offset ${end - 1}: its files have changed meanwhile; call the command again`,
-      );
-    }
-    const { records } = batch;
-    this.#records = records.at(-1)!.offset < end ? records : records.filter(({ offset }) => offset < end);
-    if (this.#records.length === 0) this.#done = true;
+  async close(): Promise<void> {
+    await this.#blocks.return();
   }
 }

@@ -1,5 +1,4 @@
-import { archiveWriter } from '../../infra/archive/archive-writer.ts';
-import { writeManifestOfMade } from '../../infra/archive/manifest-topics.ts';
+import { ArchiveWriter, writeManifestOfMade } from '../../infra/archive/archive-writer.ts';
 import type { LogPublisher, PublishedRecord } from '../../projector/ports/log-publisher.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
 import { defaultPartitions, murmur2Partition } from '../../schemas/events/partitioner.ts';
@@ -22,7 +21,7 @@ export interface RecordSink {
  * default.
  */
 export function archiveSink(place: { dir: string; prefix: string }): RecordSink {
-  const writer = archiveWriter({ ...place, codec: 'deflate' });
+  const writer = new ArchiveWriter(place);
   const nextOffsets = new Map(topicNames.map((topic) => [topic, Array<number>(defaultPartitions[topic]).fill(0)]));
   writeManifestOfMade(place, writer, defaultPartitions);
   // Empty partitions are created too: a reader learns the number of partitions from the files.
@@ -31,7 +30,8 @@ export function archiveSink(place: { dir: string; prefix: string }): RecordSink 
     add({ topic, key, value, timestampMs }) {
       const offsets = nextOffsets.get(topic)!;
       const partition = offsets.length === 1 ? 0 : murmur2Partition(Buffer.from(key), offsets.length);
-      return writer.append(topic, { partition, offset: offsets[partition]!++, timestampMs, key, value });
+      writer.append(topic, { partition, offset: offsets[partition]!++, timestampMs, key, value });
+      return undefined;
     },
     flush: async () => writer.flush(),
     complete: async () => writeManifestOfMade(place, writer, defaultPartitions),

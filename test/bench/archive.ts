@@ -11,10 +11,10 @@ import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
 import { defaultSizes } from '../../services/simulate/sizes.ts';
 import { runSimulate } from '../../services/simulate.ts';
-import { followToEnds } from '../../services/wiring/archive/archive-copy.ts';
 import { archiveLoad } from '../../services/wiring/archive/archive-load.ts';
 import { archiveSave } from '../../services/wiring/archive/archive-save.ts';
 import { assertReadable } from '../../services/wiring/backends/assert-readable.ts';
+import { followToEnds } from '../../services/wiring/backends/follow-to-ends.ts';
 import { readArchive, startOf } from '../support/archive.ts';
 import { TestKafka } from '../support/kafka.ts';
 import { median, table, thousands } from './statistics.ts';
@@ -155,7 +155,7 @@ async function consumeBare(kafka: TestKafka): Promise<Cost> {
 async function fetchBare(kafka: TestKafka): Promise<void> {
   const log = openLog(kafka);
   const bounds = await log.bounds();
-  await followToEnds(log, startOf(bounds), bounds, { signal }, async () => {});
+  await followToEnds(log, startOf(bounds), bounds, signal, async () => {});
   await log.close();
 }
 

@@ -1,6 +1,6 @@
 import { cp } from 'node:fs/promises';
 import { afterAll, expect, test } from 'vitest';
-import { archiveWriter } from '../../infra/archive/archive-writer.ts';
+import { ArchiveWriter } from '../../infra/archive/archive-writer.ts';
 import { freePorts } from '../../infra/local/free-port.ts';
 import { redisAuthState } from '../../infra/redis/auth-state-redis.ts';
 import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
@@ -34,7 +34,7 @@ test("an erasure in the log destroys the rider's grants and sessions, also once 
   expect((await nights(service.api, gone.tokens.access_token)).status).toBe(200);
   expect((await store.ofAccount('r0020')).length).toBeGreaterThan(0);
 
-  const writer = archiveWriter({ dir });
+  const writer = new ArchiveWriter({ dir });
   const publish = (value: object | null): void => {
     const offset = writer.nextOffset('riders', 0)!;
     writer.append('riders', { partition: 0, offset, timestampMs: Date.now(), key: 'r0020', value: value as never });
@@ -78,7 +78,7 @@ test('an erasure that is undone in one flush, or while nothing runs, ends nothin
   await service.ready();
   const { client, tokens: first } = await signedIn(service.origin, 'r0022');
   let tokens = first;
-  const writer = archiveWriter({ dir });
+  const writer = new ArchiveWriter({ dir });
   const undone = (handle: string): void => {
     for (const value of [null, { rider: 'r0022', handle, name: null, revision: 99, changed_at: 99 }]) {
       const offset = writer.nextOffset('riders', 0)!;

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { archiveWriter } from '../../infra/archive/archive-writer.ts';
+import { ArchiveWriter } from '../../infra/archive/archive-writer.ts';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
 import type { Ride } from '../../schemas/events/records.ts';
 import { copyPortland, portlandKeys, readPortland } from '../support/portland.ts';
@@ -61,7 +61,7 @@ async function pair(): Promise<[leader: RunningService, standby: RunningService]
 
 /** Gives the ride its next title. */
 async function publish(): Promise<number> {
-  const writer = archiveWriter({ dir: archive });
+  const writer = new ArchiveWriter({ dir: archive });
   const value = { ...ride, title: `Ride ${++count}` };
   writer.append('rides', { partition: 0, offset: nextOffset++, timestampMs: Date.now(), key: title, value });
   await writer.close();

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { archiveWriter } from '../../infra/archive/archive-writer.ts';
+import { ArchiveWriter } from '../../infra/archive/archive-writer.ts';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
 import type { Ride } from '../../schemas/events/records.ts';
 import { viewFormat } from '../../schemas/views/view-keys.ts';
@@ -47,7 +47,7 @@ afterAll(async () => {
 
 async function publishing(): Promise<void> {
   while (!stopLoad.signal.aborted) {
-    const writer = archiveWriter({ dir: archive });
+    const writer = new ArchiveWriter({ dir: archive });
     const value = { ...ride, title: `Ride ${count + 1}` };
     writer.append('rides', { partition: 0, offset: nextOffset++, timestampMs: Date.now(), key: title, value });
     await writer.close();

@@ -2,7 +2,7 @@ import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync 
 import { describe, expect, test } from 'vitest';
 import { lockArchive } from '../../infra/archive/archive-lock.ts';
 import { archiveRejectSink } from '../../infra/archive/archive-reject-sink.ts';
-import { archiveWriter } from '../../infra/archive/archive-writer.ts';
+import { ArchiveWriter } from '../../infra/archive/archive-writer.ts';
 import { runArchiveCheck } from '../../services/archive-check.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
 import { UsageError } from '../../services/wiring/command/io.ts';
@@ -125,7 +125,7 @@ describe('archive check', () => {
   test('says what a save that was killed left behind the manifest; while one is at work that is no problem', async () => {
     await using saved = await SavedArchive.make();
     await saved.save();
-    const writer = archiveWriter({ dir: saved.dir });
+    const writer = new ArchiveWriter({ dir: saved.dir });
     writer.append('riders', { ...rider('e'), partition: 0, offset: 3 });
     await writer.close();
     expect(await problemsOf(saved.dir)).toEqual([1, [`unfinished ${first}`]]);

@@ -15,7 +15,7 @@ import { lockArchive } from '../../infra/archive/archive-lock.ts';
 import { readManifest } from '../../infra/archive/archive-manifest.ts';
 import { archiveRejectSink } from '../../infra/archive/archive-reject-sink.ts';
 import { archiveRejected } from '../../infra/archive/archive-rejected.ts';
-import { archiveWriter } from '../../infra/archive/archive-writer.ts';
+import { ArchiveWriter } from '../../infra/archive/archive-writer.ts';
 import type { LogRecord } from '../../projector/ports/decoded-record.ts';
 import type { Reject } from '../../projector/ports/event-log.ts';
 import { topicSchemas } from '../../schemas/avro/avro-types.ts';
@@ -47,7 +47,7 @@ const nothing = { leaders: 0, rejected: 0, headers: 0, raw: 0, finished: false, 
 async function archiveOf(records: readonly [TopicName, string, AnyRecord | null, object?][]) {
   const archive = await TestArchive.make();
   await archive.createTopics(1);
-  const writer = archiveWriter({ dir: archive.dir, blockBytes: 300 });
+  const writer = new ArchiveWriter({ dir: archive.dir, blockBytes: 300 });
   const next = new Map<TopicName, number>();
   for (const [topic, key, value, more] of records) {
     const offset = next.get(topic) ?? 0;

@@ -1,8 +1,8 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { lockArchive } from '../../infra/archive/archive-lock.ts';
-import { archiveWriter } from '../../infra/archive/archive-writer.ts';
-import { runArchiveLoad } from '../../services/archive.ts';
+import { ArchiveWriter } from '../../infra/archive/archive-writer.ts';
+import { runArchiveLoad } from '../../services/archive-load.ts';
 import { runCli } from '../../services/command-line.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
 import { assertReadable } from '../../services/wiring/backends/assert-readable.ts';
@@ -68,7 +68,7 @@ describe('an archive that is not as its manifest says is neither loaded nor serv
     await saved.save();
     const [file] = (await saved.archive.files('riders')) as [string];
     rmSync(file);
-    const writer = archiveWriter({ dir: saved.dir });
+    const writer = new ArchiveWriter({ dir: saved.dir });
     for (const [offset, key] of ['a', 'x', 'c', 'd', 'e', 'f', 'g'].entries()) {
       writer.append('riders', { ...rider(key, 1_000 + offset), partition: 0, offset });
     }
@@ -158,7 +158,7 @@ describe('an archive that goes on behind its manifest', () => {
   test('is served with a warning, but not loaded, unless a save is writing it', async () => {
     await using saved = await SavedArchive.make();
     await saved.save();
-    const writer = archiveWriter({ dir: saved.dir });
+    const writer = new ArchiveWriter({ dir: saved.dir });
     writer.append('riders', { ...rider('e'), partition: 0, offset: 3 });
     await writer.close();
     const [file] = await saved.archive.files('riders');
@@ -175,7 +175,7 @@ describe('an archive that goes on behind its manifest', () => {
   test('is warned of once, however many files go on', async () => {
     await using saved = await SavedArchive.make();
     await saved.save();
-    const writer = archiveWriter({ dir: saved.dir });
+    const writer = new ArchiveWriter({ dir: saved.dir });
     writer.append('riders', { ...rider('e'), partition: 0, offset: 3 });
     writer.append('riders', { ...rider('f'), partition: 1, offset: 9 });
     await writer.close();

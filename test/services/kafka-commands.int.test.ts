@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import avro from 'avsc';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { topicNames } from '../../schemas/events/records.ts';
-import { runArchiveLoad } from '../../services/archive.ts';
+import { runArchiveLoad } from '../../services/archive-load.ts';
 import { runArchiveSave } from '../../services/archive-save.ts';
 import { loadSettings, type Settings } from '../../services/settings/settings.ts';
 import { simulation, steppingClock } from '../../services/simulate/simulation.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readManifest } from '../../infra/archive/archive-manifest.ts';
-import { archiveWriter } from '../../infra/archive/archive-writer.ts';
+import { ArchiveWriter } from '../../infra/archive/archive-writer.ts';
 import type { LogRecord } from '../../projector/ports/decoded-record.ts';
 import { defaultPartitions, murmur2Partition } from '../../schemas/events/partitioner.ts';
 import { defaultTopicPrefix, topicNames } from '../../schemas/events/records.ts';
@@ -89,7 +89,7 @@ describe('simulate --archive', () => {
     expect(readFileSync(join(dir, 'simulated.json'), 'utf8')).not.toContain(rider);
     // Also where the mark counted no more: other riders were put there.
     await markSimulated(dir, { seed: 1, developerKey, rider });
-    const writer = archiveWriter({ dir });
+    const writer = new ArchiveWriter({ dir });
     writer.addPartition('riders', 9, 0);
     await writer.close();
     rmSync(join(dir, 'manifest.json'));

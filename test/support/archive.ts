@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import avro, { type Schema } from 'avsc';
 import { type ArchiveEventLogOptions, archiveEventLog } from '../../infra/archive/archive-event-log.ts';
-import { archiveWriter } from '../../infra/archive/archive-writer.ts';
+import { ArchiveWriter } from '../../infra/archive/archive-writer.ts';
 import { decoded, type LogRecord, type UndecodableRecord } from '../../projector/ports/decoded-record.ts';
 import type { LogBatch, LogBounds, Position } from '../../projector/ports/event-log.ts';
 import { archivedSchemas } from '../../schemas/avro/avro-types.ts';
@@ -33,13 +33,13 @@ export class TestArchive implements EventLogFixture, AsyncDisposable {
 
   async createTopics(partitions: number): Promise<void> {
     this.#partitions = partitions;
-    const writer = archiveWriter({ dir: this.dir });
+    const writer = new ArchiveWriter({ dir: this.dir });
     for (const topic of topicNames) for (let i = 0; i < partitions; i++) writer.addPartition(topic, i, 0);
     await writer.close();
   }
 
   async append(topic: TopicName, partition: number, records: FixtureRecord[]): Promise<void> {
-    const writer = archiveWriter({ dir: this.dir, blockBytes: 2_000, fileBytes: 5_000 });
+    const writer = new ArchiveWriter({ dir: this.dir, blockBytes: 2_000, fileBytes: 5_000 });
     for (const record of records) writer.append(topic, { partition, offset: this.#take(topic, partition), ...record });
     await writer.close();
   }
@@ -62,7 +62,7 @@ export class TestArchive implements EventLogFixture, AsyncDisposable {
   }
 
   async addPartition(topic: TopicName): Promise<void> {
-    const writer = archiveWriter({ dir: this.dir });
+    const writer = new ArchiveWriter({ dir: this.dir });
     writer.addPartition(topic, this.#partitions, 0);
     await writer.close();
   }
@@ -71,7 +71,7 @@ export class TestArchive implements EventLogFixture, AsyncDisposable {
     const { records } = await this.read();
     const kept = records.filter((one): one is LogRecord => one.topic === topic && one.partition === partition);
     await this.removeFiles(topic);
-    const writer = archiveWriter({ dir: this.dir });
+    const writer = new ArchiveWriter({ dir: this.dir });
     for (const record of kept) if (record.offset >= offset) writer.append(topic, record);
     await writer.close();
   }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { archiveWriter } from '../../infra/archive/archive-writer.ts';
+import { ArchiveWriter } from '../../infra/archive/archive-writer.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import { openPastLog, type PastLog } from '../../services/past/past-log.ts';
 import type { RecordClock } from '../../services/past/past-time.ts';
@@ -31,7 +31,7 @@ export class PastArchive implements Disposable {
 
   static async of({ partitions, records }: History, chunking: Chunking): Promise<PastArchive> {
     const archive = new PastArchive();
-    const writer = archiveWriter({ dir: archive.dir, ...chunking });
+    const writer = new ArchiveWriter({ dir: archive.dir, ...chunking });
     for (const topic of topicNames) for (let i = 0; i < partitions[topic]; i++) writer.addPartition(topic, i, 0);
     for (const { topic, ...record } of records) writer.append(topic, record);
     await writer.close();

@@ -1,11 +1,11 @@
-import { archiveWriter } from '../../infra/archive/archive-writer.ts';
+import { ArchiveWriter } from '../../infra/archive/archive-writer.ts';
 import type { Night, Ride } from '../../schemas/events/records.ts';
 import { readPortland } from './portland.ts';
 
 /** Appends rides to a copy of Portland's archive, each with one night, now. Their ids. */
 export async function publishRides(archive: string, count = 1): Promise<string[]> {
   const records = await readPortland(archive);
-  const writer = archiveWriter({ dir: archive });
+  const writer = new ArchiveWriter({ dir: archive });
   const last = (topic: 'rides' | 'nights') =>
     records.filter((record) => record.topic === topic && record.partition === 0).at(-1)!.offset;
   const like = (topic: 'rides' | 'nights') =>

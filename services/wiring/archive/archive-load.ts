@@ -1,9 +1,11 @@
 import { archiveEventLog } from '../../../infra/archive/archive-event-log.ts';
 import { archiveRejected } from '../../../infra/archive/archive-rejected.ts';
-import type { EventLog, LogBounds } from '../../../projector/ports/event-log.ts';
+import { placeOf } from '../../../infra/reject-places.ts';
+import type { EventLog, LogBounds, Position, Reject } from '../../../projector/ports/event-log.ts';
 import type { LogPublisher } from '../../../projector/ports/log-publisher.ts';
+import { positionOf } from '../../../projector/position.ts';
 import { defaultTopicPrefix, type TopicName, topicNames } from '../../../schemas/events/records.ts';
-import { ArchiveCopyError, BadRecords, type CopyOptions, type CopyResult } from './archive-copy.ts';
+import { ArchiveCopyError, type CopyOptions, type CopyResult } from './archive-copy.ts';
 import { type LoadedRecord, type LoadSource, loadSequence } from './load-sequence.ts';
 import { type LoadStart, loadStart } from './load-start.ts';
 import { RawValues, type Register } from './raw-values.ts';
@@ -23,6 +25,7 @@ export interface LoadOptions extends CopyOptions {
   append: boolean;
   /** Keep the archive's partition numbers. */
   keepPartitions: boolean;
+  log?: { warn(message: string): void };
   /** Called before the topics' records are compared with the archive, which takes a while. */
   onCompare?: () => void;
 }
@@ -33,8 +36,9 @@ export interface LoadResult extends CopyResult {
   splitKeys: SplitKeys[];
 }
 
-/** How many records are published at once. */
+/** How many records are published at once, and how many bad ones. */
 const recordsMax = 5_000;
+const rejectsMax = 500;
 
 /**
  * Publishes an archive's records, up to its present ends, each to the partition that Kafka's own producer would choose
@@ -59,22 +63,13 @@ export async function archiveLoad(
   const bounds = await archive.bounds().finally(() => archive.close());
   const there = await target.log.bounds();
   if (keepPartitions) checkPartitions(bounds, there);
-  const partitions = (topic: TopicName) => there[topic].length;
   const rawValues = RawValues.of(dir, target.register);
-  const source: LoadSource = {
-    dir,
-    prefix,
-    bounds,
-    partitions,
-    keepPartitions,
-    rawValues,
-    signal,
-    ...(log && { log }),
-  };
+  const warn = (message: string) => log?.warn(message);
+  const source: LoadSource = { dir, prefix, bounds, there, keepPartitions, rawValues, signal, warn };
   if (holdsAny(there)) options.onCompare?.();
-  const start = await loadStart(source, { log: target.log, bounds: there }, append);
-  const loading = new Loading(source, start, there, target.publisher, options);
-  for (const reject of archiveRejected({ dir, prefix })) loading.bad.add(reject);
+  const start = await loadStart(source, target.log, append);
+  const loading = new Loading(source, start, target.publisher, options);
+  for (const reject of archiveRejected({ dir, prefix })) loading.bad.set(placeOf(reject), reject);
   for (const topic of topicNames) await loading.topic(topic);
   await loading.rejected();
   return loading.result;
@@ -96,20 +91,21 @@ function checkPartitions(archive: LogBounds, there: LogBounds): void {
 /** One load, topic by topic. */
 class Loading {
   readonly result: LoadResult = { records: 0, before: 0, rejected: 0, splitKeys: [] };
-  readonly bad = new BadRecords();
+  /** Bad records that are not in the topics, by place and timestamp, each once. */
+  readonly bad = new Map<string, Reject>();
   readonly #source: LoadSource;
   readonly #start: LoadStart;
   /** The offset of each partition's next record. */
-  readonly #next: Record<TopicName, number[]>;
+  readonly #next: Position;
   readonly #publisher: LogPublisher;
   readonly #onProgress: (taken: number) => void;
   #taken = 0;
   #publishing: Promise<void> = Promise.resolve();
 
-  constructor(source: LoadSource, start: LoadStart, there: LogBounds, publisher: LogPublisher, options: LoadOptions) {
+  constructor(source: LoadSource, start: LoadStart, publisher: LogPublisher, options: LoadOptions) {
     this.#source = source;
     this.#start = start;
-    this.#next = Object.fromEntries(topicNames.map((topic) => [topic, there[topic].map(({ end }) => end)])) as never;
+    this.#next = positionOf(source.there, 'end');
     this.#publisher = publisher;
     const total = topicNames.flatMap((topic) => source.bounds[topic]).reduce((sum, { low, end }) => sum + end - low, 0);
     this.#onProgress = (done) => options.onProgress?.({ done: Math.min(done, total), total });
@@ -123,7 +119,7 @@ class Loading {
     await loadSequence(this.#source, topic, (record, from) => {
       this.#taken++;
       finder?.note(record.key, from.partition);
-      if (this.bad.size > 0) this.bad.delete(from);
+      if (this.bad.size > 0) this.bad.delete(placeOf(from));
       if (before[record.partition]! > 0) {
         before[record.partition]!--;
         this.result.before++;
@@ -139,8 +135,9 @@ class Loading {
   }
 
   async rejected(): Promise<void> {
-    for (const rejects of chunks(this.bad.all())) {
-      this.result.rejected += await this.#publisher.publishRejected(rejects);
+    const rejects = [...this.bad.values()];
+    for (let i = 0; i < rejects.length; i += rejectsMax) {
+      this.result.rejected += await this.#publisher.publishRejected(rejects.slice(i, i + rejectsMax));
     }
   }
 
@@ -170,10 +167,4 @@ class Loading {
     }
     for (const { partition } of batch) next[partition]!++;
   }
-}
-
-function* chunks<T>(items: Iterable<T>): Generator<T[]> {
-  const chunk: T[] = [];
-  for (const item of items) if (chunk.push(item) === 500) yield chunk.splice(0);
-  if (chunk.length > 0) yield chunk;
 }

@@ -57,7 +57,7 @@ export async function archiveSave(
   // The log may be away. Requests to it wait, but must not outlast the signal.
   const ask = Promise.all([log.bounds(), log.identity?.() ?? null, options.compactionLagMs?.() ?? 0]);
   const [bounds, identity, compactionLagMs] = await untilAborted(ask, signal);
-  const archive = await GrowingArchive.open({ dir, prefix, command: 'archive save', schemaOf, signal });
+  const archive = await GrowingArchive.open({ dir, prefix, schemaOf, signal });
   let failed = true;
   try {
     const saving = new Saving({ log, identity, bounds, compactionLagMs, startedMs, archive, readRejected, options });

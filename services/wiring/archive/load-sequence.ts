@@ -1,4 +1,5 @@
-import { MergedTopic } from '../../../infra/archive/merged-topic.ts';
+import { archiveFolder, listTopicFiles } from '../../../infra/archive/archive-files.ts';
+import { recordsWithin } from '../../../infra/archive/archive-partition.ts';
 import type { EncodedRecord, LogBounds } from '../../../projector/ports/event-log.ts';
 import type { PublishedRecord } from '../../../projector/ports/log-publisher.ts';
 import { murmur2Partition } from '../../../schemas/events/partitioner.ts';
@@ -13,35 +14,33 @@ export interface LoadSource {
   prefix: string;
   /** The part of the archive that is loaded. */
   bounds: LogBounds;
-  /** The target's number of partitions. */
-  partitions(topic: TopicName): number;
+  /** What the target held before. */
+  there: LogBounds;
   /** Keep the archive's partition numbers, instead of choosing as Kafka's own producer does. */
   keepPartitions: boolean;
-  /** If absent, values are published as they came. */
-  rawValues?: RawValues;
+  rawValues: RawValues;
   signal: AbortSignal;
-  log?: { warn(message: string): void };
+  warn(message: string): void;
 }
 
 /** Takes one record. Returns a promise if the next one must wait. `from`: the record in the archive. */
 type OnRecord = (record: LoadedRecord, from: EncodedRecord) => Promise<void> | undefined;
 
 /**
- * Yields what a load publishes to a topic, in order: the archive's partitions merged by time. The same archive and the
+ * Gives what a load publishes to a topic, in order: the archive's partitions merged by time. The same archive and the
  * same number of partitions always give the same sequence in each partition. That is how a load that was stopped finds
  * where it stopped.
  */
 export async function loadSequence(source: LoadSource, topic: TopicName, onRecord: OnRecord): Promise<void> {
-  const { dir, prefix, bounds, keepPartitions, rawValues, signal, log } = source;
-  const partitions = source.partitions(topic);
-  const warn = (message: string) => log?.warn(message);
-  const merged = await MergedTopic.open({ dir, prefix, topic, bounds: bounds[topic], warn });
+  const { keepPartitions, rawValues, signal } = source;
+  const partitions = source.there[topic].length;
+  const all = await headsOf(source, topic);
   try {
-    while (await merged.fill()) {
+    for (let heads = await filled(all); heads.length > 0; heads = await filled(heads)) {
       signal.throwIfAborted();
-      for (let from = merged.take(); from; from = merged.take()) {
+      for (let from = takeFirst(heads); from; from = takeFirst(heads)) {
         const { key, value: asItCame } = from.raw();
-        const value = rawValues?.names(asItCame) ? await rawValues.registered(topic, from, asItCame) : asItCame;
+        const value = rawValues.names(asItCame) ? await rawValues.registered(topic, from, asItCame) : asItCame;
         // All records of an archive have keys.
         const record = { key: key!, value, timestampMs: from.timestampMs, headers: from.headers ?? [] };
         const partition = keepPartitions ? from.partition : murmur2Partition(record.key, partitions);
@@ -50,6 +49,45 @@ export async function loadSequence(source: LoadSource, topic: TopicName, onRecor
       }
     }
   } finally {
-    await merged.close();
+    for (const { blocks } of all) await blocks.return();
   }
+}
+
+/** A partition's records that were read and not yet taken. */
+interface Head {
+  blocks: AsyncGenerator<EncodedRecord[], void>;
+  records: EncodedRecord[];
+  at: number;
+}
+
+async function headsOf({ dir, prefix, bounds, warn }: LoadSource, topic: TopicName): Promise<Head[]> {
+  const files = (await listTopicFiles(archiveFolder(dir, prefix, topic))) ?? [];
+  return bounds[topic].map((within, partition) => ({
+    blocks: recordsWithin({ topic, partition }, files[partition] ?? [], within, warn),
+    records: [],
+    at: 0,
+  }));
+}
+
+/** Reads more of the partitions that have nothing left to take. Returns those that have records. */
+async function filled(heads: readonly Head[]): Promise<Head[]> {
+  for (const head of heads) {
+    if (head.at < head.records.length) continue;
+    head.records = (await head.blocks.next()).value ?? [];
+    head.at = 0;
+  }
+  return heads.filter(({ at, records }) => at < records.length);
+}
+
+/**
+ * The record with the earliest timestamp. If these are equal, that of the lower partition. Null if more must be read
+ * first.
+ */
+function takeFirst(heads: readonly Head[]): EncodedRecord | null {
+  let first: Head | null = null;
+  for (const head of heads) {
+    if (head.at >= head.records.length) return null;
+    if (!first || head.records[head.at]!.timestampMs < first.records[first.at]!.timestampMs) first = head;
+  }
+  return first ? first.records[first.at++]! : null;
 }

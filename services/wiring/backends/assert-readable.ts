@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { ArchiveError } from '../../../infra/archive/archive-files.ts';
-import { assertAsSaved } from '../../../infra/archive/assert-as-saved.ts';
+import { assertAsSaved } from '../../../infra/archive/inspect-settled.ts';
 import { SettingsError } from '../../settings/settings.ts';
 
 /**

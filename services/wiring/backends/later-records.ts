@@ -1,5 +1,6 @@
 import type { EventLog, LogBounds, Position, Reject } from '../../../projector/ports/event-log.ts';
-import { partitionsBehind, positionOf } from '../../../projector/position.ts';
+import { positionOf } from '../../../projector/position.ts';
+import { followToEnds } from './follow-to-ends.ts';
 
 const keyOf = ({ topic, partition }: Pick<Reject, 'topic' | 'partition'>, key: Buffer | null): string =>
   `${topic}/${partition} ${key === null ? '-' : key.toString('base64')}`;
@@ -29,25 +30,13 @@ export class LaterRecords {
   /** Reads from a position on to the log's ends, and notes records of the keys of bad records. */
   async readFrom(rejects: readonly Reject[], from: Position, signal: AbortSignal): Promise<void> {
     for (const reject of rejects) this.#offsets.set(keyOf(reject, reject.raw.key), []);
-    const ends = positionOf(this.#bounds, 'end');
-    const position = structuredClone(from);
-    if (partitionsBehind(position, ends).length === 0) return;
-    const done = new AbortController();
-    await this.#log.follow(
-      from,
-      {
-        onBatch: async ({ topic, partition, records, nextOffset }) => {
-          for (const record of records) {
-            if (record.offset >= ends[topic][partition]!) break;
-            this.#offsets.get(keyOf({ topic, partition }, record.keyBytes))?.push(record.offset);
-          }
-          position[topic][partition] = nextOffset;
-          if (partitionsBehind(position, ends).length === 0) done.abort();
-        },
-      },
-      AbortSignal.any([signal, done.signal]),
-    );
-    signal.throwIfAborted();
+    await followToEnds(this.#log, from, this.#bounds, signal, ({ topic, partition, records }) => {
+      const { end } = this.#bounds[topic][partition]!;
+      for (const record of records) {
+        if (record.offset >= end) break;
+        this.#offsets.get(keyOf({ topic, partition }, record.keyBytes))?.push(record.offset);
+      }
+    });
   }
 
   /** Whether the bad record's key has one behind it. */

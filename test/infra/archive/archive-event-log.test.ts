@@ -2,7 +2,7 @@ import { mkdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Schema } from 'avsc';
 import { describe, expect, test, vi } from 'vitest';
-import { archiveWriter } from '../../../infra/archive/archive-writer.ts';
+import { ArchiveWriter } from '../../../infra/archive/archive-writer.ts';
 import type { UndecodableRecord } from '../../../projector/ports/decoded-record.ts';
 import { type LogBatch, MissingTopicsError } from '../../../projector/ports/event-log.ts';
 import { archivedSchemas } from '../../../schemas/avro/avro-types.ts';
@@ -291,7 +291,7 @@ describe('an archive that grows', () => {
 
 test('a large block comes in batches, and offsets before the position are left out', async () => {
   await using archive = await TestArchive.make();
-  const writer = archiveWriter({ dir: archive.dir, codec: 'null', blockBytes: 10_000_000 });
+  const writer = new ArchiveWriter({ dir: archive.dir, codec: 'null', blockBytes: 10_000_000 });
   for (let i = 0; i < 12_000; i++) writer.append('riders', { ...archivedRider(i * 2), timestampMs: 1 });
   await writer.close();
   const log = archive.open();
@@ -311,7 +311,7 @@ test('a large block comes in batches, and offsets before the position are left o
 
 test('offsets before the position are left out, block for block', async () => {
   await using archive = await TestArchive.make();
-  const writer = archiveWriter({ dir: archive.dir, blockBytes: 300 });
+  const writer = new ArchiveWriter({ dir: archive.dir, blockBytes: 300 });
   for (let i = 0; i < 100; i++) writer.append('riders', { ...archivedRider(i), timestampMs: 1 });
   await writer.close();
   const log = archive.open();
@@ -330,7 +330,7 @@ test('offsets before the position are left out, block for block', async () => {
 test('an archive in a folder of another prefix is read by that prefix', async () => {
   await using archive = await TestArchive.make();
   await mkdir(archive.dir, { recursive: true });
-  const writer = archiveWriter({ dir: archive.dir, prefix: 'other.' });
+  const writer = new ArchiveWriter({ dir: archive.dir, prefix: 'other.' });
   writer.append('riders', { ...archivedRider(0), timestampMs: 1 });
   await writer.close();
   expect((await readArchive(archive.dir, { prefix: 'other.' })).records).toHaveLength(1);

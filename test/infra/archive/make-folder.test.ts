@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { archiveWriter } from '../../../infra/archive/archive-writer.ts';
+import { ArchiveWriter } from '../../../infra/archive/archive-writer.ts';
 import { makeFolder } from '../../../infra/archive/make-folder.ts';
 
 let dir: string;
@@ -14,7 +14,7 @@ afterAll(() => rm(dir, { recursive: true }));
 describe('the folders of an archive', () => {
   it('can be read by their owner alone, whatever the umask: riders and secret places are in it', async () => {
     const archive = join(dir, 'new', 'archive');
-    const writer = archiveWriter({ dir: archive });
+    const writer = new ArchiveWriter({ dir: archive });
     writer.addPartition('riders', 0, 0);
     await writer.close();
     const folders = [archive, join(archive, 'ride-calendar.riders')];
@@ -26,7 +26,7 @@ describe('the folders of an archive', () => {
     const archive = join(dir, 'shared');
     makeFolder(join(archive, 'ride-calendar.riders'), 'the archive');
     for (const folder of [archive, join(archive, 'ride-calendar.riders')]) await chmod(folder, 0o755);
-    const writer = archiveWriter({ dir: archive });
+    const writer = new ArchiveWriter({ dir: archive });
     writer.addPartition('riders', 0, 0);
     await writer.close();
     expect((await stat(join(archive, 'ride-calendar.riders'))).mode & 0o777).toBe(0o755);

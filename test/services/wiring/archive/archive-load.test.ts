@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { archiveRejectSink } from '../../../../infra/archive/archive-reject-sink.ts';
-import { archiveWriter } from '../../../../infra/archive/archive-writer.ts';
+import { ArchiveWriter } from '../../../../infra/archive/archive-writer.ts';
 import type { LogRecord } from '../../../../projector/ports/decoded-record.ts';
 import type { Reject } from '../../../../projector/ports/event-log.ts';
 import type { PublishedRecord } from '../../../../projector/ports/log-publisher.ts';
@@ -75,7 +75,7 @@ describe('archive load', () => {
       { key: '1', value: null },
       { key: '2', value: Buffer.from('') },
     ];
-    const writer = archiveWriter({ dir: archive.dir });
+    const writer = new ArchiveWriter({ dir: archive.dir });
     writer.append('riders', { ...rider('a'), partition: 0, offset: 0, headers });
     await writer.close();
     const log = new KeptLog(2);
@@ -157,7 +157,7 @@ function growingOnce(archive: TestArchive) {
   return () => {
     if (grown) return;
     grown = true;
-    const writer = archiveWriter({ dir: archive.dir });
+    const writer = new ArchiveWriter({ dir: archive.dir });
     writer.append('riders', { ...rider('late'), partition: 0, offset: 1 });
     writer.flush();
   };

@@ -3,13 +3,13 @@ import { existsSync, globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { readManifest } from '../../../../infra/archive/archive-manifest.ts';
-import { readContainer } from '../../../../infra/archive/container-content.ts';
+import { readContainer } from '../../../../infra/archive/avro-container.ts';
 import { runArchiveCheck } from '../../../../services/archive-check.ts';
 import { loadSettings } from '../../../../services/settings/settings.ts';
 import { portlandDir, TestArchive } from '../../../support/archive.ts';
 import { heard } from '../../../support/saved-archive.ts';
 
-const program = fileURLToPath(new URL('../../../support/save-portland.ts', import.meta.url));
+const program = fileURLToPath(new URL('../../support/save-portland.ts', import.meta.url));
 const recordsInPortland = 18_418;
 
 /** Saves Portland in a process of its own. `blocks`: no file may be larger than so many KiB, as on a full disk. */

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { lockArchive } from '../../../../infra/archive/archive-lock.ts';
 import { readManifest } from '../../../../infra/archive/archive-manifest.ts';
-import { archiveWriter } from '../../../../infra/archive/archive-writer.ts';
+import { ArchiveWriter } from '../../../../infra/archive/archive-writer.ts';
 import { archivedTypes } from '../../../../schemas/avro/avro-types.ts';
 import { runArchiveCheck } from '../../../../services/archive-check.ts';
 import { loadSettings } from '../../../../services/settings/settings.ts';
@@ -165,7 +165,7 @@ describe('a save that goes on with an archive', () => {
     await saved.save();
     await saved.source.append('riders', 0, [rider('e'), rider('f'), rider('g'), rider('h')]);
     // Files of one record each: several stand behind the manifest.
-    const writer = archiveWriter({ dir: saved.dir, codec: 'deflate', fileBytes: 1 });
+    const writer = new ArchiveWriter({ dir: saved.dir, codec: 'deflate', fileBytes: 1 });
     for (const [i, key] of ['e', 'f', 'g'].entries()) {
       writer.append('riders', { ...rider(key), partition: 0, offset: 3 + i });
       writer.flush();
@@ -193,7 +193,7 @@ describe('a save that goes on with an archive', () => {
     await expect(saved.save()).rejects.toThrow('it is of another log, or the topics were deleted and made again since');
     saved.identity = null;
     await saved.source.removeFiles('riders');
-    const writer = archiveWriter({ dir: saved.source.dir });
+    const writer = new ArchiveWriter({ dir: saved.source.dir });
     for (let offset = 0; offset < 5; offset++) {
       writer.append('riders', { ...rider(`x${offset}`), partition: 0, offset });
       writer.append('riders', { ...rider(`y${offset}`), partition: 1, offset });

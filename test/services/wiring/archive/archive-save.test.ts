@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { archiveEventLog } from '../../../../infra/archive/archive-event-log.ts';
 import { archiveRejected } from '../../../../infra/archive/archive-rejected.ts';
-import { archiveWriter } from '../../../../infra/archive/archive-writer.ts';
+import { ArchiveWriter } from '../../../../infra/archive/archive-writer.ts';
 import type { LogRecord } from '../../../../projector/ports/decoded-record.ts';
 import type { Reject } from '../../../../projector/ports/event-log.ts';
 import type { CopyProgress } from '../../../../services/wiring/archive/archive-copy.ts';
@@ -65,7 +65,7 @@ describe('archive save', () => {
       { key: 'trace', value: null },
       { key: 'by', value: Buffer.from('desk') },
     ];
-    const writer = archiveWriter({ dir: source.dir });
+    const writer = new ArchiveWriter({ dir: source.dir });
     const whole = { ...rider('a'), partition: 0, offset: 0, headers, rawValue: Buffer.from('as it came') };
     writer.append('riders', whole);
     writer.append('riders', { ...rider('b'), partition: 0, offset: 1 });
@@ -142,7 +142,7 @@ function growingOnce(archive: TestArchive) {
   return () => {
     if (grown) return;
     grown = true;
-    const writer = archiveWriter({ dir: archive.dir });
+    const writer = new ArchiveWriter({ dir: archive.dir });
     writer.append('riders', { ...rider('late'), partition: 0, offset: 1 });
     writer.flush();
   };

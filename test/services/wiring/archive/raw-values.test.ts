@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import avro, { type Schema } from 'avsc';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { ArchiveManifest } from '../../../../infra/archive/archive-manifest.ts';
-import { archiveWriter } from '../../../../infra/archive/archive-writer.ts';
+import { ArchiveWriter } from '../../../../infra/archive/archive-writer.ts';
 import { freePorts } from '../../../../infra/local/free-port.ts';
 import { registerSchema } from '../../../../infra/registry/register-schema.ts';
 import { topicSchemas } from '../../../../schemas/avro/avro-types.ts';
@@ -77,7 +77,7 @@ const manifestOf = (schemas: ArchiveManifest['schemas']): ArchiveManifest => ({
 async function archiveOf(values: Record<string, Buffer | null>, manifest = true): Promise<TestArchive> {
   const archive = await TestArchive.make();
   await archive.createTopics(1);
-  const writer = archiveWriter({ dir: archive.dir });
+  const writer = new ArchiveWriter({ dir: archive.dir });
   for (const [offset, [key, raw]] of Object.entries(values).entries()) {
     const value = { ...sampleRecords.riders, rider: key };
     writer.append('riders', { partition: 0, offset, timestampMs: offset, key, value, rawValue: raw });

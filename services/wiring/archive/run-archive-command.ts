@@ -1,0 +1,42 @@
+import { asUsage } from '../command/as-usage.ts';
+import { type ExitCode, type Io, quietIf } from '../command/io.ts';
+import { type Progress, showProgress } from '../command/progress.ts';
+
+interface ArchiveCommand {
+  json: boolean | undefined;
+  /** What the progress counts. */
+  title: string;
+  /** Where the progress ends: at 100 if absent, null for never. */
+  total?: 100 | null;
+  /** What it says if it is told to stop before the end. */
+  stopped?: string;
+}
+
+interface Outcome {
+  /** What `--json` prints. */
+  result: object;
+  lines: readonly string[];
+  code?: ExitCode;
+}
+
+/** Runs a command about an archive under a bar of progress, and prints what comes of it. */
+export async function runArchiveCommand(
+  { json, title, total = 100, stopped }: ArchiveCommand,
+  io: Io,
+  run: (progress: Progress) => Promise<Outcome>,
+): Promise<ExitCode> {
+  const progress = await showProgress(quietIf(json, io), title, total);
+  try {
+    const { result, lines, code = 0 } = await asUsage(run(progress));
+    progress.stop();
+    for (const line of json ? [JSON.stringify(result)] : lines) io.out(line);
+    return code;
+  } catch (error) {
+    if (stopped === undefined || !io.signal.aborted) throw error;
+    progress.stop();
+    io.err(`Stopped before the end: ${stopped}`);
+    return 1;
+  } finally {
+    progress.stop();
+  }
+}
