@@ -1,6 +1,94 @@
-import { createAPI, fetchV13, type Reader, readKnownTaggedFields } from '@platformatic/kafka';
-import type { AbortedTransaction } from './kafka-record-batches.ts';
-import { type RecordBatch, readRecordBatches } from './record-batch.ts';
+import { type Connection, createAPI, fetchV13, type Reader, readKnownTaggedFields } from '@platformatic/kafka';
+import { errorText } from './kafka-refusal.ts';
+import { type FetchedRecord, type RecordBatch, readRecordBatches } from './record-batch.ts';
+
+/** A partition to fetch from. */
+export interface FetchPartition {
+  topicId: string;
+  partition: number;
+  offset: number;
+  /** The epoch of the leader as far as is known; another one's leader answers with an error. */
+  leaderEpoch: number;
+  /** The epoch of the batch before `offset`; -1 where none was read. A log that ended that epoch sooner answers `diverging`. */
+  lastEpoch: number;
+}
+
+/** What a fetch returned for one partition. */
+export interface FetchedPartition {
+  topicId: string;
+  partition: number;
+  /** The offset that was requested. */
+  offset: number;
+  /** Kafka's error code. 0 for none. */
+  errorCode: number;
+  records: FetchedRecord[];
+  nextOffset: number;
+  /** The offset after the last record, including open transactions. */
+  highWatermark: number;
+  /** Where the first open transaction begins, else the high watermark. A `read_committed` reader gets no further. */
+  lastStableOffset: number;
+  /** The epoch of the last batch; the one asked with where there is none. */
+  lastEpoch: number;
+  /** The log lost what was read before, and has other records there now (KIP-595). */
+  diverging: boolean;
+}
+
+const readCommitted = 1;
+// Of compressed records: decompressed, with an object for each record, they take ten to twenty times as much memory. Two
+// responses are in memory at a time. Kafka sends one batch that is larger.
+const partitionBytesMax = 256 << 10;
+const responseBytesMax = 1 << 20;
+
+/** Asks a broker for records, at most 1 MB unless one batch is larger. It waits up to `waitMs` if there are none. */
+export function requestFetch(
+  connection: Connection,
+  partitions: readonly FetchPartition[],
+  waitMs: number,
+): Promise<FetchResponse> {
+  const byTopic = Map.groupBy(partitions, ({ topicId }) => topicId);
+  const asked = [...byTopic].map(([topicId, list]) => ({ topicId, partitions: list.map(partitionRequest) }));
+  // Session 0, epoch -1: no fetch session. Every request names everything it wants.
+  return fetchApi.async(connection, waitMs, 1, responseBytesMax, readCommitted, 0, -1, asked, [], '');
+}
+
+/** What a response has of the partitions that were asked for. */
+export function fetchedPartitions(
+  asked: readonly FetchPartition[],
+  { errorCode, responses }: FetchResponse,
+): FetchedPartition[] {
+  if (errorCode !== 0) throw new Error(`Cannot fetch: ${errorText(errorCode)}`);
+  const from = new Map(asked.map((one) => [`${one.topicId}/${one.partition}`, one]));
+  return responses.flatMap(({ topicId, partitions }) =>
+    partitions.flatMap((found) => {
+      const one = from.get(`${topicId}/${found.partitionIndex}`);
+      return one === undefined ? [] : [fetchedPartition(one, found)];
+    }),
+  );
+}
+
+const partitionRequest = ({ partition, offset, leaderEpoch, lastEpoch }: FetchPartition) => ({
+  partition,
+  currentLeaderEpoch: leaderEpoch,
+  fetchOffset: BigInt(offset),
+  lastFetchedEpoch: lastEpoch,
+  partitionMaxBytes: partitionBytesMax,
+});
+
+function fetchedPartition(asked: FetchPartition, found: FetchResponsePartition): FetchedPartition {
+  const { topicId, partition, offset, lastEpoch } = asked;
+  const { batches } = found;
+  return {
+    topicId,
+    partition,
+    offset,
+    errorCode: found.errorCode,
+    ...committedRecords(batches, found.abortedTransactions, offset),
+    highWatermark: found.highWatermark,
+    lastStableOffset: found.lastStableOffset,
+    lastEpoch: batches.at(-1)?.leaderEpoch ?? lastEpoch,
+    diverging: found.divergesAt >= 0,
+  };
+}
 
 /*
   Fetch Response (Version: 13) => throttle_time_ms error_code session_id [responses] TAG_BUFFER
@@ -11,12 +99,12 @@ import { type RecordBatch, readRecordBatches } from './record-batch.ts';
         tagged field 0 => diverging_epoch: epoch end_offset
 */
 
-export interface FetchResponse {
+interface FetchResponse {
   errorCode: number;
   responses: { topicId: string; partitions: FetchResponsePartition[] }[];
 }
 
-export interface FetchResponsePartition {
+interface FetchResponsePartition {
   partitionIndex: number;
   errorCode: number;
   highWatermark: number;
@@ -31,7 +119,7 @@ export interface FetchResponsePartition {
  * Kafka's fetch request as the client library makes it. The response is read here, for the sake of its records
  * (record-batch.ts). Error codes are in the response, and are not thrown.
  */
-export const fetchApi = createAPI<Parameters<typeof fetchV13.createRequest>, FetchResponse>(
+const fetchApi = createAPI<Parameters<typeof fetchV13.createRequest>, FetchResponse>(
   1,
   13,
   fetchV13.createRequest,
@@ -77,4 +165,50 @@ function readPartition(r: Reader): FetchResponsePartition {
     },
   });
   return partition;
+}
+
+const transactionalBit = 1 << 4;
+const controlBit = 1 << 5;
+
+/** An aborted transaction and the first offset that it wrote: `aborted_transactions` of a fetch response. */
+export interface AbortedTransaction {
+  producerId: bigint;
+  firstOffset: bigint;
+}
+
+/**
+ * The records from offset `from` on that a `read_committed` reader sees, and the next offset to read. That is the end
+ * of the last batch by its header, so it is past control records, aborted transactions and records that compaction
+ * removed from a batch's end.
+ *
+ * Aborted batches are found as in the Java client: a producer's batches are aborted from the transaction's first offset
+ * to its abort marker.
+ */
+export function committedRecords(
+  batches: readonly RecordBatch[],
+  aborted: readonly AbortedTransaction[],
+  from: number,
+): { records: FetchedRecord[]; nextOffset: number } {
+  const pending = [...aborted].sort((a, b) => Number(a.firstOffset - b.firstOffset));
+  const aborting = new Set<bigint>();
+  const records: FetchedRecord[] = [];
+  let nextOffset = from;
+  for (const batch of batches) {
+    const { lastOffset } = batch;
+    while (pending.length && Number(pending[0]!.firstOffset) <= lastOffset) aborting.add(pending.shift()!.producerId);
+    if (batch.attributes & controlBit) {
+      if (isAbortMarker(batch)) aborting.delete(batch.producerId);
+    } else if (!(batch.attributes & transactionalBit && aborting.has(batch.producerId))) {
+      // Fetches return whole batches, so the first one may begin before the requested offset.
+      for (const record of batch.records) if (record.offset >= from) records.push(record);
+    }
+    nextOffset = Math.max(nextOffset, lastOffset + 1);
+  }
+  return { records, nextOffset };
+}
+
+/** The key of a control record: int16 version, int16 type. Type 0 aborts, 1 commits. */
+function isAbortMarker(batch: RecordBatch): boolean {
+  const key = batch.records[0]?.key;
+  return !!key && key.length >= 4 && key.readInt16BE(2) === 0;
 }

@@ -1,58 +1,20 @@
 import { type Broker, listOffsetsV7, metadataV12, NetworkError, ResponseError } from '@platformatic/kafka';
 import { settledWithin } from '../../projector/ports/waiting.ts';
-import { errorText } from './error-text.ts';
-import { type FetchResponsePartition, fetchApi } from './fetch-api.ts';
+import { type FetchedPartition, type FetchPartition, fetchedPartitions, requestFetch } from './fetch-api.ts';
 import { brokerAddress, connectionPool, type KafkaConnection } from './kafka-client.ts';
-import { committedRecords } from './kafka-record-batches.ts';
-import { isUnauthorized, MissingKafkaRightError, namingRight } from './kafka-refusal.ts';
-import type { FetchedRecord } from './record-batch.ts';
+import { errorText, isUnauthorized, MissingKafkaRightError, namingRight } from './kafka-refusal.ts';
 
-/**
- * A topic's id, which changes when the topic is deleted and recreated, and of each partition the leader (-1: none now) and
- * its epoch.
- */
+/** A topic, and who leads its partitions. Its id changes when it is deleted and recreated. */
 export interface KafkaTopic {
   name: string;
   id: string;
-  leaders: number[];
-  epochs: number[];
+  partitions: PartitionLeader[];
 }
 
 /** Who leads a partition: its node id, -1 while there is none, and the epoch of its leadership. */
-export interface PartitionLeader {
+interface PartitionLeader {
   node: number;
   epoch: number;
-}
-
-/** A partition to fetch from. */
-export interface FetchPartition {
-  topicId: string;
-  partition: number;
-  offset: number;
-  /** The epoch of the leader as far as is known; another one's leader answers with an error. */
-  leaderEpoch: number;
-  /** The epoch of the batch before `offset`; -1 where none was read. A log that ended that epoch sooner answers `diverging`. */
-  lastEpoch: number;
-}
-
-/** What a fetch returned for one partition. */
-export interface FetchedPartition {
-  topicId: string;
-  partition: number;
-  /** The offset that was requested. */
-  offset: number;
-  /** Kafka's error code. 0 for none. */
-  errorCode: number;
-  records: FetchedRecord[];
-  nextOffset: number;
-  /** The offset after the last record, including open transactions. */
-  highWatermark: number;
-  /** Where the first open transaction begins, else the high watermark. A `read_committed` reader gets no further. */
-  lastStableOffset: number;
-  /** The epoch of the last batch; the one asked with where there is none. */
-  lastEpoch: number;
-  /** The log lost what was read before, and has other records there now (KIP-595). */
-  diverging: boolean;
 }
 
 type MetadataResponse = metadataV12.MetadataResponse;
@@ -61,14 +23,8 @@ export const kafkaErrors = { offsetOutOfRange: 1, unknownTopic: 3, unknownTopicI
 
 /** A connection that is still being made, or whose broker accepts no more data, is left to close by itself. */
 const closeWaitMs = 250;
-const readCommitted = 1;
 const earliest = -2n;
 const latest = -1n;
-// Of compressed records: decompressed, with an object for each record, they take ten to twenty times as much memory. Two
-// responses are in memory at a time. Kafka sends one batch that is larger.
-const partitionBytesMax = 256 << 10;
-const responseBytesMax = 1 << 20;
-
 /** Hears how long each answer of Kafka took. */
 export type RequestObserver = (request: 'metadata' | 'offsets' | 'fetch', seconds: number) => void;
 
@@ -105,14 +61,14 @@ export class KafkaCluster {
     if (unsure && isUnauthorized(unsure.errorCode))
       throw new MissingKafkaRightError(`Describe on topic ${unsure.name}`);
     if (unsure) throw new Error(`Cannot look up topic ${unsure.name}: ${errorText(unsure.errorCode)}`);
-    const byName = new Map(
-      found.map(({ name, topicId, partitions }) => {
-        const byNumber = [...partitions].sort((a, b) => a.partitionIndex - b.partitionIndex);
-        const leaders = byNumber.map(({ leaderId }) => leaderId);
-        return [name, { id: topicId, leaders, epochs: byNumber.map(({ leaderEpoch }) => leaderEpoch) }];
-      }),
-    );
-    return names.flatMap((name) => (byName.has(name) ? [{ name, ...byName.get(name)! }] : []));
+    const byName = new Map(found.map((topic) => [topic.name, topic]));
+    return names.flatMap((name) => {
+      const topic = byName.get(name);
+      if (!topic) return [];
+      const byNumber = topic.partitions.toSorted((a, b) => a.partitionIndex - b.partitionIndex);
+      const partitions = byNumber.map(({ leaderId, leaderEpoch }) => ({ node: leaderId, epoch: leaderEpoch }));
+      return [{ name, id: topic.topicId!, partitions }];
+    });
   }
 
   /** The first offset and the end (high watermark) of every partition, sampled now. */
@@ -120,25 +76,22 @@ export class KafkaCluster {
     const lows = await this.#listOffsets(topics, earliest);
     const ends = await this.#listOffsets(topics, latest);
     return new Map(
-      topics.map(({ name, leaders }) => [
+      topics.map(({ name, partitions }) => [
         name,
-        leaders.map((_, partition) => ({
-          low: lows.get(`${name}/${partition}`)!,
-          end: ends.get(`${name}/${partition}`)!,
-        })),
+        partitions.map((_, i) => ({ low: lows.get(`${name}/${i}`)!, end: ends.get(`${name}/${i}`)! })),
       ]),
     );
   }
 
   async #listOffsets(topics: readonly KafkaTopic[], timestamp: bigint): Promise<Map<string, number>> {
     const found = new Map<string, number>();
-    const nodes = new Set(topics.flatMap(({ leaders }) => leaders));
+    const nodes = new Set(topics.flatMap(({ partitions }) => partitions.map((leader) => leader.node)));
     for (const node of nodes) {
       const connection = await this.#asking.get(this.#broker(node));
-      const asked = topics.map(({ name, leaders }) => ({
+      const asked = topics.map(({ name, partitions }) => ({
         name,
-        partitions: leaders.flatMap((leader, partitionIndex) =>
-          leader === node ? [{ partitionIndex, currentLeaderEpoch: -1, timestamp }] : [],
+        partitions: partitions.flatMap((leader, partitionIndex) =>
+          leader.node === node ? [{ partitionIndex, currentLeaderEpoch: -1, timestamp }] : [],
         ),
       }));
       // Isolation level 0: the end is the high watermark, so records that an open transaction hides count as not yet
@@ -158,21 +111,7 @@ export class KafkaCluster {
   /** Records from the given offsets on, at most 1 MB unless one batch is larger. Waits up to `waitMs` if there are none. */
   async fetch(node: number, partitions: readonly FetchPartition[], waitMs: number): Promise<FetchedPartition[]> {
     const connection = await this.#fetching.get(this.#broker(node));
-    const from = new Map(partitions.map((asked) => [`${asked.topicId}/${asked.partition}`, asked]));
-    const byTopic = Map.groupBy(partitions, ({ topicId }) => topicId);
-    const asked = [...byTopic].map(([topicId, list]) => ({ topicId, partitions: list.map(fetchRequest) }));
-    // Session 0, epoch -1: no fetch session. Every request names everything it wants.
-    const response = await this.#measured(
-      'fetch',
-      fetchApi.async(connection, waitMs, 1, responseBytesMax, readCommitted, 0, -1, asked, [], ''),
-    );
-    if (response.errorCode !== 0) throw new Error(`Cannot fetch: ${errorText(response.errorCode)}`);
-    return response.responses.flatMap(({ topicId, partitions }) =>
-      partitions.flatMap((found) => {
-        const asked = from.get(`${topicId}/${found.partitionIndex}`);
-        return asked === undefined ? [] : [fetchedPartition(asked, found)];
-      }),
-    );
+    return fetchedPartitions(partitions, await this.#measured('fetch', requestFetch(connection, partitions, waitMs)));
   }
 
   async #measured<T>(request: Parameters<RequestObserver>[0], answer: Promise<T>): Promise<T> {
@@ -194,40 +133,8 @@ export class KafkaCluster {
   }
 }
 
-/** The leaders, by `topic/partition`. */
-export const leadersOf = (topics: readonly KafkaTopic[]): Map<string, PartitionLeader> =>
-  new Map(
-    topics.flatMap(({ name, leaders, epochs }) =>
-      leaders.map((node, partition) => [`${name}/${partition}`, { node, epoch: epochs[partition]! }]),
-    ),
-  );
-
 const topicsInWords = (topics: readonly { name: string }[]): string =>
   `topic ${topics.map(({ name }) => name).join(', ')}`;
-
-const fetchRequest = ({ partition, offset, leaderEpoch, lastEpoch }: FetchPartition) => ({
-  partition,
-  currentLeaderEpoch: leaderEpoch,
-  fetchOffset: BigInt(offset),
-  lastFetchedEpoch: lastEpoch,
-  partitionMaxBytes: partitionBytesMax,
-});
-
-function fetchedPartition(asked: FetchPartition, found: FetchResponsePartition): FetchedPartition {
-  const { topicId, partition, offset, lastEpoch } = asked;
-  const { batches } = found;
-  return {
-    topicId,
-    partition,
-    offset,
-    errorCode: found.errorCode,
-    ...committedRecords(batches, found.abortedTransactions, offset),
-    highWatermark: found.highWatermark,
-    lastStableOffset: found.lastStableOffset,
-    lastEpoch: batches.at(-1)?.leaderEpoch ?? lastEpoch,
-    diverging: found.divergesAt >= 0,
-  };
-}
 
 /** An error in one part of a response does not affect the rest. */
 function responseOf<Response>(error: unknown): Response {

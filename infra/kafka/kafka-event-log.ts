@@ -3,7 +3,6 @@ import {
   type EventLog,
   type Follower,
   type Hold,
-  type LogBounds,
   type LogStatus,
   MissingTopicsError,
   PartitionsChangedError,
@@ -14,7 +13,7 @@ import type { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 import type { SchemaRegistry } from '../registry/schema-registry.ts';
 import type { KafkaConnection } from './kafka-client.ts';
-import { KafkaCluster, type KafkaTopic, leadersOf, type RequestObserver } from './kafka-cluster.ts';
+import { KafkaCluster, type KafkaTopic, type RequestObserver } from './kafka-cluster.ts';
 import { GroupPositions } from './kafka-group-positions.ts';
 import { kafkaLogRecord, unknownSchemaId } from './kafka-log-record.ts';
 import { KafkaLogTopics } from './kafka-log-topics.ts';
@@ -52,20 +51,11 @@ export function kafkaEventLog(options: KafkaEventLogOptions): EventLog {
   const topics = new KafkaLogTopics(cluster, options.topicPrefix);
   const closed = new AbortController();
   const stop = options.signal ? AbortSignal.any([options.signal, closed.signal]) : closed.signal;
+  const asking = { log: options.log, signal: stop, isFatal: isFault };
   let following: Following | null = null;
   return {
-    bounds: (): Promise<LogBounds> =>
-      retry('Cannot read the bounds of the event log', () => topics.bounds(), {
-        log: options.log,
-        signal: stop,
-        isFatal: isFault,
-      }),
-    identity: () =>
-      retry('Cannot look up the topics', () => topics.identity(), {
-        log: options.log,
-        signal: stop,
-        isFatal: isFault,
-      }),
+    bounds: () => retry('Cannot read the bounds of the event log', () => topics.bounds(), asking),
+    identity: () => retry('Cannot look up the topics', () => topics.identity(), asking),
     follow: async (from, follower, signal) => {
       following = new Following(options, topics, from, follower, AbortSignal.any([signal, stop]));
       await following.run(cluster);
@@ -109,26 +99,23 @@ class Following {
   }
 
   async run(cluster: KafkaCluster): Promise<void> {
-    const { log, checkEveryMs = 10_000, group = null } = this.#options;
+    const { kafka, log, checkEveryMs = 10_000, group = null } = this.#options;
     try {
       const topics = await this.#findTopics();
       this.#topics.assertFits(topics, this.#from);
-      const retentionMs = await deleteRetentionMs(
-        this.#options.kafka,
-        topics.map(({ name }) => name),
-        { log, signal: this.#signal },
-      );
-      const positions = new GroupPositions(this.#options.kafka, group, log);
+      const names = topics.map(({ name }) => name);
+      const retentionMs = await deleteRetentionMs(kafka, names, { log, signal: this.#signal });
+      const positions = group === null ? null : new GroupPositions(kafka, group, log);
       const reader = new KafkaReader(
         cluster,
         topics.flatMap((topic) => this.#startOf(topic)),
         {
           onChunk: async (partition, chunk) => {
             const remainder = await this.#take(partition, chunk);
-            if (!remainder) positions.reached(partition.topic, partition.partition, chunk.nextOffset);
+            if (!remainder) positions?.reached(partition.topic, partition.partition, chunk.nextOffset);
             return remainder;
           },
-          leaders: async () => leadersOf(await this.#findTopics()),
+          topics: () => this.#findTopics(),
           onHeldBack: (partition, heldBack) => this.#heldBack(partition, heldBack),
           awayMsMax: (topic) => retentionMs.get(topic)! / 2,
         },
@@ -138,7 +125,7 @@ class Following {
       try {
         await reader.run(this.#signal);
       } finally {
-        await positions.close();
+        await positions?.close();
       }
     } catch (error) {
       if (!this.#signal.aborted) throw error;
@@ -162,9 +149,9 @@ class Following {
     return retry(what, () => this.#topics.find(), { log, signal: this.#signal, isFatal: isFault });
   }
 
-  #startOf({ name, id, leaders }: KafkaTopic) {
+  #startOf({ name, id, partitions }: KafkaTopic) {
     const from = this.#from[this.#topics.shortName(name)];
-    return leaders.map((_, partition) => ({ topic: name, topicId: id, partition, offset: from[partition]! }));
+    return partitions.map((_, partition) => ({ topic: name, topicId: id, partition, offset: from[partition]! }));
   }
 
   /** Delivers the records, up to the first one whose schema is not known yet. */

@@ -12,25 +12,23 @@ const closeWaitMs = 2_000;
  * reads them: a projector folds the log from its start. A failure is logged once and otherwise ignored.
  */
 export class GroupPositions {
-  readonly #admin: Admin | null;
+  readonly #admin: Admin;
   readonly #group: string;
   readonly #log: KafkaLog;
-  readonly #timer: NodeJS.Timeout | null;
+  readonly #timer: NodeJS.Timeout;
   #reached = new Map<string, Map<number, number>>();
   #committing: Promise<void> = Promise.resolve();
   #complained = false;
 
-  /** `group` null: does nothing. */
-  constructor(kafka: KafkaConnection, group: string | null, log: KafkaLog) {
-    this.#admin = group === null ? null : new Admin({ ...clientOptions(kafka), retries: 5, retryDelay: 200 });
-    this.#group = group ?? '';
+  constructor(kafka: KafkaConnection, group: string, log: KafkaLog) {
+    this.#admin = new Admin({ ...clientOptions(kafka), retries: 5, retryDelay: 200 });
+    this.#group = group;
     this.#log = log;
-    this.#timer = this.#admin && setInterval(() => void this.#commit(), commitEveryMs).unref();
+    this.#timer = setInterval(() => void this.#commit(), commitEveryMs).unref();
   }
 
   /** `nextOffset`: everything before it is folded. */
   reached(topic: string, partition: number, nextOffset: number): void {
-    if (!this.#admin) return;
     const partitions = this.#reached.get(topic) ?? new Map<number, number>();
     this.#reached.set(topic, partitions.set(partition, nextOffset));
   }
@@ -48,7 +46,7 @@ export class GroupPositions {
     }));
     this.#reached = new Map();
     try {
-      await this.#admin!.alterConsumerGroupOffsets({ groupId: this.#group, topics });
+      await this.#admin.alterConsumerGroupOffsets({ groupId: this.#group, topics });
     } catch (error) {
       if (!this.#complained) {
         const named = namingRight(error, `Read on group ${this.#group}`);
@@ -60,8 +58,7 @@ export class GroupPositions {
   }
 
   async close(): Promise<void> {
-    if (!this.#admin) return;
-    clearInterval(this.#timer!);
+    clearInterval(this.#timer);
     // Bounded: it is not worth waiting for a broker that is away.
     await settledWithin(this.#commit(), closeWaitMs);
     await settledWithin(this.#admin.close(), 250);

@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module';
-import { type ISocketFactory, Kafka, logLevel } from 'kafkajs';
+import { promisify } from 'node:util';
+import { zstdCompress, zstdDecompress } from 'node:zlib';
+import kafkajs, { type ISocketFactory, Kafka, logLevel } from 'kafkajs';
 import type { KafkaConnection } from './kafka-client.ts';
-import { registerKafkaCodecs } from './kafka-codecs.ts';
 import type { KafkaLog } from './kafka-retry.ts';
 
 /** The same message is logged again only after this time. */
@@ -13,9 +14,6 @@ const quietMs = 60_000;
  * `untilAborted`, because a pause before its last retry may take 5 s.
  */
 export function kafkaJs(kafka: KafkaConnection, log: KafkaLog, signal: AbortSignal): Kafka {
-  registerKafkaCodecs();
-  stopIdlePolling();
-  keepBrokersReasons();
   return new Kafka({
     clientId: 'ride-calendar',
     brokers: kafka.brokers,
@@ -77,33 +75,26 @@ interface RequestQueue {
 
 /** kafkajs's own pause before it checks requests that had to wait. */
 const pendingCheckMs = 10;
-let polls = true;
-let hidesReasons = true;
 
 /**
  * kafkajs 2.2.4 schedules its next check of an empty queue for a time long past. Newer Node versions warn about that
  * (TimeoutNegativeWarning, on people's terminals) and turn it into a check every millisecond. An empty queue that is
  * not throttled needs no check, and no other check is scheduled in the past.
  */
-function stopIdlePolling(): void {
-  if (!polls) return;
-  polls = false;
-  const { prototype } = fromKafkaJs('network/requestQueue/index.js') as { prototype: object };
-  Object.assign(prototype, {
-    scheduleCheckPendingRequests(this: RequestQueue) {
-      if (this.throttleCheckTimeoutId !== null) return;
-      const throttledMs = this.throttledUntil - Date.now();
-      if (this.pending.length === 0 && throttledMs <= 0) return;
-      this.throttleCheckTimeoutId = setTimeout(
-        () => {
-          this.throttleCheckTimeoutId = null;
-          this.checkPendingRequests();
-        },
-        throttledMs > 0 ? throttledMs : pendingCheckMs,
-      );
-    },
-  });
-}
+Object.assign(fromKafkaJs('network/requestQueue/index.js').prototype, {
+  scheduleCheckPendingRequests(this: RequestQueue) {
+    if (this.throttleCheckTimeoutId !== null) return;
+    const throttledMs = this.throttledUntil - Date.now();
+    if (this.pending.length === 0 && throttledMs <= 0) return;
+    this.throttleCheckTimeoutId = setTimeout(
+      () => {
+        this.throttleCheckTimeoutId = null;
+        this.checkPendingRequests();
+      },
+      throttledMs > 0 ? throttledMs : pendingCheckMs,
+    );
+  },
+});
 
 interface CreateTopicsResponse {
   parse(data: { topicErrors: { topic: string; errorMessage: string | null }[] }): Promise<unknown>;
@@ -113,21 +104,26 @@ interface CreateTopicsResponse {
  * kafkajs receives a broker's reason for refusing a topic, such as a setting that its policy forbids, but keeps only
  * the error code. This keeps the reason.
  */
-function keepBrokersReasons(): void {
-  if (!hidesReasons) return;
-  hidesReasons = false;
-  for (const version of [1, 2, 3]) {
-    const response: CreateTopicsResponse = fromKafkaJs(`protocol/requests/createTopics/v${version}/response.js`);
-    const { parse } = response;
-    response.parse = (data) =>
-      parse(data).catch((error: { errors?: (Error & { topic?: string })[] }) => {
-        for (const one of error.errors ?? []) {
-          const said = data.topicErrors.find(({ topic }) => topic === one.topic)?.errorMessage;
-          if (said) one.message = said;
-        }
-        throw error;
-      });
-  }
+for (const version of [1, 2, 3]) {
+  const response: CreateTopicsResponse = fromKafkaJs(`protocol/requests/createTopics/v${version}/response.js`);
+  const { parse } = response;
+  response.parse = (data) =>
+    parse(data).catch((error: { errors?: (Error & { topic?: string })[] }) => {
+      for (const one of error.errors ?? []) {
+        const said = data.topicErrors.find(({ topic }) => topic === one.topic)?.errorMessage;
+        if (said) one.message = said;
+      }
+      throw error;
+    });
 }
 
-const fromKafkaJs = (path: string) => createRequire(import.meta.url)(`kafkajs/src/${path}`);
+/** kafkajs itself compresses with gzip only. Its encoder has the bytes in `buffer`. */
+const zstd = {
+  compress: ({ buffer }: { buffer: Buffer }) => promisify(zstdCompress)(buffer),
+  decompress: (buffer: Buffer) => promisify(zstdDecompress)(buffer),
+};
+Object.assign(kafkajs.CompressionCodecs, { [kafkajs.CompressionTypes.ZSTD]: () => zstd });
+
+function fromKafkaJs(path: string) {
+  return createRequire(import.meta.url)(`kafkajs/src/${path}`);
+}

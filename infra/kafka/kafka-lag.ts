@@ -42,9 +42,9 @@ export async function kafkaLogEnds(options: {
     const timeOfFirst = async ({ topic, partition, low, end }: PartitionEnd, position: Position) => {
       const offset = Math.max(low, position[topic][partition] ?? 0);
       if (offset >= end) return null;
-      const { id: topicId, leaders, epochs } = topics.find(({ name }) => name === topicPrefix + topic)!;
-      const asked = { topicId, partition, offset, leaderEpoch: epochs[partition]!, lastEpoch: -1 };
-      const [found] = await cluster.fetch(leaders[partition]!, [asked], 0);
+      const { id: topicId, partitions } = topics.find(({ name }) => name === topicPrefix + topic)!;
+      const { node, epoch } = partitions[partition]!;
+      const [found] = await cluster.fetch(node, [{ topicId, partition, offset, leaderEpoch: epoch, lastEpoch: -1 }], 0);
       return found?.records[0]?.timestampMs ?? null;
     };
     return {

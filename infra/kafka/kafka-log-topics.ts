@@ -61,16 +61,16 @@ export class KafkaLogTopics {
 
   /** Throws PartitionsChangedError if a position and a topic differ in their number of partitions. */
   assertFits(topics: readonly KafkaTopic[], position: Position): void {
-    for (const { name, leaders } of topics) {
+    for (const { name, partitions } of topics) {
       const expected = position[this.shortName(name)].length;
-      if (leaders.length !== expected) throw partitionsChanged(name, expected, leaders.length);
+      if (partitions.length !== expected) throw partitionsChanged(name, expected, partitions.length);
     }
   }
 }
 
 function assertSame(first: KafkaTopic, now: KafkaTopic): void {
-  if (now.leaders.length !== first.leaders.length) {
-    throw partitionsChanged(now.name, first.leaders.length, now.leaders.length);
+  if (now.partitions.length !== first.partitions.length) {
+    throw partitionsChanged(now.name, first.partitions.length, now.partitions.length);
   }
   if (now.id !== first.id) {
     throw new PartitionsChangedError(

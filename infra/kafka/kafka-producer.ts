@@ -45,30 +45,22 @@ export class KafkaProducer {
    * Resolves to the offset of the first record in each partition. Throws what waiting cannot fix: MissingTopicsError,
    * or for example a record that is too large.
    */
-  async send(
-    topic: string,
-    messages: readonly Message[],
-    compression: 'none' | 'zstd' = 'zstd',
-  ): Promise<ReadonlyMap<number, number>> {
+  async send(topic: string, messages: readonly Message[]): Promise<ReadonlyMap<number, number>> {
     const first = new Map<number, number>();
     await this.#assertExists(topic);
-    const type = compression === 'zstd' ? kafkajs.CompressionTypes.ZSTD : kafkajs.CompressionTypes.None;
+    const compression = kafkajs.CompressionTypes.ZSTD;
     for (const batch of batches(messages)) {
       try {
         await this.#connect();
-        const sending = this.#producer.send({ topic, messages: batch, acks: -1, compression: type });
+        const sending = this.#producer.send({ topic, messages: batch, acks: -1, compression });
         for (const { partition, baseOffset } of await untilAborted(sending, this.#signal)) {
           if (!first.has(partition)) first.set(partition, Number(baseOffset));
         }
       } catch (error) {
         this.#signal.throwIfAborted();
         const cause = namingRight(error, `Write on topic ${topic}`);
-        throw new Error(
-          `Cannot publish ${batch.length} records to ${topic}: ${refusalOf(cause, 'Kafka') ?? describeError(cause)}${fixOf(cause)}`,
-          {
-            cause,
-          },
-        );
+        const why = `${refusalOf(cause, 'Kafka') ?? describeError(cause)}${fixOf(cause)}`;
+        throw new Error(`Cannot publish ${batch.length} records to ${topic}: ${why}`, { cause });
       }
     }
     return first;

@@ -2,10 +2,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock, realClock } from '../../projector/ports/clock.ts';
 import { LogTruncatedError } from '../../projector/ports/event-log.ts';
 import { untilAborted, WakeUp } from '../../projector/ports/waiting.ts';
-import { type FetchedPartition, type KafkaCluster, kafkaErrors, type PartitionLeader } from './kafka-cluster.ts';
+import type { FetchedPartition } from './fetch-api.ts';
+import { type KafkaCluster, type KafkaTopic, kafkaErrors } from './kafka-cluster.ts';
 import { type KafkaLog, LoggedBackOff } from './kafka-retry.ts';
-import { PartitionFaults } from './partition-faults.ts';
-import { awayTooLong, diverged, errorOf, isUnreadable, truncated } from './read-errors.ts';
+import { awayTooLong, diverged, errorOf, isUnreadable, PartitionFaults, truncated } from './partition-faults.ts';
 import type { FetchedRecord } from './record-batch.ts';
 
 /** The state of a partition. What is fetched and not yet handled is queued in `chunks`. */
@@ -50,11 +50,8 @@ export interface Remainder {
 export interface ReaderHandler {
   /** Called with one chunk at a time, over all partitions. A partition's chunks come in order, without gaps. */
   onChunk(partition: ReaderPartition, chunk: Chunk): Promise<Remainder | null>;
-  /**
-   * The present leaders, by `topic/partition`. Called at the start, after errors and regularly. May throw to end the
-   * reader.
-   */
-  leaders(): Promise<ReadonlyMap<string, PartitionLeader>>;
+  /** The topics with their present leaders. Called at the start, after errors and regularly. May throw to end the reader. */
+  topics(): Promise<readonly KafkaTopic[]>;
   /** An open transaction has hidden the following records for a while, or no longer hides them. */
   onHeldBack?(partition: ReaderPartition, heldBack: boolean): void;
   /** The longest time, in milliseconds, that a partition may be unread before records of it can be missed. */
@@ -169,9 +166,9 @@ export class KafkaReader {
   }
 
   async #findLeadersNow(): Promise<void> {
-    const leaders = await this.#handler.leaders();
+    const topics = new Map((await this.#handler.topics()).map((topic) => [topic.name, topic]));
     for (const partition of this.#partitions) {
-      const leader = leaders.get(`${partition.topic}/${partition.partition}`);
+      const leader = topics.get(partition.topic)?.partitions[partition.partition];
       partition.leader = leader?.node ?? -1;
       partition.leaderEpoch = leader?.epoch ?? -1;
     }

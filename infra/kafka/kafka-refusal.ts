@@ -1,3 +1,4 @@
+import { protocolErrorsCodesById } from '@platformatic/kafka';
 import { causeChain } from '../net/cause-chain.ts';
 import { certificateFault } from '../net/certificate-fault.ts';
 
@@ -9,6 +10,9 @@ const authorizationErrors = ['TOPIC', 'GROUP', 'CLUSTER', 'TRANSACTIONAL_ID'].ma
 );
 /** Kafka's codes of the same. */
 const authorizationCodes = new Set([29, 30, 31, 53]);
+
+/** Kafka's name for one of its error codes, by which its documentation lists them. */
+export const errorText = (code: number): string => `Kafka's error ${protocolErrorsCodesById[code] ?? code}`;
 
 /** Kafka's user lacks a right. `right` is as kafka-acls.sh takes it: `Read on topic ride-calendar.riders`. */
 export class MissingKafkaRightError extends Error {

@@ -1,6 +1,6 @@
 import { MissingTopicsError, type Reject } from '../../projector/ports/event-log.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
-import { type KafkaCluster, leadersOf } from './kafka-cluster.ts';
+import type { KafkaCluster } from './kafka-cluster.ts';
 import { KafkaReader } from './kafka-reader.ts';
 import { type KafkaLog, retry } from './kafka-retry.ts';
 import type { FetchedRecord } from './record-batch.ts';
@@ -69,7 +69,8 @@ export class RejectedTopic {
       return { topic, bounds: (await this.#cluster.bounds([topic])).get(this.name)! };
     };
     const isFatal = (error: unknown) => error instanceof MissingTopicsError;
-    const { topic, bounds } = await retry(`Cannot read ${this.name}`, find, { log: this.#log, signal, isFatal });
+    const found = () => retry(`Cannot read ${this.name}`, find, { log: this.#log, signal, isFatal });
+    const { topic, bounds } = await found();
     const from = bounds.map(({ low }, partition) => Math.max(low, this.#position[partition] ?? 0));
     const done = new AbortController();
     const behind = () => bounds.some(({ end }, partition) => from[partition]! < end);
@@ -87,8 +88,7 @@ export class RejectedTopic {
           if (!behind()) done.abort();
           return null;
         },
-        leaders: async () =>
-          leadersOf([(await retry(`Cannot read ${this.name}`, find, { log: this.#log, signal, isFatal })).topic]),
+        topics: async () => [(await found()).topic],
       },
       { log: this.#log, checkEveryMs: 10_000 },
     );

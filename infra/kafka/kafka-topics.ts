@@ -134,7 +134,7 @@ export async function ensureTopics(options: TopicsOptions): Promise<TopicReport[
     }
     return plans.map((plan) => {
       const topic = there.get(plan.topic);
-      if (topic) return report(plan, topic.leaders.length, settings.get(plan.topic)!);
+      if (topic) return report(plan, topic.partitions.length, settings.get(plan.topic)!);
       const state = create ? 'created' : 'missing';
       return { topic: plan.topic, state, partitions: plan.partitions, differences: [] };
     });
@@ -180,7 +180,8 @@ export async function untilTopicsExist(cluster: KafkaCluster, names: readonly st
   const deadlineMs = Date.now() + 30_000;
   for (;;) {
     const topics = await cluster.topics(names).catch(() => []);
-    if (topics.length === names.length && topics.every(({ leaders }) => !leaders.includes(-1))) return;
+    if (topics.length === names.length && topics.every(({ partitions }) => partitions.every(({ node }) => node !== -1)))
+      return;
     if (Date.now() > deadlineMs)
       throw new Error(`Cannot create ${names.join(', ')}: Kafka does not know them after 30 s`);
     await sleep(50);

@@ -1,3 +1,4 @@
+import { compressionsAlgorithms } from '@platformatic/kafka';
 import kafkajs, { type Admin, type Kafka } from 'kafkajs';
 import type { KafkaConnection } from '../../infra/kafka/kafka-client.ts';
 import { KafkaCluster } from '../../infra/kafka/kafka-cluster.ts';
@@ -14,6 +15,20 @@ import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import { type Metro, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { freshTopicPrefix, kafkaBrokers } from './backends.ts';
 import { topicBounds } from './topic-bounds.ts';
+
+const { CompressionCodecs, CompressionTypes } = kafkajs;
+const { snappy, lz4 } = compressionsAlgorithms;
+
+/** What producers of others may choose. kafkajs itself has gzip, and the product adds zstd. */
+for (const [type, { compressSync, decompressSync }] of [
+  [CompressionTypes.Snappy, snappy],
+  [CompressionTypes.LZ4, lz4],
+] as const) {
+  const compress = async ({ buffer }: { buffer: Buffer }) => compressSync(buffer);
+  Object.assign(CompressionCodecs, {
+    [type]: () => ({ compress, decompress: async (b: Buffer) => decompressSync(b) }),
+  });
+}
 
 /** What a log said, to look at afterwards. */
 export class HeardLog implements KafkaLog {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { committedRecords } from '../../../infra/kafka/kafka-record-batches.ts';
+import { committedRecords } from '../../../infra/kafka/fetch-api.ts';
 import type { RecordBatch } from '../../../infra/kafka/record-batch.ts';
 
 const control = 1 << 5;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { errorText } from '../../../infra/kafka/error-text.ts';
 import type { ReaderPartition } from '../../../infra/kafka/kafka-reader.ts';
-import { errorOf } from '../../../infra/kafka/read-errors.ts';
+import { errorText } from '../../../infra/kafka/kafka-refusal.ts';
+import { errorOf } from '../../../infra/kafka/partition-faults.ts';
 
 it('one of Kafka’s errors is said by its name, and one that is new by its number', () => {
   const rides = { topic: 'ride-calendar.rides' } as ReaderPartition;
