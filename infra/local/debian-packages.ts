@@ -10,13 +10,12 @@ const run = promisify(execFile);
 export async function findCommand(command: string): Promise<string | null> {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
     const path = join(folder, command);
-    if (
-      await access(path, constants.X_OK).then(
-        () => true,
-        () => false,
-      )
-    )
+    try {
+      await access(path, constants.X_OK);
       return path;
+    } catch {
+      // It is not there.
+    }
   }
   return null;
 }

@@ -24,7 +24,34 @@ interface Found {
   stop(): Promise<void>;
 }
 
-type Start = (usualPort?: number) => Promise<Found>;
+/** A server, and how to get it. */
+interface Wanted {
+  name: string;
+  /** The setting that names one. */
+  setting: 'KAFKA_BROKERS' | 'REDIS_URL';
+  container: (usualPort?: number) => Promise<Omit<Found, 'from'>>;
+  process: (usualPort?: number) => Promise<Found>;
+}
+
+const kafka: Wanted = {
+  name: 'Kafka',
+  setting: 'KAFKA_BROKERS',
+  container: startKafkaContainer,
+  process: async (usualPort) => {
+    const { brokers, pid, stop } = await startKafkaBroker({ usualPort });
+    return { address: brokers, from: `a local process, pid ${pid}`, stop };
+  },
+};
+
+const redis: Wanted = {
+  name: 'Redis',
+  setting: 'REDIS_URL',
+  container: startRedisContainer,
+  process: async (usualPort) => {
+    const { url, pid, stop } = await startRedisServer({ port: await freePort(usualPort) });
+    return { address: url, from: `a local process, pid ${pid}`, stop };
+  },
+};
 
 /**
  * Kafka and Redis, each from the first of: KAFKA_BROKERS or REDIS_URL; a container engine that answers; a process of
@@ -32,50 +59,41 @@ type Start = (usualPort?: number) => Promise<Found>;
  * `usualPorts`: at the ports that everybody expects, where those are free. Throws an error that says what to install.
  */
 export async function findBackends({ usualPorts = false } = {}): Promise<Backends> {
-  const [kafkaPort, redisPort] = usualPorts ? [9092, 6379] : [];
   const { KAFKA_BROKERS, REDIS_URL } = process.env;
   const containers = !(KAFKA_BROKERS && REDIS_URL) && (await containerEngineAnswers());
   const found = await Promise.allSettled([
-    KAFKA_BROKERS
-      ? given(KAFKA_BROKERS, 'KAFKA_BROKERS')
-      : containers
-        ? startedBy('Kafka', kafkaContainer, kafkaProcess, kafkaPort)
-        : kafkaProcess(kafkaPort),
-    REDIS_URL
-      ? given(REDIS_URL, 'REDIS_URL')
-      : containers
-        ? startedBy('Redis', redisContainer, redisProcess, redisPort)
-        : redisProcess(redisPort),
+    find(kafka, containers, usualPorts ? 9092 : undefined),
+    find(redis, containers, usualPorts ? 6379 : undefined),
   ]);
   const stop = async () => {
     await Promise.all(found.map((one) => (one.status === 'fulfilled' ? one.value.stop() : undefined)));
   };
-  const [kafka, redis] = found;
-  if (kafka.status === 'rejected' || redis.status === 'rejected') {
+  const failed = found.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
+  if (failed) {
     await stop();
-    throw kafka.status === 'rejected' ? kafka.reason : (redis as PromiseRejectedResult).reason;
+    throw failed.reason;
   }
-  return {
-    kafkaBrokers: kafka.value.address,
-    redisUrl: redis.value.address,
-    kafkaFrom: kafka.value.from,
-    redisFrom: redis.value.from,
-    stop,
-  };
+  const [{ address: kafkaBrokers, from: kafkaFrom }, { address: redisUrl, from: redisFrom }] = found.map(
+    (one) => (one as PromiseFulfilledResult<Found>).value,
+  ) as [Found, Found];
+  return { kafkaBrokers, redisUrl, kafkaFrom, redisFrom, stop };
 }
 
-/**
- * A container engine may answer but have no image and no way to get one. Then a process is started, and the reason is
- * printed.
- */
-async function startedBy(what: string, container: Start, process: Start, usualPort?: number): Promise<Found> {
+async function find(wanted: Wanted, containers: boolean, usualPort?: number): Promise<Found> {
+  const address = process.env[wanted.setting];
+  if (address) return { address, from: wanted.setting, stop: async () => undefined };
+  return (containers && (await inContainer(wanted, usualPort))) || wanted.process(usualPort);
+}
+
+/** Null if it does not start: an engine may answer but have no image and no way to get one. The reason is printed. */
+async function inContainer({ name, container }: Wanted, usualPort?: number): Promise<Found | null> {
   const started = container(usualPort);
   const gaveUp = new AbortController();
   const tooLong = sleep(containerStartMsMax, null, { signal: gaveUp.signal, ref: false });
   let reason = `it did not start within ${containerStartMsMax / 1000} s`;
   try {
     const found = await Promise.race([started, tooLong]);
-    if (found) return found;
+    if (found) return { ...found, from: 'a container' };
     void started.then((late) => late.stop()).catch(() => undefined);
   } catch (cause) {
     reason = (cause as Error).message;
@@ -83,28 +101,6 @@ async function startedBy(what: string, container: Start, process: Start, usualPo
     gaveUp.abort();
     tooLong.catch(() => undefined);
   }
-  console.warn(`Cannot run ${what} in a container, starting a local process instead: ${reason}`);
-  return process(usualPort);
-}
-
-async function given(address: string, from: string): Promise<Found> {
-  return { address, from, stop: async () => undefined };
-}
-
-async function kafkaContainer(usualPort?: number): Promise<Found> {
-  return { ...(await startKafkaContainer(usualPort)), from: 'a container' };
-}
-
-async function redisContainer(usualPort?: number): Promise<Found> {
-  return { ...(await startRedisContainer(usualPort)), from: 'a container' };
-}
-
-async function kafkaProcess(usualPort?: number): Promise<Found> {
-  const broker = await startKafkaBroker({ usualPort });
-  return { address: broker.brokers, from: `a local process, pid ${broker.pid}`, stop: broker.stop };
-}
-
-async function redisProcess(usualPort?: number): Promise<Found> {
-  const server = await startRedisServer({ port: await freePort(usualPort) });
-  return { address: server.url, from: `a local process, pid ${server.pid}`, stop: server.stop };
+  console.warn(`Cannot run ${name} in a container, starting a local process instead: ${reason}`);
+  return null;
 }

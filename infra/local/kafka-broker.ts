@@ -1,19 +1,21 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { needCommand } from './debian-packages.ts';
 import { freePort, freePorts } from './free-port.ts';
 import { kafkaJars } from './kafka-jars.ts';
-import { type KafkaListener, type KafkaUser, listenerSettings, scramUser } from './kafka-listeners.ts';
-import { type LocalProcess, startLocalProcess } from './local-process.ts';
-import { untilAnswers } from './until-answers.ts';
+import { type LocalServer, startLocalProcess, startLocalServer, untilAnswers } from './local-process.ts';
 
 const run = promisify(execFile);
 
-export interface KafkaBroker {
+export interface KafkaUser {
+  username: string;
+  password: string;
+}
+
+export interface KafkaBroker extends LocalServer {
   /** `127.0.0.1:<port>`, as KAFKA_BROKERS takes it. */
   brokers: string;
   /** The same with TLS only, if started with a certificate. */
@@ -22,15 +24,8 @@ export interface KafkaBroker {
   saslBrokers: string;
   /** The same without credentials, with all rights, if started with `acls`. */
   adminBrokers: string;
-  pid: number;
   /** Holds a folder of log files for each partition, `<topic>-<partition>`. */
   dataFolder: string;
-  /** SIGKILL, like a crash. Port and data stay for `start`. */
-  kill(): Promise<void>;
-  /** Starts it again after `kill`, on the same port and data. */
-  start(): Promise<void>;
-  /** Stops it and removes its data. */
-  stop(): Promise<void>;
 }
 
 // A small heap and only the fast compiler: the broker starts in half the time, and tests need no more.
@@ -57,7 +52,6 @@ export async function startKafkaBroker({
 }: KafkaBrokerOptions = {}): Promise<KafkaBroker> {
   await needCommand('java', 'default-jre-headless');
   const jars = `${await kafkaJars()}/*`;
-  const folder = await mkdtemp(join(tmpdir(), 'ride-calendar-kafka-'));
   const port = await freePort(usualPort);
   const ports = await freePorts(4);
   const [controllerPort, tlsPort, saslPort, ownPort] = ports as [number, number, number, number];
@@ -69,49 +63,33 @@ export async function startKafkaBroker({
     // The broker connects to itself by the last listener.
     { name: 'PLAINTEXT', port: signedIn || tls ? ownPort : port, sasl: false, tls: false },
   ];
-  const settings = join(folder, 'server.properties');
-  let server: LocalProcess;
-  const start = async () => {
-    // Java unpacks the libraries of codecs into its temporary folder, and removes none when it is killed.
-    const temporary = `-Djava.io.tmpdir=${folder}`;
-    const args = [...javaOptions, ...quiet, temporary, '-cp', jars, 'kafka.Kafka', settings];
-    server = await startLocalProcess('java', args, { cwd: folder, temporaryFolders: [folder] });
-    await untilAnswers('the Kafka broker', port, server, 60_000);
-  };
-  try {
-    const pem = join(folder, 'server.pem');
-    if (tls) await writeFile(pem, tls.key + tls.cert, { mode: 0o600 });
+  return startLocalServer('kafka', async (folder) => {
+    const [pem, dataFolder, settings] = ['server.pem', 'data', 'server.properties'].map((name) => join(folder, name));
+    if (tls) await writeFile(pem!, tls.key + tls.cert, { mode: 0o600 });
     const listening = listenerSettings(listeners, { controllerPort, users, pem: tls && pem });
-    const authorizing = acls ? authorizer : '';
-    await writeFile(settings, properties(controllerPort, join(folder, 'data')) + listening + authorizing, {
-      mode: 0o600,
-    });
+    const text = properties(controllerPort, dataFolder!) + listening + (acls ? authorizer : '');
+    await writeFile(settings!, text, { mode: 0o600 });
     // 16 bytes. The first is 0, so that the text does not begin with a dash, which would be read as an option.
     const clusterId = Buffer.concat([Buffer.alloc(1), randomBytes(15)]).toString('base64url');
-    const format = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', settings, ...users.flatMap(scramUser)];
+    const format = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', settings!, ...users.flatMap(scramUser)];
     await run('java', [...javaOptions, ...quiet, '-cp', jars, ...format]);
-    await start();
-  } catch (error) {
-    await rm(folder, { recursive: true, force: true });
-    throw error;
-  }
-  return {
-    brokers: `127.0.0.1:${port}`,
-    tlsBrokers: tls ? `127.0.0.1:${tlsPort}` : '',
-    dataFolder: join(folder, 'data'),
-    saslBrokers: signedIn && tls ? `127.0.0.1:${saslPort}` : '',
-    adminBrokers: acls ? `127.0.0.1:${ownPort}` : '',
-    get pid() {
-      return server.pid;
-    },
-    kill: () => server.end('SIGKILL'),
-    start,
-    stop: async () => {
-      // Its data is removed too, so there is nothing to shut down cleanly.
-      await server.end('SIGKILL');
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
+    const launch = async () => {
+      // Java unpacks the libraries of codecs into its temporary folder, and removes none when it is killed.
+      const temporary = `-Djava.io.tmpdir=${folder}`;
+      const args = [...javaOptions, ...quiet, temporary, '-cp', jars, 'kafka.Kafka', settings!];
+      const server = await startLocalProcess('java', args, { cwd: folder, temporaryFolders: [folder] });
+      await untilAnswers('the Kafka broker', port, server, 60_000);
+      return server;
+    };
+    const about = {
+      brokers: `127.0.0.1:${port}`,
+      tlsBrokers: tls ? `127.0.0.1:${tlsPort}` : '',
+      saslBrokers: signedIn && tls ? `127.0.0.1:${saslPort}` : '',
+      adminBrokers: acls ? `127.0.0.1:${ownPort}` : '',
+      dataFolder: dataFolder!,
+    };
+    return { launch, about };
+  });
 }
 
 // A client without credentials, on the broker's own listener, has all rights.
@@ -147,3 +125,50 @@ num.network.threads=2
 background.threads=2
 num.recovery.threads.per.data.dir=1
 `;
+
+/** Where one of our brokers listens on 127.0.0.1, and what it requires of clients. */
+interface KafkaListener {
+  name: string;
+  port: number;
+  sasl: boolean;
+  tls: boolean;
+}
+
+interface ListenerOptions {
+  controllerPort: number;
+  /** Who may sign in on SASL listeners. */
+  users: readonly KafkaUser[];
+  /** A file with key and certificate. */
+  pem: string | undefined;
+}
+
+/** Listeners as broker settings. The broker connects to itself by the last one. */
+function listenerSettings(listeners: readonly KafkaListener[], options: ListenerOptions): string {
+  const { controllerPort, users, pem } = options;
+  const addresses = listeners.map(({ name, port }) => `${name}://127.0.0.1:${port}`);
+  const protocols = listeners.map(
+    ({ name, sasl, tls }) => `${name}:${sasl ? 'SASL_' : ''}${tls ? 'SSL' : 'PLAINTEXT'}`,
+  );
+  return `
+listeners=${addresses.join(',')},CONTROLLER://127.0.0.1:${controllerPort}
+advertised.listeners=${addresses.join(',')}
+listener.security.protocol.map=${protocols.join(',')},CONTROLLER:PLAINTEXT
+inter.broker.listener.name=${listeners.at(-1)!.name}
+${pem ? `ssl.keystore.type=PEM\nssl.keystore.location=${pem}` : ''}
+${listeners.flatMap(({ name, sasl }) => (sasl ? [signIn(name.toLowerCase(), users)] : [])).join('')}`;
+}
+
+/** The option for formatting a broker's folder that adds a SCRAM user. */
+const scramUser = ({ username, password }: KafkaUser): string[] =>
+  [256, 512].flatMap((bits) => ['--add-scram', `SCRAM-SHA-${bits}=[name=${username},password=${password}]`]);
+
+const signIn = (listener: string, users: readonly KafkaUser[]): string => `
+sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512
+listener.name.${listener}.plain.sasl.jaas.config=${module}.plain.PlainLoginModule required ${users.map(plainUser).join(' ')};
+listener.name.${listener}.scram-sha-256.sasl.jaas.config=${module}.scram.ScramLoginModule required;
+listener.name.${listener}.scram-sha-512.sasl.jaas.config=${module}.scram.ScramLoginModule required;
+`;
+
+const module = 'org.apache.kafka.common.security';
+
+const plainUser = ({ username, password }: KafkaUser): string => `user_${username}="${password}"`;

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { access, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { needCommand } from './debian-packages.ts';
@@ -15,7 +16,7 @@ const cacheFolder = join(import.meta.dirname, '..', '..', '.cache', 'kafka');
  */
 export async function kafkaJars(): Promise<string> {
   const folder = join(cacheFolder, kafkaVersion);
-  if (await exists(folder)) return folder;
+  if (existsSync(folder)) return folder;
   await needCommand('java', 'default-jre-headless');
   await needCommand('mvn', 'maven');
   await mkdir(cacheFolder, { recursive: true });
@@ -25,27 +26,17 @@ export async function kafkaJars(): Promise<string> {
     const goal = 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies';
     const args = ['-q', '-B', '-f', join(work, 'pom.xml'), goal, `-DoutputDirectory=${join(work, 'jars')}`];
     await run('mvn', args, { timeout: 300_000, maxBuffer: 1 << 24 }).catch((cause) => {
-      throw new Error(
-        'Cannot fetch the Kafka broker by Maven: is the Maven repository reachable? Or set KAFKA_BROKERS',
-        {
-          cause,
-        },
-      );
+      const fix = 'is the Maven repository reachable? Or set KAFKA_BROKERS';
+      throw new Error(`Cannot fetch the Kafka broker by Maven: ${fix}`, { cause });
     });
-    await rename(join(work, 'jars'), folder).catch(async (error) => {
-      if (!(await exists(folder))) throw error;
+    await rename(join(work, 'jars'), folder).catch((error) => {
+      if (!existsSync(folder)) throw error;
     });
   } finally {
     await rm(work, { recursive: true, force: true });
   }
   return folder;
 }
-
-const exists = (path: string) =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
 
 const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>

@@ -1,5 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A server process of ours on this machine. It ends with this process, however this process ends. */
 export interface LocalProcess {
@@ -67,4 +72,73 @@ async function end(child: ChildProcess, hasExited: () => boolean, signal: NodeJS
   child.kill(signal);
   await exited;
   clearTimeout(timer);
+}
+
+/** Waits until something accepts connections at 127.0.0.1:`port`. Throws with the server's output if it ends first. */
+export async function untilAnswers(name: string, port: number, server: LocalProcess, timeoutMs: number): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  while (!(await accepts(port))) {
+    if (server.hasExited()) throw new Error(`Cannot start ${name}: it ended at once. It printed:\n${server.output()}`);
+    if (Date.now() > deadline) {
+      await server.end('SIGKILL');
+      throw new Error(
+        `Cannot start ${name}: no answer at port ${port} in ${timeoutMs} ms. It printed:\n${server.output()}`,
+      );
+    }
+    await sleep(50);
+  }
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
+
+/** A server with a port and data of its own, which a test may kill and start again. */
+export interface LocalServer {
+  pid: number;
+  /** SIGKILL, like a crash. Port and data stay for `start`. */
+  kill(): Promise<void>;
+  /** Starts it again after `kill`, on the same port and data. */
+  start(): Promise<void>;
+  /** Stops it and removes its data. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a server with its data in a temporary folder. `prepare` fills the folder, and says how to launch the server
+ * and what else there is to say about it.
+ */
+export async function startLocalServer<About extends object>(
+  name: string,
+  prepare: (folder: string) => Promise<{ launch: () => Promise<LocalProcess>; about: About }>,
+): Promise<LocalServer & About> {
+  const folder = await mkdtemp(join(tmpdir(), `ride-calendar-${name}-`));
+  const remove = () => rm(folder, { recursive: true, force: true });
+  try {
+    const { launch, about } = await prepare(folder);
+    let server = await launch();
+    const kill = () => server.end('SIGKILL');
+    return {
+      ...about,
+      get pid() {
+        return server.pid;
+      },
+      kill,
+      start: async () => {
+        server = await launch();
+      },
+      // Its data is removed too, so there is nothing to shut down cleanly, and a frozen server would not shut down.
+      stop: () => kill().then(remove),
+    };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
 }

@@ -1,24 +1,15 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { needCommand } from './debian-packages.ts';
 import { freePorts } from './free-port.ts';
-import { type LocalProcess, startLocalProcess } from './local-process.ts';
-import { untilAnswers } from './until-answers.ts';
+import { type LocalServer, startLocalProcess, startLocalServer, untilAnswers } from './local-process.ts';
 
-export interface RedisServer {
+export interface RedisServer extends LocalServer {
   /** `redis://127.0.0.1:<port>`, or `rediss:` if it requires TLS. Without a user. */
   url: string;
   port: number;
-  pid: number;
-  /** SIGKILL, like a crash. The data folder stays for `start`. */
-  kill(): Promise<void>;
-  /** Starts it again after `kill`, on the same port and data. */
-  start(): Promise<void>;
-  /** Stops it and removes its data. */
-  stop(): Promise<void>;
 }
 
 export interface RedisServerOptions {
@@ -35,38 +26,19 @@ export interface RedisServerOptions {
 /** A Redis on this machine, with `maxmemory-policy noeviction` as the service requires. */
 export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
   await needCommand('redis-server', 'redis-server');
-  const folder = await mkdtemp(join(tmpdir(), 'ride-calendar-redis-'));
+  const { tls } = options;
   const port = options.port ?? (await freePorts(1))[0]!;
-  let server: LocalProcess;
-  const start = async () => {
-    server = await startLocalProcess('redis-server', redisArgs(port, folder, options), {
-      cwd: folder,
-      temporaryFolders: [folder],
-    });
-    await untilAnswers('redis-server', port, server, 15_000);
-    if (!options.tls) await untilLoaded(port);
-  };
-  try {
-    if (options.tls) await writeFile(pemOf(folder), options.tls.key + options.tls.cert, { mode: 0o600 });
-    await start();
-  } catch (error) {
-    await rm(folder, { recursive: true, force: true });
-    throw error;
-  }
-  return {
-    url: `${options.tls ? 'rediss' : 'redis'}://127.0.0.1:${port}`,
-    port,
-    get pid() {
-      return server.pid;
-    },
-    kill: () => server.end('SIGKILL'),
-    start,
-    stop: async () => {
-      // Its data is removed too, so there is nothing to shut down cleanly, and a frozen server would not shut down.
-      await server.end('SIGKILL');
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
+  return startLocalServer('redis', async (folder) => {
+    if (tls) await writeFile(pemOf(folder), tls.key + tls.cert, { mode: 0o600 });
+    const args = redisArgs(port, folder, options);
+    const launch = async () => {
+      const server = await startLocalProcess('redis-server', args, { cwd: folder, temporaryFolders: [folder] });
+      await untilAnswers('redis-server', port, server, 15_000);
+      if (!tls) await untilLoaded(port);
+      return server;
+    };
+    return { launch, about: { url: `${tls ? 'rediss' : 'redis'}://127.0.0.1:${port}`, port } };
+  });
 }
 
 /**
