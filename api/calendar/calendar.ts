@@ -1,13 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Answer, corsHeaders, success, UnavailableError } from '../http/answer.ts';
+import { digestOf } from '../../schemas/views/view-keys.ts';
+import { type Answer, corsHeaders, success } from '../http/answer.ts';
 import { targetBytesMax } from '../http/http-edge.ts';
 import { allow, refuse, unauthorized } from '../http/refusals.ts';
 import { type Route, routePath, splitTarget } from '../http/target.ts';
+import { serviceUrl } from '../oauth/service-url.ts';
 import { StoreAwayError } from '../ports/view-reader.ts';
 import { readInputs } from './inputs.ts';
-import { type MeReadDeps, meReads } from './me-reads.ts';
+import { meReads } from './me-reads.ts';
 import { memoize } from './memoize.ts';
-import { type PublicReadDeps, publicReads, type Reading } from './public-reads.ts';
+import { publicReads, type ReadDeps, type Reading } from './public-reads.ts';
 
 export interface CalendarRequest {
   method: string;
@@ -16,11 +18,11 @@ export interface CalendarRequest {
   headers: IncomingHttpHeaders;
 }
 
-export interface CalendarDeps extends PublicReadDeps, MeReadDeps {
+export interface CalendarDeps extends ReadDeps {
   /** Without a trailing slash. */
   baseUrl: string;
-  /** The OpenAPI document, and its ETag with quotes. */
-  openApi: { body: Buffer; etag: string };
+  /** The OpenAPI document. */
+  openApi: Buffer;
   /** Called with an unexpected fault, for the log. Never holds the request's content. */
   onFault(cause: unknown): void;
 }
@@ -37,15 +39,15 @@ export interface Handled {
  * targets.
  */
 export function calendar(deps: CalendarDeps): (request: CalendarRequest) => Handled | null {
-  const basePath = new URL(deps.baseUrl).pathname.replace(/\/$/, '');
-  const refusals = unauthorized(deps.baseUrl);
+  const service = serviceUrl(deps.baseUrl);
+  const refusals = unauthorized(service);
   const publicLayer = publicReads(deps, refusals);
   const riderLayer = meReads(deps, refusals);
 
   /** What a raw target asks for, worked out from the target alone. Null if it is not one of the interface's. */
   const asked = memoize((target): { operation: string; reading: Reading } | null => {
     const { path, query } = splitTarget(target);
-    const route = routePath(basePath, path);
+    const route = routePath(service.basePath, path);
     return route && { operation: route.operation, reading: readingOf(route, query) };
   });
 
@@ -62,16 +64,12 @@ export function calendar(deps: CalendarDeps): (request: CalendarRequest) => Hand
     }
   }
 
+  const openApiEtag = `"${digestOf(deps.openApi)}"`;
   const openApi: Reading = (headers) =>
-    success(
-      deps.openApi.etag,
-      headers['if-none-match'],
-      { 'Cache-Control': 'public, no-cache' },
-      () => deps.openApi.body,
-    );
+    success(openApiEtag, headers['if-none-match'], { 'Cache-Control': 'public, no-cache' }, () => deps.openApi);
 
   const fault = (cause: unknown): Answer => {
-    if (cause instanceof StoreAwayError || cause instanceof UnavailableError) return refuse.unavailable();
+    if (cause instanceof StoreAwayError) return refuse.unavailable();
     deps.onFault(cause);
     return refuse.internal();
   };

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { completeKeyOf, developerKeyKey, riderKey } from '../../schemas/views/view-keys.ts';
-import { UnavailableError } from '../http/answer.ts';
-import type { TokenChecker, TokenSubject } from '../tokens/access-token.ts';
+import { developerKeyKey, riderKey } from '../../schemas/views/view-keys.ts';
+import type { TokenChecker } from '../tokens/access-token.ts';
 import { memoize } from './memoize.ts';
+import type { Entry } from './view-cache.ts';
 
 // Matches the scheme alone. A pattern that also matched the end would be quadratic in the number of spaces.
 const bearer = /^bearer +/i;
@@ -24,15 +24,14 @@ export interface TokenHolder {
   tokenSent: boolean;
 }
 
-const noToken: TokenHolder = { rider: null, tokenSent: false };
-const holderOf = (subject: TokenSubject | null): TokenHolder => ({ rider: subject?.rider ?? null, tokenSent: true });
+const holding = (rider: string | null): TokenHolder => ({ rider, tokenSent: true });
 
 /** Finds the rider of a request's token. Synchronous unless a signature has to be verified. */
 export function tokenHolder(headers: IncomingHttpHeaders, checker: TokenChecker): TokenHolder | Promise<TokenHolder> {
   const token = bearerToken(headers);
-  if (token === null) return noToken;
-  const subject = checker.check(token);
-  return subject instanceof Promise ? subject.then(holderOf) : holderOf(subject);
+  if (token === null) return { rider: null, tokenSent: false };
+  const rider = checker.check(token);
+  return rider instanceof Promise ? rider.then(holding) : holding(rider);
 }
 
 /**
@@ -53,14 +52,6 @@ export function credentialViews(headers: IncomingHttpHeaders, { rider }: TokenHo
   return views;
 }
 
-/**
- * Whether one of these views exists. Absence counts only if the store is complete (docs/rules.md#absence). Otherwise
- * throws UnavailableError, so that there is never a false 401.
- */
-export function isLive(views: readonly string[], there: (key: string) => boolean): boolean {
-  if (views.some(there)) return true;
-  if (!views.every((view) => there(completeKeyOf(view)))) {
-    throw new UnavailableError('live keys and riders are not known to be complete');
-  }
-  return false;
-}
+/** Whether one of these views exists. Throws StoreAwayError if that is not certain, so that there is never a false 401. */
+export const isLive = (views: readonly Entry[]): boolean =>
+  views.some(({ isThere }) => isThere) || views.some(({ value }) => value !== null);

@@ -1,10 +1,8 @@
 import { ByteMap } from '../../schemas/views/byte-map.ts';
 import { compareText } from '../../schemas/views/text.ts';
 import { readGoing } from '../../schemas/views/view-values.ts';
-import type { NamedNight, NamedRider, NamedViews } from './named-views.ts';
-import { NightView } from './night-view.ts';
+import { type NamedNight, type NamedRider, type NamedViews, NightView, RiderView } from './named-views.ts';
 import type { ReaderField } from './reader-fields.ts';
-import { RiderView } from './rider-view.ts';
 
 /** A night as fields name it. `gathered` is what an answer makes of it, if it is in the answer. */
 interface Going {

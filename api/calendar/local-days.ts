@@ -1,3 +1,5 @@
+import { memoize } from './memoize.ts';
+
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 
@@ -9,101 +11,93 @@ interface Stretch {
   day: number;
 }
 
+const stretches = new Map<string, Stretch[]>();
+
 /**
- * Local dates of a zone around now. A date is not offset and division: clocks jump, and in St John's they went back
- * over midnight into the day before, until 2010. So dates are computed for periods that end at midnight or where the
- * zone's offset changes, and the periods are cached.
+ * The local date in a zone at an instant, as days since 1970-01-01.
+ *
+ * A date is not offset and division: clocks jump, and in St John's they went back over midnight into the day before,
+ * until 2010. So dates are computed for periods that end at midnight or where the zone's offset changes, and the periods
+ * are cached.
  */
-export class LocalDays {
-  readonly #formats = new Map<string, Intl.DateTimeFormat>();
-  readonly #stretches = new Map<string, Stretch[]>();
+export const dayAt = (zone: string, ms: number): number => stretchAt(zone, ms).day;
 
-  /** Local date in a zone at an instant, as days since 1970-01-01. */
-  dayAt(zone: string, ms: number): number {
-    return this.#stretchAt(zone, ms).day;
+/**
+ * Seconds, rounded down, from an instant to the first local midnight (or clock jump) whose new date satisfies `changes`.
+ * At most `secondsMax` (docs/rules.md#max-age).
+ */
+export function secondsUntil(zone: string, ms: number, secondsMax: number, changes: (day: number) => boolean): number {
+  const end = ms + secondsMax * 1000;
+  for (let at = stretchAt(zone, ms).until; at < end; ) {
+    const stretch = stretchAt(zone, at);
+    if (changes(stretch.day)) return Math.floor((at - ms) / 1000);
+    at = stretch.until;
   }
-
-  /**
-   * Seconds, rounded down, from an instant to the first local midnight (or clock jump) whose new date satisfies
-   * `changes`. At most `secondsMax` (docs/rules.md#max-age).
-   */
-  secondsUntil(zone: string, ms: number, secondsMax: number, changes: (day: number) => boolean): number {
-    const end = ms + secondsMax * 1000;
-    for (let at = this.#stretchAt(zone, ms).until; at < end; ) {
-      const stretch = this.#stretchAt(zone, at);
-      if (changes(stretch.day)) return Math.floor((at - ms) / 1000);
-      at = stretch.until;
-    }
-    return secondsMax;
-  }
-
-  #stretchAt(zone: string, ms: number): Stretch {
-    let known = this.#stretches.get(zone);
-    if (!known) {
-      known = [];
-      this.#stretches.set(zone, known);
-    }
-    for (const stretch of known) if (ms >= stretch.from && ms < stretch.until) return stretch;
-    // Today and the next days need only a handful.
-    if (known.length > 64) known.length = 0;
-    const stretch = this.#find(zone, ms);
-    known.push(stretch);
-    return stretch;
-  }
-
-  #find(zone: string, ms: number): Stretch {
-    const offset = this.#offset(zone, ms);
-    const day = Math.floor((ms + offset) / dayMs);
-    const midnight = (day + 1) * dayMs - offset;
-    for (let from = ms; from < midnight; from += hourMs) {
-      const to = Math.min(from + hourMs, midnight);
-      if (this.#offset(zone, to) !== offset) return { from: ms, until: this.#change(zone, from, to, offset), day };
-    }
-    return { from: ms, until: midnight, day };
-  }
-
-  /** The first instant between `from` and `to` at which the offset differs. */
-  #change(zone: string, from: number, to: number, offset: number): number {
-    let before = from;
-    let after = to;
-    while (after - before > 1) {
-      const middle = Math.floor((before + after) / 2);
-      if (this.#offset(zone, middle) === offset) before = middle;
-      else after = middle;
-    }
-    return after;
-  }
-
-  /** Local time minus UTC, in milliseconds. */
-  #offset(zone: string, ms: number): number {
-    const second = Math.floor(ms / 1000) * 1000;
-    const parts: Record<string, string> = {};
-    for (const { type, value } of this.#format(zone).formatToParts(second)) parts[type] = value;
-    const beforeChrist = parts.era?.startsWith('B') ?? false;
-    const year = beforeChrist ? 1 - Number(parts.year) : Number(parts.year);
-    // Date.UTC reads years 0 to 99 as 1900 to 1999.
-    const local = new Date(0);
-    local.setUTCFullYear(year, Number(parts.month) - 1, Number(parts.day));
-    local.setUTCHours(Number(parts.hour), Number(parts.minute), Number(parts.second));
-    return local.getTime() - second;
-  }
-
-  #format(zone: string): Intl.DateTimeFormat {
-    let format = this.#formats.get(zone);
-    if (!format) {
-      format = new Intl.DateTimeFormat('en-US-u-ca-gregory-nu-latn', {
-        timeZone: zone,
-        hourCycle: 'h23',
-        era: 'narrow',
-        year: 'numeric',
-        month: 'numeric',
-        day: 'numeric',
-        hour: 'numeric',
-        minute: 'numeric',
-        second: 'numeric',
-      });
-      this.#formats.set(zone, format);
-    }
-    return format;
-  }
+  return secondsMax;
 }
+
+function stretchAt(zone: string, ms: number): Stretch {
+  let known = stretches.get(zone);
+  if (!known) {
+    known = [];
+    stretches.set(zone, known);
+  }
+  for (const stretch of known) if (ms >= stretch.from && ms < stretch.until) return stretch;
+  // Today and the next days need only a handful.
+  if (known.length > 64) known.length = 0;
+  const stretch = findStretch(zone, ms);
+  known.push(stretch);
+  return stretch;
+}
+
+function findStretch(zone: string, ms: number): Stretch {
+  const offset = offsetOf(zone, ms);
+  const day = Math.floor((ms + offset) / dayMs);
+  const midnight = (day + 1) * dayMs - offset;
+  for (let from = ms; from < midnight; from += hourMs) {
+    const to = Math.min(from + hourMs, midnight);
+    if (offsetOf(zone, to) !== offset) return { from: ms, until: firstChange(zone, from, to, offset), day };
+  }
+  return { from: ms, until: midnight, day };
+}
+
+/** The first instant between `from` and `to` at which the offset differs. */
+function firstChange(zone: string, from: number, to: number, offset: number): number {
+  let before = from;
+  let after = to;
+  while (after - before > 1) {
+    const middle = Math.floor((before + after) / 2);
+    if (offsetOf(zone, middle) === offset) before = middle;
+    else after = middle;
+  }
+  return after;
+}
+
+/** Local time minus UTC, in milliseconds. */
+function offsetOf(zone: string, ms: number): number {
+  const second = Math.floor(ms / 1000) * 1000;
+  const parts: Record<string, string> = {};
+  for (const { type, value } of formatOf(zone).formatToParts(second)) parts[type] = value;
+  const beforeChrist = parts.era?.startsWith('B') ?? false;
+  const year = beforeChrist ? 1 - Number(parts.year) : Number(parts.year);
+  // Date.UTC reads years 0 to 99 as 1900 to 1999.
+  const local = new Date(0);
+  local.setUTCFullYear(year, Number(parts.month) - 1, Number(parts.day));
+  local.setUTCHours(Number(parts.hour), Number(parts.minute), Number(parts.second));
+  return local.getTime() - second;
+}
+
+const formatOf = memoize(
+  (zone) =>
+    new Intl.DateTimeFormat('en-US-u-ca-gregory-nu-latn', {
+      timeZone: zone,
+      hourCycle: 'h23',
+      era: 'narrow',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    }),
+);

@@ -1,11 +1,9 @@
 import type { Inputs } from '../../schemas/interface/inputs.ts';
 import { dayText } from '../../schemas/views/days.ts';
 import { decodeOwn, goingBits, ownBits, parseRideOfWeek } from '../../schemas/views/view-values.ts';
-import { type ByteText, bytesOf } from './byte-text.ts';
 import { type Gathered, Goings } from './goings.ts';
-import type { LocalDays } from './local-days.ts';
-import { type NamedNight, NamedViews } from './named-views.ts';
-import { NightView } from './night-view.ts';
+import { dayAt } from './local-days.ts';
+import { type ByteText, bytesOf, type NamedNight, NamedViews, NightView } from './named-views.ts';
 import type { ReaderField, ReaderFields } from './reader-fields.ts';
 import type { ViewCache } from './view-cache.ts';
 
@@ -20,7 +18,6 @@ const namesMax = 2;
 export interface MeSource {
   fields: ReaderFields;
   cache: ViewCache;
-  localDays: LocalDays;
   nowMs: number;
 }
 
@@ -46,10 +43,10 @@ interface OwnNight {
   bits: number;
 }
 
-function inWindow(own: { bits: number; named: NamedNight }, { localDays, nowMs }: MeSource): OwnNight[] {
+function inWindow(own: { bits: number; named: NamedNight }, { nowMs }: MeSource): OwnNight[] {
   const night = own.named.view;
   if (!night) return [];
-  const daysAway = night.day - localDays.dayAt(night.zone, nowMs);
+  const daysAway = night.day - dayAt(night.zone, nowMs);
   return daysAway >= -daysBack && daysAway <= daysAhead ? [{ night, bits: own.bits }] : [];
 }
 
@@ -60,8 +57,7 @@ function why(bits: number, past: boolean): string {
   return bits & (ownBits.going | ownBits.confirmed) ? 'going' : 'saved';
 }
 
-const isPast = (night: NightView, { localDays, nowMs }: MeSource): boolean =>
-  localDays.dayAt(night.zone, nowMs) > night.day;
+const isPast = (night: NightView, { nowMs }: MeSource): boolean => dayAt(night.zone, nowMs) > night.day;
 
 /** A night with riders' JSON, with commas between them: close friends, and others. */
 interface Listed extends Gathered {

@@ -1,11 +1,12 @@
 import { dayMax, dayMin, dayText, weekOf } from '../../schemas/views/days.ts';
+import { memoize } from './memoize.ts';
 
 /**
  * The fields of a reader's hash, by kind: own nights (`o`), friends going (`f`), flagged riders going (`x`). Days and
  * weeks without a field are left out.
  */
 export type ReaderFields = Record<ReaderFieldKind, ReaderField[]>;
-export type ReaderFieldKind = 'o' | 'f' | 'x';
+type ReaderFieldKind = 'o' | 'f' | 'x';
 
 export interface ReaderField {
   /** The day that it shows, or the Monday of the week. */
@@ -14,30 +15,22 @@ export interface ReaderField {
 }
 
 /** The fields to read for some days, with their names. */
-export interface AskedFields {
+interface AskedFields {
   names: readonly string[];
   at: readonly { kind: ReaderFieldKind; first: number }[];
 }
 
-const rangesMax = 256;
+/** The fields of these kinds that show the days `from` to `to`, both included. `kinds`: such as `fx`. */
+export const askedFields = (kinds: string, from: number, to: number): AskedFields => ofRange(`${kinds} ${from} ${to}`);
 
-/** Names of fields, by kinds and days. Clients ask for the same ranges again and again, and each has dozens of names. */
-export class FieldNames {
-  readonly #ranges = new Map<string, AskedFields>();
-
-  /** Fields of these kinds that show the days `from` to `to`, both included. */
-  of(kinds: readonly ReaderFieldKind[], from: number, to: number): AskedFields {
-    const range = `${kinds.join('')}${from}/${to}`;
-    let asked = this.#ranges.get(range);
-    if (!asked) {
-      if (this.#ranges.size >= rangesMax) this.#ranges.clear();
-      const at = kinds.flatMap((kind) => firstDays(kind, from, to).map((first) => ({ kind, first })));
-      asked = { at, names: at.map(({ kind, first }) => `${kind}${dayText(first)}`) };
-      this.#ranges.set(range, asked);
-    }
-    return asked;
-  }
-}
+// Clients ask for the same ranges again and again, and each has dozens of names.
+const ofRange = memoize((range): AskedFields => {
+  const [kinds, from, to] = range.split(' ') as [string, string, string];
+  const at = ([...kinds] as ReaderFieldKind[]).flatMap((kind) =>
+    firstDays(kind, Number(from), Number(to)).map((first) => ({ kind, first })),
+  );
+  return { at, names: at.map(({ kind, first }) => `${kind}${dayText(first)}`) };
+}, 256);
 
 /** The days, or the Mondays of their weeks. */
 function firstDays(kind: ReaderFieldKind, from: number, to: number): number[] {

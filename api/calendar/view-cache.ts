@@ -1,27 +1,48 @@
-import { isCompleteKey } from '../../schemas/views/view-keys.ts';
-import type { ChangeListener, ViewReader } from '../ports/view-reader.ts';
+import { completeKeyOf, isCompleteKey } from '../../schemas/views/view-keys.ts';
+import { type ChangeListener, StoreAwayError, type ViewReader } from '../ports/view-reader.ts';
 
 /** A view as it was read, and what callers made of it. */
 export class Entry {
-  readonly value: Buffer | null;
+  /** The stored bytes. Null if there were none. */
+  readonly #stored: Buffer | null;
+  readonly #isComplete: boolean;
   #made: unknown;
 
-  constructor(value: Buffer | null) {
-    this.value = value;
+  /** `isComplete`: whether the view's tag was complete when it was read. */
+  constructor(stored: Buffer | null, isComplete: boolean) {
+    this.#stored = stored;
+    this.#isComplete = isComplete;
   }
 
-  /** What `make` makes of the value. It is made once, while the entry is cached. */
-  as<T>(make: (value: Buffer) => T): T {
-    this.#made ??= make(this.value!);
+  get isThere(): boolean {
+    return this.#stored !== null;
+  }
+
+  /**
+   * The view's bytes. Null if it does not exist: it is missing, and its tag is complete (docs/rules.md#absence). Throws
+   * StoreAwayError if it is missing and may exist.
+   */
+  get value(): Buffer | null {
+    if (this.#stored === null && !this.#isComplete) throw new StoreAwayError('the views are not known to be complete');
+    return this.#stored;
+  }
+
+  /** What `make` makes of the value. It is made once, while the entry is cached. Null, or throws, as `value`. */
+  as<T>(make: (value: Buffer) => T): T | null {
+    const value = this.value;
+    if (value === null) return null;
+    this.#made ??= make(value);
     return this.#made as T;
+  }
+
+  /** Bytes in a cache, approximately. */
+  get bytes(): number {
+    return (this.#stored?.length ?? 0) + 400;
   }
 }
 
 /** A read under way. Its value may be cached only if this is still in the map when the value comes. */
 class Placeholder {}
-
-/** Approximate bytes of an entry beyond its value. */
-const entryBytes = 400;
 
 /**
  * A cache of public views in this process. The store's invalidation messages remove changed keys. A read right after a
@@ -31,7 +52,7 @@ const entryBytes = 400;
  * the store were emptied, it would make a missing view count as gone.
  */
 export class ViewCache {
-  readonly #reader: ViewReader;
+  readonly reader: ViewReader;
   readonly #bytesMax: number;
   readonly #entries = new Map<string, Entry | Placeholder>();
   #bytes = 0;
@@ -41,7 +62,7 @@ export class ViewCache {
   #also: Pick<ChangeListener, 'changed' | 'allChanged'> | null = null;
 
   constructor(reader: ViewReader, bytesMax = 256 * 1024 * 1024) {
-    this.#reader = reader;
+    this.reader = reader;
     this.#bytesMax = bytesMax;
     reader.watch({
       changed: (key) => {
@@ -85,51 +106,54 @@ export class ViewCache {
 
   /** The view if it is cached. Undefined says nothing about the store. */
   peek(key: string): Entry | undefined {
-    this.#reader.noticePause?.();
+    this.reader.noticePause?.();
+    return this.#kept(key);
+  }
+
+  #kept(key: string): Entry | undefined {
     const entry = this.#entries.get(key);
     return entry instanceof Entry ? entry : undefined;
   }
 
-  /** Views by key, in order, if all of them are cached. They count as answered from. */
-  peekAll(keys: readonly string[]): Entry[] | null {
-    this.#reader.noticePause?.();
-    const found: Entry[] = [];
-    for (const key of keys) {
-      const entry = this.#entries.get(key);
-      if (!(entry instanceof Entry)) return null;
-      found.push(entry);
-    }
-    this.#hits += keys.length;
-    return found;
-  }
-
-  /** Views by key, in order: from the cache, and all others in one round trip. Throws StoreAwayError. */
-  async load(keys: readonly string[]): Promise<Entry[]> {
-    const found = keys.map((key) => this.peek(key));
+  /**
+   * Views by key, in order: at once if all of them are cached, else the others in one round trip. Throws StoreAwayError.
+   */
+  load(keys: readonly string[]): Entry[] | Promise<Entry[]> {
+    this.reader.noticePause?.();
+    const found = keys.map((key) => this.#kept(key));
     const missing = keys.filter((_, i) => found[i] === undefined);
     this.#hits += keys.length - missing.length;
+    return missing.length === 0 ? (found as Entry[]) : this.#read(found, missing);
+  }
+
+  async #read(found: readonly (Entry | undefined)[], missing: readonly string[]): Promise<Entry[]> {
     // Never kept, so never missed.
     for (const key of missing) if (!isCompleteKey(key)) this.#misses += 1;
-    if (missing.length === 0) return found as Entry[];
     const placeholders = missing.map((key) => this.#place(key));
+    // Read at the same moment as the views, whose absence they give a meaning.
+    const marks = [...new Set(missing.map(completeKeyOf))];
     let values: (Buffer | null)[];
     try {
-      values = await this.#reader.get(missing);
+      values = await this.reader.get([...missing, ...marks]);
     } catch (cause) {
       missing.forEach((key, i) => {
         if (this.#entries.get(key) === placeholders[i]) this.#entries.delete(key);
       });
       throw cause;
     }
-    const loaded = values.map((value, i) => this.#fill(missing[i]!, placeholders[i]!, value));
+    const complete = new Set(marks.filter((_, i) => values[missing.length + i] !== null));
+    const loaded = missing.map((key, i) => {
+      const entry = new Entry(values[i]!, complete.has(completeKeyOf(key)));
+      this.#fill(key, placeholders[i]!, entry);
+      return entry;
+    });
     let next = 0;
     return found.map((entry) => entry ?? loaded[next++]!);
   }
 
   /**
    * Null if this read's value must not be cached: invalidations may be missed, another read of the key is under way, or
-   * the key says that a tag is complete. After the store is emptied, a cached "complete" would make a missing view
-   * count as gone.
+   * the key says that a tag is complete.
    */
   #place(key: string): Placeholder | null {
     if (!this.#hearing || this.#entries.has(key) || isCompleteKey(key)) return null;
@@ -138,15 +162,13 @@ export class ViewCache {
     return placeholder;
   }
 
-  #fill(key: string, placeholder: Placeholder | null, value: Buffer | null): Entry {
-    const entry = new Entry(value);
-    if (placeholder === null || this.#entries.get(key) !== placeholder) return entry;
+  #fill(key: string, placeholder: Placeholder | null, entry: Entry): void {
+    if (placeholder === null || this.#entries.get(key) !== placeholder) return;
     this.#entries.delete(key);
-    if (value === null) return entry;
+    if (!entry.isThere) return;
     this.#entries.set(key, entry);
-    this.#bytes += value.length + entryBytes;
+    this.#bytes += entry.bytes;
     this.#makeRoom();
-    return entry;
   }
 
   #makeRoom(): void {
@@ -159,8 +181,7 @@ export class ViewCache {
   }
 
   #forget(key: string): void {
-    const entry = this.#entries.get(key);
-    if (entry instanceof Entry) this.#bytes -= entry.value!.length + entryBytes;
+    this.#bytes -= this.#kept(key)?.bytes ?? 0;
     this.#entries.delete(key);
   }
 

@@ -13,11 +13,6 @@ export const corsHeaders = {
   'Access-Control-Expose-Headers': 'ETag, WWW-Authenticate, Retry-After',
 } as const;
 
-/** A read that cannot be answered now. Sent as 503 (docs/rules.md#absence, #problems). */
-export class UnavailableError extends Error {
-  override name = 'UnavailableError';
-}
-
 /**
  * A 200, or a 304 if the client has the answer already (docs/rules.md#etag, #if-none-match). `etag` includes its
  * quotes.

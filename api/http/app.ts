@@ -2,10 +2,9 @@ import { type IncomingMessage, METHODS, type ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { type CalendarDeps, calendar } from '../calendar/calendar.ts';
 import { type Answer, send } from './answer.ts';
-import { noSuchRouteBody } from './errors.ts';
 import { type Arrival, edgeServer } from './http-edge.ts';
-import { refuse } from './refusals.ts';
-import { parameterLengthMax, RegisteredPaths } from './registered-paths.ts';
+import { noSuchRouteBody, refuse } from './refusals.ts';
+import { decodeText, splitTarget } from './target.ts';
 
 export interface HttpAppOptions {
   /**
@@ -90,6 +89,43 @@ export function httpApp({ trustProxy, arrival, onFault, first, draining }: HttpA
 }
 
 const everyPath = '*';
+
+// Fastify's router has the same limit.
+const parameterLengthMax = 100;
+const anyParameter = `[^/]{1,${parameterLengthMax}}`;
+const order = ['GET', 'HEAD', 'POST'];
+const rank = (method: string): number => (order.includes(method) ? order.indexOf(method) : order.length);
+
+/**
+ * The paths beside the interface, with the methods they take. For any other method the answer is 405 if the path
+ * exists, else 404 (docs/rules.md#other-paths). A path is static, or has parameters as whole segments
+ * (`/oauth/sign-in/:uid`).
+ */
+class RegisteredPaths {
+  readonly #methods = new Map<string, { pattern: RegExp; methods: Set<string> }>();
+
+  add(path: string, methods: string | readonly string[]): void {
+    const known = this.#methods.get(path) ?? { pattern: patternOf(path), methods: new Set() };
+    for (const method of [methods].flat()) known.methods.add(method);
+    this.#methods.set(path, known);
+  }
+
+  /** The methods that a target's path takes. Empty if there is no such path. */
+  methodsAt(target: string): string[] {
+    const path = decodeText(splitTarget(target).path);
+    if (path === null) return [];
+    const found = [...this.#methods.values()].filter(({ pattern }) => pattern.test(path));
+    const methods = new Set(found.flatMap(({ methods }) => [...methods]));
+    return [...methods].sort((a, b) => rank(a) - rank(b));
+  }
+}
+
+function patternOf(path: string): RegExp {
+  const segments = path
+    .split('/')
+    .map((segment) => (segment.startsWith(':') ? anyParameter : segment.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')));
+  return new RegExp(`^${segments.join('/')}$`);
+}
 
 export interface AppDeps extends CalendarDeps, Omit<HttpAppOptions, 'first'> {
   /** Called for every answer of the interface and of sign-in, with the seconds it took. */

@@ -2,8 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { Socket } from 'node:net';
 import { type Answer, send } from './answer.ts';
 import { refuse } from './refusals.ts';
-import { beginOf, readRefused, unread } from './refused-head.ts';
-import { answerToHead, fieldBytesMax } from './request-head.ts';
+import { answerToHead, beginOf, fieldBytesMax, readRefused, unread } from './request-head.ts';
 import { type HeadSoFar, unfinishedHeads } from './unfinished-heads.ts';
 
 /**

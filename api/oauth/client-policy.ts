@@ -102,3 +102,43 @@ function isReadAlike({ hostname, pathname }: URL, authority: string | undefined,
   const host = authority?.replace(/:\d*$/, '').toLowerCase();
   return host !== '' && host === hostname && (path || '/') === pathname && !/%2e/i.test(path);
 }
+
+// Metadata of OpenID Connect, which is not supported here, would make later requests fail. RFC 7591 allows ignoring it.
+const knownMembers = [
+  'redirect_uris',
+  'post_logout_redirect_uris',
+  'token_endpoint_auth_method',
+  'grant_types',
+  'response_types',
+  'application_type',
+  'client_name',
+  'client_uri',
+  'logo_uri',
+  'tos_uri',
+  'policy_uri',
+  'contacts',
+  'scope',
+];
+
+// Clients list all that they can do, wherever they register. What is not offered here is dropped (RFC 7591, 2).
+const offered: Record<string, { needed: string; all: readonly string[] }> = {
+  grant_types: { needed: 'authorization_code', all: ['authorization_code', 'refresh_token'] },
+  response_types: { needed: 'code', all: ['code'] },
+};
+
+/**
+ * Keeps only the members of client metadata that have a meaning here, and of lists only what is offered. A list without
+ * the value that every client needs is kept, so that the client is refused.
+ */
+export function knownMetadata(given: ClientMetadata): ClientMetadata {
+  const kept = (name: string): unknown => {
+    const [value, offer] = [given[name], offered[name]];
+    return offer && Array.isArray(value) && value.includes(offer.needed)
+      ? value.filter((each) => offer.all.includes(each))
+      : value;
+  };
+  const client = Object.fromEntries(
+    knownMembers.filter((name) => given[name] !== undefined).map((name) => [name, kept(name)]),
+  );
+  return { ...client, application_type: applicationType(client) };
+}

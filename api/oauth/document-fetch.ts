@@ -1,10 +1,8 @@
 import { hash } from 'node:crypto';
-import type { ClientMetadata } from './client-policy.ts';
-import { networksOf } from './networks.ts';
+import { networksOf } from './client-address.ts';
+import { type ClientMetadata, knownMetadata } from './client-policy.ts';
 import type { RateLimits } from './rate-limit.ts';
-import { knownMetadata } from './registration-request.ts';
 import type { StateStore } from './state-store.ts';
-import { TooManyFetchesError } from './too-many-fetches.ts';
 
 export interface DocumentFetchOptions {
   /** Fetches from public addresses only (infra/net/metadata-fetch.ts). */
@@ -31,6 +29,17 @@ interface Failure {
   status: number | null;
   /** A temporary fault on the way to the document, which says nothing about it. The last good copy may be used. */
   passing: boolean;
+}
+
+/** A document was not fetched because of a limit. Says nothing about the document. */
+export class TooManyFetchesError extends Error {
+  override name = 'TooManyFetchesError';
+  /** When to try again. */
+  readonly retrySeconds: number;
+  constructor(message: string, retrySeconds = 60) {
+    super(message);
+    this.retrySeconds = retrySeconds;
+  }
 }
 
 class DocumentError extends Error {

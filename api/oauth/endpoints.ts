@@ -1,44 +1,42 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { InteractionResults } from 'oidc-provider';
+import { corsHeaders } from '../http/answer.ts';
 import { pageHeaders, pagePolicy } from '../sign-in/page.ts';
-import type { PageSender } from '../sign-in/page-sender.ts';
-import type { RiderDirectory } from '../tokens/rider-directory.ts';
-import { canonicalAuthorizeQuery } from './authorize-request.ts';
-import { addOptions, openCors } from './cors.ts';
-import type { Library } from './library.ts';
-import { type Offers, paths, resourceMetadata, serverMetadata } from './metadata.ts';
-import type { RateLimits } from './rate-limit.ts';
-import { registrationRequest } from './registration-request.ts';
+import type { SignInParts } from '../sign-in/sign-in-parts.ts';
+import { canonicalAuthorizeQuery, canonicalTokenRequest, registrationRequest } from './library-requests.ts';
+import { paths, resourceMetadata, serverMetadata } from './metadata.ts';
+import { tokenLimit } from './rate-limit.ts';
 import { BodyError, readBody, readForm } from './request-body.ts';
-import { isLoopback, type ServiceUrl } from './service-url.ts';
-import type { StateStore } from './state-store.ts';
-import { tokenLimit } from './token-limit.ts';
-import { canonicalTokenRequest } from './token-request.ts';
+import { isLoopback } from './service-url.ts';
 
-export interface EndpointOptions {
-  service: ServiceUrl;
-  offers: Offers;
-  riders: RiderDirectory;
-  library: Library;
-  limits: RateLimits;
-  store: StateStore;
-  pages: PageSender;
-  /** Riders pick who they are. Browsers must then use BASE_URL's own host. */
-  picker: boolean;
-}
-
-const noStore = { ...openCors, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
+const noStore = { ...corsHeaders, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 const formType = 'application/x-www-form-urlencoded';
 
 /** The protocol's own endpoints: authorize, token, revocation, registration, keys and metadata. */
-export function addEndpoints(app: FastifyInstance, options: EndpointOptions): void {
-  addMetadata(app, options);
-  addAuthorize(app, options);
-  addTokenEndpoints(app, options);
-  if (options.offers.registration) addRegistration(app, options);
+export function addEndpoints(app: FastifyInstance, parts: SignInParts): void {
+  addMetadata(app, parts);
+  addAuthorize(app, parts);
+  addTokenEndpoints(app, parts);
+  if (parts.registration) addRegistration(app, parts);
 }
 
-function addMetadata(app: FastifyInstance, { service, offers, library }: EndpointOptions): void {
+/** Answers OPTIONS on a path. `allow` lists its methods. */
+function addOptions(app: FastifyInstance, path: string, allow: string): void {
+  app.options(path, async (request, reply) => {
+    reply.code(204).headers({ ...corsHeaders, Allow: allow });
+    if (request.headers['access-control-request-method'] !== undefined)
+      reply.headers({
+        'Access-Control-Allow-Methods': allow,
+        // MCP clients send their protocol's version with all requests, also those for metadata.
+        'Access-Control-Allow-Headers': 'Authorization, X-Api-Key, If-None-Match, Content-Type, MCP-Protocol-Version',
+        'Access-Control-Max-Age': '3600',
+      });
+    return reply.send();
+  });
+}
+
+function addMetadata(app: FastifyInstance, { service, registration, metadataFetch, library }: SignInParts): void {
+  const offers = { registration, clientMetadata: metadataFetch !== null };
   const documents: [string, object][] = [
     [paths.serverMetadata, serverMetadata(service, offers)],
     [paths.resourceMetadata + service.basePath, resourceMetadata(service)],
@@ -47,7 +45,7 @@ function addMetadata(app: FastifyInstance, { service, offers, library }: Endpoin
     const body = JSON.stringify(document);
     app.get(path, async (_request, reply) =>
       reply
-        .headers({ ...openCors, 'Cache-Control': 'public, max-age=300', 'Content-Type': 'application/json' })
+        .headers({ ...corsHeaders, 'Cache-Control': 'public, max-age=300', 'Content-Type': 'application/json' })
         .send(Buffer.from(body)),
     );
     addOptions(app, path, 'GET, HEAD, OPTIONS');
@@ -56,20 +54,19 @@ function addMetadata(app: FastifyInstance, { service, offers, library }: Endpoin
     await library.answer(request, reply, {
       url: paths.jwks,
       accept: 'application/json',
-      headers: { ...openCors, 'Cache-Control': 'public, max-age=300' },
+      headers: { ...corsHeaders, 'Cache-Control': 'public, max-age=300' },
     });
   });
   addOptions(app, paths.jwks, 'GET, HEAD, OPTIONS');
 }
 
-function addAuthorize(app: FastifyInstance, options: EndpointOptions): void {
-  const { service, library, riders, limits, pages, picker } = options;
+function addAuthorize(app: FastifyInstance, { service, library, riders, limits, pages, who }: SignInParts): void {
   const headers = pageHeaders(`${pagePolicy()}; script-src`, service.https);
   app.get(paths.authorize, { exposeHeadRoute: false }, async (request, reply) => {
     const query = request.raw.url!.split('?').slice(1).join('?');
     // Cookies belong to a host name. A browser that uses another name of this machine is redirected to BASE_URL's.
     const host = request.headers.host ?? '';
-    if (picker && host !== service.host && isLoopback(host.replace(/:\d+$/, '')))
+    if (who === 'picker' && host !== service.host && isLoopback(host.replace(/:\d+$/, '')))
       return reply.redirect(`${service.origin}${paths.authorize}?${query}`, 307);
     const wait = await limits.authorize.hit(request.ip);
     if (wait !== null) return pages.trouble(reply, 'busy', wait);
@@ -94,7 +91,7 @@ function addAuthorize(app: FastifyInstance, options: EndpointOptions): void {
   );
 }
 
-function addTokenEndpoints(app: FastifyInstance, { service, library, limits, store }: EndpointOptions): void {
+function addTokenEndpoints(app: FastifyInstance, { service, library, limits, store }: SignInParts): void {
   const limit = tokenLimit(limits, store);
   for (const path of [paths.token, paths.revoke]) {
     app.post(path, async (request, reply) => {
@@ -112,7 +109,7 @@ function addTokenEndpoints(app: FastifyInstance, { service, library, limits, sto
         url: path,
         accept: 'application/json',
         body: { text: canonical.form, type: formType },
-        headers: openCors,
+        headers: corsHeaders,
       });
       if (reply.raw.statusCode === 400 || reply.raw.statusCode === 401) await limit.refused(request, form);
     });
@@ -120,7 +117,7 @@ function addTokenEndpoints(app: FastifyInstance, { service, library, limits, sto
   }
 }
 
-function addRegistration(app: FastifyInstance, { library, limits }: EndpointOptions): void {
+function addRegistration(app: FastifyInstance, { library, limits }: SignInParts): void {
   app.post(paths.register, async (request, reply) => {
     const wait = await limits.registrations.hit(request.ip);
     if (wait !== null) return tooMany(reply, wait, 'too many registrations from this address');
@@ -136,7 +133,7 @@ function addRegistration(app: FastifyInstance, { library, limits }: EndpointOpti
       url: paths.register,
       accept: 'application/json',
       body: { text: JSON.stringify(wanted.metadata), type: 'application/json' },
-      headers: openCors,
+      headers: corsHeaders,
     });
   });
   addOptions(app, paths.register, 'POST, OPTIONS');

@@ -1,11 +1,10 @@
 import type { Grant, Interaction } from 'oidc-provider';
 import { clientName } from '../sign-in/client-words.ts';
-import type { ConnectedApp } from '../sign-in/connected-apps-page.ts';
-import { readScope } from '../tokens/access-token-terms.ts';
-import { issuedSeconds } from './issued-seconds.ts';
+import type { ConnectedApp } from '../sign-in/pages.ts';
+import { readScope } from '../tokens/access-token.ts';
 import type { Library } from './library.ts';
 import type { ServiceUrl } from './service-url.ts';
-import type { OwnedEntry, StateStore } from './state-store.ts';
+import type { OwnedEntry, StatePayload, StateStore } from './state-store.ts';
 
 /** What riders have allowed apps to do. */
 export interface Grants {
@@ -101,3 +100,16 @@ export function grantsOf(library: Library, store: StateStore, service: ServiceUr
 }
 
 const isGrant = ({ kind }: OwnedEntry): boolean => kind === 'Grant';
+
+interface Login {
+  ts?: number;
+}
+
+/**
+ * When a stored entry was issued to its rider, in seconds: the time of the sign-in that a session or pending sign-in
+ * rests on, else of the entry itself. 0, which is before everything, if unknown.
+ */
+export function issuedSeconds({ loginTs, iat, result, lastSubmission }: StatePayload): number {
+  const loginOf = (submitted: unknown): number | undefined => (submitted as { login?: Login } | undefined)?.login?.ts;
+  return Number(loginOf(result) ?? loginOf(lastSubmission) ?? loginTs ?? iat ?? 0);
+}

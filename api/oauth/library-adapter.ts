@@ -1,36 +1,52 @@
+import type { FastifyBaseLogger } from 'fastify';
 import { type Adapter, type AdapterPayload, errors, Provider } from 'oidc-provider';
 import type { RecentErasures } from '../tokens/recent-erasures.ts';
 import type { RiderDirectory } from '../tokens/rider-directory.ts';
+import type { SigningKeys } from '../tokens/signing-keys.ts';
 import type { AuditTrail } from './audit-trail.ts';
+import type { ClientMetadata } from './client-policy.ts';
 import { hasPlainSecret, withHashedSecret } from './client-secrets.ts';
-import { issuedSeconds } from './issued-seconds.ts';
+import { issuedSeconds } from './grants.ts';
 import type { Lifetimes } from './lifetimes.ts';
 import type { Redemptions } from './redemption.ts';
 import { isBearer, storeId } from './sealed-store.ts';
+import type { ServiceUrl } from './service-url.ts';
 import { type StatePayload, type StateStore, StateStoreAwayError } from './state-store.ts';
-import { temporarilyUnavailable } from './temporarily-unavailable.ts';
 
 /** The kind under which clients that registered themselves are stored. Other clients are stored elsewhere. */
 export const clientKind = 'Client';
 
-export interface AdapterOptions {
+/** What the library is made of. */
+export interface LibraryOptions {
+  service: ServiceUrl;
   store: StateStore;
-  redemptions: Redemptions;
   riders: RiderDirectory;
   /** What riders were given before an erasure counts as gone. */
-  erasures: Pick<RecentErasures, 'settled' | 'ended'>;
-  /** Called when the rider of a stored entry is found to be gone. */
-  riderGone: (rider: string) => void;
+  erasures: RecentErasures;
+  /** Called when a rider who has something stored is found to be gone. */
+  riderGone(rider: string): void;
   audit: AuditTrail;
+  keys: SigningKeys;
+  cookieKeys: readonly string[];
+  /** Those of OAUTH_CLIENTS. */
+  clients: readonly ClientMetadata[];
+  /** Ids of clients that did not introduce themselves: those of OAUTH_CLIENTS and our own. */
+  knownClients: ReadonlySet<string>;
+  registration: boolean;
+  /** The fetch of client ID metadata documents (`documentFetch`). Null if they are off. */
+  metadataFetch: typeof fetch | null;
   lifetimes: Lifetimes;
   nowMs: () => number;
+  /** Where riders prove who they are, and may still be signed in. Null: not at a provider. */
+  providerHost: string | null;
+  logger: FastifyBaseLogger;
 }
 
 /**
  * oidc-provider's adapter interface over the state store. `redemption.ts` decides how often something may be redeemed.
  */
-export function libraryAdapter(kind: string, options: AdapterOptions): Adapter {
-  const { store, redemptions, riders, erasures, riderGone, audit, lifetimes, nowMs } = options;
+export function libraryAdapter(kind: string, options: LibraryOptions, redemptions: Redemptions): Adapter {
+  const { store, riders, erasures, riderGone, audit, lifetimes, nowMs } = options;
 
   const hasEnded = async (payload: StatePayload): Promise<boolean> => {
     const rider = owned[kind]?.(payload);
@@ -173,5 +189,30 @@ function translated<A extends unknown[], R>(call: (...args: A) => Promise<R>): (
     } catch (cause) {
       throw cause instanceof StateStoreAwayError ? temporarilyUnavailable(cause) : cause;
     }
+  };
+}
+
+/**
+ * RFC 6749's `temporarily_unavailable` with status 503 (the library's own class has 400), for faults of the stores
+ * behind sign-in. Apps are told to try again, and nothing is taken as absent.
+ */
+export function temporarilyUnavailable(cause: unknown): errors.OIDCProviderError {
+  const error = new errors.TemporarilyUnavailable('try again in a few seconds');
+  return Object.assign(error, { status: 503, statusCode: 503, expose: true, cause });
+}
+
+/** The same directory, with its faults turned into `temporarily_unavailable`. */
+export function ridersOrUnavailable(riders: RiderDirectory): RiderDirectory {
+  const asked = async <T>(answer: Promise<T>): Promise<T> => {
+    try {
+      return await answer;
+    } catch (cause) {
+      throw temporarilyUnavailable(cause);
+    }
+  };
+  return {
+    exists: (rider) => asked(riders.exists(rider)),
+    card: (rider) => asked(riders.card(rider)),
+    sample: (count) => asked(riders.sample(count)),
   };
 }

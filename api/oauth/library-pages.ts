@@ -1,18 +1,17 @@
-import type { errors, KoaContextWithOIDC, Provider } from 'oidc-provider';
+import type { Configuration, errors, KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { redirectSources, redirectWords } from '../sign-in/client-words.ts';
 import { errorPage, libraryTrouble, troubles } from '../sign-in/error-page.ts';
 import { type Page, pageHeaders, pagePolicy, renderPage } from '../sign-in/page.ts';
-import { signedOutPage, signOutPage, stillSignedInPage } from '../sign-in/sign-out-pages.ts';
+import { signedOutPage, signOutPage, stillSignedInPage } from '../sign-in/pages.ts';
+import { TooManyFetchesError } from './document-fetch.ts';
+import type { LibraryOptions } from './library-adapter.ts';
 import { paths } from './metadata.ts';
-import type { ErrorOut, ProviderOptions } from './provider-settings.ts';
-import type { ServiceUrl } from './service-url.ts';
-import { TooManyFetchesError } from './too-many-fetches.ts';
 
-/** Shows our pages in place of the library's own. `providerHost`: where riders may still be signed in. */
-export function libraryPages(
-  service: ServiceUrl,
-  providerHost: string | null,
-): Pick<ProviderOptions, 'renderError' | 'renderSignOut' | 'renderSignedOut'> {
+/** An error as it is sent to its client. */
+type ErrorOut = Parameters<NonNullable<Configuration['renderError']>>[1];
+
+/** Our pages in place of the library's own. */
+export function libraryPages({ service, providerHost }: Pick<LibraryOptions, 'service' | 'providerHost'>) {
   const show = (ctx: KoaContextWithOIDC, page: Page, status: number): void => {
     ctx.status = status;
     ctx.type = 'text/html; charset=utf-8';
@@ -20,13 +19,18 @@ export function libraryPages(
     ctx.body = renderPage(page);
   };
   return {
-    renderError(ctx, answer, error) {
+    async renderError(ctx: KoaContextWithOIDC, answer: ErrorOut, error: Error): Promise<void> {
       if (error.cause instanceof TooManyFetchesError) ctx.set('Retry-After', String(error.cause.retrySeconds));
-      show(ctx, ...errorPageOf(ctx, answer, error));
+      show(ctx, ...errorPageOf(ctx, answer, error as errors.OIDCProviderError));
     },
-    renderSignOut: (ctx, secret) => show(ctx, signOutPage(`${paths.signOut}/confirm`, secret), 200),
-    async renderSignedOut(ctx) {
-      const page = (await isSignedIn(ctx))
+    async logoutSource(ctx: KoaContextWithOIDC, form: string): Promise<void> {
+      // The library passes a form. Our own page needs only this value from it.
+      const secret = /name="xsrf" value="([0-9a-f]+)"/.exec(form)?.[1] ?? '';
+      show(ctx, signOutPage(`${paths.signOut}/confirm`, secret), 200);
+    },
+    async postLogoutSuccessSource(ctx: KoaContextWithOIDC): Promise<void> {
+      const isSignedIn = (await ctx.oidc.provider.Session.get(ctx)).accountId !== undefined;
+      const page = isSignedIn
         ? stillSignedInPage(paths.connectedApps)
         : signedOutPage(paths.connectedApps, providerHost);
       show(ctx, page, 200);
@@ -83,9 +87,4 @@ function answerAddress(uri: string, answer: ErrorOut): { to: string; words: stri
 function signOutTargets(ctx: KoaContextWithOIDC): string[] {
   const uri = (ctx.oidc.session?.state as { postLogoutRedirectUri?: string } | undefined)?.postLogoutRedirectUri;
   return uri === undefined ? [] : redirectSources(uri);
-}
-
-/** Whether the browser of a request of the library is signed in. */
-async function isSignedIn(ctx: KoaContextWithOIDC): Promise<boolean> {
-  return (await ctx.oidc.provider.Session.get(ctx)).accountId !== undefined;
 }

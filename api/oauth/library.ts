@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
   type Client,
   errors,
@@ -12,14 +12,13 @@ import {
 } from 'oidc-provider';
 import type { ClientMetadata } from './client-policy.ts';
 import { compareSecretHashes } from './client-secrets.ts';
-import { ownClients } from './clients.ts';
-import { clientKind } from './library-adapter.ts';
+import { TooManyFetchesError } from './document-fetch.ts';
+import { clientKind, type LibraryOptions } from './library-adapter.ts';
 import { withholdErrors } from './library-pages.ts';
 import { paths } from './metadata.ts';
-import { type ProviderOptions, providerSettings } from './provider-settings.ts';
+import { providerSettings } from './provider-settings.ts';
 import { Redemptions } from './redemption.ts';
 import type { ServiceUrl } from './service-url.ts';
-import { TooManyFetchesError } from './too-many-fetches.ts';
 
 /** A request as the library should see it. */
 export interface LibraryRequest {
@@ -54,14 +53,6 @@ export interface Library {
   newGrant(of: { accountId: string; clientId: string }): Grant;
 }
 
-export interface LibraryOptions extends Omit<ProviderOptions, 'clients' | 'redemptions'> {
-  /** Those of OAUTH_CLIENTS. */
-  clients: readonly ClientMetadata[];
-  /** Ids of clients that did not introduce themselves. */
-  knownClients: ReadonlySet<string>;
-  logger: FastifyBaseLogger;
-}
-
 // With these headers a client could choose the host in the URLs that the library writes.
 const forwarding = /^(x-)?forwarded(-.*)?$/;
 
@@ -69,8 +60,7 @@ const forwarding = /^(x-)?forwarded(-.*)?$/;
 export async function openLibrary(options: LibraryOptions): Promise<Library> {
   const { service } = options;
   const redemptions = new Redemptions(options.store, options.lifetimes.refreshGrace, options.nowMs);
-  const clients = [...ownClients(service.origin), ...options.clients];
-  const provider = new Provider(service.origin, providerSettings({ ...options, clients, redemptions }));
+  const provider = new Provider(service.origin, providerSettings(options, redemptions));
   listen(provider, redemptions, options);
   withholdErrors(provider, options.knownClients);
   compareSecretHashes(provider);

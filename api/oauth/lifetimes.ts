@@ -1,4 +1,4 @@
-import { accessTokenSeconds } from '../tokens/access-token-terms.ts';
+import { accessTokenSeconds } from '../tokens/access-token.ts';
 
 /** Lifetimes in seconds. */
 export interface Lifetimes {

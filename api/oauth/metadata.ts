@@ -1,4 +1,4 @@
-import { readScope } from '../tokens/access-token-terms.ts';
+import { readScope } from '../tokens/access-token.ts';
 import type { ServiceUrl } from './service-url.ts';
 
 /** Paths of the authorization server, on the service's own origin. */

@@ -1,56 +1,28 @@
 import { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
-import { readScope } from '../tokens/access-token-terms.ts';
-import type { RecentErasures } from '../tokens/recent-erasures.ts';
-import type { RiderDirectory } from '../tokens/rider-directory.ts';
-import type { SigningKeys } from '../tokens/signing-keys.ts';
-import type { AuditTrail } from './audit-trail.ts';
-import { lengthChecks } from './authorize-request.ts';
+import { readScope } from '../tokens/access-token.ts';
 import { type ClientMetadata, clientProblem, isOnDevice } from './client-policy.ts';
 import { withHashedSecret } from './client-secrets.ts';
-import { connectedAppsClientId, ownIds } from './clients.ts';
+import { connectedAppsClientId, ownClients, ownIds } from './clients.ts';
 import { allowRead } from './grants.ts';
-import { libraryAdapter } from './library-adapter.ts';
+import { type LibraryOptions, libraryAdapter } from './library-adapter.ts';
+import { libraryPages } from './library-pages.ts';
+import { lengthChecks } from './library-requests.ts';
 import type { Lifetimes } from './lifetimes.ts';
 import { clientAuthMethods, paths } from './metadata.ts';
 import type { Redemptions } from './redemption.ts';
 import type { ServiceUrl } from './service-url.ts';
-import type { StateStore } from './state-store.ts';
-
-/** An error as it is sent to its client. */
-export type ErrorOut = Parameters<NonNullable<Configuration['renderError']>>[1];
-
-export interface ProviderOptions {
-  service: ServiceUrl;
-  store: StateStore;
-  redemptions: Redemptions;
-  riders: RiderDirectory;
-  erasures: RecentErasures;
-  /** Called when a rider who has something stored is found to be gone. */
-  riderGone: (rider: string) => void;
-  audit: AuditTrail;
-  keys: SigningKeys;
-  cookieKeys: readonly string[];
-  clients: readonly ClientMetadata[];
-  registration: boolean;
-  /** The fetch of client ID metadata documents (`documentFetch`). Null if they are off. */
-  metadataFetch: typeof fetch | null;
-  lifetimes: Lifetimes;
-  nowMs: () => number;
-  renderError: (ctx: KoaContextWithOIDC, answer: ErrorOut, error: errors.OIDCProviderError) => void;
-  renderSignOut: (ctx: KoaContextWithOIDC, secret: string) => void;
-  renderSignedOut: (ctx: KoaContextWithOIDC) => Promise<void>;
-}
 
 /**
  * oidc-provider's configuration: OAuth 2.1 only. No id tokens, userinfo, pushed requests, DPoP, implicit flow or
  * optional PKCE; one scope and one resource.
  */
-export function providerSettings(options: ProviderOptions): Configuration {
-  const { service, store, redemptions, riders, erasures, riderGone, audit, lifetimes, nowMs } = options;
+export function providerSettings(options: LibraryOptions, redemptions: Redemptions): Configuration {
+  const { service, riders, riderGone, lifetimes, nowMs } = options;
+  const clients = [...ownClients(service.origin), ...options.clients];
+  const { renderError, logoutSource, postLogoutSuccessSource } = libraryPages(options);
   return {
-    adapter: (kind: string) =>
-      libraryAdapter(kind, { store, redemptions, riders, erasures, riderGone, audit, lifetimes, nowMs }),
-    clients: options.clients.map(withHashedSecret) as unknown as NonNullable<Configuration['clients']>,
+    adapter: (kind: string) => libraryAdapter(kind, options, redemptions),
+    clients: clients.map(withHashedSecret) as unknown as NonNullable<Configuration['clients']>,
     // Keys that can sign. A key without its private part is known to the token checker only.
     jwks: { keys: options.keys.filter((key) => key.d !== undefined) } as NonNullable<Configuration['jwks']>,
     scopes: [readScope],
@@ -111,14 +83,7 @@ export function providerSettings(options: ProviderOptions): Configuration {
       userinfo: { enabled: false },
       dPoP: { enabled: false },
       pushedAuthorizationRequests: { enabled: false },
-      rpInitiatedLogout: {
-        enabled: true,
-        logoutSource: async (ctx, form) => {
-          // The library passes a form. Our own page needs only this value from it.
-          options.renderSignOut(ctx, /name="xsrf" value="([0-9a-f]+)"/.exec(form)?.[1] ?? '');
-        },
-        postLogoutSuccessSource: async (ctx) => options.renderSignedOut(ctx),
-      },
+      rpInitiatedLogout: { enabled: true, logoutSource, postLogoutSuccessSource },
       // docs/rules.md#revocation
       revocation: {
         enabled: true,
@@ -155,7 +120,7 @@ export function providerSettings(options: ProviderOptions): Configuration {
     },
     // Only documents of clients are fetched. Without them nothing is.
     fetch: options.metadataFetch ?? (() => Promise.reject(new Error('nothing is fetched'))),
-    renderError: async (ctx, answer, error) => options.renderError(ctx, answer, error as errors.OIDCProviderError),
+    renderError,
     routes: {
       authorization: paths.authorize,
       token: paths.token,

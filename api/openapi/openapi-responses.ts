@@ -6,7 +6,7 @@ import {
   noSuchRideBody,
   problemContentType,
   problems,
-} from '../http/errors.ts';
+} from '../http/refusals.ts';
 import { bodyExample } from './openapi-examples.ts';
 import { componentRef, type Json } from './openapi-schemas.ts';
 

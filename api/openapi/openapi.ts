@@ -1,3 +1,5 @@
+import { wwwAuthenticate } from '../http/refusals.ts';
+import { serviceUrl } from '../oauth/service-url.ts';
 import { interfaceVersion, type Operation, operations, scope } from './openapi-operations.ts';
 import { componentHeaders, componentResponses, notModified, okResponse, shared } from './openapi-responses.ts';
 import { componentSchemas, type Json, parametersOf } from './openapi-schemas.ts';
@@ -8,18 +10,17 @@ import { componentSchemas, type Json, parametersOf } from './openapi-schemas.ts'
  * server's.
  */
 export function openApiDocument(baseUrl: string): object {
-  const server = baseUrl.replace(/\/+$/, '');
-  const { origin, pathname } = new URL(server);
-  const metadata = `${origin}/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`;
+  const service = serviceUrl(baseUrl);
+  const { origin } = service;
   return {
     openapi: '3.1.0',
     info: information(origin),
-    servers: [{ url: server }],
+    servers: [{ url: service.resource }],
     tags,
     paths: Object.fromEntries(operations.map((operation) => [operation.path, { get: operationObject(operation) }])),
     components: {
       schemas: componentSchemas(),
-      headers: componentHeaders(`Bearer resource_metadata="${metadata}", scope="${scope}"`),
+      headers: componentHeaders(wwwAuthenticate(service, false)),
       responses: componentResponses,
       securitySchemes: securitySchemes(origin),
     },

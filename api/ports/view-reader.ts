@@ -34,7 +34,10 @@ export interface ChangeListener {
   hearing(hears: boolean): void;
 }
 
-/** The store cannot be reached or does not answer in time. The client gets 503 with Retry-After. */
+/**
+ * The store cannot be reached, does not answer in time, or is not known to be complete (docs/rules.md#absence, #problems).
+ * The client gets 503 with Retry-After.
+ */
 export class StoreAwayError extends Error {
   override name = 'StoreAwayError';
 }

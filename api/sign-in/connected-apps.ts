@@ -1,28 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { AuditTrail } from '../oauth/audit-trail.ts';
 import { connectedAppsClientId } from '../oauth/clients.ts';
-import type { Grants } from '../oauth/grants.ts';
-import type { Library } from '../oauth/library.ts';
 import { paths } from '../oauth/metadata.ts';
 import { readForm } from '../oauth/request-body.ts';
 import type { ServiceUrl } from '../oauth/service-url.ts';
-import type { RiderCard, RiderDirectory } from '../tokens/rider-directory.ts';
-import { connectedAppsPage } from './connected-apps-page.ts';
-import type { Csrf } from './csrf.ts';
-import type { PageSender } from './page-sender.ts';
-
-export interface ConnectedAppsOptions {
-  service: ServiceUrl;
-  library: Library;
-  riders: RiderDirectory;
-  grants: Grants;
-  csrf: Csrf;
-  pages: PageSender;
-  /** Ids of clients in the operator's file. */
-  knownClients: ReadonlySet<string>;
-  audit: AuditTrail;
-}
+import type { RiderCard } from '../tokens/rider-directory.ts';
+import { connectedAppsPage } from './pages.ts';
+import type { SignInParts } from './sign-in-parts.ts';
 
 interface SignedIn {
   rider: string;
@@ -32,8 +16,8 @@ interface SignedIn {
 }
 
 /** The page where a rider sees which apps may read, and disconnects them (docs/rules.md#signing-out). */
-export function addConnectedApps(app: FastifyInstance, options: ConnectedAppsOptions): void {
-  const { service, grants, csrf, pages, knownClients, audit } = options;
+export function addConnectedApps(app: FastifyInstance, parts: SignInParts): void {
+  const { service, grants, csrf, pages, knownClients, audit } = parts;
 
   const show = async ({ rider, card, session }: SignedIn, reply: FastifyReply, disconnected?: string) =>
     pages.page(
@@ -51,7 +35,7 @@ export function addConnectedApps(app: FastifyInstance, options: ConnectedAppsOpt
 
   app.get(paths.connectedApps, { exposeHeadRoute: false }, async (request, reply) => {
     const query = request.raw.url!.split('?')[1];
-    const who = await signedIn(options, request, reply);
+    const who = await signedIn(parts, request, reply);
     if (who && query === undefined) return await show(who, reply);
     // The browser comes back from signing in with a code that nobody needs, or with an error because the rider said no.
     // After a no, asking again does not help.
@@ -61,7 +45,7 @@ export function addConnectedApps(app: FastifyInstance, options: ConnectedAppsOpt
 
   app.post(paths.connectedApps, async (request, reply) => {
     const form = await readForm(request.raw);
-    const who = await signedIn(options, request, reply);
+    const who = await signedIn(parts, request, reply);
     if (!who) return pages.trouble(reply, 'expired');
     if (!csrf.accepts(request.headers, form.get('csrf'), who.session)) {
       audit('form_refused');
@@ -75,8 +59,7 @@ export function addConnectedApps(app: FastifyInstance, options: ConnectedAppsOpt
 }
 
 /** The rider of the browser's session. Null if there is no session, or its rider is gone. */
-async function signedIn(options: ConnectedAppsOptions, request: FastifyRequest, reply: FastifyReply) {
-  const { library, riders } = options;
+async function signedIn({ library, riders }: SignInParts, request: FastifyRequest, reply: FastifyReply) {
   const session = await library.session(request, reply);
   const rider = session.accountId;
   const card = rider === undefined ? null : await riders.card(rider);

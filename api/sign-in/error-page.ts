@@ -1,5 +1,4 @@
-import { html } from './html.ts';
-import type { Page } from './page.ts';
+import { html, type Page } from './page.ts';
 
 /** What went wrong, for the rider, and the code that the app's makers will ask for. */
 export interface Trouble {

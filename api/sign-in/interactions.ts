@@ -2,41 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Interaction } from 'oidc-provider';
 import { idPattern } from '../../schemas/events/patterns.ts';
-import type { AuditTrail } from '../oauth/audit-trail.ts';
 import { connectedAppsClientId } from '../oauth/clients.ts';
-import type { Grants } from '../oauth/grants.ts';
-import type { Library } from '../oauth/library.ts';
-import type { Lifetimes } from '../oauth/lifetimes.ts';
 import { paths } from '../oauth/metadata.ts';
 import { readForm } from '../oauth/request-body.ts';
-import { isLoopback, type ServiceUrl } from '../oauth/service-url.ts';
-import type { RecentErasures } from '../tokens/recent-erasures.ts';
-import type { RiderDirectory } from '../tokens/rider-directory.ts';
+import { isLoopback } from '../oauth/service-url.ts';
 import { clientName, documentHost, redirectSources, redirectWords } from './client-words.ts';
-import { consentPage } from './consent-page.ts';
-import type { Csrf } from './csrf.ts';
 import { libraryTrouble } from './error-page.ts';
-import type { PageSender } from './page-sender.ts';
-import { closedPage, pickerPage, type SignInForm, upstreamPage } from './sign-in-page.ts';
-import type { UpstreamSignIn } from './upstream-sign-in.ts';
-
-/** How riders authenticate: at their own provider, by picking a rider, or not at all. */
-export type WhoSignsIn = { upstream: UpstreamSignIn } | 'picker' | 'nobody';
-
-export interface InteractionOptions {
-  service: ServiceUrl;
-  library: Library;
-  riders: RiderDirectory;
-  grants: Grants;
-  erasures: Pick<RecentErasures, 'ended'>;
-  who: WhoSignsIn;
-  csrf: Csrf;
-  pages: PageSender;
-  lifetimes: Lifetimes;
-  /** Ids of clients in the operator's file. */
-  knownClients: ReadonlySet<string>;
-  audit: AuditTrail;
-}
+import { closedPage, consentPage, pickerPage, type SignInForm, upstreamPage } from './pages.ts';
+import type { SignInParts } from './sign-in-parts.ts';
 
 const sampleSize = 12;
 
@@ -46,12 +19,9 @@ type Asked = FastifyRequest<{ Params: { uid: string } }>;
  * The pages between an authorization request and its response: who are you, and may this app read? Each belongs to one
  * interaction, which only the browser with its cookie can see.
  */
-export function addInteractions(app: FastifyInstance, options: InteractionOptions): void {
-  const { pages, csrf, library, who, audit } = options;
+export function addInteractions(app: FastifyInstance, parts: SignInParts): void {
+  const { pages, csrf, library, who, audit } = parts;
   const path = `${paths.signIn}/:uid`;
-
-  const interactionOf = (request: Asked, reply: FastifyReply) =>
-    library.interaction(request, reply, request.params.uid);
 
   // DNS rebinding: another host name that resolves to this machine must not reach the picker.
   const misdirected = (request: Asked): boolean =>
@@ -59,17 +29,17 @@ export function addInteractions(app: FastifyInstance, options: InteractionOption
 
   app.get(path, { exposeHeadRoute: false }, async (request: Asked, reply) => {
     if (misdirected(request)) return pages.trouble(reply, 'wrongHost');
-    const interaction = await interactionOf(request, reply);
+    const interaction = await library.interaction(request, reply, request.params.uid);
     if (!interaction) return pages.trouble(reply, 'expired');
     return interaction.prompt.name === 'consent'
-      ? await askConsent(options, interaction, reply)
-      : await askWho(options, interaction, reply);
+      ? await askConsent(parts, interaction, reply)
+      : await askWho(parts, interaction, reply);
   });
 
   app.post(path, async (request: Asked, reply) => {
     if (misdirected(request)) return pages.trouble(reply, 'wrongHost');
     const form = await readForm(request.raw);
-    const interaction = await interactionOf(request, reply);
+    const interaction = await library.interaction(request, reply, request.params.uid);
     if (!interaction) return pages.trouble(reply, 'expired');
     if (!csrf.accepts(request.headers, form.get('csrf'), interaction.uid)) {
       audit('form_refused');
@@ -83,7 +53,7 @@ export function addInteractions(app: FastifyInstance, options: InteractionOption
     };
     switch (`${interaction.prompt.name} ${form.get('do')}`) {
       case 'login pick':
-        return await pick(options, interaction, form.get('rider') ?? '', request, reply);
+        return await pick(parts, interaction, form.get('rider') ?? '', request, reply);
       case 'login cancel':
       case 'consent deny':
         audit('consent_denied', { client });
@@ -91,39 +61,39 @@ export function addInteractions(app: FastifyInstance, options: InteractionOption
       case 'consent switch':
         return reply.redirect(againAsSomebodyElse(interaction), 303);
       case 'consent allow':
-        return await finish({ consent: { grantId: await allowed(options, interaction, client) } });
+        return await finish({ consent: { grantId: await allowed(parts, interaction, client) } });
       default:
         return pages.trouble(reply, 'expired');
     }
   });
 }
 
-async function askWho(options: InteractionOptions, interaction: Interaction, reply: FastifyReply, alert?: string) {
-  const { who, pages, riders } = options;
+async function askWho(parts: SignInParts, interaction: Interaction, reply: FastifyReply, alert?: string) {
+  const { who, pages, riders } = parts;
   const form: SignInForm = {
     action: `${paths.signIn}/${interaction.uid}`,
-    csrf: options.csrf.token(interaction.uid),
-    app: await askingApp(options, interaction),
+    csrf: parts.csrf.token(interaction.uid),
+    app: await askingApp(parts, interaction),
     alert,
   };
   const targets = redirectSources(String(interaction.params.redirect_uri));
   if (who === 'nobody') return pages.page(reply, closedPage, 503);
   if (who === 'picker')
     return pages.page(reply, pickerPage(form, await riders.sample(sampleSize)), alert ? 422 : 200, targets);
-  return pages.page(reply, upstreamPage(form, `${form.action}/start`, who.upstream.providerHost), 200, targets);
+  return pages.page(reply, upstreamPage(form, `${form.action}/start`, who.providerHost), 200, targets);
 }
 
 async function pick(
-  options: InteractionOptions,
+  parts: SignInParts,
   interaction: Interaction,
   rider: string,
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
-  if (options.who !== 'picker') return options.pages.trouble(reply, 'forged');
-  if (!idPattern.test(rider) || !(await options.riders.exists(rider)))
-    return await askWho(options, interaction, reply, 'There is no such rider. Pick one, or check the id.');
-  return reply.redirect(await finishLogin(options, interaction, rider, request, reply), 303);
+  if (parts.who !== 'picker') return parts.pages.trouble(reply, 'forged');
+  if (!idPattern.test(rider) || !(await parts.riders.exists(rider)))
+    return await askWho(parts, interaction, reply, 'There is no such rider. Pick one, or check the id.');
+  return reply.redirect(await finishLogin(parts, interaction, rider, request, reply), 303);
 }
 
 /**
@@ -131,7 +101,7 @@ async function pick(
  * of another tab, that session is ended first: the library would do that through a page that needs script.
  */
 export async function finishLogin(
-  { library, erasures, audit, who }: Pick<InteractionOptions, 'library' | 'erasures' | 'audit' | 'who'>,
+  { library, erasures, audit, who }: SignInParts,
   interaction: Interaction,
   rider: string,
   request: FastifyRequest,
@@ -149,7 +119,7 @@ export async function finishLogin(
   return interaction.returnTo;
 }
 
-async function allowed({ grants, audit }: InteractionOptions, interaction: Interaction, client: string) {
+async function allowed({ grants, audit }: SignInParts, interaction: Interaction, client: string) {
   const grantId = await grants.make(interaction);
   audit('consent', { client });
   return grantId;
@@ -159,15 +129,15 @@ async function allowed({ grants, audit }: InteractionOptions, interaction: Inter
  * When a rider signs in, in seconds. Everything issued in the second of an erasure ends with it, so a rider who is back
  * within that second waits for the next second.
  */
-async function loginSecond(erasures: InteractionOptions['erasures'], rider: string): Promise<number> {
+async function loginSecond(erasures: SignInParts['erasures'], rider: string): Promise<number> {
   const now = (): number => Math.floor(Date.now() / 1000);
   // Bounded: another instance's clock may be ahead.
   for (let waits = 0; waits < 2 && erasures.ended(rider, now()); waits++) await sleep(1000 - (Date.now() % 1000));
   return now();
 }
 
-async function askConsent(options: InteractionOptions, interaction: Interaction, reply: FastifyReply) {
-  const { library, pages, riders, csrf, lifetimes, knownClients } = options;
+async function askConsent(parts: SignInParts, interaction: Interaction, reply: FastifyReply) {
+  const { library, pages, riders, csrf, lifetimes, knownClients } = parts;
   const rider = interaction.session?.accountId;
   const client = await library.client(String(interaction.params.client_id));
   const card = rider === undefined ? null : await riders.card(rider);
@@ -187,7 +157,7 @@ async function askConsent(options: InteractionOptions, interaction: Interaction,
   return pages.page(reply, page, 200, redirectSources(String(interaction.params.redirect_uri)));
 }
 
-async function askingApp({ library }: InteractionOptions, interaction: Interaction): Promise<string | null> {
+async function askingApp({ library }: SignInParts, interaction: Interaction): Promise<string | null> {
   const id = String(interaction.params.client_id);
   if (id === connectedAppsClientId) return null;
   const client = await library.client(id);

@@ -1,34 +1,31 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { type AuditTrail, noAudit } from '../oauth/audit-trail.ts';
-import { clientAddress, keepClientAddress } from '../oauth/client-address.ts';
+import { clientAddress, keepClientAddress, warnOfUnnamedProxy } from '../oauth/client-address.ts';
 import type { ClientMetadata } from '../oauth/client-policy.ts';
-import { ownClients } from '../oauth/clients.ts';
+import { ownIds } from '../oauth/clients.ts';
 import { documentFetch } from '../oauth/document-fetch.ts';
 import { addEndpoints, isForPrograms, refuseRequest, sendFault } from '../oauth/endpoints.ts';
 import { grantsOf } from '../oauth/grants.ts';
 import { openLibrary } from '../oauth/library.ts';
-import { hashPlainSecrets } from '../oauth/library-adapter.ts';
-import { libraryPages } from '../oauth/library-pages.ts';
+import { hashPlainSecrets, type LibraryOptions, ridersOrUnavailable } from '../oauth/library-adapter.ts';
 import { defaultLifetimes, type Lifetimes } from '../oauth/lifetimes.ts';
 import { paths } from '../oauth/metadata.ts';
 import { rateLimits } from '../oauth/rate-limit.ts';
 import { BodyError } from '../oauth/request-body.ts';
-import { riderErasure } from '../oauth/rider-erasure.ts';
+import { riderErasure, sweepErased } from '../oauth/rider-erasure.ts';
 import { sealedStore } from '../oauth/sealed-store.ts';
-import { isLoopback, serviceUrl } from '../oauth/service-url.ts';
+import { isLoopback, type ServiceUrl, serviceUrl } from '../oauth/service-url.ts';
 import { type StateStore, StateStoreAwayError } from '../oauth/state-store.ts';
-import { sweepErased } from '../oauth/sweep-erased.ts';
-import { ridersOrUnavailable } from '../oauth/temporarily-unavailable.ts';
 import type { RecentErasures } from '../tokens/recent-erasures.ts';
 import type { RiderDirectory } from '../tokens/rider-directory.ts';
 import type { SigningKeys } from '../tokens/signing-keys.ts';
 import { addConnectedApps } from './connected-apps.ts';
 import { createCsrf } from './csrf.ts';
 import { libraryTrouble } from './error-page.ts';
-import { addInteractions, type WhoSignsIn } from './interactions.ts';
+import { addInteractions } from './interactions.ts';
 import { pageSender } from './page-sender.ts';
+import type { SignInParts } from './sign-in-parts.ts';
 import { addSignOut } from './sign-out.ts';
-import { warnOfUnnamedProxy } from './unnamed-proxy.ts';
 import { addUpstreamRoutes, upstreamTrouble } from './upstream-routes.ts';
 import { type UpstreamSettings, upstreamSignIn } from './upstream-sign-in.ts';
 
@@ -85,50 +82,42 @@ export interface SignIn {
  * client of the file is refused, or if riders could be picked from another machine.
  */
 export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Promise<SignIn> {
-  const { keys, logger, audit = noAudit, nowMs = Date.now } = deps;
+  const { logger, audit = noAudit, nowMs = Date.now, clients, erasures } = deps;
   const store = sealedStore(deps.store, deps.cookieKeys);
-  const riders = ridersOrUnavailable(deps.riders);
   const lifetimes = { ...defaultLifetimes, ...deps.lifetimes };
   const service = serviceUrl(deps.baseUrl);
   checkPicker(deps);
   const limits = rateLimits(store);
-  const pages = pageSender(service);
-  const who: WhoSignsIn =
-    deps.who === null
-      ? 'nobody'
-      : 'upstream' in deps.who
-        ? { upstream: upstreamSignIn(deps.who.upstream, service.origin + paths.callback, nowMs) }
-        : 'picker';
-  const providerHost = typeof who === 'object' ? who.upstream.providerHost : null;
-
+  const who = whoSignsIn(deps.who, service, nowMs);
   const riderGone = (rider: string): void => {
     // Retried by itself.
     erasure.gone(rider).catch((error: unknown) => logger.debug({ err: error }, 'cannot end what an erased rider has'));
   };
-  const knownClients = new Set([...ownClients(service.origin), ...deps.clients].map(({ client_id: id }) => String(id)));
-  const library = await openLibrary({
+  const options: LibraryOptions = {
     service,
     store,
-    riders,
-    erasures: deps.erasures,
+    riders: ridersOrUnavailable(deps.riders),
+    erasures,
     riderGone,
     audit,
-    keys,
+    keys: deps.keys,
     cookieKeys: deps.cookieKeys,
-    clients: deps.clients,
-    knownClients,
+    clients,
+    knownClients: new Set([...ownIds, ...clients.map(({ client_id: id }) => String(id))]),
     registration: deps.registration,
     metadataFetch:
       deps.metadataFetch && documentFetch({ fetchPublic: deps.metadataFetch, store, limits, clientAddress, nowMs }),
     lifetimes,
     nowMs,
+    providerHost: typeof who === 'object' ? who.providerHost : null,
     logger,
-    ...libraryPages(service, providerHost),
-  });
+  };
+  const library = await openLibrary(options);
   const grants = grantsOf(library, store, service);
-  const erasure = riderErasure(grants, deps.erasures, logger, deps.erasureRetryMs);
+  const erasure = riderErasure(grants, erasures, logger, deps.erasureRetryMs);
+  const pages = pageSender(service);
   const csrf = createCsrf(deps.cookieKeys, service.origin);
-  const offers = { registration: deps.registration, clientMetadata: deps.metadataFetch !== null };
+  const parts: SignInParts = { ...options, library, grants, limits, pages, csrf, who };
 
   await app.register(async (scope) => {
     // The library and our own forms read request bodies themselves.
@@ -158,36 +147,11 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
     });
     keepClientAddress(scope);
     if (service.https && !deps.proxiesNamed) warnOfUnnamedProxy(scope, logger);
-    addEndpoints(scope, { service, offers, library, riders, limits, store, pages, picker: who === 'picker' });
-    addInteractions(scope, {
-      service,
-      library,
-      riders,
-      grants,
-      erasures: deps.erasures,
-      who,
-      csrf,
-      pages,
-      lifetimes,
-      knownClients,
-      audit,
-    });
-    if (typeof who === 'object')
-      addUpstreamRoutes(scope, {
-        service,
-        library,
-        riders,
-        erasures: deps.erasures,
-        store,
-        upstream: who.upstream,
-        pages,
-        lifetimes,
-        limits,
-        log: logger,
-        audit,
-      });
-    addSignOut(scope, { service, library, csrf, pages, providerHost, knownClients });
-    addConnectedApps(scope, { service, library, riders, grants, csrf, pages, knownClients, audit });
+    addEndpoints(scope, parts);
+    addInteractions(scope, parts);
+    if (typeof who === 'object') addUpstreamRoutes(scope, parts, who);
+    addSignOut(scope, parts);
+    addConnectedApps(scope, parts);
   });
 
   if (who === 'nobody')
@@ -207,10 +171,15 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
     sweep: () => sweepErased(store, deps.riders, erasure, logger),
     async close() {
       erasure.close();
-      deps.erasures.close();
+      erasures.close();
       await store.close();
     },
   };
+}
+
+function whoSignsIn(who: SignInDeps['who'], service: ServiceUrl, nowMs: () => number): SignInParts['who'] {
+  if (who === null) return 'nobody';
+  return 'upstream' in who ? upstreamSignIn(who.upstream, service.origin + paths.callback, nowMs) : 'picker';
 }
 
 /**

@@ -1,26 +1,13 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { parameterLengthMax } from '../oauth/authorize-request.ts';
+import type { FastifyInstance } from 'fastify';
 import type { Library } from '../oauth/library.ts';
+import { parameterLengthMax } from '../oauth/library-requests.ts';
 import { paths } from '../oauth/metadata.ts';
 import { readForm } from '../oauth/request-body.ts';
-import type { ServiceUrl } from '../oauth/service-url.ts';
 import { redirectWords } from './client-words.ts';
-import type { Csrf } from './csrf.ts';
 import { libraryTrouble } from './error-page.ts';
 import { pageHeaders, pagePolicy } from './page.ts';
-import type { PageSender } from './page-sender.ts';
-import { signedOutPage } from './sign-out-pages.ts';
-
-export interface SignOutOptions {
-  service: ServiceUrl;
-  library: Library;
-  csrf: Csrf;
-  pages: PageSender;
-  /** Where riders may still be signed in. */
-  providerHost: string | null;
-  /** Ids of clients that the operator named. */
-  knownClients: ReadonlySet<string>;
-}
+import { signedOutPage } from './pages.ts';
+import type { SignInParts } from './sign-in-parts.ts';
 
 const confirm = `${paths.signOut}/confirm`;
 
@@ -28,18 +15,16 @@ const confirm = `${paths.signOut}/confirm`;
  * Signing out: the library's end of a session, which a client may send a rider to and be returned to
  * (docs/rules.md#signing-out).
  */
-export function addSignOut(app: FastifyInstance, options: SignOutOptions): void {
-  const { service, library, csrf, pages, providerHost, knownClients } = options;
+export function addSignOut(app: FastifyInstance, parts: SignInParts): void {
+  const { service, library, csrf, pages, providerHost, knownClients } = parts;
   const headers = pageHeaders(pagePolicy(), service.https);
-
-  const sessionOf = (request: FastifyRequest, reply: FastifyReply) => library.session(request, reply);
 
   app.get(paths.signOut, { exposeHeadRoute: false }, async (request, reply) => {
     const query = new URLSearchParams(request.raw.url!.split('?')[1]);
     // The library would keep it in the session.
     if (query.getAll('state').some((state) => state.length > parameterLengthMax))
       return pages.trouble(reply, libraryTrouble('invalid_request', 400, false));
-    const session = await sessionOf(request, reply);
+    const session = await library.session(request, reply);
     if (session.accountId === undefined) {
       // The library would go on by a page that needs script.
       const back = await returnAddress(library, query);
@@ -61,7 +46,7 @@ export function addSignOut(app: FastifyInstance, options: SignOutOptions): void 
   app.post(confirm, async (request, reply) => {
     const form = await readForm(request.raw);
     if (!csrf.fromOwnPage(request.headers)) return pages.trouble(reply, 'forged');
-    const session = await sessionOf(request, reply);
+    const session = await library.session(request, reply);
     if (session.accountId === undefined) return reply.redirect(service.origin + paths.signedOut, 303);
     // The page is an older one, since the rider has another open: the library would blame an app.
     if ((session.state as { secret?: string } | undefined)?.secret !== form.get('xsrf'))

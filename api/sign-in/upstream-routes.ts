@@ -1,19 +1,13 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { idPattern } from '../../schemas/events/patterns.ts';
-import type { AuditTrail } from '../oauth/audit-trail.ts';
-import type { Library } from '../oauth/library.ts';
-import type { Lifetimes } from '../oauth/lifetimes.ts';
 import { paths } from '../oauth/metadata.ts';
-import type { RateLimits } from '../oauth/rate-limit.ts';
 import { storeId } from '../oauth/sealed-store.ts';
-import type { ServiceUrl } from '../oauth/service-url.ts';
-import { type StateStore, StateStoreAwayError } from '../oauth/state-store.ts';
-import type { RecentErasures } from '../tokens/recent-erasures.ts';
-import type { RiderDirectory } from '../tokens/rider-directory.ts';
+import { StateStoreAwayError } from '../oauth/state-store.ts';
 import { noRiderPage, type Trouble, troubles } from './error-page.ts';
 import { finishLogin } from './interactions.ts';
 import type { PageSender } from './page-sender.ts';
+import type { SignInParts } from './sign-in-parts.ts';
 import {
   newAttempt,
   type UpstreamAttempt,
@@ -21,20 +15,6 @@ import {
   UpstreamRefusedError,
   type UpstreamSignIn,
 } from './upstream-sign-in.ts';
-
-export interface UpstreamRouteOptions {
-  service: ServiceUrl;
-  library: Library;
-  riders: RiderDirectory;
-  erasures: Pick<RecentErasures, 'ended'>;
-  store: StateStore;
-  upstream: UpstreamSignIn;
-  pages: PageSender;
-  lifetimes: Lifetimes;
-  limits: RateLimits;
-  log: FastifyBaseLogger;
-  audit: AuditTrail;
-}
 
 const kind = 'UpstreamAttempt';
 
@@ -49,8 +29,8 @@ interface KeptAttempt extends UpstreamAttempt {
  * To the riders' own provider and back. The cookie of an interaction does not reach the one fixed callback address, so
  * what belongs together is kept in the store by `state`, once, and bound to the browser by a cookie of our own.
  */
-export function addUpstreamRoutes(app: FastifyInstance, options: UpstreamRouteOptions): void {
-  const { service, library, riders, store, upstream, pages, lifetimes, limits, audit } = options;
+export function addUpstreamRoutes(app: FastifyInstance, parts: SignInParts, upstream: UpstreamSignIn): void {
+  const { service, library, riders, store, pages, lifetimes, limits, audit, logger } = parts;
   const cookie = `${service.https ? '__Host-' : ''}ride_calendar_${new URL(service.origin).port}_browser`;
 
   app.get<{ Params: { uid: string }; Querystring: { other?: string } }>(
@@ -90,16 +70,13 @@ export function addUpstreamRoutes(app: FastifyInstance, options: UpstreamRouteOp
     try {
       const rider = await upstream.finish(callback, kept);
       if (idPattern.test(rider) && (await riders.exists(rider)))
-        return reply.redirect(
-          await finishLogin({ ...options, who: { upstream } }, interaction, rider, request, reply),
-          303,
-        );
+        return reply.redirect(await finishLogin(parts, interaction, rider, request, reply), 303);
       audit('sign_in_refused', { cause: 'unknown_rider' });
       return pages.page(reply, noRiderPage(`${again}/start?other=1`, upstream.providerHost), 403);
     } catch (error) {
       if (error instanceof UpstreamRefusedError) audit('sign_in_refused', { cause: 'provider' });
       // This address is used up, the sign-in that it belongs to is not.
-      const trouble = callbackTrouble(error, options.log);
+      const trouble = callbackTrouble(error, logger);
       if (trouble === null) throw error;
       return pages.trouble(reply, { ...trouble, again });
     }

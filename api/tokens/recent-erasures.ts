@@ -1,5 +1,5 @@
 import type { StateStore } from '../oauth/state-store.ts';
-import { accessTokenSeconds } from './access-token-terms.ts';
+import { accessTokenSeconds } from './access-token.ts';
 
 export interface RecentErasuresOptions {
   store: StateStore;

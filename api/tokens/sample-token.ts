@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
-import { accessTokenSeconds, readScope } from './access-token-terms.ts';
+import { accessTokenSeconds, readScope } from './access-token.ts';
 import { privateKeyOf, type SigningKeys } from './signing-keys.ts';
 
 export interface SampleTokenOptions {

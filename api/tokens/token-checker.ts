@@ -2,8 +2,7 @@ import { hash, type KeyObject } from 'node:crypto';
 import { errors, jwtVerify } from 'jose';
 import { idPattern } from '../../schemas/events/patterns.ts';
 import { type AuditTrail, noAudit } from '../oauth/audit-trail.ts';
-import type { TokenChecker, TokenSubject } from './access-token.ts';
-import { readScope } from './access-token-terms.ts';
+import { readScope, type TokenChecker } from './access-token.ts';
 import type { RecentErasures } from './recent-erasures.ts';
 import { publicKeyOf, type SigningKey } from './signing-keys.ts';
 
@@ -28,7 +27,7 @@ export interface TokenCheckerOptions {
 const tokenLengthMax = 4096;
 
 interface Verified {
-  subject: TokenSubject;
+  rider: string;
   issuedSeconds: number;
   expMs: number;
 }
@@ -59,8 +58,8 @@ export function createTokenChecker(options: TokenCheckerOptions): TokenChecker {
     return null;
   };
 
-  const unlessErased = ({ subject, issuedSeconds }: Verified): TokenSubject | null =>
-    erasures?.ended(subject.rider, issuedSeconds) ? refused('erased') : subject;
+  const unlessErased = ({ rider, issuedSeconds }: Verified): string | null =>
+    erasures?.ended(rider, issuedSeconds) ? refused('erased') : rider;
 
   const verify = async (token: string, tokenHash: string): Promise<Verified | null> => {
     try {
@@ -84,7 +83,7 @@ export function createTokenChecker(options: TokenCheckerOptions): TokenChecker {
       if (typeof sub !== 'string' || !idPattern.test(sub) || typeof exp !== 'number' || typeof iat !== 'number')
         return refused('malformed');
       if (typeof scope !== 'string' || !scope.split(' ').includes(readScope)) return refused('scope');
-      const verified = { subject: Object.freeze({ rider: sub }), issuedSeconds: iat, expMs: exp * 1000 };
+      const verified = { rider: sub, issuedSeconds: iat, expMs: exp * 1000 };
       keep(tokenHash, verified);
       return verified;
     } catch (error) {

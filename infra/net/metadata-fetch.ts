@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { isIP } from 'node:net';
-import { TooManyFetchesError } from '../../api/oauth/too-many-fetches.ts';
+import { TooManyFetchesError } from '../../api/oauth/document-fetch.ts';
 import { dnsAddresses, type ResolveAddresses } from './dns-addresses.ts';
 import { isPublicAddress } from './public-address.ts';
 

@@ -1,4 +1,4 @@
-import { LocalDays } from '../../api/calendar/local-days.ts';
+import { secondsUntil } from '../../api/calendar/local-days.ts';
 import type { Facts } from '../../projector/facts/facts.ts';
 
 const weekSeconds = 7 * 86_400;
@@ -6,7 +6,6 @@ const weekSeconds = 7 * 86_400;
 /** Instants at which the local date of a metro changes: an answer may change then with no record. */
 export class LocalMidnights {
   readonly #facts: Facts;
-  readonly #localDays = new LocalDays();
   #zones: readonly string[] = [];
   /** There is no such instant after `fromMs` and before `firstMs`. */
   #quiet = { fromMs: Number.POSITIVE_INFINITY, firstMs: Number.NEGATIVE_INFINITY };
@@ -28,7 +27,7 @@ export class LocalMidnights {
     const from = Math.floor(ms / 1000) * 1000;
     let first = Number.POSITIVE_INFINITY;
     for (const zone of this.#zones) {
-      const seconds = this.#localDays.secondsUntil(zone, from, weekSeconds, () => true);
+      const seconds = secondsUntil(zone, from, weekSeconds, () => true);
       first = Math.min(first, from + seconds * 1000);
     }
     this.#quiet = { fromMs: from, firstMs: first };

@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { calendar } from '../../api/calendar/calendar.ts';
 import { readInputs } from '../../api/calendar/inputs.ts';
-import { LocalDays } from '../../api/calendar/local-days.ts';
 import { routePath, splitTarget } from '../../api/http/target.ts';
 import { openApiDocument } from '../../api/openapi/openapi.ts';
 import type { Facts } from '../../projector/facts/facts.ts';
@@ -45,12 +44,10 @@ export class PastAnswers {
     this.#answer = calendar({
       baseUrl,
       cache: this.cache,
-      reader: this.reader,
-      localDays: new LocalDays(),
       calendarNowMs: () => this.#clockMs,
       cacheSeconds: 0,
-      checker: { check: (rider) => ({ rider }) },
-      openApi: { body: Buffer.from(JSON.stringify(openApiDocument(baseUrl))), etag: '"openapi"' },
+      checker: { check: (rider) => rider },
+      openApi: Buffer.from(JSON.stringify(openApiDocument(baseUrl))),
       onFault(cause) {
         throw cause;
       },

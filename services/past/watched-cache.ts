@@ -9,8 +9,8 @@ export class WatchedCache extends ViewCache {
     return super.peek(key);
   }
 
-  override peekAll(keys: readonly string[]): Entry[] | null {
+  override load(keys: readonly string[]): Entry[] | Promise<Entry[]> {
     for (const key of keys) this.onUsed?.(key);
-    return super.peekAll(keys);
+    return super.load(keys);
   }
 }

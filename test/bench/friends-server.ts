@@ -1,6 +1,5 @@
 import { Redis } from 'ioredis';
 import { calendar } from '../../api/calendar/calendar.ts';
-import { LocalDays } from '../../api/calendar/local-days.ts';
 import { ViewCache } from '../../api/calendar/view-cache.ts';
 import type { ChangeListener, ViewReader } from '../../api/ports/view-reader.ts';
 import { redisViewReader } from '../../infra/redis/redis-view-reader.ts';
@@ -73,10 +72,10 @@ function friendsAnswer(viewReader: ViewReader) {
   const cache = new ViewCache(viewReader);
   const calendarNowMs = Date.now;
   const answers = calendar({
-    ...{ cache, reader: viewReader, localDays: new LocalDays(), calendarNowMs, cacheSeconds: 0 },
+    ...{ cache, calendarNowMs, cacheSeconds: 0 },
     baseUrl: 'http://127.0.0.1:8080/api',
-    checker: { check: () => ({ rider }) },
-    openApi: { body: Buffer.from('{}'), etag: '"openapi"' },
+    checker: { check: () => rider },
+    openApi: Buffer.from('{}'),
     onFault: (cause) => {
       throw cause;
     },

@@ -1,5 +1,4 @@
 import { type CalendarRequest, calendar } from '../../api/calendar/calendar.ts';
-import { LocalDays } from '../../api/calendar/local-days.ts';
 import { ViewCache } from '../../api/calendar/view-cache.ts';
 import type { Answer } from '../../api/http/answer.ts';
 import type { ViewReader } from '../../api/ports/view-reader.ts';
@@ -150,9 +149,6 @@ export class ProjectorProcess {
   onEnd: (how: string) => void = () => {};
 }
 
-// What is known of time zones holds for all worlds.
-const localDays = new LocalDays();
-
 /** The reading side in a process of its own: the real calendar, cache and failover guard. */
 export class ApiProcess {
   readonly process: SimulatedProcess;
@@ -204,12 +200,10 @@ export class ApiProcess {
     this.#answers = calendar({
       baseUrl: 'http://127.0.0.1:8080/api',
       cache,
-      reader: this.reader,
-      localDays,
       calendarNowMs: around.calendarNowMs,
       cacheSeconds: 0,
-      checker: { check: (token) => ({ rider: token }) },
-      openApi: { body: Buffer.from('{}'), etag: '"openapi"' },
+      checker: { check: (token) => token },
+      openApi: Buffer.from('{}'),
       onFault: (cause) => this.faults.push(cause),
     });
   }

@@ -1,4 +1,4 @@
-import { LocalDays } from '../../api/calendar/local-days.ts';
+import { dayAt } from '../../api/calendar/local-days.ts';
 import type { Answer } from '../../api/http/answer.ts';
 import type { AnyRecord, Attendance, Night, Relation, Ride } from '../../schemas/events/records.ts';
 import { dayText } from '../../schemas/views/days.ts';
@@ -151,8 +151,6 @@ function tellsOfOthers(list: 'friends' | 'riders') {
   };
 }
 
-const localDays = new LocalDays();
-
 /** Has every answer judged. */
 export class Reader {
   readonly #name: string;
@@ -189,7 +187,7 @@ export class Reader {
     for (const each of body.nights ?? []) {
       const night = each.night ?? each;
       if (night.past === undefined) continue;
-      const right = between.some((ms) => night.past === dayText(localDays.dayAt(timeZone, ms)) > night.day);
+      const right = between.some((ms) => night.past === dayText(dayAt(timeZone, ms)) > night.day);
       if (!right)
         throw new Misled(`${this.#name} was told at ${path} that ${night.day} is${night.past ? '' : ' not'} past`);
     }

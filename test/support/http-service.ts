@@ -1,6 +1,5 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { LocalDays } from '../../api/calendar/local-days.ts';
 import { ViewCache } from '../../api/calendar/view-cache.ts';
 import { type AppDeps, createApp } from '../../api/http/app.ts';
 import { openApiDocument } from '../../api/openapi/openapi.ts';
@@ -40,18 +39,15 @@ export async function startHttpService(options: HttpServiceOptions = {}) {
   const { writer, reader } = options.views ?? { writer: memory.writer(), reader: memory.reader() };
   const faults: unknown[] = [];
   const cache = new ViewCache(reader);
-  const localDays = new LocalDays();
   const openApi = Buffer.from(JSON.stringify(openApiDocument(baseUrl)));
   const app = createApp({
     baseUrl,
     cache,
-    localDays,
     calendarNowMs: clockMs,
     cacheSeconds: options.cacheSeconds ?? 0,
     ...(options.arrival && { arrival: options.arrival }),
-    checker: options.checker ?? { check: (token) => (token === 'dead' ? null : { rider: token }) },
-    openApi: { body: openApi, etag: '"openapi-1"' },
-    reader,
+    checker: options.checker ?? { check: (token) => (token === 'dead' ? null : token) },
+    openApi,
     onFault: (cause) => faults.push(cause),
   });
   await options.register?.(app);

@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type CalendarDeps, calendar } from '../../api/calendar/calendar.ts';
-import { LocalDays } from '../../api/calendar/local-days.ts';
 import { ViewCache } from '../../api/calendar/view-cache.ts';
-import { noSuchRouteBody } from '../../api/http/errors.ts';
-import { refuse } from '../../api/http/refusals.ts';
+import { noSuchRouteBody, refuse } from '../../api/http/refusals.ts';
 import type { ViewReader } from '../../api/ports/view-reader.ts';
 import { Fold } from '../../projector/facts/fold.ts';
 import { Intake } from '../../projector/intake.ts';
@@ -91,17 +89,14 @@ export interface Got {
 /** The interface over a view store, without HTTP. A bearer token is its rider's id; the developer key is always live. */
 export function answering(reader: ViewReader, clockMs: () => number, cacheSeconds = 0) {
   const cache = new ViewCache(reader);
-  const localDays = new LocalDays();
   const faults: unknown[] = [];
   const deps: CalendarDeps = {
     baseUrl,
     cache,
-    localDays,
     calendarNowMs: clockMs,
     cacheSeconds,
-    checker: { check: (token) => ({ rider: token }) },
-    openApi: { body: Buffer.from('{}'), etag: '"openapi"' },
-    reader,
+    checker: { check: (token) => token },
+    openApi: Buffer.from('{}'),
     onFault: (cause) => faults.push(cause),
   };
   const answers = calendar(deps);

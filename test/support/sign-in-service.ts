@@ -2,7 +2,6 @@ import { generateKeyPairSync } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
-import { LocalDays } from '../../api/calendar/local-days.ts';
 import { ViewCache } from '../../api/calendar/view-cache.ts';
 import { createApp } from '../../api/http/app.ts';
 import { serviceUrl } from '../../api/oauth/service-url.ts';
@@ -146,9 +145,9 @@ export async function startSignInService(options: TestServiceOptions = {}): Prom
   const riders = deps.riders as TestRiders;
   const { origin, resource } = serviceUrl(deps.baseUrl);
   const reader = cardsOf(riders);
-  const parts = { cache: new ViewCache(reader), localDays: new LocalDays(), calendarNowMs: Date.now };
   const app = createApp({
-    ...parts,
+    cache: new ViewCache(reader),
+    calendarNowMs: Date.now,
     baseUrl: resource,
     cacheSeconds: 0,
     ...(trustProxy !== undefined && { trustProxy }),
@@ -159,8 +158,7 @@ export async function startSignInService(options: TestServiceOptions = {}): Prom
       erasures: deps.erasures,
       ...(deps.audit && { audit: deps.audit }),
     }),
-    openApi: { body: Buffer.from('{}'), etag: '"x"' },
-    reader,
+    openApi: Buffer.from('{}'),
     riderGone: (rider) => void signIn.eraseRider(rider).catch(() => undefined),
     onFault: (cause) => log.push(String(cause)),
   });

@@ -1,7 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
-import { LocalDays } from '../../../api/calendar/local-days.ts';
 import { ViewCache } from '../../../api/calendar/view-cache.ts';
 import { createApp } from '../../../api/http/app.ts';
 import { registerDocs } from '../../../api/openapi/docs.ts';
@@ -56,9 +54,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
   const cache = new ViewCache(reader);
   metrics.watchCache(cache);
   metrics.watchStore(async () => (await options.reader.ready()).ready);
-  const localDays = new LocalDays();
   const calendarNowMs = (): number => settings.nowMs ?? Date.now();
-  const openApi = Buffer.from(JSON.stringify(openApiDocument(baseUrl)));
   const authRedis = settings.authRedis;
   const audit = auditLog(log, metrics.register);
   const store = authRedis
@@ -72,14 +68,12 @@ export async function serve(options: ServeOptions): Promise<Served> {
   const app = createApp({
     baseUrl,
     cache,
-    localDays,
     calendarNowMs,
     cacheSeconds: settings.cacheSeconds,
     ...(options.draining && { draining: options.draining }),
     ...(settings.trustProxy !== null && { trustProxy: settings.trustProxy }),
     checker: createTokenChecker({ issuer: origin, audience: baseUrl, keys, erasures, audit }),
-    openApi: { body: openApi, etag: `"${createHash('sha256').update(openApi).digest('base64url').slice(0, 16)}"` },
-    reader,
+    openApi: Buffer.from(JSON.stringify(openApiDocument(baseUrl))),
     riderGone,
     onFault: (cause) => log.error({ err: cause }, 'Cannot answer a request'),
     onAnswer: metrics.answered,

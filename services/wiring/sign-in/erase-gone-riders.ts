@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { ViewCache } from '../../../api/calendar/view-cache.ts';
 import type { SignIn } from '../../../api/sign-in/register-sign-in.ts';
 import type { RecentErasures } from '../../../api/tokens/recent-erasures.ts';
-import { completeKey, parseKey, tagOf } from '../../../schemas/views/view-keys.ts';
+import { completeKeyOf, parseKey } from '../../../schemas/views/view-keys.ts';
 
 /**
  * Destroys the grants and sessions of riders when their erasure shows in the views. When an erasure may have been missed,
@@ -35,8 +35,8 @@ export function eraseGoneRiders(
     timer.unref();
   };
   const eraseIfGone = async (key: string, rider: string): Promise<void> => {
-    const [card, complete] = await cache.load([key, completeKey(tagOf(rider))]);
-    if (card!.value === null && complete!.value !== null) await signIn.eraseRider(rider);
+    const [card, complete] = await cache.load([key, completeKeyOf(key)]);
+    if (!card!.isThere && complete!.isThere) await signIn.eraseRider(rider);
   };
   cache.onChange({
     changed(key) {

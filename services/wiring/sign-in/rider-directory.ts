@@ -1,8 +1,7 @@
 import type { ViewCache } from '../../../api/calendar/view-cache.ts';
-import { StoreAwayError } from '../../../api/ports/view-reader.ts';
 import type { RiderDirectory, SampleRider } from '../../../api/tokens/rider-directory.ts';
 import type { Facts } from '../../../projector/facts/facts.ts';
-import { completeKey, riderKey, tagOf } from '../../../schemas/views/view-keys.ts';
+import { riderKey } from '../../../schemas/views/view-keys.ts';
 import { decodeView, type RiderCard } from '../../../schemas/views/view-values.ts';
 
 /**
@@ -10,10 +9,8 @@ import { decodeView, type RiderCard } from '../../../schemas/views/view-values.t
  */
 export function riderDirectory(cache: ViewCache, sample: (count: number) => SampleRider[]): RiderDirectory {
   const card = async (rider: string): Promise<RiderCard | null> => {
-    const [found, complete] = await cache.load([riderKey(rider), completeKey(tagOf(rider))]);
-    if (found!.value) return decodeView<RiderCard>(found!.value).header;
-    if (!complete!.value) throw new StoreAwayError('riders are not known to be complete');
-    return null;
+    const [found] = await cache.load([riderKey(rider)]);
+    return found!.value && decodeView<RiderCard>(found!.value).header;
   };
   return {
     exists: async (rider) => (await card(rider)) !== null,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { LocalDays } from '../../../api/calendar/local-days.ts';
+import { dayAt, secondsUntil } from '../../../api/calendar/local-days.ts';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import { dayOf, dayText, localDay } from '../../reference/dates.ts';
 import { metro, night, ride } from '../../reference/example-log.ts';
@@ -25,14 +25,13 @@ describe('a local date', () => {
   it('is right in every zone at every half hour around its clock changes, and at either side of each midnight', () => {
     let checked = 0;
     for (const zone of everyZone) {
-      const localDays = new LocalDays();
       const list = changes.get(zone)!;
       // Rules change over the years, but not much: the first and the last ones stand for all.
       for (const change of new Set([...list.slice(0, 3), ...list.slice(-1)])) {
         let before = localDay(zone, change - 26 * hourMs);
         for (let at = change - 26 * hourMs; at < change + 26 * hourMs; at += hourMs / 2) {
           const day = localDay(zone, at);
-          expect([zone, at, localDays.dayAt(zone, at)]).toEqual([zone, at, day]);
+          expect([zone, at, dayAt(zone, at)]).toEqual([zone, at, day]);
           if (day !== before) {
             let [low, high] = [at - hourMs / 2, at];
             while (high - low > 1) {
@@ -40,7 +39,7 @@ describe('a local date', () => {
               if (localDay(zone, middle) === before) low = middle;
               else high = middle;
             }
-            const around = [low, high].map((ms) => localDays.dayAt(zone, ms));
+            const around = [low, high].map((ms) => dayAt(zone, ms));
             expect([zone, high, ...around]).toEqual([zone, high, before, day]);
           }
           before = day;
@@ -60,8 +59,7 @@ describe('a local date', () => {
     const nearby = fc.tuple(instant, fc.array(fc.integer({ min: -2 * dayMs, max: 2 * dayMs }), { minLength: 5 }));
     fc.assert(
       fc.property(fc.constantFrom(...everyZone), nearby, (zone, [base, offsets]) => {
-        const localDays = new LocalDays();
-        for (const offset of offsets) expect(localDays.dayAt(zone, base + offset)).toBe(localDay(zone, base + offset));
+        for (const offset of offsets) expect(dayAt(zone, base + offset)).toBe(localDay(zone, base + offset));
       }),
       { numRuns: 1_000 },
     );
@@ -78,7 +76,7 @@ describe('a local date', () => {
           const list = changes.get(zone)!;
           const ms = (list[Math.floor(which * list.length)] ?? Date.UTC(2026, 0, 1)) + offset;
           const today = localDay(zone, ms);
-          const seconds = new LocalDays().secondsUntil(zone, ms, secondsMax, (day) => day !== today);
+          const seconds = secondsUntil(zone, ms, secondsMax, (day) => day !== today);
           expect(seconds).toBeLessThanOrEqual(secondsMax);
           const end = ms + seconds * 1_000;
           // An answer of that age is stale (RFC 9111 §4.2): at the end itself it may be tomorrow.

@@ -3,8 +3,8 @@ import { ViewCache } from '../../../api/calendar/view-cache.ts';
 import { type ChangeListener, StoreAwayError, type ViewReader } from '../../../api/ports/view-reader.ts';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
-import { completeKey, parseKey, rideKey } from '../../../schemas/views/view-keys.ts';
-import { lead } from '../../support/lead.ts';
+import { allTags, completeKey, parseKey, rideKey } from '../../../schemas/views/view-keys.ts';
+import { complete, lead } from '../../support/lead.ts';
 import { valueWrite } from '../../support/view-names.ts';
 
 /** What the API keeps of views, over a store in memory whose replies and messages the test lets through. */
@@ -19,6 +19,7 @@ beforeEach(async () => {
   const store = new MemoryViewStore();
   writer = store.writer();
   await lead(writer);
+  await complete(writer, allTags);
   replies = Promise.resolve();
   reads = 0;
   const direct = store.reader();
@@ -58,6 +59,15 @@ describe('the view cache', () => {
     for (let i = 0; i < 100; i++) expect(await textOf(cache, rideKey(`made${i}`))).toBeNull();
     expect(cache.bytes).toBe(0);
     expect(cache.peek(rideKey('made1'))).toBeUndefined();
+  });
+
+  // docs/rules.md#absence
+  it('takes no missing view for gone unless its tag is complete', async () => {
+    const cache = new ViewCache(new MemoryViewStore().reader());
+    const [entry] = await cache.load([key]);
+    expect(entry!.isThere).toBe(false);
+    expect(() => entry!.value).toThrow(StoreAwayError);
+    expect(() => entry!.as(String)).toThrow(StoreAwayError);
   });
 
   it('keeps no word that a tag is complete', async () => {

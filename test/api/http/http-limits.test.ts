@@ -233,7 +233,7 @@ describe('while the service stops', () => {
   it('a request on a connection that is open is answered, and told to close', async () => {
     const held: (() => void)[] = [];
     const checker = {
-      check: () => new Promise<{ rider: string }>((resolve) => held.push(() => resolve({ rider: 'ada' }))),
+      check: () => new Promise<string>((resolve) => held.push(() => resolve('ada'))),
     };
     const stopping = await startHttpService({ checker });
     const slow = requestText('GET', '/api/me/nights', withToken());

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { TooManyFetchesError } from '../../../api/oauth/too-many-fetches.ts';
+import { TooManyFetchesError } from '../../../api/oauth/document-fetch.ts';
 import { redisAuthState } from '../../../infra/redis/auth-state-redis.ts';
 import { freshKeyPrefix, redisUrl } from '../../support/backends.ts';
 import { authorizeUrl, callback, codeFor, redeem } from '../../support/sign-in-flow.ts';

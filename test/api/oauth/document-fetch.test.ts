@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { type DocumentFetchOptions, documentFetch } from '../../../api/oauth/document-fetch.ts';
+import { type DocumentFetchOptions, documentFetch, TooManyFetchesError } from '../../../api/oauth/document-fetch.ts';
 import { rateLimits } from '../../../api/oauth/rate-limit.ts';
-import { TooManyFetchesError } from '../../../api/oauth/too-many-fetches.ts';
 import { memoryAuthState } from '../../../infra/memory/auth-state-memory.ts';
 
 const id = 'https://client.example/client.json';

@@ -1,9 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { LocalDays } from '../../../api/calendar/local-days.ts';
 import { ViewCache } from '../../../api/calendar/view-cache.ts';
-import { createApp } from '../../../api/http/app.ts';
+import { type AppDeps, createApp } from '../../../api/http/app.ts';
 import { openApiDocument } from '../../../api/openapi/openapi.ts';
 import { portlandKeys } from '../../support/portland.ts';
 import { portlandNowMs, portlandViews } from '../../support/portland-service.ts';
@@ -38,25 +37,20 @@ interface Parameter {
 
 beforeAll(async () => {
   const reader = (await portlandViews()).reader();
-  const cache = new ViewCache(reader);
-  const localDays = new LocalDays();
-  const calendarNowMs = () => portlandNowMs;
-  const openApi: { body: Buffer; etag: string } = { body: Buffer.alloc(0), etag: '"openapi"' };
   // The port is known only once it listens; no address of ours stands in what is tried here.
-  app = createApp({
+  const deps: AppDeps = {
     baseUrl: 'http://127.0.0.1/api',
-    cache,
-    localDays,
-    calendarNowMs,
+    cache: new ViewCache(reader),
+    calendarNowMs: () => portlandNowMs,
     cacheSeconds: 60,
-    checker: { check: (token) => ({ rider: token }) },
-    openApi,
-    reader,
+    checker: { check: (token) => token },
+    openApi: Buffer.alloc(0),
     onFault: (cause) => faults.push(cause),
-  });
+  };
+  app = createApp(deps);
   await app.listen({ port: 0, host: '127.0.0.1' });
   baseUrl = `http://127.0.0.1:${(app.addresses()[0] as AddressInfo).port}/api`;
-  openApi.body = documentWith(found);
+  deps.openApi = documentWith(found);
 });
 
 afterAll(() => app?.close());

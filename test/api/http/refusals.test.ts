@@ -1,13 +1,15 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import {
   errorBody,
   invalidKeyBody,
   noSuchMetroBody,
   noSuchRideBody,
   noSuchRouteBody,
-  problemBody,
+  problem,
   problems,
-} from '../../../api/http/errors.ts';
+  wwwAuthenticate,
+} from '../../../api/http/refusals.ts';
+import { serviceUrl } from '../../../api/oauth/service-url.ts';
 import { errorAnswer } from '../../../schemas/interface/answers.ts';
 
 // docs/rules.md#errors
@@ -35,9 +37,7 @@ describe('error bodies', () => {
 // docs/rules.md#problems
 describe('problem bodies', () => {
   it('are problem details of RFC 9457', () => {
-    expect(problemBody(503, 'Service Unavailable', 'é').toString()).toBe(
-      '{"title":"Service Unavailable","status":503,"detail":"é"}',
-    );
+    expect(problem(503, 'é').body.toString()).toBe('{"title":"Service Unavailable","status":503,"detail":"é"}');
     expect(JSON.parse(problems.targetTooLong.body.toString())).toMatchObject({ title: 'URI Too Long', status: 414 });
   });
 
@@ -46,4 +46,17 @@ describe('problem bodies', () => {
       expect(JSON.parse(body.toString())).toMatchObject({ status });
     }
   });
+});
+
+// docs/rules.md#www-authenticate, #metadata
+test('a 401 names the metadata of the resource at the place of its path', () => {
+  expect(wwwAuthenticate(serviceUrl('http://127.0.0.1:8080/api'), false)).toBe(
+    'Bearer resource_metadata="http://127.0.0.1:8080/.well-known/oauth-protected-resource/api", scope="read"',
+  );
+  expect(wwwAuthenticate(serviceUrl('https://rides.example/v/one/'), true)).toBe(
+    'Bearer resource_metadata="https://rides.example/.well-known/oauth-protected-resource/v/one", scope="read", error="invalid_token"',
+  );
+  expect(wwwAuthenticate(serviceUrl('https://rides.example'), false)).toBe(
+    'Bearer resource_metadata="https://rides.example/.well-known/oauth-protected-resource", scope="read"',
+  );
 });

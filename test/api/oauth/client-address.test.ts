@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { networksOf } from '../../../api/oauth/networks.ts';
+import { networksOf } from '../../../api/oauth/client-address.ts';
 
 test.each([
   ['192.0.2.7', ['192.0.2.7']],
