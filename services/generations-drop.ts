@@ -1,5 +1,5 @@
-import { dropGeneration } from '../infra/redis/drop-generation.ts';
-import { withRedis } from '../infra/redis/redis-generations.ts';
+import { withRedis } from '../infra/redis/redis-connection.ts';
+import { dropGeneration } from '../infra/redis/redis-generations.ts';
 import { viewFormat } from '../schemas/views/view-keys.ts';
 import type { Settings } from './settings/settings.ts';
 import { type ExitCode, type Io, needRedis, UsageError } from './wiring/command/io.ts';

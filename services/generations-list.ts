@@ -1,4 +1,5 @@
-import { type Generation, listGenerations, withRedis } from '../infra/redis/redis-generations.ts';
+import { withRedis } from '../infra/redis/redis-connection.ts';
+import { type Generation, listGenerations } from '../infra/redis/redis-generations.ts';
 import { tagCount, viewFormat } from '../schemas/views/view-keys.ts';
 import type { Settings } from './settings/settings.ts';
 import { type ExitCode, type Io, needRedis } from './wiring/command/io.ts';

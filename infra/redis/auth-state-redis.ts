@@ -3,23 +3,12 @@ import { type Cluster, Redis } from 'ioredis';
 import {
   countSteps,
   type OwnedEntry,
-  type PutOptions,
   type StateEntry,
   type StatePayload,
   type StateStore,
   StateStoreAwayError,
 } from '../../api/oauth/state-store.ts';
-import {
-  countScript,
-  extendScript,
-  noteErasuresScript,
-  putScript,
-  removeGrantScript,
-  replaceScript,
-  swapScript,
-  takeScript,
-  tidyAccountScript,
-} from './auth-state-scripts.ts';
+import { authScripts } from './auth-state-scripts.ts';
 import { redisClusterClient } from './redis-cluster-client.ts';
 import { missingRight, redisAway, redisRefusal, signInRights } from './redis-refusal.ts';
 
@@ -35,19 +24,8 @@ export interface RedisAuthStateOptions {
   onError?: (error: Error) => void;
 }
 
-/** The scripts, as methods of the client. */
-interface Scripts {
-  authPut(...args: (string | number)[]): Promise<unknown>;
-  authReplace(...args: (string | number)[]): Promise<unknown>;
-  authTake(...args: (string | number)[]): Promise<string[]>;
-  authSwap(...args: (string | number)[]): Promise<number>;
-  authExtend(...args: (string | number)[]): Promise<unknown>;
-  authRemoveGrant(...args: (string | number)[]): Promise<unknown>;
-  authTidyAccount(...args: (string | number)[]): Promise<unknown>;
-  authNoteErasures(...args: (string | number)[]): Promise<unknown>;
-  authCount(...args: (string | number)[]): Promise<[value: number, waitMs: number]>;
-}
-type Client = (Redis | Cluster) & Scripts;
+type ScriptName = keyof typeof authScripts;
+type Client = (Redis | Cluster) & Record<ScriptName, (...args: (string | number)[]) => Promise<unknown>>;
 
 /**
  * Sign-in's state in Redis. An entry is a hash: `p` is its payload as JSON, `g` and `a` its grant and account, `s` its
@@ -83,43 +61,28 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
     }
   };
 
+  const run = <T = void>(name: ScriptName, ...args: (string | number)[]): Promise<T> =>
+    ask(() => redis[name](...args) as Promise<T>);
+  const msOf = (seconds: number): number => Math.round(seconds * 1000);
+
   return {
-    put: (kind: string, id: string, payload: StatePayload, { lifeSeconds, grant, account }: PutOptions) =>
-      ask(async () => {
-        const keys = [entryKey(kind, id), grantKey(grant ?? ''), accountKey(account ?? ''), accountsKey];
-        await redis.authPut(
-          ...keys,
-          JSON.stringify(payload),
-          Math.round(lifeSeconds * 1000),
-          grant ?? '',
-          account ?? '',
-          `${kind}:${id}`,
-        );
-      }),
-    replace: (kind, id, payload) =>
-      ask(async () => {
-        await redis.authReplace(entryKey(kind, id), JSON.stringify(payload));
-      }),
+    put(kind, id, payload, { lifeSeconds, grant = '', account = '' }) {
+      const keys = [entryKey(kind, id), grantKey(grant), accountKey(account), accountsKey];
+      return run('authPut', ...keys, JSON.stringify(payload), msOf(lifeSeconds), grant, account, `${kind}:${id}`);
+    },
+    replace: (kind, id, payload) => run('authReplace', entryKey(kind, id), JSON.stringify(payload)),
     find: (kind, id) => ask(async () => entryOf(await redis.hgetall(entryKey(kind, id)))),
-    take: (kind, id) => ask(async () => entryOf(fieldsOf(await redis.authTake(entryKey(kind, id))))),
-    swap: (swaps) =>
-      ask(async () => {
-        const keys = swaps.map(({ kind, id }) => entryKey(kind, id));
-        const states = swaps.flatMap(({ from, to }) => [from, to]).map((state) => (state === null ? '-' : `=${state}`));
-        return (await redis.authSwap(keys.length, ...keys, ...states)) === 1;
-      }),
-    extend: (kind, id, lifeSeconds) =>
-      ask(async () => {
-        await redis.authExtend(entryKey(kind, id), Math.round(lifeSeconds * 1000));
-      }),
-    remove: (kind, id) =>
-      ask(async () => {
-        await redis.del(entryKey(kind, id));
-      }),
-    removeGrant: (grant) =>
-      ask(async () => {
-        await redis.authRemoveGrant(grantKey(grant), `${prefix}e:`);
-      }),
+    take: (kind, id) => ask(async () => entryOf(fieldsOf((await redis.authTake(entryKey(kind, id))) as string[]))),
+    async swap(swaps) {
+      const keys = swaps.map(({ kind, id }) => entryKey(kind, id));
+      const states = swaps.flatMap(({ from, to }) => [from, to]).map((state) => (state === null ? '-' : `=${state}`));
+      return (await run<number>('authSwap', keys.length, ...keys, ...states)) === 1;
+    },
+    extend: (kind, id, lifeSeconds) => run('authExtend', entryKey(kind, id), msOf(lifeSeconds)),
+    async remove(kind, id) {
+      await ask(() => redis.del(entryKey(kind, id)));
+    },
+    removeGrant: (grant) => run('authRemoveGrant', grantKey(grant), `${prefix}e:`),
     async ofAccount(account) {
       const found: OwnedEntry[] = [];
       for (const member of await ask(() => redis.zrangebyscore(accountKey(account), Date.now(), '+inf'))) {
@@ -131,10 +94,7 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
       }
       return found;
     },
-    tidyAccount: (account) =>
-      ask(async () => {
-        await redis.authTidyAccount(accountKey(account), accountsKey, account, `${prefix}e:`);
-      }),
+    tidyAccount: (account) => run('authTidyAccount', accountKey(account), accountsKey, account, `${prefix}e:`),
     async *ids(kind) {
       const kindPrefix = entryKey(kind, '');
       for (const node of redis instanceof Redis ? [redis] : redis.nodes('master')) {
@@ -154,18 +114,16 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
         cursor = next;
       } while (cursor !== '0');
     },
-    count: (name, windowSeconds, add, max) =>
-      ask(async () => {
-        const key = `${prefix}c:${name}`;
-        const [value, waitMs] = await redis.authCount(key, add, windowSeconds * 1000, countSteps, max ?? '');
-        return { value, waitMs };
-      }),
-    noteErasures: (erasures, lifeSeconds) =>
-      ask(async () => {
-        if (erasures.size === 0) return;
-        const members = [...erasures].flatMap(([rider, goneMs]) => [String(goneMs), rider]);
-        await redis.authNoteErasures(erasedKey, Math.round(lifeSeconds * 1000), ...members);
-      }),
+    async count(name, windowSeconds, add, max) {
+      const args = [add, windowSeconds * 1000, countSteps, max ?? ''];
+      const [value, waitMs] = await run<[number, number]>('authCount', `${prefix}c:${name}`, ...args);
+      return { value, waitMs };
+    },
+    async noteErasures(erasures, lifeSeconds) {
+      if (erasures.size === 0) return;
+      const members = [...erasures].flatMap(([rider, goneMs]) => [String(goneMs), rider]);
+      await run('authNoteErasures', erasedKey, msOf(lifeSeconds), ...members);
+    },
     erasures: () =>
       ask(async () => {
         const flat = await redis.zrange(erasedKey, '0', '-1', 'WITHSCORES');
@@ -173,7 +131,7 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
         for (let i = 0; i < flat.length; i += 2) found.set(flat[i]!, Number(flat[i + 1]));
         return found;
       }),
-    risk: () => ask(async () => await riskOf(redis)),
+    risk: () => ask(() => riskOf(redis)),
     async close() {
       redis.disconnect();
     },
@@ -193,15 +151,7 @@ function connect({ url, cluster = false }: RedisAuthStateOptions, commandTimeout
   const client = cluster
     ? redisClusterClient(url, { redisOptions: common, clusterRetryStrategy: retry })
     : new Redis(url, { ...common, retryStrategy: retry });
-  client.defineCommand('authPut', { numberOfKeys: 4, lua: putScript });
-  client.defineCommand('authReplace', { numberOfKeys: 1, lua: replaceScript });
-  client.defineCommand('authTake', { numberOfKeys: 1, lua: takeScript });
-  client.defineCommand('authSwap', { lua: swapScript });
-  client.defineCommand('authExtend', { numberOfKeys: 1, lua: extendScript });
-  client.defineCommand('authRemoveGrant', { numberOfKeys: 1, lua: removeGrantScript });
-  client.defineCommand('authTidyAccount', { numberOfKeys: 2, lua: tidyAccountScript });
-  client.defineCommand('authNoteErasures', { numberOfKeys: 1, lua: noteErasuresScript });
-  client.defineCommand('authCount', { numberOfKeys: 1, lua: countScript });
+  for (const [name, definition] of Object.entries(authScripts)) client.defineCommand(name, definition);
   return client as Client;
 }
 

@@ -3,8 +3,12 @@
 const now = `local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)`;
 
-/** KEYS entry, grant index, account index, accounts. ARGV payload, life, grant, account, member. */
-export const putScript = `${now}
+/** The scripts, by the names that they have as methods of a client. */
+export const authScripts = {
+  /** KEYS entry, grant index, account index, accounts. ARGV payload, life, grant, account, member. */
+  authPut: {
+    numberOfKeys: 4,
+    lua: `${now}
 local ends = now + ARGV[2]
 redis.call('DEL', KEYS[1])
 redis.call('HSET', KEYS[1], 'p', ARGV[1], 'g', ARGV[3], 'a', ARGV[4])
@@ -20,23 +24,31 @@ if ARGV[4] ~= '' then
   index(KEYS[3], ARGV[5])
   index(KEYS[4], ARGV[4])
 end
-return 1`;
+return 1`,
+  },
 
-/** KEYS entry. ARGV payload. */
-export const replaceScript = `if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+  /** KEYS entry. ARGV payload. */
+  authReplace: {
+    numberOfKeys: 1,
+    lua: `if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 redis.call('HSET', KEYS[1], 'p', ARGV[1])
-return 1`;
+return 1`,
+  },
 
-/** KEYS entry. */
-export const takeScript = `local fields = redis.call('HGETALL', KEYS[1])
+  /** KEYS entry. */
+  authTake: {
+    numberOfKeys: 1,
+    lua: `local fields = redis.call('HGETALL', KEYS[1])
 redis.call('DEL', KEYS[1])
-return fields`;
+return fields`,
+  },
 
-/**
- * KEYS entries. ARGV for each entry the expected state and the new one: '-' is none, and a new state of none removes
- * the entry; '=x' is x.
- */
-export const swapScript = `for i, key in ipairs(KEYS) do
+  /**
+   * KEYS entries. ARGV for each entry the expected state and the new one: '-' is none, and a new state of none removes
+   * the entry; '=x' is x.
+   */
+  authSwap: {
+    lua: `for i, key in ipairs(KEYS) do
   if redis.call('EXISTS', key) == 0 then return 0 end
   local is = redis.call('HGET', key, 's')
   if (is and '=' .. is or '-') ~= ARGV[2 * i - 1] then return 0 end
@@ -45,16 +57,22 @@ for i, key in ipairs(KEYS) do
   local to = ARGV[2 * i]
   if to == '-' then redis.call('DEL', key) else redis.call('HSET', key, 's', string.sub(to, 2)) end
 end
-return 1`;
+return 1`,
+  },
 
-/** KEYS entry. ARGV life. Only entries without grant and account are extended, so no index needs an update. */
-export const extendScript = `return redis.call('PEXPIRE', KEYS[1], ARGV[1])`;
+  /** KEYS entry. ARGV life. Only entries without grant and account are extended, so no index needs an update. */
+  authExtend: {
+    numberOfKeys: 1,
+    lua: `return redis.call('PEXPIRE', KEYS[1], ARGV[1])`,
+  },
 
-/**
- * KEYS account index, accounts. ARGV account, prefix of entries' keys, which share the index's hash tag. Members are
- * removed by their score, because users of earlier versions have no right to ZREM.
- */
-export const tidyAccountScript = `local left = 0
+  /**
+   * KEYS account index, accounts. ARGV account, prefix of entries' keys, which share the index's hash tag. Members are
+   * removed by their score, because users of earlier versions have no right to ZREM.
+   */
+  authTidyAccount: {
+    numberOfKeys: 2,
+    lua: `local left = 0
 for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
   if redis.call('HGET', ARGV[2] .. member, 'a') == ARGV[1] then
     left = left + 1
@@ -67,19 +85,25 @@ if left == 0 then
   redis.call('ZADD', KEYS[2], 'XX', 0, ARGV[1])
   redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', 0)
 end
-return left`;
+return left`,
+  },
 
-/** KEYS grant index. ARGV prefix of entries' keys, which share the index's hash tag. */
-export const removeGrantScript = `for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+  /** KEYS grant index. ARGV prefix of entries' keys, which share the index's hash tag. */
+  authRemoveGrant: {
+    numberOfKeys: 1,
+    lua: `for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
   redis.call('DEL', ARGV[1] .. member)
 end
-return redis.call('DEL', KEYS[1])`;
+return redis.call('DEL', KEYS[1])`,
+  },
 
-/**
- * KEYS counter: a hash of what was added, by step of time. ARGV what to add, for how many milliseconds it counts, the
- * number of steps in that time, the most or ''. Returns the value and the wait.
- */
-export const countScript = `${now}
+  /**
+   * KEYS counter: a hash of what was added, by step of time. ARGV what to add, for how many milliseconds it counts, the
+   * number of steps in that time, the most or ''. Returns the value and the wait.
+   */
+  authCount: {
+    numberOfKeys: 1,
+    lua: `${now}
 local step = ARGV[2] / ARGV[3]
 local this = math.floor(now / step)
 local add = tonumber(ARGV[1])
@@ -110,10 +134,15 @@ if add > 0 then
   redis.call('HINCRBY', KEYS[1], string.format('%d', this), add)
   redis.call('PEXPIRE', KEYS[1], math.ceil(ARGV[2] + step))
 end
-return { sum + add, 0 }`;
+return { sum + add, 0 }`,
+  },
 
-/** KEYS erasures. ARGV life, then when and who each. */
-export const noteErasuresScript = `${now}
+  /** KEYS erasures. ARGV life, then when and who each. */
+  authNoteErasures: {
+    numberOfKeys: 1,
+    lua: `${now}
 for i = 2, #ARGV, 2 do redis.call('ZADD', KEYS[1], 'GT', ARGV[i], ARGV[i + 1]) end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[1])
-return redis.call('PEXPIRE', KEYS[1], ARGV[1])`;
+return redis.call('PEXPIRE', KEYS[1], ARGV[1])`,
+  },
+};

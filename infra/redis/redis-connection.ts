@@ -35,6 +35,19 @@ export class UnfitStoreError extends Error {
 export const redisConnection = ({ url, cluster }: RedisSettings): Promise<RedisConnection> =>
   cluster ? clusterConnection(url) : singleConnection(url);
 
+/** Runs work over a connection to the store. Throws with the reason where Redis cannot be reached. */
+export async function withRedis<T>(
+  settings: RedisSettings,
+  work: (connection: RedisConnection) => Promise<T>,
+): Promise<T> {
+  const connection = await redisConnection(settings);
+  try {
+    return await work(connection);
+  } finally {
+    await connection.close();
+  }
+}
+
 const typeMapping = { [RESP_TYPES.BLOB_STRING]: Buffer } as const;
 // A new object for each client, because the client writes into it.
 const socketOptions = () => ({

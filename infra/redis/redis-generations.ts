@@ -1,14 +1,18 @@
+import { randomBytes } from 'node:crypto';
 import { backgroundClock } from '../../projector/ports/clock.ts';
 import { allTags } from '../../schemas/views/view-keys.ts';
-import { type RedisConnection, type RedisSettings, readText, redisConnection } from './redis-connection.ts';
+import { type RedisConnection, readText } from './redis-connection.ts';
 import { redisKeys } from './redis-keys.ts';
 import { type Leading, leadersOf } from './redis-leadership.ts';
+import { viewWriterOver } from './redis-view-writer.ts';
 import { scanKeys } from './scan-keys.ts';
 
 /** The view formats in a store: what each holds, and who leads it. */
 
 // Long enough for several beats of a leader (projector/writing/tag-lanes.ts), and signs of life of a standby.
 const watchMs = 2_000;
+// A projector that stands by takes over after five looks, 500 ms apart, at a fence that stands still.
+const beatMs = 500;
 
 export interface Generation {
   /** The number of its view format. */
@@ -21,19 +25,6 @@ export interface Generation {
   tagsUnled: number;
   /** Whether a projector of it stands by, or is coming. */
   standby: boolean;
-}
-
-/** Runs work over a connection to the store. Throws with the reason where Redis cannot be reached. */
-export async function withRedis<T>(
-  settings: RedisSettings,
-  work: (connection: RedisConnection) => Promise<T>,
-): Promise<T> {
-  const connection = await redisConnection(settings);
-  try {
-    return await work(connection);
-  } finally {
-    await connection.close();
-  }
 }
 
 /** All view formats that have keys, in order. Changes nothing. */
@@ -81,4 +72,72 @@ export async function whoLeads(
     ...leadersOf(before[i]!.fences, fences),
     standby: signs.some((sign, tag) => sign !== before[i]!.signs[tag]),
   }));
+}
+
+/** It is led, or became so meanwhile: nothing more is removed. */
+export class StillLedError extends Error {
+  override name = 'StillLedError';
+}
+
+/** KEYS: fence. ARGV: the expected fence. */
+const removeScript = `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[1])
+`;
+
+/**
+ * Removes all keys of a view format; says how many there were. It takes the fences first, as a projector does, and with each the
+ * stamp, so that whatever ends half-way is not complete and is compared by the next leader. The fences go last. Throws
+ * StillLedError where a projector of it runs.
+ */
+export async function dropGeneration(
+  connection: RedisConnection,
+  keyPrefix: string,
+  format: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const keys = redisKeys(keyPrefix, format);
+  const there = await countKeys(connection, keys.prefix, signal);
+  if (there === 0) {
+    throw new Error(`Cannot drop format ${format}: the store holds nothing of it`);
+  }
+  const [led] = await whoLeads(connection, keyPrefix, [format], signal);
+  if (led!.standby || led!.leaders.some(({ alive }) => alive)) {
+    throw new StillLedError(`Cannot drop format ${format}: a projector of it runs; stop it first`);
+  }
+  const writer = viewWriterOver(connection, keys, randomBytes(8).toString('hex'));
+  const assertOurs = (isOurs: boolean): void => {
+    if (isOurs) return;
+    throw new StillLedError(
+      `Cannot drop format ${format}: a projector of it has begun to lead meanwhile; stop it, and drop it again`,
+    );
+  };
+  const fenceOf = async (tag: number): Promise<string> => (await readText(connection, keys.fence(tag))) ?? '';
+  for (const tag of allTags) {
+    assertOurs((await writer.leadership!.take(tag, await fenceOf(tag), true)) !== null);
+  }
+  const fenceKeys = new Set(allTags.map(keys.fence));
+  let beatAtMs = 0;
+  for await (const { master, names } of scanKeys(connection, { prefix: keys.prefix, signal })) {
+    const gone = names.filter((name) => !fenceKeys.has(name.toString()));
+    await Promise.all(gone.map((name) => master(['UNLINK', name])));
+    if (performance.now() - beatAtMs < beatMs) continue;
+    beatAtMs = performance.now();
+    const beats = await Promise.all(allTags.map((tag) => writer.commit(tag, [])));
+    assertOurs(beats.every(({ committed }) => committed));
+  }
+  const removed = allTags.map(async (tag) => {
+    const fence = await fenceOf(tag);
+    const key = keys.fence(tag);
+    const isOurs = writer.leadership!.isAsLeft(tag, fence);
+    return isOurs && Number(await connection.command(key, ['EVAL', removeScript, '1', key, fence])) === 1;
+  });
+  assertOurs((await Promise.all(removed)).every(Boolean));
+  return there;
+}
+
+async function countKeys(connection: RedisConnection, prefix: string, signal: AbortSignal): Promise<number> {
+  let count = 0;
+  for await (const { names } of scanKeys(connection, { prefix, signal })) count += names.length;
+  return count;
 }

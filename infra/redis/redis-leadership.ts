@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Redis } from 'ioredis';
 import { allTags } from '../../schemas/views/view-keys.ts';
-import { redisClusterClient } from './redis-cluster-client.ts';
-import type { RedisSettings } from './redis-connection.ts';
+import { type RedisConnection, type RedisSettings, readText, withRedis } from './redis-connection.ts';
 import { parseFence, redisKeys } from './redis-keys.ts';
 
 /** A projector that holds fences. */
@@ -28,38 +26,30 @@ export interface StoreState {
 // Long enough for several beats (projector/writing/tag-lanes.ts) of a leader, and signs of life of each standby.
 const looks = 5;
 const lookAgainMs = 400;
-const timeoutMs = 5_000;
 
 /** Looks at fences and positions twice, a moment apart. Changes nothing. Throws if Redis cannot be reached. */
 export async function readStoreState(settings: RedisSettings, signal: AbortSignal): Promise<StoreState> {
   const keys = redisKeys(settings.keyPrefix);
-  const options = { commandTimeout: timeoutMs, maxRetriesPerRequest: 1, retryStrategy: () => null };
-  const client = settings.cluster
-    ? redisClusterClient(settings.url, { redisOptions: options, clusterRetryStrategy: () => null })
-    : new Redis(settings.url, { ...options, connectTimeout: timeoutMs });
-  let fault: Error | null = null;
-  client.on('error', (error) => {
-    fault = error;
-  });
-  try {
-    const fences = () => Promise.all(allTags.map((tag) => client.get(keys.fence(tag))));
-    const signs = () => Promise.all(allTags.map((tag) => client.get(keys.coming(tag))));
-    const before = await fences();
-    const seen = [await signs()];
+  const look = async (connection: RedisConnection): Promise<StoreState> => {
+    const texts = (name: (tag: number) => string) => Promise.all(allTags.map((tag) => readText(connection, name(tag))));
+    const before = await texts(keys.fence);
+    const seen = [await texts(keys.coming)];
     for (let look = 0; look < looks; look++) {
       await sleep(lookAgainMs, undefined, { signal });
-      seen.push(await signs());
+      seen.push(await texts(keys.coming));
     }
-    const after = await fences();
-    const texts = await Promise.all(allTags.map((tag) => client.get(keys.position(tag))));
-    const positions = texts.map((text, tag) => ({ owner: parseFence(after[tag] ?? '').owner, text }));
+    const after = await texts(keys.fence);
+    const positions = (await texts(keys.position)).map((text, tag) => ({
+      owner: parseFence(after[tag] ?? '').owner,
+      text,
+    }));
     return { ...leadersOf(before, after), standbys: standbysIn(seen), positions };
-  } catch (cause) {
+  };
+  return withRedis(settings, look).catch((cause: Error) => {
     signal.throwIfAborted();
-    throw new Error(`Cannot read who leads from Redis: ${(fault ?? (cause as Error)).message}`, { cause });
-  } finally {
-    client.disconnect();
-  }
+    const { message } = (cause.cause ?? cause) as Error;
+    throw new Error(`Cannot read who leads from Redis: ${message}`, { cause });
+  });
 }
 
 /** `looks`: each tag's sign of life, `<owner>:<time>`. Several standbys write over one another: each shows in some look. */

@@ -122,21 +122,6 @@ if type(position) == 'table' then position = '' end
 return {fence, position, redis.call('ZRANGE', KEYS[3], 0, -1)}
 `);
 
-export interface TakeArguments {
-  seen: string;
-  owner: string;
-  doubtful: boolean;
-  lastEpoch: number;
-}
-
-/** The ARGV of takeScript. */
-export const takeArguments = ({ seen, owner, doubtful, lastEpoch }: TakeArguments): string[] => [
-  seen,
-  owner,
-  doubtful ? '1' : '0',
-  String(lastEpoch),
-];
-
 /** KEYS: fence. ARGV: the expected fence, the same one free. */
 export const freeScript = script(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2]) end

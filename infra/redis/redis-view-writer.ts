@@ -2,8 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { type Clock, realClock } from '../../projector/ports/clock.ts';
 import {
   type CommitResult,
-  type FieldsWrite,
-  type FieldWrite,
   type Leadership,
   openNames,
   type TagNotes,
@@ -19,7 +17,7 @@ import {
   UnfitStoreError,
 } from './redis-connection.ts';
 import { type Fence, fenceText, parseFence, type RedisKeys, redisKeys } from './redis-keys.ts';
-import { commitScript, freeScript, type Script, takeArguments, takeScript } from './redis-scripts.ts';
+import { commitScript, freeScript, type Script, takeScript } from './redis-scripts.ts';
 import { listStored, readStored } from './redis-stored-views.ts';
 
 /** What moves of a fence that is held. */
@@ -71,7 +69,8 @@ export function viewWriterOver(
     },
     async take(tag, seen, doubtful) {
       const lastEpoch = held.get(tag)?.epoch ?? 0;
-      const reply = await script(takeScript, notesOf(tag), takeArguments({ seen, owner, doubtful, lastEpoch }));
+      const args = [seen, owner, doubtful ? '1' : '0', String(lastEpoch)];
+      const reply = await script(takeScript, notesOf(tag), args);
       if (!Array.isArray(reply)) return null;
       const [fence, position, names] = reply as [Buffer, Buffer, Buffer[]];
       const { epoch, sequence } = parseFence(fence.toString());
@@ -97,13 +96,9 @@ export function viewWriterOver(
     async commit(tag, writes, notes = {}) {
       const own = held.get(tag);
       if (!own) return { committed: false, reason: 'lost' };
-      const names = notesOf(tag);
-      const operations = new Operations();
-      for (const write of writes) {
-        const name = keys.of(tag, write.kind, write.id);
-        for (let left = operations.add(write); left > 0; left--) names.push(name);
-      }
-      const args = [spell(own), spell(next(own)), ...noteArgs(writes, notes), ...operations.args()];
+      const operations = operationsOf(writes, ({ kind, id }) => keys.of(tag, kind, id));
+      const names = [...notesOf(tag), ...operations.names];
+      const args = [spell(own), spell(next(own)), ...noteArgs(writes, notes), ...operations.args];
       const reply = await script(commitScript, names, args);
       if (!Array.isArray(reply)) return refused(tag, String(reply));
       held.set(tag, next(own));
@@ -129,51 +124,36 @@ function noteArgs(writes: readonly ViewWrite[], { round, position, compare, stam
   ];
 }
 
-// Lua passes about 8,000 arguments to one command at most.
-const fieldsPerOperation = 1_000;
-
-/** The operations of a batch, as commitScript takes them: values as they are, all fields of riders in one argument. */
-class Operations {
-  #letters = '';
-  readonly #fields: FieldList[] = [];
-  readonly #values: Buffer[] = [];
-
-  /** Returns how many operations the write is: one, except for a rider's fields. */
-  add(write: ViewWrite): number {
-    const before = this.#letters.length;
-    if (write.kind === 'reader') this.#addFields(write);
-    else if (write.value) this.#set(write.value);
-    else this.#letters += 'd';
-    return this.#letters.length - before;
-  }
-
-  #set(value: Buffer): void {
-    this.#letters += 's';
-    this.#values.push(value);
-  }
-
-  #addFields({ fields, replaces }: FieldsWrite): void {
-    if (replaces) this.#letters += 'd';
+/**
+ * The operations of a batch, as commitScript takes them, with the key of each: values as they are, all fields of riders in
+ * one argument.
+ */
+function operationsOf(writes: readonly ViewWrite[], keyOf: (write: ViewWrite) => string) {
+  let letters = '';
+  const names: string[] = [];
+  const values: Buffer[] = [];
+  const lists: FieldList[] = [];
+  const add = (letter: string, name: string): void => {
+    letters += letter;
+    names.push(name);
+  };
+  for (const write of writes) {
+    const name = keyOf(write);
+    if (write.kind !== 'reader') {
+      add(write.value ? 's' : 'd', name);
+      if (write.value) values.push(write.value);
+      continue;
+    }
+    const { fields, replaces } = write;
     const removed = fields.filter(({ value }) => value === null);
     const set = removed.length === 0 ? fields : fields.filter(({ value }) => value !== null);
-    for (const some of slices(set)) this.#addList('h', some);
-    for (const some of slices(removed)) this.#addList('r', some);
+    if (replaces) add('d', name);
+    if (set.length > 0) add('h', name);
+    if (set.length > 0) lists.push({ sets: true, fields: set });
+    if (removed.length > 0) add('r', name);
+    if (removed.length > 0) lists.push({ sets: false, fields: removed });
   }
-
-  #addList(letter: 'h' | 'r', fields: readonly FieldWrite[]): void {
-    this.#letters += letter;
-    this.#fields.push({ sets: letter === 'h', fields });
-  }
-
-  args(): Arg[] {
-    return [this.#letters, this.#fields.length > 0 ? packFields(this.#fields) : '', ...this.#values];
-  }
-}
-
-function* slices(fields: readonly FieldWrite[]): Generator<readonly FieldWrite[]> {
-  for (let i = 0; i < fields.length; i += fieldsPerOperation) {
-    yield fields.length <= fieldsPerOperation ? fields : fields.slice(i, i + fieldsPerOperation);
-  }
+  return { names, args: [letters, lists.length > 0 ? packFields(lists) : '', ...values] satisfies Arg[] };
 }
 
 /** EVALSHA, and EVAL if the server does not know the script. */

@@ -20,6 +20,7 @@ export interface ValueWrite {
 export interface FieldsWrite {
   kind: RiderKind;
   id: string;
+  /** At most 1,000, so that a store can take them in one command. */
   fields: readonly FieldWrite[];
   /** Whatever the key holds goes first: it is no hash. */
   replaces?: true;

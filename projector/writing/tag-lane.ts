@@ -39,7 +39,10 @@ export interface LaneOwner {
   answered(tag: number, process: string, turn: number): void;
   wrote(views: number, bytes: number): void;
   refused(reason: 'fenced' | 'lost'): void;
-  failed(tag: number, cause: Error | null): void;
+  /** An attempt failed: called before the lane counts as away. */
+  failed(cause: Error): void;
+  /** The lane is no longer away. */
+  answersAgain(): void;
   /** The store has put `compare` into the open list, which was too long. */
   mustCompare(tag: number): void;
 }
@@ -52,7 +55,8 @@ export class TagLane {
   #buffer = emptyBatch();
   #queue: Batch[] = [];
   #running: Promise<void> | null = null;
-  #away = false;
+  /** Whether the store does not answer for this tag. */
+  away = false;
   /** The turn of the beat that is due; 0 if none is. */
   #beatDue = 0;
   #carried: SettledPosition | null = null;
@@ -62,11 +66,6 @@ export class TagLane {
   constructor(tag: number, owner: LaneOwner) {
     this.#tag = tag;
     this.#owner = owner;
-  }
-
-  /** The store does not answer for this tag. */
-  get away(): boolean {
-    return this.#away;
   }
 
   get busy(): boolean {
@@ -128,7 +127,7 @@ export class TagLane {
   /** Resolves once nothing is under way; without `patience` also once the store does not answer. */
   async settled(patience: boolean): Promise<void> {
     const { signal } = this.#owner;
-    while (this.busy && !signal.aborted && (patience || !this.#away)) await this.#changed.wait();
+    while (this.busy && !signal.aborted && (patience || !this.away)) await this.#changed.wait();
   }
 
   /** Resolves once no batch is in flight any more, after all was told to stop. */
@@ -201,21 +200,18 @@ export class TagLane {
   /** Attempts until the store answers; null when told to stop. */
   async #untilAnswered(attempt: () => Promise<CommitResult>): Promise<CommitResult | null> {
     const { clock, signal } = this.#owner;
-    const result = await retry(attempt, {
-      limits,
-      clock,
-      signal,
-      onFailure: (cause) => this.#setAway(cause as Error),
-    });
-    this.#setAway(null);
+    const onFailure = (cause: unknown): void => {
+      this.#owner.failed(cause as Error);
+      this.away = true;
+      this.#changed.notify();
+    };
+    const result = await retry(attempt, { limits, clock, signal, onFailure });
+    if (this.away) {
+      this.away = false;
+      this.#owner.answersAgain();
+      this.#changed.notify();
+    }
     return result;
-  }
-
-  #setAway(cause: Error | null): void {
-    if (cause === null && !this.#away) return;
-    this.#away = cause !== null;
-    this.#owner.failed(this.#tag, cause);
-    this.#changed.notify();
   }
 }
 

@@ -44,8 +44,11 @@ export interface TagLanesDeps {
  */
 export class TagLanes implements LaneOwner {
   readonly #deps: TagLanesDeps;
+  readonly writer: ViewWriter;
+  readonly clock: Clock;
+  readonly wrote: LaneOwner['wrote'];
+  readonly mustCompare: LaneOwner['mustCompare'];
   readonly #lanes: ReadonlyMap<number, TagLane>;
-  readonly #away = new Set<number>();
   #refused: RefusedError | null = null;
   readonly #refusal = new AbortController();
   readonly signal: AbortSignal;
@@ -60,21 +63,17 @@ export class TagLanes implements LaneOwner {
 
   constructor(deps: TagLanesDeps) {
     this.#deps = deps;
+    this.writer = deps.writer;
+    this.clock = deps.clock;
+    this.wrote = deps.onWritten;
+    this.mustCompare = deps.onCompare;
     this.signal = AbortSignal.any([deps.signal, this.#refusal.signal]);
     this.#lanes = new Map(deps.tags.map((tag) => [tag, new TagLane(tag, this)]));
   }
 
-  get writer(): ViewWriter {
-    return this.#deps.writer;
-  }
-
-  get clock(): Clock {
-    return this.#deps.clock;
-  }
-
   /** Whether the store does not answer for a tag: what is added waits there, so better add nothing. */
   isAway(tag: number): boolean {
-    return this.#away.has(tag);
+    return this.lane(tag).away;
   }
 
   lane(tag: number): TagLane {
@@ -99,7 +98,7 @@ export class TagLanes implements LaneOwner {
     this.flush();
     await Promise.all([...this.#lanes.values()].map((lane) => lane.settled(false)));
     this.#assertNotRefused();
-    return ![...this.#lanes.values()].some((lane) => lane.busy);
+    return !this.#lanes.values().some((lane) => lane.busy);
   }
 
   /** As `drain`, of some tags, however long it takes. */
@@ -125,7 +124,7 @@ export class TagLanes implements LaneOwner {
 
   /** The names of views that were added and are not known to be written. */
   get unwritten(): string[] {
-    return [...this.#lanes.values()].flatMap((lane) => openNames(lane.unwritten));
+    return [...this.#lanes.values().flatMap((lane) => openNames(lane.unwritten))];
   }
 
   /** Every lane beats now, also during a long round: API processes take it as a sign of life. */
@@ -159,33 +158,27 @@ export class TagLanes implements LaneOwner {
     this.beat();
   }
 
-  wrote(views: number, bytes: number): void {
-    this.#deps.onWritten(views, bytes);
-  }
-
   refused(reason: 'fenced' | 'lost'): void {
     this.#refused ??= new RefusedError(reason);
     this.#refusal.abort();
   }
 
-  mustCompare(tag: number): void {
-    this.#deps.onCompare(tag);
+  failed(cause: Error): void {
+    if (!this.#anyAway) this.#deps.log.warn(`Cannot write views, trying again: ${cause.message}`);
   }
 
-  failed(tag: number, cause: Error | null): void {
-    const before = this.#away.size;
-    if (cause) this.#away.add(tag);
-    else this.#away.delete(tag);
-    if (before === 0 && cause) this.#deps.log.warn(`Cannot write views, trying again: ${cause.message}`);
-    if (before === 0 || this.#away.size > 0) return;
+  answersAgain(): void {
+    if (this.#anyAway) return;
     // Told to stop, a lane gives up: that says nothing about the store. A refusal is an answer.
     if (this.#refused || !this.signal.aborted) this.#deps.log.info('Views can be written again');
   }
 
+  get #anyAway(): boolean {
+    return this.#lanes.values().some((lane) => lane.away);
+  }
+
   #queued(): number {
-    let queued = 0;
-    for (const lane of this.#lanes.values()) queued += lane.queued;
-    return queued;
+    return this.#lanes.values().reduce((queued, lane) => queued + lane.queued, 0);
   }
 
   #assertNotRefused(): void {

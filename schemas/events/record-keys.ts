@@ -201,11 +201,3 @@ export function fieldsOfKey<T extends TopicName>(topic: T, key: string): KeyFiel
   if ('fault' in known) throw new Error(`Cannot take a key of ${topic} apart: ${known.fault}`);
   return known.fields;
 }
-
-/** Parses a key that was checked before. Throws for a bad key: folding it would change another key's fact. */
-export function recordKey(topic: TopicName, key: string): RecordKey {
-  const made = new RecordKey();
-  const fault = made.set(topic, Buffer.from(key));
-  if (fault) throw new Error(`Cannot take a key of ${topic} apart: ${fault}`);
-  return made;
-}

@@ -197,20 +197,13 @@ export const problem = z
   })
   .register(answerRegistry, { id: 'Problem', description: 'A failure, as RFC 9457 tells one.' });
 
-export type Meeting = z.infer<typeof meeting>;
 export type Night = z.infer<typeof night>;
 export type Day = z.infer<typeof calendarDay>;
 export type Ride = z.infer<typeof ride>;
-export type FlaggedRider = z.infer<typeof flaggedRider>;
 export type FlaggedNight = z.infer<typeof flaggedNight>;
 export type FlaggedNights = z.infer<typeof flaggedNights>;
-export type MyNight = z.infer<typeof myNight>;
 export type MyNights = z.infer<typeof myNights>;
-export type KnownName = z.infer<typeof knownName>;
-export type Known = z.infer<typeof known>;
 export type KnownNights = z.infer<typeof knownNights>;
-export type Friend = z.infer<typeof friend>;
-export type FriendNight = z.infer<typeof friendNight>;
 export type FriendNights = z.infer<typeof friendNights>;
 export type ErrorAnswer = z.infer<typeof errorAnswer>;
 export type Problem = z.infer<typeof problem>;

@@ -1,4 +1,4 @@
-import { ByteMap } from './byte-map.ts';
+import type { ByteMap } from './byte-map.ts';
 import { weekOf } from './days.ts';
 import { digestLength, digestOf } from './view-keys.ts';
 
@@ -188,20 +188,3 @@ const colon = 58;
 const equals = 61;
 const comma = 44;
 const semicolon = 59;
-
-export function decodeGoing(value: Buffer): GoingRider[] {
-  const riders: GoingRider[] = [];
-  let ride = '';
-  readGoing(
-    value,
-    new ByteMap((id) => id),
-    (next) => {
-      ride = next;
-      return true;
-    },
-    (rider, bits) => {
-      riders.push({ ride, rider, bits });
-    },
-  );
-  return riders;
-}

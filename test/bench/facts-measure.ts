@@ -1,7 +1,7 @@
 import { Fold } from '../../projector/facts/fold.ts';
-import { recordKey } from '../../schemas/events/record-keys.ts';
 import type { Attendance, Relation } from '../../schemas/events/records.ts';
 import { dayText } from '../../schemas/views/days.ts';
+import { recordKey } from '../support/records.ts';
 import { bytesHeld, randomFrom } from './measuring.ts';
 
 /** Folds relations or attendances, and tells what they take in memory: in a process of its own, so that nothing else counts. */

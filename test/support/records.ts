@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { RecordKey } from '../../schemas/events/record-keys.ts';
 import type { TopicName, TopicRecords } from '../../schemas/events/records.ts';
 
 /** Arbitrary records of every topic, as the schemas allow them: whether they make sense is the projector's business. */
@@ -124,3 +125,11 @@ export const sampleRecords: TopicRecords = {
   },
   'developer-keys': { key_id: 'k1', key_hash: Buffer.alloc(32, 7), label: null, revision: 1, changed_at: 0 },
 };
+
+/** Parses a key that was checked before. Throws for a bad key: folding it would change another key's fact. */
+export function recordKey(topic: TopicName, key: string): RecordKey {
+  const made = new RecordKey();
+  const fault = made.set(topic, Buffer.from(key));
+  if (fault) throw new Error(`Cannot take a key of ${topic} apart: ${fault}`);
+  return made;
+}

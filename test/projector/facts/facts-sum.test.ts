@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rsvpBits } from '../../../projector/facts/facts.ts';
 import { Fold, sumOfShard } from '../../../projector/facts/fold.ts';
-import { recordKey } from '../../../schemas/events/record-keys.ts';
 import type { AnyRecord, Attendance, TopicName } from '../../../schemas/events/records.ts';
 import { tagsOfShard } from '../../../schemas/views/view-keys.ts';
 import { badness, type LoggedRecord } from '../../reference/facts.ts';
 import { historyArb } from '../../support/histories.ts';
 import { compactions, interleavings } from '../../support/log-orders.ts';
+import { recordKey } from '../../support/records.ts';
 
 const numRuns = Number(process.env.RUNS ?? 150);
 

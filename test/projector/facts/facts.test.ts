@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest';
 import { describeFacts } from '../../../projector/facts/facts.ts';
 import { Fold } from '../../../projector/facts/fold.ts';
-import { recordKey } from '../../../schemas/events/record-keys.ts';
 import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
 import { dayText } from '../../../schemas/views/days.ts';
-import { sampleRecords } from '../../support/records.ts';
+import { recordKey, sampleRecords } from '../../support/records.ts';
 
 const apply = (fold: Fold, topic: TopicName, key: string, value: AnyRecord | null): void =>
   fold.apply(topic, recordKey(topic, key), value as never);

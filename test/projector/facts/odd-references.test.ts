@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import { compareStored } from '../../../projector/writing/comparison.ts';
-import { recordKey } from '../../../schemas/events/record-keys.ts';
 import { allTags } from '../../../schemas/views/view-keys.ts';
-import { sampleRecords } from '../../support/records.ts';
+import { recordKey, sampleRecords } from '../../support/records.ts';
 import { projecting } from '../../support/service.ts';
 
 // Fields that refer to others are not checked: whatever stands there must do no harm.

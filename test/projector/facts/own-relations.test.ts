@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
 import { Fold } from '../../../projector/facts/fold.ts';
-import { recordKey } from '../../../schemas/events/record-keys.ts';
 import { tagOf, tagsOfShard } from '../../../schemas/views/view-keys.ts';
-import { sampleRecords } from '../../support/records.ts';
+import { recordKey, sampleRecords } from '../../support/records.ts';
 
 /** The first id of which the tag is, or is not, one of a shard's. */
 const rider = (prefix: string, owned: boolean): string => {

@@ -5,10 +5,9 @@ import { type Covered, Judge } from '../../../projector/verifying/judge.ts';
 import { WindowMarks } from '../../../projector/verifying/window-marks.ts';
 import { Comparison } from '../../../projector/writing/comparison.ts';
 import type { StoredFanOut } from '../../../projector/writing/settled-position.ts';
-import { recordKey } from '../../../schemas/events/record-keys.ts';
 import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
 import { tagOf } from '../../../schemas/views/view-keys.ts';
-import { sampleRecords } from '../../support/records.ts';
+import { recordKey, sampleRecords } from '../../support/records.ts';
 
 const day = 20_000;
 const dayText = '2024-10-04';

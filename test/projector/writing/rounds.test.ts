@@ -5,10 +5,10 @@ import { parseStoredPosition } from '../../../projector/writing/settled-position
 import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
 import { dayText } from '../../../schemas/views/days.ts';
 import { nightKey, readerKey } from '../../../schemas/views/view-keys.ts';
-import { decodeGoing } from '../../../schemas/views/view-values.ts';
 import { toLogRecord } from '../../support/histories.ts';
 import { sampleRecords } from '../../support/records.ts';
 import { projecting } from '../../support/service.ts';
+import { decodeGoing } from '../../support/view-names.ts';
 import { watchedWriter } from '../../support/watched-writer.ts';
 
 const day = 20_000;

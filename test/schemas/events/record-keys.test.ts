@@ -3,9 +3,10 @@ import { describe, expect, it, test } from 'vitest';
 import { Cursor } from '../../../schemas/avro/avro-cursor.ts';
 import { topicTypes } from '../../../schemas/avro/avro-types.ts';
 import { topicReader } from '../../../schemas/avro/topic-reader.ts';
-import { agrees, parseRecordKey, RecordKey, recordKey } from '../../../schemas/events/record-keys.ts';
+import { agrees, parseRecordKey, RecordKey } from '../../../schemas/events/record-keys.ts';
 import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
 import { goodChange } from '../../support/record-arbs.ts';
+import { recordKey } from '../../support/records.ts';
 
 const today = 20_000;
 const faultOf = (topic: TopicName, key: string) => new RecordKey().set(topic, Buffer.from(key));
