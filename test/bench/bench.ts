@@ -18,6 +18,7 @@ const benches: Record<string, (options: readonly string[]) => Promise<void>> = {
   wide: async (options) => (await import('./wide.ts')).benchWide(options),
   start: async (options) => (await import('./start.ts')).benchStart(options),
   freshness: async (options) => (await import('./freshness.ts')).benchFreshness(options),
+  ways: async (options) => (await import('./ways.ts')).benchWays(options),
   takeover: async (options) => (await import('./takeover.ts')).benchTakeover(options),
 };
 const defaults = ['reads', 'fold'];

@@ -89,10 +89,9 @@ export function anyChange(): Change {
 }
 
 /** An RSVP, which shows in its night, its ride, its day, and to five followers. */
-export function anyRsvp(): Change {
+export function anyRsvp(response: 'GOING' | 'NONE' = Math.random() < 0.7 ? 'GOING' : 'NONE'): Change {
   const i = anyRide();
   const [rider, day] = [`rider${Math.floor(Math.random() * riders)}`, dayOf(i)];
-  const response = Math.random() < 0.7 ? ('GOING' as const) : ('NONE' as const);
   const value = { ride: rideOf(i), day, rider, response, saved: false, ...stamps };
   return { topic: 'attendance', key: `${value.ride}/${dayText(day)}/${rider}`, value };
 }
