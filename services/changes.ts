@@ -8,7 +8,7 @@ import { sourcesOf } from './past/past-records.ts';
 import { instantOf, instantText, type RecordClock } from './past/past-time.ts';
 import { placeOf, placeText } from './past/record-place.ts';
 import type { Settings } from './settings/settings.ts';
-import { type ExitCode, type Io, quietIf, UsageError } from './wiring/command/io.ts';
+import { type ExitCode, type Io, UsageError } from './wiring/command/io.ts';
 import { showProgress } from './wiring/command/progress.ts';
 
 export interface ChangesCommandOptions {
@@ -27,9 +27,8 @@ export async function runChanges(options: ChangesCommandOptions, settings: Setti
   const toMs = instantOf('changes', '--to', options.to);
   if (toMs < fromMs) throw new UsageError('Cannot run changes: --to is before --from, want it at or after it');
   const nowMs = options.now === undefined ? null : instantOf('changes', '--now', options.now);
-  const quiet = quietIf(json, io);
-  const log = await openPastLog({ command: 'changes', ...(archive !== undefined && { archive }) }, settings, quiet);
-  const progress = await showProgress(quiet, 'Records read', null);
+  const log = await openPastLog({ command: 'changes', ...(archive !== undefined && { archive }) }, settings, io);
+  const progress = await showProgress(io, 'Records read', null);
   try {
     const sources = sourcesOf(log.listing, log.bounds, by);
     const changed = await changedAnswers(sources, {

@@ -5,7 +5,7 @@ import { sourcesOf } from './past/past-records.ts';
 import { instantOf, instantText, type RecordClock } from './past/past-time.ts';
 import type { Settings } from './settings/settings.ts';
 import { needEmptyFolder } from './wiring/command/empty-folder.ts';
-import { type ExitCode, type Io, quietIf } from './wiring/command/io.ts';
+import type { ExitCode, Io } from './wiring/command/io.ts';
 import { showProgress } from './wiring/command/progress.ts';
 
 export interface ExportCommandOptions {
@@ -24,9 +24,8 @@ export async function runExport(options: ExportCommandOptions, settings: Setting
   const clockMs =
     options.asOf === undefined ? (settings.nowMs ?? Date.now()) : instantOf('export', '--as-of', options.asOf);
   await needEmptyFolder(dir, 'export');
-  const quiet = quietIf(json, io);
-  const log = await openPastLog({ command: 'export', ...(archive !== undefined && { archive }) }, settings, quiet);
-  const progress = await showProgress(quiet, 'Rows', null);
+  const log = await openPastLog({ command: 'export', ...(archive !== undefined && { archive }) }, settings, io);
+  const progress = await showProgress(io, 'Rows', null);
   try {
     // Without an instant every record counts, also one whose clock was ahead.
     const atMs = options.asOf === undefined ? Number.POSITIVE_INFINITY : clockMs;

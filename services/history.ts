@@ -7,7 +7,7 @@ import { instantOf, instantText, type RecordClock } from './past/past-time.ts';
 import { placeOf, placeText } from './past/record-place.ts';
 import { withRaw } from './replay.ts';
 import type { Settings } from './settings/settings.ts';
-import { type ExitCode, type Io, quietIf, UsageError } from './wiring/command/io.ts';
+import { type ExitCode, type Io, UsageError } from './wiring/command/io.ts';
 import { showProgress } from './wiring/command/progress.ts';
 
 export interface HistoryCommandOptions {
@@ -31,9 +31,8 @@ export async function runHistory(options: HistoryCommandOptions, settings: Setti
     throw new UsageError(`Cannot run history: ${end} is before --from, want it at or after it`);
   }
   needVersions('history', request);
-  const quiet = quietIf(json, io);
-  const log = await openPastLog({ command: 'history', ...(archive !== undefined && { archive }) }, settings, quiet);
-  const progress = await showProgress(quiet, 'Records read', null);
+  const log = await openPastLog({ command: 'history', ...(archive !== undefined && { archive }) }, settings, io);
+  const progress = await showProgress(io, 'Records read', null);
   try {
     const told = new Telling(json, io, request.rider === null ? 404 : 401);
     const { signal } = io;

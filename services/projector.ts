@@ -1,9 +1,8 @@
 import { type Settings, SettingsError } from './settings/settings.ts';
 import { openEventLog } from './wiring/backends/event-log.ts';
 import { openViewStore } from './wiring/backends/view-store.ts';
-import { needRedis } from './wiring/command/io.ts';
+import { type ExitCode, type Io, needRedis } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
-import { stopSignal } from './wiring/command/stop-signal.ts';
 import { untilStopped } from './wiring/http/drain.ts';
 import { assertCanListen, listen, stopListening } from './wiring/http/listen.ts';
 import type { Readiness } from './wiring/http/operator-routes.ts';
@@ -13,12 +12,12 @@ import { plain, project } from './wiring/projector/project.ts';
 import { projectorMetrics } from './wiring/projector/projector-metrics.ts';
 
 /** `ride-calendar projector`: folds the log into views in Redis. Its port serves /healthz, /readyz and /metrics. */
-export async function runProjector(settings: Settings, { json = false } = {}): Promise<void> {
+export async function runProjector({ json }: { json?: boolean }, settings: Settings, io: Io): Promise<ExitCode> {
   needAll(settings);
   const log = makeLogger(settings);
   const register = processMetrics();
   const metrics = projectorMetrics(register);
-  const signal = stopSignal();
+  const { signal } = io;
   // Checked before it leads: a projector that cannot run must not replace another.
   const { metricsPort } = settings;
   const at = metricsPort === null ? settings : { ...settings, port: metricsPort, portSetting: 'METRICS_PORT' };
@@ -33,13 +32,14 @@ export async function runProjector(settings: Settings, { json = false } = {}): P
       : { ready: false, reason: 'the views are not yet at the ends of the log sampled at the start' };
   const app = operatorApp(register, untilStopped(readiness, signal), log);
   await listen(app, at);
-  if (json) process.stdout.write(`${JSON.stringify({ log: opened.where, store: store.where })}\n`);
+  if (json) io.out(JSON.stringify({ log: opened.where, store: store.where }));
   else log.info(`Projecting ${opened.where} into ${store.where}`);
   try {
     await projecting.done;
   } finally {
     await stopListening(app);
   }
+  return 0;
 }
 
 /** Throws SettingsError with a line for each missing setting. */

@@ -13,7 +13,7 @@ import { foldPoint, type Past, type PastPoint, type PointOptions, pointOf } from
 import { instantOf, instantText } from './past/past-time.ts';
 import { type ServedPast, servePast, settingsOfThePast } from './past/serve-past.ts';
 import type { Settings } from './settings/settings.ts';
-import { type ExitCode, type Io, quietIf, UsageError } from './wiring/command/io.ts';
+import { type ExitCode, type Io, UsageError } from './wiring/command/io.ts';
 import { assertCanListen } from './wiring/http/listen.ts';
 
 export interface ReplayOptions extends PointOptions {
@@ -53,10 +53,9 @@ export async function runReplay(options: ReplayOptions, settings: Settings, io: 
   const request = get === undefined ? null : requestOf('replay', get, rider, settings.basePath);
   const served = options.serve ? settingsOfThePast('replay', settings, nowMs) : null;
   if (served) await assertCanListen(served);
-  const quiet = quietIf(json, io);
-  const log = await openPastLog({ command: 'replay', ...(archive !== undefined && { archive }) }, settings, quiet);
+  const log = await openPastLog({ command: 'replay', ...(archive !== undefined && { archive }) }, settings, io);
   try {
-    const past = await foldPoint('replay', log, point, quiet);
+    const past = await foldPoint('replay', log, point, io);
     const said = saidOf(log, point, nowMs, past);
     if (served) return await serveAndSay(past, said, served, options, io);
     if (request) return await answer(request, past, said, nowMs, json, io);

@@ -8,7 +8,7 @@ import { archiveSink, kafkaSink, type RecordSink } from './simulate/sinks.ts';
 import type { SimulatedRecord } from './simulate/world.ts';
 import { markSimulated } from './wiring/backends/simulated-mark.ts';
 import { needEmptyFolder } from './wiring/command/empty-folder.ts';
-import { type ExitCode, type Io, needKafka, quietIf, UsageError } from './wiring/command/io.ts';
+import { type ExitCode, type Io, needKafka, UsageError } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
 import { showProgress } from './wiring/command/progress.ts';
 import { abortsAfter } from './wiring/command/stop-signal.ts';
@@ -45,8 +45,7 @@ export async function runSimulate(options: SimulateCommandOptions, settings: Set
   const tally = new Tally(sink);
   const sample = { developerKey: made.developerKey, rider: made.rider, today: dayText(today) };
   try {
-    const quiet = quietIf(options.json, io);
-    if (!(await publishInitial(made, tally, quiet))) return stopped(options.archive, io);
+    if (!(await publishInitial(made, tally, io))) return stopped(options.archive, io);
     if (!options.json) {
       io.out(`A calendar around ${sample.today}: ${sizeText(made)}, in ${tally.total} records`);
       io.out(`Developer key: ${sample.developerKey}`);
@@ -59,7 +58,7 @@ export async function runSimulate(options: SimulateCommandOptions, settings: Set
     const clock = live ? Date.now : steppingClock(today, stepMs);
     // An archive's changes need no pace, because it is read once it is complete.
     const rate = options.archive === undefined ? options.rate : 0;
-    await publishChanges(made, tally, { clock, limit, rate }, quiet);
+    await publishChanges(made, tally, { clock, limit, rate }, io);
     const changes = tally.total - initial;
     await sink.complete();
     if (options.json) io.out(JSON.stringify({ ...sample, records: tally.total, changes, topics: tally.topics() }));

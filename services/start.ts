@@ -4,8 +4,8 @@ import { type Settings, SettingsError } from './settings/settings.ts';
 import { loadSignInFiles } from './settings/sign-in-files.ts';
 import { type OpenLog, openEventLog } from './wiring/backends/event-log.ts';
 import { openViewStore } from './wiring/backends/view-store.ts';
+import type { ExitCode, Io } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
-import { stopSignal } from './wiring/command/stop-signal.ts';
 import { apiMetrics } from './wiring/http/api-metrics.ts';
 import { drain, onceReady, readyOrAwhile, untilStopped } from './wiring/http/drain.ts';
 import { firstDay, firstSteps, firstStepsText, picksRiders } from './wiring/http/first-steps.ts';
@@ -28,16 +28,13 @@ export interface StartOptions {
 }
 
 /** `ride-calendar start`: projector, API and authorization server in one process. */
-export async function runStart(
-  settings: Settings,
-  { json = false, allowNoSignIn = false }: StartOptions = {},
-): Promise<void> {
-  if (!allowNoSignIn) assertRidersProven(settings);
+export async function runStart(options: StartOptions, settings: Settings, io: Io): Promise<ExitCode> {
+  if (!options.allowNoSignIn) assertRidersProven(settings);
   const log = makeLogger(settings);
   const register = processMetrics();
   const metrics = apiMetrics(register);
   const projected = projectorMetrics(register);
-  const signal = stopSignal();
+  const { signal } = io;
   // Problems with these are reported before the fold, which may take long, and before another projector is replaced.
   const files = await loadSignInFiles(settings);
   await assertCanListenOnAll(settings);
@@ -63,7 +60,7 @@ export async function runStart(
   const facts = () => projecting.current().facts;
   try {
     await completeOrEnded(projecting, reader, signal, settings);
-    if (signal.aborted) return;
+    if (signal.aborted) return 0;
     const first = firstDay(facts(), settings.nowMs ?? Date.now());
     const served = await serve({
       settings,
@@ -93,7 +90,7 @@ export async function runStart(
     await operators.listen();
     void logReadiness(reader, log, ending);
     const steps = await firstSteps(settings, opened, facts());
-    process.stdout.write(`${json ? JSON.stringify(steps) : firstStepsText(steps)}\n`);
+    io.out(options.json ? JSON.stringify(steps) : firstStepsText(steps));
     try {
       await projecting.done;
       if (signal.aborted) await drain(settings, log);
@@ -105,6 +102,7 @@ export async function runStart(
     stop.abort();
     await projecting.done.catch(() => {});
   }
+  return 0;
 }
 
 /**

@@ -12,7 +12,7 @@ import { type Settings, SettingsError } from './settings/settings.ts';
 import { assertReadable } from './wiring/backends/assert-readable.ts';
 import { warnOfMissingTopics } from './wiring/backends/missing-topics.ts';
 import { openKafkaLog } from './wiring/backends/open-kafka-log.ts';
-import { type ExitCode, type Io, needRedis, quietIf, UsageError } from './wiring/command/io.ts';
+import { type ExitCode, type Io, needRedis, UsageError } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
 import { showProgress } from './wiring/command/progress.ts';
 import { plain } from './wiring/projector/project.ts';
@@ -35,7 +35,7 @@ export async function runVerify(options: VerifyOptions, settings: Settings, io: 
   const log = plain(makeLogger(settings));
   const eventLog = await openLog(settings, io);
   const live = await redisLiveViews(needRedis(settings, 'verify'));
-  const progress = await showProgress(quietIf(json, io), 'Views compared', null);
+  const progress = await showProgress(io, 'Views compared', null);
   let compared = 0;
   const onCompared = (views: number): void => {
     compared += views;

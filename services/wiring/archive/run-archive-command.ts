@@ -1,5 +1,5 @@
 import { asUsage } from '../command/as-usage.ts';
-import { type ExitCode, type Io, quietIf } from '../command/io.ts';
+import type { ExitCode, Io } from '../command/io.ts';
 import { type Progress, showProgress } from '../command/progress.ts';
 
 interface ArchiveCommand {
@@ -25,7 +25,7 @@ export async function runArchiveCommand(
   io: Io,
   run: (progress: Progress) => Promise<Outcome>,
 ): Promise<ExitCode> {
-  const progress = await showProgress(quietIf(json, io), title, total);
+  const progress = await showProgress(io, title, total);
   try {
     const { result, lines, code = 0 } = await asUsage(run(progress));
     progress.stop();

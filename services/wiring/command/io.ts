@@ -14,12 +14,16 @@ export interface Io {
   signal: AbortSignal;
 }
 
-/** The same without progress where a script reads what the command says. */
-export function quietIf(json: boolean | undefined, io: Io): Io {
-  if (!json) return io;
-  const { out, err, signal } = io;
-  return { out, err, signal, watched: false };
-}
+/** The same without progress: a script reads what the command says. */
+export const withoutProgress = (io: Io): Io => ({
+  out: io.out,
+  err: io.err,
+  watched: false,
+  // Asked for when it is needed, as that of the program is.
+  get signal() {
+    return io.signal;
+  },
+});
 
 /** A command's exit code: 0 done, 1 it found a problem or failed half-way, 2 it cannot be run like this. */
 export type ExitCode = 0 | 1 | 2;
