@@ -10,7 +10,7 @@ import { archiveSave, type SaveOptions } from './wiring/archive/archive-save.ts'
 import { runArchiveCommand } from './wiring/archive/run-archive-command.ts';
 import { openKafkaLog } from './wiring/backends/open-kafka-log.ts';
 import { needArchiveFolder } from './wiring/command/empty-folder.ts';
-import { type ExitCode, type Io, needKafka } from './wiring/command/io.ts';
+import { asUsage, type ExitCode, type Io, needKafka } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
 import { type Progress, percentOf } from './wiring/command/progress.ts';
 

@@ -1,28 +1,26 @@
-import { type Settings, SettingsError } from './settings/settings.ts';
+import type { Settings } from './settings/settings.ts';
 import { openEventLog } from './wiring/backends/event-log.ts';
 import { openViewStore } from './wiring/backends/view-store.ts';
-import { type ExitCode, type Io, needRedis } from './wiring/command/io.ts';
+import { type ExitCode, type Io, needStoreAndLog } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
-import { untilStopped } from './wiring/http/drain.ts';
-import { assertCanListen, listen, stopListening } from './wiring/http/listen.ts';
-import type { Readiness } from './wiring/http/operator-routes.ts';
-import { operatorApp } from './wiring/http/operator-server.ts';
+import { assertCanListen, listen, operatorsAt, stopListening } from './wiring/http/listen.ts';
+import { operatorApp } from './wiring/http/operator-routes.ts';
 import { processMetrics } from './wiring/http/process-metrics.ts';
-import { plain, project } from './wiring/projector/project.ts';
+import { type Readiness, untilStopped } from './wiring/http/readiness.ts';
+import { project } from './wiring/projector/project.ts';
 import { projectorMetrics } from './wiring/projector/projector-metrics.ts';
 
 /** `ride-calendar projector`: folds the log into views in Redis. Its port serves /healthz, /readyz and /metrics. */
 export async function runProjector({ json }: { json?: boolean }, settings: Settings, io: Io): Promise<ExitCode> {
-  needAll(settings);
+  needStoreAndLog(settings, 'projector', 'give one event log');
   const log = makeLogger(settings);
   const register = processMetrics();
   const metrics = projectorMetrics(register);
   const { signal } = io;
   // Checked before it leads: a projector that cannot run must not replace another.
-  const { metricsPort } = settings;
-  const at = metricsPort === null ? settings : { ...settings, port: metricsPort, portSetting: 'METRICS_PORT' };
+  const at = operatorsAt(settings) ?? settings;
   await assertCanListen(at);
-  const opened = await openEventLog(settings, plain(log), metrics.kafkaAnswered);
+  const opened = await openEventLog(settings, log, metrics.kafkaAnswered);
   const store = openViewStore(settings);
   const projecting = await project(settings, opened, store, metrics.projector, log, signal);
   metrics.watch(() => projecting.current());
@@ -40,18 +38,4 @@ export async function runProjector({ json }: { json?: boolean }, settings: Setti
     await stopListening(app);
   }
   return 0;
-}
-
-/** Throws SettingsError with a line for each missing setting. */
-function needAll(settings: Settings): void {
-  const lines: string[] = [];
-  try {
-    needRedis(settings, 'projector');
-  } catch (error) {
-    lines.push((error as Error).message);
-  }
-  if (!settings.kafka && !settings.archiveDir) {
-    lines.push('Cannot run projector: KAFKA_BROKERS is missing, and ARCHIVE_DIR too; give one event log');
-  }
-  if (lines.length > 0) throw new SettingsError(lines);
 }

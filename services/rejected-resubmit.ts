@@ -8,8 +8,7 @@ import { RejectJudge } from './wiring/backends/judge-reject.ts';
 import { LaterRecords } from './wiring/backends/later-records.ts';
 import { openKafkaLog } from './wiring/backends/open-kafka-log.ts';
 import { chosen, type RejectChoice, readRejectedLog, rejectPlace } from './wiring/backends/rejected-log.ts';
-import { asUsage } from './wiring/command/as-usage.ts';
-import { type ExitCode, type Io, needKafka, UsageError } from './wiring/command/io.ts';
+import { asUsage, type ExitCode, type Io, needKafka, UsageError } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
 import { abortsAfter } from './wiring/command/stop-signal.ts';
 

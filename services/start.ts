@@ -7,19 +7,14 @@ import { openViewStore } from './wiring/backends/view-store.ts';
 import type { ExitCode, Io } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
 import { apiMetrics } from './wiring/http/api-metrics.ts';
-import { drain, onceReady, readyOrAwhile, untilStopped } from './wiring/http/drain.ts';
 import { firstDay, firstSteps, firstStepsText, picksRiders } from './wiring/http/first-steps.ts';
-import { assertCanListenOnAll, listen } from './wiring/http/listen.ts';
-import { logReadiness } from './wiring/http/log-readiness.ts';
-import type { Readiness } from './wiring/http/operator-routes.ts';
-import { operatorServer } from './wiring/http/operator-server.ts';
+import { assertCanListenOnAll } from './wiring/http/listen.ts';
 import { processMetrics } from './wiring/http/process-metrics.ts';
 import { serve } from './wiring/http/serve.ts';
-import { type Projecting, plain, project } from './wiring/projector/project.ts';
+import { type Projecting, project } from './wiring/projector/project.ts';
 import { projectorMetrics } from './wiring/projector/projector-metrics.ts';
 import { supervise } from './wiring/projector/supervise.ts';
 import { liveliestRiders } from './wiring/sign-in/rider-directory.ts';
-import { withSignIn } from './wiring/sign-in/sign-in-watch.ts';
 
 export interface StartOptions {
   json?: boolean;
@@ -38,7 +33,7 @@ export async function runStart(options: StartOptions, settings: Settings, io: Io
   // Problems with these are reported before the fold, which may take long, and before another projector is replaced.
   const files = await loadSignInFiles(settings);
   await assertCanListenOnAll(settings);
-  const opened = await openEventLog(settings, plain(log), projected.kafkaAnswered);
+  const opened = await openEventLog(settings, log, projected.kafkaAnswered);
   const store = openViewStore(settings);
   const reader = store.reader();
   const stop = new AbortController();
@@ -46,12 +41,12 @@ export async function runStart(options: StartOptions, settings: Settings, io: Io
   let next: OpenLog | null = opened;
   const projecting = await supervise({
     async begin() {
-      const eventLog = next ?? (await openEventLog(settings, plain(log), projected.kafkaAnswered));
+      const eventLog = next ?? (await openEventLog(settings, log, projected.kafkaAnswered));
       next = null;
       return project(settings, eventLog, store, projected.projector, log, ending);
     },
     reader,
-    log: plain(log),
+    log,
     signal: ending,
   });
   projected.watch(() => projecting.current());
@@ -68,35 +63,22 @@ export async function runStart(options: StartOptions, settings: Settings, io: Io
       metrics,
       log,
       files,
-      draining: signal,
+      signal,
+      trouble() {
+        const trouble = projecting.trouble();
+        return trouble && `the projector has ended: ${trouble}`;
+      },
       ...(picksRiders(settings, opened) && { sampleRiders: (count: number) => liveliestRiders(facts(), count) }),
       ...(opened.madeUp && { sampleKey: opened.madeUp.developerKey }),
       ...(settings.embedded && first && { sample: first }),
     });
-    const readsReady = withSignIn(
-      onceReady(() => reader.ready()),
-      served.signInWatch,
-    );
-    const readiness: Readiness = async () => {
-      const state = await readsReady();
-      const trouble = projecting.trouble();
-      if (!state.ready || trouble === null) return state;
-      const notes = [`the projector has ended: ${trouble}`, state.note].filter((note) => note !== undefined);
-      return { ready: true, note: notes.join('; ') };
-    };
-    const operators = operatorServer(settings, served.app, register, untilStopped(readiness, signal), log);
-    await readyOrAwhile(reader, signal);
-    await listen(served.app, settings);
-    await operators.listen();
-    void logReadiness(reader, log, ending);
+    await served.listen();
     const steps = await firstSteps(settings, opened, facts());
     io.out(options.json ? JSON.stringify(steps) : firstStepsText(steps));
     try {
       await projecting.done;
-      if (signal.aborted) await drain(settings, log);
     } finally {
       await served.close();
-      await operators.close();
     }
   } finally {
     stop.abort();

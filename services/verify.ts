@@ -2,20 +2,20 @@ import { archiveEventLog } from '../infra/archive/archive-event-log.ts';
 import { redisLiveViews } from '../infra/redis/redis-stored-views.ts';
 import { countText } from '../projector/count-text.ts';
 import { realClock } from '../projector/ports/clock.ts';
-import { type EventLog, MissingTopicsError, type Position } from '../projector/ports/event-log.ts';
+import type { EventLog, Position } from '../projector/ports/event-log.ts';
 import type { LiveViews } from '../projector/ports/live-views.ts';
+import type { Log } from '../projector/ports/log.ts';
 import type { StoredName } from '../projector/ports/view-writer.ts';
 import type { Difference } from '../projector/verifying/judge.ts';
 import { type Judged, NothingToVerifyError, Verification, type Verified } from '../projector/verifying/verification.ts';
 import { topicNames } from '../schemas/events/records.ts';
-import { type Settings, SettingsError } from './settings/settings.ts';
+import type { Settings } from './settings/settings.ts';
 import { assertReadable } from './wiring/backends/assert-readable.ts';
 import { warnOfMissingTopics } from './wiring/backends/missing-topics.ts';
 import { openKafkaLog } from './wiring/backends/open-kafka-log.ts';
-import { type ExitCode, type Io, needRedis, UsageError } from './wiring/command/io.ts';
+import { asUsage, type ExitCode, type Io, needStoreAndLog } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
 import { showProgress } from './wiring/command/progress.ts';
-import { plain } from './wiring/projector/project.ts';
 
 export interface VerifyOptions {
   json?: boolean;
@@ -31,10 +31,10 @@ const repairsMax = 3;
  */
 export async function runVerify(options: VerifyOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { json = false, repair = false } = options;
-  needAll(settings);
-  const log = plain(makeLogger(settings));
-  const eventLog = await openLog(settings, io);
-  const live = await redisLiveViews(needRedis(settings, 'verify'));
+  needStoreAndLog(settings, 'verify', 'give the event log that the views are of');
+  const log = makeLogger(settings);
+  const eventLog = await openLog(settings, log, io);
+  const live = await redisLiveViews(settings.redis!);
   const progress = await showProgress(io, 'Views compared', null);
   let compared = 0;
   const onCompared = (views: number): void => {
@@ -43,17 +43,16 @@ export async function runVerify(options: VerifyOptions, settings: Settings, io: 
   };
   const verification = new Verification({ eventLog, live, clock: realClock, log, signal: io.signal, onCompared });
   try {
-    const verified = await verification.run();
+    const verified = await asUsage(verification.run());
     progress.stop();
     const report = new Report(live, json, io);
     report.found(verified.found);
-    const left = repair ? await repairAll(verification, namesOf(verified)) : undefined;
+    const left = repair ? await asUsage(repairAll(verification, namesOf(verified))) : undefined;
     report.summary(verified, left);
     report.doubts(verified, left);
     return namesOf(verified).length > 0 ? 1 : 0;
   } catch (error) {
     if (error instanceof NothingToVerifyError) throw new Error(`Cannot verify: ${error.message}`);
-    if (error instanceof MissingTopicsError) throw new UsageError(error.message, { cause: error });
     throw error;
   } finally {
     progress.stop();
@@ -62,25 +61,9 @@ export async function runVerify(options: VerifyOptions, settings: Settings, io: 
   }
 }
 
-function needAll(settings: Settings): void {
-  const lines: string[] = [];
-  try {
-    needRedis(settings, 'verify');
-  } catch (error) {
-    lines.push((error as Error).message);
-  }
-  if (!settings.kafka && !settings.archiveDir) {
-    lines.push(
-      'Cannot run verify: KAFKA_BROKERS is missing, and ARCHIVE_DIR too; give the event log that the views are of',
-    );
-  }
-  if (lines.length > 0) throw new SettingsError(lines);
-}
-
-async function openLog(settings: Settings, io: Io): Promise<EventLog> {
+async function openLog(settings: Settings, log: Log, io: Io): Promise<EventLog> {
   const { kafka, archiveDir, topicPrefix: prefix } = settings;
-  const log = makeLogger(settings);
-  if (kafka) return openKafkaLog(kafka, plain(log), null, io.signal);
+  if (kafka) return openKafkaLog(kafka, log, null, io.signal);
   const dir = archiveDir!;
   warnOfMissingTopics(dir, prefix, log);
   await assertReadable(dir, prefix, false, log);

@@ -10,9 +10,9 @@ import { assertReadable } from '../wiring/backends/assert-readable.ts';
 import { warnOfMissingTopics } from '../wiring/backends/missing-topics.ts';
 import { ensureSampleArchive } from '../wiring/backends/sample-archive.ts';
 import { simulatedMark } from '../wiring/backends/simulated-mark.ts';
-import { asUsage } from '../wiring/command/as-usage.ts';
 import { needFolderName } from '../wiring/command/empty-folder.ts';
 import type { Io } from '../wiring/command/io.ts';
+import { asUsage } from '../wiring/command/io.ts';
 import { makeLogger } from '../wiring/command/logger.ts';
 import { copyKafka } from './kafka-copy.ts';
 

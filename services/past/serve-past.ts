@@ -1,13 +1,12 @@
 import { isLoopback } from '../../api/oauth/service-url.ts';
 import { signSampleToken } from '../../api/tokens/sample-token.ts';
 import type { Facts } from '../../projector/facts/facts.ts';
+import { aborted } from '../../projector/ports/waiting.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type Io, UsageError } from '../wiring/command/io.ts';
 import { makeLogger } from '../wiring/command/logger.ts';
 import { apiMetrics } from '../wiring/http/api-metrics.ts';
 import { firstDay } from '../wiring/http/first-steps.ts';
-import { listen } from '../wiring/http/listen.ts';
-import { registerOperatorRoutes } from '../wiring/http/operator-routes.ts';
 import { processMetrics } from '../wiring/http/process-metrics.ts';
 import { serve } from '../wiring/http/serve.ts';
 import { liveliestRiders } from '../wiring/sign-in/rider-directory.ts';
@@ -37,6 +36,8 @@ export function settingsOfThePast(command: string, settings: Settings, nowMs: nu
     authRedis: null,
     signIn: null,
     oauth: { clientsFile: null, keysFile: null, cookieKeys: null, registration: true, clientMetadata: false },
+    metricsPort: null,
+    drainSeconds: 0,
     nowMs,
     embedded: true,
   };
@@ -68,19 +69,19 @@ export async function servePast(
   const reader = new FactsViewReader(facts, sha256Hex(key));
   const files = await keysOfThisProcess();
   const first = firstDay(facts, settings.nowMs!);
-  const { app, close } = await serve({
+  const served = await serve({
     settings,
     reader,
     metrics,
     log,
     files,
+    signal: io.signal,
     sampleKey: key,
     sampleRiders: (count) => liveliestRiders(facts, count),
     ...(first && { sample: first }),
   });
-  registerOperatorRoutes(app, metrics.register, () => reader.ready());
   try {
-    await listen(app, settings);
+    await served.listen();
     const { baseUrl, origin } = settings;
     const asked = { keys: files.keys, issuer: origin, audience: baseUrl, lifetimeSeconds: tokenSeconds };
     onReady({
@@ -91,15 +92,8 @@ export async function servePast(
       rider,
       token: rider === null ? null : await signSampleToken({ ...asked, rider }),
     });
-    await untilAborts(io.signal);
+    await aborted(io.signal);
   } finally {
-    await close();
+    await served.close();
   }
-}
-
-function untilAborts(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

@@ -8,9 +8,9 @@ import { silentLog } from '../../projector/ports/log.ts';
 import type { ViewWriter } from '../../projector/ports/view-writer.ts';
 import { Projector } from '../../projector/projector.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
+import { loadSignInFiles } from '../../services/settings/sign-in-files.ts';
 import { makeLogger } from '../../services/wiring/command/logger.ts';
 import { apiMetrics } from '../../services/wiring/http/api-metrics.ts';
-import { registerOperatorRoutes } from '../../services/wiring/http/operator-routes.ts';
 import { processMetrics } from '../../services/wiring/http/process-metrics.ts';
 import { serve } from '../../services/wiring/http/serve.ts';
 import { benchCalendar } from './bench-calendar.ts';
@@ -38,8 +38,9 @@ async function project(writer: ViewWriter): Promise<void> {
 async function service(reader: ViewReader): Promise<FastifyInstance> {
   const settings = loadSettings({ LOG_LEVEL: 'silent', DATA_DIR: '.cache/bench' });
   const metrics = apiMetrics(processMetrics());
-  const { app } = await serve({ settings, reader, metrics, log: makeLogger(settings) });
-  registerOperatorRoutes(app, metrics.register, () => reader.ready());
+  const files = await loadSignInFiles(settings);
+  const { signal } = new AbortController();
+  const { app } = await serve({ settings, reader, metrics, log: makeLogger(settings), files, signal });
   return app;
 }
 

@@ -1,3 +1,5 @@
+import { UsageError } from '../command/io.ts';
+
 /** The progress of a copy, in offsets. Some offsets may have no record. */
 export interface CopyProgress {
   done: number;
@@ -16,6 +18,6 @@ export interface CopyOptions {
 }
 
 /** A copy that would mix with existing records, or lose some. The message names the fix. */
-export class ArchiveCopyError extends Error {
+export class ArchiveCopyError extends UsageError {
   override name = 'ArchiveCopyError';
 }

@@ -1,4 +1,4 @@
-import { asUsage } from '../command/as-usage.ts';
+import { asUsage } from '../command/io.ts';
 import type { ExitCode, Io } from '../command/io.ts';
 import { type Progress, showProgress } from '../command/progress.ts';
 

@@ -9,9 +9,8 @@ import { eachOfTopic } from '../../past/past-fold.ts';
 import { openPastLog, type PastLog } from '../../past/past-log.ts';
 import { type PastRecord, sourcesOf } from '../../past/past-records.ts';
 import type { KafkaSettings, Settings } from '../../settings/settings.ts';
-import { asUsage } from '../command/as-usage.ts';
 import { needFolderName } from '../command/empty-folder.ts';
-import { type Io, UsageError } from '../command/io.ts';
+import { asUsage, type Io, UsageError } from '../command/io.ts';
 import { makeLogger } from '../command/logger.ts';
 
 export interface RejectedLog {

@@ -1,4 +1,5 @@
-import type { Settings } from '../../settings/settings.ts';
+import { MissingTopicsError } from '../../../projector/ports/event-log.ts';
+import { type Settings, SettingsError } from '../../settings/settings.ts';
 
 /** A command's input and output. */
 export interface Io {
@@ -33,6 +34,15 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
+/** Missing topics are for the user to make: their error becomes a UsageError. */
+export async function asUsage<T>(attempt: Promise<T>): Promise<T> {
+  try {
+    return await attempt;
+  } catch (error) {
+    throw error instanceof MissingTopicsError ? new UsageError(error.message, { cause: error }) : error;
+  }
+}
+
 /** The Kafka settings, for a command that needs them. Throws UsageError that names KAFKA_BROKERS. */
 export function needKafka(settings: Settings, command: string): NonNullable<Settings['kafka']> {
   if (settings.kafka) return settings.kafka;
@@ -41,10 +51,21 @@ export function needKafka(settings: Settings, command: string): NonNullable<Sett
   );
 }
 
+/** Throws SettingsError with a line for each that is missing: the Redis of the views, and an event log. */
+export function needStoreAndLog({ redis, kafka, archiveDir }: Settings, command: string, fix: string): void {
+  const lines: string[] = [];
+  if (!redis) lines.push(redisMissing(command));
+  if (!kafka && !archiveDir) {
+    lines.push(`Cannot run ${command}: KAFKA_BROKERS is missing, and ARCHIVE_DIR too; ${fix}`);
+  }
+  if (lines.length > 0) throw new SettingsError(lines);
+}
+
 /** The Redis settings, for a command that needs them. Throws UsageError that names REDIS_URL. */
 export function needRedis(settings: Settings, command: string): NonNullable<Settings['redis']> {
   if (settings.redis) return settings.redis;
-  throw new UsageError(
-    `Cannot run ${command}: REDIS_URL is missing, want the Redis that holds the views, such as redis://127.0.0.1:6379`,
-  );
+  throw new UsageError(redisMissing(command));
 }
+
+const redisMissing = (command: string): string =>
+  `Cannot run ${command}: REDIS_URL is missing, want the Redis that holds the views, such as redis://127.0.0.1:6379`;

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { ViewCache } from '../../../api/calendar/view-cache.ts';
 import type { ViewReader } from '../../../api/ports/view-reader.ts';
-import { serverBuckets } from './server-buckets.ts';
+import { serverBuckets } from './process-metrics.ts';
 
 const signInStateAskedEveryMs = 60_000;
 

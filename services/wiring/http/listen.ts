@@ -23,11 +23,15 @@ export async function assertCanListen(at: ListenAt): Promise<void> {
   await new Promise((resolve) => server.close(resolve));
 }
 
+/** Where the operators' routes are alone. Null: METRICS_PORT is not set. */
+export const operatorsAt = ({ host, metricsPort }: Settings): ListenAt | null =>
+  metricsPort === null ? null : { host, port: metricsPort, portSetting: 'METRICS_PORT' };
+
 /** `assertCanListen` on all ports that the settings name. */
 export async function assertCanListenOnAll(settings: Settings): Promise<void> {
   await assertCanListen(settings);
-  const { host, metricsPort } = settings;
-  if (metricsPort !== null) await assertCanListen({ host, port: metricsPort, portSetting: 'METRICS_PORT' });
+  const operators = operatorsAt(settings);
+  if (operators) await assertCanListen(operators);
 }
 
 /** How long answers in progress may still take once the process must stop. */

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { corsHeaders } from '../../../api/http/answer.ts';
+import { httpApp } from '../../../api/http/app.ts';
+import type { Readiness } from './readiness.ts';
 
 const headers = { ...corsHeaders, 'Cache-Control': 'no-store' };
-
-/** `note`: what the operator should know although the process is ready. */
-export type Readiness = () => Promise<{ ready: true; note?: string } | { ready: false; reason: string }>;
 
 /** /healthz (the process runs), /readyz (it can do its work) and /metrics, for operators. */
 export function registerOperatorRoutes(app: FastifyInstance, register: Registry, readiness: Readiness): void {
@@ -19,4 +19,11 @@ export function registerOperatorRoutes(app: FastifyInstance, register: Registry,
   app.get('/metrics', async (_request, reply) =>
     reply.headers({ ...headers, 'Content-Type': register.contentType }).send(await register.metrics()),
   );
+}
+
+/** A server that has only these routes. */
+export function operatorApp(register: Registry, readiness: Readiness, log: Logger): FastifyInstance {
+  const app = httpApp({ onFault: (cause) => log.error({ err: cause }, 'Cannot answer a request') });
+  registerOperatorRoutes(app, register, readiness);
+  return app;
 }

@@ -3,6 +3,9 @@ import { readFileSync } from 'node:fs';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { generation } from '../../../infra/redis/redis-keys.ts';
 
+/** Buckets of histograms of round trips to a server, in seconds. */
+export const serverBuckets = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 0.6, 2, 10, 30];
+
 // Labels of every metric are operations, statuses, topics and reasons: never ids, places or names.
 
 /** The Prometheus metrics of every process. A projector and an API add their own. */

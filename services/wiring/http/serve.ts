@@ -13,23 +13,26 @@ import { memoryAuthState } from '../../../infra/memory/auth-state-memory.ts';
 import { metadataFetch } from '../../../infra/net/metadata-fetch.ts';
 import { redisAuthState } from '../../../infra/redis/auth-state-redis.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { loadSignInFiles, type SignInFiles } from '../../settings/sign-in-files.ts';
+import type { SignInFiles } from '../../settings/sign-in-files.ts';
 import { auditLog } from '../sign-in/audit-log.ts';
 import { eraseGoneRiders } from '../sign-in/erase-gone-riders.ts';
 import { riderDirectory } from '../sign-in/rider-directory.ts';
-import { type SignInWatch, watchSignIn } from '../sign-in/sign-in-watch.ts';
+import { watchSignIn } from '../sign-in/sign-in-watch.ts';
 import type { ApiMetrics } from './api-metrics.ts';
-import { stopListening } from './listen.ts';
+import { listen, operatorsAt, stopListening } from './listen.ts';
+import { operatorApp, registerOperatorRoutes } from './operator-routes.ts';
+import { apiReadiness, drain, logReadiness, readyOrAwhile, type Trouble, untilStopped } from './readiness.ts';
 
 export interface ServeOptions {
   settings: Settings;
   reader: ViewReader;
   metrics: ApiMetrics;
   log: Logger;
-  /** Read beforehand, if something that takes time comes in between. */
-  files?: SignInFiles;
-  /** Once it aborts, answers are the last of their connections. */
-  draining?: AbortSignal;
+  files: SignInFiles;
+  /** Once it aborts, the process is not ready any more, and answers are the last of their connections. */
+  signal: AbortSignal;
+  /** Why a part of the process beside the API does not do its work. */
+  trouble?: Trouble;
   /** Anybody at this machine may be one of these riders. If absent, riders prove who they are, or cannot sign in. */
   sampleRiders?(count: number): SampleRider[];
   /** Shown and filled in at /docs. */
@@ -40,15 +43,17 @@ export interface ServeOptions {
 
 export interface Served {
   app: FastifyInstance;
-  signInWatch: SignInWatch;
+  /** Listens, on METRICS_PORT too if that is set. */
+  listen(): Promise<void>;
+  /** Ends connections, after DRAIN_SECONDS if the process was told to stop. */
   close(): Promise<void>;
 }
 
-/** The API and the authorization server as one HTTP application, which is not listening yet. */
+/** The API, the authorization server and the operators' routes as one HTTP application, which is not listening yet. */
 export async function serve(options: ServeOptions): Promise<Served> {
-  const { settings, metrics, log } = options;
+  const { settings, metrics, log, signal } = options;
   const reader = metrics.measuredReader(options.reader);
-  const { keys, cookieKeys, clients } = options.files ?? (await loadSignInFiles(settings));
+  const { keys, cookieKeys, clients } = options.files;
   const { baseUrl, origin } = settings;
 
   const cache = new ViewCache(reader);
@@ -70,7 +75,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     cache,
     calendarNowMs,
     cacheSeconds: settings.cacheSeconds,
-    ...(options.draining && { draining: options.draining }),
+    draining: signal,
     ...(settings.trustProxy !== null && { trustProxy: settings.trustProxy }),
     checker: createTokenChecker({ issuer: origin, audience: baseUrl, keys, erasures, audit }),
     openApi: Buffer.from(JSON.stringify(openApiDocument(baseUrl))),
@@ -105,17 +110,43 @@ export async function serve(options: ServeOptions): Promise<Served> {
   // In memory nothing can be away.
   const signInWatch = authRedis ? watchSignIn(store, log, closing.signal) : { trouble: () => null };
   if (authRedis) metrics.watchSignInStore(() => signInWatch.trouble() === null);
+  const signInTrouble = (): string | null => {
+    const trouble = signInWatch.trouble();
+    return trouble && `nobody can sign in or refresh: ${trouble}`;
+  };
+  const operators = operatorsBeside(app, options, signInTrouble);
   return {
     app,
-    signInWatch,
+    async listen() {
+      await readyOrAwhile(options.reader, signal);
+      await listen(app, settings);
+      // Not before: its /readyz says that requests may come.
+      await operators?.listen();
+      void logReadiness(options.reader, log, AbortSignal.any([closing.signal, signal]));
+    },
     async close() {
+      if (signal.aborted) await drain(settings, log);
       closing.abort();
       stopErasing();
       await stopListening(app);
       await registered.close();
       await reader.close();
+      await operators?.close();
     },
   };
+}
+
+/** Registers the operators' routes with the application. With METRICS_PORT, returns a server of their own instead. */
+function operatorsBeside(app: FastifyInstance, options: ServeOptions, signInTrouble: Trouble) {
+  const { settings, reader, metrics, log, signal, trouble = () => null } = options;
+  const readiness = untilStopped(apiReadiness(reader, trouble, signInTrouble), signal);
+  const at = operatorsAt(settings);
+  if (at === null) {
+    registerOperatorRoutes(app, metrics.register, readiness);
+    return null;
+  }
+  const own = operatorApp(metrics.register, readiness, log);
+  return { listen: () => listen(own, at), close: () => stopListening(own) };
 }
 
 /** How riders authenticate: at their own provider, by being picked, or not at all. */

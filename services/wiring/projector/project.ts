@@ -44,7 +44,7 @@ export async function project(
       eventLog,
       writer,
       rejects: index === 0 ? rejects : null,
-      log: plain(log),
+      log,
       metrics,
       tags: tagsOfShard(index, count),
       shards: count,
@@ -81,10 +81,3 @@ function foldAgain(cause: unknown, { identity }: EventLog): boolean {
   if (cause instanceof PartitionsChangedError) return identity === undefined;
   return cause instanceof LogTruncatedError || cause instanceof LateRecordsError;
 }
-
-/** A logger that takes only a message. */
-export const plain = (log: Logger) => ({
-  info: (message: string) => log.info(message),
-  warn: (message: string) => log.warn(message),
-  error: (message: string) => log.error(message),
-});

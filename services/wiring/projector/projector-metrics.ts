@@ -5,7 +5,7 @@ import type { Projector } from '../../../projector/projector.ts';
 import { waitReasons } from '../../../projector/watching/waits.ts';
 import type { ProjectorStatus } from '../../../projector/watching/watching.ts';
 import { factKinds } from '../../../schemas/views/view-keys.ts';
-import { serverBuckets } from '../http/server-buckets.ts';
+import { serverBuckets } from '../http/process-metrics.ts';
 
 /** From the fastest that can be expected to a minute. */
 const freshnessBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];

@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import { type StateStore, StateStoreAwayError } from '../../../api/oauth/state-store.ts';
 import { backgroundClock } from '../../../projector/ports/clock.ts';
-import type { Readiness } from '../http/operator-routes.ts';
 
 // A first connection takes a moment, which is not worth logging.
 const firstLookMs = 1_500;
@@ -39,17 +38,6 @@ export function watchSignIn(
   void run();
   return { trouble: () => trouble };
 }
-
-/** A ready process says in its note that nobody can sign in. It stays ready, because reads are answered. */
-export const withSignIn =
-  (readiness: Readiness, watch: SignInWatch): Readiness =>
-  async () => {
-    const state = await readiness();
-    const trouble = watch.trouble();
-    if (!state.ready || trouble === null) return state;
-    const notes = [state.note, `nobody can sign in or refresh: ${trouble}`].filter((note) => note !== undefined);
-    return { ready: true, note: notes.join('; ') };
-  };
 
 const asError = (cause: unknown): Error => cause as Error;
 

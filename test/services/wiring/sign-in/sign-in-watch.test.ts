@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { StateStoreAwayError } from '../../../../api/oauth/state-store.ts';
-import { watchSignIn, withSignIn } from '../../../../services/wiring/sign-in/sign-in-watch.ts';
+import { watchSignIn } from '../../../../services/wiring/sign-in/sign-in-watch.ts';
 
 const trouble = "Sign-in's Redis (AUTH_REDIS_URL) cannot be reached (ECONNREFUSED)";
 const address = 'connect ECONNREFUSED 10.1.2.3:6379';
@@ -45,17 +45,5 @@ describe('the watch over sign-in’s store', () => {
   it('tells everybody no more than the log where the fault is another one', async () => {
     const { watch } = await watched([new Error(address)]);
     expect(watch.trouble()).toBe('the log says why');
-  });
-
-  it('adds to the note of a ready process, which stays ready, and nothing to one that is not', async () => {
-    const { watch } = await watched([away]);
-    const note = `nobody can sign in or refresh: ${trouble}`;
-    expect(await withSignIn(async () => ({ ready: true }), watch)()).toEqual({ ready: true, note });
-    expect(await withSignIn(async () => ({ ready: true, note: 'a right' }), watch)()).toEqual({
-      ready: true,
-      note: `a right; ${note}`,
-    });
-    const starting = { ready: false as const, reason: 'starting' };
-    expect(await withSignIn(async () => starting, watch)()).toBe(starting);
   });
 });

@@ -1,0 +1,81 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { ViewReader } from '../../../api/ports/view-reader.ts';
+import { backgroundClock } from '../../../projector/ports/clock.ts';
+import type { Settings } from '../../settings/settings.ts';
+
+/** Whether a process can do its work. `note`: what the operator should know although it can. */
+export type Readiness = () => ReturnType<ViewReader['ready']>;
+
+/** A process that is told to stop must get no more requests. */
+export const untilStopped =
+  (readiness: Readiness, signal: AbortSignal): Readiness =>
+  async () =>
+    signal.aborted ? { ready: false, reason: 'the process was told to stop' } : readiness();
+
+/** Why part of an API's work is not done, such as sign-in, although reads are answered; null: it is. */
+export type Trouble = () => string | null;
+
+/**
+ * The readiness of an API. One that was ready once stays ready: a store that goes away later makes reads 503, but must not
+ * remove every instance from a load balancer at once (docs/rules.md#ready-api). Why reads fail is then in the note, as
+ * other troubles are: those `before` it and those `after` it.
+ */
+export function apiReadiness(reader: Pick<ViewReader, 'ready'>, before: Trouble, after: Trouble): Readiness {
+  let wasReady = false;
+  return async () => {
+    const state = await reader.ready();
+    wasReady ||= state.ready;
+    if (!wasReady) return state;
+    const reads = state.ready ? state.note : `reads get 503: ${state.reason}`;
+    const notes = [before(), reads, after()].filter((note) => note != null);
+    return { ready: true, ...(notes.length > 0 && { note: notes.join('; ') }) };
+  };
+}
+
+/** A server that was told to stop is not ready, and goes on serving until load balancers have noticed. */
+export async function drain({ drainSeconds }: Settings, log: Logger): Promise<void> {
+  if (drainSeconds === 0) return;
+  log.info(`Told to stop: not ready any more, serving on for ${drainSeconds} s (DRAIN_SECONDS)`);
+  await sleep(drainSeconds * 1000);
+}
+
+const connectWaitMs = 2_000;
+
+/**
+ * Waits for the view store's first answers, 2 s at most, before the process listens: a proxy that did not notice a restart
+ * sends requests at once, and where the views are complete no read needs to fail.
+ */
+export async function readyOrAwhile(reader: Pick<ViewReader, 'ready'>, signal: AbortSignal): Promise<void> {
+  const untilMs = performance.now() + connectWaitMs;
+  while (!(await reader.ready()).ready && performance.now() < untilMs && !signal.aborted) await sleep(10);
+}
+
+// A first connection takes a moment, which is not worth logging.
+const firstLookMs = 1_500;
+const lookMs = 2_000;
+
+/**
+ * Logs when reads cannot be answered, with the reason, and when they can again, until the signal aborts. Also logs what
+ * the operator should mend meanwhile.
+ */
+export async function logReadiness(
+  reader: Pick<ViewReader, 'ready'>,
+  log: Pick<Logger, 'info' | 'warn'>,
+  signal: AbortSignal,
+): Promise<void> {
+  let said: string | null = null;
+  let noted: string | undefined;
+  for (let waitMs = firstLookMs; !signal.aborted; waitMs = lookMs) {
+    await backgroundClock.sleep(waitMs, signal);
+    if (signal.aborted) return;
+    const state = await reader.ready();
+    const reason = state.ready ? null : state.reason;
+    if (reason !== null && reason !== said) log.warn(`Not ready: ${reason}. Reads get 503 until then`);
+    else if (reason === null && said !== null) log.info('Ready: reads are answered');
+    said = reason;
+    const note = state.ready ? state.note : undefined;
+    if (note !== undefined && note !== noted) log.warn(`Reads are answered, but ${note}`);
+    if (state.ready) noted = note;
+  }
+}
