@@ -2,7 +2,6 @@ import { archivePrefix, listArchive } from '../infra/archive/archive-files.ts';
 import { readManifest } from '../infra/archive/archive-manifest.ts';
 import { assertAsSaved } from '../infra/archive/inspect-settled.ts';
 import { notAsSaved } from '../infra/archive/partition-inspection.ts';
-import { kafkaPublisher } from '../infra/kafka/kafka-publisher.ts';
 import { registerSchema } from '../infra/registry/register-schema.ts';
 import { countText } from '../projector/count-text.ts';
 import type { KafkaSettings, Settings } from './settings/settings.ts';
@@ -10,16 +9,12 @@ import { archiveLoad } from './wiring/archive/archive-load.ts';
 import type { Register } from './wiring/archive/raw-values.ts';
 import { runArchiveCommand } from './wiring/archive/run-archive-command.ts';
 import { splitKeysText } from './wiring/archive/split-keys.ts';
-import { warnOfMissingTopics } from './wiring/backends/missing-topics.ts';
-import { openKafkaLog } from './wiring/backends/open-kafka-log.ts';
+import { openKafkaLog, openKafkaPublisher } from './wiring/backends/kafka.ts';
+import { warnOfMissingTopics } from './wiring/backends/readable-archive.ts';
 import { needFolderName } from './wiring/command/empty-folder.ts';
 import { asUsage, type ExitCode, type Io, needKafka } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
 import { percentOf } from './wiring/command/progress.ts';
-import { abortsAfter } from './wiring/command/stop-signal.ts';
-
-/** How long records in flight to Kafka may take when the command is told to stop. */
-const inHandMs = 1_000;
 
 export interface ArchiveLoadOptions {
   dir: string;
@@ -44,8 +39,8 @@ export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Sett
   // Checked before anything waits for Kafka.
   await asUsage(listArchive(dir, prefix, 'archive load'));
   warnOfMissingTopics(dir, prefix, logger);
-  const log = openKafkaLog(kafka, logger, null, io.signal);
-  const publisher = kafkaPublisher({ kafka, topicPrefix, log: logger, signal: abortsAfter(io.signal, inHandMs) });
+  const log = openKafkaLog(kafka, logger, io.signal);
+  const publisher = openKafkaPublisher(kafka, logger, io.signal);
   const target = { publisher, log, register: registerWith(kafka, io.signal) };
   const command = { json, title: 'Records', stopped: 'call it again, with the same options, to go on' };
   try {

@@ -8,9 +8,9 @@ import { topicNames } from '../schemas/events/records.ts';
 import type { Settings } from './settings/settings.ts';
 import { archiveSave, type SaveOptions } from './wiring/archive/archive-save.ts';
 import { runArchiveCommand } from './wiring/archive/run-archive-command.ts';
-import { openKafkaLog } from './wiring/backends/open-kafka-log.ts';
+import { openKafkaLog } from './wiring/backends/kafka.ts';
 import { needArchiveFolder } from './wiring/command/empty-folder.ts';
-import { asUsage, type ExitCode, type Io, needKafka } from './wiring/command/io.ts';
+import { type ExitCode, type Io, needKafka } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
 import { type Progress, percentOf } from './wiring/command/progress.ts';
 
@@ -34,7 +34,7 @@ export async function runArchiveSave(options: ArchiveSaveOptions, settings: Sett
   await needArchiveFolder(dir, 'archive save', prefix);
   const logger = makeLogger(settings);
   const writers = new WriterSchemas();
-  const log = openKafkaLog(kafka, logger, null, io.signal, writers);
+  const log = openKafkaLog(kafka, logger, io.signal, writers);
   const cluster = new KafkaCluster(kafka);
   const rejected = new RejectedTopic(cluster, prefix, logger);
   const topics = topicNames.map((topic) => prefix + topic);

@@ -6,7 +6,7 @@ import type { PastAnswer } from './past/past-answers.ts';
 import { doubtsOf, openPastLog, type PastLog } from './past/past-log.ts';
 import { sourcesOf } from './past/past-records.ts';
 import { instantOf, instantText, type RecordClock } from './past/past-time.ts';
-import { placeOf, placeText } from './past/record-place.ts';
+import { placeOf, placeText } from './past/records-in-time.ts';
 import type { Settings } from './settings/settings.ts';
 import { type ExitCode, type Io, UsageError } from './wiring/command/io.ts';
 import { showProgress } from './wiring/command/progress.ts';
@@ -27,16 +27,16 @@ export async function runChanges(options: ChangesCommandOptions, settings: Setti
   const toMs = instantOf('changes', '--to', options.to);
   if (toMs < fromMs) throw new UsageError('Cannot run changes: --to is before --from, want it at or after it');
   const nowMs = options.now === undefined ? null : instantOf('changes', '--now', options.now);
-  const log = await openPastLog({ command: 'changes', ...(archive !== undefined && { archive }) }, settings, io);
+  const log = await openPastLog('changes', archive, settings, io);
   const progress = await showProgress(io, 'Records read', null);
   try {
-    const sources = sourcesOf(log.listing, log.bounds, by);
+    const sources = sourcesOf(log, by);
     const changed = await changedAnswers(sources, {
       fromMs,
       toMs,
       clocks: { from: nowMs ?? fromMs, to: nowMs ?? toMs },
       signal: io.signal,
-      onProgress: (records) => progress.update(records),
+      onProgress: progress.update,
     });
     progress.stop();
     for (const one of changed) for (const line of json ? [jsonOf(one)] : linesOf(one)) io.out(line);

@@ -24,7 +24,7 @@ export async function runExport(options: ExportCommandOptions, settings: Setting
   const clockMs =
     options.asOf === undefined ? (settings.nowMs ?? Date.now()) : instantOf('export', '--as-of', options.asOf);
   await needEmptyFolder(dir, 'export');
-  const log = await openPastLog({ command: 'export', ...(archive !== undefined && { archive }) }, settings, io);
+  const log = await openPastLog('export', archive, settings, io);
   const progress = await showProgress(io, 'Rows', null);
   try {
     // Without an instant every record counts, also one whose clock was ahead.
@@ -32,8 +32,8 @@ export async function runExport(options: ExportCommandOptions, settings: Setting
     const said = (exported: Exported) => saidOf(exported, log, { clockMs, by, personal, secrets });
     const exported = await writeExport(
       dir,
-      sourcesOf(log.listing, log.bounds, by),
-      { atMs, clockMs, personal, secrets, signal: io.signal, onProgress: (rows) => progress.update(rows) },
+      sourcesOf(log, by),
+      { atMs, clockMs, personal, secrets, signal: io.signal, onProgress: progress.update },
       (one) => `${JSON.stringify(said(one), null, 1)}\n`,
     );
     progress.stop();

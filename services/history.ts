@@ -4,7 +4,7 @@ import { needVersions, type PastAnswer, requestOf } from './past/past-answers.ts
 import { doubtsOf, openPastLog } from './past/past-log.ts';
 import { sourcesOf } from './past/past-records.ts';
 import { instantOf, instantText, type RecordClock } from './past/past-time.ts';
-import { placeOf, placeText } from './past/record-place.ts';
+import { placeOf, placeText } from './past/records-in-time.ts';
 import { withRaw } from './replay.ts';
 import type { Settings } from './settings/settings.ts';
 import { type ExitCode, type Io, UsageError } from './wiring/command/io.ts';
@@ -31,13 +31,13 @@ export async function runHistory(options: HistoryCommandOptions, settings: Setti
     throw new UsageError(`Cannot run history: ${end} is before --from, want it at or after it`);
   }
   needVersions('history', request);
-  const log = await openPastLog({ command: 'history', ...(archive !== undefined && { archive }) }, settings, io);
+  const log = await openPastLog('history', archive, settings, io);
   const progress = await showProgress(io, 'Records read', null);
   try {
     const told = new Telling(json, io, request.rider === null ? 404 : 401);
     const { signal } = io;
-    const sources = sourcesOf(log.listing, log.bounds, by);
-    const onProgress = (records: number) => progress.update(records);
+    const sources = sourcesOf(log, by);
+    const onProgress = progress.update;
     for await (const version of answerHistory(sources, request, { untilMs, signal, onProgress })) {
       if (version.atMs < fromMs) {
         told.before(version);

@@ -4,8 +4,14 @@ import { keyFault } from '../schemas/events/record-keys.ts';
 import type { TopicName } from '../schemas/events/records.ts';
 import { instantText } from './past/past-time.ts';
 import type { Settings } from './settings/settings.ts';
-import { type Judged, RejectJudge } from './wiring/backends/judge-reject.ts';
-import { chosen, type RejectChoice, readRejectedLog, rejectPlace } from './wiring/backends/rejected-log.ts';
+import {
+  chosen,
+  type Judged,
+  type RejectChoice,
+  readRejectedLog,
+  rejectJudge,
+  rejectPlace,
+} from './wiring/backends/rejected-log.ts';
 import type { ExitCode, Io } from './wiring/command/io.ts';
 
 export interface RejectedListOptions extends RejectChoice {
@@ -21,9 +27,9 @@ export async function runRejectedList(options: RejectedListOptions, settings: Se
   const { json, show } = options;
   const { rejects, where } = await readRejectedLog('rejected list', options.archive, settings, io);
   const wanted = chosen('rejected list', rejects, options);
-  const judge = new RejectJudge(settings.kafka?.schemaRegistryUrl ?? null, io.signal);
+  const judge = rejectJudge(settings.kafka?.schemaRegistryUrl ?? null, io.signal);
   const shown = new Map<Reject, object>();
-  if (show) for (const reject of wanted) shown.set(reject, shownOf(reject, await judge.judge(reject), options));
+  if (show) for (const reject of wanted) shown.set(reject, shownOf(reject, await judge(reject), options));
   if (json) for (const reject of wanted) io.out(textOf({ ...placeOf(reject), ...shown.get(reject) }));
   else for (const line of linesOf(wanted, where, shown)) io.out(line);
   return 0;

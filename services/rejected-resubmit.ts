@@ -1,16 +1,20 @@
-import { kafkaPublisher } from '../infra/kafka/kafka-publisher.ts';
 import { countText } from '../projector/count-text.ts';
-import type { EventLog, Position, Reject } from '../projector/ports/event-log.ts';
+import type { EventLog, LogBounds, Position, Reject } from '../projector/ports/event-log.ts';
 import type { LogPublisher } from '../projector/ports/log-publisher.ts';
 import { positionOf } from '../projector/position.ts';
 import type { Settings } from './settings/settings.ts';
-import { RejectJudge } from './wiring/backends/judge-reject.ts';
-import { LaterRecords } from './wiring/backends/later-records.ts';
-import { openKafkaLog } from './wiring/backends/open-kafka-log.ts';
-import { chosen, type RejectChoice, readRejectedLog, rejectPlace } from './wiring/backends/rejected-log.ts';
+import { followToEnds } from './wiring/backends/follow-to-ends.ts';
+import { openKafkaLog, openKafkaPublisher } from './wiring/backends/kafka.ts';
+import {
+  chosen,
+  type RejectChoice,
+  type RejectJudge,
+  readRejectedLog,
+  rejectJudge,
+  rejectPlace,
+} from './wiring/backends/rejected-log.ts';
 import { asUsage, type ExitCode, type Io, needKafka, UsageError } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
-import { abortsAfter } from './wiring/command/stop-signal.ts';
 
 export interface RejectedResubmitOptions extends RejectChoice {
   json?: boolean;
@@ -25,9 +29,6 @@ interface Outcome {
   /** Why it was not, or what to look into though it was. */
   note: string | null;
 }
-
-/** What is on its way to Kafka when the command is told to end may take so long. */
-const inHandMs = 1_000;
 
 /**
  * Publishes bad records again, each to its own partition: those that are good by now and whose key has had no later
@@ -45,11 +46,10 @@ export async function runRejectedResubmit(
   const { rejects } = await readRejectedLog('rejected resubmit', undefined, settings, io);
   const wanted = chosen('rejected resubmit', rejects, options);
   const logger = makeLogger(settings);
-  const log = openKafkaLog(kafka, logger, null, io.signal);
-  const { topicPrefix } = kafka;
-  const publisher = kafkaPublisher({ kafka, topicPrefix, log: logger, signal: abortsAfter(io.signal, inHandMs) });
+  const log = openKafkaLog(kafka, logger, io.signal);
+  const publisher = openKafkaPublisher(kafka, logger, io.signal);
   try {
-    const judge = new RejectJudge(kafka.schemaRegistryUrl, io.signal);
+    const judge = rejectJudge(kafka.schemaRegistryUrl, io.signal);
     const outcomes = await asUsage(resubmit(wanted, { log, publisher, judge, signal: io.signal }));
     tell(outcomes, options, io);
     return outcomes.some(({ now, note }) => (now === null && note !== superseded) || (now !== null && note !== null))
@@ -71,8 +71,13 @@ interface Parts {
 
 async function resubmit(rejects: readonly Reject[], { log, publisher, judge, signal }: Parts): Promise<Outcome[]> {
   const bounds = await log.bounds();
-  const later = new LaterRecords(log, bounds);
-  await later.readBehind(rejects, signal);
+  const behind = positionOf(bounds, 'end');
+  for (const { topic, partition, offset } of rejects) {
+    const low = bounds[topic]?.[partition]?.low;
+    if (low === undefined) continue;
+    behind[topic][partition] = Math.min(behind[topic][partition]!, Math.max(low, offset + 1));
+  }
+  const records = await recordsOfKeys(rejects, log, behind, bounds, signal);
   const outcomes: Outcome[] = [];
   const published: { reject: Reject; offset: number; outcome: Outcome }[] = [];
   for (const reject of rejects) {
@@ -80,7 +85,8 @@ async function resubmit(rejects: readonly Reject[], { log, publisher, judge, sig
     outcomes.push(outcome);
     if (reject.partition >= (bounds[reject.topic]?.length ?? 0)) outcome.note = 'there is no such partition any more';
     // Without a key it has none that could come later, and is bad for ever.
-    else if (reject.raw.key !== null && later.has(reject)) outcome.note = superseded;
+    else if (reject.raw.key !== null && records.of(reject).some((offset) => offset > reject.offset))
+      outcome.note = superseded;
     else outcome.note = await stillBad(reject, judge);
     if (outcome.note !== null) continue;
     signal.throwIfAborted();
@@ -92,14 +98,14 @@ async function resubmit(rejects: readonly Reject[], { log, publisher, judge, sig
     outcome.now = `${topic}/${partition}@${offset}`;
     published.push({ reject, offset, outcome });
     // Another one of its key must not follow it.
-    later.note(reject, offset);
+    records.add(reject, reject.raw.key, offset);
   }
   await sayRaces(published, log, positionOf(bounds, 'end'), signal);
   return outcomes;
 }
 
 async function stillBad(reject: Reject, judge: RejectJudge): Promise<string | null> {
-  const { reason } = await judge.judge(reject);
+  const { reason } = await judge(reject);
   return reason === null ? null : `it is still bad: ${reason}`;
 }
 
@@ -111,17 +117,51 @@ async function sayRaces(
   signal: AbortSignal,
 ): Promise<void> {
   if (published.length === 0) return;
-  const between = new LaterRecords(log, await log.bounds());
-  await between.readFrom(
-    published.map(({ reject }) => reject),
-    from,
-    signal,
-  );
+  const rejects = published.map(({ reject }) => reject);
+  const between = await recordsOfKeys(rejects, log, from, await log.bounds(), signal);
   for (const { reject, offset, outcome } of published) {
-    const other = between.firstBefore(reject, offset);
-    if (other === null) continue;
+    const other = between.of(reject).find((one) => one < offset);
+    if (other === undefined) continue;
     outcome.note = `its key had another record at offset ${other} meanwhile, which it now stands behind: publish that one again`;
   }
+}
+
+/** The offsets of the records that share a bad record's key, bad ones too, ascending. */
+class KeyOffsets {
+  readonly #offsets = new Map<string, number[]>();
+
+  constructor(rejects: readonly Reject[]) {
+    for (const reject of rejects) this.#offsets.set(partitionKey(reject, reject.raw.key), []);
+  }
+
+  add(place: Place, key: Buffer | null, offset: number): void {
+    this.#offsets.get(partitionKey(place, key))?.push(offset);
+  }
+
+  of(reject: Reject): readonly number[] {
+    return this.#offsets.get(partitionKey(reject, reject.raw.key))!;
+  }
+}
+
+type Place = Pick<Reject, 'topic' | 'partition'>;
+
+const partitionKey = ({ topic, partition }: Place, key: Buffer | null): string =>
+  `${topic}/${partition} ${key === null ? '-' : key.toString('base64')}`;
+
+/** Reads the log from a position on to its bounds, for records of the keys of bad records. */
+async function recordsOfKeys(
+  rejects: readonly Reject[],
+  log: EventLog,
+  from: Position,
+  bounds: LogBounds,
+  signal: AbortSignal,
+): Promise<KeyOffsets> {
+  const found = new KeyOffsets(rejects);
+  await followToEnds(log, from, bounds, signal, (batch) => {
+    const { end } = bounds[batch.topic][batch.partition]!;
+    for (const { offset, keyBytes } of batch.records) if (offset < end) found.add(batch, keyBytes, offset);
+  });
+  return found;
 }
 
 function tell(outcomes: readonly Outcome[], { json }: RejectedResubmitOptions, io: Io): void {

@@ -8,8 +8,9 @@ import {
   pastBaseUrl,
   requestOf,
 } from './past/past-answers.ts';
-import { openPastLog, type PastLog } from './past/past-log.ts';
-import { foldPoint, type Past, type PastPoint, type PointOptions, pointOf } from './past/past-point.ts';
+import type { FoldedPast } from './past/past-fold.ts';
+import { doubtsOf, openPastLog, type PastLog } from './past/past-log.ts';
+import { foldPoint, type PastPoint, type PointOptions, pointOf } from './past/past-point.ts';
 import { instantOf, instantText } from './past/past-time.ts';
 import { type ServedPast, servePast, settingsOfThePast } from './past/serve-past.ts';
 import type { Settings } from './settings/settings.ts';
@@ -36,7 +37,7 @@ interface ReplaySaid {
   out_of_order: number;
   exact_since: string | null;
   doubts: string[];
-  offsets: Past['offsets'];
+  offsets: FoldedPast['offsets'];
 }
 
 /** The calendar as it was: serves it, prints one answer, or says which records it is made of. */
@@ -53,7 +54,7 @@ export async function runReplay(options: ReplayOptions, settings: Settings, io: 
   const request = get === undefined ? null : requestOf('replay', get, rider, settings.basePath);
   const served = options.serve ? settingsOfThePast('replay', settings, nowMs) : null;
   if (served) await assertCanListen(served);
-  const log = await openPastLog({ command: 'replay', ...(archive !== undefined && { archive }) }, settings, io);
+  const log = await openPastLog('replay', archive, settings, io);
   try {
     const past = await foldPoint('replay', log, point, io);
     const said = saidOf(log, point, nowMs, past);
@@ -67,8 +68,9 @@ export async function runReplay(options: ReplayOptions, settings: Settings, io: 
   }
 }
 
-function saidOf(log: PastLog, { atMs, by }: PastPoint, nowMs: number, past: Past): ReplaySaid {
-  const { records, bad: bad_records, outOfOrder: out_of_order, offsets, doubts } = past;
+function saidOf(log: PastLog, { atMs, by }: PastPoint, nowMs: number, past: FoldedPast): ReplaySaid {
+  const { records, bad: bad_records, outOfOrder: out_of_order, offsets } = past;
+  const doubts = doubtsOf(log, atMs);
   const as_of = instantText(atMs);
   const now = instantText(nowMs);
   const exact_since = log.exactSince;
@@ -87,7 +89,7 @@ function linesOf(said: ReplaySaid): string[] {
   ];
 }
 
-function offsetLines({ offsets }: Past): string[] {
+function offsetLines({ offsets }: FoldedPast): string[] {
   const lines = topicNames.map((topic) => {
     const ends = offsets[topic].map((offset, partition) => `${partition}: ${offset}`);
     return `  ${topic.padEnd(16)}${ends.join('  ')}`;
@@ -97,7 +99,7 @@ function offsetLines({ offsets }: Past): string[] {
 
 async function answer(
   request: PastRequest,
-  past: Past,
+  past: FoldedPast,
   said: ReplaySaid,
   nowMs: number,
   json: boolean,
@@ -128,7 +130,7 @@ function refusalText({ target, rider }: PastRequest, { status }: PastAnswer): st
 }
 
 async function serveAndSay(
-  past: Past,
+  past: FoldedPast,
   said: ReplaySaid,
   settings: Settings,
   { rider, json }: ReplayOptions,

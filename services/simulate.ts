@@ -11,7 +11,6 @@ import { needEmptyFolder } from './wiring/command/empty-folder.ts';
 import { type ExitCode, type Io, needKafka, UsageError } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
 import { showProgress } from './wiring/command/progress.ts';
-import { abortsAfter } from './wiring/command/stop-signal.ts';
 
 export interface SimulateCommandOptions {
   metros: number;
@@ -30,7 +29,6 @@ export interface SimulateCommandOptions {
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
-const inHandMs = 1_000;
 /** The process checks its signals after this many records. */
 const breath = 2_000;
 
@@ -77,9 +75,9 @@ async function openSink(options: SimulateCommandOptions, settings: Settings, { s
     return archiveSink({ dir: options.archive, prefix: settings.topicPrefix });
   }
   const kafka = needKafka(settings, 'simulate without --archive');
-  const [{ ensureTopics }, { kafkaPublisher }] = await Promise.all([
+  const [{ ensureTopics }, { openKafkaPublisher }] = await Promise.all([
     import('../infra/kafka/kafka-topics.ts'),
-    import('../infra/kafka/kafka-publisher.ts'),
+    import('./wiring/backends/kafka.ts'),
   ]);
   const { topicPrefix } = kafka;
   const log = makeLogger(settings);
@@ -92,7 +90,7 @@ async function openSink(options: SimulateCommandOptions, settings: Settings, { s
     );
   }
   // A batch in flight is published to its end, unless Kafka does not answer.
-  return kafkaSink(kafkaPublisher({ kafka, topicPrefix, log, signal: abortsAfter(signal, inHandMs) }));
+  return kafkaSink(openKafkaPublisher(kafka, log, signal));
 }
 
 /** Half a calendar is none; changes may end at any time. */

@@ -1,4 +1,3 @@
-import { archiveEventLog } from '../infra/archive/archive-event-log.ts';
 import { redisLiveViews } from '../infra/redis/redis-stored-views.ts';
 import { countText } from '../projector/count-text.ts';
 import { realClock } from '../projector/ports/clock.ts';
@@ -10,9 +9,8 @@ import type { Difference } from '../projector/verifying/judge.ts';
 import { type Judged, NothingToVerifyError, Verification, type Verified } from '../projector/verifying/verification.ts';
 import { topicNames } from '../schemas/events/records.ts';
 import type { Settings } from './settings/settings.ts';
-import { assertReadable } from './wiring/backends/assert-readable.ts';
-import { warnOfMissingTopics } from './wiring/backends/missing-topics.ts';
-import { openKafkaLog } from './wiring/backends/open-kafka-log.ts';
+import { openArchive } from './wiring/backends/event-log.ts';
+import { openKafkaLog } from './wiring/backends/kafka.ts';
 import { asUsage, type ExitCode, type Io, needStoreAndLog } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
 import { showProgress } from './wiring/command/progress.ts';
@@ -62,12 +60,8 @@ export async function runVerify(options: VerifyOptions, settings: Settings, io: 
 }
 
 async function openLog(settings: Settings, log: Log, io: Io): Promise<EventLog> {
-  const { kafka, archiveDir, topicPrefix: prefix } = settings;
-  if (kafka) return openKafkaLog(kafka, log, null, io.signal);
-  const dir = archiveDir!;
-  warnOfMissingTopics(dir, prefix, log);
-  await assertReadable(dir, prefix, false, log);
-  return archiveEventLog({ dir, prefix, log });
+  const { kafka, archiveDir, topicPrefix } = settings;
+  return kafka ? openKafkaLog(kafka, log, io.signal) : openArchive(archiveDir!, topicPrefix, log);
 }
 
 function namesOf({ found }: Pick<Judged, 'found'>): StoredName[] {

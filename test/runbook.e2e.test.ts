@@ -10,7 +10,7 @@ import { parseSigningKeys } from '../api/tokens/signing-keys.ts';
 import { freePorts } from '../infra/local/free-port.ts';
 import { startRedisServer } from '../infra/local/redis-server.ts';
 import { redisAuthState } from '../infra/redis/auth-state-redis.ts';
-import { loadCookieKeys } from '../services/settings/signing-keys.ts';
+import { loadCookieKeys } from '../services/settings/sign-in-files.ts';
 import { kafkaBrokers } from './support/backends.ts';
 import { TestKafka } from './support/kafka.ts';
 import { redisUsersFile } from './support/redis-users.ts';
@@ -84,7 +84,7 @@ describe('a cookie key', () => {
 
   // APIs restart one after the other, so those of two neighbouring steps serve the same riders side by side.
   test('is rotated so that APIs of two neighbouring steps know what the other signs with', async () => {
-    const [made] = await loadCookieKeys(undefined, folder);
+    const [made] = await loadCookieKeys(null, folder);
     const first = await step('cookie-keys-1', { DATA_DIR: folder });
     const second = await step('cookie-keys-2', { OAUTH_COOKIE_KEYS: first });
     const sets = [[made!], await keysOf(first), await keysOf(second)];
@@ -98,7 +98,7 @@ describe('a cookie key', () => {
 
   test('is added to those of the setting, or to the one in the default DATA_DIR', async () => {
     await mkdir(join(folder, '.ride-calendar'));
-    const [made] = await loadCookieKeys(undefined, join(folder, '.ride-calendar'));
+    const [made] = await loadCookieKeys(null, join(folder, '.ride-calendar'));
     const byDefault = await keysOf(await step('cookie-keys-1', {}));
     expect(byDefault).toEqual([made, expect.not.stringMatching(`^${made}$`)]);
     const OAUTH_COOKIE_KEYS = byDefault.join(',');

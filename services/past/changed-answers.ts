@@ -4,7 +4,7 @@ import { compareText } from '../../schemas/views/text.ts';
 import { digestOf } from '../../schemas/views/view-keys.ts';
 import { sameAnswer } from './answer-history.ts';
 import { markingOf, publicTouched } from './answer-watch.ts';
-import { type PastAnswer, PastAnswers, pastBaseUrl } from './past-answers.ts';
+import { type PastAnswer, PastAnswers, pastBaseUrl, targets } from './past-answers.ts';
 import { foldPast } from './past-fold.ts';
 import type { PastSources } from './past-records.ts';
 import { FoldInTime, RecordsInTime, type TimedRecord } from './records-in-time.ts';
@@ -27,10 +27,6 @@ export interface ChangesOptions {
   onProgress?(records: number): void;
 }
 
-const targets = {
-  day: (id: string): string => `/metros/${id.replace('/', '/days/')}`,
-  ride: (id: string): string => `/rides/${id}`,
-};
 const kinds = ['day', 'ride'] as const;
 
 /** The public answers, of days and rides, that differ between two instants, in the order of their paths. */
@@ -40,8 +36,8 @@ export async function changedAnswers(sources: PastSources, options: ChangesOptio
   await window.read(records);
   const after = await window.differing();
   // Of the facts at the start nothing is kept meanwhile but what tells answers apart: they are folded again.
-  const { fold } = await foldPast(sources, { atMs: options.fromMs, signal: options.signal });
-  const answers = new PastAnswers(fold.facts, pastBaseUrl);
+  const { facts } = await foldPast(sources, { atMs: options.fromMs, signal: options.signal });
+  const answers = new PastAnswers(facts, pastBaseUrl);
   const changed: ChangedAnswer[] = [];
   for (const { target, answer, records } of after) {
     const before = await answers.ask({ target, rider: null }, options.clocks.from);

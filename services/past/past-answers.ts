@@ -1,13 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { calendar } from '../../api/calendar/calendar.ts';
 import { readInputs } from '../../api/calendar/inputs.ts';
+import { type Entry, ViewCache } from '../../api/calendar/view-cache.ts';
 import { routePath, splitTarget } from '../../api/http/target.ts';
 import { openApiDocument } from '../../api/openapi/openapi.ts';
 import type { Facts } from '../../projector/facts/facts.ts';
 import { idPattern } from '../../schemas/events/patterns.ts';
 import { UsageError } from '../wiring/command/io.ts';
 import { FactsViewReader } from './facts-view-reader.ts';
-import { WatchedCache } from './watched-cache.ts';
 
 /** An answer of the interface. `etag` has its quotes. Null without one. */
 export interface PastAnswer {
@@ -23,6 +23,12 @@ export interface PastRequest {
   /** The rider, for /me answers. */
   rider: string | null;
 }
+
+/** The targets of public answers, by the ids of their views. */
+export const targets = {
+  day: (id: string): string => `/metros/${id.replace('/', '/days/')}`,
+  ride: (id: string): string => `/rides/${id}`,
+};
 
 export const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
 export const madeUpKey = (): string => `rck_${randomBytes(32).toString('base64url')}`;
@@ -61,6 +67,21 @@ export class PastAnswers {
     if (!handled) throw new Error(`Cannot answer ${target}: it is no path of the interface`);
     const { status, headers: sent, body } = await handled.answer;
     return { status, etag: sent.ETag ?? null, body: body?.toString() ?? '' };
+  }
+}
+
+/** A cache that tells which views are used, those that are not there too. */
+export class WatchedCache extends ViewCache {
+  onUsed: ((key: string) => void) | null = null;
+
+  override peek(key: string): Entry | undefined {
+    this.onUsed?.(key);
+    return super.peek(key);
+  }
+
+  override load(keys: readonly string[]): Entry[] | Promise<Entry[]> {
+    for (const key of keys) this.onUsed?.(key);
+    return super.load(keys);
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Facts } from '../../projector/facts/facts.ts';
 import { Fold } from '../../projector/facts/fold.ts';
 import { Validator } from '../../projector/facts/validator.ts';
 import type { EncodedRecord } from '../../projector/ports/event-log.ts';
@@ -6,7 +7,7 @@ import { PartitionCursor, type PartitionSource, type PastSources } from './past-
 
 /** What was folded, and up to where in each partition. */
 export interface FoldedPast {
-  fold: Fold;
+  facts: Facts;
   /** Good records that count. */
   records: number;
   /** Records that count, but are bad. */
@@ -80,7 +81,7 @@ export async function foldPast(sources: PastSources, options: FoldPastOptions): 
     });
   }
   const { records, bad, outOfOrder, offsets } = tally;
-  return { fold, records, bad, outOfOrder, offsets };
+  return { facts: fold.facts, records, bad, outOfOrder, offsets };
 }
 
 const validator = new Validator();

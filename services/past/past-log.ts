@@ -5,16 +5,16 @@ import { ArchiveBounds } from '../../infra/archive/archive-bounds.ts';
 import { type ArchiveListing, listArchive } from '../../infra/archive/archive-files.ts';
 import { readManifest } from '../../infra/archive/archive-manifest.ts';
 import type { LogBounds } from '../../projector/ports/event-log.ts';
+import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import type { KafkaSettings, Settings } from '../settings/settings.ts';
-import { assertReadable } from '../wiring/backends/assert-readable.ts';
-import { warnOfMissingTopics } from '../wiring/backends/missing-topics.ts';
+import { assertReadable, warnOfMissingTopics } from '../wiring/backends/readable-archive.ts';
 import { ensureSampleArchive } from '../wiring/backends/sample-archive.ts';
 import { simulatedMark } from '../wiring/backends/simulated-mark.ts';
 import { needFolderName } from '../wiring/command/empty-folder.ts';
 import type { Io } from '../wiring/command/io.ts';
 import { asUsage } from '../wiring/command/io.ts';
 import { makeLogger } from '../wiring/command/logger.ts';
-import { copyKafka } from './kafka-copy.ts';
+import { percentOf, showProgress } from '../wiring/command/progress.ts';
 
 /** The log as the commands for the past read it: an archive, up to its ends when it was opened. */
 export interface PastLog {
@@ -36,35 +36,31 @@ export interface PastLog {
   close(): void;
 }
 
-export interface OpenPastLogOptions {
-  /** For messages. */
-  command: string;
-  /** --archive. If absent, the settings say which log. */
-  archive?: string;
-}
-
 /**
- * Opens the log that a command for the past reads: the named archive, else the log of the settings. Kafka's records are
- * first copied to a temporary archive, without a consumer group. Throws UsageError if there is no such log.
+ * Opens the log that a command for the past reads: the one of `--archive`, else the log of the settings. Kafka's records
+ * are first copied to a temporary archive, without a consumer group. Throws UsageError if there is no such log.
  */
-export async function openPastLog(options: OpenPastLogOptions, settings: Settings, io: Io): Promise<PastLog> {
-  const { command, archive } = options;
+export async function openPastLog(
+  command: string,
+  archive: string | undefined,
+  settings: Settings,
+  io: Io,
+): Promise<PastLog> {
   if (archive !== undefined) needFolderName(archive, `${command} --archive`, 'the folder of an archive');
   if (archive === undefined && settings.kafka) return openCopyOfKafka(settings.kafka, settings, io);
-  const { topicPrefix, archiveDir, dataDir } = settings;
-  const named = archive ?? archiveDir;
-  if (named !== null && named !== undefined) {
-    const prefix = topicPrefix;
+  const { topicPrefix: prefix, archiveDir, dataDir } = settings;
+  const dir = archive ?? archiveDir;
+  if (dir !== null) {
     const logger = makeLogger(settings);
-    warnOfMissingTopics(named, prefix, logger);
-    const naming = archive === undefined ? 'ARCHIVE_DIR' : '--archive';
-    await asUsage(assertReadable(named, prefix, false, logger, naming));
-    const where = `the archive ${named}`;
-    return openArchive({ dir: named, prefix, named: naming, where }, (await simulatedMark(named, prefix)) !== null, io);
+    warnOfMissingTopics(dir, prefix, logger);
+    const named = archive === undefined ? 'ARCHIVE_DIR' : '--archive';
+    await asUsage(assertReadable(dir, prefix, false, logger, named));
+    const isMadeUp = (await simulatedMark(dir, prefix)) !== null;
+    return openArchive({ dir, prefix, named, where: `the archive ${dir}` }, isMadeUp, io);
   }
-  const sample = await ensureSampleArchive({ dataDir, prefix: topicPrefix, now: settings.nowMs ?? Date.now() });
+  const sample = await ensureSampleArchive({ dataDir, prefix, now: settings.nowMs ?? Date.now() });
   const where = 'the made-up sample calendar';
-  return openArchive({ dir: sample.dir, prefix: topicPrefix, named: 'DATA_DIR', where }, true, io);
+  return openArchive({ dir: sample.dir, prefix, named: 'DATA_DIR', where }, true, io);
 }
 
 interface OpenedArchive {
@@ -100,6 +96,29 @@ async function openCopyOfKafka(kafka: KafkaSettings, settings: Settings, io: Io)
   } catch (error) {
     close();
     throw error;
+  }
+}
+
+/** Copies what Kafka holds now to an archive in an empty folder, without a consumer group. */
+async function copyKafka(dir: string, kafka: KafkaSettings, settings: Settings, io: Io): Promise<void> {
+  // Reading an archive must not wait until Kafka's clients are loaded.
+  const [{ openKafkaLog }, { archiveSave }] = await Promise.all([
+    import('../wiring/backends/kafka.ts'),
+    import('../wiring/archive/archive-save.ts'),
+  ]);
+  const writers = new WriterSchemas();
+  const log = openKafkaLog(kafka, makeLogger(settings), io.signal, writers);
+  const progress = await showProgress(io, 'Read from Kafka', 100);
+  try {
+    await archiveSave(log, async () => [], dir, {
+      prefix: kafka.topicPrefix,
+      signal: io.signal,
+      schemaOf: (value) => writers.named(value),
+      onProgress: percentOf(progress),
+    });
+  } finally {
+    progress.stop();
+    await log.close();
   }
 }
 

@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { countText } from '../../projector/count-text.ts';
-import type { Facts } from '../../projector/facts/facts.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { type Io, UsageError } from '../wiring/command/io.ts';
 import { showProgress } from '../wiring/command/progress.ts';
 import { type FoldedPast, foldPast } from './past-fold.ts';
-import { doubtsOf, type PastLog } from './past-log.ts';
+import type { PastLog } from './past-log.ts';
 import { sourcesOf } from './past-records.ts';
 import { clocks, instantOf, type RecordClock } from './past-time.ts';
 
@@ -81,20 +80,12 @@ function boundsAt(command: string, log: PastLog, { offsets }: PastPoint): PastLo
 }
 
 /** The facts at a point of the past, and how they were found. */
-export interface Past extends FoldedPast {
-  facts: Facts;
-  /** Why the answers may not be exact. Empty if they are. */
-  doubts: string[];
-}
-
-export async function foldPoint(command: string, log: PastLog, point: PastPoint, io: Io): Promise<Past> {
+export async function foldPoint(command: string, log: PastLog, point: PastPoint, io: Io): Promise<FoldedPast> {
   const { atMs, by } = point;
   const progress = await showProgress(io, 'Records read', null);
   try {
-    const sources = sourcesOf(log.listing, boundsAt(command, log, point), by);
-    const { signal } = io;
-    const folded = await foldPast(sources, { atMs, signal, onProgress: (records) => progress.update(records) });
-    return { ...folded, facts: folded.fold.facts, doubts: doubtsOf(log, atMs) };
+    const sources = sourcesOf({ listing: log.listing, bounds: boundsAt(command, log, point) }, by);
+    return await foldPast(sources, { atMs, signal: io.signal, onProgress: progress.update });
   } finally {
     progress.stop();
   }

@@ -28,7 +28,11 @@ export interface PastSources {
   by: RecordClock;
 }
 
-export function sourcesOf(listing: ArchiveListing, bounds: LogBounds, by: RecordClock): PastSources {
+/** What to read of a log: all partitions, up to its bounds. */
+export function sourcesOf(
+  { listing, bounds }: { listing: ArchiveListing; bounds: LogBounds },
+  by: RecordClock,
+): PastSources {
   const partitions = topicNames.flatMap((topic) =>
     bounds[topic].map(({ low, end }, partition) => ({ topic, partition, low, end })),
   );

@@ -4,6 +4,7 @@ import type { EncodedRecord } from '../../projector/ports/event-log.ts';
 import { decodeKey, readValue } from '../../schemas/avro/codec.ts';
 import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
 import { PartitionCursor, type PastSources } from './past-records.ts';
+import { instantText } from './past-time.ts';
 
 type Bytes = Pick<
   EncodedRecord,
@@ -50,6 +51,35 @@ export class TimedRecord {
 }
 
 const own = (bytes: Buffer | null): Buffer | null => bytes && Buffer.from(bytes);
+
+/** Where a record is in the log, and when it was; nothing of what it says. */
+export interface RecordPlace {
+  topic: string;
+  partition: number;
+  offset: number;
+  key: string | null;
+  timestamp: string | null;
+  changed_at: string | null;
+  /** The entity is gone. */
+  tombstone: boolean;
+}
+
+export function placeOf({ bytes, key, value }: TimedRecord): RecordPlace {
+  const { topic, partition, offset, timestampMs } = bytes;
+  return {
+    topic,
+    partition,
+    offset,
+    key,
+    timestamp: instantText(timestampMs),
+    changed_at: value && instantText(Number(value.changed_at)),
+    tombstone: value === null,
+  };
+}
+
+export function placeText({ topic, partition, offset, key, tombstone }: RecordPlace): string {
+  return `${topic}/${partition}@${offset} ${key}${tombstone ? ' (deleted)' : ''}`;
+}
 
 /** Records between two looks at the signal. */
 const turnRecords = 4_096;

@@ -1,20 +1,17 @@
 import { isLoopback } from '../../api/oauth/service-url.ts';
-import { signSampleToken } from '../../api/tokens/sample-token.ts';
 import type { Facts } from '../../projector/facts/facts.ts';
 import { aborted } from '../../projector/ports/waiting.ts';
 import type { Settings } from '../settings/settings.ts';
+import { filesOfThisProcess } from '../settings/sign-in-files.ts';
 import { type Io, UsageError } from '../wiring/command/io.ts';
 import { makeLogger } from '../wiring/command/logger.ts';
 import { apiMetrics } from '../wiring/http/api-metrics.ts';
-import { firstDay } from '../wiring/http/first-steps.ts';
+import { firstDay, tokenToTry } from '../wiring/http/first-steps.ts';
 import { processMetrics } from '../wiring/http/process-metrics.ts';
 import { serve } from '../wiring/http/serve.ts';
 import { liveliestRiders } from '../wiring/sign-in/rider-directory.ts';
 import { FactsViewReader } from './facts-view-reader.ts';
 import { madeUpKey, sha256Hex } from './past-answers.ts';
-import { keysOfThisProcess } from './past-keys.ts';
-
-const tokenSeconds = 8 * 3600;
 
 /** The settings of a service of the past: only this machine, nothing of the live service, the clock as given. */
 export function settingsOfThePast(command: string, settings: Settings, nowMs: number): Settings {
@@ -67,7 +64,7 @@ export async function servePast(
   const metrics = apiMetrics(processMetrics());
   const key = madeUpKey();
   const reader = new FactsViewReader(facts, sha256Hex(key));
-  const files = await keysOfThisProcess();
+  const files = await filesOfThisProcess();
   const first = firstDay(facts, settings.nowMs!);
   const served = await serve({
     settings,
@@ -83,14 +80,13 @@ export async function servePast(
   try {
     await served.listen();
     const { baseUrl, origin } = settings;
-    const asked = { keys: files.keys, issuer: origin, audience: baseUrl, lifetimeSeconds: tokenSeconds };
     onReady({
       base_url: baseUrl,
       docs: `${origin}/docs`,
       developer_key: key,
       day: first && `${baseUrl}/metros/${first.metro}/days/${first.day}`,
       rider,
-      token: rider === null ? null : await signSampleToken({ ...asked, rider }),
+      token: rider && (await tokenToTry(rider, files.keys, settings)),
     });
     await aborted(io.signal);
   } finally {

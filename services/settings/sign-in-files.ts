@@ -1,8 +1,12 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { link, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { ClientMetadata } from '../../api/oauth/client-policy.ts';
-import type { SigningKeys } from '../../api/tokens/signing-keys.ts';
-import { loadOAuthClients } from './oauth-clients.ts';
+import { parseClients } from '../../api/oauth/clients.ts';
+import { parseSigningKeys, type SigningKeys } from '../../api/tokens/signing-keys.ts';
+import { makeFolder } from '../../infra/archive/make-folder.ts';
+import { inDataDir } from './data-dir.ts';
 import { type Settings, SettingsError } from './settings.ts';
-import { loadCookieKeys, loadSigningKeys } from './signing-keys.ts';
 
 /** What sign-in reads from files that the settings name, or that are made once in DATA_DIR. */
 export interface SignInFiles {
@@ -21,8 +25,95 @@ export async function loadSignInFiles({ oauth, dataDir }: Settings): Promise<Sig
     return null;
   };
   const clients = await loadOAuthClients(oauth.clientsFile).catch(noted);
-  const keys = await loadSigningKeys({ file: oauth.keysFile ?? undefined, dataDir }).catch(noted);
-  const cookieKeys = await loadCookieKeys(oauth.cookieKeys ?? undefined, dataDir).catch(noted);
+  const keys = await loadSigningKeys(oauth.keysFile, dataDir).catch(noted);
+  const cookieKeys = await loadCookieKeys(oauth.cookieKeys, dataDir).catch(noted);
   if (!clients || !keys || !cookieKeys) throw new SettingsError(problems);
   return { keys, cookieKeys, clients };
+}
+
+/** Keys of this process only, which are not stored: tokens of a replay are valid nowhere else. */
+export async function filesOfThisProcess(): Promise<SignInFiles> {
+  const keys = await parseSigningKeys(JSON.stringify(makeKeySet()), 'keys of this process');
+  return { keys, cookieKeys: [makeCookieKey()], clients: [] };
+}
+
+/** The clients of OAUTH_CLIENTS. Throws an error that names the file and every wrong entry in it. */
+async function loadOAuthClients(file: string | null): Promise<ClientMetadata[]> {
+  if (file === null) return [];
+  return parseClients(await readNamed(file, 'OAUTH_CLIENTS'), `OAUTH_CLIENTS ${file}`);
+}
+
+/**
+ * The keys that sign access tokens: those of OAUTH_KEYS, or one that was made at the first start and kept in the data
+ * folder, readable only by its owner. Throws an error that names the file if it cannot be read or is not a key set.
+ */
+export async function loadSigningKeys(file: string | null, dataDir: string): Promise<SigningKeys> {
+  if (file !== null) {
+    const keys = await parseSigningKeys(await readNamed(file, 'OAUTH_KEYS'), `OAUTH_KEYS ${file}`);
+    // Otherwise this would be noticed only at the first token, after its code is used up.
+    if (keys[0].d === undefined)
+      throw new Error(`Cannot use OAUTH_KEYS ${file}: key 1 has no private part, "d"; the first key signs`);
+    return keys;
+  }
+  const path = join(dataDir, 'oauth-keys.json');
+  const text = await readOrMake(path, () => `${JSON.stringify(makeKeySet(), null, 2)}\n`);
+  return await parseSigningKeys(text, path);
+}
+
+function makeKeySet() {
+  const { kty, crv, x, y, d } = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' });
+  return { keys: [{ kty, crv, x, y, d, alg: 'ES256', use: 'sig' }] };
+}
+
+const makeCookieKey = (): string => randomBytes(32).toString('base64url');
+
+/**
+ * The keys that sign cookies, newest first: those of OAUTH_COOKIE_KEYS (separated by commas, the same for all
+ * instances), or one that was made once and kept in the data folder.
+ */
+export async function loadCookieKeys(setting: string | null, dataDir: string): Promise<string[]> {
+  const keys = (setting ?? (await readOrMake(join(dataDir, 'cookie-key'), makeCookieKey)))
+    .split(',')
+    .map((key) => key.trim());
+  const short = keys.findIndex((key) => key.length < 32);
+  if (short >= 0)
+    throw new Error(
+      `Cannot use OAUTH_COOKIE_KEYS: key ${short + 1} is shorter than 32 characters; make it of 32 random bytes`,
+    );
+  return keys;
+}
+
+async function readNamed(path: string, setting: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    throw new Error(`Cannot read ${setting} ${path}: ${(cause as NodeJS.ErrnoException).code}`, { cause });
+  }
+}
+
+/**
+ * Two processes that start at once must get the same text. The file is linked into place, and the second process reads
+ * it.
+ */
+function readOrMake(path: string, make: () => string): Promise<string> {
+  return inDataDir(path, () => readOrMakeFile(path, make));
+}
+
+async function readOrMakeFile(path: string, make: () => string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+  makeFolder(dirname(path), 'DATA_DIR');
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  try {
+    await writeFile(draft, make(), { mode: 0o600, flag: 'wx' });
+    await link(draft, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    await rm(draft, { force: true });
+  }
+  return await readFile(path, 'utf8');
 }

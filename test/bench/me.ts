@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { signSampleToken } from '../../api/tokens/sample-token.ts';
 import { freePorts } from '../../infra/local/free-port.ts';
 import { startRedisServer } from '../../infra/local/redis-server.ts';
-import { loadSigningKeys } from '../../services/settings/signing-keys.ts';
+import { loadSigningKeys } from '../../services/settings/sign-in-files.ts';
 import { archiveSink } from '../../services/simulate/sinks.ts';
 import { connections, type PreparedLoad, prepareLoad } from './load.ts';
 import { developerKey, from, fullDayPath, metro, meWorld, readers, to } from './me-world.ts';
@@ -76,7 +76,7 @@ async function writeWorld(dir: string): Promise<void> {
 }
 
 async function routesOf(dir: string): Promise<Route[]> {
-  const keys = await loadSigningKeys({ dataDir: dir });
+  const keys = await loadSigningKeys(null, dir);
   const issuer = new URL(baseUrl).origin;
   const tokens = await Promise.all(
     readers.map((rider) => signSampleToken({ rider, keys, issuer, audience: baseUrl, lifetimeSeconds: 86_400 })),

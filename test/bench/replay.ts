@@ -23,7 +23,7 @@ export async function benchReplay(): Promise<void> {
     const archive = join(dir, 'archive');
     const settings = loadSettings({ LOG_LEVEL: 'silent' });
     await runSimulate({ ...defaultSizes, riders: 60_000, rides: 1_500, rate: 0, archive }, settings, io);
-    const log = await openPastLog({ command: 'bench', archive }, settings, io);
+    const log = await openPastLog('bench', archive, settings, io);
     const measured: { bare: number; replay: number; export: number }[] = [];
     let records = 0;
     for (let round = 0; round <= rounds; round++) {
@@ -69,9 +69,9 @@ async function decodeBare({ listing }: PastLog): Promise<number> {
 }
 
 const all = { atMs: Number.POSITIVE_INFINITY, signal: io.signal };
-const replayed = ({ listing, bounds }: PastLog) => foldPast(sourcesOf(listing, bounds, 'timestamp'), all);
+const replayed = ({ listing, bounds }: PastLog) => foldPast(sourcesOf({ listing, bounds }, 'timestamp'), all);
 
 function exportTo(dir: string, { listing, bounds }: PastLog) {
   const what = { clockMs: Date.now(), personal: true, secrets: false };
-  return writeExport(dir, sourcesOf(listing, bounds, 'timestamp'), { ...all, ...what }, () => '{}');
+  return writeExport(dir, sourcesOf({ listing, bounds }, 'timestamp'), { ...all, ...what }, () => '{}');
 }

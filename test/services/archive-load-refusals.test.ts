@@ -5,7 +5,7 @@ import { ArchiveWriter } from '../../infra/archive/archive-writer.ts';
 import { runArchiveLoad } from '../../services/archive-load.ts';
 import { runCli } from '../../services/command-line.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
-import { assertReadable } from '../../services/wiring/backends/assert-readable.ts';
+import { assertReadable } from '../../services/wiring/backends/readable-archive.ts';
 import { TestArchive } from '../support/archive.ts';
 import { heard, rider, SavedArchive } from '../support/saved-archive.ts';
 import { tarpit } from '../support/tarpit.ts';

@@ -6,7 +6,7 @@ import { silentLog } from '../../projector/ports/log.ts';
 import { viewFormat } from '../../schemas/views/view-keys.ts';
 import { runCli } from '../../services/command-line.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
-import { openKafkaLog } from '../../services/wiring/backends/open-kafka-log.ts';
+import { openKafkaLog } from '../../services/wiring/backends/kafka.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers } from '../support/backends.ts';
 import { type Env, Processes } from '../support/process.ts';
 import { type Running, startProjector } from '../support/projector-run.ts';
@@ -35,7 +35,7 @@ beforeAll(async () => {
   };
   expect(await processes.run(['topics', '--partitions', '3'], env)).toMatchObject({ code: 0 });
   expect(await processes.run(['simulate', ...sizes, '--rate', '0', '--count', '1'], env)).toMatchObject({ code: 0 });
-  const log = openKafkaLog(loadSettings(env).kafka!, silentLog, null, new AbortController().signal);
+  const log = openKafkaLog(loadSettings(env).kafka!, silentLog, new AbortController().signal);
   const writer = await redisViewWriter({ url: cluster.url, cluster: true, keyPrefix: prefix });
   projector = startProjector(log, writer);
   close = () => Promise.all([writer.close(), log.close()]);

@@ -7,7 +7,7 @@ import { silentLog } from '../../projector/ports/log.ts';
 import { tagOf, viewFormat } from '../../schemas/views/view-keys.ts';
 import { runCli } from '../../services/command-line.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
-import { openKafkaLog } from '../../services/wiring/backends/open-kafka-log.ts';
+import { openKafkaLog } from '../../services/wiring/backends/kafka.ts';
 import { portlandDir } from '../support/archive.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
 import { type Env, Processes } from '../support/process.ts';
@@ -27,7 +27,7 @@ const env: Env = {
 };
 // In this process, and without its background check, which would mend what the tests damage.
 let projector: Running;
-const kafkaLog = () => openKafkaLog(loadSettings(env).kafka!, silentLog, null, new AbortController().signal);
+const kafkaLog = () => openKafkaLog(loadSettings(env).kafka!, silentLog, new AbortController().signal);
 
 async function project(eventLog: EventLog, keyPrefix = prefix): Promise<Running> {
   const writer = await redisViewWriter({ url: redisUrl(), cluster: false, keyPrefix });

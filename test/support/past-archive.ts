@@ -39,7 +39,7 @@ export class PastArchive implements Disposable {
   }
 
   log(): Promise<PastLog> {
-    return openPastLog({ command: 'test', archive: this.dir }, loadSettings({}), quietIo);
+    return openPastLog('test', this.dir, loadSettings({}), quietIo);
   }
 
   [Symbol.dispose](): void {

@@ -2,12 +2,13 @@ import { closeSync, fsyncSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Facts } from '../../../projector/facts/facts.ts';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
+import { valueViews } from '../../../projector/views/value-views.ts';
 import { fieldsOfKey } from '../../../schemas/events/record-keys.ts';
 import type { TopicRecords } from '../../../schemas/events/records.ts';
-import { PastAnswers, pastBaseUrl } from '../past-answers.ts';
+import { parseDay } from '../../../schemas/views/days.ts';
+import { PastAnswers, pastBaseUrl, targets } from '../past-answers.ts';
 import { type FoldedPast, foldPast } from '../past-fold.ts';
 import type { PastSources } from '../past-records.ts';
-import { type AnswerTable, answerColumns, answerTables, eachAnswer } from './answer-tables.ts';
 import { calendarSql } from './calendar-sql.ts';
 import { DraftFolder, writing } from './draft-folder.ts';
 import {
@@ -18,7 +19,7 @@ import {
   publicTopics,
   versionColumns,
 } from './log-tables.ts';
-import { type Cell, ParquetTable, type WrittenTable } from './parquet-table.ts';
+import { type Cell, type Column, ParquetTable, type WrittenTable } from './parquet-table.ts';
 import { eachVersion, type TopicVersion } from './topic-versions.ts';
 
 export interface ExportOptions extends Discretion {
@@ -91,13 +92,19 @@ class Export {
   async write(): Promise<Exported> {
     const { atMs, clockMs, signal } = this.#options;
     const past = await foldPast(this.#sources, { atMs, signal });
-    this.#facts = past.fold.facts;
+    this.#facts = past.facts;
     for (const topic of topicsOf(this.#options)) await this.#writeTopic(topic);
-    const answers = new PastAnswers(past.fold.facts, pastBaseUrl);
-    for (const table of Object.keys(answerTables) as AnswerTable[]) {
-      await this.#writeTable(table, [...answerTables[table], ...answerColumns], (add) =>
-        eachAnswer(table, past.fold.facts, answers, { clockMs, signal }, add),
-      );
+    const answers = new PastAnswers(past.facts, pastBaseUrl);
+    for (const [name, { kind, key, keyCells }] of Object.entries(answerTables)) {
+      await this.#writeTable(name, [...key, ...answerColumns], async (add) => {
+        for (const view of valueViews[kind].all(past.facts)) {
+          signal.throwIfAborted();
+          const id = valueViews[kind].id(past.facts, view);
+          const { status, etag, body } = await answers.ask({ target: targets[kind](id), rider: null }, clockMs);
+          // A day without nights has a view no more than a ride that is not posted.
+          if (status === 200 && etag !== '"empty"') add([...keyCells(id), etag, body]);
+        }
+      });
     }
     return { tables: this.#tables, past };
   }
@@ -134,7 +141,7 @@ class Export {
 
   async #writeTable(
     name: string,
-    columns: ConstructorParameters<typeof ParquetTable>[2],
+    columns: readonly Column[],
     write: (add: (row: Cell[]) => void) => Promise<void>,
   ): Promise<void> {
     const file = `${name}.parquet`;
@@ -155,3 +162,25 @@ function placeCells({ value, partition, offset, timestampMs }: LogRecord): Cell[
   const [revision, changedAt] = value ? [BigInt(value.revision), BigInt(value.changed_at)] : [null, null];
   return [value === null, partition, BigInt(offset), BigInt(timestampMs), revision, changedAt];
 }
+
+/** Tables of answers, as the calendar gives them at the instant of the export, by the kind of view. */
+const answerTables = {
+  days: {
+    kind: 'day',
+    key: [
+      { name: 'metro', type: 'text' },
+      { name: 'day', type: 'day' },
+    ],
+    keyCells(id: string): Cell[] {
+      const [metro, day] = id.split('/') as [string, string];
+      return [metro, parseDay(day)];
+    },
+  },
+  ride_pages: { kind: 'ride', key: [{ name: 'ride', type: 'text' }], keyCells: (id: string): Cell[] => [id] },
+} as const;
+
+/** Of every table of answers: the ETag with its quotes, and the answer's bytes. */
+const answerColumns: readonly Column[] = [
+  { name: 'etag', type: 'text' },
+  { name: 'answer', type: 'text' },
+];

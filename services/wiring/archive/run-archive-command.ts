@@ -1,5 +1,5 @@
-import { asUsage } from '../command/io.ts';
 import type { ExitCode, Io } from '../command/io.ts';
+import { asUsage } from '../command/io.ts';
 import { type Progress, showProgress } from '../command/progress.ts';
 
 interface ArchiveCommand {

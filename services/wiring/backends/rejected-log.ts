@@ -2,9 +2,12 @@ import { join } from 'node:path';
 import { archiveRejected } from '../../../infra/archive/archive-rejected.ts';
 import { KafkaCluster } from '../../../infra/kafka/kafka-cluster.ts';
 import { RejectedTopic } from '../../../infra/kafka/kafka-rejected-topic.ts';
+import { schemaRegistry } from '../../../infra/registry/schema-registry.ts';
 import { badRecord } from '../../../projector/facts/validator.ts';
 import type { Reject } from '../../../projector/ports/event-log.ts';
-import { topicNames } from '../../../schemas/events/records.ts';
+import { decodeKey, decodeValue } from '../../../schemas/avro/codec.ts';
+import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
+import { type AnyRecord, topicNames } from '../../../schemas/events/records.ts';
 import { eachOfTopic } from '../../past/past-fold.ts';
 import { openPastLog, type PastLog } from '../../past/past-log.ts';
 import { type PastRecord, sourcesOf } from '../../past/past-records.ts';
@@ -40,7 +43,7 @@ export async function readRejectedLog(
       `Cannot run ${command}: want --archive DIR, or ARCHIVE_DIR or KAFKA_BROKERS: the log whose bad records to read`,
     );
   }
-  const log = await openPastLog({ command, ...(archive !== undefined && { archive }) }, settings, io);
+  const log = await openPastLog(command, archive, settings, io);
   const place = { dir, prefix: log.prefix, fallbackDir: join(settings.dataDir, 'rejected') };
   return { rejects: each([...archiveRejected(place), ...(await badInArchive(log, io))]), where: `the archive ${dir}` };
 }
@@ -48,7 +51,7 @@ export async function readRejectedLog(
 /** Those that stand in the topics: an archive that nobody has served yet has no others. */
 async function badInArchive(log: PastLog, { signal }: Io): Promise<Reject[]> {
   const rejects: Reject[] = [];
-  const sources = sourcesOf(log.listing, log.bounds, 'timestamp');
+  const sources = sourcesOf(log, 'timestamp');
   for (const topic of topicNames) {
     await eachOfTopic(sources, topic, signal, ({ record }) => {
       const { partition, offset, timestampMs } = record!;
@@ -106,3 +109,36 @@ export function chosen(command: string, rejects: readonly Reject[], { reason, pl
     (one) => (reason === undefined || one.reason === reason) && (!place || place.includes(rejectPlace(one))),
   );
 }
+
+/** What this version makes of a bad record. */
+export interface Judged {
+  /** Why it is bad; null: it is good now. */
+  reason: string | null;
+  /** Null where they can't be read. */
+  key: string | null;
+  value: AnyRecord | null;
+}
+
+/** Judges a bad record anew, as the projector would: a schema may be known by now, or a rule another. */
+export function rejectJudge(schemaRegistryUrl: string | null, signal: AbortSignal) {
+  const writers = new WriterSchemas();
+  const registry = schemaRegistryUrl === null ? null : schemaRegistry({ url: schemaRegistryUrl });
+  return async ({ topic, raw }: Reject): Promise<Judged> => {
+    // Somebody else's record in the topic may name another.
+    if (!topicNames.includes(topic)) return { reason: 'unknown topic', key: null, value: null };
+    const decoded = decodeKey(raw.key);
+    if ('bad' in decoded) return { reason: decoded.bad, key: null, value: null };
+    const { key } = decoded;
+    if (raw.value === null) return { reason: badRecord(topic, key, null), key, value: null };
+    let read = decodeValue(topic, raw.value, writers);
+    if ('needs' in read && registry) {
+      writers.addRegistered(read.needs, await registry.lookUp(read.needs, signal));
+      read = decodeValue(topic, raw.value, writers);
+    }
+    if ('needs' in read) return { reason: 'unknown schema id', key, value: null };
+    if ('bad' in read) return { reason: read.bad, key, value: null };
+    return { reason: badRecord(topic, key, read.value), key, value: read.value };
+  };
+}
+
+export type RejectJudge = ReturnType<typeof rejectJudge>;

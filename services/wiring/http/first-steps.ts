@@ -1,9 +1,9 @@
 import { signSampleToken } from '../../../api/tokens/sample-token.ts';
+import type { SigningKeys } from '../../../api/tokens/signing-keys.ts';
 import { dayOf, type Facts, subjectOf } from '../../../projector/facts/facts.ts';
 import { publishedNight } from '../../../projector/views/night.ts';
 import { dayText } from '../../../schemas/views/days.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { loadSigningKeys } from '../../settings/signing-keys.ts';
 import type { OpenLog } from '../backends/event-log.ts';
 import { liveliestRiders } from '../sign-in/rider-directory.ts';
 
@@ -53,12 +53,16 @@ export function firstDay(facts: Facts, nowMs: number): { metro: string; day: str
   return best && { metro: best.metro, day: dayText(best.day), ride: best.ride };
 }
 
-export async function firstSteps(settings: Settings, opened: OpenLog, facts: Facts): Promise<FirstSteps> {
-  const { baseUrl, origin, dataDir, oauth } = settings;
+export async function firstSteps(
+  settings: Settings,
+  opened: OpenLog,
+  facts: Facts,
+  keys: SigningKeys,
+): Promise<FirstSteps> {
+  const { baseUrl, origin } = settings;
   const first = firstDay(facts, settings.nowMs ?? Date.now());
   const picks = picksRiders(settings, opened);
   const rider = picks ? riderToTry(facts, opened) : null;
-  const keys = rider && (await loadSigningKeys({ file: oauth.keysFile ?? undefined, dataDir }));
   return {
     serves: opened.where,
     baseUrl,
@@ -67,11 +71,13 @@ export async function firstSteps(settings: Settings, opened: OpenLog, facts: Fac
     day: first && `${baseUrl}/metros/${first.metro}/days/${first.day}`,
     signIn: settings.signIn ? 'issuer' : picks ? 'pick' : null,
     rider,
-    token: keys
-      ? await signSampleToken({ rider, keys, issuer: origin, audience: baseUrl, lifetimeSeconds: tokenSeconds })
-      : null,
+    token: rider && (await tokenToTry(rider, keys, settings)),
   };
 }
+
+/** A token of a rider, for trying the service out. */
+export const tokenToTry = (rider: string, keys: SigningKeys, { origin, baseUrl }: Settings): Promise<string> =>
+  signSampleToken({ rider, keys, issuer: origin, audience: baseUrl, lifetimeSeconds: tokenSeconds });
 
 /** The rider that a made-up log names, unless a later change has erased them. */
 function riderToTry(facts: Facts, { madeUp }: OpenLog): string | null {

@@ -29,7 +29,7 @@ function historyOf(records: readonly LoggedRecord[]): History {
 async function versionsOf(records: readonly LoggedRecord[], target: string): Promise<Version[]> {
   using archive = await PastArchive.of(historyOf(records), { blockBytes: 2_000, fileBytes: 100_000, codec: 'null' });
   const { listing, bounds } = await archive.log();
-  const sources = sourcesOf(listing, bounds, 'timestamp');
+  const sources = sourcesOf({ listing, bounds }, 'timestamp');
   const versions: Version[] = [];
   const request = { target, rider: smallWorld.reader };
   for await (const version of answerHistory(sources, request, { untilMs, signal })) versions.push(version);

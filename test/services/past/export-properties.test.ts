@@ -49,7 +49,7 @@ describe('an export', { timeout: 600_000 }, () => {
           secrets: false,
         };
         const { signal } = new AbortController();
-        await writeExport(dir, sourcesOf(listing, bounds, by), { ...how, signal }, () => '{}');
+        await writeExport(dir, sourcesOf({ listing, bounds }, by), { ...how, signal }, () => '{}');
         using tables = await ExportInDuckDb.open(dir);
         for (const atMs of instants) {
           const facts = latestRecords(history.records.filter((record) => timeOfHistory(record, by) <= atMs));
@@ -75,7 +75,7 @@ describe('an export', { timeout: 600_000 }, () => {
       fc.asyncProperty(scenarioArb, async ({ history, by, chunking, instants }) => {
         using archive = await PastArchive.of(history, chunking);
         const { listing, bounds } = await archive.log();
-        const sources = sourcesOf(listing, bounds, by);
+        const sources = sourcesOf({ listing, bounds }, by);
         const dir = join(archive.dir, 'tables');
         const { signal } = new AbortController();
         const how = { atMs: Number.POSITIVE_INFINITY, clockMs: 0, personal: true, secrets: true, signal };
@@ -83,8 +83,8 @@ describe('an export', { timeout: 600_000 }, () => {
         using tables = await ExportInDuckDb.open(dir);
         for (const atMs of instants) {
           const rows = await tables.rows(`FROM as_of(make_timestamptz(${atMs}::BIGINT * 1000))`);
-          const { fold } = await foldPast(sources, { atMs, signal });
-          expect(byDay(rows)).toEqual(await daysOf(fold.facts, atMs));
+          const { facts } = await foldPast(sources, { atMs, signal });
+          expect(byDay(rows)).toEqual(await daysOf(facts, atMs));
         }
       }),
       { numRuns: 20, endOnFailure: true },

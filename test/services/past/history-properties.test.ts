@@ -37,12 +37,12 @@ const scenarioArb = pastArb.chain((history) =>
 );
 
 async function asOf(sources: PastSources, { target, rider }: PastRequest, atMs: number) {
-  const { fold } = await foldPast(sources, { atMs, signal });
-  const { status, body } = await new PastAnswers(fold.facts, pastBaseUrl).ask({ target, rider }, atMs);
+  const { facts } = await foldPast(sources, { atMs, signal });
+  const { status, body } = await new PastAnswers(facts, pastBaseUrl).ask({ target, rider }, atMs);
   return { status, body };
 }
 
-const sources = ({ listing, bounds }: PastLog, by: (typeof clocks)[number]) => sourcesOf(listing, bounds, by);
+const sources = ({ listing, bounds }: PastLog, by: (typeof clocks)[number]) => sourcesOf({ listing, bounds }, by);
 
 async function versionsOf(from: PastSources, request: PastRequest, untilMs: number): Promise<Version[]> {
   const versions: Version[] = [];
@@ -108,7 +108,7 @@ describe('the changes between two instants', { timeout: 600_000 }, () => {
         const changed = await changedAnswers(from, { fromMs, toMs, clocks: { from: fromMs, to: toMs }, signal });
         const before = await foldPast(from, { atMs: fromMs, signal });
         const after = await foldPast(from, { atMs: toMs, signal });
-        const [one, two] = [before, after].map(({ fold }) => new PastAnswers(fold.facts, pastBaseUrl));
+        const [one, two] = [before, after].map(({ facts }) => new PastAnswers(facts, pastBaseUrl));
         const named = new Set(changed.map(({ target }) => target));
         for (const target of publicTargets(history.records)) {
           const was = await one!.ask({ target, rider: null }, fromMs);

@@ -35,11 +35,11 @@ const scenarioArb = pastArb.chain((history) =>
 async function foldOf(history: History, chunking: Chunking, by: RecordClock, atMs: number): Promise<FoldedPast> {
   using archive = await PastArchive.of(history, chunking);
   const { listing, bounds } = await archive.log();
-  return await foldPast(sourcesOf(listing, bounds, by), { atMs, signal: new AbortController().signal });
+  return await foldPast(sourcesOf({ listing, bounds }, by), { atMs, signal: new AbortController().signal });
 }
 
-async function ask({ fold }: FoldedPast, requests: readonly CalendarRequest[], clockMs: number) {
-  const answers = new PastAnswers(fold.facts, pastBaseUrl);
+async function ask({ facts }: FoldedPast, requests: readonly CalendarRequest[], clockMs: number) {
+  const answers = new PastAnswers(facts, pastBaseUrl);
   const got = [];
   for (const request of requests) {
     const rider = 'rider' in request ? request.rider : null;
@@ -93,7 +93,7 @@ describe('the calendar as of an instant', { timeout: 600_000 }, () => {
           }
         }
         const signal = new AbortController().signal;
-        const again = await foldPast(sourcesOf(log.listing, bounds, by), { atMs, signal });
+        const again = await foldPast(sourcesOf({ listing: log.listing, bounds }, by), { atMs, signal });
         expect(again.offsets).toEqual(before.offsets);
         expect(await ask(again, requests, atMs)).toEqual(await ask(before, requests, atMs));
       }),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { inDataDir } from '../../../services/settings/data-dir.ts';
-import { loadCookieKeys, loadSigningKeys } from '../../../services/settings/signing-keys.ts';
+import { loadCookieKeys, loadSigningKeys } from '../../../services/settings/sign-in-files.ts';
 import { ensureSampleArchive } from '../../../services/wiring/backends/sample-archive.ts';
 
 let dataDir: string;
@@ -22,8 +22,8 @@ describe('a fault of the data folder', () => {
   });
 
   it.each([
-    ['cookie-key', () => loadCookieKeys(undefined, dataDir)],
-    ['oauth-keys.json', () => loadSigningKeys({ dataDir })],
+    ['cookie-key', () => loadCookieKeys(null, dataDir)],
+    ['oauth-keys.json', () => loadSigningKeys(null, dataDir)],
   ])('names the path and the setting where %s is a folder', async (name, load) => {
     await mkdir(join(dataDir, name));
     await expect(load()).rejects.toThrow(

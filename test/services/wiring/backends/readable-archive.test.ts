@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { topicNames } from '../../../../schemas/events/records.ts';
-import { warnOfMissingTopics } from '../../../../services/wiring/backends/missing-topics.ts';
+import { warnOfMissingTopics } from '../../../../services/wiring/backends/readable-archive.ts';
 
 it('an archive that lacks folders of topics is said to, and one with all of them or none is not', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'ride-calendar-missing-'));

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { loadCookieKeys, loadSigningKeys } from '../../../services/settings/signing-keys.ts';
+import { loadCookieKeys, loadSigningKeys } from '../../../services/settings/sign-in-files.ts';
 
 async function folder(): Promise<string> {
   const made = await mkdtemp(join(tmpdir(), 'signing-keys-'));
@@ -13,25 +13,25 @@ async function folder(): Promise<string> {
 describe('signing keys', () => {
   test('are made once and kept, readable by their owner alone', async () => {
     const dataDir = join(await folder(), 'data');
-    const first = await loadSigningKeys({ dataDir });
+    const first = await loadSigningKeys(null, dataDir);
     expect(first[0].d).toBeDefined();
-    expect(await loadSigningKeys({ dataDir })).toEqual(first);
+    expect(await loadSigningKeys(null, dataDir)).toEqual(first);
     expect((await stat(join(dataDir, 'oauth-keys.json'))).mode & 0o777).toBe(0o600);
     expect(await readdir(dataDir)).toEqual(['oauth-keys.json']);
   });
 
   test('are the same for processes that start at once', async () => {
     const dataDir = await folder();
-    const all = await Promise.all(Array.from({ length: 8 }, () => loadSigningKeys({ dataDir })));
+    const all = await Promise.all(Array.from({ length: 8 }, () => loadSigningKeys(null, dataDir)));
     expect(new Set(all.map((keys) => keys[0].kid)).size).toBe(1);
   });
 
   test('without kid get their thumbprint, the same everywhere', async () => {
     const dataDir = await folder();
-    const [{ kid, ...key }] = await loadSigningKeys({ dataDir });
+    const [{ kid, ...key }] = await loadSigningKeys(null, dataDir);
     const file = join(dataDir, 'file.json');
     await writeFile(file, JSON.stringify({ keys: [{ kty: key.kty, crv: key.crv, x: key.x, y: key.y, d: key.d }] }));
-    expect((await loadSigningKeys({ file, dataDir }))[0].kid).toBe(kid);
+    expect((await loadSigningKeys(file, dataDir))[0].kid).toBe(kid);
   });
 
   const bad: [string, (key: Record<string, unknown>) => string, RegExp][] = [
@@ -52,10 +52,10 @@ describe('signing keys', () => {
   ];
   test.each(bad)('from a file with %s: the error names the file and the entry', async (_, text, message) => {
     const dataDir = await folder();
-    const [key] = await loadSigningKeys({ dataDir });
+    const [key] = await loadSigningKeys(null, dataDir);
     const file = join(dataDir, 'file.json');
     await writeFile(file, text({ ...key }));
-    const error = await loadSigningKeys({ file, dataDir }).then(
+    const error = await loadSigningKeys(file, dataDir).then(
       () => null,
       (thrown: Error) => thrown,
     );
@@ -67,18 +67,16 @@ describe('signing keys', () => {
 
   test('from a file that is absent: the error names it', async () => {
     const dataDir = await folder();
-    await expect(loadSigningKeys({ file: join(dataDir, 'none'), dataDir })).rejects.toThrow(
-      /OAUTH_KEYS .*none: ENOENT/,
-    );
+    await expect(loadSigningKeys(join(dataDir, 'none'), dataDir)).rejects.toThrow(/OAUTH_KEYS .*none: ENOENT/);
   });
 });
 
 describe('cookie keys', () => {
   test('are made once and kept', async () => {
     const dataDir = await folder();
-    const keys = await loadCookieKeys(undefined, dataDir);
+    const keys = await loadCookieKeys(null, dataDir);
     expect(keys).toHaveLength(1);
-    expect(await loadCookieKeys(undefined, dataDir)).toEqual(keys);
+    expect(await loadCookieKeys(null, dataDir)).toEqual(keys);
     expect((await stat(join(dataDir, 'cookie-key'))).mode & 0o777).toBe(0o600);
   });
 

@@ -1,7 +1,21 @@
-import { dirname } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { ArchiveError } from '../../../infra/archive/archive-files.ts';
 import { assertAsSaved } from '../../../infra/archive/inspect-settled.ts';
+import { topicNames } from '../../../schemas/events/records.ts';
 import { SettingsError } from '../../settings/settings.ts';
+
+/**
+ * Warns of topics that an archive has no folder for. A topic without records needs no folder. But if it was forgotten
+ * when the archive was copied, every answer would silently lack its records.
+ */
+export function warnOfMissingTopics(dir: string, prefix: string, log: { warn(message: string): void }): void {
+  const folders = topicNames.map((topic) => prefix + topic);
+  const missing = folders.filter((folder) => !existsSync(join(dir, folder)));
+  // With no topic at all it is no archive, which the reader reports.
+  if (missing.length === 0 || missing.length === folders.length) return;
+  log.warn(`The archive ${dir} has no folder ${missing.join(', ')}: it is read as if these topics were empty`);
+}
 
 /**
  * Checks that an archive to be served matches its manifest: if a file were missing, its answers would be wrong, and
