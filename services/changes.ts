@@ -9,7 +9,7 @@ import { instantOf, instantText, type RecordClock } from './past/past-time.ts';
 import { placeOf, placeText } from './past/records-in-time.ts';
 import type { Settings } from './settings/settings.ts';
 import { type ExitCode, type Io, UsageError } from './wiring/command/io.ts';
-import { showProgress } from './wiring/command/progress.ts';
+import { withProgress } from './wiring/command/progress.ts';
 
 export interface ChangesCommandOptions {
   from: string;
@@ -28,22 +28,16 @@ export async function runChanges(options: ChangesCommandOptions, settings: Setti
   if (toMs < fromMs) throw new UsageError('Cannot run changes: --to is before --from, want it at or after it');
   const nowMs = options.now === undefined ? null : instantOf('changes', '--now', options.now);
   const log = await openPastLog('changes', archive, settings, io);
-  const progress = await showProgress(io, 'Records read', null);
   try {
-    const sources = sourcesOf(log, by);
-    const changed = await changedAnswers(sources, {
-      fromMs,
-      toMs,
-      clocks: { from: nowMs ?? fromMs, to: nowMs ?? toMs },
-      signal: io.signal,
-      onProgress: progress.update,
-    });
-    progress.stop();
+    const clocks = { from: nowMs ?? fromMs, to: nowMs ?? toMs };
+    const { signal } = io;
+    const changed = await withProgress(io, 'Records read', null, ({ update: onProgress }) =>
+      changedAnswers(sourcesOf(log, by), { fromMs, toMs, clocks, signal, onProgress }),
+    );
     for (const one of changed) for (const line of json ? [jsonOf(one)] : linesOf(one)) io.out(line);
     if (!json) tellSummary(changed, fromMs, toMs, log, io);
     return changed.length > 0 ? 1 : 0;
   } finally {
-    progress.stop();
     log.close();
   }
 }

@@ -6,7 +6,7 @@ import { instantOf, instantText, type RecordClock } from './past/past-time.ts';
 import type { Settings } from './settings/settings.ts';
 import { needEmptyFolder } from './wiring/command/empty-folder.ts';
 import type { ExitCode, Io } from './wiring/command/io.ts';
-import { showProgress } from './wiring/command/progress.ts';
+import { withProgress } from './wiring/command/progress.ts';
 
 export interface ExportCommandOptions {
   dir: string;
@@ -25,18 +25,15 @@ export async function runExport(options: ExportCommandOptions, settings: Setting
     options.asOf === undefined ? (settings.nowMs ?? Date.now()) : instantOf('export', '--as-of', options.asOf);
   await needEmptyFolder(dir, 'export');
   const log = await openPastLog('export', archive, settings, io);
-  const progress = await showProgress(io, 'Rows', null);
   try {
     // Without an instant every record counts, also one whose clock was ahead.
     const atMs = options.asOf === undefined ? Number.POSITIVE_INFINITY : clockMs;
     const said = (exported: Exported) => saidOf(exported, log, { clockMs, by, personal, secrets });
-    const exported = await writeExport(
-      dir,
-      sourcesOf(log, by),
-      { atMs, clockMs, personal, secrets, signal: io.signal, onProgress: progress.update },
-      (one) => `${JSON.stringify(said(one), null, 1)}\n`,
-    );
-    progress.stop();
+    const manifest = (exported: Exported) => `${JSON.stringify(said(exported), null, 1)}\n`;
+    const exported = await withProgress(io, 'Rows', null, ({ update: onProgress }) => {
+      const how = { atMs, clockMs, personal, secrets, signal: io.signal, onProgress };
+      return writeExport(dir, sourcesOf(log, by), how, manifest);
+    });
     if (json) io.out(JSON.stringify({ dir, ...said(exported) }));
     else for (const line of linesOf(dir, exported, options)) io.out(line);
     if (!json && options.asOf !== undefined)
@@ -44,11 +41,9 @@ export async function runExport(options: ExportCommandOptions, settings: Setting
     return 0;
   } catch (error) {
     if (!io.signal.aborted) throw error;
-    progress.stop();
     io.err('Stopped before the end: nothing was written');
     return 1;
   } finally {
-    progress.stop();
     log.close();
   }
 }

@@ -8,7 +8,7 @@ import { placeOf, placeText } from './past/records-in-time.ts';
 import { withRaw } from './replay.ts';
 import type { Settings } from './settings/settings.ts';
 import { type ExitCode, type Io, UsageError } from './wiring/command/io.ts';
-import { showProgress } from './wiring/command/progress.ts';
+import { withProgress } from './wiring/command/progress.ts';
 
 export interface HistoryCommandOptions {
   path: string;
@@ -32,29 +32,26 @@ export async function runHistory(options: HistoryCommandOptions, settings: Setti
   }
   needVersions('history', request);
   const log = await openPastLog('history', archive, settings, io);
-  const progress = await showProgress(io, 'Records read', null);
   try {
     const told = new Telling(json, io, request.rider === null ? 404 : 401);
-    const { signal } = io;
-    const sources = sourcesOf(log, by);
-    const onProgress = progress.update;
-    for await (const version of answerHistory(sources, request, { untilMs, signal, onProgress })) {
-      if (version.atMs < fromMs) {
-        told.before(version);
-        continue;
+    await withProgress(io, 'Records read', null, async (progress) => {
+      const how = { untilMs, signal: io.signal, onProgress: progress.update };
+      for await (const version of answerHistory(sourcesOf(log, by), request, how)) {
+        if (version.atMs < fromMs) {
+          told.before(version);
+          continue;
+        }
+        // The bar would be drawn over them, and they say how far it is.
+        if (io.shown) progress.stop();
+        told.tell(version);
       }
-      // The bar would be drawn over them, and they say how far it is.
-      if (io.shown) progress.stop();
-      told.tell(version);
-    }
-    progress.stop();
+    });
     told.end();
     if (!json) for (const doubt of doubtsOf(log, untilMs)) io.err(`May not be exact: ${doubt}`);
     if (told.count > 0) return 0;
     io.err(`${request.target} has no version up to ${instantText(untilMs)}`);
     return 1;
   } finally {
-    progress.stop();
     log.close();
   }
 }

@@ -1,5 +1,6 @@
-import { setImmediate, setTimeout } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import { countText } from '../projector/count-text.ts';
+import { realClock } from '../projector/ports/clock.ts';
 import { type TopicName, topicNames } from '../schemas/events/records.ts';
 import { dayText } from '../schemas/views/days.ts';
 import type { Settings } from './settings/settings.ts';
@@ -10,7 +11,7 @@ import { markSimulated } from './wiring/backends/simulated-mark.ts';
 import { needEmptyFolder } from './wiring/command/empty-folder.ts';
 import { type ExitCode, type Io, needKafka, UsageError } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
-import { showProgress } from './wiring/command/progress.ts';
+import { withProgress } from './wiring/command/progress.ts';
 
 export interface SimulateCommandOptions {
   metros: number;
@@ -133,8 +134,7 @@ class Tally {
 
 /** False: told to end before all of it was there. */
 async function publishInitial(made: Simulation, tally: Tally, io: Io): Promise<boolean> {
-  const progress = await showProgress(io, 'Calendar', 100);
-  try {
+  return withProgress(io, 'Calendar', 100, async (progress) => {
     for (const record of made.initial((done) => progress.update(Math.floor(done * 100)))) {
       if (io.signal.aborted) return false;
       await tally.add(record);
@@ -142,9 +142,7 @@ async function publishInitial(made: Simulation, tally: Tally, io: Io): Promise<b
     }
     await tally.flush();
     return true;
-  } finally {
-    progress.stop();
-  }
+  });
 }
 
 interface Pace {
@@ -156,28 +154,20 @@ interface Pace {
 
 async function publishChanges(made: Simulation, tally: Tally, { clock, limit, rate }: Pace, io: Io): Promise<void> {
   if (limit === 0 || io.signal.aborted) return;
-  const progress = await showProgress(io, 'Changes', Number.isFinite(limit) ? limit : null);
-  const changes = made.changes(clock)[Symbol.iterator]();
-  const startMs = performance.now();
-  try {
+  await withProgress(io, 'Changes', Number.isFinite(limit) ? limit : null, async (progress) => {
+    const changes = made.changes(clock)[Symbol.iterator]();
+    const startMs = performance.now();
     for (let count = 0; count < limit && !io.signal.aborted; count++) {
       // The wait comes first: a change is made, and gets its timestamp, when it is due.
       const waitMs = rate === 0 ? 0 : startMs + (count * 1_000) / rate - performance.now();
       if (waitMs > 0) {
         await tally.flush();
-        await pause(waitMs, io.signal);
+        await realClock.sleep(waitMs, io.signal);
         if (io.signal.aborted) break;
       } else if (count % breath === 0) await setImmediate();
       await tally.add(changes.next().value!);
       progress.update(count + 1);
     }
     await tally.flush();
-  } finally {
-    progress.stop();
-  }
-}
-
-/** Resolves after this time, or as soon as the command must stop. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await setTimeout(ms, undefined, { signal }).catch(() => {});
+  });
 }

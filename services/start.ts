@@ -1,5 +1,6 @@
 import { isLoopback } from '../api/oauth/service-url.ts';
 import type { ViewReader } from '../api/ports/view-reader.ts';
+import { realClock } from '../projector/ports/clock.ts';
 import { type Settings, SettingsError } from './settings/settings.ts';
 import { loadSignInFiles } from './settings/sign-in-files.ts';
 import { type OpenLog, openEventLog } from './wiring/backends/event-log.ts';
@@ -33,28 +34,23 @@ export async function runStart(options: StartOptions, settings: Settings, io: Io
   // Problems with these are reported before the fold, which may take long, and before another projector is replaced.
   const files = await loadSignInFiles(settings);
   await assertCanListenOnAll(settings);
-  const opened = await openEventLog(settings, log, projected.kafkaAnswered);
+  const openLog = () => openEventLog(settings, log, projected.kafkaAnswered);
+  const opened = await openLog();
   const store = openViewStore(settings);
   const reader = store.reader();
   const stop = new AbortController();
   const ending = AbortSignal.any([signal, stop.signal]);
-  let next: OpenLog | null = opened;
-  const projecting = await supervise({
-    async begin() {
-      const eventLog = next ?? (await openEventLog(settings, log, projected.kafkaAnswered));
-      next = null;
-      return project(settings, eventLog, store, projected.projector, log, ending);
-    },
-    reader,
-    log,
-    signal: ending,
-  });
+  const projectFrom = (eventLog: OpenLog) => project(settings, eventLog, store, projected.projector, log, ending);
+  const begin = async () => projectFrom(await openLog());
+  const projecting = supervise(await projectFrom(opened), { begin, reader, log, signal: ending });
   projected.watch(() => projecting.current());
   // Its end is handled below. Until then it must not count as an unhandled rejection.
   projecting.done.catch(() => {});
   const facts = () => projecting.current().facts;
   try {
-    await completeOrEnded(projecting, reader, signal, settings);
+    // Where both log and views are this process's own, the first request should find data.
+    if (!settings.kafka && !settings.redis)
+      await Promise.race([untilComplete(projecting, reader, ending), projecting.done]);
     if (signal.aborted) return 0;
     const first = firstDay(facts(), settings.nowMs ?? Date.now());
     const served = await serve({
@@ -98,23 +94,12 @@ function assertRidersProven({ host, kafka, redis, signIn }: Settings): void {
   ]);
 }
 
-/**
- * Where both log and views are this process's own, the first request should find data: this waits until the views are
- * said to be complete, a moment after the projector is ready, longer on a busy machine.
- */
-async function completeOrEnded(
+/** Waits until the views are said to be complete, a moment after the projector is ready, longer on a busy machine. */
+async function untilComplete(
   projecting: Projecting,
   reader: Pick<ViewReader, 'ready'>,
   signal: AbortSignal,
-  settings: Settings,
 ): Promise<void> {
-  if (settings.kafka || settings.redis) return;
-  let ended = false;
-  const done = projecting.done.finally(() => {
-    ended = true;
-  });
-  done.catch(() => {});
   const isComplete = async () => projecting.current().ready && (await reader.ready()).ready;
-  while (!(await isComplete()) && !ended && !signal.aborted) await new Promise((resolve) => setTimeout(resolve, 10));
-  if (ended) await done;
+  while (!signal.aborted && !(await isComplete())) await realClock.sleep(10, signal);
 }

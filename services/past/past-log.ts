@@ -14,7 +14,7 @@ import { needFolderName } from '../wiring/command/empty-folder.ts';
 import type { Io } from '../wiring/command/io.ts';
 import { asUsage } from '../wiring/command/io.ts';
 import { makeLogger } from '../wiring/command/logger.ts';
-import { percentOf, showProgress } from '../wiring/command/progress.ts';
+import { percentOf, withProgress } from '../wiring/command/progress.ts';
 
 /** The log as the commands for the past read it: an archive, up to its ends when it was opened. */
 export interface PastLog {
@@ -108,16 +108,16 @@ async function copyKafka(dir: string, kafka: KafkaSettings, settings: Settings, 
   ]);
   const writers = new WriterSchemas();
   const log = openKafkaLog(kafka, makeLogger(settings), io.signal, writers);
-  const progress = await showProgress(io, 'Read from Kafka', 100);
   try {
-    await archiveSave(log, async () => [], dir, {
-      prefix: kafka.topicPrefix,
-      signal: io.signal,
-      schemaOf: (value) => writers.named(value),
-      onProgress: percentOf(progress),
-    });
+    await withProgress(io, 'Read from Kafka', 100, (progress) =>
+      archiveSave(log, async () => [], dir, {
+        prefix: kafka.topicPrefix,
+        signal: io.signal,
+        schemaOf: (value) => writers.named(value),
+        onProgress: percentOf(progress),
+      }),
+    );
   } finally {
-    progress.stop();
     await log.close();
   }
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { countText } from '../../projector/count-text.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { type Io, UsageError } from '../wiring/command/io.ts';
-import { showProgress } from '../wiring/command/progress.ts';
+import { withProgress } from '../wiring/command/progress.ts';
 import { type FoldedPast, foldPast } from './past-fold.ts';
 import type { PastLog } from './past-log.ts';
 import { sourcesOf } from './past-records.ts';
@@ -82,11 +82,8 @@ function boundsAt(command: string, log: PastLog, { offsets }: PastPoint): PastLo
 /** The facts at a point of the past, and how they were found. */
 export async function foldPoint(command: string, log: PastLog, point: PastPoint, io: Io): Promise<FoldedPast> {
   const { atMs, by } = point;
-  const progress = await showProgress(io, 'Records read', null);
-  try {
-    const sources = sourcesOf({ listing: log.listing, bounds: boundsAt(command, log, point) }, by);
-    return await foldPast(sources, { atMs, signal: io.signal, onProgress: progress.update });
-  } finally {
-    progress.stop();
-  }
+  const sources = sourcesOf({ listing: log.listing, bounds: boundsAt(command, log, point) }, by);
+  return withProgress(io, 'Records read', null, (progress) =>
+    foldPast(sources, { atMs, signal: io.signal, onProgress: progress.update }),
+  );
 }

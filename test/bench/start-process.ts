@@ -11,7 +11,7 @@ import { Projector } from '../../projector/projector.ts';
 import { OwnFold } from '../../projector/verifying/own-fold.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import { topicNames } from '../../schemas/events/records.ts';
-import { buildId } from '../../services/wiring/projector/build-id.ts';
+import { buildId } from '../../services/wiring/projector/project.ts';
 
 /** One of the processes that `start.ts` compares: it starts, says what it took, and ends. */
 export type StartSide = 'bare' | 'folded' | 'started';

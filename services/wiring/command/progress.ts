@@ -38,6 +38,21 @@ export async function showProgress(
   };
 }
 
+/** Draws progress while something works, and takes it away before anything else is printed. */
+export async function withProgress<T>(
+  io: Pick<Io, 'watched'>,
+  title: string,
+  total: number | null,
+  work: (progress: Progress) => Promise<T>,
+): Promise<T> {
+  const progress = await showProgress(io, title, total);
+  try {
+    return await work(progress);
+  } finally {
+    progress.stop();
+  }
+}
+
 /** Shows a share on a bar of 100. */
 export const percentOf =
   (progress: Progress): ((part: { done: number; total: number }) => void) =>

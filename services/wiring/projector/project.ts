@@ -1,3 +1,6 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import {
   type EventLog,
@@ -12,7 +15,6 @@ import type { Settings } from '../../settings/settings.ts';
 import type { OpenLog } from '../backends/event-log.ts';
 import type { OpenStore } from '../backends/view-store.ts';
 import { abortsAfter } from '../command/stop-signal.ts';
-import { buildId } from './build-id.ts';
 
 /** How long a projector that is told to stop may take for the present round: a process must end within 5 s. */
 const finishMsMax = 3_000;
@@ -80,4 +82,20 @@ function foldAgain(cause: unknown, { identity }: EventLog): boolean {
   // An archive's partitions may be copied one by one. Only Kafka's say which partition a key is in.
   if (cause instanceof PartitionsChangedError) return identity === undefined;
   return cause instanceof LogTruncatedError || cause instanceof LateRecordsError;
+}
+
+/**
+ * Which build this is, as far as views go: a hash of the code that folds and renders. Another build may render the same
+ * facts otherwise, so that a leader of one checks what a leader of another has written.
+ */
+export function buildId(): string {
+  const hash = createHash('sha256');
+  for (const folder of ['projector', 'schemas']) {
+    const root = join(import.meta.dirname, '../../..', folder);
+    const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) =>
+      /\.(ts|js|avsc)$/.test(name),
+    );
+    for (const name of files.sort()) hash.update(name).update(readFileSync(join(root, name)));
+  }
+  return hash.digest('base64url').slice(0, 12);
 }

@@ -14,7 +14,7 @@ export interface Supervised extends Projecting {
 }
 
 export interface SuperviseOptions {
-  /** Starts a projector, with a log and a writer of its own. */
+  /** Starts another projector, with a log and a writer of its own. */
   begin(): Promise<Projecting>;
   reader: Pick<ViewReader, 'ready'>;
   log: Log;
@@ -27,9 +27,9 @@ export interface SuperviseOptions {
  * logged, and another projector is started after a back-off, because topics or a log can come back. If there are no
  * complete views either, `done` rejects with the error that ended the projector.
  */
-export async function supervise(options: SuperviseOptions): Promise<Supervised> {
+export function supervise(first: Projecting, options: SuperviseOptions): Supervised {
   const { begin, reader, log, signal, clock = realClock } = options;
-  let projecting = await begin();
+  let projecting = first;
   let trouble: string | null = null;
 
   // A new reader knows nothing before it is connected.

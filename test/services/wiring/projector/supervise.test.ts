@@ -23,12 +23,13 @@ function scene({ complete = true } = {}) {
     signal: stop.signal,
     clock,
   };
-  return { stop, said, waits: clock.slept, running, options };
+  const supervised = async (other = options.begin) => supervise(await options.begin(), { ...options, begin: other });
+  return { stop, said, waits: clock.slept, running, options, supervised };
 }
 
 it('a projector that ends beside complete views is begun again, ever more slowly, until it can do its work', async () => {
-  const { running, said, waits, options } = scene();
-  const kept = await supervise(options);
+  const { running, said, waits, supervised } = scene();
+  const kept = await supervised();
   for (let i = 0; i < 8; i++) {
     await expect.poll(() => running.length).toBe(i + 1);
     running[i]!.end(new Error('no topics'));
@@ -46,15 +47,11 @@ it('a projector that ends beside complete views is begun again, ever more slowly
 });
 
 it('a log or a store that can not even be opened again is tried again too', async () => {
-  const { running, options } = scene();
-  const begin = options.begin;
+  const { running, options, supervised } = scene();
   let refusals = 2;
-  const kept = await supervise({
-    ...options,
-    begin: async () => {
-      if (running.length > 0 && refusals-- > 0) throw new Error('no such folder');
-      return begin();
-    },
+  const kept = await supervised(async () => {
+    if (refusals-- > 0) throw new Error('no such folder');
+    return options.begin();
   });
   running[0]!.end(new Error('no topics'));
   await expect.poll(() => running.length).toBe(2);
@@ -64,15 +61,15 @@ it('a log or a store that can not even be opened again is tried again too', asyn
 });
 
 it('a projector that ends with nothing to serve ends the process', async () => {
-  const { running, options } = scene({ complete: false });
-  const kept = await supervise(options);
+  const { running, supervised } = scene({ complete: false });
+  const kept = await supervised();
   running[0]!.end(new Error('no topics'));
   await expect(kept.done).rejects.toThrow('no topics');
 });
 
 it('a projector that ran for longer than the longest pause is begun again after the shortest one', async () => {
-  const { running, waits, options } = scene();
-  const kept = await supervise(options);
+  const { running, waits, options, supervised } = scene();
+  const kept = await supervised();
   running[0]!.end(new Error('no topics'));
   await expect.poll(() => running.length).toBe(2);
   running[1]!.end(new Error('no topics'));
