@@ -6,7 +6,7 @@ import { auditEvents } from '../api/oauth/audit-trail.ts';
 import { commandLine } from '../services/command-line.ts';
 import { settingRules } from '../services/settings/settings-schema.ts';
 import type { Io } from '../services/wiring/command/io.ts';
-import { allMetrics } from './support/registered-metrics.ts';
+import { allMetrics } from './support/metrics.ts';
 
 // What the documents say that can be looked up: links, tests, settings, metrics, commands, dependencies.
 

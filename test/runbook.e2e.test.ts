@@ -12,9 +12,8 @@ import { startRedisServer } from '../infra/local/redis-server.ts';
 import { redisAuthState } from '../infra/redis/auth-state-redis.ts';
 import { loadCookieKeys } from '../services/settings/sign-in-files.ts';
 import { kafkaBrokers } from './support/backends.ts';
-import { TestKafka } from './support/kafka.ts';
+import { TestKafka, topicBounds } from './support/kafka.ts';
 import { redisUsersFile } from './support/redis-users.ts';
-import { topicBounds } from './support/topic-bounds.ts';
 
 // The commands that docs/runbook.md says are tested, as they stand there.
 

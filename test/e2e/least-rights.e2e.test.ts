@@ -4,12 +4,10 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type KafkaBroker, startKafkaBroker } from '../../infra/local/kafka-broker.ts';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
 import { freshKeyPrefix } from '../support/backends.ts';
-import { TestKafka } from '../support/kafka.ts';
+import { TestKafka, topicBounds } from '../support/kafka.ts';
 import { type AclScope, type GrantedLine, grantedLines, grantInKafka, revokeInKafka } from '../support/kafka-acls.ts';
 import { type Env, Processes } from '../support/process.ts';
-import { redisUserWith, refusedByRedis } from '../support/redis-acl.ts';
-import { redisRights } from '../support/redis-users.ts';
-import { topicBounds } from '../support/topic-bounds.ts';
+import { redisRights, redisUserWith, refusedByRedis } from '../support/redis-users.ts';
 
 // Every command with the rights of docs/least-rights.md and no others, on a broker and a Redis that obey them.
 

@@ -10,8 +10,8 @@ import { kafkaClient } from '../support/kafka.ts';
 import { readTopic } from '../support/kafka-topic.ts';
 import { readPortland } from '../support/portland.ts';
 import { type Env, Processes, type RunningService } from '../support/process.ts';
+import { storedViews, viewDifferences } from '../support/redis-dump.ts';
 import { riderTokens } from '../support/rider-tokens.ts';
-import { storedViews, viewDifferences } from '../support/stored-views.ts';
 
 // A log that grows while it is projected.
 

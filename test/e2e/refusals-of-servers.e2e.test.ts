@@ -6,7 +6,7 @@ import { startRedisServer } from '../../infra/local/redis-server.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
 import { copyPortland, portlandKeys } from '../support/portland.ts';
 import { type Env, Processes } from '../support/process.ts';
-import { refused, words } from '../support/refused.ts';
+import { refused, words } from '../support/process-ends.ts';
 
 // A server that refuses is named; one that is away is waited for, with a message, and the command still ends when told to.
 

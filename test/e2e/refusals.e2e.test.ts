@@ -7,7 +7,7 @@ import { freePorts } from '../../infra/local/free-port.ts';
 import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
 import { copyPortland } from '../support/portland.ts';
 import { type Env, Processes } from '../support/process.ts';
-import { refused, words } from '../support/refused.ts';
+import { refused, words } from '../support/process-ends.ts';
 
 // What can't work is refused in words that name the thing and the fix, without a stack trace or a secret, and with an
 // exit code that means something. What may come yet is waited for.

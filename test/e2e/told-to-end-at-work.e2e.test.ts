@@ -10,9 +10,9 @@ import { type RedisServer, startRedisServer } from '../../infra/local/redis-serv
 import { freshKeyPrefix } from '../support/backends.ts';
 import { TestKafka } from '../support/kafka.ts';
 import { type Env, Processes, type RunningService } from '../support/process.ts';
+import { serverMsMax, toldToEnd, toolMsMax } from '../support/process-ends.ts';
 import { authorizeUrl, register } from '../support/sign-in-flow.ts';
 import { newPkce, TestBrowser } from '../support/test-browser.ts';
-import { serverMsMax, toldToEnd, toolMsMax } from '../support/told-to-end.ts';
 
 // Every command ends when it is told to, though a server that it works with was frozen (SIGSTOP) or killed meanwhile.
 

@@ -5,8 +5,8 @@ import { freePorts } from '../../infra/local/free-port.ts';
 import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
 import { portlandDirectory } from '../support/portland.ts';
 import { type Ended, type Env, Processes } from '../support/process.ts';
+import { serverMsMax, toldToEnd, toolMsMax } from '../support/process-ends.ts';
 import { tarpit } from '../support/tarpit.ts';
-import { serverMsMax, toldToEnd, toolMsMax } from '../support/told-to-end.ts';
 
 // Every command ends when it is told to, whatever server it waits for: one that is frozen (it takes connections and never
 // answers) or gone (it refuses them). A tool ends within about 2 s, a server within 5 s.

@@ -5,8 +5,7 @@ import { redisViewWriter } from '../../infra/redis/redis-view-writer.ts';
 import { allTags } from '../../schemas/views/view-keys.ts';
 import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
 import { complete, lead } from '../support/lead.ts';
-import { dumpRedis } from '../support/redis-dump.ts';
-import { isView } from '../support/stored-views.ts';
+import { dumpRedis, isView } from '../support/redis-dump.ts';
 import { privacyProperties } from './privacy.ts';
 
 const numRuns = Number(process.env.RUNS ?? 4);

@@ -7,10 +7,10 @@ import { projectorMetrics } from '../../services/wiring/projector/projector-metr
 import { type Facts, latestRecords } from '../reference/facts.ts';
 import type { CalendarRequest } from '../reference/requests.ts';
 import { type History, historyArb, toLogRecord, worldArb } from '../support/histories.ts';
-import * as changes from '../support/privacy-changes.ts';
 import { clockArb, everyRequest } from '../support/request-arbs.ts';
 import { answering, type Got, projecting } from '../support/service.ts';
 import * as universe from '../support/universe.ts';
+import * as changes from './privacy-changes.ts';
 
 /** A view store of its own for each history. */
 export type FreshStore = () => Promise<{

@@ -2,17 +2,17 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import path, { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePorts } from '../../infra/local/free-port.ts';
 import { commandLine } from '../../services/command-line.ts';
 import { ExportInDuckDb } from '../support/duckdb.ts';
-import { runWithFastavro } from '../support/fastavro.ts';
 import { helpExamples } from '../support/help-examples.ts';
 import { quietIo } from '../support/past-archive.ts';
 import { copyPortland } from '../support/portland.ts';
+import { pythonWith } from '../support/python-package.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const guide = readFileSync(join(root, 'docs/data.md'), 'utf8');
@@ -130,3 +130,12 @@ describe('the examples of --help', { timeout: 240_000 }, () => {
     }
   });
 });
+
+const run = promisify(execFile);
+
+/** Runs a Python script that may import fastavro, an Avro library that shares nothing with ours. Resolves with what it printed. */
+async function runWithFastavro(script: string, cwd: string): Promise<string> {
+  const programs = await pythonWith('fastavro', '1.13.1');
+  const { stdout } = await run(path.join(programs, 'python'), ['-c', script], { cwd, maxBuffer: 64 << 20 });
+  return stdout;
+}

@@ -1,7 +1,6 @@
 import type { EachBatchPayload } from 'kafkajs';
 import { freshGroup } from './backends.ts';
-import { kafkaClient } from './kafka.ts';
-import { topicBounds } from './topic-bounds.ts';
+import { kafkaClient, topicBounds } from './kafka.ts';
 
 /** A record as it lies in a topic. */
 export interface TopicRecord {

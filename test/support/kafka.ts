@@ -1,5 +1,6 @@
 import { compressionsAlgorithms } from '@platformatic/kafka';
 import kafkajs, { type Admin, type Kafka } from 'kafkajs';
+import { vi } from 'vitest';
 import type { KafkaConnection } from '../../infra/kafka/kafka-client.ts';
 import { KafkaCluster } from '../../infra/kafka/kafka-cluster.ts';
 import { kafkaEventLog } from '../../infra/kafka/kafka-event-log.ts';
@@ -14,7 +15,6 @@ import { encodeValue } from '../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import { type Metro, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { freshTopicPrefix, kafkaBrokers } from './backends.ts';
-import { topicBounds } from './topic-bounds.ts';
 
 const { CompressionCodecs, CompressionTypes } = kafkajs;
 const { snappy, lz4 } = compressionsAlgorithms;
@@ -194,3 +194,7 @@ export const metroValue = (metro: string): Buffer =>
 
 export const positionAt = (partitions: number, offset = 0): Position =>
   Object.fromEntries(topicNames.map((topic) => [topic, Array(partitions).fill(offset)])) as Position;
+
+/** What kafkajs says of a topic's ends. A broker on a busy machine may lead nothing for a moment, and kafkajs gives up. */
+export const topicBounds = (admin: Admin, topic: string) =>
+  vi.waitFor(() => admin.fetchTopicOffsets(topic), { timeout: 15_000, interval: 200 });

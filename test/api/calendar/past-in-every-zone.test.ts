@@ -1,10 +1,10 @@
 import fc from 'fast-check';
+import tzdata from 'tzdata' with { type: 'json' };
 import { beforeAll, describe, expect, it } from 'vitest';
 import { dayAt, secondsUntil } from '../../../api/calendar/local-days.ts';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import { dayOf, dayText, localDay } from '../../reference/dates.ts';
 import { metro, night, ride } from '../../reference/example-log.ts';
-import { clockChanges, everyZone } from '../../support/clock-changes.ts';
 import { toLogRecord } from '../../support/histories.ts';
 import { answering, projecting } from '../../support/service.ts';
 import { keyHash } from '../../support/universe.ts';
@@ -12,9 +12,15 @@ import { keyHash } from '../../support/universe.ts';
 /** `past` flips at the metro's midnight (docs/rules.md#past), in every zone, and on days when clocks change. */
 
 const dayMs = 86_400_000;
+const minuteMs = 60_000;
 const hourMs = 3_600_000;
 // St John's changed its clock a minute past midnight until 2011; Apia skipped a day in 2011.
 const years = [2006, 2027] as const;
+
+/** Every Zone and Link name of the IANA database, but for Factory. */
+const everyZone: readonly string[] = Object.keys(tzdata.zones)
+  .filter((zone) => zone !== 'Factory')
+  .toSorted();
 
 const changes = new Map<string, number[]>();
 beforeAll(() => {
@@ -149,3 +155,44 @@ describe('a night', () => {
     }
   });
 });
+
+/** Local clock less UTC in minutes, by the platform's own zone data. */
+function offsetMinutes(format: Intl.DateTimeFormat, ms: number): number {
+  const parts: Record<string, number> = {};
+  for (const { type, value } of format.formatToParts(ms)) parts[type] = Number(value);
+  const { year, month, day, hour, minute } = parts as Record<'year' | 'month' | 'day' | 'hour' | 'minute', number>;
+  return Math.round((Date.UTC(year, month - 1, day, hour, minute) - ms) / minuteMs);
+}
+
+/** Instants at which a zone's clock was put forward or back within some years, to the minute. */
+function clockChanges(zone: string, fromYear: number, toYear: number): number[] {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone: zone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+  });
+  const changes: number[] = [];
+  const step = 10 * dayMs;
+  const end = Date.UTC(toYear, 11, 31);
+  let before = Date.UTC(fromYear, 0, 1);
+  let offset = offsetMinutes(format, before);
+  for (let at = before + step; at < end; at += step) {
+    const next = offsetMinutes(format, at);
+    if (next !== offset) {
+      let [low, high] = [before, at];
+      while (high - low > minuteMs) {
+        const middle = low + Math.floor((high - low) / 2 / minuteMs) * minuteMs;
+        if (offsetMinutes(format, middle) === offset) low = middle;
+        else high = middle;
+      }
+      changes.push(high);
+      offset = next;
+    }
+    before = at;
+  }
+  return changes;
+}

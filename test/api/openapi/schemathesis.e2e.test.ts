@@ -6,7 +6,7 @@ import { type AppDeps, createApp } from '../../../api/http/app.ts';
 import { openApiDocument } from '../../../api/openapi/openapi.ts';
 import { portlandKeys } from '../../support/portland.ts';
 import { portlandNowMs, portlandViews } from '../../support/portland-service.ts';
-import { runSchemathesis } from '../../support/schemathesis.ts';
+import { runSchemathesis } from './schemathesis.ts';
 
 /** The HTTP application over Portland's views, asked whatever Schemathesis makes of the OpenAPI document. */
 

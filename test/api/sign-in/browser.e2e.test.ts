@@ -3,8 +3,7 @@ import type { AddressInfo } from 'node:net';
 import * as oidc from 'openid-client';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { launchBrowser } from '../../support/browser.ts';
-import { poorContrast } from '../../support/poor-contrast.ts';
+import { launchBrowser, poorContrast } from '../../support/browser.ts';
 import { startSignInService } from '../../support/sign-in-service.ts';
 import { type StartedService, startService } from '../../support/started-service.ts';
 

@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { needCommand } from '../../../infra/local/debian-packages.ts';
-import { dashboardQueries } from '../../support/dashboard.ts';
-import { metricNames } from '../../support/registered-metrics.ts';
+import { dashboardQueries, metricNames } from '../../support/metrics.ts';
 
 const folder = fileURLToPath(new URL('../../../infra/deploy/', import.meta.url));
 const rules = readFileSync(`${folder}alerts.yaml`, 'utf8');

@@ -8,7 +8,7 @@ import { LogTruncatedError, MissingTopicsError, PartitionsChangedError } from '.
 import { topicTypes } from '../../../schemas/avro/avro-types.ts';
 import { eventLogContract } from '../../contracts/event-log.ts';
 import { metroValue, positionAt, TestKafka } from '../../support/kafka.ts';
-import { KafkaFixture } from '../../support/kafka-fixture.ts';
+import { KafkaFixture } from './kafka-fixture.ts';
 
 eventLogContract('Kafka', async () => new KafkaFixture());
 

@@ -9,8 +9,7 @@ import { allTags, parseKey, readerKey, rideKey } from '../../../schemas/views/vi
 import { freshKeyPrefix } from '../../support/backends.ts';
 import { complete, lead } from '../../support/lead.ts';
 import { Processes } from '../../support/process.ts';
-import { redisUserWith, refusedByRedis } from '../../support/redis-acl.ts';
-import { redisRights } from '../../support/redis-users.ts';
+import { redisRights, redisUserWith, refusedByRedis } from '../../support/redis-users.ts';
 import { fieldsWrite, valueWrite } from '../../support/view-names.ts';
 
 // A Redis user that lacks a right makes a service that seems to work: what is missing is named, in the words to grant it.

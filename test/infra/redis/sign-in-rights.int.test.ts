@@ -7,8 +7,7 @@ import { type RedisServer, startRedisServer } from '../../../infra/local/redis-s
 import { redisAuthState } from '../../../infra/redis/auth-state-redis.ts';
 import { authStateContract } from '../../contracts/auth-state.ts';
 import { freshKeyPrefix } from '../../support/backends.ts';
-import { redisUserWith, refusedByRedis } from '../../support/redis-acl.ts';
-import { redisRights } from '../../support/redis-users.ts';
+import { redisRights, redisUserWith, refusedByRedis } from '../../support/redis-users.ts';
 
 // Sign-in's Redis user has the rights of docs/least-rights.md alone.
 

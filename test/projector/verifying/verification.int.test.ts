@@ -13,8 +13,7 @@ import { freshKeyPrefix, redisUrl } from '../../support/backends.ts';
 import { type History, worldArb } from '../../support/histories.ts';
 import { MemoryEventLog } from '../../support/memory-event-log.ts';
 import { startProjector } from '../../support/projector-run.ts';
-import { dumpRedis } from '../../support/redis-dump.ts';
-import { isView } from '../../support/stored-views.ts';
+import { dumpRedis, isView } from '../../support/redis-dump.ts';
 
 const numRuns = Number(process.env.RUNS ?? 4);
 const redis = new Redis(redisUrl());

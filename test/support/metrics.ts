@@ -1,9 +1,10 @@
+import { readFileSync } from 'node:fs';
 import type { Registry } from 'prom-client';
+import type { ProjectorStatus } from '../../projector/watching/watching.ts';
 import { apiMetrics } from '../../services/wiring/http/api-metrics.ts';
 import { processMetrics } from '../../services/wiring/http/process-metrics.ts';
 import { projectorMetrics } from '../../services/wiring/projector/projector-metrics.ts';
 import { auditLog } from '../../services/wiring/sign-in/audit-log.ts';
-import { idleStatus } from './idle-status.ts';
 
 /** Every metric that any process has, registered in one place. */
 export function allMetrics(): Registry {
@@ -22,4 +23,28 @@ export function allMetrics(): Registry {
 export async function metricNames(register: Registry = allMetrics()): Promise<Set<string>> {
   const names = (await register.getMetricsAsJSON()).map(({ name }) => name);
   return new Set(names.flatMap((name) => ['', '_bucket', '_count', '_sum'].map((suffix) => name + suffix)));
+}
+
+/** What a projector says that has nothing to do. */
+const idleStatus: ProjectorStatus = {
+  role: 'leader',
+  unreadableSinceMs: null,
+  turnMs: 0,
+  waits: new Map(),
+  partitions: [],
+  tagsInRepair: 0,
+  unresolvedRejects: new Map(),
+};
+
+interface Panel {
+  title: string;
+  type: string;
+  targets?: { expr: string }[];
+}
+
+/** Every query of the Grafana dashboard, with its panel's title. */
+export function dashboardQueries(): { panel: string; query: string }[] {
+  const file = new URL('../../infra/deploy/grafana-dashboard.json', import.meta.url);
+  const { panels } = JSON.parse(readFileSync(file, 'utf8')) as { panels: Panel[] };
+  return panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ panel: title, query: expr })));
 }

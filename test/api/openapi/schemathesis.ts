@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { cache, pythonWith } from './python-package.ts';
+import { cache, pythonWith } from '../../support/python-package.ts';
 
 /**
  * Runs Schemathesis (a fuzzer of APIs, from PyPI) over a running service: requests made from its OpenAPI document,
@@ -58,7 +58,7 @@ export async function runSchemathesis(options: SchemathesisOptions): Promise<{ p
   }
 }
 
-// By hand: node test/support/schemathesis.ts <base URL> <developer key> [access token]
+// By hand: node test/api/openapi/schemathesis.ts <base URL> <developer key> [access token]
 if (import.meta.main) {
   const [baseUrl = 'http://127.0.0.1:8080/api', developerKey = '', accessToken] = process.argv.slice(2);
   const options = { baseUrl, developerKey, ...(accessToken === undefined ? {} : { accessToken }) };
