@@ -2,7 +2,7 @@ import { archivePrefix, listArchive } from '../infra/archive/archive-files.ts';
 import { readManifest } from '../infra/archive/archive-manifest.ts';
 import { assertAsSaved } from '../infra/archive/inspect-settled.ts';
 import { notAsSaved } from '../infra/archive/partition-inspection.ts';
-import { registerSchema } from '../infra/registry/register-schema.ts';
+import { registerSchema } from '../infra/registry/schema-registry.ts';
 import { countText } from '../projector/count-text.ts';
 import type { KafkaSettings, Settings } from './settings/settings.ts';
 import { archiveLoad } from './wiring/archive/archive-load.ts';

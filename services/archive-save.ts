@@ -1,5 +1,5 @@
 import { KafkaCluster } from '../infra/kafka/kafka-cluster.ts';
-import { RejectedTopic } from '../infra/kafka/kafka-rejected-topic.ts';
+import { RejectedTopic } from '../infra/kafka/kafka-reject-sink.ts';
 import { minCompactionLagMs } from '../infra/kafka/kafka-topic-settings.ts';
 import { countText } from '../projector/count-text.ts';
 import type { Reject } from '../projector/ports/event-log.ts';

@@ -1,4 +1,4 @@
-import { kafkaLogEnds, type LogEnds } from '../infra/kafka/kafka-lag.ts';
+import { kafkaLogEnds, type LogEnds } from '../infra/kafka/kafka-log-topics.ts';
 import { type Leading, readStoreState, type StoreState } from '../infra/redis/redis-leadership.ts';
 import { inOrder } from '../projector/leading/beginning.ts';
 import type { Position } from '../projector/ports/event-log.ts';

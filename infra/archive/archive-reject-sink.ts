@@ -1,12 +1,108 @@
-import { existsSync, rmSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
 import type { Reject, RejectSink } from '../../projector/ports/event-log.ts';
-import { rejectedSchema, rejectedType } from '../../schemas/avro/avro-types.ts';
+import { Cursor } from '../../schemas/avro/avro-cursor.ts';
+import { compileReader } from '../../schemas/avro/avro-reader.ts';
+import { parseWriter, rejectedSchema, rejectedType } from '../../schemas/avro/avro-types.ts';
+import { reasonOf } from '../../schemas/avro/undecodable.ts';
+import { defaultTopicPrefix, type TopicName } from '../../schemas/events/records.ts';
 import { RejectPlaces } from '../reject-places.ts';
-import { archiveFilePath } from './archive-files.ts';
-import { archiveRejected, type RejectedPlace, rejectedFiles, rejectedFolders } from './archive-rejected.ts';
+import { ArchiveError, archiveFilePath, archiveFolder } from './archive-files.ts';
+import type { ManifestFile } from './archive-manifest.ts';
 import { readContainer } from './avro-container.ts';
 import { ContainerWriter } from './container-writer.ts';
 import { makeFolder } from './make-folder.ts';
+
+/** A record of the archive's `rejected` (schemas/events/Rejected.avsc) (docs/rules.md#archived-rejects). */
+export interface RejectedRecord {
+  /** Without the prefix, as in the headers of the topic `rejected`. */
+  topic: string;
+  partition: number;
+  offset: number;
+  timestamp: number;
+  key: Buffer | null;
+  value: Buffer | null;
+  headers: Record<string, Buffer>;
+  reason: string;
+}
+
+/**
+ * The container files in an archive's folder of bad records, in the order of their names. Empty if there is no folder.
+ */
+export function rejectedFiles(folder: string): string[] {
+  try {
+    const names = readdirSync(folder).filter((name) => name.endsWith('.avro') && !name.startsWith('.'));
+    return names.sort().map((name) => join(folder, name));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+export interface RejectedPlace {
+  /** The archive. Bad records go to `<dir>/<prefix>rejected`. */
+  dir: string;
+  prefix?: string;
+  /** Contains a folder for each archive that cannot be written to, for example on a read-only disk. */
+  fallbackDir?: string;
+}
+
+/** Where an archive's bad records may be: in it, and in the fallback folder. */
+export function rejectedFolders({ dir, prefix = defaultTopicPrefix, fallbackDir }: RejectedPlace): string[] {
+  const folder = archiveFolder(dir, prefix, 'rejected');
+  if (fallbackDir === undefined) return [folder];
+  // Another archive has other records at the same offsets.
+  const own = hash('sha256', resolve(dir), 'hex').slice(0, 12);
+  return [folder, archiveFolder(join(fallbackDir, own), prefix, 'rejected')];
+}
+
+/** All of an archive's bad records. Throws ArchiveError. */
+export function* archiveRejected(place: RejectedPlace): Generator<Reject> {
+  const { prefix = defaultTopicPrefix } = place;
+  for (const path of rejectedFolders(place).flatMap(rejectedFiles)) yield* readRejectedFile(path, prefix);
+}
+
+/** The bad records of one file, from any writer. Throws ArchiveError. */
+export function* readRejectedFile(path: string, prefix: string): Generator<Reject> {
+  try {
+    const content = readContainer(path);
+    if (!content) return;
+    const read = compileReader<RejectedRecord>(parseWriter(content.header.schemaText), rejectedType, { anyName: true });
+    const cursor = new Cursor();
+    for (const { count, data } of content.blocks) {
+      cursor.set(data(), 0);
+      for (let i = 0; i < count; i++) yield rejectOf(read(cursor), prefix);
+    }
+  } catch (error) {
+    if (error instanceof ArchiveError) throw error;
+    const what = error instanceof Error && error.message !== '' ? error.message : reasonOf(error);
+    throw new ArchiveError(`Cannot read the bad records in ${path}: ${what}; move the file out of the archive`, {
+      cause: error,
+    });
+  }
+}
+
+export function rejectOf(record: RejectedRecord, prefix: string): Reject {
+  const { partition, offset, timestamp, key, value, headers, reason } = record;
+  const topic = record.topic.startsWith(prefix) ? record.topic.slice(prefix.length) : record.topic;
+  return {
+    topic: topic as TopicName,
+    partition,
+    offset: Number(offset),
+    timestampMs: Number(timestamp),
+    reason,
+    raw: { key, value, headers },
+  };
+}
+
+/** The manifest's entry of a file of bad records, as it is now. Null if it ends within its header. */
+export function rejectedEntry(path: string): ManifestFile | null {
+  const content = readContainer(path);
+  if (!content) return null;
+  const { records, end, sha256 } = content;
+  return { name: basename(path), records, bytes: end, sha256: sha256().digest('hex') };
+}
 
 export interface ArchiveRejectSinkOptions extends RejectedPlace {
   log?: { warn(message: string): void };

@@ -11,7 +11,7 @@ import { type ArchiveFile, archiveFolder, listArchive } from './archive-files.ts
 import { finishForgetting, replaceFiles, replacementPath } from './archive-journal.ts';
 import { lockArchive } from './archive-lock.ts';
 import { type ArchiveManifest, type ManifestFile, manifestText, readManifest } from './archive-manifest.ts';
-import { type RejectedRecord, rejectedEntry, rejectedFiles, rejectOf } from './archive-rejected.ts';
+import { type RejectedRecord, rejectedEntry, rejectedFiles, rejectOf } from './archive-reject-sink.ts';
 import { readContainer } from './avro-container.ts';
 import { ContainerWriter } from './container-writer.ts';
 import { type ForgottenPart, isRejectOfRider, RecordForgetter } from './forget-record.ts';

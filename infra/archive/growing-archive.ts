@@ -11,8 +11,7 @@ import {
   readManifest,
   writeManifest,
 } from './archive-manifest.ts';
-import { archiveRejectSink } from './archive-reject-sink.ts';
-import { rejectedEntry, rejectedFiles } from './archive-rejected.ts';
+import { archiveRejectSink, rejectedEntry, rejectedFiles } from './archive-reject-sink.ts';
 import { type ArchiveRecord, ArchiveWriter } from './archive-writer.ts';
 import { inspectArchive } from './inspect-archive.ts';
 import { makeFolder } from './make-folder.ts';
@@ -29,15 +28,20 @@ export interface GrowingArchiveOptions {
 
 type KnownPartitions = Record<TopicName, KnownPartition[]>;
 
+/** A partition that is not known yet begins empty. */
+function knownIn(partitions: KnownPartitions, topic: TopicName, partition: number): KnownPartition {
+  partitions[topic][partition] ??= { ledger: new PartitionLedger(topic), files: [] };
+  return partitions[topic][partition];
+}
+
 /** What a save knows about an archive beyond its contents. */
 export type SavedState = Pick<ArchiveManifest, 'log' | 'exact_since' | 'saved_until'>;
 
 /** An archive that records are added to, with its manifest. One writer at a time (docs/rules.md#archive-save). */
-export class GrowingArchive {
+export class GrowingArchive extends ArchiveWriter {
   readonly #options: GrowingArchiveOptions;
   readonly #unlock: () => void;
   readonly #partitions: KnownPartitions;
-  readonly #writer: ArchiveWriter;
   readonly #rejects: RejectSink;
   readonly #schemas = new Map<string, ManifestWriterSchema>();
   readonly #rejectedEntries = new Map<string, ManifestFile>();
@@ -51,12 +55,12 @@ export class GrowingArchive {
     partitions: KnownPartitions,
   ) {
     const { dir, prefix } = options;
+    super({ dir, prefix, known: (topic, i) => knownIn(partitions, topic, i) });
     this.#options = options;
     this.#unlock = unlock;
     this.manifest = manifest;
     this.#partitions = partitions;
     for (const schema of manifest?.schemas ?? []) this.#schemas.set(nameOf(schema), schema);
-    this.#writer = new ArchiveWriter({ dir, prefix, known: (topic, i) => this.#known(topic, i) });
     this.#rejects = archiveRejectSink({ dir, prefix });
   }
 
@@ -87,20 +91,12 @@ export class GrowingArchive {
 
   /** What a partition contains so far. */
   ledger(topic: TopicName, partition: number): PartitionLedger {
-    return this.#known(topic, partition).ledger;
+    return knownIn(this.#partitions, topic, partition).ledger;
   }
 
-  begin(topic: TopicName, partition: number, firstOffset: number): void {
-    this.#writer.addPartition(topic, partition, firstOffset);
-  }
-
-  append(topic: TopicName, record: ArchiveRecord): void {
+  override append(topic: TopicName, record: ArchiveRecord): void {
     if (record.rawValue) this.#noteSchema(record.rawValue);
-    this.#writer.append(topic, record);
-  }
-
-  reached(topic: TopicName, partition: number, nextOffset: number): void {
-    this.#writer.reached(topic, partition, nextOffset);
+    super.append(topic, record);
   }
 
   /** Each once; resolves to how many were not there before. */
@@ -111,25 +107,19 @@ export class GrowingArchive {
   /** Makes everything durable, and then writes the manifest. `partitions`: the topics' numbers of partitions. */
   checkpoint(partitions: Record<TopicName, number>, state: SavedState): void {
     const { dir, prefix } = this.#options;
-    const topics = this.#writer.manifestTopics(partitions);
+    const topics = this.manifestTopics(partitions);
     const schemas = [...this.#schemas.values()];
     writeManifest(dir, { version: 1, prefix, ...state, topics, rejected: this.#rejectedFiles(), schemas });
   }
 
   /** Closes the files and unlocks the archive. */
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     try {
-      await this.#writer.close();
+      await super.close();
       await this.#rejects.close();
     } finally {
       this.#unlock();
     }
-  }
-
-  #known(topic: TopicName, partition: number): KnownPartition {
-    const partitions = this.#partitions[topic];
-    partitions[partition] ??= { ledger: new PartitionLedger(topic), files: [] };
-    return partitions[partition];
   }
 
   #noteSchema(value: Buffer): void {

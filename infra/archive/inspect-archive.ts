@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { ArchiveError, type ArchiveFile, archiveFile, archiveFolder, listArchive } from './archive-files.ts';
 import { type ArchiveManifest, manifestName } from './archive-manifest.ts';
-import { readRejectedFile, rejectedFiles } from './archive-rejected.ts';
+import { readRejectedFile, rejectedFiles } from './archive-reject-sink.ts';
 import { readContainer } from './avro-container.ts';
 import {
   type ArchiveProblem,

@@ -1,10 +1,10 @@
+import { createHash, type Hash } from 'node:crypto';
 import type { LogRecord, UndecodableRecord } from '../../projector/ports/decoded-record.ts';
 import { archivedTypes } from '../../schemas/avro/avro-types.ts';
 import { canonicalForm, crc64Avro } from '../../schemas/avro/single-object.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 import type { ManifestPartition } from './archive-manifest.ts';
 import { encodeArchived } from './archived-bytes.ts';
-import { PartitionHash } from './partition-hash.ts';
 
 /** A record's place and time. */
 export interface Mark {
@@ -36,7 +36,7 @@ export class PartitionLedger {
       ledger.first = { offset: said.first_offset!, timestampMs: said.first_timestamp! };
       ledger.last = { offset: said.last_offset, timestampMs: said.last_timestamp! };
     }
-    ledger.#hash = new PartitionHash({ chain: said.hash_start.chain, fromOffset: said.hash_start.from_offset });
+    ledger.#hash = new PartitionHash(said.hash_start.chain);
     return ledger;
   }
 
@@ -78,7 +78,6 @@ export class PartitionLedger {
   }
 
   summary(): Omit<ManifestPartition, 'files' | 'partition'> {
-    const { chain, fromOffset } = this.#hash.start();
     return {
       records: this.records,
       first_offset: this.first?.offset ?? null,
@@ -87,7 +86,7 @@ export class PartitionLedger {
       first_timestamp: this.first?.timestampMs ?? null,
       last_timestamp: this.last?.timestampMs ?? null,
       hash: this.#hash.digest(),
-      hash_start: { chain, from_offset: fromOffset },
+      hash_start: this.#hash.start(),
     };
   }
 }
@@ -99,4 +98,62 @@ export function hashSchemaOf(topic: TopicName): string {
   return crc64Avro(Buffer.from(canonicalForm(archivedTypes[topic])))
     .toString(16)
     .padStart(16, '0');
+}
+
+/** To continue a hash, at most the records of this many offsets are read. */
+const chunkOffsets = 65_536;
+
+/**
+ * One hash over a partition's records, however they are divided into files (docs/rules.md#archive-manifest). Records
+ * whose offset divided by 65,536 gives the same whole number are a chunk. The hash is the SHA-256 of: the hash before
+ * the chunk, as lower-case hexadecimal (nothing before the first), and the chunk's records, each as `Archived` in
+ * Avro's binary encoding.
+ */
+export class PartitionHash {
+  #chain: string;
+  #chunk = -1;
+  #hash: Hash | null = null;
+  /** Adjacent bytes that are not hashed yet. One long update is faster than many short ones. */
+  #row: Buffer | null = null;
+  #rowStart = 0;
+  #rowEnd = 0;
+
+  /** `chain`: continues from the start of a chunk, which `start` gave. */
+  constructor(chain = '') {
+    this.#chain = chain;
+  }
+
+  /** Adds a record: `bytes` from `start` to `end`, which must not change until `settle`. */
+  add(offset: number, bytes: Buffer, start: number, end: number): void {
+    const chunk = Math.floor(offset / chunkOffsets);
+    if (chunk !== this.#chunk) this.#begin(chunk);
+    if (bytes !== this.#row || start !== this.#rowEnd) {
+      this.settle();
+      this.#row = bytes;
+      this.#rowStart = start;
+    }
+    this.#rowEnd = end;
+  }
+
+  settle(): void {
+    if (this.#row) this.#hash!.update(this.#row.subarray(this.#rowStart, this.#rowEnd));
+    this.#row = null;
+  }
+
+  /** Empty if there is no record. */
+  digest(): string {
+    this.settle();
+    return this.#hash ? this.#hash.copy().digest('hex') : this.#chain;
+  }
+
+  /** Where it can be continued: the hash before the records from an offset on. */
+  start(): { chain: string; from_offset: number } {
+    return { chain: this.#chain, from_offset: Math.max(0, this.#chunk) * chunkOffsets };
+  }
+
+  #begin(chunk: number): void {
+    this.#chain = this.digest();
+    this.#hash = createHash('sha256').update(this.#chain);
+    this.#chunk = chunk;
+  }
 }

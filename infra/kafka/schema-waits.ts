@@ -11,7 +11,7 @@ export class SchemaWaits {
   readonly #registry: SchemaRegistry;
   readonly #log: KafkaLog;
   readonly #signal: AbortSignal;
-  readonly #waits = new Map<number, { done: Promise<void>; away: boolean; onAway: Set<() => void> }>();
+  readonly #waits = new Map<number, { known: Promise<void>; away: Promise<void> }>();
 
   constructor(writers: WriterSchemas, registry: SchemaRegistry, log: KafkaLog, signal: AbortSignal) {
     this.#writers = writers;
@@ -24,15 +24,15 @@ export class SchemaWaits {
   wait(id: number, onAway: () => void): Promise<void> {
     let wait = this.#waits.get(id);
     if (!wait) {
-      wait = { done: this.#untilKnown(id), away: false, onAway: new Set() };
+      const away = Promise.withResolvers<void>();
+      wait = { known: this.#untilKnown(id, away.resolve), away: away.promise };
       this.#waits.set(id, wait);
     }
-    if (wait.away) onAway();
-    else wait.onAway.add(onAway);
-    return wait.done;
+    void wait.away.then(onAway);
+    return wait.known;
   }
 
-  async #untilKnown(id: number): Promise<void> {
+  async #untilKnown(id: number, isAway: () => void): Promise<void> {
     const backOff = new LoggedBackOff(`Cannot look up schema ${id}`, {
       log: this.#log,
       signal: this.#signal,
@@ -44,17 +44,10 @@ export class SchemaWaits {
         backOff.succeeded();
         break;
       } catch (error) {
-        this.#isAway(id);
+        isAway();
         await backOff.failed(error).catch(() => undefined);
       }
     }
     this.#waits.delete(id);
-  }
-
-  #isAway(id: number): void {
-    const wait = this.#waits.get(id)!;
-    wait.away = true;
-    for (const onAway of wait.onAway) onAway();
-    wait.onAway.clear();
   }
 }

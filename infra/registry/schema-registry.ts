@@ -1,5 +1,5 @@
+import { z } from 'zod';
 import type { RegisteredSchema } from '../../schemas/avro/writer-schemas.ts';
-import { type RegistryAnswer, readRegistry } from './schema-registry-request.ts';
 
 /** Schemas of the Confluent wire format, by id, from a registry that speaks Confluent's API. */
 export interface SchemaRegistry {
@@ -24,11 +24,10 @@ export interface SchemaRegistryOptions {
   unknownForMs?: number;
 }
 
-/** Schemas may refer to others, which refer to others. No schema of our records has more than this. */
-const referencesMax = 100;
+const answerMsMax = 10_000;
 
 export function schemaRegistry(options: SchemaRegistryOptions): SchemaRegistry {
-  const { timeoutMs = 10_000, unknownForMs = 30_000 } = options;
+  const { url, timeoutMs = answerMsMax, unknownForMs = 30_000 } = options;
   const found = new Map<number, RegisteredSchema>();
 
   async function lookUp(id: number, signal?: AbortSignal): Promise<RegisteredSchema> {
@@ -36,13 +35,13 @@ export function schemaRegistry(options: SchemaRegistryOptions): SchemaRegistry {
     if (known) return known;
     const read = async (path: string) => {
       const timeout = AbortSignal.timeout(timeoutMs);
-      const answer = await readRegistry(options.url, path, signal ? AbortSignal.any([signal, timeout]) : timeout);
+      const answer = await readSchema(url, path, signal ? AbortSignal.any([signal, timeout]) : timeout);
       signal?.throwIfAborted();
-      if ('away' in answer) throw new SchemaRegistryAwayError(answer.away);
+      if (typeof answer === 'string') throw new SchemaRegistryAwayError(answer);
       return answer;
     };
     const answer = await read(`/schemas/ids/${id}`);
-    if ('missing' in answer) return { bad: 'unknown schema id', untilMs: Date.now() + unknownForMs };
+    if (answer === null) return { bad: 'unknown schema id', untilMs: Date.now() + unknownForMs };
     const registered = await withReferences(answer, read);
     found.set(id, registered);
     return registered;
@@ -51,14 +50,17 @@ export function schemaRegistry(options: SchemaRegistryOptions): SchemaRegistry {
   return { lookUp };
 }
 
-type Answer = Exclude<RegistryAnswer, { away: string }>;
-type Found = Extract<Answer, { schema: string }>;
+/** Schemas may refer to others, which refer to others. No schema of our records has more than this. */
+const referencesMax = 100;
 
 /** Collects the texts that a schema refers to, each after those that it refers to itself. */
-async function withReferences(top: Found, read: (path: string) => Promise<Answer>): Promise<RegisteredSchema> {
+async function withReferences(
+  top: FoundSchema,
+  read: (path: string) => Promise<FoundSchema | null>,
+): Promise<RegisteredSchema> {
   const texts: string[] = [];
   const seen = new Set<string>();
-  const collect = async (schema: Found): Promise<boolean> => {
+  const collect = async (schema: FoundSchema): Promise<boolean> => {
     // A registry also has Protobuf and JSON Schema.
     if (!schema.isAvro) return false;
     for (const { subject, version } of schema.references) {
@@ -66,10 +68,120 @@ async function withReferences(top: Found, read: (path: string) => Promise<Answer
       if (seen.has(path)) continue;
       if (seen.add(path).size > referencesMax) return false;
       const answer = await read(path);
-      if ('missing' in answer || !(await collect(answer))) return false;
+      if (answer === null || !(await collect(answer))) return false;
       texts.push(answer.schema);
     }
     return true;
   };
   return (await collect(top)) ? { schema: top.schema, references: texts } : { bad: 'unusable writer schema' };
+}
+
+interface FoundSchema {
+  schema: string;
+  isAvro: boolean;
+  references: { subject: string; version: number }[];
+}
+
+/**
+ * One GET to the registry. Null: it says that there is no such schema. A text: why there was no valid response, without
+ * credentials; a later attempt may succeed. Only a valid response can make a record bad. Everything else counts as away:
+ * network errors, time-outs, 401, 403, 429, 5xx, a proxy's page.
+ */
+async function readSchema(url: string, path: string, signal: AbortSignal): Promise<FoundSchema | string | null> {
+  const { base, origin, headers } = registryAddress(url);
+  const away = (what: string) => `the schema registry at ${origin} ${what}`;
+  try {
+    const response = await fetch(base + path, { headers, signal });
+    if (response.status !== 200 && response.status !== 404) {
+      await response.body?.cancel();
+      return away(`answered ${response.status}`);
+    }
+    const text = await response.text();
+    // A page instead of JSON: something else listens there, or the path is wrong.
+    const isPage = response.headers.get('content-type')?.startsWith('text/html') ?? false;
+    if (response.status === 404) return isPage ? away('answered 404 with a web page') : null;
+    return schemaIn(text) ?? away('answered 200 with something other than a schema');
+  } catch (error) {
+    if (signal.aborted) return away('did not answer in time');
+    const cause = (error as { cause?: { code?: string } }).cause;
+    return away(`can't be reached${cause?.code ? ` (${cause.code})` : ''}`);
+  }
+}
+
+function schemaIn(text: string): FoundSchema | null {
+  const { schema, schemaType, references } = (json(text) ?? {}) as Record<string, unknown>;
+  if (typeof schema !== 'string') return null;
+  return {
+    schema,
+    // Registries leave out the type if it is Avro.
+    isAvro: schemaType === undefined || schemaType === null || schemaType === 'AVRO',
+    references: Array.isArray(references) ? references : [],
+  };
+}
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** Where to send requests, and with which headers. `origin`, for messages, has no credentials. */
+function registryAddress(registryUrl: string) {
+  const url = new URL(registryUrl);
+  const headers: Record<string, string> = {
+    accept: 'application/vnd.schemaregistry.v1+json, application/json',
+  };
+  if (url.username || url.password) {
+    const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+    headers.authorization = `Basic ${Buffer.from(credentials).toString('base64')}`;
+    // fetch refuses credentials in a URL, and its errors would print them.
+    url.username = url.password = '';
+  }
+  return { base: url.href.replace(/\/$/, ''), origin: url.origin, headers };
+}
+
+const registeredAnswer = z.object({ id: z.number().int().positive() });
+const refusal = z.object({ message: z.string() });
+
+interface RegisterOptions {
+  /** SCHEMA_REGISTRY_URL. */
+  url: string;
+  /** In Kafka's usual naming: `<topic>-value`. */
+  subject: string;
+  /** The schema's text. */
+  schema: string;
+  signal: AbortSignal;
+}
+
+/** Registers a schema. Returns its id, also if it was registered before. Throws with the registry's reason. */
+export async function registerSchema(options: RegisterOptions): Promise<number> {
+  const { subject, schema, signal } = options;
+  const { base, origin, headers } = registryAddress(options.url);
+  const fail = (what: string, cause?: unknown) =>
+    new Error(`Cannot register a schema for ${subject}: the schema registry at ${origin} ${what}`, { cause });
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(`${base}/subjects/${encodeURIComponent(subject)}/versions`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/vnd.schemaregistry.v1+json' },
+      body: JSON.stringify({ schema }),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(answerMsMax)]),
+    });
+    text = await response.text();
+  } catch (cause) {
+    signal.throwIfAborted();
+    const { code } = ((cause as { cause?: unknown }).cause ?? {}) as { code?: string };
+    throw fail(`gives no answer${code ? ` (${code})` : ''}`, cause);
+  }
+  const body = json(text);
+  if (response.status === 200) {
+    const registered = registeredAnswer.safeParse(body);
+    if (registered.success) return registered.data.id;
+    throw fail('answered 200 with something other than an id');
+  }
+  const reason = refusal.safeParse(body);
+  throw fail(`answered ${response.status}${reason.success ? `: ${reason.data.message}` : ''}`);
 }

@@ -1,5 +1,5 @@
 import { archiveEventLog } from '../../../infra/archive/archive-event-log.ts';
-import { archiveRejected } from '../../../infra/archive/archive-rejected.ts';
+import { archiveRejected } from '../../../infra/archive/archive-reject-sink.ts';
 import { placeOf } from '../../../infra/reject-places.ts';
 import type { EventLog, LogBounds, Position, Reject } from '../../../projector/ports/event-log.ts';
 import type { LogPublisher } from '../../../projector/ports/log-publisher.ts';

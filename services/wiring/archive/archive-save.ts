@@ -160,7 +160,8 @@ class Saving {
     }
     // Before the first file: if this process is killed, the manifest shows that the save did not finish.
     if (!archive.manifest) archive.checkpoint(this.#partitions, this.#state);
-    for (const topic of topicNames) for (const [i, { low }] of bounds[topic].entries()) archive.begin(topic, i, low);
+    for (const topic of topicNames)
+      for (const [i, { low }] of bounds[topic].entries()) archive.addPartition(topic, i, low);
     return from as Position;
   }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { archiveRejected } from '../../../infra/archive/archive-rejected.ts';
+import { archiveRejected } from '../../../infra/archive/archive-reject-sink.ts';
 import { KafkaCluster } from '../../../infra/kafka/kafka-cluster.ts';
-import { RejectedTopic } from '../../../infra/kafka/kafka-rejected-topic.ts';
+import { RejectedTopic } from '../../../infra/kafka/kafka-reject-sink.ts';
 import { schemaRegistry } from '../../../infra/registry/schema-registry.ts';
 import { badRecord } from '../../../projector/facts/validator.ts';
 import type { Reject } from '../../../projector/ports/event-log.ts';

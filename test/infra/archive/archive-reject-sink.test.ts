@@ -1,8 +1,7 @@
 import { chmod, mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { archiveRejectSink } from '../../../infra/archive/archive-reject-sink.ts';
-import { archiveRejected } from '../../../infra/archive/archive-rejected.ts';
+import { archiveRejected, archiveRejectSink } from '../../../infra/archive/archive-reject-sink.ts';
 import type { Reject } from '../../../projector/ports/event-log.ts';
 import { rejectedSchema } from '../../../schemas/avro/avro-types.ts';
 import { TestArchive, writeContainer } from '../../support/archive.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { KafkaCluster } from '../../../infra/kafka/kafka-cluster.ts';
-import { kafkaRejectSink } from '../../../infra/kafka/kafka-reject-sink.ts';
-import { RejectedTopic } from '../../../infra/kafka/kafka-rejected-topic.ts';
+import { kafkaRejectSink, RejectedTopic } from '../../../infra/kafka/kafka-reject-sink.ts';
 import { ensureTopics } from '../../../infra/kafka/kafka-topics.ts';
 import { MissingTopicsError, type Reject } from '../../../projector/ports/event-log.ts';
 import { TestKafka } from '../../support/kafka.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { archiveEventLog } from '../../../../infra/archive/archive-event-log.ts';
-import { archiveRejected } from '../../../../infra/archive/archive-rejected.ts';
+import { archiveRejected } from '../../../../infra/archive/archive-reject-sink.ts';
 import { ArchiveWriter } from '../../../../infra/archive/archive-writer.ts';
 import type { LogRecord } from '../../../../projector/ports/decoded-record.ts';
 import type { Reject } from '../../../../projector/ports/event-log.ts';

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { ArchiveManifest } from '../../../../infra/archive/archive-manifest.ts';
 import { ArchiveWriter } from '../../../../infra/archive/archive-writer.ts';
 import { freePorts } from '../../../../infra/local/free-port.ts';
-import { registerSchema } from '../../../../infra/registry/register-schema.ts';
+import { registerSchema } from '../../../../infra/registry/schema-registry.ts';
 import { topicSchemas } from '../../../../schemas/avro/avro-types.ts';
 import { topicNames } from '../../../../schemas/events/records.ts';
 import { archiveLoad } from '../../../../services/wiring/archive/archive-load.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { PartitionHash } from '../../../infra/archive/partition-hash.ts';
+import { PartitionHash } from '../../../infra/archive/partition-ledger.ts';
 
 const sha256 = (...parts: (string | Buffer)[]) =>
   parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest('hex');
@@ -38,8 +38,8 @@ describe('the hash of a partition', () => {
     const whole = new PartitionHash();
     for (const offset of [1, 70_000, 70_001]) add(whole, offset);
     const start = whole.start();
-    expect(start.fromOffset).toBe(65_536);
-    const again = new PartitionHash(start);
+    expect(start.from_offset).toBe(65_536);
+    const again = new PartitionHash(start.chain);
     for (const offset of [70_000, 70_001]) add(again, offset);
     expect(again.digest()).toBe(whole.digest());
     for (const hash of [whole, again]) for (const offset of [70_002, 140_000]) add(hash, offset);
