@@ -65,19 +65,19 @@ class ArchivedRecord implements EncodedRecord {
   readonly reader: TopicReader;
   readonly headers: readonly RecordHeader[];
   readonly rawValue: Buffer | null;
-  readonly #asWritten: (value: Buffer) => Buffer | null;
+  readonly #decoder: ArchiveDecoder;
 
-  constructor(archived: Archived, valueBytes: Buffer, { topic, reader, asWritten }: ArchivedTopic) {
-    this.topic = topic;
+  constructor(archived: Archived, valueBytes: Buffer, decoder: ArchiveDecoder) {
+    this.topic = decoder.topic;
     this.partition = archived.partition;
     this.offset = archived.offset;
     this.timestampMs = archived.timestamp;
     this.keyBytes = archived.key;
     this.valueBytes = valueBytes;
-    this.reader = reader;
+    this.reader = decoder.reader;
     this.headers = archived.headers ?? none;
     this.rawValue = archived.raw ?? null;
-    this.#asWritten = asWritten;
+    this.#decoder = decoder;
   }
 
   raw(): RawRecord {
@@ -86,17 +86,9 @@ class ArchivedRecord implements EncodedRecord {
 
   #value(): Buffer | null {
     const read = readValue(this.reader, this.valueBytes);
-    if ('bad' in read) return this.#asWritten(this.valueBytes);
+    if ('bad' in read) return this.#decoder.asWritten(this.valueBytes);
     return read.value && encodeValue(this.topic, read.value as never);
   }
-}
-
-/** What all records of a file share. */
-interface ArchivedTopic {
-  topic: TopicName;
-  reader: TopicReader;
-  /** The value as it was written, after a header that names the writer's schema. */
-  asWritten(value: Buffer): Buffer | null;
 }
 
 /** If several headers have the same name, the last one is kept. */
@@ -124,7 +116,9 @@ export function archiveDecoder(topic: TopicName, schemaText: string): ArchiveDec
  * the tool that wrote them.
  */
 class ArchiveDecoder {
-  readonly #topic: ArchivedTopic;
+  readonly topic: TopicName;
+  readonly reader: TopicReader;
+  readonly #value: Type;
   readonly #read: Read<Archived>;
 
   constructor(topic: TopicName, schemaText: string) {
@@ -133,9 +127,10 @@ class ArchiveDecoder {
       // Tools choose the record names in the files that they write.
       const options = { anyName: true, fieldInPlace: 'value' };
       this.#read = compileReader<Archived>(writer, archivedType(extrasOf(writer)), options);
-      const value = valueTypeOf(writer);
-      checkValueType(topic, value);
-      this.#topic = { topic, reader: archivedReader(topic, value), asWritten: (bytes) => asWritten(value, bytes) };
+      this.topic = topic;
+      this.#value = valueTypeOf(writer);
+      checkValueType(topic, this.#value);
+      this.reader = archivedReader(topic, this.#value);
     } catch (error) {
       const what = error instanceof IncompatibleSchemaError ? `: ${error.message}` : '';
       const fix = `write it with record Archived {partition, offset, timestamp, key, value} of ${topic}`;
@@ -153,7 +148,7 @@ class ArchiveDecoder {
       const archived = this.#next(data, pos, i);
       const { places } = cursor;
       const value = data.subarray(places[archived.value], places[archived.value + 1]);
-      records.push(new ArchivedRecord(archived, value, this.#topic));
+      records.push(new ArchivedRecord(archived, value, this));
       pos = cursor.pos;
     }
     if (pos !== data.length) throw new ContainerFormatError(`its block goes on after its ${count} records`);
@@ -169,6 +164,17 @@ class ArchiveDecoder {
       pos = cursor.pos;
     }
     return offset;
+  }
+
+  /**
+   * A value's bytes behind a single-object header of the writer's schema: what goes to `rejected` can still be decoded
+   * by whoever has the schema.
+   */
+  asWritten(value: Buffer): Buffer | null {
+    const isUnion = branchesOf(this.#value)[0] !== this.#value;
+    const branch = isUnion ? branchesOf(this.#value)[cursor.set(value, 0).int()] : this.#value;
+    if (!branch || branch.typeName === 'null') return null;
+    return Buffer.concat([singleObjectHeader(branch), isUnion ? value.subarray(cursor.pos) : value]);
   }
 
   /** Finds where the next record begins even if this record's value is bad. */
@@ -209,17 +215,6 @@ function checkValueType(topic: TopicName, type: Type): void {
     }
   });
   if (failures.length > 0 && failures.length === branches.length) throw failures[0];
-}
-
-/**
- * A value's bytes behind a single-object header of the writer's schema: what goes to `rejected` can still be decoded by
- * whoever has the schema.
- */
-function asWritten(type: Type, value: Buffer): Buffer | null {
-  const isUnion = branchesOf(type)[0] !== type;
-  const branch = isUnion ? branchesOf(type)[cursor.set(value, 0).int()] : type;
-  if (!branch || branch.typeName === 'null') return null;
-  return Buffer.concat([singleObjectHeader(branch), isUnion ? value.subarray(cursor.pos) : value]);
 }
 
 export type { ArchiveDecoder };

@@ -48,16 +48,19 @@ export async function listTopicFiles(folder: string): Promise<ArchiveFile[][] | 
 
 /** A folder's archive files by partition, in the order of their offsets. Throws ArchiveError for a misnamed file. */
 export function filesByPartition(folder: string, names: readonly string[]): ArchiveFile[][] {
-  const partitions: ArchiveFile[][] = [];
-  for (const name of names) {
-    // Other tools leave checksums and notes beside their files.
-    if (!name.endsWith('.avro') || name.startsWith('.') || name.startsWith('_')) continue;
-    const file = archiveFile(folder, name);
-    while (partitions.length <= file.partition) partitions.push([]);
-    partitions[file.partition]!.push(file);
-  }
-  for (const files of partitions) files.sort((a, b) => a.firstOffset - b.firstOffset);
-  return partitions;
+  const ours = names.filter((name) => name.endsWith('.avro') && !isHidden(name));
+  return byPartition(ours.map((name) => archiveFile(folder, name)));
+}
+
+/** Other tools leave checksums and notes beside their files. */
+export const isHidden = (name: string): boolean => name.startsWith('.') || name.startsWith('_');
+
+/** Files by partition, of which there are `partitions` at least, in the order of their offsets. */
+export function byPartition(files: readonly ArchiveFile[], partitions = 0): ArchiveFile[][] {
+  const count = files.reduce((most, { partition }) => Math.max(most, partition + 1), partitions);
+  const lists = Array.from({ length: count }, (): ArchiveFile[] => []);
+  for (const file of files.toSorted((a, b) => a.firstOffset - b.firstOffset)) lists[file.partition]!.push(file);
+  return lists;
 }
 
 /** An archive file by its name. Throws ArchiveError for a misnamed one. */

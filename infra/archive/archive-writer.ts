@@ -1,6 +1,5 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { basename } from 'node:path';
-import type { Type } from 'avsc';
 import { archivedSchemas, archivedTypes } from '../../schemas/avro/avro-types.ts';
 import { defaultTopicPrefix, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { archiveDecoder } from './archive-decoder.ts';
@@ -96,6 +95,8 @@ export class ArchiveWriter {
   }
 }
 
+const schemaTextOf = (topic: TopicName): string => JSON.stringify(archivedSchemas[topic]);
+
 /** Writes one partition of an archive. */
 class PartitionWriter {
   readonly #topic: TopicName;
@@ -104,8 +105,6 @@ class PartitionWriter {
   readonly #codec: ContainerCodec;
   readonly #blockBytes: number;
   readonly #fileBytes: number;
-  readonly #type: Type;
-  readonly #schemaText: string;
   #file: ContainerWriter | null = null;
   /** Whether the partition has any file. */
   #begun = false;
@@ -126,8 +125,6 @@ class PartitionWriter {
     this.#codec = options.codec ?? 'deflate';
     this.#blockBytes = options.blockBytes ?? 64 * 1024;
     this.#fileBytes = options.fileBytes ?? 32 * 1024 * 1024;
-    this.#type = archivedTypes[topic];
-    this.#schemaText = JSON.stringify(archivedSchemas[topic]);
     this.#block = Buffer.allocUnsafe(this.#blockBytes);
     const known = options.known?.(topic, partition);
     this.#ledger = known?.ledger ?? new PartitionLedger(topic);
@@ -215,7 +212,7 @@ class PartitionWriter {
   /** Where the record ends in the block. Negative if it does not fit: the number of missing bytes. */
   #encode(archived: object, offset: number): number {
     try {
-      return this.#type.encode(archived, this.#block, this.#blockLength);
+      return archivedTypes[this.#topic].encode(archived, this.#block, this.#blockLength);
     } catch {
       // avsc's message would show the value.
       throw new ArchiveError(
@@ -228,7 +225,7 @@ class PartitionWriter {
     this.#begun = true;
     const path = archiveFilePath(this.#folder, this.#partition, firstOffset);
     if (path === this.#emptyPath) rmSync(path);
-    return ContainerWriter.create(path, this.#schemaText, this.#codec);
+    return ContainerWriter.create(path, schemaTextOf(this.#topic), this.#codec);
   }
 
   /** Continues a partition that has files: writes on in the last file if its format is ours, else starts a new one. */
@@ -255,7 +252,8 @@ class PartitionWriter {
 
   #takeUp(path: string, content: ContainerContent): void {
     const { header, end, restBytes, blocks } = content;
-    const isOurs = header.schemaText === this.#schemaText && header.codec === this.#codec && end < this.#fileBytes;
+    const isOurs =
+      header.schemaText === schemaTextOf(this.#topic) && header.codec === this.#codec && end < this.#fileBytes;
     if (!isOurs && blocks.length === 0) this.#emptyPath = path;
     if (!isOurs && restBytes === 0) return;
     this.#file = ContainerWriter.resume(path, content);

@@ -1,7 +1,16 @@
 import { readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
-import { ArchiveError, type ArchiveFile, archiveFile, archiveFolder, listArchive } from './archive-files.ts';
+import {
+  ArchiveError,
+  type ArchiveFile,
+  type ArchiveListing,
+  archiveFile,
+  archiveFolder,
+  byPartition,
+  isHidden,
+  listArchive,
+} from './archive-files.ts';
 import { type ArchiveManifest, manifestName } from './archive-manifest.ts';
 import { readRejectedFile, rejectedFiles } from './archive-reject-sink.ts';
 import { readContainer } from './avro-container.ts';
@@ -32,8 +41,6 @@ export interface ArchiveInspection {
 
 /** `simulate` writes these beside the topics. */
 const besideTopics = new Set([manifestName, 'simulated.json']);
-/** Other tools leave checksums and notes beside their files. */
-const isHidden = (name: string): boolean => name.startsWith('.') || name.startsWith('_');
 
 /**
  * Compares an archive with its manifest and reads it: every record, or only those that the manifest does not cover. An
@@ -106,31 +113,27 @@ async function inspectRejected(
   return count;
 }
 
-type Listing = Record<TopicName, ArchiveFile[][]>;
-
 /** Every partition's files, also those that only the manifest names. */
-async function list({ dir, prefix, manifest, read }: InspectOptions, problems: ArchiveProblem[]): Promise<Listing> {
-  const listing = {} as Listing;
+async function list(
+  { dir, prefix, manifest, read }: InspectOptions,
+  problems: ArchiveProblem[],
+): Promise<ArchiveListing> {
+  const listing = {} as ArchiveListing;
   let folders = 0;
   for (const topic of topicNames) {
     const said = manifest?.topics[topic]?.partitions.length ?? 0;
-    const partitions: ArchiveFile[][] = Array.from({ length: Math.max(1, said) }, () => []);
     const folder = archiveFolder(dir, prefix, topic);
     const names = namesIn(folder);
     if (names) folders++;
+    const files: ArchiveFile[] = [];
     for (const name of names ?? []) {
       const file = isHidden(name) ? null : fileOf(folder, name, manifest !== null && read === 'all');
       if (file === null) continue;
       if ('problem' in file) problems.push(file);
-      else if (manifest && file.partition >= said) {
-        problems.push(foreign(file.path, `the manifest has ${said} partitions of ${topic}`));
-      } else {
-        while (partitions.length <= file.partition) partitions.push([]);
-        partitions[file.partition]!.push(file);
-      }
+      else if (!manifest || file.partition < said) files.push(file);
+      else problems.push(foreign(file.path, `the manifest has ${said} partitions of ${topic}`));
     }
-    for (const files of partitions) files.sort((a, b) => a.firstOffset - b.firstOffset);
-    listing[topic] = partitions;
+    listing[topic] = byPartition(files, Math.max(1, said));
   }
   // This says what is wrong with the folder.
   if (folders === 0 && !manifest) await listArchive(dir, prefix, 'archive check');
@@ -172,7 +175,7 @@ function namesBeside({ dir, prefix, manifest }: InspectOptions): ArchiveProblem[
 }
 
 /** Bytes compared with the manifest, and bytes read as records. */
-function progressOf({ manifest, read, onProgress }: InspectOptions, listing: Listing): (bytes: number) => void {
+function progressOf({ manifest, read, onProgress }: InspectOptions, listing: ArchiveListing): (bytes: number) => void {
   const sizes = topicNames.flatMap((topic) => listing[topic].flat().map(({ path }) => statSync(path).size));
   const total = sizes.reduce((sum, size) => sum + size, 0) * ((manifest ? 1 : 0) + (read === 'all' ? 1 : 0));
   let done = 0;

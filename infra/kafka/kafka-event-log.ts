@@ -2,7 +2,6 @@ import {
   type EncodedRecord,
   type EventLog,
   type Follower,
-  type Hold,
   type LogStatus,
   MissingTopicsError,
   PartitionsChangedError,
@@ -154,36 +153,31 @@ class Following {
     return partitions.map((_, partition) => ({ topic: name, topicId: id, partition, offset: from[partition]! }));
   }
 
-  /** Delivers the records, up to the first one whose schema is not known yet. */
+  /** Delivers the records, up to the hold or to the first one whose schema is not known yet. */
   async #take(from: ReaderPartition, chunk: Chunk): Promise<Remainder | null> {
+    const { partition } = from;
     const topic = this.#topics.shortName(from.topic);
+    const hold = this.#follower.hold?.(topic, partition) ?? null;
     const records: EncodedRecord[] = [];
-    const batch = { topic, partition: from.partition, unreadSinceMs: chunk.sinceMs };
-    const hold = this.#follower.hold?.(topic, from.partition) ?? null;
-    for (let i = 0; i < chunk.records.length; i++) {
-      if (hold && chunk.records[i]!.offset >= hold.offset) {
-        // The hold may be within a gap that compaction has left.
-        await this.#follower.onBatch({ ...batch, records, nextOffset: hold.offset });
-        return { records: chunk.records.slice(i), until: this.#moved(hold) };
-      }
-      const record = this.#recordOf(topic, from.partition, chunk.records[i]!);
+    let { nextOffset } = chunk;
+    let goOn: (() => Promise<void>) | null = null;
+    // The hold may be within a gap that compaction has left.
+    if (hold && hold.offset < nextOffset) {
+      nextOffset = hold.offset;
+      goOn = () => Promise.race([hold.moved, aborted(this.#signal)]);
+    }
+    for (const fetched of chunk.records) {
+      if (fetched.offset >= nextOffset) break;
+      const record = this.#recordOf(topic, partition, fetched);
       if (typeof record === 'number') {
-        const rest = chunk.records.slice(i);
-        await this.#follower.onBatch({ ...batch, records, nextOffset: rest[0]!.offset });
-        return { records: rest, until: this.#untilSchemaIsKnown(topic, from.partition, record) };
+        nextOffset = fetched.offset;
+        goOn = () => this.#untilSchemaIsKnown(topic, partition, record);
+        break;
       }
       records.push(record);
     }
-    if (hold && chunk.nextOffset > hold.offset) {
-      await this.#follower.onBatch({ ...batch, records, nextOffset: hold.offset });
-      return { records: [], until: this.#moved(hold) };
-    }
-    await this.#follower.onBatch({ ...batch, records, nextOffset: chunk.nextOffset });
-    return null;
-  }
-
-  #moved({ moved }: Hold): Promise<void> {
-    return Promise.race([moved, aborted(this.#signal)]);
+    await this.#follower.onBatch({ topic, partition, records, nextOffset, unreadSinceMs: chunk.sinceMs });
+    return goOn && { records: chunk.records.slice(records.length), until: goOn() };
   }
 
   /** A number is the id of a schema to look up first. */
