@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { writeFault } from './write-atomically.ts';
 
 /** Who writes an archive. */
-export interface LockHolder {
+interface LockHolder {
   pid: number;
   host: string;
   /** When the process started, in the system's ticks: another process may later get the same id. */
@@ -20,7 +20,7 @@ export class ArchiveLockedError extends Error {
   override name = 'ArchiveLockedError';
 }
 
-export const lockName = '.lock';
+const lockName = '.lock';
 
 /**
  * Locks an archive for one writer, with a file that has its process id. The lock of a process that has ended is

@@ -7,7 +7,7 @@ import { ArchiveError, type ArchiveFile } from './archive-files.ts';
 /** A batch has at most this many records, whatever the size of the blocks. */
 const batchRecordsMax = 5_000;
 
-export interface PartitionReaderOptions {
+interface PartitionReaderOptions {
   topic: TopicName;
   partition: number;
   /** The first offset to read. */

@@ -40,7 +40,7 @@ export function rejectedFiles(folder: string): string[] {
   }
 }
 
-export interface RejectedPlace {
+interface RejectedPlace {
   /** The archive. Bad records go to `<dir>/<prefix>rejected`. */
   dir: string;
   prefix?: string;
@@ -49,7 +49,7 @@ export interface RejectedPlace {
 }
 
 /** Where an archive's bad records may be: in it, and in the fallback folder. */
-export function rejectedFolders({ dir, prefix = defaultTopicPrefix, fallbackDir }: RejectedPlace): string[] {
+function rejectedFolders({ dir, prefix = defaultTopicPrefix, fallbackDir }: RejectedPlace): string[] {
   const folder = archiveFolder(dir, prefix, 'rejected');
   if (fallbackDir === undefined) return [folder];
   // Another archive has other records at the same offsets.
@@ -104,7 +104,7 @@ export function rejectedEntry(path: string): ManifestFile | null {
   return { name: basename(path), records, bytes: end, sha256: sha256().digest('hex') };
 }
 
-export interface ArchiveRejectSinkOptions extends RejectedPlace {
+interface ArchiveRejectSinkOptions extends RejectedPlace {
   log?: { warn(message: string): void };
 }
 

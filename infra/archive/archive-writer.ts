@@ -12,7 +12,7 @@ import { makeFolder } from './make-folder.ts';
 import type { KnownPartition } from './partition-inspection.ts';
 import { hashSchemaOf, PartitionLedger } from './partition-ledger.ts';
 
-export interface ArchiveWriterOptions {
+interface ArchiveWriterOptions {
   dir: string;
   prefix?: string;
   codec?: ContainerCodec;

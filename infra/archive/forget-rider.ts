@@ -20,7 +20,7 @@ import { inspectPartition, type KnownPartition, notAsSaved } from './partition-i
 import { hashSchemaOf } from './partition-ledger.ts';
 import { RecordBytes } from './record-bytes.ts';
 
-export interface ForgetOptions {
+interface ForgetOptions {
   dir: string;
   /** The prefix of the archive's folders. */
   prefix: string;

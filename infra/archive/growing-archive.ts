@@ -18,7 +18,7 @@ import { makeFolder } from './make-folder.ts';
 import { type KnownPartition, notAsSaved } from './partition-inspection.ts';
 import { PartitionLedger } from './partition-ledger.ts';
 
-export interface GrowingArchiveOptions {
+interface GrowingArchiveOptions {
   dir: string;
   prefix: string;
   /** The writer's schema of a value that is kept as it came. Null if it is not known. */

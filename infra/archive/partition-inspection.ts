@@ -13,7 +13,7 @@ import { PartitionLedger } from './partition-ledger.ts';
  * missing, cut, altered: differs from the manifest, or cannot be read. foreign: not in the manifest. unfinished: has
  * more than the manifest says, as after a save that was killed.
  */
-export type ProblemKind = 'missing' | 'cut' | 'altered' | 'foreign' | 'unfinished';
+type ProblemKind = 'missing' | 'cut' | 'altered' | 'foreign' | 'unfinished';
 
 export interface ArchiveProblem {
   file: string;

@@ -171,7 +171,7 @@ const transactionalBit = 1 << 4;
 const controlBit = 1 << 5;
 
 /** An aborted transaction and the first offset that it wrote: `aborted_transactions` of a fetch response. */
-export interface AbortedTransaction {
+interface AbortedTransaction {
   producerId: bigint;
   firstOffset: bigint;
 }

@@ -22,7 +22,7 @@ import { deleteRetentionMs } from './kafka-topic-settings.ts';
 import type { FetchedRecord } from './record-batch.ts';
 import { SchemaWaits } from './schema-waits.ts';
 
-export interface KafkaEventLogOptions {
+interface KafkaEventLogOptions {
   kafka: KafkaConnection;
   topicPrefix: string;
   /** The writers' schemas known so far. What the registry returns is added. */

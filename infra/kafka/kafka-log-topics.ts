@@ -86,7 +86,7 @@ const partitionsChanged = (name: string, before: number, after: number) =>
     `Cannot go on reading ${name}: it had ${before} partitions and has ${after}. ${newTopicsAdvice}`,
   );
 
-export interface PartitionEnd {
+interface PartitionEnd {
   topic: TopicName;
   partition: number;
   low: number;

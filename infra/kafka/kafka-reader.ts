@@ -47,7 +47,7 @@ export interface Remainder {
   until: Promise<void>;
 }
 
-export interface ReaderHandler {
+interface ReaderHandler {
   /** Called with one chunk at a time, over all partitions. A partition's chunks come in order, without gaps. */
   onChunk(partition: ReaderPartition, chunk: Chunk): Promise<Remainder | null>;
   /** The topics with their present leaders. Called at the start, after errors and regularly. May throw to end the reader. */

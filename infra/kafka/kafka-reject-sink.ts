@@ -12,7 +12,7 @@ import type { FetchedRecord } from './record-batch.ts';
  * A record of `rejected` is the bad record as it came (key, value, headers), with these headers added, as text: its
  * place (topic without the prefix, partition, offset), its timestamp in milliseconds since the epoch, and the reason.
  */
-export const rejectedHeaders = {
+const rejectedHeaders = {
   topic: 'ride-calendar.topic',
   partition: 'ride-calendar.partition',
   offset: 'ride-calendar.offset',

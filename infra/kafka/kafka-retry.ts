@@ -13,7 +13,7 @@ const limits = { minMs: 250, maxMs: 5_000 };
 /** Logged at the first failure and then about once a minute. */
 const reportEvery = 12;
 
-export interface LoggedBackOffOptions {
+interface LoggedBackOffOptions {
   log: KafkaLog;
   signal: AbortSignal;
   /** Which server is awaited. `Kafka` by default. */

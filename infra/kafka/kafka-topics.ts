@@ -27,13 +27,13 @@ interface WantedSetting {
   optional?: boolean;
 }
 
-export interface TopicPlan {
+interface TopicPlan {
   topic: string;
   partitions: number;
   settings: WantedSetting[];
 }
 
-export interface TopicDifference {
+interface TopicDifference {
   /** `partitions` or the name of a setting. */
   setting: string;
   value: string;
@@ -82,7 +82,7 @@ const compacted: WantedSetting[] = [
   { name: 'message.timestamp.after.max.ms', value: longMax, rule: 'least', optional: true },
 ];
 
-export interface PlanOptions {
+interface PlanOptions {
   partitions?: number | undefined;
   compactionLagDaysMax?: number | undefined;
   /** The size of the largest record that `rejected` must accept. */
@@ -90,7 +90,7 @@ export interface PlanOptions {
 }
 
 /** The nine topics and their settings. */
-export function topicsPlan(topicPrefix: string, options: PlanOptions = {}): TopicPlan[] {
+function topicsPlan(topicPrefix: string, options: PlanOptions = {}): TopicPlan[] {
   const { partitions, compactionLagDaysMax: days, rejectedBytesMax = rejectedBytesMin } = options;
   const settings = [...compacted];
   if (days !== undefined) settings.push({ name: 'max.compaction.lag.ms', value: String(days * dayMs), rule: 'most' });

@@ -3,7 +3,7 @@ import { freePort } from './free-port.ts';
 import { kafkaVersion } from './kafka-jars.ts';
 
 /** A server in a container. */
-export interface ContainerServer {
+interface ContainerServer {
   address: string;
   stop(): Promise<void>;
 }

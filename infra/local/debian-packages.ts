@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 /** The full path of a command on PATH, or null. */
-export async function findCommand(command: string): Promise<string | null> {
+async function findCommand(command: string): Promise<string | null> {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
     const path = join(folder, command);
     try {
@@ -37,7 +37,7 @@ export async function needCommand(command: string, debianPackage: string, instea
   });
 }
 
-export interface WantedPackage {
+interface WantedPackage {
   /** The name of what is needed, for people. */
   name: string;
   debianPackage: string;

@@ -7,7 +7,7 @@ import { startRedisServer } from './redis-server.ts';
 const containerStartMsMax = 180_000;
 
 /** Kafka and Redis for tests and for trying things out. */
-export interface Backends {
+interface Backends {
   /** As KAFKA_BROKERS takes it. */
   kafkaBrokers: string;
   redisUrl: string;

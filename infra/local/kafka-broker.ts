@@ -10,7 +10,7 @@ import { type LocalServer, startLocalProcess, startLocalServer, untilAnswers } f
 
 const run = promisify(execFile);
 
-export interface KafkaUser {
+interface KafkaUser {
   username: string;
   password: string;
 }
@@ -32,7 +32,7 @@ export interface KafkaBroker extends LocalServer {
 const javaOptions = ['-Xms128m', '-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-XX:-UsePerfData'];
 const quiet = ['-Dorg.slf4j.simpleLogger.defaultLogLevel=warn'];
 
-export interface KafkaBrokerOptions {
+interface KafkaBrokerOptions {
   /** Clients must sign in as one of these users, by SASL PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512. */
   users?: readonly KafkaUser[];
   /** Users may do only what an ACL allows. */

@@ -12,7 +12,7 @@ export interface RedisServer extends LocalServer {
   port: number;
 }
 
-export interface RedisServerOptions {
+interface RedisServerOptions {
   /** A free port by default. */
   port?: number;
   /** `aof`: every acknowledged write survives a crash. `none` (default): it is empty after a restart. */

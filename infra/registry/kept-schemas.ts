@@ -12,7 +12,7 @@ export interface SchemaTexts {
   close(): Promise<void>;
 }
 
-export interface KeptSchemas extends SchemaRegistry {
+interface KeptSchemas extends SchemaRegistry {
   /** Stores again what the store has lost. */
   keepAgain(): Promise<void>;
   /** Does so now and then, until the signal aborts. */

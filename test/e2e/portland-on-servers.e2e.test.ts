@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RedisCluster, startRedisCluster } from '../../infra/local/redis-cluster.ts';
 import { latestRecords } from '../reference/facts.ts';
 import { freshGroup, freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
 import {
@@ -18,6 +17,7 @@ import {
 import { readTopic, type TopicRecord } from '../support/kafka-topic.ts';
 import { copyPortland, portlandKeys, readPortland } from '../support/portland.ts';
 import { type Ended, type Env, Processes, type RunningService } from '../support/process.ts';
+import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
 import { dumpRedis } from '../support/redis-dump.ts';
 import { riderTokens } from '../support/rider-tokens.ts';
 import { secretMark } from '../support/universe.ts';

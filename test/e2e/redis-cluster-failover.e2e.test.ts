@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, expect, it } from 'vitest';
-import { type RedisCluster, startRedisCluster } from '../../infra/local/redis-cluster.ts';
 import { latestRecords } from '../reference/facts.ts';
 import { differencesAfter, Hammer, type Question, questionsOf } from '../support/calendar-answers.ts';
 import { copyPortland, portlandKeys, readPortland } from '../support/portland.ts';
 import { Processes } from '../support/process.ts';
 import { publishRides } from '../support/publish-ride.ts';
+import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
 import { riderTokens } from '../support/rider-tokens.ts';
 
 const newRides = '*:ride:new*';

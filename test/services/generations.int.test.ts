@@ -1,6 +1,5 @@
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
-import { startRedisCluster } from '../../infra/local/redis-cluster.ts';
 import { redisViewReader } from '../../infra/redis/redis-view-reader.ts';
 import { redisViewWriter } from '../../infra/redis/redis-view-writer.ts';
 import type { ViewWriter } from '../../projector/ports/view-writer.ts';
@@ -9,6 +8,7 @@ import { encodeView } from '../../schemas/views/view-values.ts';
 import { runCli } from '../../services/command-line.ts';
 import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
 import { complete, lead } from '../support/lead.ts';
+import { startRedisCluster } from '../support/redis-cluster.ts';
 import { valueWrite } from '../support/view-names.ts';
 
 // Views of another format are ours under another number.

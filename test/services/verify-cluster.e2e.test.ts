@@ -1,6 +1,5 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type RedisCluster, startRedisCluster } from '../../infra/local/redis-cluster.ts';
 import { redisViewWriter } from '../../infra/redis/redis-view-writer.ts';
 import { silentLog } from '../../projector/ports/log.ts';
 import { viewFormat } from '../../schemas/views/view-keys.ts';
@@ -10,6 +9,7 @@ import { openKafkaLog } from '../../services/wiring/backends/kafka.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers } from '../support/backends.ts';
 import { type Env, Processes } from '../support/process.ts';
 import { type Running, startProjector } from '../support/projector-run.ts';
+import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
 import { heard } from '../support/saved-archive.ts';
 
 const processes = new Processes();

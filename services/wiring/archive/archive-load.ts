@@ -30,7 +30,7 @@ export interface LoadOptions extends CopyOptions {
   onCompare?: () => void;
 }
 
-export interface LoadResult extends CopyResult {
+interface LoadResult extends CopyResult {
   /** Records that an earlier, stopped load has published. */
   before: number;
   splitKeys: SplitKeys[];

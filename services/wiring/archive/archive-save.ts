@@ -32,13 +32,13 @@ export interface SaveOptions extends CopyOptions {
   onCheckpoint?: (result: SaveResult, isComplete: boolean) => void;
 }
 
-export interface SaveResult extends CopyResult {
+interface SaveResult extends CopyResult {
   /** Since when the archive has every record that was published. Null: not known yet. */
   exact_since: string | null;
 }
 
 /** Reads the log's bad records since the last call. */
-export type ReadRejected = () => Promise<Reject[]>;
+type ReadRejected = () => Promise<Reject[]>;
 
 /**
  * Saves a log as an archive. Partitions, offsets, timestamps and headers are kept, and so are parts of values that our

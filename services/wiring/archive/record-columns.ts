@@ -10,7 +10,7 @@ export function keyDigest(key: Uint8Array): number {
 }
 
 /** A 48-bit hash of a record's content: key, value, timestamp and headers. */
-export function recordDigest({ key, value, timestampMs, headers = [] }: PublishedRecord): number {
+function recordDigest({ key, value, timestampMs, headers = [] }: PublishedRecord): number {
   const parts: Buffer[] = [Buffer.from(`${timestampMs} ${headers.length}`), ...sized(key), ...sized(value)];
   for (const header of headers) parts.push(...sized(header.key), ...sized(header.value));
   return hash('sha1', Buffer.concat(parts), 'buffer').readUIntBE(0, 6);

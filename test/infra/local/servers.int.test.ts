@@ -8,9 +8,9 @@ import { createClient } from 'redis';
 import { describe, expect, test, vi } from 'vitest';
 import { findBackends } from '../../../infra/local/find-backends.ts';
 import { startKafkaBroker } from '../../../infra/local/kafka-broker.ts';
-import { startRedisCluster } from '../../../infra/local/redis-cluster.ts';
 import { startRedisServer } from '../../../infra/local/redis-server.ts';
 import { kafkaBrokers, redisUrl } from '../../support/backends.ts';
+import { startRedisCluster } from '../../support/redis-cluster.ts';
 
 describe('the servers tests run on', () => {
   test('Redis answers, and refuses writes rather than drop views when it is full', async () => {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { StateStoreAwayError } from '../../../api/oauth/state-store.ts';
-import { startRedisCluster } from '../../../infra/local/redis-cluster.ts';
 import { type RedisServer, startRedisServer } from '../../../infra/local/redis-server.ts';
 import { redisAuthState } from '../../../infra/redis/auth-state-redis.ts';
 import { authStateContract } from '../../contracts/auth-state.ts';
 import { freshKeyPrefix, redisUrl } from '../../support/backends.ts';
+import { startRedisCluster } from '../../support/redis-cluster.ts';
 import { stallingProxy } from '../../support/stalling-proxy.ts';
 
 authStateContract('Redis', () => redisAuthState({ url: redisUrl(), keyPrefix: freshKeyPrefix() }));

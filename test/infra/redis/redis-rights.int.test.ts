@@ -1,6 +1,5 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { startRedisCluster } from '../../../infra/local/redis-cluster.ts';
 import { type RedisServer, startRedisServer } from '../../../infra/local/redis-server.ts';
 import { redisViewReader } from '../../../infra/redis/redis-view-reader.ts';
 import { redisViewWriter } from '../../../infra/redis/redis-view-writer.ts';
@@ -9,6 +8,7 @@ import { allTags, parseKey, readerKey, rideKey } from '../../../schemas/views/vi
 import { freshKeyPrefix } from '../../support/backends.ts';
 import { complete, lead } from '../../support/lead.ts';
 import { Processes } from '../../support/process.ts';
+import { startRedisCluster } from '../../support/redis-cluster.ts';
 import { redisRights, redisUserWith, refusedByRedis } from '../../support/redis-users.ts';
 import { fieldsWrite, valueWrite } from '../../support/view-names.ts';
 

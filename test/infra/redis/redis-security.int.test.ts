@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import tls from 'node:tls';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type RedisCluster, startRedisCluster } from '../../../infra/local/redis-cluster.ts';
 import { type RedisServer, startRedisServer } from '../../../infra/local/redis-server.ts';
 import { redisAuthState } from '../../../infra/redis/auth-state-redis.ts';
 import { redisViewReader } from '../../../infra/redis/redis-view-reader.ts';
@@ -15,6 +14,7 @@ import { makeCertificate } from '../../support/certificate.ts';
 import { lead } from '../../support/lead.ts';
 import { portlandDirectory } from '../../support/portland.ts';
 import { type Env, Processes } from '../../support/process.ts';
+import { type RedisCluster, startRedisCluster } from '../../support/redis-cluster.ts';
 
 // Servers of their own that want TLS and credentials: no other of the run does.
 

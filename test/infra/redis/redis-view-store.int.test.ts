@@ -1,11 +1,11 @@
 import { Redis } from 'ioredis';
-import { startRedisCluster } from '../../../infra/local/redis-cluster.ts';
 import { startRedisServer } from '../../../infra/local/redis-server.ts';
 import { redisViewReader } from '../../../infra/redis/redis-view-reader.ts';
 import { redisViewWriter } from '../../../infra/redis/redis-view-writer.ts';
 import { leadershipContract } from '../../contracts/leadership.ts';
 import { viewStoreContract } from '../../contracts/view-store.ts';
 import { freshKeyPrefix } from '../../support/backends.ts';
+import { startRedisCluster } from '../../support/redis-cluster.ts';
 
 // Servers of their own: emptying them is part of the contract.
 const redis = async () => {

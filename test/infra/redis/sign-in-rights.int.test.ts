@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { StateStore } from '../../../api/oauth/state-store.ts';
-import { type RedisCluster, startRedisCluster } from '../../../infra/local/redis-cluster.ts';
 import { type RedisServer, startRedisServer } from '../../../infra/local/redis-server.ts';
 import { redisAuthState } from '../../../infra/redis/auth-state-redis.ts';
 import { authStateContract } from '../../contracts/auth-state.ts';
 import { freshKeyPrefix } from '../../support/backends.ts';
+import { type RedisCluster, startRedisCluster } from '../../support/redis-cluster.ts';
 import { redisRights, redisUserWith, refusedByRedis } from '../../support/redis-users.ts';
 
 // Sign-in's Redis user has the rights of docs/least-rights.md alone.

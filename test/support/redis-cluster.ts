@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { freePorts } from './free-port.ts';
-import { type RedisServer, startRedisServer } from './redis-server.ts';
+import { freePorts } from '../../infra/local/free-port.ts';
+import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
 
 const run = promisify(execFile);
 const masters = 3;
