@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Clock, realClock } from '../../projector/ports/clock.ts';
+import { realClock } from '../../projector/ports/clock.ts';
 import { LogTruncatedError } from '../../projector/ports/event-log.ts';
 import { untilAborted, WakeUp } from '../../projector/ports/waiting.ts';
 import type { FetchedPartition } from './fetch-api.ts';
@@ -75,7 +75,6 @@ export class KafkaReader {
   readonly #cluster: KafkaCluster;
   readonly #handler: ReaderHandler;
   readonly #log: KafkaLog;
-  readonly #clock: Clock;
   readonly #checkEveryMs: number;
   readonly #wakeUp = new WakeUp();
   readonly #fetching = new Map<number, Promise<void>>();
@@ -91,14 +90,13 @@ export class KafkaReader {
     cluster: KafkaCluster,
     partitions: readonly { topic: string; topicId: string; partition: number; offset: number }[],
     handler: ReaderHandler,
-    { log, checkEveryMs, clock = realClock }: { log: KafkaLog; checkEveryMs: number; clock?: Clock },
+    { log, checkEveryMs }: { log: KafkaLog; checkEveryMs: number },
   ) {
     this.#cluster = cluster;
     this.#handler = handler;
     this.#log = log;
-    this.#clock = clock;
     this.#checkEveryMs = checkEveryMs;
-    this.#faults = new PartitionFaults({ log, signal: this.#stop.signal, clock });
+    this.#faults = new PartitionFaults(log, this.#stop.signal);
     const unread = { leader: -1, leaderEpoch: -1, lastEpoch: -1, end: 0, stableEnd: 0, caughtUpMs: Date.now() };
     const started = { ...unread, waiting: false, heldBackSinceMs: null, heldBack: false };
     this.#partitions = partitions.map((partition) => ({ ...partition, ...started, chunks: [] }));
@@ -128,7 +126,7 @@ export class KafkaReader {
 
   #isSilent(node: number): boolean {
     const askedMs = this.#askedMs.get(node);
-    return askedMs !== undefined && this.#clock.nowMs() - askedMs > fetchWaitMs + lateMs;
+    return askedMs !== undefined && realClock.nowMs() - askedMs > fetchWaitMs + lateMs;
   }
 
   /** Since when there are records of a partition, or may be some, that are not handed over; null: none. */
@@ -153,7 +151,7 @@ export class KafkaReader {
   async #watchLeaders(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       await this.#findLeaders();
-      await this.#clock.sleep(this.#checkEveryMs, this.#stop.signal);
+      await realClock.sleep(this.#checkEveryMs, this.#stop.signal);
     }
   }
 
@@ -182,7 +180,7 @@ export class KafkaReader {
 
   #asked(node: number, owes: boolean): void {
     if (!owes) this.#askedMs.delete(node);
-    else if (!this.#askedMs.has(node)) this.#askedMs.set(node, this.#clock.nowMs());
+    else if (!this.#askedMs.has(node)) this.#askedMs.set(node, realClock.nowMs());
   }
 
   #startFetching(node: number): void {
@@ -195,7 +193,7 @@ export class KafkaReader {
 
   async #fetchFrom(node: number): Promise<void> {
     const { signal } = this.#stop;
-    const backOff = new LoggedBackOff('Cannot read from Kafka', { log: this.#log, signal, clock: this.#clock });
+    const backOff = new LoggedBackOff('Cannot read from Kafka', { log: this.#log, signal });
     while (!signal.aborted) {
       const led = this.#partitions.filter(({ leader }) => leader === node);
       if (led.length === 0) return;

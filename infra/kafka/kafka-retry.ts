@@ -1,4 +1,4 @@
-import { type Clock, realClock } from '../../projector/ports/clock.ts';
+import { realClock } from '../../projector/ports/clock.ts';
 import { BackOff, untilAborted } from '../../projector/ports/waiting.ts';
 import { hintOf, refusalOf } from './kafka-refusal.ts';
 
@@ -18,7 +18,6 @@ interface LoggedBackOffOptions {
   signal: AbortSignal;
   /** Which server is awaited. `Kafka` by default. */
   who?: string;
-  clock?: Clock;
 }
 
 /** A back-off that logs its start, about once a minute while it lasts, and its end. */
@@ -27,16 +26,15 @@ export class LoggedBackOff {
   readonly #who: string;
   readonly #log: KafkaLog;
   readonly #signal: AbortSignal;
-  readonly #backOff: BackOff;
+  readonly #backOff = new BackOff(limits, realClock);
   #failures = 0;
 
   /** `what`: the action, as an error message begins: `Cannot read from Kafka`. */
-  constructor(what: string, { log, signal, who = 'Kafka', clock = realClock }: LoggedBackOffOptions) {
+  constructor(what: string, { log, signal, who = 'Kafka' }: LoggedBackOffOptions) {
     this.#what = what;
     this.#who = who;
     this.#log = log;
     this.#signal = signal;
-    this.#backOff = new BackOff(limits, clock);
   }
 
   /** Resolves when it is time to try again. Throws if that is pointless: aborted, or refused. */
@@ -62,7 +60,6 @@ export interface RetryOptions {
   signal: AbortSignal;
   /** Whether waiting cannot fix this error. */
   isFatal?: (error: unknown) => boolean;
-  clock?: Clock;
 }
 
 /**
@@ -72,9 +69,9 @@ export interface RetryOptions {
 export async function retry<T>(
   what: string,
   attempt: () => Promise<T>,
-  { log, signal, isFatal = () => false, clock = realClock }: RetryOptions,
+  { log, signal, isFatal = () => false }: RetryOptions,
 ): Promise<T> {
-  const backOff = new LoggedBackOff(what, { log, signal, clock });
+  const backOff = new LoggedBackOff(what, { log, signal });
   for (;;) {
     signal.throwIfAborted();
     try {

@@ -1,4 +1,3 @@
-import type { Clock } from '../../projector/ports/clock.ts';
 import { LogTruncatedError } from '../../projector/ports/event-log.ts';
 import { causeChain } from '../net/cause-chain.ts';
 import type { ReaderPartition } from './kafka-reader.ts';
@@ -12,10 +11,12 @@ import { type KafkaLog, LoggedBackOff } from './kafka-retry.ts';
 export class PartitionFaults {
   readonly #backOffs = new Map<ReaderPartition, LoggedBackOff>();
   readonly #resting = new Set<ReaderPartition>();
-  readonly #deps: { log: KafkaLog; signal: AbortSignal; clock: Clock };
+  readonly #log: KafkaLog;
+  readonly #signal: AbortSignal;
 
-  constructor(deps: { log: KafkaLog; signal: AbortSignal; clock: Clock }) {
-    this.#deps = deps;
+  constructor(log: KafkaLog, signal: AbortSignal) {
+    this.#log = log;
+    this.#signal = signal;
   }
 
   /** Whether a partition must not be fetched now. */
@@ -29,7 +30,8 @@ export class PartitionFaults {
   async failed(partition: ReaderPartition, error: unknown): Promise<void> {
     let backOff = this.#backOffs.get(partition);
     if (!backOff) {
-      backOff = new LoggedBackOff(`Cannot read ${partition.topic}/${partition.partition} from Kafka`, this.#deps);
+      const what = `Cannot read ${partition.topic}/${partition.partition} from Kafka`;
+      backOff = new LoggedBackOff(what, { log: this.#log, signal: this.#signal });
       this.#backOffs.set(partition, backOff);
     }
     this.#resting.add(partition);

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import type { Admin } from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type KafkaBroker, startKafkaBroker } from '../../infra/local/kafka-broker.ts';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
 import { freshKeyPrefix } from '../support/backends.ts';
 import { TestKafka, topicBounds } from '../support/kafka.ts';
 import { type AclScope, type GrantedLine, grantedLines, grantInKafka, revokeInKafka } from '../support/kafka-acls.ts';
 import { type Env, Processes } from '../support/process.ts';
 import { redisRights, redisUserWith, refusedByRedis } from '../support/redis-users.ts';
+import { type SecuredKafka, startSecuredKafka } from '../support/secured-kafka.ts';
 
 // Every command with the rights of docs/least-rights.md and no others, on a broker and a Redis that obey them.
 
@@ -16,7 +16,7 @@ const lines = grantedLines();
 const users = [...new Set(lines.map(({ user }) => user))];
 const processes = new Processes();
 const keyPrefix = freshKeyPrefix();
-let broker: KafkaBroker;
+let broker: SecuredKafka;
 let redis: RedisServer;
 let kafka: TestKafka;
 let admin: Admin;
@@ -26,7 +26,7 @@ let archive: string;
 
 beforeAll(async () => {
   [broker, redis] = await Promise.all([
-    startKafkaBroker({ users: users.map((username) => ({ username, password })), acls: true }),
+    startSecuredKafka({ users: users.map((username) => ({ username, password })), acls: true }),
     // With persistence, as sign-in wants it: without, it asks for the configuration to say what a crash would lose.
     startRedisServer({ persistence: 'aof' }),
   ]);

@@ -7,11 +7,11 @@ import { kafkaPublisher } from '../../../infra/kafka/kafka-publisher.ts';
 import { kafkaRejectSink } from '../../../infra/kafka/kafka-reject-sink.ts';
 import { ensureTopics } from '../../../infra/kafka/kafka-topics.ts';
 import { freePorts } from '../../../infra/local/free-port.ts';
-import { type KafkaBroker, startKafkaBroker } from '../../../infra/local/kafka-broker.ts';
 import { freshGroup, freshKeyPrefix, freshTopicPrefix, redisUrl } from '../../support/backends.ts';
 import { makeCertificate } from '../../support/certificate.ts';
 import { metroValue, positionAt, TestKafka } from '../../support/kafka.ts';
 import { type Env, Processes } from '../../support/process.ts';
+import { type SecuredKafka, startSecuredKafka } from '../../support/secured-kafka.ts';
 
 // A broker of its own that wants TLS and, at one of its ports, credentials: no other of the run does.
 
@@ -19,7 +19,7 @@ const user = { username: 'rider', password: 'tyre=7;#pump' };
 const mechanisms = ['plain', 'scram-sha-256', 'scram-sha-512'] as const;
 const processes = new Processes();
 const authorities = tls.getCACertificates('default');
-let broker: KafkaBroker;
+let broker: SecuredKafka;
 let authorityFile: string;
 let anyHost: string;
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const certificate = makeCertificate(['localhost', '127.0.0.1']);
   authorityFile = join(await processes.folder(), 'authority.pem');
   await writeFile(authorityFile, certificate.cert);
-  broker = await startKafkaBroker({ users: [user], tls: certificate });
+  broker = await startSecuredKafka({ users: [user], tls: certificate });
   anyHost = broker.brokers.replace('127.0.0.1', 'localhost');
   // What NODE_EXTRA_CA_CERTS does at the start of a process.
   tls.setDefaultCACertificates([...authorities, certificate.cert]);

@@ -9,7 +9,7 @@ import { loadSettings } from '../../../../services/settings/settings.ts';
 import { portlandDir, TestArchive } from '../../../support/archive.ts';
 import { heard } from '../../../support/saved-archive.ts';
 
-const program = fileURLToPath(new URL('../../support/save-portland.ts', import.meta.url));
+const program = fileURLToPath(new URL('../../../support/save-portland.ts', import.meta.url));
 const recordsInPortland = 18_418;
 
 /** Saves Portland in a process of its own. `blocks`: no file may be larger than so many KiB, as on a full disk. */
