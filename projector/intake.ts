@@ -1,4 +1,4 @@
-import type { TopicName } from '../schemas/events/records.ts';
+import { type TopicName, topicNames } from '../schemas/events/records.ts';
 import type { Fold } from './facts/fold.ts';
 import { RevisionWatch } from './facts/revision-watch.ts';
 import { Validator } from './facts/validator.ts';
@@ -38,7 +38,10 @@ export class Intake {
   #publishing = false;
   /** Those that were left to the leader. */
   #kept: Reject[] = [];
-  readonly #watches = new Map<TopicName, RevisionWatch>();
+  readonly #watches = Object.fromEntries(topicNames.map((topic) => [topic, new RevisionWatch()])) as Record<
+    TopicName,
+    RevisionWatch
+  >;
   #queue: Promise<void> = Promise.resolve();
   #pending = 0;
 
@@ -53,7 +56,7 @@ export class Intake {
 
   async take(batch: LogBatch): Promise<void> {
     const rejects: Reject[] = [];
-    const watch = this.#watchOf(batch.topic);
+    const watch = this.#watches[batch.topic];
     for (const record of batch.records) {
       const reason = this.#validator.validate(record);
       if (reason === null) this.#apply(record, watch);
@@ -103,15 +106,6 @@ export class Intake {
   /** Resolves once every reject is acknowledged. */
   drain(): Promise<void> {
     return this.#queue;
-  }
-
-  #watchOf(topic: TopicName): RevisionWatch {
-    let watch = this.#watches.get(topic);
-    if (!watch) {
-      watch = new RevisionWatch();
-      this.#watches.set(topic, watch);
-    }
-    return watch;
   }
 
   #setAside(rejects: Reject[]): void {

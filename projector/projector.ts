@@ -2,7 +2,7 @@ import { allTags } from '../schemas/views/view-keys.ts';
 import { Facts } from './facts/facts.ts';
 import { Folding } from './folding.ts';
 import { Leader } from './leading/leader.ts';
-import { standBy, takeAll } from './leading/standby.ts';
+import { standBy, type TakenTags, takeAll } from './leading/standby.ts';
 import { type Clock, realClock } from './ports/clock.ts';
 import type { EventLog, LogBounds, Position, RejectSink } from './ports/event-log.ts';
 import type { Log } from './ports/log.ts';
@@ -30,7 +30,16 @@ export interface ProjectorDeps {
   /** Which build this is: another one may render the same facts otherwise. */
   build?: string;
   /** How often a leader compares a tag's views with the facts in the background. Not at all by default. */
-  checkEveryMs?: number;
+  checkEveryMs?: number | null;
+}
+
+const defaults = { metrics: noMetrics, clock: realClock, tags: allTags, shards: 1, build: '', checkEveryMs: null };
+type Defaulted = Required<ProjectorDeps>;
+
+/** How a term begins (Leader.lead). */
+interface Term {
+  taken: TakenTags;
+  doubtful: ReadonlySet<number> | null;
 }
 
 /**
@@ -40,10 +49,7 @@ export interface ProjectorDeps {
  * present round, and leaves its tags free. Rejects with faults of the log.
  */
 export class Projector {
-  readonly #deps: ProjectorDeps;
-  readonly #clock: Clock;
-  readonly #metrics: ProjectorMetrics;
-  readonly #tags: readonly number[];
+  readonly #deps: Defaulted;
   readonly #watching: Watching;
   #folding: Folding | null = null;
   #bounds: LogBounds | null = null;
@@ -54,12 +60,10 @@ export class Projector {
   #saidOtherLog = false;
 
   constructor(deps: ProjectorDeps) {
-    this.#clock = deps.clock ?? realClock;
-    this.#metrics = deps.metrics ?? noMetrics;
-    this.#watching = new Watching({ ...deps, clock: this.#clock, metrics: this.#metrics });
-    this.#deps = { ...deps, writer: this.#watching.writer };
-    this.#tags = deps.tags ?? allTags;
-    this.#origin = { log: null, build: deps.build ?? '', shards: deps.shards ?? 1 };
+    const all: Defaulted = { ...defaults, ...deps };
+    this.#watching = new Watching(all);
+    this.#deps = { ...all, writer: this.#watching.writer };
+    this.#origin = { log: null, build: all.build, shards: all.shards };
   }
 
   /** Whether the views have reached the ends sampled at the start; of a standby, whether it is folded (docs/rules.md#ready-projector). */
@@ -104,21 +108,23 @@ export class Projector {
   }
 
   async #run(stop: AbortSignal): Promise<void> {
-    const { eventLog, writer } = this.#deps;
-    await this.#announce(writer.leadership, stop);
+    const { eventLog, writer, tags } = this.#deps;
+    const { leadership } = writer;
+    // A store that is away, or refuses, is known before the log is asked for anything.
+    const announced = { ...this.#deps, signal: stop };
+    if (leadership) await retryLogged('look who leads', () => leadership.coming(tags), announced);
     // Waits for a log that is away, but stops waiting when the projector is told to stop.
     this.#bounds = await untilAborted(this.#watching.askingLog(eventLog.bounds()), stop);
     const identity = this.#watching.askingLog(Promise.resolve(eventLog.identity?.() ?? null));
     this.#origin = { ...this.#origin, log: await untilAborted(identity, stop) };
     const ended = new AbortController();
     const end = AbortSignal.any([stop, ended.signal]);
-    const shared = { ...this.#deps, clock: this.#clock, metrics: this.#metrics, watching: this.#watching, signal: end };
+    const shared = { ...this.#deps, watching: this.#watching, signal: end };
     // Nothing is folded before it is known how far a leader has got.
-    const folding = new Folding(this.#bounds, writer.leadership ? positionOf(this.#bounds, 'low') : null, shared);
+    const folding = new Folding(this.#bounds, leadership ? positionOf(this.#bounds, 'low') : null, shared);
     this.#folding = folding;
     const onReady = () => this.#becomeReady();
-    const { checkEveryMs = null } = this.#deps;
-    const leader = new Leader({ ...shared, folding, tags: this.#tags, origin: this.#origin, checkEveryMs, onReady });
+    const leader = new Leader({ ...shared, folding, origin: this.#origin, onReady });
     // The first to end ends the other: a fault of the log, or being told to stop.
     const tasks = [folding.follow(end), this.#leadInTurn(folding, leader, end)];
     try {
@@ -134,7 +140,7 @@ export class Projector {
     if (leadership) return this.#takeTurns(leadership, folding, leader, stop);
     this.#stand('leader');
     folding.intake.beginPublishing();
-    await leader.lead(inProcess(this.#tags), new Set());
+    await leader.lead(inProcess(this.#deps.tags), null);
   }
 
   /** Stands by, leads, and stands by again. */
@@ -143,23 +149,17 @@ export class Projector {
     while (!stop.aborted) {
       const seen = await this.#standBy(leadership, folding, stop);
       if (seen === null) return;
-      let taken = await this.#retrying('take over the views', () => takeAll(leadership, this.#tags, seen), stop);
-      let doubtful: ReadonlySet<number> = new Set();
-      let own = false;
-      while (taken) {
+      const taken = await this.#retrying('take over the views', () => takeAll(leadership, this.#deps.tags, seen), stop);
+      for (let term: Term | null = taken && { taken, doubtful: null }; term; ) {
         this.#stand('leader');
-        const end = await leader.lead(own ? null : taken, doubtful);
+        const end = await leader.lead(term.taken, term.doubtful);
         if (end === 'stopped') return;
         log.warn(
           end === 'fenced'
             ? 'Another projector has taken over: standing by'
             : 'The view store lost or changed something: taking the lead again, to compare its views with the log',
         );
-        const again = end === 'lost' ? await this.#takeAgain(leadership, stop) : null;
-        taken = again?.taken ?? null;
-        doubtful = again?.doubtful ?? new Set();
-        // A term that was lost before it took on what was left knows no better than the store.
-        own = leader.hasTakenOn;
+        term = end === 'lost' ? await this.#takeAgain(leadership, stop) : null;
       }
       leader.standDown();
       this.#stand('standby');
@@ -168,12 +168,10 @@ export class Projector {
 
   /** Resolves to the fences that may be taken. */
   #standBy(leadership: Leadership, folding: Folding, stop: AbortSignal): Promise<readonly string[] | null> {
-    const { log, eventLog } = this.#deps;
+    const { eventLog } = this.#deps;
     return standBy({
+      ...this.#deps,
       leadership,
-      tags: this.#tags,
-      clock: this.#clock,
-      log,
       signal: stop,
       onLook: (looks) => this.#follow(looks, folding),
       isFolded: async () => {
@@ -201,7 +199,7 @@ export class Projector {
     if (this.#ready && !wasReady)
       this.#deps.log.info('Ready: standing by with the log folded, to take over if the leader ends');
     this.#watching.turn();
-    if (isFolded) this.#watching.standsBy(this.#clock.nowMs());
+    if (isFolded) this.#watching.standsBy(this.#deps.clock.nowMs());
   }
 
   /** Such a standby is never ready, however long it waits beside the leader. */
@@ -214,21 +212,21 @@ export class Projector {
   }
 
   /** After a loss: each tag from the fence that it has now. Those that are not as they were left are doubtful. */
-  async #takeAgain(leadership: Leadership, stop: AbortSignal) {
+  #takeAgain(leadership: Leadership, stop: AbortSignal): Promise<Term | null> {
     const take = async () => {
-      const seen = (await leadership.look(this.#tags)).map(({ fence }) => fence);
-      const doubtful = new Set(this.#tags.filter((tag, i) => !leadership.isAsLeft(tag, seen[i]!)));
-      const taken = await takeAll(leadership, this.#tags, seen, (tag) => doubtful.has(tag));
+      const seen = (await leadership.look(this.#deps.tags)).map(({ fence }) => fence);
+      const doubtful = new Set(this.#deps.tags.filter((tag, i) => !leadership.isAsLeft(tag, seen[i]!)));
+      const taken = await takeAll(leadership, this.#deps.tags, seen, (tag) => doubtful.has(tag));
       return taken && { taken, doubtful };
     };
     return this.#retrying('take the views again', take, stop);
   }
 
   #retrying<T>(what: string, attempt: () => Promise<T>, signal: AbortSignal): Promise<T | null> {
-    const { log } = this.#deps;
+    const { log, clock } = this.#deps;
     return retry(attempt, {
       limits: { minMs: 100, maxMs: 2_000 },
-      clock: this.#clock,
+      clock,
       signal,
       onFailure(cause) {
         if ((cause as { retry?: boolean }).retry === false) throw cause;
@@ -237,18 +235,12 @@ export class Projector {
     });
   }
 
-  /** A store that is away, or refuses, is known before the log is asked for anything. */
-  async #announce(leadership: Leadership | null, signal: AbortSignal): Promise<void> {
-    const shared = { clock: this.#clock, log: this.#deps.log, signal };
-    if (leadership) await retryLogged('look who leads', () => leadership.coming(this.#tags), shared);
-  }
-
   async #beatComing(signal: AbortSignal): Promise<void> {
     const { leadership } = this.#deps.writer;
     while (leadership && !signal.aborted) {
-      await this.#clock.sleep(beatMs, signal);
-      // A leader's fences say it. A store that is away is spoken of elsewhere.
-      if (this.#watching.role === 'standby') await leadership.coming(this.#tags).catch(() => undefined);
+      await this.#deps.clock.sleep(beatMs, signal);
+      // A leader's fences say the same. The looks log a store that is away.
+      if (this.#watching.role === 'standby') await leadership.coming(this.#deps.tags).catch(() => undefined);
     }
   }
 
@@ -262,7 +254,7 @@ export class Projector {
   #stand(role: Role): void {
     if (role === this.#watching.role) return;
     this.#watching.role = role;
-    this.#watching.standingBySinceMs = role === 'standby' ? this.#clock.nowMs() : null;
+    this.#watching.standingBySinceMs = role === 'standby' ? this.#deps.clock.nowMs() : null;
     this.#ready = false;
     this.#asked = null;
   }

@@ -1,6 +1,6 @@
 import { manifestName } from '../infra/archive/archive-manifest.ts';
 import { inspectSettled, type SettledInspection } from '../infra/archive/inspect-settled.ts';
-import { countText } from '../projector/count-text.ts';
+import { countText } from '../projector/ports/log.ts';
 import type { Settings } from './settings/settings.ts';
 import { runArchiveCommand } from './wiring/archive/run-archive-command.ts';
 import { needFolderName } from './wiring/command/empty-folder.ts';

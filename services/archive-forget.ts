@@ -1,7 +1,7 @@
 import { archivePrefix } from '../infra/archive/archive-files.ts';
 import { readManifest } from '../infra/archive/archive-manifest.ts';
 import { type Forgotten, forgetRider } from '../infra/archive/forget-rider.ts';
-import { countText } from '../projector/count-text.ts';
+import { countText } from '../projector/ports/log.ts';
 import { idPattern } from '../schemas/events/patterns.ts';
 import type { Settings } from './settings/settings.ts';
 import { runArchiveCommand } from './wiring/archive/run-archive-command.ts';

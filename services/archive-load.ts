@@ -3,7 +3,7 @@ import { readManifest } from '../infra/archive/archive-manifest.ts';
 import { assertAsSaved } from '../infra/archive/inspect-settled.ts';
 import { notAsSaved } from '../infra/archive/partition-inspection.ts';
 import { registerSchema } from '../infra/registry/schema-registry.ts';
-import { countText } from '../projector/count-text.ts';
+import { countText } from '../projector/ports/log.ts';
 import type { KafkaSettings, Settings } from './settings/settings.ts';
 import { archiveLoad } from './wiring/archive/archive-load.ts';
 import type { Register } from './wiring/archive/raw-values.ts';

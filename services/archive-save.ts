@@ -1,8 +1,8 @@
 import { KafkaCluster } from '../infra/kafka/kafka-cluster.ts';
 import { RejectedTopic } from '../infra/kafka/kafka-reject-sink.ts';
 import { minCompactionLagMs } from '../infra/kafka/kafka-topic-settings.ts';
-import { countText } from '../projector/count-text.ts';
 import type { Reject } from '../projector/ports/event-log.ts';
+import { countText } from '../projector/ports/log.ts';
 import { WriterSchemas } from '../schemas/avro/writer-schemas.ts';
 import { topicNames } from '../schemas/events/records.ts';
 import type { Settings } from './settings/settings.ts';

@@ -1,4 +1,4 @@
-import { countText } from '../projector/count-text.ts';
+import { countText } from '../projector/ports/log.ts';
 import { answerLines } from './history.ts';
 import { differencesOf } from './past/answer-difference.ts';
 import { type ChangedAnswer, changedAnswers } from './past/changed-answers.ts';

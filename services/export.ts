@@ -1,4 +1,4 @@
-import { countText } from '../projector/count-text.ts';
+import { countText } from '../projector/ports/log.ts';
 import { type Exported, writeExport } from './past/export/write-export.ts';
 import { doubtsOf, openPastLog, type PastLog } from './past/past-log.ts';
 import { sourcesOf } from './past/past-records.ts';

@@ -1,5 +1,5 @@
-import { countText } from '../projector/count-text.ts';
 import type { Reject } from '../projector/ports/event-log.ts';
+import { countText } from '../projector/ports/log.ts';
 import { keyFault } from '../schemas/events/record-keys.ts';
 import type { TopicName } from '../schemas/events/records.ts';
 import { instantText } from './past/past-time.ts';

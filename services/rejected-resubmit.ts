@@ -1,5 +1,5 @@
-import { countText } from '../projector/count-text.ts';
 import type { EventLog, LogBounds, Position, Reject } from '../projector/ports/event-log.ts';
+import { countText } from '../projector/ports/log.ts';
 import type { LogPublisher } from '../projector/ports/log-publisher.ts';
 import { positionOf } from '../projector/position.ts';
 import type { Settings } from './settings/settings.ts';

@@ -1,4 +1,4 @@
-import { countText } from '../projector/count-text.ts';
+import { countText } from '../projector/ports/log.ts';
 import { topicNames } from '../schemas/events/records.ts';
 import {
   checkRider,

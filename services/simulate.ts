@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { countText } from '../projector/count-text.ts';
 import { realClock } from '../projector/ports/clock.ts';
+import { countText } from '../projector/ports/log.ts';
 import { type TopicName, topicNames } from '../schemas/events/records.ts';
 import { dayText } from '../schemas/views/days.ts';
 import type { Settings } from './settings/settings.ts';

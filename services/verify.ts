@@ -1,9 +1,8 @@
 import { redisLiveViews } from '../infra/redis/redis-stored-views.ts';
-import { countText } from '../projector/count-text.ts';
 import { realClock } from '../projector/ports/clock.ts';
 import type { EventLog, Position } from '../projector/ports/event-log.ts';
 import type { LiveViews } from '../projector/ports/live-views.ts';
-import type { Log } from '../projector/ports/log.ts';
+import { countText, type Log } from '../projector/ports/log.ts';
 import type { StoredName } from '../projector/ports/view-writer.ts';
 import type { Difference } from '../projector/verifying/judge.ts';
 import { type Judged, NothingToVerifyError, Verification, type Verified } from '../projector/verifying/verification.ts';

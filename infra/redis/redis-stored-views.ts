@@ -107,7 +107,7 @@ export async function redisLiveViews(settings: RedisSettings): Promise<LiveViews
           compare: await saysCompare(keys.open(tag)),
         })),
       ),
-    // As the scripts do (redis-scripts.ts): whoever leads is told by its next batch or beat.
+    // As the scripts do (redis-scripts.ts). The leader hears of it with its next batch or beat.
     askCompare: async (tags) => {
       await Promise.all(
         tags.map((tag) => connection.command(keys.open(tag), ['ZADD', keys.open(tag), '+inf', 'compare'])),

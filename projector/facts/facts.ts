@@ -1,6 +1,6 @@
 import type { RecordKey } from '../../schemas/events/record-keys.ts';
 import type { Attendance, District, Metro, Night, Relation, Ride } from '../../schemas/events/records.ts';
-import { countText } from '../count-text.ts';
+import { countText } from '../ports/log.ts';
 import { EdgeLists } from './edge-lists.ts';
 import { FactsSum } from './facts-sum.ts';
 import { Interner } from './interner.ts';
@@ -63,7 +63,7 @@ class NightLists extends EdgeLists {
  * #unchecked-references).
  */
 export class Facts {
-  /** Of all that is kept here: whoever changes a fact moves it in the same step. */
+  /** The sum of all facts below. Code that changes a fact moves the sum in the same step. */
   readonly sum = new FactsSum();
 
   readonly metroIds = new Interner();

@@ -199,15 +199,11 @@ export class Fold {
   }
 
   #attendance(key: RecordKey, value: FoldedValues['attendance'] | null): void {
-    const night = this.facts.nightOf(key);
-    const rider = key.numberIn(this.facts.riderIds, 2);
-    this.#about(rider, night);
-    this.#respond(rider, night, value ? rsvpBits(value.response, value.saved) : 0);
-  }
-
-  /** Applies a rider's RSVP to a night, both by number. Bits going, confirmed, saved; 0 if there is none. */
-  #respond(rider: number, night: number, after: number): void {
     const { facts } = this;
+    const night = facts.nightOf(key);
+    const rider = key.numberIn(facts.riderIds, 2);
+    this.#about(rider, night);
+    const after = value ? rsvpBits(value.response, value.saved) : 0;
     const before = facts.attendance.set(rider, night, after);
     if (before === after) return;
     facts.sum.edge(rsvpEdge, facts.riderIds, rider, facts.nightKeys, night, before, after);

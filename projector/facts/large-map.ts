@@ -39,17 +39,8 @@ export class LargeMap<K, V> {
     return this.#maps.some((map) => map.delete(key));
   }
 
-  clear(): void {
-    this.#maps.length = 1;
-    this.#maps[0]!.clear();
-  }
-
   *keys(): Generator<K> {
     for (const map of this.#maps) yield* map.keys();
-  }
-
-  *values(): Generator<V> {
-    for (const map of this.#maps) yield* map.values();
   }
 
   *[Symbol.iterator](): Generator<[K, V]> {
@@ -68,34 +59,27 @@ export class LargeMap<K, V> {
 
 /** Like a Set, without that limit. */
 export class LargeSet<T> {
-  readonly #entriesMax: number;
-  readonly #sets: Set<T>[] = [new Set()];
+  readonly #items: LargeMap<T, true>;
 
-  /** Tests pass a smaller limit for one Set. */
+  /** Tests pass a smaller limit for one Map. */
   constructor(limit = entriesMax) {
-    this.#entriesMax = limit;
+    this.#items = new LargeMap(limit);
   }
 
   get size(): number {
-    return this.#sets.reduce((size, set) => size + set.size, 0);
+    return this.#items.size;
   }
 
   has(item: T): boolean {
-    return this.#sets.some((set) => set.has(item));
+    return this.#items.has(item);
   }
 
-  add(item: T): this {
-    const last = this.#sets.at(-1)!;
-    if (this.#sets.length === 1 && last.size < this.#entriesMax) last.add(item);
-    else if (!this.has(item)) {
-      if (last.size < this.#entriesMax) last.add(item);
-      else this.#sets.push(new Set([item]));
-    }
-    return this;
+  add(item: T): void {
+    this.#items.set(item, true);
   }
 
-  *[Symbol.iterator](): Generator<T> {
-    for (const set of this.#sets) yield* set;
+  [Symbol.iterator](): Generator<T> {
+    return this.#items.keys();
   }
 }
 

@@ -1,8 +1,8 @@
-import { countText } from '../count-text.ts';
 import { describeFacts, type Facts } from '../facts/facts.ts';
 import { ignoreChanges } from '../facts/touched.ts';
 import type { Folding } from '../folding.ts';
 import type { EventLog, Position } from '../ports/event-log.ts';
+import { countText } from '../ports/log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import type { ViewWriter } from '../ports/view-writer.ts';
 import { untilAborted } from '../ports/waiting.ts';
@@ -45,32 +45,17 @@ export interface LeaderDeps extends RetryDeps {
 /** Why a term ended: another leads; the store is not as it was left; told to stop. */
 export type TermEnd = 'fenced' | 'lost' | 'stopped';
 
-/** What a term was about when it ended. */
-interface Unfinished {
-  /** Tags whose views were still to be compared, or to be checked. */
-  compare: ReadonlySet<number>;
-  check: ReadonlySet<number>;
-  /** Views in batches that a tag did not answer. */
-  names: readonly string[];
-}
-
-const nothingUnfinished: Unfinished = { compare: new Set(), check: new Set(), names: [] };
-
 /** The terms in which this projector writes what changed facts leave to write. */
 export class Leader {
   readonly #deps: LeaderDeps;
-  /** What the last term left to the next one, if it is this projector's own. */
-  #unfinished: Unfinished = nothingUnfinished;
+  /** What the last term left to the next one, if it is this projector's own; `names`: in batches that a tag did not answer. */
+  #unfinished: Beginning = { compare: new Set(), check: new Set(), names: [], fanOuts: [] };
   #roundBytes = 0;
-  #takenOn = false;
+  /** Whether all that was left by the leader before is marked, or to be compared. */
+  #hasTakenOn = false;
 
   constructor(deps: LeaderDeps) {
     this.#deps = deps;
-  }
-
-  /** Whether all that was left by the leader before is marked, or to be compared. */
-  get hasTakenOn(): boolean {
-    return this.#takenOn;
   }
 
   get #facts(): Facts {
@@ -78,11 +63,13 @@ export class Leader {
   }
 
   /**
-   * A term: writes until the store refuses, or until told to stop; then the tags are free. `taken`: what was left there;
-   * null after a loss in this leader's own term, which knows better what it left; then `doubtful` must be compared.
+   * A term: writes until the store refuses, or until told to stop; then the tags are free. `taken`: what was left there.
+   * `doubtful`: after a loss in the term before, the tags that must be compared.
    */
-  async lead(taken: TakenTags | null, doubtful: ReadonlySet<number>): Promise<TermEnd> {
-    if (taken) this.#takenOn = false;
+  async lead(taken: TakenTags, doubtful: ReadonlySet<number> | null): Promise<TermEnd> {
+    // A term that was lost knows better than the store what it left, unless it had not taken on what was left to it.
+    const own = doubtful !== null && this.#hasTakenOn;
+    this.#hasTakenOn = own;
     const ending = new AbortController();
     const { lanes, rounds, repairs } = this.#parts(ending.signal);
     const end = () => ending.abort();
@@ -90,7 +77,7 @@ export class Leader {
     if (this.#deps.signal.aborted) late();
     else this.#deps.signal.addEventListener('abort', late, { once: true });
     // The fences move from the first moment on, however long the log is.
-    const tasks = [lanes.run(), this.#work(taken, doubtful, lanes, rounds, repairs)];
+    const tasks = [lanes.run(), this.#work(own ? null : taken, doubtful ?? new Set(), lanes, rounds, repairs)];
     try {
       await Promise.race(tasks);
       return 'stopped';
@@ -102,7 +89,7 @@ export class Leader {
       end();
       rounds.end();
       const { wanted, checked } = repairs;
-      const left = { compare: new Set(wanted), check: new Set(checked) };
+      const left = { compare: new Set(wanted), check: new Set(checked), fanOuts: [] };
       await Promise.allSettled(tasks);
       await lanes.ended();
       repairs.end();
@@ -114,7 +101,6 @@ export class Leader {
   standDown(): void {
     this.#markNothing();
     this.#deps.folding.intake.endPublishing();
-    this.#unfinished = nothingUnfinished;
   }
 
   #markNothing(): void {
@@ -140,6 +126,7 @@ export class Leader {
     return { lanes, rounds, repairs };
   }
 
+  /** `taken`: null if this leader's own last term says what is left. */
   async #work(
     taken: TakenTags | null,
     doubtful: ReadonlySet<number>,
@@ -149,13 +136,15 @@ export class Leader {
   ): Promise<void> {
     const { signal, folding, eventLog, log, watching } = this.#deps;
     const stop = AbortSignal.any([signal, lanes.signal]);
-    // Sampled after the take: nothing older than these is ever written, whoever wrote last.
+    // Sampled after the take: nothing older than these is ever written, also if another projector wrote last.
     const bounds = await untilAborted(watching.askingLog(eventLog.bounds()), stop).catch((cause) => {
       if (!stop.aborted) throw cause;
     });
     if (!bounds) return this.#finish(lanes);
     const ends = positionOf(bounds, 'end');
-    const begin = taken ? await this.#begin(taken, ends, stop) : this.#again(doubtful);
+    const begin = taken
+      ? await this.#begin(taken, ends, stop)
+      : { ...this.#unfinished, compare: new Set([...this.#unfinished.compare, ...doubtful]) };
     for (const tag of begin.compare) {
       const asked = taken?.get(tag)?.compare;
       repairs.compare(tag, { saidAlready: asked ?? doubtful.has(tag), whole: asked ?? false });
@@ -170,7 +159,7 @@ export class Leader {
     log.info(`Folded up to the log's ends: ${describeFacts(this.#facts)}`);
     if (taken) await this.#assertRoom(taken, lanes, stop);
     await this.#takeOn(begin, lanes);
-    this.#takenOn = true;
+    this.#hasTakenOn = true;
     const checking = this.#check(lanes, repairs, stop);
     await Promise.all([repairs.run(stop), this.#writeRounds(rounds, lanes, repairs, stop), checking]);
     await this.#finish(lanes);
@@ -216,11 +205,6 @@ export class Leader {
       await this.#finish(lanes);
       throw cause;
     });
-  }
-
-  #again(doubtful: ReadonlySet<number>): Beginning {
-    const { compare, check, names } = this.#unfinished;
-    return { compare: new Set([...compare, ...doubtful]), check, names, fanOuts: [] };
   }
 
   /** Marks what the leader before may have left unfinished, or have written ahead of its position. */

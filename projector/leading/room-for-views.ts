@@ -8,7 +8,7 @@ import { renderReader } from '../views/reader.ts';
 import { numberedKinds, numberedViews, valueViews } from '../views/value-views.ts';
 import type { TakenTags } from './standby.ts';
 
-/** The store has no room for the views: writing them would fill it, and stop whoever else writes there. */
+/** The store has no room for the views: writing them would fill it, and stop everybody else who writes there. */
 export class NoRoomError extends Error {
   override name = 'NoRoomError';
   readonly retry = false;

@@ -56,7 +56,7 @@ async function untilFree(deps: StandbyDeps, untilMs: number): Promise<readonly s
   const { leadership, tags, clock, signal } = deps;
   while (!signal.aborted && clock.nowMs() < untilMs) {
     await clock.sleep(Math.min(freeEveryMs, untilMs - clock.nowMs()), signal);
-    // A store that is away is spoken of by the looks.
+    // The looks log a store that is away.
     const look = (some: readonly number[]) => leadership.look(some).catch(() => []);
     const isFree = (looks: readonly TagLook[]): boolean =>
       looks.length > 0 && looks.every(({ fence }) => leadership.isFree(fence));

@@ -2,7 +2,7 @@ import type { StoredName, StoredView } from './view-writer.ts';
 
 /** What a tag's keys that are no views say. */
 export interface LiveNotes {
-  /** Moves with each batch and beat of whoever leads; empty where there is none. */
+  /** Moves with each batch and beat of the leader; empty where there is none. */
   fence: string;
   /** The stored position, as it was written; null where there is none. */
   position: string | null;
@@ -20,7 +20,7 @@ export interface LiveViews {
   /** What is stored under these names now, with whole values, in their order. Null: nothing. */
   read(names: readonly StoredName[]): Promise<(StoredView | null)[]>;
   notes(tags: readonly number[]): Promise<LiveNotes[]>;
-  /** Asks whoever leads the tags to compare and mend them: their open lists say so. */
+  /** Asks the tags' leaders to compare and mend them: their open lists say so. */
   askCompare(tags: readonly number[]): Promise<void>;
   /** How the store spells a name. */
   spell(name: StoredName): string;

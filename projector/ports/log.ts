@@ -6,3 +6,6 @@ export interface Log {
 }
 
 export const silentLog: Log = { info() {}, warn() {}, error() {} };
+
+/** `1 metro`, `2 metros`. */
+export const countText = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`;

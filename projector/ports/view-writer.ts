@@ -39,7 +39,7 @@ export interface TagNotes {
   round?: number;
   /** A position to store, as text: the start of round `round`, which is finished. Names of older rounds leave the open list. */
   position?: { text: string; round: number };
-  /** `begin`: the tag's views must be compared, by whoever leads. `end`: they were, and the position says from when on. */
+  /** `begin`: the leader must compare the tag's views. `end`: it has, and the position says from when on. */
   compare?: 'begin' | 'end';
   /** The process of the store that the tag is complete in, as it was told before; empty: only asks which process it is. */
   stamp?: string;

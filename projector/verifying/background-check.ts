@@ -1,6 +1,6 @@
-import { countText } from '../count-text.ts';
 import { bothTouched, type Touched } from '../facts/touched.ts';
 import type { Folding } from '../folding.ts';
+import { countText } from '../ports/log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import type { StoredName, ViewWrite, ViewWriter } from '../ports/view-writer.ts';
 import { copyPosition, isWithin } from '../position.ts';
@@ -93,7 +93,7 @@ export class BackgroundCheck {
       });
       for (const name of await this.#suspects(tag, stop)) judge.suspect(name);
       await judge.run(null).finally(() => {
-        // Once the term is over, it is another one's to say.
+        // Not if the term has ended meanwhile: changes are then reported elsewhere, or nowhere.
         if (fold.touched === this.#bothTouched) fold.touched = marking;
       });
       return faults;

@@ -18,7 +18,7 @@ export interface JudgeDeps {
   store: Pick<ViewWriter, 'read'>;
   /** A window begins here. Resolves to the tags where all before it is written, once it is; without those where it is not. */
   begin(tags: readonly number[]): Promise<Covered>;
-  /** Folds at least what whoever wrote what is in the store had folded. */
+  /** Folds at least as far as the writer of what is in the store had folded. */
   end(): Promise<void>;
   /** Views that certainly differ, with what mends them: rendered in this very turn of the event loop. */
   onDifferences(differences: readonly Difference[], write: ViewWrite): void;
@@ -44,7 +44,7 @@ export const nameOf = ({ tag, kind, id }: StoredName): string => `${tag}|${kind}
  * 2. The tag's stored position is at or beyond S: what changes before S touch is written, but for fan-outs that are
  *    stored with the position.
  * 3. Then the view's bytes are read.
- * 4. Then the log's ends are sampled and folded to: E. Whoever wrote the bytes had folded nothing beyond E.
+ * 4. Then the log's ends are sampled and folded to: E. The writer of the bytes had folded nothing beyond E.
  *
  * So the bytes were rendered from the changes before S and some of those from S to E. If none of those touches the view,
  * and no fan-out under way does, they can only be what the fold renders at E: other bytes are a difference. If one does,

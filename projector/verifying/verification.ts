@@ -96,7 +96,7 @@ export class Verification {
   }
 
   /**
-   * Has whoever leads mend these, and compares them again: what is still different. Null where nobody leads. What is in no
+   * Asks the leader to mend these, and compares them again: what is still different. Null where nobody leads. What is in no
    * tag can't be mended.
    */
   async repair(names: readonly StoredName[]): Promise<Judged | null> {

@@ -1,13 +1,11 @@
-import { allTags, type FactKind } from '../../schemas/views/view-keys.ts';
+import type { FactKind } from '../../schemas/views/view-keys.ts';
 import { type Facts, subjectDay } from '../facts/facts.ts';
 import type { Touched } from '../facts/touched.ts';
-import type { Position } from '../ports/event-log.ts';
-import { firstDayOf } from '../views/reader.ts';
+import { firstDayOf, partOfField } from '../views/reader.ts';
 import { numberOf } from '../writing/comparison.ts';
-import { FanOuts } from '../writing/fan-outs.ts';
 import { Marking } from '../writing/marking.ts';
-import { Marks, partOfField } from '../writing/marks.ts';
-import { PositionBarriers, type StoredFanOut } from '../writing/settled-position.ts';
+import { Marks } from '../writing/marks.ts';
+import type { StoredFanOut } from '../writing/settled-position.ts';
 import type { Difference } from './judge.ts';
 
 /** Also notes whose relations changed: a leader's fan-out that is under way tells them at once, though they see no more of it. */
@@ -29,8 +27,7 @@ export class WindowMarks {
   constructor(facts: Facts) {
     this.#facts = facts;
     // Watchers are marked at once, however many: nothing waits behind them here.
-    const fanOuts = new FanOuts(facts, new Set(allTags), new PositionBarriers({} as Position));
-    this.#marking = new RelationMarking(facts, this.#marks, fanOuts, Number.POSITIVE_INFINITY);
+    this.#marking = new RelationMarking(facts, this.#marks, null);
   }
 
   get touched(): Touched {

@@ -1,4 +1,4 @@
-import { dayText, weekOf } from '../../schemas/views/days.ts';
+import { dayText, parseDay, weekOf } from '../../schemas/views/days.ts';
 import { compareText } from '../../schemas/views/text.ts';
 import { type GoingRider, goingText, type OwnNight, ownText, rideOfWeek } from '../../schemas/views/view-values.ts';
 import { blocked, close, confirmed, type Facts, flagged, follows, going, led } from '../facts/facts.ts';
@@ -21,17 +21,19 @@ export type ReaderDays = ReadonlyMap<number, ReaderParts>;
 /** The first day of the field that shows a part of a day. */
 export const firstDayOf = (part: ReaderParts, day: number): number => (part === friendsPart ? day : weekOf(day));
 
-const ownField = (week: number): string => `o${dayText(week)}`;
-const friendsField = (day: number): string => `f${dayText(day)}`;
-const flaggedField = (week: number): string => `x${dayText(week)}`;
+const allParts = [ownPart, friendsPart, flaggedPart];
+const letters = { [ownPart]: 'o', [friendsPart]: 'f', [flaggedPart]: 'x' } as Record<ReaderParts, string>;
+const fieldOf = (part: ReaderParts, first: number): string => `${letters[part]}${dayText(first)}`;
 
 /** The names of the fields that show these parts, by their first day. */
-export function fieldsOfParts(first: number, parts: ReaderParts): string[] {
-  const fields: string[] = [];
-  if (parts & ownPart) fields.push(ownField(first));
-  if (parts & friendsPart) fields.push(friendsField(first));
-  if (parts & flaggedPart) fields.push(flaggedField(first));
-  return fields;
+export const fieldsOfParts = (first: number, wanted: ReaderParts): string[] =>
+  allParts.filter((part) => wanted & part).map((part) => fieldOf(part, first));
+
+/** The part and first day that a field of a rider's hash shows; null for what is no field of ours. */
+export function partOfField(field: string): { part: ReaderParts; day: number } | null {
+  const part = allParts.find((one) => letters[one] === field[0]);
+  const day = parseDay(field.slice(1));
+  return part === undefined || day === null || firstDayOf(part, day) !== day ? null : { part, day };
 }
 
 /** Every field of a reader that is not empty. None if the rider does not exist. */
@@ -39,11 +41,11 @@ export function renderReader(facts: Facts, reader: number): FieldWrite[] {
   if (!facts.riderExists(reader)) return [];
   const fields: FieldWrite[] = [];
   for (const [week, nights] of ownNights(facts, reader, null)) {
-    fields.push({ field: ownField(week), value: own(nights) });
+    fields.push({ field: fieldOf(ownPart, week), value: own(nights) });
   }
   const { friends, flags } = goingRelations(facts, reader, null);
-  for (const [day, riders] of friends) fields.push({ field: friendsField(day), value: goingText(riders) });
-  for (const [week, riders] of flags) fields.push({ field: flaggedField(week), value: goingText(riders) });
+  for (const [day, riders] of friends) fields.push({ field: fieldOf(friendsPart, day), value: goingText(riders) });
+  for (const [week, riders] of flags) fields.push({ field: fieldOf(flaggedPart, week), value: goingText(riders) });
   return fields;
 }
 
@@ -57,11 +59,11 @@ export function renderReaderDays(facts: Facts, reader: number, days: ReaderDays)
   const others = exists && parts & (friendsPart | flaggedPart) ? goingRelations(facts, reader, shown) : null;
   const fields: FieldWrite[] = [];
   for (const [day, wanted] of days) {
-    if (wanted & ownPart) fields.push({ field: ownField(day), value: textOf(nights?.get(day), own) });
+    if (wanted & ownPart) fields.push({ field: fieldOf(ownPart, day), value: textOf(nights?.get(day), own) });
     if (wanted & friendsPart)
-      fields.push({ field: friendsField(day), value: textOf(others?.friends.get(day), goingText) });
+      fields.push({ field: fieldOf(friendsPart, day), value: textOf(others?.friends.get(day), goingText) });
     if (wanted & flaggedPart)
-      fields.push({ field: flaggedField(day), value: textOf(others?.flags.get(day), goingText) });
+      fields.push({ field: fieldOf(flaggedPart, day), value: textOf(others?.flags.get(day), goingText) });
   }
   return fields;
 }

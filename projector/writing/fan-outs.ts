@@ -8,22 +8,26 @@ const sliceMax = 200;
 // So many are stored beside the position; more of them keep it back.
 const storedMax = 1_000;
 
-/** A rider whose change is being written to their watchers. */
-interface FanOut {
-  rider: number;
+/** Days of which all watchers are to be told in one pass. */
+interface Pass {
   days: Set<number>;
+  /** Holds the position back until every watcher's view is written. */
+  barrier: Barrier;
+  /** The number of the first change that it tells of. */
+  first: number;
+}
+
+/** A rider whose change is being written to their watchers. */
+interface FanOut extends Pass {
+  rider: number;
   /**
    * Watchers are processed tag by tag, so that a slice is a batch or two. Within a tag they are in the order of their
    * numbers, done up to `after`.
    */
   tag: number;
   after: number;
-  /** Holds the position back until every watcher's view is written. */
-  barrier: Barrier;
-  /** The number of the first change that it tells of. */
-  first: number;
-  /** What changed while this was in progress. It gets another pass. */
-  next: { days: Set<number>; barrier: Barrier; first: number } | null;
+  /** What changed while this was in progress. */
+  next: Pass | null;
 }
 
 /**
@@ -83,15 +87,19 @@ export class FanOuts {
   /** Whether a rider goes to a night of this day changed. */
   add(rider: number, day: number): void {
     const number = ++this.#added;
-    const running = this.#byRider.get(rider);
-    if (!running) {
-      this.#byRider.set(rider, this.#fanOut(rider, new Set([day]), this.#barriers.open({ fanOut: true }), number));
-    } else if (running.tag === 0 && running.after === -1) {
-      running.days.add(day);
-    } else {
-      running.next ??= { days: new Set(), barrier: this.#barriers.open({ fanOut: true }), first: number };
+    const pass = (): Pass => ({ days: new Set(), barrier: this.#barriers.open({ fanOut: true }), first: number });
+    const running = this.#byRider.get(rider) ?? this.#begin(rider, pass());
+    if (running.tag === 0 && running.after === -1) running.days.add(day);
+    else {
+      running.next ??= pass();
       running.next.days.add(day);
     }
+  }
+
+  #begin(rider: number, pass: Pass): FanOut {
+    const fanOut = { ...pass, rider, tag: 0, after: -1, next: null };
+    this.#byRider.set(rider, fanOut);
+    return fanOut;
   }
 
   /** Days of a rider that are not yet written to all watchers. */
@@ -116,10 +124,7 @@ export class FanOuts {
       this.#byRider.set(next.rider, next);
       return null;
     }
-    if (next.next) {
-      const { days, barrier, first } = next.next;
-      this.#byRider.set(next.rider, this.#fanOut(next.rider, days, barrier, first));
-    }
+    if (next.next) this.#begin(next.rider, next.next);
     return next.barrier;
   }
 
@@ -139,14 +144,4 @@ export class FanOuts {
       if (left === 0) return;
     }
   }
-
-  #fanOut = (rider: number, days: Set<number>, barrier: Barrier, first: number): FanOut => ({
-    rider,
-    days,
-    tag: 0,
-    after: -1,
-    barrier,
-    first,
-    next: null,
-  });
 }

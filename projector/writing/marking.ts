@@ -14,10 +14,11 @@ const inlineMax = 64;
 export class Marking implements Touched {
   readonly #facts: Facts;
   readonly #marks: Marks;
-  readonly #fanOuts: FanOuts;
+  readonly #fanOuts: FanOuts | null;
   readonly #inlineMax: number;
 
-  constructor(facts: Facts, marks: Marks, fanOuts: FanOuts, watchersInlineMax = inlineMax) {
+  /** `fanOuts`: where riders with many watchers are left to; null: all watchers are marked at once. */
+  constructor(facts: Facts, marks: Marks, fanOuts: FanOuts | null, watchersInlineMax = inlineMax) {
     this.#facts = facts;
     this.#marks = marks;
     this.#fanOuts = fanOuts;
@@ -72,7 +73,7 @@ export class Marking implements Touched {
   going(rider: number, day: number): void {
     const { watchers } = this.#facts;
     const length = watchers.length(rider);
-    if (length > this.#inlineMax) this.#fanOuts.add(rider, day);
+    if (this.#fanOuts && length > this.#inlineMax) this.#fanOuts.add(rider, day);
     else for (let i = 0; i < length; i++) this.related(watchers.id(rider, i), day, watchers.bits(rider, i));
   }
 
@@ -81,7 +82,7 @@ export class Marking implements Touched {
     for (const day of this.#goingDays(other)) this.related(reader, day, seen);
     // A reader who unfollows is no longer a watcher, so a pending fan-out of the other rider skips them. Their old view
     // must go now.
-    for (const day of this.#fanOuts.days(other)) this.related(reader, day, seen);
+    for (const day of this.#fanOuts?.days(other) ?? []) this.related(reader, day, seen);
     // A block hides both riders from each other.
     const { relations } = this.#facts;
     if ((before ^ after) & blocked && relations.get(other, reader) & (follows | close)) {

@@ -1,9 +1,9 @@
-import { parseDay, weekOf } from '../../schemas/views/days.ts';
+import { weekOf } from '../../schemas/views/days.ts';
 import { type FactKind, factKinds, tagOf } from '../../schemas/views/view-keys.ts';
 import { type Facts, type SubjectDay, subjectDay } from '../facts/facts.ts';
 import { LargeMap, LargeSet } from '../facts/large-map.ts';
 import type { ViewWrite } from '../ports/view-writer.ts';
-import { firstDayOf, flaggedPart, friendsPart, ownPart, type ReaderParts } from '../views/reader.ts';
+import { friendsPart, partOfField, type ReaderParts } from '../views/reader.ts';
 import { valueViews } from '../views/value-views.ts';
 
 const emptyValues = () =>
@@ -45,15 +45,6 @@ export class Marks {
     const mark = subjectDay(reader, firstDay);
     this.readerDays.set(mark, (this.readerDays.get(mark) ?? 0) | parts);
   }
-}
-
-const partOf: Record<string, ReaderParts> = { o: ownPart, f: friendsPart, x: flaggedPart };
-
-/** The part and first day that a field of a rider's hash shows; null for what is no field of ours. */
-export function partOfField(field: string): { part: ReaderParts; day: number } | null {
-  const part = partOf[field[0] ?? ''];
-  const day = parseDay(field.slice(1));
-  return part === undefined || day === null || firstDayOf(part, day) !== day ? null : { part, day };
 }
 
 const factKindSet = new Set<string>(factKinds);

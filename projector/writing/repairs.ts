@@ -1,6 +1,6 @@
 import { tagCount } from '../../schemas/views/view-keys.ts';
-import { countText } from '../count-text.ts';
 import type { Facts } from '../facts/facts.ts';
+import { countText } from '../ports/log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import type { ViewWriter } from '../ports/view-writer.ts';
 import { WakeUp } from '../ports/waiting.ts';
@@ -66,7 +66,7 @@ export class Repairs {
     return this.#checked;
   }
 
-  /** The term has ended: what is left is another one's. */
+  /** The term has ended: these tags are no longer being repaired. */
   end(): void {
     this.#deps.watching?.repairing(-this.#wanted.size);
   }

@@ -6,7 +6,7 @@ import { batchFieldsMax, type LaneOwner, TagLane } from './tag-lane.ts';
 
 /** How often every lane moves its tag's fence, at least. */
 export const beatMs = 500;
-// Batches under way in all lanes; from this on whoever adds waits, so that memory stays bounded.
+// Batches under way in all lanes. From this number on, adding waits, so that memory stays bounded.
 const queuedMax = 32;
 
 /** A leader can't go on: another one leads, or the store is not as it was left. */

@@ -21,6 +21,15 @@ const rideId = z.string().regex(rideIdPattern);
 const day = z.iso.date();
 const count = z.int().min(0);
 
+const rideAndDay = {
+  ride: rideId.describe("The ride's public id."),
+  day: day.describe('The date the night is on, YYYY-MM-DD.'),
+};
+const handleAndName = {
+  handle: z.string().describe("The rider's handle."),
+  name: z.string().nullable().describe('Display name.'),
+};
+
 export const meeting = z
   .strictObject({
     withheld: z
@@ -82,20 +91,14 @@ export const ride = z
   })
   .register(answerRegistry, { id: 'Ride', description: 'One ride and the dates it meets.' });
 
-export const flaggedRider = z
-  .strictObject({
-    handle: z.string().describe("The rider's handle."),
-    name: z.string().nullable().describe('Display name.'),
-  })
-  .register(answerRegistry, {
-    id: 'FlaggedRider',
-    description: 'A rider the reader flagged: display name and handle, nothing else.',
-  });
+export const flaggedRider = z.strictObject(handleAndName).register(answerRegistry, {
+  id: 'FlaggedRider',
+  description: 'A rider the reader flagged: display name and handle, nothing else.',
+});
 
 export const flaggedNight = z
   .strictObject({
-    ride: rideId.describe("The ride's public id."),
-    day: day.describe('The date the night is on, YYYY-MM-DD.'),
+    ...rideAndDay,
     riders: z.array(flaggedRider).min(1).describe('The flagged riders who said going or confirmed.'),
   })
   .register(answerRegistry, {
@@ -125,16 +128,14 @@ export const myNights = z
 
 export const knownName = z
   .strictObject({
-    handle: z.string().describe("The rider's handle."),
-    name: z.string().nullable().describe('Display name.'),
+    ...handleAndName,
     flagged: z.boolean().describe('Whether the reader flagged them.'),
   })
   .register(answerRegistry, { id: 'KnownName', description: 'A rider the reader follows, by name.' });
 
 export const known = z
   .strictObject({
-    ride: rideId.describe("The ride's public id."),
-    day: day.describe('The date the night is on, YYYY-MM-DD.'),
+    ...rideAndDay,
     known: count.describe('How many of the riders the reader follows are going.'),
     names: z.array(knownName).max(2).describe('Up to two of them.'),
   })
@@ -152,8 +153,7 @@ export const knownNights = z
 
 export const friend = z
   .strictObject({
-    handle: z.string().describe("The rider's handle."),
-    name: z.string().nullable().describe('Display name.'),
+    ...handleAndName,
     close: z.boolean().describe('Whether the reader marked them a close friend.'),
     following: z.boolean().describe('Whether the reader follows them.'),
     flagged: z.boolean().describe('Whether the reader flagged them.'),

@@ -3,21 +3,16 @@ import type { Fold } from '../../projector/facts/fold.ts';
 import { ignoreChanges, type Touched } from '../../projector/facts/touched.ts';
 import { fieldsOfParts } from '../../projector/views/reader.ts';
 import { valueViews } from '../../projector/views/value-views.ts';
-import { FanOuts } from '../../projector/writing/fan-outs.ts';
 import { Marking } from '../../projector/writing/marking.ts';
 import { Marks } from '../../projector/writing/marks.ts';
-import { PositionBarriers } from '../../projector/writing/settled-position.ts';
-import { topicNames } from '../../schemas/events/records.ts';
-import { allTags, type FactKind, factKinds, parseKey, readerKey, viewKey } from '../../schemas/views/view-keys.ts';
+import { type FactKind, factKinds, parseKey, readerKey, viewKey } from '../../schemas/views/view-keys.ts';
 import type { FactsViewReader } from './facts-view-reader.ts';
 import type { PastAnswers } from './past-answers.ts';
 
 /** The projector's own marking of what a change touches, without slices: everybody is told at once. */
 export function markingOf({ facts }: Fold): { marks: Marks; marking: Marking } {
-  const nowhere = Object.fromEntries(topicNames.map((topic) => [topic, []])) as never;
   const marks = new Marks();
-  const fanOuts = new FanOuts(facts, new Set(allTags), new PositionBarriers(nowhere));
-  return { marks, marking: new Marking(facts, marks, fanOuts, Number.POSITIVE_INFINITY) };
+  return { marks, marking: new Marking(facts, marks, null) };
 }
 
 /** The same of public answers alone: of riders' own layers nobody is told. */

@@ -1,8 +1,7 @@
 import type { ChangeListener, ViewReader } from '../../api/ports/view-reader.ts';
 import type { Facts } from '../../projector/facts/facts.ts';
-import { type ReaderParts, renderReaderDays } from '../../projector/views/reader.ts';
+import { partOfField, type ReaderParts, renderReaderDays } from '../../projector/views/reader.ts';
 import { valueViews } from '../../projector/views/value-views.ts';
-import { partOfField } from '../../projector/writing/marks.ts';
 import { developerKeyKey, type FactKind, factKinds, isCompleteKey, parseKey } from '../../schemas/views/view-keys.ts';
 
 /** A reader's fields as they were rendered. Null: there is none of that name. */

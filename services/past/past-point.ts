@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { countText } from '../../projector/count-text.ts';
+import { countText } from '../../projector/ports/log.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { type Io, UsageError } from '../wiring/command/io.ts';
 import { withProgress } from '../wiring/command/progress.ts';

@@ -21,9 +21,6 @@ describe('a large map', () => {
         expect(large.size).toBe(map.size);
         expect(new Map(large)).toEqual(map);
         expect(new Set(large.keys())).toEqual(new Set(map.keys()));
-        expect([...large.values()].sort()).toEqual([...map.values()].sort());
-        large.clear();
-        expect([large.size, [...large]]).toEqual([0, []]);
       }),
     );
   });
