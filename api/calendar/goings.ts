@@ -2,19 +2,25 @@ import { ByteMap } from '../../schemas/views/byte-map.ts';
 import { compareText } from '../../schemas/views/text.ts';
 import { readGoing } from '../../schemas/views/view-values.ts';
 import { type NamedNight, type NamedRider, type NamedViews, NightView, RiderView } from './named-views.ts';
-import type { ReaderField } from './reader-fields.ts';
 
-/** A night as fields name it. `gathered` is what an answer makes of it, if it is in the answer. */
+/** A field of a reader's hash. */
+export interface ReaderField {
+  /** The day that it shows, or the Monday of the week. */
+  first: number;
+  value: Buffer;
+}
+
+/** A night, and the riders who go to it with the reader's bits, in the order of riders. */
+export interface Gathered {
+  readonly night: NightView;
+  readonly cards: RiderView[];
+  readonly bits: number[];
+}
+
+/** A night as fields name it. `gathered` is null if it is not in the answer. */
 interface Going {
   readonly night: NamedNight;
   gathered: Gathered | null;
-}
-
-/** A night in an answer. */
-export interface Gathered {
-  readonly night: NightView;
-  /** How many riders go. */
-  riders: number;
 }
 
 /** A rider, and the nights they go to, each with the reader's bits. */
@@ -61,28 +67,28 @@ export class Goings {
   }
 
   /**
-   * The nights for which `begin` does not return null, in the order of nights. `add` is called for each rider of such a
-   * night, in the order of riders. It returns false for riders who do not count. Left out are nights without riders, and
-   * nights and riders that no longer exist.
+   * The nights that pass, in the order of nights. Left out are nights without riders, and nights and riders that no longer
+   * exist.
    *
    * Riders are sorted once, and then dealt out to their nights. Sorting them night by night would compare the same
    * riders again and again.
    */
-  gather<G extends Gathered>(
-    begin: (night: NightView) => G | null,
-    add: (gathered: G, card: RiderView, bits: number) => boolean,
-  ): G[] {
-    for (const going of this.#nights) going.gathered = going.night.view && begin(going.night.view);
+  gather(passes: (night: NightView) => boolean): Gathered[] {
+    for (const going of this.#nights) {
+      const night = going.night.view;
+      going.gathered = night && passes(night) ? { night, cards: [], bits: [] } : null;
+    }
     for (const { card, goer } of this.#inOrderOfRiders()) {
-      const { nights, bits } = goer;
-      for (let i = 0; i < nights.length; i++) {
-        const gathered = nights[i]!.gathered as G | null;
-        if (gathered && add(gathered, card, bits[i]!)) gathered.riders += 1;
+      for (let i = 0; i < goer.nights.length; i++) {
+        const gathered = goer.nights[i]!.gathered;
+        if (gathered === null) continue;
+        gathered.cards.push(card);
+        gathered.bits.push(goer.bits[i]!);
       }
     }
     return this.#nights
-      .map(({ gathered }) => gathered as G | null)
-      .filter((each): each is G => each !== null && each.riders > 0)
+      .map(({ gathered }) => gathered)
+      .filter((each): each is Gathered => each !== null && each.cards.length > 0)
       .sort((a, b) => NightView.compare(a.night, b.night));
   }
 

@@ -1,10 +1,9 @@
 import type { Inputs } from '../../schemas/interface/inputs.ts';
 import { dayText } from '../../schemas/views/days.ts';
 import { decodeOwn, goingBits, ownBits, parseRideOfWeek } from '../../schemas/views/view-values.ts';
-import { type Gathered, Goings } from './goings.ts';
+import { Goings, type ReaderField } from './goings.ts';
 import { dayAt } from './local-days.ts';
 import { type ByteText, bytesOf, type NamedNight, NamedViews, NightView } from './named-views.ts';
-import type { ReaderField, ReaderFields } from './reader-fields.ts';
 import type { ViewCache } from './view-cache.ts';
 
 /** Bodies of the riders' own operations, joined from stored bytes in the order of their schemas' keys. */
@@ -13,6 +12,12 @@ import type { ViewCache } from './view-cache.ts';
 export const daysBack = 30;
 export const daysAhead = 90;
 const namesMax = 2;
+
+/**
+ * The fields of a reader's hash, by kind: own nights (`o`), friends going (`f`), flagged riders going (`x`). Days and
+ * weeks without a field are left out.
+ */
+export type ReaderFields = Record<'o' | 'f' | 'x', ReaderField[]>;
 
 /** What a rider's answer is made from. */
 export interface MeSource {
@@ -30,12 +35,11 @@ export async function myNights(source: MeSource): Promise<Buffer> {
   const flagged = flaggedOfNamed(source.fields.x, views);
   await views.load(source.cache);
   const mine = named.flatMap((own) => inWindow(own, source)).sort((a, b) => NightView.compare(a.night, b.night));
-  let nights = '';
-  for (const { night, bits } of mine) {
+  const items = mine.map(({ night, bits }) => {
     const past = isPast(night, source);
-    nights += `${nights === '' ? '' : ','}{"night":${night.json(past)},"why":"${why(bits, past)}"}`;
-  }
-  return bytesOf(`{"nights":[${nights}],"flagged":${flaggedOn(flagged, mine)}}`);
+    return `{"night":${night.json(past)},"why":"${why(bits, past)}"}`;
+  });
+  return bytesOf(`{"nights":[${listOf(items)}],"flagged":${flaggedOn(flagged, mine)}}`);
 }
 
 interface OwnNight {
@@ -59,14 +63,6 @@ function why(bits: number, past: boolean): string {
 
 const isPast = (night: NightView, { nowMs }: MeSource): boolean => dayAt(night.zone, nowMs) > night.day;
 
-/** A night with riders' JSON, with commas between them: close friends, and others. */
-interface Listed extends Gathered {
-  close: ByteText;
-  others: ByteText;
-}
-
-const listed = (night: NightView): Listed => ({ night, riders: 0, close: '', others: '' });
-
 /**
  * KnownNights (docs/rules.md#known): how many riders whom the reader follows, and up to two names, close friends first.
  */
@@ -74,20 +70,21 @@ export async function knownNights({ fields, cache }: MeSource, { metro }: Inputs
   const views = new NamedViews();
   const friends = friendsOf(fields.f, views);
   await views.load(cache);
-  const nights = friends.gather(
-    (night) => (night.metro === metro ? { night, riders: 0, close: [] as ByteText[], others: [] as ByteText[] } : null),
-    ({ close, others }, card, bits) => {
-      if ((bits & goingBits.follows) === 0) return false;
-      const names = bits & goingBits.close ? close : others;
-      if (names.length < namesMax) names.push(card.known(bits));
-      return true;
-    },
-  );
-  const items = nights.map(({ night, riders, close, others }) => {
+  const items: ByteText[] = [];
+  for (const { night, cards, bits } of friends.gather((night) => night.metro === metro)) {
+    let known = 0;
+    const close: ByteText[] = [];
+    const others: ByteText[] = [];
+    for (let i = 0; i < cards.length; i++) {
+      if ((bits[i]! & goingBits.follows) === 0) continue;
+      known += 1;
+      const names = bits[i]! & goingBits.close ? close : others;
+      if (names.length < namesMax) names.push(cards[i]!.known(bits[i]!));
+    }
     const names = [...close, ...others].slice(0, namesMax);
-    return `{${idOf(night)},"known":${riders},"names":[${names.join()}]}`;
-  });
-  return bytesOf(`{"nights":[${items.join()}]}`);
+    if (known > 0) items.push(`{${idOf(night)},"known":${known},"names":[${names.join()}]}`);
+  }
+  return bytesOf(`{"nights":[${listOf(items)}]}`);
 }
 
 /** FriendNights (docs/rules.md#friends): nights with a close friend first, then the order of nights. */
@@ -97,24 +94,22 @@ export async function friendNights(source: MeSource, inputs: Inputs<'getFriends'
   const friends = friendsOf(source.fields.f, views);
   const flagged = flaggedOfNamed(source.fields.x, views);
   await views.load(source.cache);
-  const gathered = friends.gather(
-    (night) => (night.metro === metro ? listed(night) : null),
-    (night, card, bits) => {
-      if (bits & goingBits.close) night.close += card.friend(bits, night.close === '');
-      else night.others += card.friend(bits, night.others === '');
-      return true;
-    },
-  );
-  const withClose = gathered.filter(({ close }) => close !== '');
-  // docs/rules.md#close-friends-only
-  const others = close_friends_only ? [] : gathered.filter(({ close }) => close === '');
-  const all = [...withClose, ...others];
-  let nights = '';
-  for (const { night, close, others } of all) {
-    const between = close === '' || others === '' ? '' : ',';
-    nights += `${nights === '' ? '' : ','}{"night":${night.json(isPast(night, source))},"friends":[${close}${between}${others}]}`;
+  const withClose: { night: NightView; json: ByteText }[] = [];
+  const others: typeof withClose = [];
+  for (const { night, cards, bits } of friends.gather((night) => night.metro === metro)) {
+    let [close, rest] = ['', ''];
+    for (let i = 0; i < cards.length; i++) {
+      if (bits[i]! & goingBits.close) close += cards[i]!.friend(bits[i]!, close === '');
+      else rest += cards[i]!.friend(bits[i]!, rest === '');
+    }
+    // docs/rules.md#close-friends-only
+    if (close === '' && close_friends_only) continue;
+    const between = close === '' || rest === '' ? '' : ',';
+    const json = `{"night":${night.json(isPast(night, source))},"friends":[${close}${between}${rest}]}`;
+    (close === '' ? others : withClose).push({ night, json });
   }
-  return bytesOf(`{"nights":[${nights}],"flagged":${flaggedOn(flagged, all)}}`);
+  const all = [...withClose, ...others];
+  return bytesOf(`{"nights":[${listOf(all.map(({ json }) => json))}],"flagged":${flaggedOn(flagged, all)}}`);
 }
 
 const friendsOf = (fields: readonly ReaderField[], views: NamedViews): Goings =>
@@ -149,16 +144,15 @@ function flaggedOn(flagged: Goings, nights: readonly { night: NightView }[]): By
 }
 
 function flaggedWhere(flagged: Goings, passes: (night: NightView) => boolean): ByteText {
-  const nights = flagged.gather(
-    (night) => (passes(night) ? listed(night) : null),
-    (night, card) => {
-      // Being close moves nobody here.
-      night.others += night.others === '' ? card.flagged() : `,${card.flagged()}`;
-      return true;
-    },
-  );
-  const items = nights.map(({ night, others }) => `{${idOf(night)},"riders":[${others}]}`);
-  return `[${items.join()}]`;
+  // Being close moves nobody here.
+  const items = flagged
+    .gather(passes)
+    .map(({ night, cards }) => `{${idOf(night)},"riders":[${listOf(cards.map((card) => card.flagged()))}]}`);
+  return `[${listOf(items)}]`;
 }
+
+/** With commas between them. `join` would copy them. */
+const listOf = (items: readonly ByteText[]): ByteText =>
+  items.reduce((list, item) => (list === '' ? item : `${list},${item}`), '');
 
 const idOf = (night: NightView): ByteText => `"ride":"${night.ride}","day":"${dayText(night.day)}"`;

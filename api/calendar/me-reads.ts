@@ -1,5 +1,5 @@
 import type { Inputs } from '../../schemas/interface/inputs.ts';
-import { parseDay } from '../../schemas/views/days.ts';
+import { dayMax, dayMin, dayText, parseDay, weekOf } from '../../schemas/views/days.ts';
 import { completeKeyOf, digestOf, metroKey, readerKey, riderKey } from '../../schemas/views/view-keys.ts';
 import { success } from '../http/answer.ts';
 import { noSuchMetroBody, refuse, type Unauthorized } from '../http/refusals.ts';
@@ -14,10 +14,10 @@ import {
   knownNights,
   type MeSource,
   myNights,
+  type ReaderFields,
 } from './me-answers.ts';
 import { memoize } from './memoize.ts';
 import type { ReadDeps, Reading } from './public-reads.ts';
-import { askedFields, readerFields } from './reader-fields.ts';
 
 export type RiderOperation = 'getMyNights' | 'getKnown' | 'getFriends' | 'getFlagged';
 
@@ -99,4 +99,40 @@ function wantedFor(operation: RiderOperation, inputs: Inputs<RiderOperation>, no
     case 'getFlagged':
       return { ...days, kinds: 'x', body: (source) => flaggedNights(source, ranged, days) };
   }
+}
+
+/** The fields to read for some days, with their names. */
+interface AskedFields {
+  names: readonly string[];
+  at: readonly { kind: keyof ReaderFields; first: number }[];
+}
+
+/** The fields of these kinds that show the days `from` to `to`, both included. `kinds`: such as `fx`. */
+const askedFields = (kinds: string, from: number, to: number): AskedFields => ofRange(`${kinds} ${from} ${to}`);
+
+// Clients ask for the same ranges again and again, and each has dozens of names.
+const ofRange = memoize((range): AskedFields => {
+  const [kinds, from, to] = range.split(' ') as [string, string, string];
+  const at = ([...kinds] as (keyof ReaderFields)[]).flatMap((kind) =>
+    firstDays(kind, Number(from), Number(to)).map((first) => ({ kind, first })),
+  );
+  return { at, names: at.map(({ kind, first }) => `${kind}${dayText(first)}`) };
+}, 256);
+
+/** The days, or the Mondays of their weeks. */
+function firstDays(kind: keyof ReaderFields, from: number, to: number): number[] {
+  const days: number[] = [];
+  const step = kind === 'f' ? 1 : 7;
+  const first = Math.max(from, dayMin);
+  for (let day = kind === 'f' ? first : weekOf(first); day <= Math.min(to, dayMax); day += step) days.push(day);
+  return days;
+}
+
+function readerFields({ at }: AskedFields, values: readonly (Buffer | null)[]): ReaderFields {
+  const fields: ReaderFields = { o: [], f: [], x: [] };
+  for (let i = 0; i < at.length; i++) {
+    const value = values[i];
+    if (value) fields[at[i]!.kind].push({ first: at[i]!.first, value });
+  }
+  return fields;
 }

@@ -29,38 +29,43 @@ interface PublicRead {
   /** Keys of views. The first is enough if it exists; the others say what its absence means. */
   keys: readonly string[];
   /** `views`: those of the keys, or the first alone if it exists. */
-  answer(views: readonly Entry[], ifNoneMatch: string | undefined): Answer;
+  answer(ifNoneMatch: string | undefined, ...views: Entry[]): Answer;
 }
 
 /** The public layer. Each target is parsed once, then answered from memory or in one round trip. */
 export function publicReads(deps: ReadDeps, { noLiveKey }: Unauthorized) {
   const { cache, checker, riderGone } = deps;
 
-  const reading =
-    ({ keys, answer }: PublicRead): Reading =>
-    (headers) => {
-      const ifNoneMatch = headers['if-none-match'];
+  const reading = (read: PublicRead): Reading => {
+    const [first] = read.keys;
+    return (headers) => {
       const decide = (holder: TokenHolder): Answer | Promise<Answer> => {
         const credentials = credentialViews(headers, holder);
         if (credentials.length === 0) return noLiveKey(holder.tokenSent);
-        const view = keys.length === 0 ? null : cache.peek(keys[0]!);
+        const ifNoneMatch = headers['if-none-match'];
+        const view = first === undefined ? null : cache.peek(first);
+        if (view === undefined || !credentials.some((key) => cache.peek(key)))
+          return readAndAnswer(read, credentials, holder, ifNoneMatch);
         // Everything is cached: no tick, no round trip.
-        if (view !== undefined && credentials.some((key) => cache.peek(key))) {
-          const views = view === null ? [] : [view];
-          cache.answered(1 + views.length);
-          return answer(views, ifNoneMatch);
-        }
-        return loaded(credentials, holder);
-      };
-      const loaded = async (credentials: readonly string[], { rider, tokenSent }: TokenHolder): Promise<Answer> => {
-        const views = await cache.load([...credentials, ...keys]);
-        if (isLive(views.slice(0, credentials.length))) return answer(views.slice(credentials.length), ifNoneMatch);
-        if (rider !== null) riderGone?.(rider);
-        return noLiveKey(tokenSent);
+        cache.answered(view === null ? 1 : 2);
+        return view === null ? read.answer(ifNoneMatch) : read.answer(ifNoneMatch, view);
       };
       const holder = tokenHolder(headers, checker);
       return holder instanceof Promise ? holder.then(decide) : decide(holder);
     };
+  };
+
+  async function readAndAnswer(
+    { keys, answer }: PublicRead,
+    credentials: readonly string[],
+    { rider, tokenSent }: TokenHolder,
+    ifNoneMatch: string | undefined,
+  ): Promise<Answer> {
+    const views = await cache.load([...credentials, ...keys]);
+    if (isLive(views.slice(0, credentials.length))) return answer(ifNoneMatch, ...views.slice(credentials.length));
+    if (rider !== null) riderGone?.(rider);
+    return noLiveKey(tokenSent);
+  }
 
   return {
     day: (inputs: InputsResult<'getDay'>): Reading => reading(inputs.ok ? dayRead(inputs.inputs, deps) : wrong(inputs)),
@@ -80,7 +85,7 @@ function dayRead(inputs: Inputs<'getDay'>, { calendarNowMs, cacheSeconds }: Read
   const filtered = Boolean(inputs.q !== undefined || inputs.far || inputs.who || inputs.where);
   return {
     keys: [dayKey(metro, day), metroKey(metro)],
-    answer([stored, ofMetro], ifNoneMatch) {
+    answer(ifNoneMatch, stored, ofMetro) {
       // docs/rules.md#unknown-metro
       if (!stored!.isThere && ofMetro!.value === null) return refuse.notFound(noSuchMetroBody);
       const view = stored!.as(dayView);
@@ -110,7 +115,7 @@ function dayRead(inputs: Inputs<'getDay'>, { calendarNowMs, cacheSeconds }: Read
 function rideRead({ ride }: Inputs<'getRide'>, { calendarNowMs, cacheSeconds }: ReadDeps): PublicRead {
   return {
     keys: [rideKey(ride)],
-    answer([stored], ifNoneMatch) {
+    answer(ifNoneMatch, stored) {
       const view = stored!.as(rideView);
       if (view === null) return refuse.notFound(noSuchRideBody);
       const now = calendarNowMs();

@@ -29,10 +29,12 @@ export class Entry {
 
   /** What `make` makes of the value. It is made once, while the entry is cached. Null, or throws, as `value`. */
   as<T>(make: (value: Buffer) => T): T | null {
+    if (this.#made !== undefined) return this.#made as T;
     const value = this.value;
     if (value === null) return null;
-    this.#made ??= make(value);
-    return this.#made as T;
+    const made = make(value);
+    this.#made = made;
+    return made;
   }
 
   /** Bytes in a cache, approximately. */
@@ -121,12 +123,14 @@ export class ViewCache {
   load(keys: readonly string[]): Entry[] | Promise<Entry[]> {
     this.reader.noticePause?.();
     const found = keys.map((key) => this.#kept(key));
-    const missing = keys.filter((_, i) => found[i] === undefined);
-    this.#hits += keys.length - missing.length;
-    return missing.length === 0 ? (found as Entry[]) : this.#read(found, missing);
+    if (found.includes(undefined)) return this.#read(keys, found);
+    this.#hits += keys.length;
+    return found as Entry[];
   }
 
-  async #read(found: readonly (Entry | undefined)[], missing: readonly string[]): Promise<Entry[]> {
+  async #read(keys: readonly string[], found: readonly (Entry | undefined)[]): Promise<Entry[]> {
+    const missing = keys.filter((_, i) => found[i] === undefined);
+    this.#hits += keys.length - missing.length;
     // Never kept, so never missed.
     for (const key of missing) if (!isCompleteKey(key)) this.#misses += 1;
     const placeholders = missing.map((key) => this.#place(key));

@@ -19,21 +19,24 @@ export const clientKind = 'Client';
 /** What the library is made of. */
 export interface LibraryOptions {
   service: ServiceUrl;
+  /** Closed with the application. */
   store: StateStore;
   riders: RiderDirectory;
-  /** What riders were given before an erasure counts as gone. */
+  /** What riders were given before an erasure counts as gone. The token checker uses this too. */
   erasures: RecentErasures;
   /** Called when a rider who has something stored is found to be gone. */
   riderGone(rider: string): void;
   audit: AuditTrail;
   keys: SigningKeys;
+  /** Newest first, 32 characters or more each. All instances have the same. */
   cookieKeys: readonly string[];
   /** Those of OAUTH_CLIENTS. */
   clients: readonly ClientMetadata[];
   /** Ids of clients that did not introduce themselves: those of OAUTH_CLIENTS and our own. */
   knownClients: ReadonlySet<string>;
+  /** OAUTH_REGISTRATION. */
   registration: boolean;
-  /** The fetch of client ID metadata documents (`documentFetch`). Null if they are off. */
+  /** OAUTH_CLIENT_METADATA: the fetch of client ID metadata documents. Null if they are off. */
   metadataFetch: typeof fetch | null;
   lifetimes: Lifetimes;
   nowMs: () => number;

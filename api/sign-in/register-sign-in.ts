@@ -1,7 +1,6 @@
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { type AuditTrail, noAudit } from '../oauth/audit-trail.ts';
 import { clientAddress, keepClientAddress, warnOfUnnamedProxy } from '../oauth/client-address.ts';
-import type { ClientMetadata } from '../oauth/client-policy.ts';
 import { ownIds } from '../oauth/clients.ts';
 import { documentFetch } from '../oauth/document-fetch.ts';
 import { addEndpoints, isForPrograms, refuseRequest, sendFault } from '../oauth/endpoints.ts';
@@ -15,10 +14,7 @@ import { BodyError } from '../oauth/request-body.ts';
 import { riderErasure, sweepErased } from '../oauth/rider-erasure.ts';
 import { sealedStore } from '../oauth/sealed-store.ts';
 import { isLoopback, type ServiceUrl, serviceUrl } from '../oauth/service-url.ts';
-import { type StateStore, StateStoreAwayError } from '../oauth/state-store.ts';
-import type { RecentErasures } from '../tokens/recent-erasures.ts';
-import type { RiderDirectory } from '../tokens/rider-directory.ts';
-import type { SigningKeys } from '../tokens/signing-keys.ts';
+import { StateStoreAwayError } from '../oauth/state-store.ts';
 import { addConnectedApps } from './connected-apps.ts';
 import { createCsrf } from './csrf.ts';
 import { libraryTrouble } from './error-page.ts';
@@ -29,29 +25,15 @@ import { addSignOut } from './sign-out.ts';
 import { addUpstreamRoutes, upstreamTrouble } from './upstream-routes.ts';
 import { type UpstreamSettings, upstreamSignIn } from './upstream-sign-in.ts';
 
-export interface SignInDeps {
+export interface SignInDeps
+  extends Omit<LibraryOptions, 'service' | 'riderGone' | 'knownClients' | 'providerHost' | Optional> {
   /** BASE_URL, such as `http://127.0.0.1:8080/api`. */
   baseUrl: string;
-  /** Closed with the application. */
-  store: StateStore;
-  /** The token checker uses this too. Closed with the application. */
-  erasures: RecentErasures;
-  riders: RiderDirectory;
-  keys: SigningKeys;
-  /** Newest first, 32 characters or more each. All instances have the same. */
-  cookieKeys: readonly string[];
-  /** The clients of OAUTH_CLIENTS (`parseClients`). */
-  clients: readonly ClientMetadata[];
-  /** OAUTH_REGISTRATION. */
-  registration: boolean;
-  /** OAUTH_CLIENT_METADATA: the fetch of client ID metadata documents (infra/net/metadata-fetch.ts). Null if off. */
-  metadataFetch: typeof fetch | null;
   /**
    * SIGN_IN_ISSUER and its companions; or, in the embedded default, picking a rider at the address listened on; or
    * null: nobody can sign in.
    */
   who: { upstream: UpstreamSettings } | { pickerAt: string } | null;
-  logger: FastifyBaseLogger;
   /** Called with each security event. */
   audit?: AuditTrail;
   /** Whether TRUST_PROXY is set. */
@@ -62,6 +44,7 @@ export interface SignInDeps {
   /** How often erasing a rider is retried if it failed. */
   erasureRetryMs?: number;
 }
+type Optional = 'audit' | 'lifetimes' | 'nowMs';
 
 export interface SignIn {
   /**
