@@ -14,14 +14,18 @@ Settings are environment variables: docs/settings.md lists them.`;
 /** What a command does. Its arguments are among the options, by their names. */
 type Run<Options> = (options: Options, settings: Settings, io: Io) => Promise<ExitCode>;
 
-/** Adds a command with --json and its examples. `load` gives what it does. */
-export type AddCommand = <Options extends object>(
-  parent: Command,
-  usage: string,
-  description: string,
-  examples: readonly string[],
-  load: () => Promise<Run<Options>>,
-) => Command;
+/** The commands of a program, or of one of its groups. */
+export interface Commands {
+  /** Adds a command with --json and its examples. `load` gives what it does. */
+  add<Options extends object>(
+    usage: string,
+    description: string,
+    examples: readonly string[],
+    load: () => Promise<Run<Options>>,
+  ): Command;
+  /** Adds a command that only has commands of its own. */
+  group(name: string, description: string, example: string): Commands;
+}
 
 /** The command line. `onExit` is called with the exit code of the command that ran. */
 export function commandLine(io: Io, env: typeof process.env, onExit: (code: ExitCode) => void = () => {}): Command {
@@ -35,22 +39,29 @@ export function commandLine(io: Io, env: typeof process.env, onExit: (code: Exit
     .configureOutput({ writeOut: (text) => io.out(text.trimEnd()), writeErr: (text) => io.err(text.trimEnd()) });
 
   /** Subcommands inherit the overrides. */
-  const command: AddCommand = (parent, usage, description, examples, load) => {
-    const added = parent
-      .command(usage)
-      .description(description)
-      .option('--json', 'JSON for scripts: an object on each line')
-      .addHelpText('after', `\nExample${examples.length > 1 ? 's' : ''}:\n${examples.map((e) => `  ${e}`).join('\n')}`)
-      .addHelpText('after', exitCodes);
-    return added.action(async () => {
-      const args = added.registeredArguments.map((argument, i) => [argument.name(), added.args[i]]);
-      const options = { ...added.opts(), ...Object.fromEntries(args) };
-      const settings = loadSettings(env);
-      const run = await load();
-      onExit(await run(options, settings, options.json ? withoutProgress(io) : io));
-    });
-  };
-  addCommands(program, command);
+  const commandsOf = (parent: Command): Commands => ({
+    add(usage, description, examples, load) {
+      const added = parent
+        .command(usage)
+        .description(description)
+        .option('--json', 'JSON for scripts: an object on each line')
+        .addHelpText(
+          'after',
+          `\nExample${examples.length > 1 ? 's' : ''}:\n${examples.map((e) => `  ${e}`).join('\n')}`,
+        )
+        .addHelpText('after', exitCodes);
+      return added.action(async () => {
+        const args = added.registeredArguments.map((argument, i) => [argument.name(), added.args[i]]);
+        const options = { ...added.opts(), ...Object.fromEntries(args) };
+        const settings = loadSettings(env);
+        const run = await load();
+        onExit(await run(options, settings, options.json ? withoutProgress(io) : io));
+      });
+    },
+    group: (name, description, example) =>
+      commandsOf(parent.command(name).description(description).addHelpText('after', `\nExample:\n  ${example}`)),
+  });
+  addCommands(commandsOf(program));
   return program;
 }
 

@@ -2,8 +2,7 @@ import { hash } from 'node:crypto';
 import type { Audience, Distance } from '../../schemas/events/records.ts';
 import { metroSketches, slugOf } from './metros.ts';
 import { mix32, Random, toBase } from './random.ts';
-import { rideDescription, rideTitle, rideTypes, secretVenueName, venueName } from './ride-texts.ts';
-import { riderName } from './rider-names.ts';
+import { rideDescription, riderName, rideTitle, rideTypes, secretVenueName, venueName } from './texts.ts';
 import { blocked, close, flagged, follows, type SimRide, type World } from './world.ts';
 
 /**

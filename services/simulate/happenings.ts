@@ -1,8 +1,7 @@
 import { meetingAt } from './founding.ts';
 import { slugOf } from './metros.ts';
 import type { Random } from './random.ts';
-import { cancellationReason, rideTitle } from './ride-texts.ts';
-import { riderName } from './rider-names.ts';
+import { cancellationReason, riderName, rideTitle } from './texts.ts';
 import { noneResponse, type SimNight, type SimulatedRecord, type World } from './world.ts';
 
 /** Things that happen to a calendar, as the records that upstream would publish. */

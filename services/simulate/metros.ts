@@ -10,128 +10,70 @@ export interface MetroSketch {
   cities: readonly string[];
 }
 
-const metro = (
-  slug: string,
-  name: string,
-  zone: string,
-  language: MetroSketch['language'],
-  districts: string,
-  cities: string,
-): MetroSketch => ({ slug, name, zone, language, districts: districts.split(', '), cities: cities.split(', ') });
-
 /**
- * The first four are the default, and are chosen to be awkward: a Link name with a half-hour offset (Asia/Kolkata), the
- * southern hemisphere, accents, and district names that are repeated in other cities.
+ * Of each metro its slug, name, zone and language, then its districts and its cities. The first four are the default, and
+ * are chosen to be awkward: a Link name with a half-hour offset (Asia/Kolkata), the southern hemisphere, accents, and
+ * district names that are repeated in other cities.
  */
-export const metroSketches: readonly MetroSketch[] = [
-  metro(
-    'portland',
-    'Portland',
-    'America/Los_Angeles',
-    'en',
-    'Downtown, Old Town Chinatown, Pearl, Alberta Arts, Sellwood, St. Johns, Lents, Kenton, Richmond, Brooklyn',
-    'Beaverton, Gresham, Vancouver WA',
-  ),
-  metro(
-    'bengaluru',
-    'Bengaluru',
-    'Asia/Kolkata',
-    'en',
-    'Indiranagar, Malleshwaram, Koramangala, Richmond Town, Jayanagar, Basavanagudi, Ulsoor, Whitefield',
-    'Hoskote, Ramanagara',
-  ),
-  metro(
-    'melbourne',
-    'Melbourne',
-    'Australia/Melbourne',
-    'en',
-    'Brunswick, Fitzroy, Richmond, St Kilda, Footscray, Docklands, Chinatown, Brooklyn, Northcote',
-    'Geelong, Dandenong',
-  ),
-  metro(
-    'montreal',
-    'Montréal',
-    'America/Toronto',
-    'fr',
-    'Le Plateau, Mile End, Griffintown, Hochelaga, Verdun, Rosemont, Quartier chinois, Saint-Henri, Vieux-Montréal',
-    'Longueuil, Laval, Châteauguay',
-  ),
-  metro(
-    'amsterdam',
-    'Amsterdam',
-    'Europe/Amsterdam',
-    'nl',
-    'De Pijp, Jordaan, Oost, Noord, Centrum',
-    'Haarlem, Zaandam',
-  ),
-  metro(
-    'ciudad-de-mexico',
-    'Ciudad de México',
-    'America/Mexico_City',
-    'es',
-    'Roma Norte, Condesa, Coyoacán, Centro, Narvarte, Xochimilco',
-    'Naucalpan, Ecatepec',
-  ),
-  metro(
-    'berlin',
-    'Berlin',
-    'Europe/Berlin',
-    'de',
-    'Kreuzberg, Neukölln, Wedding, Pankow, Schöneberg, Mitte',
-    'Potsdam, Bernau',
-  ),
-  metro(
-    'st-johns',
-    'St. John’s',
-    'America/St_Johns',
-    'en',
-    'Downtown, Georgestown, Quidi Vidi, Rabbittown',
-    'Mount Pearl, Paradise',
-  ),
-  metro(
-    'adelaide',
-    'Adelaide',
-    'Australia/Adelaide',
-    'en',
-    'Norwood, Glenelg, Brooklyn Park, Richmond',
-    'Gawler, Mount Barker',
-  ),
-  metro(
-    'kobenhavn',
-    'København',
-    'Europe/Copenhagen',
-    'da',
-    'Nørrebro, Vesterbro, Østerbro, Amager, Sydhavn',
-    'Roskilde, Køge',
-  ),
-  metro(
-    'sao-paulo',
-    'São Paulo',
-    'America/Sao_Paulo',
-    'pt',
-    'Pinheiros, Vila Madalena, Centro, Mooca, Liberdade',
-    'Osasco, Guarulhos',
-  ),
-  metro('tokyo', 'Tōkyō', 'Asia/Tokyo', 'ja', 'Shibuya, Yanaka, Nakano, Kiyosumi, Shimokitazawa', 'Yokohama, Kawasaki'),
-  metro(
-    'auckland',
-    'Tāmaki Makaurau Auckland',
-    'Pacific/Auckland',
-    'en',
-    'Ponsonby, Grey Lynn, Māngere, Richmond',
-    'Hamilton',
-  ),
-  metro('kathmandu', 'Kathmandu', 'Asia/Kathmandu', 'en', 'Thamel, Patan, Boudha, Swayambhu', 'Bhaktapur, Kirtipur'),
-  metro(
-    'bogota',
-    'Bogotá',
-    'America/Bogota',
-    'es',
-    'La Candelaria, Chapinero, Usaquén, Centro, Teusaquillo',
-    'Soacha, Chía',
-  ),
-  metro('lisboa', 'Lisboa', 'Europe/Lisbon', 'pt', 'Alfama, Belém, Graça, Marvila, Centro', 'Almada, Cascais'),
-];
+const table = `
+portland | Portland | America/Los_Angeles | en
+  Downtown, Old Town Chinatown, Pearl, Alberta Arts, Sellwood, St. Johns, Lents, Kenton, Richmond, Brooklyn
+  Beaverton, Gresham, Vancouver WA
+bengaluru | Bengaluru | Asia/Kolkata | en
+  Indiranagar, Malleshwaram, Koramangala, Richmond Town, Jayanagar, Basavanagudi, Ulsoor, Whitefield
+  Hoskote, Ramanagara
+melbourne | Melbourne | Australia/Melbourne | en
+  Brunswick, Fitzroy, Richmond, St Kilda, Footscray, Docklands, Chinatown, Brooklyn, Northcote
+  Geelong, Dandenong
+montreal | Montréal | America/Toronto | fr
+  Le Plateau, Mile End, Griffintown, Hochelaga, Verdun, Rosemont, Quartier chinois, Saint-Henri, Vieux-Montréal
+  Longueuil, Laval, Châteauguay
+amsterdam | Amsterdam | Europe/Amsterdam | nl
+  De Pijp, Jordaan, Oost, Noord, Centrum
+  Haarlem, Zaandam
+ciudad-de-mexico | Ciudad de México | America/Mexico_City | es
+  Roma Norte, Condesa, Coyoacán, Centro, Narvarte, Xochimilco
+  Naucalpan, Ecatepec
+berlin | Berlin | Europe/Berlin | de
+  Kreuzberg, Neukölln, Wedding, Pankow, Schöneberg, Mitte
+  Potsdam, Bernau
+st-johns | St. John’s | America/St_Johns | en
+  Downtown, Georgestown, Quidi Vidi, Rabbittown
+  Mount Pearl, Paradise
+adelaide | Adelaide | Australia/Adelaide | en
+  Norwood, Glenelg, Brooklyn Park, Richmond
+  Gawler, Mount Barker
+kobenhavn | København | Europe/Copenhagen | da
+  Nørrebro, Vesterbro, Østerbro, Amager, Sydhavn
+  Roskilde, Køge
+sao-paulo | São Paulo | America/Sao_Paulo | pt
+  Pinheiros, Vila Madalena, Centro, Mooca, Liberdade
+  Osasco, Guarulhos
+tokyo | Tōkyō | Asia/Tokyo | ja
+  Shibuya, Yanaka, Nakano, Kiyosumi, Shimokitazawa
+  Yokohama, Kawasaki
+auckland | Tāmaki Makaurau Auckland | Pacific/Auckland | en
+  Ponsonby, Grey Lynn, Māngere, Richmond
+  Hamilton
+kathmandu | Kathmandu | Asia/Kathmandu | en
+  Thamel, Patan, Boudha, Swayambhu
+  Bhaktapur, Kirtipur
+bogota | Bogotá | America/Bogota | es
+  La Candelaria, Chapinero, Usaquén, Centro, Teusaquillo
+  Soacha, Chía
+lisboa | Lisboa | Europe/Lisbon | pt
+  Alfama, Belém, Graça, Marvila, Centro
+  Almada, Cascais
+`;
+
+export const metroSketches: readonly MetroSketch[] = table
+  .trim()
+  .split(/\n(?=\S)/)
+  .map((entry) => {
+    const [head, districts, cities] = entry.split('\n').map((line) => line.trim());
+    const [slug, name, zone, language] = head!.split(' | ') as [string, string, string, MetroSketch['language']];
+    return { slug, name, zone, language, districts: districts!.split(', '), cities: cities!.split(', ') };
+  });
 
 /** `montreal-le-plateau`: lower-case letters, digits and hyphens. */
 export function slugOf(text: string): string {

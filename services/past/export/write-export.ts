@@ -14,9 +14,11 @@ import { DraftFolder, writing } from './draft-folder.ts';
 import {
   type Discretion,
   type ExportedTopic,
+  keyCells,
   logTables,
   personalTopics,
   publicTopics,
+  valueCells,
   versionColumns,
 } from './log-tables.ts';
 import { type Cell, type Column, ParquetTable, type WrittenTable } from './parquet-table.ts';
@@ -117,14 +119,13 @@ class Export {
   }
 
   #rowOf<T extends ExportedTopic>(topic: T, { record, fromMs, toMs, isSecret }: TopicVersion): Cell[] {
-    const table = logTables[topic];
     const value = record.value as TopicRecords[T] | null;
     const isHidden = isSecret || this.#isUnpublished(record);
-    const cells = value ? table.valueCells(value, this.#options, isHidden) : table.value.map(() => null);
+    const cells = value ? valueCells(topic, value, this.#options, isHidden) : logTables[topic].value.map(() => null);
     // A tombstone is in force at no time.
     const until = value ? toMs : fromMs;
     return [
-      ...table.keyCells(record.key),
+      ...keyCells(topic, record.key),
       ...cells,
       BigInt(fromMs),
       until === null ? null : BigInt(until),

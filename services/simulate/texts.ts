@@ -1,0 +1,114 @@
+import { type MetroSketch, slugOf } from './metros.ts';
+import type { Random } from './random.ts';
+
+type Language = MetroSketch['language'];
+
+/** The items of a list: `|` stands between them. */
+const listed = (text: string): string[] => text.split('|').map((item) => item.trim());
+
+/** `{d}` stands for a district or city of the metro. */
+const titles: Record<Language, readonly string[]> = {
+  en: listed(`
+    Thursday Night Ride | Coffee Outside, {d} | Slow Roll: {d} | Full Moon Ride 🌕 | Kidical Mass {d} |
+    Midnight Mystery Ride | Taco Tuesday Ride 🌮 | Loud & Lit | Dawn Patrol | No-Drop Gravel Social |
+    Bowie vs. Prince | Hill Repeats & Regrets | Cargo Bike Takeover | Women & Enby Wrench Night, then ride |
+    Ice Cream Crawl 🍦 {d} | Bridges by Bike | Tweed Ride | Bird Watchers’ Pedal | Pub to Pub: {d} |
+    History of {d} by bike | Tall Bike Joust & Potluck | Naked Ride Pre-Party | Fixed-Gear Friday |
+    Parents’ Hour Out | Sunday Long One | Rain or Shine Commuters | Cemetery Ride | Disco Trike Parade 🪩 |
+    Night Market Ride, {d} | 100 km Before Lunch | Dog Basket Social 🐕 | Sunset Chasers | Mural Tour of {d} |
+    Breakfast Club | Vegan Dosa Ride | Sari & Cycle`),
+  fr: listed(`
+    Critique de masse – {d} | Vélo-café du jeudi | Balade des ruelles vertes | Tour la nuit à {d} 🌙 |
+    Sortie gravel, sans lâcher personne | Pique-nique à vélo | Les murales de {d} |
+    École de vélo des tout-petits | Poutine et pédales | Été éternel : la boucle du canal |
+    Cœurs légers, jambes lourdes`),
+  es: listed(`
+    Paseo de todos 🚲 | Rodada nocturna | Domingo sin coches: {d} | Tacos y cadenas | Niñas al pedal |
+    Rodada de Día de Muertos`),
+  nl: listed(`Rondje {d} | Bakfietsborrel | Avondvierdaagse op de fiets | Tegenwindclub | Stroopwafelrit`),
+  de: listed(`
+    Kritische Masse {d} | Feierabendrunde | Kaffeefahrt | Müggelsee-Schleife | Straßenkunst in {d} |
+    Nachtrad 🌃`),
+  pt: listed(`Pedal das Quintas | Bicicletada – {d} | Pedalada da Graça | Café, pão & pedal | Passeio à beira-rio`),
+  da: listed(`Fælles aftentur | Ølcykling på {d} | Morgenrunden | Børnenes cykelparade | Kanelsnegletur`),
+  ja: listed(`朝ライド {d} | ラーメンライド 🍜 | Yamanote Loop at Night | 夜の橋めぐり | Coffee & Keirin`),
+};
+
+const descriptions: readonly string[] = [
+  'An easy pace, nobody is left behind. Bring lights and a lock.',
+  'We stop for snacks halfway and end near transit.',
+  'All bikes welcome: tall, tiny, electric, borrowed.',
+  'About two hours with a long stop. Helmets recommended, costumes too.',
+  'Fast but friendly. We regroup at the top of each climb.',
+  'Rythme tranquille ; on attend tout le monde aux feux rouges.',
+  'Flat route, mostly on quiet streets.\nNew riders: come ten minutes early and say hello.',
+  'Bring a dish to share 🥘 and a bell to ring.',
+  'Kids of all ages; the route is under 6 km and passes two playgrounds.',
+];
+
+const reasons: Record<'en' | 'fr', readonly string[]> = {
+  en: listed(`
+    Thunderstorm warning | The leader is ill; back next week | Smoke: the air is not fit to ride in |
+    The bridge is closed for works | Too few sweeps signed up | Ice on the whole route`),
+  fr: listed(`Tempête de neige ❄️ | Piste fermée pour travaux | Orage annoncé en soirée`),
+};
+
+const venues = listed(`
+  Food Carts | Library steps | Boathouse | Clock Tower | Fountain | Bike Co-op | Station, north entrance |
+  Skate Park | Bakery | Bandstand | Brewing Co. | Community Garden`);
+
+/** Every secret meeting place of the simulation begins with this. Tests look for it where it must not be. */
+export const secretPlaceMark = 'Lantern Gate';
+
+export const rideTypes = ['social', 'road', 'gravel', 'family', 'training', 'touring', 'mountain'] as const;
+
+export function rideTitle(random: Random, language: Language, place: string): string {
+  // Every tenth ride is by a rider who moved to the city.
+  const spoken = random.chance(0.1) ? random.pick(Object.keys(titles) as Language[]) : language;
+  return random.pick(titles[spoken]).replace('{d}', place);
+}
+
+export function rideDescription(random: Random): string | null {
+  if (random.chance(0.04)) return '';
+  return random.chance(0.25) ? null : random.pick(descriptions);
+}
+
+export function cancellationReason(random: Random, language: Language): string {
+  return random.pick(reasons[language === 'fr' ? 'fr' : 'en']);
+}
+
+export function venueName(random: Random, district: string): string {
+  return `${district} ${random.pick(venues)}`;
+}
+
+export function secretVenueName(random: Random, district: string): string {
+  return `${secretPlaceMark} ${random.int(1, 99)}, ${district}`;
+}
+
+const first = listed(`
+  Ada | Amélie | Anjali | Arjun | Åsa | Beatriz | Bo | Camille | Chidi | Chloé | Dana | Devi | Diego | Éloïse |
+  Ezra | Fatima | Finn | Gabriela | Gus | Hana | Hiro | Imani | Ines | Jamal | Jo | Juniper | Kai | Kavya |
+  Lars | Léa | Lía | Luca | Mabel | Mei | Miguel | Nadia | Nils | Olu | Oscar | Priya | Quinn | Rafa | Ravi |
+  Renée | Rosa | Søren | Sunniva | Tariq | Tess | Uma | Vera | Will | Xochitl | Yuki | Zoë | Zola`);
+const last = listed(`
+  Abara | Bélanger | Chen | Costa | D’Souza | Ekström | Fernandes | García | Hansen | Iyer | Jansen | Kim |
+  Krishnan | López | Martin | Müller | Nakamura | Nguyễn | O’Brien | Okafor | Petit | Quispe | Rao | Rossi |
+  Sato | Shah | Silva | Tremblay | Underhill | van Dijk | Wójcik | Young | Zhang`);
+const gear = listed(`
+  spokes | pedal | sprocket | derailleur | chainring | freewheel | bell | saddle | fender | pannier | cog |
+  rim | valve | crank | tandem | trike`);
+
+export interface RiderName {
+  handle: string;
+  name: string | null;
+}
+
+/** The `index` makes the handle unique. Display names are repeated, missing or, now and then, empty. */
+export function riderName(random: Random, index: number): RiderName {
+  const given = random.pick(first);
+  const handle = `${slugOf(given)}-${random.pick(gear)}${index}`;
+  if (random.chance(0.1)) return { handle, name: null };
+  if (random.chance(0.02)) return { handle, name: '' };
+  if (random.chance(0.15)) return { handle, name: random.chance(0.3) ? `${given} 🚲` : given };
+  return { handle, name: `${given} ${random.pick(last)}` };
+}
