@@ -11,7 +11,7 @@ import type { Settings } from './settings/settings.ts';
 import { type ExitCode, type Io, UsageError } from './wiring/command/io.ts';
 import { withProgress } from './wiring/command/progress.ts';
 
-export interface ChangesCommandOptions {
+interface ChangesCommandOptions {
   from: string;
   to: string;
   json?: boolean;

@@ -8,7 +8,7 @@ import { needEmptyFolder } from './wiring/command/empty-folder.ts';
 import type { ExitCode, Io } from './wiring/command/io.ts';
 import { withProgress } from './wiring/command/progress.ts';
 
-export interface ExportCommandOptions {
+interface ExportCommandOptions {
   dir: string;
   json?: boolean;
   archive?: string;

@@ -39,7 +39,7 @@ function lineOf({ format, keys, bytes, leaders, tagsUnled, standby }: Generation
   return [`Format ${format}${own}: ${size}`, ...led, ...unled, ...standing].join('; ');
 }
 
-export interface GenerationsDropOptions {
+interface GenerationsDropOptions {
   format: string;
   json?: boolean;
   force?: boolean;

@@ -10,7 +10,7 @@ import type { Settings } from './settings/settings.ts';
 import { type ExitCode, type Io, UsageError } from './wiring/command/io.ts';
 import { withProgress } from './wiring/command/progress.ts';
 
-export interface HistoryCommandOptions {
+interface HistoryCommandOptions {
   path: string;
   json?: boolean;
   archive?: string;
@@ -30,25 +30,24 @@ export async function runHistory(options: HistoryCommandOptions, settings: Setti
     const end = options.to === undefined ? `now (${instantText(untilMs)}), where history ends without --to,` : '--to';
     throw new UsageError(`Cannot run history: ${end} is before --from, want it at or after it`);
   }
-  needVersions('history', request);
+  needVersions(request);
   const log = await openPastLog('history', archive, settings, io);
   try {
-    const told = new Telling(json, io, request.rider === null ? 404 : 401);
+    // Before the first record nobody and nothing is there.
+    let last: PastAnswer = { status: request.rider === null ? 404 : 401, etag: null, body: '' };
+    let count = 0;
     await withProgress(io, 'Records read', null, async (progress) => {
       const how = { untilMs, signal: io.signal, onProgress: progress.update };
-      for await (const version of answerHistory(sourcesOf(log, by), request, how)) {
-        if (version.atMs < fromMs) {
-          told.before(version);
-          continue;
-        }
+      for await (const version of since(fromMs, answerHistory(sourcesOf(log, by), request, how))) {
         // The bar would be drawn over them, and they say how far it is.
         if (io.shown) progress.stop();
-        told.tell(version);
+        for (const line of json ? [jsonOf(version)] : linesOf(last, version)) io.out(line);
+        last = version.answer;
+        count++;
       }
     });
-    told.end();
     if (!json) for (const doubt of doubtsOf(log, untilMs)) io.err(`May not be exact: ${doubt}`);
-    if (told.count > 0) return 0;
+    if (count > 0) return 0;
     io.err(`${request.target} has no version up to ${instantText(untilMs)}`);
     return 1;
   } finally {
@@ -56,49 +55,24 @@ export async function runHistory(options: HistoryCommandOptions, settings: Setti
   }
 }
 
-/** Prints versions; of those before the first that is wanted, the last one, which was in force then. */
-class Telling {
-  readonly #json: boolean;
-  readonly #io: Io;
-  #inForce: Version | null = null;
-  #last: PastAnswer;
-  count = 0;
-
-  /** `before`: the status before the first record. */
-  constructor(json: boolean, io: Io, before: number) {
-    this.#json = json;
-    this.#io = io;
-    this.#last = { status: before, etag: null, body: '' };
+/** The versions from an instant on, and before them the one that was in force then. */
+async function* since(fromMs: number, versions: AsyncIterable<Version>): AsyncGenerator<Version> {
+  let inForce: Version | null = null;
+  for await (const version of versions) {
+    if (version.atMs < fromMs) {
+      inForce = version;
+      continue;
+    }
+    if (inForce) yield inForce;
+    inForce = null;
+    yield version;
   }
+  if (inForce) yield inForce;
+}
 
-  before(version: Version): void {
-    this.#inForce = version;
-  }
-
-  tell(version: Version): void {
-    this.end();
-    this.#print(version);
-  }
-
-  /** Prints what was in force at the start of what is wanted. */
-  end(): void {
-    const inForce = this.#inForce;
-    this.#inForce = null;
-    if (inForce) this.#print(inForce);
-  }
-
-  #print(version: Version): void {
-    for (const line of this.#json ? [jsonOf(version)] : this.#linesOf(version)) this.#io.out(line);
-    this.#last = version.answer;
-    this.count++;
-  }
-
-  #linesOf({ atMs, answer, records }: Version): string[] {
-    const what =
-      records.length > 0 ? records.map((record) => placeText(placeOf(record))).join(', ') : 'midnight passed';
-    const head = `${instantText(atMs)}  ${what}`;
-    return [head, ...answerLines(this.#last, answer).map((line) => `  ${line}`)];
-  }
+function linesOf(last: PastAnswer, { atMs, answer, records }: Version): string[] {
+  const what = records.length > 0 ? records.map((record) => placeText(placeOf(record))).join(', ') : 'midnight passed';
+  return [`${instantText(atMs)}  ${what}`, ...answerLines(last, answer).map((line) => `  ${line}`)];
 }
 
 /** What an answer has become, a line for each thing. */

@@ -14,7 +14,7 @@ import {
 } from './wiring/backends/rejected-log.ts';
 import type { ExitCode, Io } from './wiring/command/io.ts';
 
-export interface RejectedListOptions extends RejectChoice {
+interface RejectedListOptions extends RejectChoice {
   json?: boolean;
   archive?: string;
   show?: boolean;

@@ -16,7 +16,7 @@ import {
 import { asUsage, type ExitCode, type Io, needKafka, UsageError } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
 
-export interface RejectedResubmitOptions extends RejectChoice {
+interface RejectedResubmitOptions extends RejectChoice {
   json?: boolean;
   all?: boolean;
 }

@@ -1,4 +1,5 @@
 import { countText } from '../projector/ports/log.ts';
+import { aborted } from '../projector/ports/waiting.ts';
 import { topicNames } from '../schemas/events/records.ts';
 import {
   checkRider,
@@ -12,12 +13,12 @@ import type { FoldedPast } from './past/past-fold.ts';
 import { doubtsOf, openPastLog, type PastLog } from './past/past-log.ts';
 import { foldPoint, type PastPoint, type PointOptions, pointOf } from './past/past-point.ts';
 import { instantOf, instantText } from './past/past-time.ts';
-import { type ServedPast, servePast, settingsOfThePast } from './past/serve-past.ts';
+import { type PastSteps, servePast, settingsOfThePast } from './past/serve-past.ts';
 import type { Settings } from './settings/settings.ts';
 import { type ExitCode, type Io, UsageError } from './wiring/command/io.ts';
 import { assertCanListen } from './wiring/http/listen.ts';
 
-export interface ReplayOptions extends PointOptions {
+interface ReplayOptions extends PointOptions {
   json?: boolean;
   archive?: string;
   serve?: boolean;
@@ -43,7 +44,7 @@ interface ReplaySaid {
 /** The calendar as it was: serves it, prints one answer, or says which records it is made of. */
 export async function runReplay(options: ReplayOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { json = false, archive, get, rider } = options;
-  const point = pointOf('replay', options);
+  const point = pointOf(options);
   const nowMs = options.now === undefined ? point.atMs : instantOf('replay', '--now', options.now);
   if (options.serve && get !== undefined)
     throw new UsageError('Cannot run replay: want --serve or --get PATH, not both');
@@ -52,11 +53,11 @@ export async function runReplay(options: ReplayOptions, settings: Settings, io: 
   }
   checkRider('replay', rider);
   const request = get === undefined ? null : requestOf('replay', get, rider, settings.basePath);
-  const served = options.serve ? settingsOfThePast('replay', settings, nowMs) : null;
+  const served = options.serve ? settingsOfThePast(settings, nowMs) : null;
   if (served) await assertCanListen(served);
   const log = await openPastLog('replay', archive, settings, io);
   try {
-    const past = await foldPoint('replay', log, point, io);
+    const past = await foldPoint(log, point, io);
     const said = saidOf(log, point, nowMs, past);
     if (served) return await serveAndSay(past, said, served, options, io);
     if (request) return await answer(request, past, said, nowMs, json, io);
@@ -142,15 +143,15 @@ async function serveAndSay(
     io.err(`Cannot serve for --rider ${rider}: ${noSuchRider(rider)}`);
     return 1;
   }
-  const onReady = (steps: ServedPast['steps']): void => {
-    if (json) io.out(JSON.stringify({ ...said, ...steps }));
-    else for (const line of [...linesOf(said), '', ...stepLines(steps)]) io.out(line);
-  };
-  await servePast(past.facts, settings, { rider: rider ?? null, onReady }, io);
+  const { steps, close } = await servePast(past.facts, settings, rider ?? null, io.signal);
+  if (json) io.out(JSON.stringify({ ...said, ...steps }));
+  else for (const line of [...linesOf(said), '', ...stepLines(steps)]) io.out(line);
+  await aborted(io.signal);
+  await close();
   return 0;
 }
 
-function stepLines({ base_url, docs, developer_key, day, rider, token }: ServedPast['steps']): string[] {
+function stepLines({ base_url, docs, developer_key, day, rider, token }: PastSteps): string[] {
   const lines = [
     `  Base URL       ${base_url}`,
     `  Docs           ${docs}`,

@@ -13,7 +13,7 @@ import { type ExitCode, type Io, needKafka, UsageError } from './wiring/command/
 import { makeLogger } from './wiring/command/logger.ts';
 import { withProgress } from './wiring/command/progress.ts';
 
-export interface SimulateCommandOptions {
+interface SimulateCommandOptions {
   metros: number;
   rides: number;
   riders: number;

@@ -17,7 +17,7 @@ import { projectorMetrics } from './wiring/projector/projector-metrics.ts';
 import { supervise } from './wiring/projector/supervise.ts';
 import { liveliestRiders } from './wiring/sign-in/rider-directory.ts';
 
-export interface StartOptions {
+interface StartOptions {
   json?: boolean;
   /** Without a sign-in provider, serve for reading only, also on a HOST that others can reach. */
   allowNoSignIn?: boolean;

@@ -3,7 +3,7 @@ import type { Settings } from './settings/settings.ts';
 import { type ExitCode, type Io, needKafka } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
 
-export interface TopicsCommandOptions {
+interface TopicsCommandOptions {
   partitions?: number;
   replicationFactor?: number;
   maxCompactionLagDays?: number;

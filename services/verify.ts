@@ -14,7 +14,7 @@ import { asUsage, type ExitCode, type Io, needStoreAndLog } from './wiring/comma
 import { makeLogger } from './wiring/command/logger.ts';
 import { showProgress } from './wiring/command/progress.ts';
 
-export interface VerifyOptions {
+interface VerifyOptions {
   json?: boolean;
   repair?: boolean;
 }
@@ -42,11 +42,13 @@ export async function runVerify(options: VerifyOptions, settings: Settings, io: 
   try {
     const verified = await asUsage(verification.run());
     progress.stop();
-    const report = new Report(live, json, io);
-    report.found(verified.found);
+    for (const { position, differences } of verified.found) {
+      if (!json) io.out(`As of ${positionText(position)}:`);
+      for (const one of differences) io.out(json ? jsonOf(one, position, live) : lineOf(one, live));
+    }
     const left = repair ? await asUsage(repairAll(verification, namesOf(verified))) : undefined;
-    report.summary(verified, left);
-    report.doubts(verified, left);
+    for (const line of json ? [summaryJson(verified, left)] : summaryLines(verified, left, live)) io.out(line);
+    for (const doubt of doubtsOf(verified, left)) io.err(doubt);
     return namesOf(verified).length > 0 ? 1 : 0;
   } catch (error) {
     if (error instanceof NothingToVerifyError) throw new Error(`Cannot verify: ${error.message}`);
@@ -79,71 +81,64 @@ async function repairAll(verification: Verification, names: readonly StoredName[
   return left;
 }
 
-class Report {
-  readonly #live: LiveViews;
-  readonly #json: boolean;
-  readonly #io: Io;
+/** What repairs could not mend. Undefined: none was asked for; null: nobody leads. */
+type Left = readonly StoredName[] | null | undefined;
 
-  constructor(live: LiveViews, json: boolean, io: Io) {
-    this.#live = live;
-    this.#json = json;
-    this.#io = io;
-  }
+const differencesIn = ({ found }: Verified): number => found.reduce((sum, one) => sum + one.differences.length, 0);
+const mendedOf = (verified: Verified, left: readonly StoredName[]): number => namesOf(verified).length - left.length;
 
-  found(found: Verified['found']): void {
-    for (const { position, differences } of found) {
-      if (!this.#json) this.#io.out(`As of ${positionText(position)}:`);
-      for (const one of differences) this.#io.out(this.#json ? this.#jsonOf(one, position) : this.#lineOf(one));
-    }
-  }
+function summaryJson(verified: Verified, left: Left): string {
+  const { compared, unknown, changing, otherFacts } = verified;
+  const differences = differencesIn(verified);
+  const summary = { compared, differences, unknown: unknown.length, changing, other_facts: otherFacts };
+  return JSON.stringify({
+    summary: { ...summary, ...(left !== undefined && { mended: left ? mendedOf(verified, left) : 0 }) },
+  });
+}
 
-  /** `left`: what repairs could not mend. Undefined: none was asked for; null: nobody leads. */
-  summary(verified: Verified, left: readonly StoredName[] | null | undefined): void {
-    const { compared, found, unknown, changing, otherFacts } = verified;
-    const differences = found.reduce((sum, one) => sum + one.differences.length, 0);
-    const mended = left ? namesOf(verified).length - left.length : 0;
-    if (this.#json) {
-      const result = { compared, differences, unknown: unknown.length, changing, other_facts: otherFacts };
-      this.#io.out(JSON.stringify({ summary: { ...result, ...(left !== undefined && { mended }) } }));
-      return;
-    }
-    const outcome = differences === 0 ? 'none differs' : countText(differences, 'difference');
-    const hot = changing === 0 ? '' : `; ${changing} changed all the while, and are as the projector wrote them last`;
-    this.#io.out(`${countText(compared, 'view')} compared with the log: ${outcome}${hot}`);
-    if (left) this.#io.out(`Mended: ${mended} of ${countText(mended + left.length, 'key')}`);
-    for (const name of left ?? []) this.#io.out(`  not mended: ${this.#live.spell(name)}`);
-  }
+function summaryLines(verified: Verified, left: Left, live: LiveViews): string[] {
+  const { compared, changing } = verified;
+  const differences = differencesIn(verified);
+  const outcome = differences === 0 ? 'none differs' : countText(differences, 'difference');
+  const hot = changing === 0 ? '' : `; ${changing} changed all the while, and are as the projector wrote them last`;
+  const lines = [`${countText(compared, 'view')} compared with the log: ${outcome}${hot}`];
+  if (!left) return lines;
+  const mended = mendedOf(verified, left);
+  lines.push(`Mended: ${mended} of ${countText(mended + left.length, 'key')}`);
+  return [...lines, ...left.map((name) => `  not mended: ${live.spell(name)}`)];
+}
 
-  /** What a reader of the result should know. */
-  doubts({ unknown, otherFacts }: Verified, left: readonly StoredName[] | null | undefined): void {
-    const { err } = this.#io;
-    if (unknown.length > 0) {
-      err(
-        `Not known: ${countText(unknown.length, 'view')} changed since the position stored beside the views, which did not move on; run verify again while a projector leads`,
-      );
-    }
-    if (otherFacts) {
-      err(
-        'May not be exact: the log now gives other facts up to the stored position than the projector had there. It was compacted since, or the projector is of another build',
-      );
-    }
-    if (left === null)
-      err('Not mended yet: no projector leads. The next one that does will compare and mend these tags');
-    if (left?.some(({ tag }) => tag < 0)) {
-      err('A key in none of the 64 tags is no projector’s to remove: remove it by redis-cli DEL');
-    }
+/** What a reader of the result should know. */
+function doubtsOf({ unknown, otherFacts }: Verified, left: Left): string[] {
+  const doubts: string[] = [];
+  if (unknown.length > 0) {
+    doubts.push(
+      `Not known: ${countText(unknown.length, 'view')} changed since the position stored beside the views, which did not move on; run verify again while a projector leads`,
+    );
   }
+  if (otherFacts) {
+    doubts.push(
+      'May not be exact: the log now gives other facts up to the stored position than the projector had there. It was compacted since, or the projector is of another build',
+    );
+  }
+  if (left === null) {
+    doubts.push('Not mended yet: no projector leads. The next one that does will compare and mend these tags');
+  }
+  if (left?.some(({ tag }) => tag < 0)) {
+    doubts.push('A key in none of the 64 tags is no projector’s to remove: remove it by redis-cli DEL');
+  }
+  return doubts;
+}
 
-  #jsonOf({ what, name, field, bytes }: Difference, position: Position): string {
-    const { tag, kind, id } = name;
-    const at = { key: this.#live.spell(name), kind, id, tag: tag < 0 ? null : tag };
-    return JSON.stringify({ what, ...at, ...(field !== undefined && { field }), ...(bytes && { bytes }), position });
-  }
+function jsonOf({ what, name, field, bytes }: Difference, position: Position, live: LiveViews): string {
+  const { tag, kind, id } = name;
+  const at = { key: live.spell(name), kind, id, tag: tag < 0 ? null : tag };
+  return JSON.stringify({ what, ...at, ...(field !== undefined && { field }), ...(bytes && { bytes }), position });
+}
 
-  #lineOf({ what, name, field, bytes }: Difference): string {
-    const at = bytes ? `, from byte ${bytes.first} on: ${bytes.stored} bytes stored, ${bytes.rendered} rendered` : '';
-    return `  ${what}: ${this.#live.spell(name)}${field === undefined ? '' : `, field ${field}`}${at}`;
-  }
+function lineOf({ what, name, field, bytes }: Difference, live: LiveViews): string {
+  const at = bytes ? `, from byte ${bytes.first} on: ${bytes.stored} bytes stored, ${bytes.rendered} rendered` : '';
+  return `  ${what}: ${live.spell(name)}${field === undefined ? '' : `, field ${field}`}${at}`;
 }
 
 const positionText = (position: Position): string =>

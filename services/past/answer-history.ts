@@ -15,7 +15,7 @@ export interface Version {
   records: TimedRecord[];
 }
 
-export interface HistoryOptions {
+interface HistoryOptions {
   untilMs: number;
   signal: AbortSignal;
   onProgress?(records: number): void;
@@ -150,7 +150,7 @@ export const sameAnswer = (a: PastAnswer, b: PastAnswer): boolean => a.status ==
 const weekSeconds = 7 * 86_400;
 
 /** Instants at which the local date of a metro changes: an answer may change then with no record. */
-export class LocalMidnights {
+class LocalMidnights {
   readonly #facts: Facts;
   #zones: readonly string[] = [];
   /** There is no such instant after `fromMs` and before `firstMs`. */

@@ -18,7 +18,7 @@ export interface ChangedAnswer {
   records: TimedRecord[];
 }
 
-export interface ChangesOptions {
+interface ChangesOptions {
   fromMs: number;
   toMs: number;
   /** Where the calendar's clock stands at each of them. */

@@ -71,7 +71,7 @@ export class PastAnswers {
 }
 
 /** A cache that tells which views are used, those that are not there too. */
-export class WatchedCache extends ViewCache {
+class WatchedCache extends ViewCache {
   onUsed: ((key: string) => void) | null = null;
 
   override peek(key: string): Entry | undefined {
@@ -112,18 +112,16 @@ export function requestOf(
 }
 
 /** Throws UsageError for a request whose answer never changes: the document of the interface, or a refusal of its inputs. */
-export function needVersions(command: string, { target }: PastRequest): void {
+export function needVersions({ target }: PastRequest): void {
   const { path, query } = splitTarget(target);
   const { operation, segments } = routePath('', path)!;
   if (operation === 'getOpenApi') {
-    throw new UsageError(
-      `Cannot run ${command}: ${target} is the same at all times, want a day, a ride or a /me answer`,
-    );
+    throw new UsageError(`Cannot run history: ${target} is the same at all times, want a day, a ride or a /me answer`);
   }
   const inputs = readInputs(operation, segments, query);
   if (inputs.ok) return;
   throw new UsageError(
-    `Cannot run ${command}: ${JSON.stringify(target)} is refused with 400: ${inputs.input} ${inputs.detail}`,
+    `Cannot run history: ${JSON.stringify(target)} is refused with 400: ${inputs.input} ${inputs.detail}`,
   );
 }
 

@@ -52,7 +52,7 @@ class Tally {
 /** After this many records, the progress is reported. */
 const turnRecords = 10_000;
 
-export interface FoldPastOptions {
+interface FoldPastOptions {
   /** Records with a later time do not count. */
   atMs: number;
   signal: AbortSignal;

@@ -24,13 +24,13 @@ export interface PointOptions {
 }
 
 /** Parses which records a command must take. Throws UsageError. */
-export function pointOf(command: string, { asOf, by, offsets }: PointOptions): PastPoint {
+export function pointOf({ asOf, by, offsets }: PointOptions): PastPoint {
   if ((asOf === undefined) === (offsets === undefined)) {
-    throw new UsageError(`Cannot run ${command}: want either --as-of TIME or --offsets FILE`);
+    throw new UsageError('Cannot run replay: want either --as-of TIME or --offsets FILE');
   }
-  if (asOf !== undefined) return { atMs: instantOf(command, '--as-of', asOf), by: by ?? 'timestamp', offsets: null };
-  if (by !== undefined) throw new UsageError(`Cannot run ${command}: --offsets says by what it goes, leave --by out`);
-  return readOffsets(command, offsets!);
+  if (asOf !== undefined) return { atMs: instantOf('replay', '--as-of', asOf), by: by ?? 'timestamp', offsets: null };
+  if (by !== undefined) throw new UsageError(`Cannot run replay: --offsets says by what it goes, leave --by out`);
+  return readOffsets(offsets!);
 }
 
 const offsetsSchema = z.object({
@@ -39,12 +39,11 @@ const offsetsSchema = z.object({
   offsets: z.record(z.enum(topicNames as [TopicName, ...TopicName[]]), z.array(z.number().int().min(0))),
 });
 
-function readOffsets(command: string, path: string): PastPoint {
+function readOffsets(path: string): PastPoint {
   const refuse = (what: string, cause?: unknown): UsageError =>
-    new UsageError(
-      `Cannot run ${command}: --offsets ${path} ${what}, want a file that replay --as-of TIME --json wrote`,
-      { cause },
-    );
+    new UsageError(`Cannot run replay: --offsets ${path} ${what}, want a file that replay --as-of TIME --json wrote`, {
+      cause,
+    });
   let value: unknown;
   try {
     value = JSON.parse(readFileSync(path, 'utf8'));
@@ -58,21 +57,21 @@ function readOffsets(command: string, path: string): PastPoint {
 }
 
 /** The log up to the offsets of a point. Throws UsageError if it does not have them. */
-function boundsAt(command: string, log: PastLog, { offsets }: PastPoint): PastLog['bounds'] {
+function boundsAt(log: PastLog, { offsets }: PastPoint): PastLog['bounds'] {
   if (offsets === null) return log.bounds;
   const cut = {} as PastLog['bounds'];
   for (const topic of topicNames) {
     const [has, wants] = [log.bounds[topic].length, offsets[topic].length];
     if (has !== wants) {
       throw new UsageError(
-        `Cannot run ${command}: --offsets is of ${countText(wants, 'partition')} of ${topic}, and ${log.where} has ${has}`,
+        `Cannot run replay: --offsets is of ${countText(wants, 'partition')} of ${topic}, and ${log.where} has ${has}`,
       );
     }
     cut[topic] = log.bounds[topic].map(({ low, end }, partition) => {
       const wanted = offsets[topic][partition]!;
       if (wanted <= end) return { low, end: Math.max(low, wanted) };
       throw new UsageError(
-        `Cannot run ${command}: --offsets wants ${topic}/${partition} up to offset ${wanted - 1}, and ${log.where} has it up to ${end - 1}`,
+        `Cannot run replay: --offsets wants ${topic}/${partition} up to offset ${wanted - 1}, and ${log.where} has it up to ${end - 1}`,
       );
     });
   }
@@ -80,9 +79,9 @@ function boundsAt(command: string, log: PastLog, { offsets }: PastPoint): PastLo
 }
 
 /** The facts at a point of the past, and how they were found. */
-export async function foldPoint(command: string, log: PastLog, point: PastPoint, io: Io): Promise<FoldedPast> {
+export async function foldPoint(log: PastLog, point: PastPoint, io: Io): Promise<FoldedPast> {
   const { atMs, by } = point;
-  const sources = sourcesOf({ listing: log.listing, bounds: boundsAt(command, log, point) }, by);
+  const sources = sourcesOf({ listing: log.listing, bounds: boundsAt(log, point) }, by);
   return withProgress(io, 'Records read', null, (progress) =>
     foldPast(sources, { atMs, signal: io.signal, onProgress: progress.update }),
   );

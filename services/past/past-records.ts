@@ -8,7 +8,7 @@ import type { RecordClock } from './past-time.ts';
 export type PastRecord = LogRecord | UndecodableRecord;
 
 /** The time from which a record counts. A tombstone and an undecodable record have no `changed_at`. */
-export function timeOf(record: PastRecord, by: RecordClock): number {
+function timeOf(record: PastRecord, by: RecordClock): number {
   if (by === 'timestamp' || 'undecodable' in record || record.value === null) return record.timestampMs;
   return Number(record.value.changed_at);
 }

@@ -53,7 +53,7 @@ export class TimedRecord {
 const own = (bytes: Buffer | null): Buffer | null => bytes && Buffer.from(bytes);
 
 /** Where a record is in the log, and when it was; nothing of what it says. */
-export interface RecordPlace {
+interface RecordPlace {
   topic: string;
   partition: number;
   offset: number;

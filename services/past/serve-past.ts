@@ -1,9 +1,8 @@
 import { isLoopback } from '../../api/oauth/service-url.ts';
 import type { Facts } from '../../projector/facts/facts.ts';
-import { aborted } from '../../projector/ports/waiting.ts';
 import type { Settings } from '../settings/settings.ts';
 import { filesOfThisProcess } from '../settings/sign-in-files.ts';
-import { type Io, UsageError } from '../wiring/command/io.ts';
+import { UsageError } from '../wiring/command/io.ts';
 import { makeLogger } from '../wiring/command/logger.ts';
 import { apiMetrics } from '../wiring/http/api-metrics.ts';
 import { firstDay, tokenToTry } from '../wiring/http/first-steps.ts';
@@ -14,11 +13,11 @@ import { FactsViewReader } from './facts-view-reader.ts';
 import { madeUpKey, sha256Hex } from './past-answers.ts';
 
 /** The settings of a service of the past: only this machine, nothing of the live service, the clock as given. */
-export function settingsOfThePast(command: string, settings: Settings, nowMs: number): Settings {
+export function settingsOfThePast(settings: Settings, nowMs: number): Settings {
   const { host, port } = settings;
   if (!isLoopback(host)) {
     throw new UsageError(
-      `Cannot run ${command} --serve: HOST is ${JSON.stringify(host)}, want a loopback address such as 127.0.0.1, since any rider can be picked there`,
+      `Cannot run replay --serve: HOST is ${JSON.stringify(host)}, want a loopback address such as 127.0.0.1, since any rider can be picked there`,
     );
   }
   const origin = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
@@ -40,56 +39,47 @@ export function settingsOfThePast(command: string, settings: Settings, nowMs: nu
   };
 }
 
-export interface ServedPast {
-  /** What to request, and with which credentials. */
-  steps: {
-    base_url: string;
-    docs: string;
-    developer_key: string;
-    /** A day that has nights. */
-    day: string | null;
-    rider: string | null;
-    token: string | null;
-  };
+/** What to request of a service of the past, and with which credentials. */
+export interface PastSteps {
+  base_url: string;
+  docs: string;
+  developer_key: string;
+  /** A day that has nights. */
+  day: string | null;
+  rider: string | null;
+  token: string | null;
 }
 
 /** Serves facts as they are: the whole API, its documentation, and sign-in by picking a rider. Nothing is written. */
 export async function servePast(
   facts: Facts,
   settings: Settings,
-  { rider, onReady }: { rider: string | null; onReady(steps: ServedPast['steps']): void },
-  io: Io,
-): Promise<void> {
-  const log = makeLogger(settings);
-  const metrics = apiMetrics(processMetrics());
+  rider: string | null,
+  signal: AbortSignal,
+): Promise<{ steps: PastSteps; close(): Promise<void> }> {
   const key = madeUpKey();
-  const reader = new FactsViewReader(facts, sha256Hex(key));
   const files = await filesOfThisProcess();
   const first = firstDay(facts, settings.nowMs!);
-  const served = await serve({
+  const { listen, close } = await serve({
     settings,
-    reader,
-    metrics,
-    log,
+    reader: new FactsViewReader(facts, sha256Hex(key)),
+    metrics: apiMetrics(processMetrics()),
+    log: makeLogger(settings),
     files,
-    signal: io.signal,
+    signal,
     sampleKey: key,
     sampleRiders: (count) => liveliestRiders(facts, count),
     ...(first && { sample: first }),
   });
-  try {
-    await served.listen();
-    const { baseUrl, origin } = settings;
-    onReady({
-      base_url: baseUrl,
-      docs: `${origin}/docs`,
-      developer_key: key,
-      day: first && `${baseUrl}/metros/${first.metro}/days/${first.day}`,
-      rider,
-      token: rider && (await tokenToTry(rider, files.keys, settings)),
-    });
-    await aborted(io.signal);
-  } finally {
-    await served.close();
-  }
+  await listen();
+  const { baseUrl, origin } = settings;
+  const steps = {
+    base_url: baseUrl,
+    docs: `${origin}/docs`,
+    developer_key: key,
+    day: first && `${baseUrl}/metros/${first.metro}/days/${first.day}`,
+    rider,
+    token: rider && (await tokenToTry(rider, files.keys, settings)),
+  };
+  return { steps, close };
 }

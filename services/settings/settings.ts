@@ -63,13 +63,13 @@ export interface RedisSettings {
   keyPrefix: string;
 }
 
-export interface SignInSettings {
+interface SignInSettings {
   issuer: string;
   clientId: string;
   clientSecret: string;
 }
 
-export interface OAuthSettings {
+interface OAuthSettings {
   /** A file: a JSON array of client metadata. */
   clientsFile: string | null;
   /** A file: a JSON Web Key Set. Null: a key is made and kept in `dataDir`. */

@@ -98,7 +98,7 @@ const gear = listed(`
   spokes | pedal | sprocket | derailleur | chainring | freewheel | bell | saddle | fender | pannier | cog |
   rim | valve | crank | tandem | trike`);
 
-export interface RiderName {
+interface RiderName {
   handle: string;
   name: string | null;
 }

@@ -22,7 +22,7 @@ export type SimulatedRecord = {
   [T in TopicName]: { topic: T; key: string; value: TopicRecords[T] | null; timestampMs: number };
 }[TopicName];
 
-export interface SimMetro {
+interface SimMetro {
   sketch: MetroSketch;
   name: string;
   /** Indices into `districts`. */
@@ -31,14 +31,14 @@ export interface SimMetro {
   riders: number[];
 }
 
-export interface SimDistrict {
+interface SimDistrict {
   slug: string;
   metro: number;
   name: string;
   kind: 'DISTRICT' | 'CITY';
 }
 
-export interface SimRider {
+interface SimRider {
   id: string;
   handle: string;
   name: string | null;
@@ -73,7 +73,7 @@ export interface SimNight extends Pick<Night, 'day' | 'status' | 'cancellation_r
   attendance: number[];
 }
 
-export interface SimKey {
+interface SimKey {
   id: string;
   text: string;
   label: string | null;

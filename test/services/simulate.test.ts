@@ -4,9 +4,9 @@ import type { Attendance, Night, Relation, Ride, TopicName, TopicRecords } from 
 import { dayText } from '../../schemas/views/days.ts';
 import { ongoingChanges } from '../../services/simulate/changes.ts';
 import { history } from '../../services/simulate/history.ts';
-import { secretPlaceMark } from '../../services/simulate/texts.ts';
 import { generatorVersion, simulation, steppingClock } from '../../services/simulate/simulation.ts';
 import { defaultSizes, sizeLimits } from '../../services/simulate/sizes.ts';
+import { secretPlaceMark } from '../../services/simulate/texts.ts';
 import { type SimulatedRecord, type SimulationOptions, World } from '../../services/simulate/world.ts';
 
 const today = 20_778; // 2026-11-21

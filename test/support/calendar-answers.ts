@@ -20,7 +20,7 @@ export interface GotAnswer {
 }
 
 /** Who may ask: developer keys' texts, and a token for a rider. */
-export interface Askers {
+interface Askers {
   key: string;
   /** Unknown or deleted keys. */
   deadKeys?: readonly string[];
@@ -86,7 +86,7 @@ function* riderRequests(facts: Facts, rider: string): Generator<CalendarRequest>
   }
 }
 
-export async function askOne(api: string, { path, headers }: Question): Promise<GotAnswer> {
+async function askOne(api: string, { path, headers }: Question): Promise<GotAnswer> {
   const response = await fetch(api + path, { headers, signal: AbortSignal.timeout(15_000) });
   return { status: response.status, body: await response.text(), etag: response.headers.get('etag') };
 }

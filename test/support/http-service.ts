@@ -13,7 +13,7 @@ import { type Conversation, type ConversationOptions, converse, exchange, type R
 import { projecting } from './service.ts';
 import { smallWorld } from './small-world.ts';
 
-export interface HttpServiceOptions {
+interface HttpServiceOptions {
   /** Default `https://rides.example/api`: no test's requests come by that name, so it is seen where URLs come from. */
   baseUrl?: string;
   cacheSeconds?: number;

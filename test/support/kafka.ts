@@ -31,14 +31,14 @@ for (const [type, { compressSync, decompressSync }] of [
 }
 
 /** What a log said, to look at afterwards. */
-export class HeardLog implements KafkaLog {
+class HeardLog implements KafkaLog {
   readonly lines: string[] = [];
   info = (message: string) => void this.lines.push(message);
   warn = (message: string) => void this.lines.push(message);
   error = (message: string) => void this.lines.push(message);
 }
 
-export interface SendOptions {
+interface SendOptions {
   partition?: number;
   compression?: kafkajs.CompressionTypes;
   timestampMs?: number;

@@ -1,7 +1,7 @@
 import type { ViewWriter } from '../../projector/ports/view-writer.ts';
 
 /** A writer whose process can be killed: from then on nothing of it reaches the store, its goodbyes neither. */
-export interface MortalWriter {
+interface MortalWriter {
   writer: ViewWriter;
   kill(): void;
   /** Resolves once it is killed. */

@@ -5,7 +5,7 @@ import { signSampleToken } from '../../api/tokens/sample-token.ts';
 import { parseSigningKeys } from '../../api/tokens/signing-keys.ts';
 
 /** Tokens that services under test accept, whoever started them and wherever they listen. */
-export interface RiderTokens {
+interface RiderTokens {
   /** Settings of the services. */
   env: { OAUTH_KEYS: string; BASE_URL: string };
   /** A token for each rider. */

@@ -26,7 +26,7 @@ export async function newSigningKeys(): Promise<SigningKeys> {
 }
 
 /** Riders who exist; the test may erase some, or make it unknown who exists. */
-export interface TestRiders extends RiderDirectory {
+interface TestRiders extends RiderDirectory {
   erase(rider: string): void;
   /** Publishes one again, or anew. */
   publish(rider: string): void;

@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net';
 
 /** What a connection through the proxy is for: told by the first command that only one of them sends. */
-export type ConnectionKind = 'tracker' | 'data';
+type ConnectionKind = 'tracker' | 'data';
 
 interface Piped {
   kind: ConnectionKind;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 
 /** A server that takes connections and never answers: what any frozen server looks like from outside. */
-export interface Tarpit {
+interface Tarpit {
   /** `127.0.0.1:<port>` */
   address: string;
   /** Resolves once somebody is connected. */

@@ -1,6 +1,6 @@
 import type { TagNotes, ViewWrite, ViewWriter } from '../../projector/ports/view-writer.ts';
 
-export interface WriterHooks {
+interface WriterHooks {
   /** Before a batch is written; what it throws, the writer throws, and nothing is written. */
   before?(tag: number, writes: readonly ViewWrite[], notes: TagNotes): void | Promise<void>;
   /** After a batch was written; what it throws is a reply that was lost. */

@@ -15,7 +15,7 @@ export interface TopicVersion {
   isSecret: boolean;
 }
 
-export interface VersionOptions {
+interface VersionOptions {
   /** Later records do not count. */
   atMs: number;
   signal: AbortSignal;

@@ -24,7 +24,7 @@ import {
 import { type Cell, type Column, ParquetTable, type WrittenTable } from './parquet-table.ts';
 import { eachVersion, type TopicVersion } from './topic-versions.ts';
 
-export interface ExportOptions extends Discretion {
+interface ExportOptions extends Discretion {
   /** Later records do not count; the calendar's clock stands there. */
   atMs: number;
   clockMs: number;

@@ -16,7 +16,7 @@ import { needFolderName } from '../command/empty-folder.ts';
 import { asUsage, type Io, UsageError } from '../command/io.ts';
 import { makeLogger } from '../command/logger.ts';
 
-export interface RejectedLog {
+interface RejectedLog {
   rejects: Reject[];
   /** Where they are, in words. */
   where: string;

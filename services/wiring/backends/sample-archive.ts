@@ -9,7 +9,7 @@ import { archiveSink } from '../../simulate/sinks.ts';
 import { defaultSizes } from '../../simulate/sizes.ts';
 import { markSimulated } from './simulated-mark.ts';
 
-export interface SampleArchive {
+interface SampleArchive {
   /** The archive's folder. */
   dir: string;
   /** The text of a developer key that is live in the sample. It is made up, and the same for everybody. */

@@ -43,7 +43,7 @@ function warnInOneLine(this: Logger, args: Parameters<LogFn>, method: LogFn, lev
   method.apply(this, [rest, `${message}: ${err.message}`]);
 }
 
-export interface LoggerTarget {
+interface LoggerTarget {
   destination?: DestinationStream;
   tty?: boolean;
 }

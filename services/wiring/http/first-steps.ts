@@ -11,7 +11,7 @@ import { liveliestRiders } from '../sign-in/rider-directory.ts';
 const tokenSeconds = 8 * 3600;
 
 /** What to try first on a service that has just started. */
-export interface FirstSteps {
+interface FirstSteps {
   /** What is served, in words. */
   serves: string;
   baseUrl: string;

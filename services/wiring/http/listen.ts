@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Settings } from '../../settings/settings.ts';
 
 /** Where to listen, and the setting that names the port. */
-export type ListenAt = Pick<Settings, 'host' | 'port'> & { portSetting?: string };
+type ListenAt = Pick<Settings, 'host' | 'port'> & { portSetting?: string };
 
 /**
  * Listens where the settings say. If the port is taken or the address is not this machine's, throws with what to do.

@@ -23,7 +23,7 @@ import { listen, operatorsAt, stopListening } from './listen.ts';
 import { operatorApp, registerOperatorRoutes } from './operator-routes.ts';
 import { apiReadiness, drain, logReadiness, readyOrAwhile, type Trouble, untilStopped } from './readiness.ts';
 
-export interface ServeOptions {
+interface ServeOptions {
   settings: Settings;
   reader: ViewReader;
   metrics: ApiMetrics;
@@ -41,7 +41,7 @@ export interface ServeOptions {
   sample?: { metro?: string; ride?: string; day?: string };
 }
 
-export interface Served {
+interface Served {
   app: FastifyInstance;
   /** Listens, on METRICS_PORT too if that is set. */
   listen(): Promise<void>;

@@ -13,7 +13,7 @@ const freshnessBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 1
 // `foreign`: a key that is no view.
 const faultyKinds = [...factKinds, 'reader', 'foreign'];
 
-export type WatchedProjector = Pick<Projector, 'ready' | 'status'>;
+type WatchedProjector = Pick<Projector, 'ready' | 'status'>;
 
 /** A projector's Prometheus metrics. */
 export function projectorMetrics(register: Registry) {
@@ -201,5 +201,3 @@ function watchMetrics(registers: Registry[], current: () => WatchedProjector): v
 
 /** Like `realClock`. */
 const nowMs = (): number => performance.timeOrigin + performance.now();
-
-export type ProjectorRegistered = ReturnType<typeof projectorMetrics>;

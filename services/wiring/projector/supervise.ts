@@ -8,12 +8,12 @@ const limits = { minMs: 1_000, maxMs: 60_000 };
 const lookMs = 100;
 const looksMax = 20;
 
-export interface Supervised extends Projecting {
+interface Supervised extends Projecting {
   /** Why nothing is projected now. Null while a projector folds or follows. */
   trouble(): string | null;
 }
 
-export interface SuperviseOptions {
+interface SuperviseOptions {
   /** Starts another projector, with a log and a writer of its own. */
   begin(): Promise<Projecting>;
   reader: Pick<ViewReader, 'ready'>;

@@ -6,7 +6,7 @@ import { backgroundClock } from '../../../projector/ports/clock.ts';
 const firstLookMs = 1_500;
 const lookMs = 5_000;
 
-export interface SignInWatch {
+interface SignInWatch {
   /** Why nobody can sign in, or null if riders can. Everybody may read it: it names no address. */
   trouble(): string | null;
 }
