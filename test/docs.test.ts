@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { auditEvents } from '../api/oauth/audit-trail.ts';
 import { commandLine } from '../services/command-line.ts';
 import { settingRules } from '../services/settings/settings-schema.ts';
-import type { Io } from '../services/wiring/command/io.ts';
+import { quietIo } from './support/heard.ts';
 import { allMetrics } from './support/metrics.ts';
 
 // What the documents say that can be looked up: links, tests, settings, metrics, commands, dependencies.
@@ -65,8 +65,7 @@ describe('the documents', () => {
   });
 
   it('have commands that there are', () => {
-    const io: Io = { out() {}, err() {}, watched: false, signal: new AbortController().signal };
-    const program = commandLine(io, {});
+    const program = commandLine(quietIo, {});
     const known = program.commands.flatMap((command) =>
       command.commands.length === 0
         ? [command.name()]

@@ -123,7 +123,7 @@ async function loaded(cursors: readonly PartitionCursor[]): Promise<PartitionCur
   return open;
 }
 
-/** Visits records, the earliest first, until a partition has none loaded. */
+/** Visits records, the earliest first, until a partition has none loaded. With equal times the lower partition comes first. */
 function visitLoaded(cursors: readonly PartitionCursor[], visit: Visit): void {
   for (;;) {
     let first: PartitionCursor | null = null;
@@ -131,23 +131,7 @@ function visitLoaded(cursors: readonly PartitionCursor[], visit: Visit): void {
       if (cursor.encoded === null) return;
       if (!first || cursor.latestMs < first.latestMs) first = cursor;
     }
-    visitWhileFirst(first!, cursors, visit);
-  }
-}
-
-/** Visits a partition's records while no other partition has an earlier one and some are loaded. */
-function visitWhileFirst(cursor: PartitionCursor, cursors: readonly PartitionCursor[], visit: Visit): void {
-  let untilMs = Number.POSITIVE_INFINITY;
-  let orEqual = true;
-  for (const other of cursors) {
-    if (other === cursor || other.encoded === null || other.latestMs > untilMs) continue;
-    if (other.latestMs < untilMs) orEqual = true;
-    untilMs = other.latestMs;
-    // With equal times the lower partition comes first.
-    if (other.source.partition < cursor.source.partition) orEqual = false;
-  }
-  for (; cursor.encoded !== null; cursor.step()) {
-    if (cursor.latestMs > untilMs || (cursor.latestMs === untilMs && !orEqual)) return;
-    visit(cursor);
+    visit(first!);
+    first!.step();
   }
 }

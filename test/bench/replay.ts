@@ -10,11 +10,10 @@ import { sourcesOf } from '../../services/past/past-records.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
 import { defaultSizes } from '../../services/simulate/sizes.ts';
 import { runSimulate } from '../../services/simulate.ts';
-import type { Io } from '../../services/wiring/command/io.ts';
+import { quietIo } from '../support/heard.ts';
 import { median, millions, table } from './statistics.ts';
 
 const rounds = 5;
-const io: Io = { out() {}, err() {}, watched: false, signal: new AbortController().signal };
 
 /** An archive read to the facts that answer, and written as tables, against bare Avro decoding of the same files. */
 export async function benchReplay(): Promise<void> {
@@ -22,8 +21,8 @@ export async function benchReplay(): Promise<void> {
   try {
     const archive = join(dir, 'archive');
     const settings = loadSettings({ LOG_LEVEL: 'silent' });
-    await runSimulate({ ...defaultSizes, riders: 60_000, rides: 1_500, rate: 0, archive }, settings, io);
-    const log = await openPastLog('bench', archive, settings, io);
+    await runSimulate({ ...defaultSizes, riders: 60_000, rides: 1_500, rate: 0, archive }, settings, quietIo);
+    const log = await openPastLog('bench', archive, settings, quietIo);
     const measured: { bare: number; replay: number; export: number }[] = [];
     let records = 0;
     for (let round = 0; round <= rounds; round++) {
@@ -68,7 +67,7 @@ async function decodeBare({ listing }: PastLog): Promise<number> {
   return records;
 }
 
-const all = { atMs: Number.POSITIVE_INFINITY, signal: io.signal };
+const all = { atMs: Number.POSITIVE_INFINITY, signal: quietIo.signal };
 const replayed = ({ listing, bounds }: PastLog) => foldPast(sourcesOf({ listing, bounds }, 'timestamp'), all);
 
 function exportTo(dir: string, { listing, bounds }: PastLog) {

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { commandLine, runCli } from '../../services/command-line.ts';
-import type { Io } from '../../services/wiring/command/io.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
+import { quietIo } from '../support/heard.ts';
 import { helpExamples } from '../support/help-examples.ts';
 import { type Env, Processes } from '../support/process.ts';
 
@@ -20,8 +20,7 @@ beforeAll(async () => {
 afterAll(() => processes.close());
 
 const examples = (): string[] => {
-  const io: Io = { out() {}, err() {}, watched: false, signal: new AbortController().signal };
-  const program = commandLine(io, {});
+  const program = commandLine(quietIo, {});
   return program.commands.flatMap((command) => [command, ...command.commands]).flatMap(helpExamples);
 };
 

@@ -7,8 +7,9 @@ import { runArchiveCheck } from '../../services/archive-check.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
 import { UsageError } from '../../services/wiring/command/io.ts';
 import { TestArchive } from '../support/archive.ts';
+import { heard } from '../support/heard.ts';
 import { copyPortland } from '../support/portland.ts';
-import { heard, rider, SavedArchive } from '../support/saved-archive.ts';
+import { rider, SavedArchive } from '../support/saved-archive.ts';
 
 const settings = loadSettings({});
 const check = (dir: string, json = false) => heard((io) => runArchiveCheck({ dir, json }, settings, io));

@@ -28,8 +28,9 @@ import { loadSettings } from '../../services/settings/settings.ts';
 import { archiveSave } from '../../services/wiring/archive/archive-save.ts';
 import { UsageError } from '../../services/wiring/command/io.ts';
 import { portlandDir, readArchive, TestArchive } from '../support/archive.ts';
+import { heard } from '../support/heard.ts';
 import { sampleRecords } from '../support/records.ts';
-import { heard, noRejects, rider, SavedArchive } from '../support/saved-archive.ts';
+import { noRejects, rider, SavedArchive } from '../support/saved-archive.ts';
 
 const settings = loadSettings({});
 const forget = async (who: string, dir: string) => {

@@ -7,7 +7,8 @@ import { runCli } from '../../services/command-line.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
 import { assertReadable } from '../../services/wiring/backends/readable-archive.ts';
 import { TestArchive } from '../support/archive.ts';
-import { heard, rider, SavedArchive } from '../support/saved-archive.ts';
+import { heard } from '../support/heard.ts';
+import { rider, SavedArchive } from '../support/saved-archive.ts';
 import { tarpit } from '../support/tarpit.ts';
 
 /** Nobody listens there, and nobody is asked. */

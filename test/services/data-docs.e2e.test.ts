@@ -9,8 +9,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePorts } from '../../infra/local/free-port.ts';
 import { commandLine } from '../../services/command-line.ts';
 import { ExportInDuckDb } from '../support/duckdb.ts';
+import { quietIo } from '../support/heard.ts';
 import { helpExamples } from '../support/help-examples.ts';
-import { quietIo } from '../support/past-archive.ts';
 import { copyPortland } from '../support/portland.ts';
 import { pythonWith } from '../support/python-package.ts';
 

@@ -8,8 +8,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../../services/command-line.ts';
 import { ExportInDuckDb } from '../support/duckdb.ts';
+import { heard } from '../support/heard.ts';
 import { copyPortland } from '../support/portland.ts';
-import { heard } from '../support/saved-archive.ts';
 
 const instant = '2015-06-13T19:00:00Z';
 let dir: string;

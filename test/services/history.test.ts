@@ -7,8 +7,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../../services/command-line.ts';
 import { differencesOf, differenceText } from '../../services/past/answer-difference.ts';
+import { heard } from '../support/heard.ts';
 import { copyPortland } from '../support/portland.ts';
-import { heard } from '../support/saved-archive.ts';
 
 let dir: string;
 beforeAll(async () => {

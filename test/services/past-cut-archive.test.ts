@@ -13,8 +13,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { manifestName } from '../../infra/archive/archive-manifest.ts';
 import { runCli } from '../../services/command-line.ts';
+import { heard } from '../support/heard.ts';
 import { copyPortland } from '../support/portland.ts';
-import { heard } from '../support/saved-archive.ts';
 
 let dir: string;
 let archive: string;

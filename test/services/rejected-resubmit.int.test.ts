@@ -6,9 +6,9 @@ import { encodeValue } from '../../schemas/avro/codec.ts';
 import { runCli } from '../../services/command-line.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
 import { freshTopicPrefix, kafkaBrokers } from '../support/backends.ts';
+import { heard } from '../support/heard.ts';
 import { kafkaClient } from '../support/kafka.ts';
 import { sampleRecords } from '../support/records.ts';
-import { heard } from '../support/saved-archive.ts';
 
 const silent = { info() {}, warn() {}, error() {} };
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../../services/command-line.ts';
+import { heard } from '../support/heard.ts';
 import { copyPortland } from '../support/portland.ts';
-import { heard } from '../support/saved-archive.ts';
 
 let dir: string;
 beforeAll(async () => {

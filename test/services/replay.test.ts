@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePorts } from '../../infra/local/free-port.ts';
 import { runCli } from '../../services/command-line.ts';
+import { heard } from '../support/heard.ts';
 import { copyPortland, portlandKeys } from '../support/portland.ts';
-import { heard } from '../support/saved-archive.ts';
 
 const day = '/metros/portland/days/2015-06-13';
 const asOf = ['--as-of', '2015-06-13T19:00:00Z'];

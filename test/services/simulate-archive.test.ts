@@ -17,7 +17,7 @@ import { defaultSizes } from '../../services/simulate/sizes.ts';
 import { runSimulate } from '../../services/simulate.ts';
 import { markSimulated, simulatedMark } from '../../services/wiring/backends/simulated-mark.ts';
 import { readArchive, TestArchive } from '../support/archive.ts';
-import { heard } from '../support/saved-archive.ts';
+import { heard } from '../support/heard.ts';
 
 it('an archive that is made up has every key where Kafka’s own producer would put it, with the default partitions', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'ride-calendar-simulate-'));

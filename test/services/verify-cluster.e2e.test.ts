@@ -7,10 +7,10 @@ import { runCli } from '../../services/command-line.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
 import { openKafkaLog } from '../../services/wiring/backends/kafka.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers } from '../support/backends.ts';
+import { heard } from '../support/heard.ts';
 import { type Env, Processes } from '../support/process.ts';
 import { type Running, startProjector } from '../support/projector-run.ts';
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
-import { heard } from '../support/saved-archive.ts';
 
 const processes = new Processes();
 const prefix = freshKeyPrefix();

@@ -10,10 +10,10 @@ import { loadSettings } from '../../services/settings/settings.ts';
 import { openKafkaLog } from '../../services/wiring/backends/kafka.ts';
 import { portlandDir } from '../support/archive.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
+import { heard } from '../support/heard.ts';
 import { type Env, Processes } from '../support/process.ts';
 import { type Running, startProjector } from '../support/projector-run.ts';
 import { dumpRedis } from '../support/redis-dump.ts';
-import { heard } from '../support/saved-archive.ts';
 
 const processes = new Processes();
 const redis = new Redis(redisUrl());

@@ -7,7 +7,7 @@ import { topicNames } from '../../schemas/events/records.ts';
 import { openPastLog, type PastLog } from '../../services/past/past-log.ts';
 import type { RecordClock } from '../../services/past/past-time.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
-import type { Io } from '../../services/wiring/command/io.ts';
+import { quietIo } from './heard.ts';
 import { type History, type HistoryRecord, historyArb } from './histories.ts';
 
 /** How an archive is cut into files and blocks. */
@@ -22,8 +22,6 @@ export const chunkingArb: fc.Arbitrary<Chunking> = fc.record({
   fileBytes: fc.constantFrom(100, 5_000, 1_000_000),
   codec: fc.constantFrom('null', 'deflate'),
 });
-
-export const quietIo: Io = { out() {}, err() {}, watched: false, signal: new AbortController().signal };
 
 /** A history in a folder of its own. */
 export class PastArchive implements Disposable {

@@ -3,7 +3,6 @@ import { archiveEventLog } from '../../infra/archive/archive-event-log.ts';
 import { readManifest } from '../../infra/archive/archive-manifest.ts';
 import type { EventLog } from '../../projector/ports/event-log.ts';
 import { archiveSave, type SaveOptions } from '../../services/wiring/archive/archive-save.ts';
-import type { Io } from '../../services/wiring/command/io.ts';
 import { TestArchive } from './archive.ts';
 import { sampleRecords } from './records.ts';
 
@@ -79,11 +78,4 @@ export class SavedArchive implements AsyncDisposable {
     await this.source.close();
     await this.archive.close();
   }
-}
-
-/** What a command says, and its exit code. */
-export async function heard(run: (io: Io) => Promise<number>, signal = new AbortController().signal) {
-  const [out, err]: [string[], string[]] = [[], []];
-  const io: Io = { out: (line) => out.push(line), err: (line) => err.push(line), watched: false, signal };
-  return { code: await run(io), out, err };
 }

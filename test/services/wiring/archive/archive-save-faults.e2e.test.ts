@@ -7,7 +7,7 @@ import { readContainer } from '../../../../infra/archive/avro-container.ts';
 import { runArchiveCheck } from '../../../../services/archive-check.ts';
 import { loadSettings } from '../../../../services/settings/settings.ts';
 import { portlandDir, TestArchive } from '../../../support/archive.ts';
-import { heard } from '../../../support/saved-archive.ts';
+import { heard } from '../../../support/heard.ts';
 
 const program = fileURLToPath(new URL('../../../support/save-portland.ts', import.meta.url));
 const recordsInPortland = 18_418;

@@ -11,7 +11,8 @@ import { runArchiveCheck } from '../../../../services/archive-check.ts';
 import { loadSettings } from '../../../../services/settings/settings.ts';
 import { archiveSave } from '../../../../services/wiring/archive/archive-save.ts';
 import { TestArchive } from '../../../support/archive.ts';
-import { heard, rider, SavedArchive } from '../../../support/saved-archive.ts';
+import { heard } from '../../../support/heard.ts';
+import { rider, SavedArchive } from '../../../support/saved-archive.ts';
 
 const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex');
 const hashes = ({ topics }: ReturnType<SavedArchive['manifest']>) =>

@@ -14,9 +14,9 @@ import { runArchiveSave } from '../../../../services/archive-save.ts';
 import { loadSettings } from '../../../../services/settings/settings.ts';
 import { archiveSave } from '../../../../services/wiring/archive/archive-save.ts';
 import { readArchive, TestArchive } from '../../../support/archive.ts';
+import { heard } from '../../../support/heard.ts';
 import { TestKafka } from '../../../support/kafka.ts';
 import { sampleRecords } from '../../../support/records.ts';
-import { heard } from '../../../support/saved-archive.ts';
 
 const signal = new AbortController().signal;
 const noRejects = async () => [];

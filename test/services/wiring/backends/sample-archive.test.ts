@@ -8,6 +8,7 @@ import { topicNames } from '../../../../schemas/events/records.ts';
 import { runArchiveCheck } from '../../../../services/archive-check.ts';
 import { loadSettings } from '../../../../services/settings/settings.ts';
 import { ensureSampleArchive } from '../../../../services/wiring/backends/sample-archive.ts';
+import { quietIo } from '../../../support/heard.ts';
 
 const now = Date.UTC(2026, 10, 21, 15);
 const dayMs = 86_400_000;
@@ -36,9 +37,8 @@ describe('the sample archive', () => {
     expect(Math.min(...counts)).toBeGreaterThan(3);
     expect((await readTopic(dir, 'riders')).some(({ key, value }) => key === rider && value !== null)).toBe(true);
     expect(developerKey).toMatch(/^rck_[A-Za-z0-9_-]{43}$/);
-    const io = { out: () => {}, err: () => {}, watched: false, signal: new AbortController().signal };
     expect(readManifest(dir)?.exact_since).toEqual(expect.any(String));
-    expect(await runArchiveCheck({ dir }, loadSettings({}), io)).toBe(0);
+    expect(await runArchiveCheck({ dir }, loadSettings({}), quietIo)).toBe(0);
   });
 
   it('is made once and taken again for a week', async () => {
