@@ -5,7 +5,8 @@ import type { EventLog, LogBounds, Position, Reject } from '../../../projector/p
 import type { LogPublisher } from '../../../projector/ports/log-publisher.ts';
 import { positionOf } from '../../../projector/position.ts';
 import { defaultTopicPrefix, type TopicName, topicNames } from '../../../schemas/events/records.ts';
-import { ArchiveCopyError, type CopyOptions, type CopyResult } from './archive-copy.ts';
+import { UsageError } from '../command/io.ts';
+import type { Part } from '../command/progress.ts';
 import { type LoadedRecord, type LoadSource, loadSequence } from './load-sequence.ts';
 import { type LoadStart, loadStart } from './load-start.ts';
 import { RawValues, type Register } from './raw-values.ts';
@@ -20,17 +21,23 @@ export interface LoadTarget {
   register: Register | null;
 }
 
-export interface LoadOptions extends CopyOptions {
+export interface LoadOptions {
   /** Also after records of other producers. */
   append: boolean;
   /** Keep the archive's partition numbers. */
   keepPartitions: boolean;
+  signal: AbortSignal;
+  /** How far it is, in offsets. Some offsets may have no record. */
+  onProgress?: (part: Part) => void;
   log?: { warn(message: string): void };
   /** Called before the topics' records are compared with the archive, which takes a while. */
   onCompare?: () => void;
 }
 
-interface LoadResult extends CopyResult {
+interface LoadResult {
+  records: number;
+  /** Bad records that came with them, and were not there before. */
+  rejected: number;
   /** Records that an earlier, stopped load has published. */
   before: number;
   splitKeys: SplitKeys[];
@@ -50,7 +57,7 @@ const rejectsMax = 500;
  * Bad records go to the log's bad records, except those that are in its topics too: the projector that folds them
  * rejects them again, at their new offsets.
  *
- * Throws ArchiveCopyError: before anything is published if the topics hold other records or their partitions do not
+ * Throws UsageError: before anything is published if the topics hold other records or their partitions do not
  * fit, and later if another producer publishes at the same time.
  */
 export async function archiveLoad(
@@ -82,7 +89,7 @@ function checkPartitions(archive: LogBounds, there: LogBounds): void {
   for (const topic of topicNames) {
     const [has, needs] = [there[topic].length, archive[topic].length];
     if (has === needs || archive[topic].every(({ low, end }) => low === end)) continue;
-    throw new ArchiveCopyError(
+    throw new UsageError(
       `Cannot load the archive with --keep-partitions: ${topic} has ${has} partitions in the log and ${needs} in the archive; make the topic with ${needs}, or leave --keep-partitions out: each key then goes where Kafka's own producer puts it`,
     );
   }
@@ -161,7 +168,7 @@ class Loading {
     const next = this.#next[topic];
     for (const [partition, offset] of first) {
       if (offset === next[partition]) continue;
-      throw new ArchiveCopyError(
+      throw new UsageError(
         `Cannot go on loading the archive: ${topic}/${partition} has gone on to offset ${offset}, and ${next[partition]} was due: another producer publishes there; stop it, and load into empty topics`,
       );
     }

@@ -12,9 +12,13 @@ import type {
 } from '../../../projector/ports/event-log.ts';
 import { untilAborted } from '../../../projector/ports/waiting.ts';
 import { defaultTopicPrefix, type TopicName, topicNames } from '../../../schemas/events/records.ts';
-import { ArchiveCopyError, type CopyOptions, type CopyResult } from './archive-copy.ts';
+import { UsageError } from '../command/io.ts';
+import type { Part } from '../command/progress.ts';
 
-export interface SaveOptions extends CopyOptions {
+export interface SaveOptions {
+  signal: AbortSignal;
+  /** How far it is, in offsets. Some offsets may have no record. */
+  onProgress?: (part: Part) => void;
   prefix?: string;
   /**
    * How long the log keeps superseded records at least. After a longer gap between two saves, some may be missing. 0 if
@@ -32,7 +36,10 @@ export interface SaveOptions extends CopyOptions {
   onCheckpoint?: (result: SaveResult, isComplete: boolean) => void;
 }
 
-interface SaveResult extends CopyResult {
+interface SaveResult {
+  records: number;
+  /** Bad records that came with them, and were not there before. */
+  rejected: number;
   /** Since when the archive has every record that was published. Null: not known yet. */
   exact_since: string | null;
 }
@@ -200,7 +207,7 @@ class Saving {
     const record = decoded(one);
     const key = 'key' in record ? record.key : null;
     if (record.timestampMs === last.timestampMs && (lastKey === null || key === lastKey)) return;
-    throw new ArchiveCopyError(
+    throw new UsageError(
       `Cannot save to the archive: its last record of ${topic}/${partition}, at offset ${last.offset}, is another one in the log, which was cut off or made anew since; save to an empty folder`,
     );
   }
@@ -272,17 +279,17 @@ class Saving {
 
 function assertSameLog(saved: string | null, now: string | null): void {
   if (saved === null || now === null || saved === now) return;
-  throw new ArchiveCopyError(
+  throw new UsageError(
     'Cannot save to the archive: it is of another log, or the topics were deleted and made again since; save to an empty folder',
   );
 }
 
 const partitionsDiffer = (topic: TopicName, had: number, has: number) =>
-  new ArchiveCopyError(
+  new UsageError(
     `Cannot save to the archive: ${topic} has ${has} partitions in the log, and ${had} in the archive; it is no archive of this log, or the topic grew: save to an empty folder`,
   );
 
 const notThisLog = (topic: TopicName, partition: number, next: number, { low, end }: { low: number; end: number }) =>
-  new ArchiveCopyError(
+  new UsageError(
     `Cannot save to the archive: its ${topic}/${partition} goes on to offset ${next - 1}, the log holds ${low} to ${end - 1}; it is no archive of this log, or too old to go on with: save to an empty folder`,
   );

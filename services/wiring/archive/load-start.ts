@@ -2,7 +2,7 @@ import type { Bounds, EventLog } from '../../../projector/ports/event-log.ts';
 import { positionOf } from '../../../projector/position.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { followToEnds } from '../backends/follow-to-ends.ts';
-import { ArchiveCopyError } from './archive-copy.ts';
+import { UsageError } from '../command/io.ts';
 import { type LoadSource, loadSequence } from './load-sequence.ts';
 import { DigestMap, RecordColumns } from './record-columns.ts';
 
@@ -14,7 +14,7 @@ const anew = 'load into empty topics, for example of a new KAFKA_TOPIC_PREFIX';
 
 /**
  * Finds where a load begins in each partition, from what the topics hold: nothing, or the beginning of this same load,
- * which was stopped. Throws ArchiveCopyError for anything else. `append`: other records may come before it, but none
+ * which was stopped. Throws UsageError for anything else. `append`: other records may come before it, but none
  * that is newer than a record of its key that would follow. After all of it others may come too: it is not loaded twice.
  */
 export async function loadStart(source: LoadSource, log: EventLog, append: boolean): Promise<LoadStart> {
@@ -35,7 +35,7 @@ export async function loadStart(source: LoadSource, log: EventLog, append: boole
 
 function continued(place: string, there: RecordColumns, wanted: RecordColumns): number {
   if (isBeginning(there, 0, wanted)) return there.length;
-  throw new ArchiveCopyError(
+  throw new UsageError(
     `${load}: ${place} holds records that are not its beginning: another producer has published there, or the archive, its number of partitions or --keep-partitions were others when it was begun; ${anew}, or add to what is there with --append`,
   );
 }
@@ -43,13 +43,13 @@ function continued(place: string, there: RecordColumns, wanted: RecordColumns): 
 function appended(place: string, there: RecordColumns, wanted: RecordColumns): number {
   const { count, isFollowed } = loadedAnywhere(there, wanted);
   if (isFollowed && count < wanted.length) {
-    throw new ArchiveCopyError(
+    throw new UsageError(
       `${load}: ${place} holds the first ${count} of the ${wanted.length} records of this load, and then others: another producer has published there since it was begun; ${anew}`,
     );
   }
   const newer = newerKeys(there, wanted, count);
   if (newer === 0) return count;
-  throw new ArchiveCopyError(
+  throw new UsageError(
     `${load}: ${place} holds newer records than the archive of ${newer} of its keys, which the load would overwrite: another producer has published there since; ${anew}`,
   );
 }

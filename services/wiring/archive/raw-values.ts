@@ -4,7 +4,7 @@ import { decoded } from '../../../projector/ports/decoded-record.ts';
 import type { EncodedRecord } from '../../../projector/ports/event-log.ts';
 import { confluentHeaderBytes } from '../../../schemas/avro/single-object.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
-import { ArchiveCopyError } from './archive-copy.ts';
+import { UsageError } from '../command/io.ts';
 
 /** Registers a schema for a topic's values. Returns its id. */
 export type Register = (topic: TopicName, schema: string) => Promise<number>;
@@ -28,11 +28,11 @@ export class RawValues {
     this.#register = register;
   }
 
-  /** Throws ArchiveCopyError if the archive has such values and `register` is null. */
+  /** Throws UsageError if the archive has such values and `register` is null. */
   static of(dir: string, register: Register | null): RawValues {
     const schemas = registeredSchemas(dir);
     if (schemas.size === 0 || register) return new RawValues(schemas, register);
-    throw new ArchiveCopyError(
+    throw new UsageError(
       `Cannot load the archive: it holds values in the Confluent wire format, whose ${schemas.size} schemas have to be registered anew; set SCHEMA_REGISTRY_URL`,
     );
   }
@@ -54,7 +54,7 @@ export class RawValues {
     // A bad record stays bad, whatever its id.
     if ('undecodable' in decoded(record)) return value;
     const place = `${topic}/${record.partition}@${record.offset}`;
-    throw new ArchiveCopyError(
+    throw new UsageError(
       `Cannot load ${place} of the archive: its value's schema, of id ${id}, is not in manifest.json; put back the manifest that was saved with it`,
     );
   }

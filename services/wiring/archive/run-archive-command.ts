@@ -1,6 +1,5 @@
-import type { ExitCode, Io } from '../command/io.ts';
-import { asUsage } from '../command/io.ts';
-import { type Progress, showProgress } from '../command/progress.ts';
+import { asUsage, type ExitCode, type Io } from '../command/io.ts';
+import { type Progress, withProgress } from '../command/progress.ts';
 
 interface ArchiveCommand {
   json: boolean | undefined;
@@ -25,18 +24,13 @@ export async function runArchiveCommand(
   io: Io,
   run: (progress: Progress) => Promise<Outcome>,
 ): Promise<ExitCode> {
-  const progress = await showProgress(io, title, total);
   try {
-    const { result, lines, code = 0 } = await asUsage(run(progress));
-    progress.stop();
+    const { result, lines, code = 0 } = await asUsage(withProgress(io, title, total, run));
     for (const line of json ? [JSON.stringify(result)] : lines) io.out(line);
     return code;
   } catch (error) {
     if (stopped === undefined || !io.signal.aborted) throw error;
-    progress.stop();
     io.err(`Stopped before the end: ${stopped}`);
     return 1;
-  } finally {
-    progress.stop();
   }
 }

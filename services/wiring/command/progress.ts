@@ -53,8 +53,14 @@ export async function withProgress<T>(
   }
 }
 
-/** Shows a share on a bar of 100. */
+/** How much of a whole is done. */
+export interface Part {
+  done: number;
+  total: number;
+}
+
+/** Shows a part on a bar of 100. */
 export const percentOf =
-  (progress: Progress): ((part: { done: number; total: number }) => void) =>
+  (progress: Progress): ((part: Part) => void) =>
   ({ done, total }) =>
     progress.update(total === 0 ? 100 : Math.floor((done * 100) / total));

@@ -4,8 +4,8 @@ import { archiveRejected } from '../../../../infra/archive/archive-reject-sink.t
 import { ArchiveWriter } from '../../../../infra/archive/archive-writer.ts';
 import type { LogRecord } from '../../../../projector/ports/decoded-record.ts';
 import type { Reject } from '../../../../projector/ports/event-log.ts';
-import type { CopyProgress } from '../../../../services/wiring/archive/archive-copy.ts';
 import { archiveSave } from '../../../../services/wiring/archive/archive-save.ts';
+import type { Part } from '../../../../services/wiring/command/progress.ts';
 import { portlandDir, readArchive, TestArchive } from '../../../support/archive.ts';
 import { sampleRecords } from '../../../support/records.ts';
 
@@ -42,7 +42,7 @@ describe('archive save', () => {
     await using archive = await TestArchive.make();
     const source = await readArchive(portlandDir);
     await using log = opened(portlandDir);
-    const heard: CopyProgress[] = [];
+    const heard: Part[] = [];
     const result = await archiveSave(log, noRejects, archive.dir, {
       signal,
       onProgress: (progress) => void heard.push(progress),
