@@ -178,27 +178,23 @@ class Saving {
     const savedTo = archive.ledger(topic, partition).nextOffset ?? 0;
     const bad: Reject[] = [];
     for (const one of records) {
-      if (one.offset >= end) break;
-      if (one.offset < savedTo) {
+      const { offset, timestampMs } = one;
+      if (offset >= end) break;
+      if (offset < savedTo) {
         this.#compare(topic, partition, one);
         continue;
       }
       const record = asItCame(one) ?? decoded(one);
       if ('undecodable' in record) {
-        const { offset, timestampMs, undecodable } = record;
-        bad.push({ topic, partition, offset, timestampMs, reason: undecodable, raw: record.raw() });
+        bad.push({ topic, partition, offset, timestampMs, reason: record.undecodable, raw: record.raw() });
       } else {
         archive.append(topic, record);
         this.#records++;
       }
     }
-    await this.#reject(bad);
+    this.#rejected += await archive.reject(bad);
     archive.reached(topic, partition, Math.min(nextOffset, end));
     this.#position[topic][partition] = nextOffset;
-  }
-
-  async #reject(rejects: Reject[]): Promise<void> {
-    this.#rejected += await this.#parts.archive.reject(rejects);
   }
 
   #compare(topic: TopicName, partition: number, one: EncodedRecord): void {
@@ -231,14 +227,14 @@ class Saving {
 
   /** Adds bad records. Returns the instant up to which all records are saved, or null if it is not known. */
   async #readOn(): Promise<number | null> {
-    const { log, bounds, startedMs, readRejected, options } = this.#parts;
+    const { log, bounds, startedMs, readRejected, archive, options } = this.#parts;
     const { signal } = options;
     // After it was told to stop, it asks the log for nothing more.
     if (signal.aborted) return null;
     try {
       const sampledMs = this.#arrived ? Date.now() : startedMs;
       const ends = this.#arrived ? await untilAborted(log.bounds(), signal) : bounds;
-      await this.#reject(await untilAborted(readRejected(), signal));
+      this.#rejected += await archive.reject(await untilAborted(readRejected(), signal));
       if (this.#left(ends) > 0) return null;
       this.#arrived = true;
       return sampledMs;
