@@ -14,7 +14,7 @@ import {
 import { WakeUp } from '../../projector/ports/waiting.ts';
 import { defaultTopicPrefix, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { ArchiveBounds } from './archive-bounds.ts';
-import { type ArchiveListing, archiveFolder, listArchive } from './archive-files.ts';
+import { archiveFolder, listArchive } from './archive-files.ts';
 import { ArchivePartitionReader } from './archive-partition.ts';
 
 export interface ArchiveEventLogOptions {
@@ -74,7 +74,7 @@ export function archiveEventLog(options: ArchiveEventLogOptions): EventLog {
       while (!stop.aborted) {
         watcher.add([dir, ...topicNames.map((topic) => archiveFolder(dir, prefix, topic))]);
         const listing = await listArchive(dir, prefix, named);
-        checkPartitions(from, listing);
+        for (const topic of topicNames) checkCount(topic, from[topic].length, listing[topic].length);
         let progressed = false;
         const holds: Promise<void>[] = [];
         for (const read of readers) {
@@ -121,32 +121,23 @@ async function deliver(
     const batch = from.held ?? (await from.reader.next());
     if (!batch) return batches > 0;
     const hold = follower.hold?.(from.topic, from.partition) ?? null;
-    const [now, later] = hold ? splitAt(batch, hold.offset) : [batch, null];
-    from.held = later;
-    const moves = now !== null && now.nextOffset > from.next;
+    const held = hold && hold.offset < batch.nextOffset ? hold : null;
+    const records = held ? batch.records.filter(({ offset }) => offset < held.offset) : batch.records;
+    const nextOffset = held?.offset ?? batch.nextOffset;
+    from.held = held && { ...batch, records: batch.records.slice(records.length) };
+    const moves = nextOffset > from.next;
     if (moves) {
-      from.next = now.nextOffset;
-      await follower.onBatch(now);
+      from.next = nextOffset;
+      await follower.onBatch({ ...batch, records, nextOffset });
     }
-    if (hold && later) {
-      holds.push(hold.moved);
+    if (held) {
+      holds.push(held.moved);
       return moves;
     }
     // Timers and sockets get their turn, however long the archive is.
     await setImmediate();
   }
   return true;
-}
-
-/** What of a batch is before an offset, and from it on; null where nothing is. */
-function splitAt(batch: LogBatch, offset: number): [now: LogBatch | null, later: LogBatch | null] {
-  if (batch.nextOffset <= offset) return [batch, null];
-  const at = batch.records.findIndex((record) => record.offset >= offset);
-  const index = at === -1 ? batch.records.length : at;
-  return [
-    { ...batch, records: batch.records.slice(0, index), nextOffset: offset },
-    { ...batch, records: batch.records.slice(index) },
-  ];
 }
 
 function checkPosition(from: Position, bounds: LogBounds): void {
@@ -171,10 +162,6 @@ function checkLows(from: Position, given: LogBounds, now: LogBounds): void {
       throw new LateRecordsError(`${topic}/${partition} of the archive begins at offset ${low} now: it was ${had.low}`);
     }
   }
-}
-
-function checkPartitions(from: Position, listing: ArchiveListing): void {
-  for (const topic of topicNames) checkCount(topic, from[topic].length, listing[topic].length);
 }
 
 function checkCount(topic: TopicName, had: number, has: number): void {
