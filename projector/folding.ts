@@ -25,7 +25,8 @@ export interface FoldingDeps extends RetryDeps {
   /** Null if another shard sets bad records aside. */
   rejects: RejectSink | null;
   metrics: ProjectorMetrics;
-  watching: Pick<Watching, 'turn' | 'taking' | 'took' | 'rejects' | 'rejectsSinceMs'>;
+  /** Absent: nobody asks how far it is. */
+  watching?: Pick<Watching, 'turn' | 'taking' | 'took' | 'rejects' | 'rejectsSinceMs'>;
 }
 
 /**
@@ -110,7 +111,7 @@ export class Folding {
     let asking = false;
     while (!signal.aborted && this.isBehind(wanted)) {
       sayProgress(this.position);
-      this.#deps.watching.turn();
+      this.#deps.watching?.turn();
       const before = this.#batches;
       await this.moved.waitAtMost(lookMs, this.#deps.clock, signal);
       // Not waited for: another partition's broker may be away.
@@ -140,14 +141,14 @@ export class Folding {
     // A hold may be at an offset that is folded already.
     if (batch.nextOffset <= this.position[batch.topic][batch.partition]! && batch.records.length === 0) return;
     const { watching } = this.#deps;
-    watching.taking(batch);
+    watching?.taking(batch);
     const before = this.fanOuts.added;
     this.#partitions.take(batch);
     const taken = this.intake.take(batch);
     // In the same turn as the facts and their sum.
     this.position[batch.topic][batch.partition] = batch.nextOffset;
     const { added } = this.fanOuts;
-    watching.took(batch, this.fold.touched === ignoreChanges ? null : added > before ? added : 0);
+    watching?.took(batch, this.fold.touched === ignoreChanges ? null : added > before ? added : 0);
     await taken;
     this.#batches += 1;
     this.moved.notify();

@@ -19,8 +19,7 @@ export type Arg = string | Buffer;
 export interface RedisConnection {
   /** A command that is routed by its first key. Bulk replies are Buffers. */
   command(key: string, args: Arg[]): Promise<unknown>;
-  /** The same command on every master. */
-  onMasters(args: Arg[]): Promise<unknown[]>;
+  /** What asks each master. */
   masters(): Promise<((args: Arg[]) => Promise<unknown>)[]>;
   close(): Promise<void>;
 }
@@ -98,7 +97,6 @@ async function singleConnection(url: string): Promise<RedisConnection> {
   await settledWithin(Promise.race([connecting, failed]), connectTimeoutMs, backgroundClock);
   return {
     command: (_key, args) => send(args),
-    onMasters: async (args) => [await send(args)],
     masters: async () => [send],
     close: async () => client.destroy(),
   };
@@ -153,7 +151,6 @@ async function clusterConnection(url: string): Promise<RedisConnection> {
       await ready();
       return typed.sendCommand(key, false, args);
     },
-    onMasters: async (args) => Promise.all((await masters()).map((send) => send(args))),
     masters,
     close: async () => {
       if (cluster.isOpen) cluster.destroy();

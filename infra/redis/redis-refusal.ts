@@ -1,14 +1,18 @@
 import { causeChain } from '../net/cause-chain.ts';
 import { certificateFault } from '../net/certificate-fault.ts';
 
+/** ioredis keeps the error of a cluster node in a property of its own. */
+function causesOf(error: unknown): Error[] {
+  const { lastNodeError } = (error ?? {}) as { lastNodeError?: unknown };
+  return [...causeChain(error), ...causeChain(lastNodeError)];
+}
+
 /**
  * Why waiting for a Redis will not help, and what to do, in words that follow "it ". Null if waiting may help.
  * `setting` names the setting with its URL, `scriptRights` the commands of the scripts that are run there.
  */
 export function redisRefusal(error: unknown, setting: string, scriptRights?: string): string | null {
-  // ioredis keeps the error of a cluster node in a property of its own.
-  const { lastNodeError } = (error ?? {}) as { lastNodeError?: unknown };
-  for (const one of [...causeChain(error), ...causeChain(lastNodeError)]) {
+  for (const one of causesOf(error)) {
     const { message } = one;
     const right = missingRight(one, scriptRights);
     if (right !== null) return `does not let the user of ${setting} do all it must; grant it ${right} (ACL SETUSER)`;
@@ -37,13 +41,11 @@ const answers: Record<string, string> = {
  * address: the messages of network errors do.
  */
 export function redisAway(error: unknown): string {
-  // ioredis keeps the error of a cluster node in a property of its own.
-  const { lastNodeError } = (error ?? {}) as { lastNodeError?: unknown };
-  for (const { message } of [...causeChain(error), ...causeChain(lastNodeError)]) {
+  for (const { message } of causesOf(error)) {
     const answer = Object.keys(answers).find((name) => new RegExp(`(^|[ -])${name} `).test(message));
     if (answer !== undefined) return answers[answer]!;
   }
-  for (const one of [...causeChain(error), ...causeChain(lastNodeError)]) {
+  for (const one of causesOf(error)) {
     const { code } = one as NodeJS.ErrnoException;
     if (code !== undefined && /^E[A-Z]+$/.test(code)) return `cannot be reached (${code})`;
   }
@@ -87,11 +89,9 @@ export class MissingRights {
     return right !== null;
   }
 
-  /** Rights may have been granted: clears all of them, or those with this consequence. */
-  forget(consequence?: string): void {
-    for (const [right, one] of this.#lacking) {
-      if (consequence === undefined || one === consequence) this.#lacking.delete(right);
-    }
+  /** Rights may have been granted: clears those with this consequence. */
+  forget(consequence: string): void {
+    for (const [right, one] of this.#lacking) if (one === consequence) this.#lacking.delete(right);
   }
 
   /** In words. Null if no right is known to be missing. */

@@ -169,13 +169,16 @@ function scriptCaller(connection: RedisConnection) {
   };
 }
 
+/** What each master says of its memory. */
+const memoryOf = async (connection: RedisConnection): Promise<string[]> =>
+  Promise.all((await connection.masters()).map(async (ask) => String(await ask(['INFO', 'memory']))));
+
 /**
  * What the masters have left, as if each were as full as the fullest: a master that is full refuses all that it is sent.
  * Without a limit, it is the machine's memory.
  */
 async function roomOf(connection: RedisConnection): Promise<number | null> {
-  const infos = (await connection.onMasters(['INFO', 'memory'])).map(String);
-  const rooms = infos.map((info) => {
+  const rooms = (await memoryOf(connection)).map((info) => {
     const figure = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
     const limit = figure('maxmemory') || figure('total_system_memory');
     return limit === 0 ? Number.POSITIVE_INFINITY : limit - figure('used_memory');
@@ -186,8 +189,8 @@ async function roomOf(connection: RedisConnection): Promise<number | null> {
 
 /** With any policy but noeviction, Redis drops views silently. */
 async function checkFitness(connection: RedisConnection): Promise<void> {
-  for (const info of await connection.onMasters(['INFO', 'memory'])) {
-    const policy = /maxmemory_policy:(\S+)/.exec(String(info))?.[1];
+  for (const info of await memoryOf(connection)) {
+    const policy = /maxmemory_policy:(\S+)/.exec(info)?.[1];
     if (policy !== undefined && policy !== 'noeviction') {
       throw new UnfitStoreError(
         `Cannot keep views in this Redis: maxmemory-policy is ${policy}, want noeviction (CONFIG SET maxmemory-policy noeviction)`,

@@ -178,21 +178,18 @@ export const dayOf = (pair: SubjectDay): number => (pair % daySpan) - dayShift;
 
 /** How many there are of what the facts hold, for the log. Erased riders, and ids that others only refer to, do not count. */
 export function describeFacts({ metros, rides, nightRecords, riders }: Facts): string {
+  const countThere = (facts: Iterable<unknown>, one: string): string => {
+    let count = 0;
+    for (const fact of facts) if (fact !== null && fact !== undefined) count++;
+    return countText(count, one);
+  };
   return [
-    countText(countOf(metros, exists), 'metro'),
-    countText(
-      countOf(rides, ({ record }) => exists(record)),
+    countThere(metros, 'metro'),
+    countThere(
+      rides.values().map(({ record }) => record),
       'ride',
     ),
-    countText(countOf(nightRecords, exists), 'night'),
-    countText(countOf(riders, exists), 'rider'),
+    countThere(nightRecords, 'night'),
+    countThere(riders, 'rider'),
   ].join(', ');
-}
-
-const exists = (fact: unknown): boolean => fact !== null && fact !== undefined;
-
-function countOf<T>(all: readonly T[], counts: (one: T) => boolean): number {
-  let count = 0;
-  for (const one of all) if (counts(one)) count++;
-  return count;
 }

@@ -43,7 +43,7 @@ export class BackgroundCheck {
   constructor(deps: BackgroundCheckDeps) {
     this.#deps = deps;
     this.#marks = new WindowMarks(deps.folding.fold.facts);
-    this.#bothTouched = bothTouched(deps.folding.marking, this.#marks.touched);
+    this.#bothTouched = bothTouched(deps.folding.marking, this.#marks);
   }
 
   /** Checks until told to stop. */

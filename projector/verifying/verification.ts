@@ -1,16 +1,19 @@
 import { allTags } from '../../schemas/views/view-keys.ts';
 import type { Facts } from '../facts/facts.ts';
 import { sumOfShard } from '../facts/fold.ts';
+import { Folding } from '../folding.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventLog, Position } from '../ports/event-log.ts';
 import type { LiveNotes, LiveViews } from '../ports/live-views.ts';
 import type { Log } from '../ports/log.ts';
+import { noMetrics } from '../ports/metrics.ts';
 import type { StoredName } from '../ports/view-writer.ts';
-import { isWithin, nearest, partitionsBehind, positionOf } from '../position.ts';
+import { untilAborted } from '../ports/waiting.ts';
+import { copyPosition, isWithin, nearest, partitionsBehind, positionOf } from '../position.ts';
 import { compareStored } from '../writing/comparison.ts';
 import { parseStoredPosition, type StoredPosition } from '../writing/settled-position.ts';
 import { type Covered, type Difference, Judge, type Unjudged } from './judge.ts';
-import { OwnFold } from './own-fold.ts';
+import { WindowMarks } from './window-marks.ts';
 
 const lookMs = 200;
 // A leader beats each half second. One whose tags do not move for so long has gone.
@@ -48,6 +51,12 @@ export interface Verified extends Judged {
   otherFacts: boolean;
 }
 
+/** The log, folded by this process, which writes nothing. */
+interface OwnFold {
+  folding: Folding;
+  marks: WindowMarks;
+}
+
 /** The store and the log can't be compared. */
 export class NothingToVerifyError extends Error {
   override name = 'NothingToVerifyError';
@@ -81,15 +90,17 @@ export class Verification {
     const bounds = await eventLog.bounds();
     const since = nearest([...stored.values()])!;
     assertWithin(since, positionOf(bounds, 'end'));
-    const fold = new OwnFold(bounds, since, { ...this.#deps, signal: this.#signal });
+    const deps = { ...this.#deps, signal: this.#signal, rejects: null, metrics: noMetrics };
+    const folding = new Folding(bounds, since, deps);
+    const fold = { folding, marks: new WindowMarks(folding.fold.facts) };
     this.#fold = fold;
-    this.#followed = fold.follow(this.#signal);
+    this.#followed = folding.follow(this.#signal);
     this.#followed.catch(() => {});
     return this.#orFault(async () => {
-      await fold.foldTo(since);
-      const otherFacts = haveOtherFacts(fold.facts, stored, since);
-      fold.beginWindow();
-      await fold.foldToEnds();
+      await this.#foldTo(fold, since);
+      const otherFacts = haveOtherFacts(folding.fold.facts, stored, since);
+      this.#beginWindow(fold);
+      await this.#foldToEnds(fold);
       const { suspects, compared } = await this.#compareAll(fold);
       return { compared, otherFacts, ...(await this.#judge(fold, suspects, stored)) };
     });
@@ -112,6 +123,31 @@ export class Verification {
   async end(): Promise<void> {
     this.#following.abort();
     await this.#followed.catch(() => {});
+  }
+
+  /** Folds to a position. Throws if a partition can't be read so far. */
+  async #foldTo({ folding }: OwnFold, position: Position): Promise<void> {
+    await folding.foldTo(position, this.#signal);
+    this.#signal.throwIfAborted();
+    const [behind] = partitionsBehind(folding.position, position);
+    if (behind === undefined) return;
+    throw new Error(
+      `Cannot read ${behind} up to its end: it waits for the schema registry, or for a transaction to end. Try again once that is over`,
+    );
+  }
+
+  /** Folds up to the log's ends, sampled now. */
+  async #foldToEnds(fold: OwnFold): Promise<void> {
+    const bounds = await untilAborted(this.#deps.eventLog.bounds(), this.#signal);
+    await this.#foldTo(fold, positionOf(bounds, 'end'));
+  }
+
+  /** A window begins: changes are marked, and the log is folded as far as it goes. Returns the position. */
+  #beginWindow({ folding, marks }: OwnFold): Position {
+    marks.begin();
+    folding.fold.touched = marks;
+    folding.limit = null;
+    return copyPosition(folding.position);
   }
 
   /** A fault of the log ends what waits for it. */
@@ -146,7 +182,7 @@ export class Verification {
     const suspects: StoredName[] = [];
     let compared = 0;
     await compareStored(
-      fold.facts,
+      fold.folding.fold.facts,
       live.list(),
       allTags,
       (tag, { kind, id }) => void suspects.push({ tag, kind, id }),
@@ -170,13 +206,13 @@ export class Verification {
   ): Promise<Judged> {
     const found: FoundDifferences[] = [];
     const judge = new Judge({
-      facts: fold.facts,
+      facts: fold.folding.fold.facts,
       marks: fold.marks,
       store: this.#deps.live,
-      begin: (tags) => this.#covered(tags, fold.beginWindow()),
-      end: () => fold.foldToEnds(),
+      begin: (tags) => this.#covered(tags, this.#beginWindow(fold)),
+      end: () => this.#foldToEnds(fold),
       onDifferences: (differences) => {
-        const { position } = fold;
+        const position = copyPosition(fold.folding.position);
         const last = found.at(-1);
         // Those of one look speak of one position.
         if (last && isWithin(position, last.position)) last.differences.push(...differences);

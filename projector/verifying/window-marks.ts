@@ -1,6 +1,5 @@
 import type { FactKind } from '../../schemas/views/view-keys.ts';
 import { type Facts, subjectDay } from '../facts/facts.ts';
-import type { Touched } from '../facts/touched.ts';
 import { firstDayOf, partOfField } from '../views/reader.ts';
 import { numberOf } from '../writing/comparison.ts';
 import { Marking } from '../writing/marking.ts';
@@ -8,36 +7,30 @@ import { Marks } from '../writing/marks.ts';
 import type { StoredFanOut } from '../writing/settled-position.ts';
 import type { Difference } from './judge.ts';
 
-/** Also notes whose relations changed: a leader's fan-out that is under way tells them at once, though they see no more of it. */
-class RelationMarking extends Marking {
-  readonly relating = new Set<number>();
-
-  override relation(reader: number, other: number, before: number, after: number): void {
-    this.relating.add(reader);
-    super.relation(reader, other, before, after);
-  }
-}
-
 /** Marks the views that changes touch within a window of the log, by the very rules by which a leader writes them. */
-export class WindowMarks {
+export class WindowMarks extends Marking {
   readonly #facts: Facts;
-  readonly #marks = new Marks();
-  readonly #marking: RelationMarking;
+  readonly #marks: Marks;
+  /** Whose relations changed: a leader's fan-out that is under way tells them at once, though they see no more of it. */
+  readonly #relating = new Set<number>();
 
   constructor(facts: Facts) {
-    this.#facts = facts;
+    const marks = new Marks();
     // Watchers are marked at once, however many: nothing waits behind them here.
-    this.#marking = new RelationMarking(facts, this.#marks, null);
+    super(facts, marks, null);
+    this.#facts = facts;
+    this.#marks = marks;
   }
 
-  get touched(): Touched {
-    return this.#marking;
+  override relation(reader: number, other: number, before: number, after: number): void {
+    this.#relating.add(reader);
+    super.relation(reader, other, before, after);
   }
 
   /** A window begins. */
   begin(): void {
     this.#marks.take();
-    this.#marking.relating.clear();
+    this.#relating.clear();
   }
 
   /** Whether a change within the window touches what differs. */
@@ -58,7 +51,7 @@ export class WindowMarks {
     return fanOuts.some(([id, days]) => {
       const rider = this.#facts.riderIds.find(id);
       if (rider < 0 || !days.some((day) => firstDayOf(at.part, day) === at.day)) return false;
-      return this.#marking.relating.has(reader) || this.#facts.relations.get(reader, rider) !== 0;
+      return this.#relating.has(reader) || this.#facts.relations.get(reader, rider) !== 0;
     });
   }
 }

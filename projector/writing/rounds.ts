@@ -8,7 +8,7 @@ import { valueViews } from '../views/value-views.ts';
 import type { FanOuts } from './fan-outs.ts';
 import type { Marking } from './marking.ts';
 import type { Marks } from './marks.ts';
-import { type Barrier, type PositionBarriers, type PositionOrigin, SettledPosition } from './settled-position.ts';
+import { type Barrier, type PositionBarriers, type PositionOrigin, settledPosition } from './settled-position.ts';
 import type { TagLanes } from './tag-lanes.ts';
 
 export interface RoundsDeps {
@@ -67,7 +67,7 @@ export class Rounds {
     const settled = barriers.settled(start, { fanOutsStored: fanOuts.storable });
     // Held back to before this term: the position that the tags were taken with is the one, and its open lists stay.
     if (settled.round < this.#firstRound) return true;
-    lanes.settled = new SettledPosition(settled, origin, fanOuts.storable ? fanOuts.stored() : []);
+    lanes.settled = settledPosition(settled, origin, fanOuts.storable ? fanOuts.stored() : []);
     return true;
   }
 
@@ -95,8 +95,10 @@ export class Rounds {
       const id = views.id(facts, view);
       const tag = tagOf(id);
       if (owned.has(tag)) {
-        if (lanes.isAway(tag)) this.#leave(() => this.#deps.marks.values[kind].add(view));
-        else await lanes.add(tag, { kind, id, value: views.render(facts, view) });
+        if (lanes.isAway(tag)) {
+          this.#deps.marks.values[kind].add(view);
+          this.#leftOver = true;
+        } else await lanes.add(tag, { kind, id, value: views.render(facts, view) });
       }
       if (this.#turns.due()) await this.#turns.take();
     }
@@ -115,19 +117,12 @@ export class Rounds {
       const id = facts.riderIds.text(reader);
       const tag = tagOf(id);
       if (owned.has(tag)) {
-        if (lanes.isAway(tag)) this.#leave(() => this.#markAgain(reader, days));
-        else await lanes.add(tag, { kind: 'reader', id, fields: renderReaderDays(facts, reader, days) });
+        if (lanes.isAway(tag)) {
+          for (const [day, parts] of days) this.#deps.marks.readerDay(reader, day, parts);
+          this.#leftOver = true;
+        } else await lanes.add(tag, { kind: 'reader', id, fields: renderReaderDays(facts, reader, days) });
       }
       if (this.#turns.due()) await this.#turns.take();
     }
-  }
-
-  #markAgain(reader: number, days: ReadonlyMap<number, ReaderParts>): void {
-    for (const [day, parts] of days) this.#deps.marks.readerDay(reader, day, parts);
-  }
-
-  #leave(mark: () => void): void {
-    mark();
-    this.#leftOver = true;
   }
 }

@@ -21,24 +21,27 @@ export interface StoredPosition extends PositionOrigin {
   fanOuts: readonly StoredFanOut[];
 }
 
-/** The start of a finished round, with what is still under way, to be stored by every tag. Its text is made once. */
-export class SettledPosition {
-  readonly start: RoundStart;
-  readonly #origin: PositionOrigin;
-  readonly #fanOuts: readonly StoredFanOut[];
-  #text: string | null = null;
+/** The start of a finished round, with what is still under way, to be stored by every tag. */
+export interface SettledPosition {
+  start: RoundStart;
+  readonly text: string;
+}
 
-  constructor(start: RoundStart, origin: PositionOrigin, fanOuts: readonly StoredFanOut[]) {
-    this.start = start;
-    this.#origin = origin;
-    this.#fanOuts = fanOuts;
-  }
-
-  get text(): string {
-    const { position, sum } = this.start;
-    this.#text ??= JSON.stringify({ ...this.#origin, position, sum, fanOuts: this.#fanOuts } satisfies StoredPosition);
-    return this.#text;
-  }
+export function settledPosition(
+  start: RoundStart,
+  origin: PositionOrigin,
+  fanOuts: readonly StoredFanOut[],
+): SettledPosition {
+  const { position, sum } = start;
+  let text: string | null = null;
+  return {
+    start,
+    /** Made once, if a tag stores it at all: rounds may be many times as frequent. */
+    get text() {
+      text ??= JSON.stringify({ ...origin, position, sum, fanOuts } satisfies StoredPosition);
+      return text;
+    },
+  };
 }
 
 /** A stored position; null where there is none, or one that this software does not know. */

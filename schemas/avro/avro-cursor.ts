@@ -289,11 +289,6 @@ export class Cursor {
   /** The last number that `isIndexBelow` moved over. */
   branch = 0;
 
-  isBoolean(): boolean {
-    this.boolean();
-    return true;
-  }
-
   isShortestInt(): boolean {
     const start = this.pos;
     this.int();
@@ -325,11 +320,8 @@ export class Cursor {
   isBytes(): boolean {
     const start = this.pos;
     const length = this.long();
-    return this.#isShortest(start) && this.canSkip(length);
-  }
-
-  canSkip(length: number): boolean {
-    this.#take(length);
+    if (!this.#isShortest(start)) return false;
+    this.skip(length);
     return true;
   }
 

@@ -17,11 +17,11 @@ export function compileIsCanonical(type: Type): IsCanonical {
 
 const primitives: Record<string, string> = {
   null: 'true',
-  boolean: 'c.isBoolean()',
+  boolean: '(c.boolean(), true)',
   int: 'c.isShortestInt()',
   long: 'c.isShortestLong()',
-  float: 'c.canSkip(4)',
-  double: 'c.canSkip(8)',
+  float: '(c.skip(4), true)',
+  double: '(c.skip(8), true)',
   string: 'c.isText()',
   bytes: 'c.isBytes()',
 };
@@ -31,7 +31,7 @@ function check(type: Type): string {
   const primitive = primitives[type.typeName];
   if (primitive !== undefined) return primitive;
   if (isEnum(type)) return `c.isIndexBelow(${type.symbols.length})`;
-  if (isFixed(type)) return `c.canSkip(${type.size})`;
+  if (isFixed(type)) return `(c.skip(${type.size}), true)`;
   if (isRecord(type)) return `(${type.fields.map((field) => check(field.type)).join(' && ') || 'true'})`;
   if (isArray(type)) return `c.isOneBlock((c) => ${check(type.itemsType)})`;
   // The entries of a map may be in another order once they are an object's.

@@ -10,19 +10,8 @@ import type { WriterSchemas } from './writer-schemas.ts';
 
 /** Keys and values of the event log (docs/rules.md#encodings). Both encodings are recognized record by record. */
 
-export type ReadValue =
-  /** Null is a tombstone. */
-  | { value: AnyRecord | null }
-  /** The record is bad, permanently. */
-  | { bad: UndecodableReason };
-
-export type DecodedValue =
-  | { value: AnyRecord }
-  | { bad: UndecodableReason }
-  /** The id of a schema that must first be looked up in the registry (WriterSchemas.addRegistered). */
-  | { needs: number };
-
-export type DecodedKey = { key: string } | { bad: UndecodableReason };
+/** The record is bad, permanently. */
+type Bad = { bad: UndecodableReason };
 
 /** Our own header and reader for a topic: what nearly every record needs. */
 interface OwnCodec {
@@ -86,12 +75,19 @@ export const ownReader = (topic: TopicName): TopicReader => ownCodecs[topic].rea
 const int32At = (bytes: Buffer, pos: number): number =>
   bytes[pos]! | (bytes[pos + 1]! << 8) | (bytes[pos + 2]! << 16) | (bytes[pos + 3]! << 24);
 
-/** Decodes a record's value, which must not be null (a tombstone has nothing to decode). Never throws. */
-export function decodeValue(topic: TopicName, bytes: Buffer, writers: WriterSchemas): DecodedValue {
+/**
+ * Decodes a record's value, which must not be null (a tombstone has nothing to decode). `needs`: the id of a schema that
+ * must first be looked up in the registry. Never throws.
+ */
+export function decodeValue(
+  topic: TopicName,
+  bytes: Buffer,
+  writers: WriterSchemas,
+): { value: AnyRecord } | Bad | { needs: number } {
   const reader = readerFor(topic, bytes, writers);
   if (typeof reader === 'number') return { needs: reader };
   // Only an archive has tombstones as values.
-  return readValue(reader, bytes) as DecodedValue;
+  return readValue(reader, bytes) as { value: AnyRecord } | Bad;
 }
 
 /** Reads a value with the reader for its header, and leaves its texts in place. Null is a tombstone. Throws UndecodableError. */
@@ -119,8 +115,8 @@ export function canonicalBytes(reader: TopicReader | UndecodableReason, bytes: B
 
 const trailing = undecodable('trailing bytes');
 
-/** Reads a value with its texts. Never throws. */
-export function readValue(reader: TopicReader | UndecodableReason, bytes: Buffer): ReadValue {
+/** Reads a value with its texts. Null is a tombstone. Never throws. */
+export function readValue(reader: TopicReader | UndecodableReason, bytes: Buffer): { value: AnyRecord | null } | Bad {
   try {
     const placed = placeValue(reader, bytes, cursor);
     return { value: placed && (reader as TopicReader).spell(placed, cursor) };
@@ -130,7 +126,7 @@ export function readValue(reader: TopicReader | UndecodableReason, bytes: Buffer
 }
 
 /** Decodes a record's key. */
-export function decodeKey(bytes: Buffer | null | undefined): DecodedKey {
+export function decodeKey(bytes: Buffer | null | undefined): { key: string } | Bad {
   if (bytes === null || bytes === undefined) return { bad: 'no key' };
   const key = bytes.toString('utf8');
   return key.includes('\uFFFD') && !isUtf8(bytes) ? { bad: 'key is not UTF-8' } : { key };

@@ -3,12 +3,12 @@ import { brokerAddress, connectionPool } from '../../infra/kafka/kafka-client.ts
 import { KafkaCluster, type KafkaTopic } from '../../infra/kafka/kafka-cluster.ts';
 import { kafkaEventLog } from '../../infra/kafka/kafka-event-log.ts';
 import { redisViewWriter } from '../../infra/redis/redis-view-writer.ts';
+import { Folding } from '../../projector/folding.ts';
 import { realClock } from '../../projector/ports/clock.ts';
 import { silentLog } from '../../projector/ports/log.ts';
 import { noMetrics } from '../../projector/ports/metrics.ts';
 import { positionOf } from '../../projector/position.ts';
 import { Projector } from '../../projector/projector.ts';
-import { OwnFold } from '../../projector/verifying/own-fold.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import { buildId } from '../../services/wiring/projector/project.ts';
@@ -86,9 +86,10 @@ async function folded(): Promise<Done> {
   const eventLog = openLog();
   const ends = positionOf(await eventLog.bounds(), 'end');
   const stop = new AbortController();
-  const own = new OwnFold(await eventLog.bounds(), ends, { eventLog, clock: realClock, log: silentLog, signal });
+  const deps = { eventLog, clock: realClock, log: silentLog, signal, rejects: null, metrics: noMetrics };
+  const own = new Folding(await eventLog.bounds(), ends, deps);
   const following = own.follow(stop.signal);
-  await own.foldTo(ends);
+  await own.foldTo(ends, signal);
   stop.abort();
   await following;
   await eventLog.close();

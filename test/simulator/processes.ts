@@ -70,7 +70,6 @@ const tagOfKey = (redisKey: string): number => Number(/\{v(\d+)\}/.exec(redisKey
 function redisConnectionOf(all: readonly Connection[]): RedisConnection {
   return {
     command: (key, args) => command(all[tagOfKey(key) % all.length]!, args),
-    onMasters: (args) => Promise.all(all.map((each) => command(each, args))),
     masters: async () => all.map((each) => (args) => command(each, args)),
     close: async () => {},
   };
