@@ -61,7 +61,7 @@ function linesOf({ target, before, after, records }: ChangedAnswer): string[] {
     target,
     ...answerLines(before, after).map((line) => `  ${line}`),
     ...(records.length === 0 ? ['  by no record: midnight passed'] : []),
-    ...records.map((timed) => `  by ${placeText(placeOf(timed))} at ${instantText(timed.timeMs)}`),
+    ...records.map((timed) => `  by ${placeText(timed)} at ${instantText(timed.timeMs)}`),
     '',
   ];
 }

@@ -71,7 +71,7 @@ async function* since(fromMs: number, versions: AsyncIterable<Version>): AsyncGe
 }
 
 function linesOf(last: PastAnswer, { atMs, answer, records }: Version): string[] {
-  const what = records.length > 0 ? records.map((record) => placeText(placeOf(record))).join(', ') : 'midnight passed';
+  const what = records.length > 0 ? records.map(placeText).join(', ') : 'midnight passed';
   return [`${instantText(atMs)}  ${what}`, ...answerLines(last, answer).map((line) => `  ${line}`)];
 }
 

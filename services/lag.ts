@@ -4,31 +4,9 @@ import { inOrder } from '../projector/leading/beginning.ts';
 import type { Position } from '../projector/ports/event-log.ts';
 import { nearest } from '../projector/position.ts';
 import { parseStoredPosition, type StoredPosition } from '../projector/writing/settled-position.ts';
-import type { TopicName } from '../schemas/events/records.ts';
 import type { Settings } from './settings/settings.ts';
 import { type ExitCode, type Io, needKafka, needRedis } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
-
-interface PartitionLag {
-  topic: TopicName;
-  partition: number;
-  /** null: no projector has left one for this log. */
-  position: number | null;
-  end: number;
-  lag: number;
-}
-
-interface Lag {
-  partitions: PartitionLag[];
-  lag: number;
-  /** Seconds; null: every change is readable. */
-  oldest_unreadable_age: number | null;
-  leaders: Leading[];
-  /** Ids of projectors that stand by. */
-  standbys: string[];
-  /** Tags that no running projector leads. */
-  tags_unled: number;
-}
 
 /**
  * Says how far the views are behind the log, and who leads. It reads Kafka and Redis, and touches neither views nor a
@@ -50,10 +28,11 @@ export async function runLag({ json = false }: { json?: boolean }, settings: Set
   }
 }
 
-async function lagOf(ends: LogEnds, { leaders, standbys, tagsUnled, positions }: StoreState): Promise<Lag> {
+async function lagOf(ends: LogEnds, { leaders, standbys, tagsUnled, positions }: StoreState) {
   const position = writtenTo(positions, ends.identity);
   const partitions = ends.partitions.map(({ topic, partition, low, end }) => {
     const at = position?.[topic][partition] ?? null;
+    // Null: no projector has left one for this log.
     return { topic, partition, position: at, end, lag: Math.max(0, end - Math.max(low, at ?? 0)) };
   });
   const none = Object.fromEntries(ends.partitions.map(({ topic }) => [topic, [] as number[]])) as Position;
@@ -62,9 +41,12 @@ async function lagOf(ends: LogEnds, { leaders, standbys, tagsUnled, positions }:
   return {
     partitions,
     lag: partitions.reduce((sum, one) => sum + one.lag, 0),
+    /** Seconds; null: every change is readable. */
     oldest_unreadable_age: oldestMs === null ? null : Math.max(0, Date.now() - oldestMs) / 1000,
     leaders,
+    /** Ids of projectors that stand by. */
     standbys,
+    /** Tags that no running projector leads. */
     tags_unled: tagsUnled + dead,
   };
 }
@@ -82,7 +64,13 @@ function writtenTo(positions: StoreState['positions'], identity: string): Positi
   return nearest([...ofOwners.values()].map((ofOwner) => inOrder(ofOwner).at(-1)!));
 }
 
-function linesOf({ partitions, oldest_unreadable_age: age, leaders, standbys, tags_unled: unled }: Lag): string[] {
+function linesOf({
+  partitions,
+  oldest_unreadable_age: age,
+  leaders,
+  standbys,
+  tags_unled: unled,
+}: Awaited<ReturnType<typeof lagOf>>): string[] {
   const rows = [
     ['partition', 'position', 'end', 'lag'],
     ...partitions.map(({ topic, partition, position, end, lag }) => [

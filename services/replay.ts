@@ -27,20 +27,6 @@ interface ReplayOptions extends PointOptions {
   now?: string;
 }
 
-/** What a replay covers, in the form of its JSON. */
-interface ReplaySaid {
-  as_of: string | null;
-  by: string;
-  now: string | null;
-  log: string;
-  records: number;
-  bad_records: number;
-  out_of_order: number;
-  exact_since: string | null;
-  doubts: string[];
-  offsets: FoldedPast['offsets'];
-}
-
 /** The calendar as it was: serves it, prints one answer, or says which records it is made of. */
 export async function runReplay(options: ReplayOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { json = false, archive, get, rider } = options;
@@ -69,7 +55,8 @@ export async function runReplay(options: ReplayOptions, settings: Settings, io: 
   }
 }
 
-function saidOf(log: PastLog, { atMs, by }: PastPoint, nowMs: number, past: FoldedPast): ReplaySaid {
+/** What a replay covers, in the form of its JSON. */
+function saidOf(log: PastLog, { atMs, by }: PastPoint, nowMs: number, past: FoldedPast) {
   const { records, bad: bad_records, outOfOrder: out_of_order, offsets } = past;
   const doubts = doubtsOf(log, atMs);
   const as_of = instantText(atMs);
@@ -77,6 +64,8 @@ function saidOf(log: PastLog, { atMs, by }: PastPoint, nowMs: number, past: Fold
   const exact_since = log.exactSince;
   return { as_of, by, now, log: log.where, records, bad_records, out_of_order, exact_since, doubts, offsets };
 }
+
+type ReplaySaid = ReturnType<typeof saidOf>;
 
 function linesOf(said: ReplaySaid): string[] {
   const { as_of, by, now, log, records, bad_records, out_of_order, exact_since, doubts } = said;

@@ -6,23 +6,19 @@ import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { PartitionCursor, type PartitionSource, type PastSources } from './past-records.ts';
 
 /** What was folded, and up to where in each partition. */
-export interface FoldedPast {
+export interface FoldedPast extends Pick<Tally, 'records' | 'bad' | 'outOfOrder' | 'offsets'> {
   facts: Facts;
-  /** Good records that count. */
-  records: number;
-  /** Records that count, but are bad. */
-  bad: number;
-  /** Records below the offsets whose time is earlier than that of a record before them in their partition. */
-  outOfOrder: number;
-  /** For each partition, one more than the offset of the last record that counts. */
-  offsets: Record<TopicName, number[]>;
 }
 
 /** Counts what a fold of the past takes, by partition. */
 class Tally {
+  /** For each partition, one more than the offset of the last record that counts. */
   readonly offsets = {} as Record<TopicName, number[]>;
+  /** Good records that count. */
   records = 0;
+  /** Records that count, but are bad. */
   bad = 0;
+  /** Records below the offsets whose time is earlier than that of a record before them in their partition. */
   outOfOrder = 0;
   /**
    * Late records after the last one that counts. They are below the offsets only if a record that counts follows them.

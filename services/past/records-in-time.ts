@@ -53,18 +53,7 @@ export class TimedRecord {
 const own = (bytes: Buffer | null): Buffer | null => bytes && Buffer.from(bytes);
 
 /** Where a record is in the log, and when it was; nothing of what it says. */
-interface RecordPlace {
-  topic: string;
-  partition: number;
-  offset: number;
-  key: string | null;
-  timestamp: string | null;
-  changed_at: string | null;
-  /** The entity is gone. */
-  tombstone: boolean;
-}
-
-export function placeOf({ bytes, key, value }: TimedRecord): RecordPlace {
+export function placeOf({ bytes, key, value }: TimedRecord) {
   const { topic, partition, offset, timestampMs } = bytes;
   return {
     topic,
@@ -73,11 +62,13 @@ export function placeOf({ bytes, key, value }: TimedRecord): RecordPlace {
     key,
     timestamp: instantText(timestampMs),
     changed_at: value && instantText(Number(value.changed_at)),
+    /** The entity is gone. */
     tombstone: value === null,
   };
 }
 
-export function placeText({ topic, partition, offset, key, tombstone }: RecordPlace): string {
+export function placeText(timed: TimedRecord): string {
+  const { topic, partition, offset, key, tombstone } = placeOf(timed);
   return `${topic}/${partition}@${offset} ${key}${tombstone ? ' (deleted)' : ''}`;
 }
 

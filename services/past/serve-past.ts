@@ -40,23 +40,10 @@ export function settingsOfThePast(settings: Settings, nowMs: number): Settings {
 }
 
 /** What to request of a service of the past, and with which credentials. */
-export interface PastSteps {
-  base_url: string;
-  docs: string;
-  developer_key: string;
-  /** A day that has nights. */
-  day: string | null;
-  rider: string | null;
-  token: string | null;
-}
+export type PastSteps = Awaited<ReturnType<typeof servePast>>['steps'];
 
 /** Serves facts as they are: the whole API, its documentation, and sign-in by picking a rider. Nothing is written. */
-export async function servePast(
-  facts: Facts,
-  settings: Settings,
-  rider: string | null,
-  signal: AbortSignal,
-): Promise<{ steps: PastSteps; close(): Promise<void> }> {
+export async function servePast(facts: Facts, settings: Settings, rider: string | null, signal: AbortSignal) {
   const key = madeUpKey();
   const files = await filesOfThisProcess();
   const first = firstDay(facts, settings.nowMs!);
@@ -77,6 +64,7 @@ export async function servePast(
     base_url: baseUrl,
     docs: `${origin}/docs`,
     developer_key: key,
+    /** A day that has nights. */
     day: first && `${baseUrl}/metros/${first.metro}/days/${first.day}`,
     rider,
     token: rider && (await tokenToTry(rider, files.keys, settings)),

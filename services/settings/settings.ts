@@ -3,82 +3,8 @@ import { defaultTopicPrefix } from '../../schemas/events/records.ts';
 import { type SettingName, type SettingRule, type SettingValue, settingRules } from './settings-schema.ts';
 
 /** The settings, checked. Null: not given, and there is no default. */
-export interface Settings {
-  host: string;
-  port: number;
-  /** Without a trailing slash. Also `resource` and `aud` of tokens. */
-  baseUrl: string;
-  /** BASE_URL's scheme, host and port: the issuer. */
-  origin: string;
-  /** BASE_URL's path without a trailing slash, `/api`: the interface's base path. Empty for the root. */
-  basePath: string;
-  /** TRUST_PROXY: addresses and ranges of proxies. Null: no forwarding header is trusted. */
-  trustProxy: readonly string[] | null;
-  /** KAFKA_TOPIC_PREFIX: comes before the names of topics in Kafka and of an archive's folders. */
-  topicPrefix: string;
-  /** Null without KAFKA_BROKERS. The log is then an archive. */
-  kafka: KafkaSettings | null;
-  /** ARCHIVE_DIR. Null, and no `kafka`: the log is the sample archive in `dataDir`. */
-  archiveDir: string | null;
-  /** Null without REDIS_URL. Views are then in memory. */
-  redis: RedisSettings | null;
-  /** Where grants and sessions are: AUTH_REDIS_URL, or REDIS_URL. Null: in memory. */
-  authRedis: RedisSettings | null;
-  /** What is made once and kept: the sample archive, signing keys. */
-  dataDir: string;
-  /** The riders' own OpenID Connect provider. */
-  signIn: SignInSettings | null;
-  /** SIGN_IN=pick: anybody at this machine may be any rider of the log. Only ever with `embedded`. */
-  pickRiders: boolean;
-  oauth: OAuthSettings;
-  /** METRICS_PORT: /metrics, /healthz and /readyz are there alone. null: on `port`. */
-  metricsPort: number | null;
-  /** DRAIN_SECONDS: how long a server that was told to stop goes on serving, unready. */
-  drainSeconds: number;
-  cacheSeconds: number;
-  /** This projector owns the tags whose number is `index` modulo `count`. */
-  shard: { index: number; count: number };
-  /**
-   * NOW, in milliseconds since the epoch. Sets only the calendar's time (docs/rules.md#clock). Null: the real clock.
-   */
-  nowMs: number | null;
-  logLevel: SettingValue<'LOG_LEVEL'>;
-  /** No Kafka, no Redis and no sign-in issuer, and both HOST and BASE_URL are only this machine. */
-  embedded: boolean;
-}
-
-export interface KafkaSettings {
-  brokers: string[];
-  topicPrefix: string;
-  ssl: boolean;
-  sasl: { mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'; username: string; password: string } | null;
-  group: string;
-  /** SCHEMA_REGISTRY_URL, without a trailing slash. */
-  schemaRegistryUrl: string | null;
-}
-
-export interface RedisSettings {
-  url: string;
-  cluster: boolean;
-  keyPrefix: string;
-}
-
-interface SignInSettings {
-  issuer: string;
-  clientId: string;
-  clientSecret: string;
-}
-
-interface OAuthSettings {
-  /** A file: a JSON array of client metadata. */
-  clientsFile: string | null;
-  /** A file: a JSON Web Key Set. Null: a key is made and kept in `dataDir`. */
-  keysFile: string | null;
-  /** As given: keys separated by commas, newest first. Null: one is made and kept in `dataDir`. */
-  cookieKeys: string | null;
-  registration: boolean;
-  clientMetadata: boolean;
-}
+export type Settings = ReturnType<typeof settingsOf>;
+export type KafkaSettings = NonNullable<Settings['kafka']>;
 
 /** All settings that are wrong or incomplete, one line each. */
 export class SettingsError extends Error {
@@ -185,13 +111,17 @@ const hostOf = (given: Given): string => given.HOST ?? '127.0.0.1';
 const portOf = (given: Given): number => given.PORT ?? 8080;
 const originOf = (given: Given): URL => new URL(given.BASE_URL?.origin ?? `http://127.0.0.1:${portOf(given)}`);
 
-function settingsOf(given: Given): Settings {
+function settingsOf(given: Given) {
   const [host, port] = [hostOf(given), portOf(given)];
   const base = given.BASE_URL ?? { origin: originOf(given).origin, path: '/api' };
-  const redisAt = (url: string | undefined, cluster: boolean): RedisSettings | null =>
-    url === undefined ? null : { url, cluster, keyPrefix: given.REDIS_KEY_PREFIX ?? 'ride-calendar:' };
+  const topicPrefix = given.KAFKA_TOPIC_PREFIX ?? defaultTopicPrefix;
   const cluster = given.REDIS_CLUSTER ?? false;
-  const redis = redisAt(given.REDIS_URL, cluster);
+  const redisAt = (url: string, cluster: boolean) => ({
+    url,
+    cluster,
+    keyPrefix: given.REDIS_KEY_PREFIX ?? 'ride-calendar:',
+  });
+  const redis = given.REDIS_URL ? redisAt(given.REDIS_URL, cluster) : null;
   const embedded =
     !given.KAFKA_BROKERS &&
     !redis &&
@@ -201,19 +131,32 @@ function settingsOf(given: Given): Settings {
   return {
     host,
     port,
+    /** Without a trailing slash. Also `resource` and `aud` of tokens. */
     baseUrl: base.origin + base.path,
+    /** BASE_URL's scheme, host and port: the issuer. */
     origin: base.origin,
+    /** BASE_URL's path without a trailing slash, `/api`: the interface's base path. Empty for the root. */
     basePath: base.path,
+    /** Addresses and ranges of proxies. Null: no forwarding header is trusted. */
     trustProxy: given.TRUST_PROXY ?? null,
-    topicPrefix: topicPrefixOf(given),
-    kafka: kafkaOf(given),
+    /** Comes before the names of topics in Kafka and of an archive's folders. */
+    topicPrefix,
+    /** Null without KAFKA_BROKERS. The log is then an archive. */
+    kafka: given.KAFKA_BROKERS ? kafkaOf(given, given.KAFKA_BROKERS, topicPrefix) : null,
+    /** Null, and no `kafka`: the log is the sample archive in `dataDir`. */
     archiveDir: given.ARCHIVE_DIR ?? null,
+    /** Null without REDIS_URL. Views are then in memory. */
     redis,
-    // The Redis for grants is one server, not the views' cluster.
+    /**
+     * Where grants and sessions are: AUTH_REDIS_URL, or REDIS_URL. Null: in memory. The Redis for grants is one server,
+     * not the views' cluster.
+     */
     authRedis: given.AUTH_REDIS_URL
       ? redisAt(given.AUTH_REDIS_URL, cluster && given.AUTH_REDIS_URL === given.REDIS_URL)
       : redis,
+    /** What is made once and kept: the sample archive, signing keys. */
     dataDir: given.DATA_DIR ?? '.ride-calendar',
+    /** The riders' own OpenID Connect provider. */
     signIn: given.SIGN_IN_ISSUER
       ? {
           issuer: given.SIGN_IN_ISSUER,
@@ -221,40 +164,45 @@ function settingsOf(given: Given): Settings {
           clientSecret: given.SIGN_IN_CLIENT_SECRET!,
         }
       : null,
+    /** Anybody at this machine may be any rider of the log. Only ever with `embedded`. */
     pickRiders: given.SIGN_IN === 'pick',
     oauth: {
+      /** A file: a JSON array of client metadata. */
       clientsFile: given.OAUTH_CLIENTS ?? null,
+      /** A file: a JSON Web Key Set. Null: a key is made and kept in `dataDir`. */
       keysFile: given.OAUTH_KEYS ?? null,
+      /** As given: keys separated by commas, newest first. Null: one is made and kept in `dataDir`. */
       cookieKeys: given.OAUTH_COOKIE_KEYS ?? null,
       registration: given.OAUTH_REGISTRATION ?? embedded,
       clientMetadata: given.OAUTH_CLIENT_METADATA ?? embedded,
     },
+    /** /metrics, /healthz and /readyz are there alone. Null: on `port`. */
     metricsPort: given.METRICS_PORT ?? null,
+    /** How long a server that was told to stop goes on serving, unready. */
     drainSeconds: given.DRAIN_SECONDS ?? (embedded ? 0 : 5),
     cacheSeconds: given.CACHE_SECONDS ?? 0,
+    /** This projector owns the tags whose number is `index` modulo `count`. */
     shard: given.SHARD ?? { index: 0, count: 1 },
+    /** Milliseconds since the epoch. Sets only the calendar's time (docs/rules.md#clock). Null: the real clock. */
     nowMs: given.NOW ?? null,
     logLevel: given.LOG_LEVEL ?? 'info',
+    /** No Kafka, no Redis and no sign-in issuer, and both HOST and BASE_URL are only this machine. */
     embedded,
   };
 }
 
-const topicPrefixOf = (given: Given): string => given.KAFKA_TOPIC_PREFIX ?? defaultTopicPrefix;
-
-function kafkaOf(given: Given): KafkaSettings | null {
-  if (!given.KAFKA_BROKERS) return null;
-  return {
-    brokers: given.KAFKA_BROKERS,
-    topicPrefix: topicPrefixOf(given),
-    ssl: given.KAFKA_SSL ?? false,
-    sasl: given.KAFKA_SASL_MECHANISM
-      ? {
-          mechanism: given.KAFKA_SASL_MECHANISM,
-          username: given.KAFKA_SASL_USERNAME!,
-          password: given.KAFKA_SASL_PASSWORD!,
-        }
-      : null,
-    group: given.KAFKA_GROUP ?? 'ride-calendar',
-    schemaRegistryUrl: given.SCHEMA_REGISTRY_URL ?? null,
-  };
-}
+const kafkaOf = (given: Given, brokers: string[], topicPrefix: string) => ({
+  brokers,
+  topicPrefix,
+  ssl: given.KAFKA_SSL ?? false,
+  sasl: given.KAFKA_SASL_MECHANISM
+    ? {
+        mechanism: given.KAFKA_SASL_MECHANISM,
+        username: given.KAFKA_SASL_USERNAME!,
+        password: given.KAFKA_SASL_PASSWORD!,
+      }
+    : null,
+  group: given.KAFKA_GROUP ?? 'ride-calendar',
+  /** Without a trailing slash. */
+  schemaRegistryUrl: given.SCHEMA_REGISTRY_URL ?? null,
+});

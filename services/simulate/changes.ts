@@ -21,7 +21,7 @@ import {
 } from './happenings.ts';
 import { changeOfHeart, newKey } from './history.ts';
 import { Random } from './random.ts';
-import { confirmedResponse, goingResponse, noneResponse, type World } from './world.ts';
+import { confirmedResponse, goingResponse, meetsOn, noneResponse, type World } from './world.ts';
 
 /** A kind of change: how often it happens, in parts, and what it publishes; nothing where there is no occasion. */
 type Change = [parts: number, happen: (world: World, random: Random, today: number) => Happening];
@@ -34,7 +34,7 @@ const changes: readonly Change[] = [
   [60, relate],
   [30, changeOfHeart],
   [30, (world) => payOwed(world, 3)],
-  [20, onComingNight((world, random, night) => moveMeeting(world, random, night))],
+  [20, onComingNight(moveMeeting)],
   [15, onComingNight((world, _, night) => settleNight(world, night))],
   [12, onComingNight((world, random, night) => cancelNight(world, random, night, random.chance(0.7)))],
   [9, onComingNight((world, _, night) => reinstateNight(world, night))],
@@ -43,8 +43,8 @@ const changes: readonly Change[] = [
   [15, join],
   [1, leave],
   [8, oneOff],
-  [5, onRide((world, random, ride) => renameRide(world, random, ride))],
-  [3, onRide((world, random, ride, today) => moveRide(world, random, ride, today))],
+  [5, onRide(renameRide)],
+  [3, onRide(moveRide)],
   [3, onRide((world, random, ride) => postRide(world, ride, random.chance(0.7)))],
   [2, (world, random) => renameDistrict(world, random.rank(world.districts.length, 1))],
   [1, (world, random) => renameMetro(world, random.rank(world.metros.length, 1))],
@@ -81,10 +81,8 @@ function* announceDay(world: World, day: number): Happening {
   const old = day - world.aheadDays - 2 * world.options.days - 30;
   for (const night of world.nightsByDay.get(old) ?? []) world.nights[night]!.attendance = [];
   world.nightsByDay.delete(old);
-  for (const [ride, { firstDay, periodDays }] of world.rides.entries()) {
-    if (periodDays === null ? day === firstDay : day >= firstDay && (day - firstDay) % periodDays === 0) {
-      yield* announceNight(world, ride, day);
-    }
+  for (const [index, ride] of world.rides.entries()) {
+    if (meetsOn(ride, day)) yield* announceNight(world, index, day);
   }
 }
 

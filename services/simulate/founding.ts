@@ -46,11 +46,20 @@ function foundRiders(world: World): void {
   for (let i = 0; i < world.options.riders; i++) addRider(world, random);
 }
 
+/** Made from the seed, so it is known before the rider is. */
+export const riderId = (seed: number, index: number): string =>
+  `u_${toBase(mix32(index ^ seed ^ 0x52_49_44_52), 62, 6)}`;
+
 export function addRider(world: World, random: Random): number {
   const index = world.riders.length;
   const metro = index < circleSize ? 0 : random.rank(world.metros.length, 1.4);
-  const id = `u_${toBase(mix32(index ^ world.options.seed ^ 0x52_49_44_52), 62, 6)}`;
-  world.riders.push({ id, ...riderName(random, index), metro, erased: false, relations: [] });
+  world.riders.push({
+    id: riderId(world.options.seed, index),
+    ...riderName(random, index),
+    metro,
+    erased: false,
+    relations: [],
+  });
   world.metros[metro]!.riders.push(index);
   return index;
 }

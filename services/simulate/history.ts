@@ -23,6 +23,7 @@ import {
   confirmedResponse,
   dayStartMs,
   goingResponse,
+  meetsOn,
   noneResponse,
   type SimulatedRecord,
   type World,
@@ -122,9 +123,7 @@ class Diary {
   *announce(day: number): Happening {
     const { rides } = this.#world;
     for (let ride = 0; ride < rides.length; ride++) {
-      const { firstDay, periodDays } = rides[ride]!;
-      const meets = periodDays === null ? day === firstDay : day >= firstDay && (day - firstDay) % periodDays === 0;
-      if (!meets) continue;
+      if (!meetsOn(rides[ride]!, day)) continue;
       const night = this.#world.nights.length;
       yield* announceNight(this.#world, ride, day);
       this.#planAnswers(night, day);

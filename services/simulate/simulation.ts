@@ -1,5 +1,5 @@
 import { ongoingChanges } from './changes.ts';
-import { keyText, sampleRider } from './founding.ts';
+import { keyText, riderId, sampleRider } from './founding.ts';
 import { history } from './history.ts';
 import { dayStartMs, type SimulatedRecord, type SimulationOptions, World } from './world.ts';
 
@@ -27,16 +27,8 @@ export interface Simulation {
 /** A made-up calendar: the same options give the same records, byte for byte. */
 export function simulation(options: SimulationOptions): Simulation {
   const world = new World(options);
-  const records = history(world, (done) => report(done));
-  let report: (done: number) => void = () => {};
-  // The first rider exists once the world is founded, which happens at the first record.
-  const first = records.next();
   return {
-    *initial(progress = () => {}) {
-      report = progress;
-      if (!first.done) yield first.value;
-      yield* records;
-    },
+    initial: (progress = () => {}) => history(world, progress),
     changes(clock) {
       let last = dayStartMs(options.today) - lastHourMs;
       world.clock = () => {
@@ -52,7 +44,7 @@ export function simulation(options: SimulationOptions): Simulation {
       rider: world.riders.filter(({ erased }) => !erased).length,
     }),
     developerKey: keyText(options.seed, 0),
-    rider: world.riders[sampleRider]!.id,
+    rider: riderId(options.seed, sampleRider),
   };
 }
 

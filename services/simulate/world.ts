@@ -253,3 +253,6 @@ export class World {
 
 /** The start of a day in UTC, in milliseconds since the epoch. */
 export const dayStartMs = (day: number): number => day * dayMs;
+
+export const meetsOn = ({ firstDay, periodDays }: SimRide, day: number): boolean =>
+  periodDays === null ? day === firstDay : day >= firstDay && (day - firstDay) % periodDays === 0;

@@ -9,12 +9,10 @@ import { archiveSink } from '../../simulate/sinks.ts';
 import { defaultSizes } from '../../simulate/sizes.ts';
 import { markSimulated } from './simulated-mark.ts';
 
+/** The archive's folder, a developer key that is live in it, and a rider with nights, friends and flags around today. */
 interface SampleArchive {
-  /** The archive's folder. */
   dir: string;
-  /** The text of a developer key that is live in the sample. It is made up, and the same for everybody. */
   developerKey: string;
-  /** A rider with nights, friends and flags around today. */
   rider: string;
 }
 

@@ -10,23 +10,6 @@ import { liveliestRiders } from '../sign-in/rider-directory.ts';
 // The printed token is for trying the service out, so it lives longer than one from signing in.
 const tokenSeconds = 8 * 3600;
 
-/** What to try first on a service that has just started. */
-interface FirstSteps {
-  /** What is served, in words. */
-  serves: string;
-  baseUrl: string;
-  docs: string;
-  /** The key of made-up data. Null for any other log. */
-  developerKey: string | null;
-  /** A day that has nights. */
-  day: string | null;
-  /** How riders sign in. Null: nobody can. */
-  signIn: 'issuer' | 'pick' | null;
-  /** If riders can be picked: a rider, and a token of theirs. */
-  rider: string | null;
-  token: string | null;
-}
-
 /**
  * Whether anybody at this machine may be any rider (docs/rules.md#picking-a-rider): if the log is made up, or
  * SIGN_IN=pick is set.
@@ -53,23 +36,24 @@ export function firstDay(facts: Facts, nowMs: number): { metro: string; day: str
   return best && { metro: best.metro, day: dayText(best.day), ride: best.ride };
 }
 
-export async function firstSteps(
-  settings: Settings,
-  opened: OpenLog,
-  facts: Facts,
-  keys: SigningKeys,
-): Promise<FirstSteps> {
+/** What to try first on a service that has just started. */
+export async function firstSteps(settings: Settings, opened: OpenLog, facts: Facts, keys: SigningKeys) {
   const { baseUrl, origin } = settings;
   const first = firstDay(facts, settings.nowMs ?? Date.now());
   const picks = picksRiders(settings, opened);
   const rider = picks ? riderToTry(facts, opened) : null;
   return {
+    /** What is served, in words. */
     serves: opened.where,
     baseUrl,
     docs: `${origin}/docs`,
+    /** The key of made-up data. Null for any other log. */
     developerKey: opened.madeUp?.developerKey ?? null,
+    /** A day that has nights. */
     day: first && `${baseUrl}/metros/${first.metro}/days/${first.day}`,
+    /** How riders sign in. Null: nobody can. */
     signIn: settings.signIn ? 'issuer' : picks ? 'pick' : null,
+    /** If riders can be picked: a rider, and a token of theirs. */
     rider,
     token: rider && (await tokenToTry(rider, keys, settings)),
   };
@@ -88,7 +72,7 @@ function riderToTry(facts: Facts, { madeUp }: OpenLog): string | null {
 }
 
 /** The first steps as lines to print. */
-export function firstStepsText(steps: FirstSteps): string {
+export function firstStepsText(steps: Awaited<ReturnType<typeof firstSteps>>): string {
   const { serves, baseUrl, docs, developerKey, day, signIn, rider, token } = steps;
   const lines = [`Ride Calendar serves ${serves}.`, '', `  Base URL       ${baseUrl}`, `  Docs           ${docs}`];
   if (developerKey) lines.push(`  Developer key  ${developerKey}`);
