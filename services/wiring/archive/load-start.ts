@@ -1,10 +1,11 @@
+import { LargeMap, LargeSet } from '../../../projector/facts/large-map.ts';
 import type { Bounds, EventLog } from '../../../projector/ports/event-log.ts';
 import { positionOf } from '../../../projector/position.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { followToEnds } from '../backends/follow-to-ends.ts';
 import { UsageError } from '../command/io.ts';
 import { type LoadSource, loadSequence } from './load-sequence.ts';
-import { DigestMap, RecordColumns } from './record-columns.ts';
+import { RecordColumns } from './record-columns.ts';
 
 /** How many records of a load each partition has already, by topic. */
 export type LoadStart = Record<TopicName, number[]>;
@@ -104,13 +105,13 @@ function isBeginning(there: RecordColumns, from: number, wanted: RecordColumns):
 
 /** Whether the `count` records from index `from` on can be the first ones that a load publishes. */
 function fits(there: RecordColumns, from: number, wanted: RecordColumns, count: number): boolean {
-  const later = new DigestMap<true>();
-  for (let i = from + count; i < there.length; i++) later.set(there.keys[i]!, true);
+  const later = new LargeSet<number>();
+  for (let i = from + count; i < there.length; i++) later.add(there.keys[i]!);
   for (let i = count - 1; i >= 0; i--) {
     const record = there.records[from + i]!;
     if (record !== RecordColumns.gone && record !== wanted.records[i]) return false;
     if (record === RecordColumns.gone && !later.has(wanted.keys[i]!) && !wanted.tombstones[i]) return false;
-    later.set(wanted.keys[i]!, true);
+    later.add(wanted.keys[i]!);
   }
   return true;
 }
@@ -137,7 +138,7 @@ function loadedAnywhere(there: RecordColumns, wanted: RecordColumns): Loaded {
 
 /** Where a load may have begun: each of its records that the partition has says one index. */
 function possibleBeginnings(there: RecordColumns, wanted: RecordColumns): Set<number> {
-  const indexes = new DigestMap<number>();
+  const indexes = new LargeMap<number, number>();
   for (const [index, record] of wanted.records.entries()) if (!indexes.has(record)) indexes.set(record, index);
   const beginnings = new Set<number>();
   for (const [index, record] of there.records.entries()) {
@@ -176,16 +177,16 @@ function loadedAtEnd(there: RecordColumns, wanted: RecordColumns): number {
 
 /** How many keys have a record in the partition that is newer than their last record that would follow it. */
 function newerKeys(there: RecordColumns, wanted: RecordColumns, from: number): number {
-  const lastTimes = new DigestMap<number>();
+  const lastTimes = new LargeMap<number, number>();
   for (let i = from; i < wanted.length; i++) lastTimes.set(wanted.keys[i]!, wanted.times[i]!);
-  const newer = new DigestMap<true>();
+  const newer = new LargeSet<number>();
   let count = 0;
   for (let i = 0; i < there.length; i++) {
     const key = there.keys[i]!;
     if (there.records[i] === RecordColumns.gone) continue;
     const lastTime = lastTimes.get(key);
     if (lastTime === undefined || there.times[i]! <= lastTime || newer.has(key)) continue;
-    newer.set(key, true);
+    newer.add(key);
     count++;
   }
   return count;

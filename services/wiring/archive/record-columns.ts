@@ -53,20 +53,3 @@ export class RecordColumns {
     }
   }
 }
-
-/** A Map whose keys are digests. V8's own Map is limited to 2^24 entries; this is made of 64 of them. */
-export class DigestMap<Value> {
-  readonly #maps = Array.from({ length: 64 }, () => new Map<number, Value>());
-
-  get(digest: number): Value | undefined {
-    return this.#maps[digest % 64]!.get(digest);
-  }
-
-  set(digest: number, value: Value): void {
-    this.#maps[digest % 64]!.set(digest, value);
-  }
-
-  has(digest: number): boolean {
-    return this.#maps[digest % 64]!.has(digest);
-  }
-}

@@ -1,5 +1,6 @@
+import { LargeMap } from '../../../projector/facts/large-map.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
-import { DigestMap, keyDigest } from './record-columns.ts';
+import { keyDigest } from './record-columns.ts';
 
 /** Keys that are in several partitions of an archive. The order of their records is known only by time. */
 export interface SplitKeys {
@@ -15,7 +16,7 @@ const split = -1;
 /** Finds a topic's split keys while its records pass. */
 export class SplitKeyFinder {
   readonly #found: SplitKeys;
-  readonly #partitions = new DigestMap<number>();
+  readonly #partitions = new LargeMap<number, number>();
 
   constructor(topic: TopicName) {
     this.#found = { topic, count: 0, keys: [] };

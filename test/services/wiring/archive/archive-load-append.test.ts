@@ -32,6 +32,16 @@ describe('archive load --append', () => {
     },
   );
 
+  test('loads nothing again where what others have published since is compacted', async () => {
+    await using archive = await archiveOf([['a', 1]]);
+    const log = new KeptLog(1);
+    await load(archive.dir, log, { append: true });
+    await log.publish('riders', [publishedRider('n', startMs + 98), publishedRider('n', startMs + 99)]);
+    log.compact(() => false);
+    expect(await load(archive.dir, log, { append: true })).toMatchObject({ records: 0, before: 1 });
+    expect(keysOf(log.all('riders'))).toEqual(['a', 'n']);
+  });
+
   test('loads nothing again where compaction has removed the tombstone that it ended with', async () => {
     await using archive = await archiveOf([['a', 1]]);
     await archive.append('riders', 0, [{ key: 'b', value: null, timestampMs: startMs + 2 } as never]);
