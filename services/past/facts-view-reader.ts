@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { ChangeListener, ViewReader } from '../../api/ports/view-reader.ts';
 import type { Facts } from '../../projector/facts/facts.ts';
 import { partOfField, type ReaderParts, renderReaderDays } from '../../projector/views/reader.ts';
@@ -24,7 +25,7 @@ function daysOf(fields: readonly string[]): Map<number, ReaderParts> {
 /** Views of facts in this process, rendered on demand. Nothing is stored, so nothing has to be written first. */
 export class FactsViewReader implements ViewReader {
   readonly #facts: Facts;
-  /** The key of this process, which is live whatever the facts say. */
+  /** The view of a developer key of this process, which is live whatever the facts say. */
   readonly #ownKey: string;
   #listener: ChangeListener | null = null;
   /** Of the reader who was last asked for: histories ask for one reader again and again. */
@@ -32,9 +33,9 @@ export class FactsViewReader implements ViewReader {
   /** Called with the names of a reader's fields that are read. */
   onFields: ((key: string, fields: readonly string[]) => void) | null = null;
 
-  constructor(facts: Facts, ownKeyHash: string) {
+  constructor(facts: Facts, developerKey: string) {
     this.#facts = facts;
-    this.#ownKey = developerKeyKey(ownKeyHash);
+    this.#ownKey = developerKeyKey(hash('sha256', developerKey, 'hex'));
   }
 
   async get(keys: readonly string[]): Promise<(Buffer | null)[]> {
