@@ -1,14 +1,7 @@
 import { countText } from '../projector/ports/log.ts';
 import { aborted } from '../projector/ports/waiting.ts';
 import { topicNames } from '../schemas/events/records.ts';
-import {
-  checkRider,
-  type PastAnswer,
-  PastAnswers,
-  type PastRequest,
-  pastBaseUrl,
-  requestOf,
-} from './past/past-answers.ts';
+import { checkRider, type PastAnswer, PastAnswers, type PastRequest, requestOf } from './past/past-answers.ts';
 import type { FoldedPast } from './past/past-fold.ts';
 import { doubtsOf, openPastLog, type PastLog } from './past/past-log.ts';
 import { foldPoint, type PastPoint, type PointOptions, pointOf } from './past/past-point.ts';
@@ -95,7 +88,7 @@ async function answer(
   json: boolean,
   io: Io,
 ): Promise<ExitCode> {
-  const got = await new PastAnswers(past.facts, pastBaseUrl).ask(request, nowMs);
+  const got = await new PastAnswers(past.facts).ask(request, nowMs);
   if (json) {
     const { status, etag, body } = got;
     io.out(withRaw({ ...said, path: request.target, rider: request.rider, status, etag }, 'answer', body));

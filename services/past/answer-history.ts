@@ -3,7 +3,7 @@ import type { Facts } from '../../projector/facts/facts.ts';
 import { Fold } from '../../projector/facts/fold.ts';
 import { parseDay } from '../../schemas/views/days.ts';
 import { AnswerWatch } from './answer-watch.ts';
-import { type PastAnswer, PastAnswers, type PastRequest, pastBaseUrl } from './past-answers.ts';
+import { type PastAnswer, PastAnswers, type PastRequest } from './past-answers.ts';
 import type { PastSources } from './past-records.ts';
 import { FoldInTime, RecordsInTime, type TimedRecord } from './records-in-time.ts';
 
@@ -52,7 +52,7 @@ export async function* answerHistory(
 class AnswerHistory {
   readonly #fold = new Fold();
   readonly #foldInTime: FoldInTime;
-  readonly #answers = new PastAnswers(this.#fold.facts, pastBaseUrl);
+  readonly #answers = new PastAnswers(this.#fold.facts);
   readonly #watch: AnswerWatch;
   readonly #midnights = new LocalMidnights(this.#fold.facts);
   readonly #request: PastRequest;

@@ -4,7 +4,7 @@ import { compareText } from '../../schemas/views/text.ts';
 import { digestOf } from '../../schemas/views/view-keys.ts';
 import { sameAnswer } from './answer-history.ts';
 import { markingOf, publicTouched } from './answer-watch.ts';
-import { type PastAnswer, PastAnswers, pastBaseUrl, targets } from './past-answers.ts';
+import { type PastAnswer, PastAnswers, targets } from './past-answers.ts';
 import { foldPast } from './past-fold.ts';
 import type { PastSources } from './past-records.ts';
 import { FoldInTime, RecordsInTime, type TimedRecord } from './records-in-time.ts';
@@ -37,7 +37,7 @@ export async function changedAnswers(sources: PastSources, options: ChangesOptio
   const after = await window.differing();
   // Of the facts at the start nothing is kept meanwhile but what tells answers apart: they are folded again.
   const { facts } = await foldPast(sources, { atMs: options.fromMs, signal: options.signal });
-  const answers = new PastAnswers(facts, pastBaseUrl);
+  const answers = new PastAnswers(facts);
   const changed: ChangedAnswer[] = [];
   for (const { target, answer, records } of after) {
     const before = await answers.ask({ target, rider: null }, options.clocks.from);
@@ -51,7 +51,7 @@ class Window {
   readonly #options: ChangesOptions;
   readonly #fold = new Fold();
   readonly #foldInTime: FoldInTime;
-  readonly #answers = new PastAnswers(this.#fold.facts, pastBaseUrl);
+  readonly #answers = new PastAnswers(this.#fold.facts);
   /** Tells each answer at the start apart from others. */
   readonly #atStart = new Map<string, string>();
   /** The same at both clocks, as of the last record. */

@@ -43,7 +43,7 @@ export class PastAnswers {
   readonly #key = madeUpKey();
   #clockMs = 0;
 
-  constructor(facts: Facts, baseUrl: string) {
+  constructor(facts: Facts) {
     this.reader = new FactsViewReader(facts, this.#key);
     this.cache = new WatchedCache(this.reader);
     this.#answer = calendar({
@@ -86,7 +86,7 @@ class WatchedCache extends ViewCache {
 
 /** Answers do not depend on it. Requests of the past are made below it. */
 const basePath = '/api';
-export const pastBaseUrl = `http://127.0.0.1${basePath}`;
+const baseUrl = `http://127.0.0.1${basePath}`;
 
 /** Reads a path as given to a command: below the base path or with it, or as a whole URL. Throws UsageError. */
 export function requestOf(

@@ -6,7 +6,7 @@ import { valueViews } from '../../../projector/views/value-views.ts';
 import { fieldsOfKey } from '../../../schemas/events/record-keys.ts';
 import type { TopicRecords } from '../../../schemas/events/records.ts';
 import { parseDay } from '../../../schemas/views/days.ts';
-import { PastAnswers, pastBaseUrl, targets } from '../past-answers.ts';
+import { PastAnswers, targets } from '../past-answers.ts';
 import { type FoldedPast, foldPast } from '../past-fold.ts';
 import type { PastSources } from '../past-records.ts';
 import { calendarSql } from './calendar-sql.ts';
@@ -96,7 +96,7 @@ class Export {
     const past = await foldPast(this.#sources, { atMs, signal });
     this.#facts = past.facts;
     for (const topic of topicsOf(this.#options)) await this.#writeTopic(topic);
-    const answers = new PastAnswers(past.facts, pastBaseUrl);
+    const answers = new PastAnswers(past.facts);
     for (const [name, { kind, key, keyCells }] of Object.entries(answerTables)) {
       await this.#writeTable(name, [...key, ...answerColumns], async (add) => {
         for (const view of valueViews[kind].all(past.facts)) {

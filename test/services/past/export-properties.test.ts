@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { Facts } from '../../../projector/facts/facts.ts';
 import { valueViews } from '../../../projector/views/value-views.ts';
 import { writeExport } from '../../../services/past/export/write-export.ts';
-import { PastAnswers, pastBaseUrl } from '../../../services/past/past-answers.ts';
+import { PastAnswers } from '../../../services/past/past-answers.ts';
 import { foldPast } from '../../../services/past/past-fold.ts';
 import { sourcesOf } from '../../../services/past/past-records.ts';
 import { clocks } from '../../../services/past/past-time.ts';
@@ -107,7 +107,7 @@ function byDay(rows: readonly Row[]): Map<string, Row[]> {
 }
 
 async function daysOf(facts: Facts, clockMs: number): Promise<Map<string, Row[]>> {
-  const answers = new PastAnswers(facts, pastBaseUrl);
+  const answers = new PastAnswers(facts);
   const days = new Map<string, Row[]>();
   for (const view of valueViews.day.all(facts)) {
     const id = valueViews.day.id(facts, view);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { answerHistory, type Version } from '../../../services/past/answer-history.ts';
 import { changedAnswers } from '../../../services/past/changed-answers.ts';
-import { type PastAnswer, PastAnswers, type PastRequest, pastBaseUrl } from '../../../services/past/past-answers.ts';
+import { type PastAnswer, PastAnswers, type PastRequest } from '../../../services/past/past-answers.ts';
 import { foldPast } from '../../../services/past/past-fold.ts';
 import type { PastLog } from '../../../services/past/past-log.ts';
 import { type PastSources, sourcesOf } from '../../../services/past/past-records.ts';
@@ -38,7 +38,7 @@ const scenarioArb = pastArb.chain((history) =>
 
 async function asOf(sources: PastSources, { target, rider }: PastRequest, atMs: number) {
   const { facts } = await foldPast(sources, { atMs, signal });
-  const { status, body } = await new PastAnswers(facts, pastBaseUrl).ask({ target, rider }, atMs);
+  const { status, body } = await new PastAnswers(facts).ask({ target, rider }, atMs);
   return { status, body };
 }
 
@@ -108,7 +108,7 @@ describe('the changes between two instants', { timeout: 600_000 }, () => {
         const changed = await changedAnswers(from, { fromMs, toMs, clocks: { from: fromMs, to: toMs }, signal });
         const before = await foldPast(from, { atMs: fromMs, signal });
         const after = await foldPast(from, { atMs: toMs, signal });
-        const [one, two] = [before, after].map(({ facts }) => new PastAnswers(facts, pastBaseUrl));
+        const [one, two] = [before, after].map(({ facts }) => new PastAnswers(facts));
         const named = new Set(changed.map(({ target }) => target));
         for (const target of publicTargets(history.records)) {
           const was = await one!.ask({ target, rider: null }, fromMs);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { PastAnswers, pastBaseUrl } from '../../../services/past/past-answers.ts';
+import { PastAnswers } from '../../../services/past/past-answers.ts';
 import { type FoldedPast, foldPast } from '../../../services/past/past-fold.ts';
 import { sourcesOf } from '../../../services/past/past-records.ts';
 import { clocks, type RecordClock } from '../../../services/past/past-time.ts';
@@ -39,7 +39,7 @@ async function foldOf(history: History, chunking: Chunking, by: RecordClock, atM
 }
 
 async function ask({ facts }: FoldedPast, requests: readonly CalendarRequest[], clockMs: number) {
-  const answers = new PastAnswers(facts, pastBaseUrl);
+  const answers = new PastAnswers(facts);
   const got = [];
   for (const request of requests) {
     const rider = 'rider' in request ? request.rider : null;
