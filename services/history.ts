@@ -1,11 +1,10 @@
 import { differencesOf, differenceText } from './past/answer-difference.ts';
 import { answerHistory, type Version } from './past/answer-history.ts';
-import { needVersions, type PastAnswer, requestOf } from './past/past-answers.ts';
+import { needVersions, type PastAnswer, requestOf, withAnswer } from './past/past-answers.ts';
 import { doubtsOf, openPastLog } from './past/past-log.ts';
 import { sourcesOf } from './past/past-records.ts';
 import { instantOf, instantText, type RecordClock } from './past/past-time.ts';
 import { placeOf, placeText } from './past/records-in-time.ts';
-import { withRaw } from './replay.ts';
 import type { Settings } from './settings/settings.ts';
 import { type ExitCode, type Io, UsageError } from './wiring/command/io.ts';
 import { withProgress } from './wiring/command/progress.ts';
@@ -84,5 +83,5 @@ export function answerLines(before: PastAnswer, after: PastAnswer): string[] {
 
 function jsonOf({ atMs, answer, records }: Version): string {
   const { status, etag, body } = answer;
-  return withRaw({ at: instantText(atMs), status, etag, records: records.map(placeOf) }, 'answer', body);
+  return withAnswer({ at: instantText(atMs), status, etag, records: records.map(placeOf) }, body);
 }

@@ -1,7 +1,14 @@
 import { countText } from '../projector/ports/log.ts';
 import { aborted } from '../projector/ports/waiting.ts';
 import { topicNames } from '../schemas/events/records.ts';
-import { checkRider, type PastAnswer, PastAnswers, type PastRequest, requestOf } from './past/past-answers.ts';
+import {
+  checkRider,
+  type PastAnswer,
+  PastAnswers,
+  type PastRequest,
+  requestOf,
+  withAnswer,
+} from './past/past-answers.ts';
 import type { FoldedPast } from './past/past-fold.ts';
 import { doubtsOf, openPastLog, type PastLog } from './past/past-log.ts';
 import { foldPoint, type PastPoint, type PointOptions, pointOf } from './past/past-point.ts';
@@ -91,18 +98,13 @@ async function answer(
   const got = await new PastAnswers(past.facts).ask(request, nowMs);
   if (json) {
     const { status, etag, body } = got;
-    io.out(withRaw({ ...said, path: request.target, rider: request.rider, status, etag }, 'answer', body));
+    io.out(withAnswer({ ...said, path: request.target, rider: request.rider, status, etag }, body));
   } else {
     for (const line of linesOf(said)) io.err(line);
     if (got.body !== '') io.out(got.body);
     if (got.status !== 200) io.err(refusalText(request, got));
   }
   return got.status === 200 ? 0 : 1;
-}
-
-/** JSON of an object with one more member, whose value is JSON already and stays byte for byte. */
-export function withRaw(object: object, name: string, text: string): string {
-  return `${JSON.stringify(object).slice(0, -1)},${JSON.stringify(name)}:${text === '' ? 'null' : text}}`;
 }
 
 const noSuchRider = (rider: string): string => `there was no such rider as ${rider} then`;
