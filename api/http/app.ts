@@ -74,10 +74,6 @@ export function httpApp({ trustProxy, arrival, onFault, first, draining }: HttpA
     },
     handler: () => {},
   });
-  app.setNotFoundHandler((request, reply) => {
-    reply.hijack();
-    send(reply.raw, otherwise(request.raw.url!));
-  });
   app.setErrorHandler((error: { statusCode?: number }, _request, reply) => {
     reply.hijack();
     if (reply.raw.headersSent) return;
@@ -102,21 +98,18 @@ const rank = (method: string): number => (order.includes(method) ? order.indexOf
  * (`/oauth/sign-in/:uid`).
  */
 class RegisteredPaths {
-  readonly #methods = new Map<string, { pattern: RegExp; methods: Set<string> }>();
+  readonly #paths: { pattern: RegExp; methods: readonly string[] }[] = [];
 
   add(path: string, methods: string | readonly string[]): void {
-    const known = this.#methods.get(path) ?? { pattern: patternOf(path), methods: new Set() };
-    for (const method of [methods].flat()) known.methods.add(method);
-    this.#methods.set(path, known);
+    this.#paths.push({ pattern: patternOf(path), methods: [methods].flat() });
   }
 
   /** The methods that a target's path takes. Empty if there is no such path. */
   methodsAt(target: string): string[] {
     const path = decodeText(splitTarget(target).path);
     if (path === null) return [];
-    const found = [...this.#methods.values()].filter(({ pattern }) => pattern.test(path));
-    const methods = new Set(found.flatMap(({ methods }) => [...methods]));
-    return [...methods].sort((a, b) => rank(a) - rank(b));
+    const found = this.#paths.filter(({ pattern }) => pattern.test(path));
+    return [...new Set(found.flatMap(({ methods }) => methods))].sort((a, b) => rank(a) - rank(b));
   }
 }
 
@@ -172,14 +165,10 @@ export function createApp(deps: AppDeps): FastifyInstance {
       return true;
     },
   });
-  measureSignIn(app, deps);
-  return app;
-}
-
-/** Sign-in's routes are known by their patterns: what they hold is nobody's business. */
-function measureSignIn(app: FastifyInstance, { onAnswer }: AppDeps): void {
+  // Sign-in's routes are known by their patterns: what they hold is nobody's business.
   app.addHook('onResponse', async (request, reply) => {
     const { url = '' } = request.routeOptions;
-    if (/^\/(oauth|\.well-known)\//.test(url)) onAnswer?.(url, reply.raw.statusCode, reply.elapsedTime / 1000);
+    if (/^\/(oauth|\.well-known)\//.test(url)) deps.onAnswer?.(url, reply.raw.statusCode, reply.elapsedTime / 1000);
   });
+  return app;
 }

@@ -6,21 +6,6 @@ import type { Library } from './library.ts';
 import type { ServiceUrl } from './service-url.ts';
 import type { OwnedEntry, StatePayload, StateStore } from './state-store.ts';
 
-/** What riders have allowed apps to do. */
-export interface Grants {
-  /** Records that the rider of an interaction allowed its app to read. Returns the grant's id. */
-  make(interaction: Interaction): Promise<string>;
-  /** A rider's connected apps, by name. */
-  apps(rider: string): Promise<ConnectedApp[]>;
-  /** Ends everything that a rider allowed an app. Returns the app's name, or null if it was not connected. */
-  disconnect(rider: string, clientId: string): Promise<string | null>;
-  /**
-   * Ends what a rider was given before `goneMs`. Grants are ended first, so that no session makes a new token from
-   * them.
-   */
-  endRider(rider: string, goneMs: number): Promise<void>;
-}
-
 // The same app on several devices. Beyond this number, the oldest grant ends.
 const grantsPerAppMax = 20;
 
@@ -38,7 +23,8 @@ export function allowRead(grant: Grant, service: ServiceUrl): Grant {
   return grant;
 }
 
-export function grantsOf(library: Library, store: StateStore, service: ServiceUrl): Grants {
+/** What riders have allowed apps to do. */
+export function grantsOf(library: Library, store: StateStore, service: ServiceUrl) {
   const ofRider = async (rider: string): Promise<KeptGrant[]> =>
     (await store.ofAccount(rider)).filter(isGrant).map(({ id, payload }) => ({
       id,
@@ -58,7 +44,8 @@ export function grantsOf(library: Library, store: StateStore, service: ServiceUr
   };
 
   return {
-    async make({ session, params }) {
+    /** Records that the rider of an interaction allowed its app to read. Returns the grant's id. */
+    async make({ session, params }: Interaction): Promise<string> {
       const clientId = String(params.client_id);
       const accountId = session!.accountId;
       const before = (await ofRider(accountId)).filter((grant) => grant.clientId === clientId);
@@ -67,7 +54,8 @@ export function grantsOf(library: Library, store: StateStore, service: ServiceUr
       const grant = allowRead(library.newGrant({ accountId, clientId }), service);
       return await grant.save();
     },
-    async apps(rider) {
+    /** A rider's connected apps, by name. */
+    async apps(rider: string): Promise<ConnectedApp[]> {
       const apps = new Map<string, Omit<ConnectedApp, 'name'>>();
       for (const { clientId, iat, exp } of await ofRider(rider)) {
         const known = apps.get(clientId);
@@ -83,12 +71,17 @@ export function grantsOf(library: Library, store: StateStore, service: ServiceUr
       );
       return named.sort((a, b) => a.name.localeCompare(b.name, 'en'));
     },
-    async disconnect(rider, clientId) {
+    /** Ends everything that a rider allowed an app. Returns the app's name, or null if it was not connected. */
+    async disconnect(rider: string, clientId: string): Promise<string | null> {
       const grants = (await ofRider(rider)).filter((grant) => grant.clientId === clientId);
       for (const { id } of grants) await end(id);
       return grants.length === 0 ? null : await nameOf(clientId);
     },
-    async endRider(rider, goneMs) {
+    /**
+     * Ends what a rider was given before `goneMs`. Grants are ended first, so that no session makes a new token from
+     * them.
+     */
+    async endRider(rider: string, goneMs: number): Promise<void> {
       const given = (await store.ofAccount(rider)).filter(
         ({ payload }) => issuedSeconds(payload) <= Math.floor(goneMs / 1000),
       );
@@ -98,6 +91,8 @@ export function grantsOf(library: Library, store: StateStore, service: ServiceUr
     },
   };
 }
+
+export type Grants = ReturnType<typeof grantsOf>;
 
 const isGrant = ({ kind }: OwnedEntry): boolean => kind === 'Grant';
 

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { type Adapter, type AdapterPayload, errors, Provider } from 'oidc-provider';
+import { StoreAwayError } from '../ports/view-reader.ts';
 import type { RecentErasures } from '../tokens/recent-erasures.ts';
 import type { RiderDirectory } from '../tokens/rider-directory.ts';
 import type { SigningKeys } from '../tokens/signing-keys.ts';
@@ -48,7 +49,7 @@ export interface LibraryOptions {
 /**
  * oidc-provider's adapter interface over the state store. `redemption.ts` decides how often something may be redeemed.
  */
-export function libraryAdapter(kind: string, options: LibraryOptions, redemptions: Redemptions): Adapter {
+export function libraryAdapter(kind: string, options: LibraryOptions, redemptionOf: Redemptions): Adapter {
   const { store, riders, erasures, riderGone, audit, lifetimes, nowMs } = options;
 
   const hasEnded = async (payload: StatePayload): Promise<boolean> => {
@@ -74,7 +75,7 @@ export function libraryAdapter(kind: string, options: LibraryOptions, redemption
     if (!entry || (await hasEnded(entry.payload))) return undefined;
     const kept = kind === clientKind ? await hashedClient(id, entry.payload) : entry.payload;
     const payload = { ...kept, ...(isBearer(kind) && { jti: id }) } as AdapterPayload;
-    if (!grantable.has(kind) || !(await redemptions.of(Provider.ctx!).look(kind, storeId(kind, id), entry)))
+    if (!grantable.has(kind) || !(await redemptionOf(Provider.ctx!).look(kind, storeId(kind, id), entry)))
       return payload;
     const cause = kind === 'RefreshToken' ? 'refresh_token' : 'code';
     audit('replay_found', { client: kept.clientId as string | undefined, cause });
@@ -91,7 +92,7 @@ export function libraryAdapter(kind: string, options: LibraryOptions, redemption
   };
 
   const consume = async (): Promise<void> => {
-    const redemption = redemptions.of(Provider.ctx!);
+    const redemption = redemptionOf(Provider.ctx!);
     // Checked before the code is used up: a store that is away must not cost the rider a new sign-in.
     if (kind === 'AuthorizationCode' && !(await riders.exists(redemption.account))) {
       riderGone(redemption.account);
@@ -124,7 +125,7 @@ export function libraryAdapter(kind: string, options: LibraryOptions, redemption
       );
     // The rider was erased while this was written. What was destroyed must not come back.
     if (await hasEnded(kept)) await store.remove(kind, key);
-    if (kind === 'RefreshToken' && !(await redemptions.of(Provider.ctx!).issue(kind, key))) {
+    if (kind === 'RefreshToken' && !(await redemptionOf(Provider.ctx!).issue(kind, key))) {
       await store.remove(kind, key);
       throw new errors.InvalidGrant('redeemed by another request meanwhile');
     }
@@ -203,6 +204,12 @@ export function temporarilyUnavailable(cause: unknown): errors.OIDCProviderError
   const error = new errors.TemporarilyUnavailable('try again in a few seconds');
   return Object.assign(error, { status: 503, statusCode: 503, expose: true, cause });
 }
+
+/** Whether an error says that a store behind sign-in is away, so that trying again may help. */
+export const isAway = (error: unknown): boolean =>
+  error instanceof StateStoreAwayError ||
+  error instanceof StoreAwayError ||
+  (error as { statusCode?: number }).statusCode === 503;
 
 /** The same directory, with its faults turned into `temporarily_unavailable`. */
 export function ridersOrUnavailable(riders: RiderDirectory): RiderDirectory {

@@ -5,7 +5,6 @@ import { type Page, pageHeaders, pagePolicy, renderPage } from '../sign-in/page.
 import { signedOutPage, signOutPage, stillSignedInPage } from '../sign-in/pages.ts';
 import { TooManyFetchesError } from './document-fetch.ts';
 import type { LibraryOptions } from './library-adapter.ts';
-import { paths } from './metadata.ts';
 
 /** An error as it is sent to its client. */
 type ErrorOut = Parameters<NonNullable<Configuration['renderError']>>[1];
@@ -26,14 +25,11 @@ export function libraryPages({ service, providerHost }: Pick<LibraryOptions, 'se
     async logoutSource(ctx: KoaContextWithOIDC, form: string): Promise<void> {
       // The library passes a form. Our own page needs only this value from it.
       const secret = /name="xsrf" value="([0-9a-f]+)"/.exec(form)?.[1] ?? '';
-      show(ctx, signOutPage(`${paths.signOut}/confirm`, secret), 200);
+      show(ctx, signOutPage(secret), 200);
     },
     async postLogoutSuccessSource(ctx: KoaContextWithOIDC): Promise<void> {
       const isSignedIn = (await ctx.oidc.provider.Session.get(ctx)).accountId !== undefined;
-      const page = isSignedIn
-        ? stillSignedInPage(paths.connectedApps)
-        : signedOutPage(paths.connectedApps, providerHost);
-      show(ctx, page, 200);
+      show(ctx, isSignedIn ? stillSignedInPage : signedOutPage(providerHost), 200);
     },
   };
 }
@@ -66,7 +62,8 @@ function errorPageOf(ctx: KoaContextWithOIDC, answer: ErrorOut, error: errors.OI
   if (error.cause instanceof TooManyFetchesError) return [errorPage(troubles.busy), troubles.busy.status];
   const status = error.expose ? error.statusCode : 500;
   const code = error.expose ? error.error : 'server_error';
-  const trouble = libraryTrouble(code, Math.max(status, 400), error.name === 'SessionNotFound');
+  const isOver = error.name === 'SessionNotFound';
+  const trouble = isOver ? troubles.expired : libraryTrouble(code, Math.max(status, 400));
   const uri = ctx.oidc.params?.redirect_uri;
   const back = withheld.has(error) && typeof uri === 'string' ? answerAddress(uri, answer) : null;
   return [errorPage({ ...trouble, ...(back !== null && { back }) }), trouble.status];

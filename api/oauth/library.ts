@@ -17,7 +17,7 @@ import { clientKind, type LibraryOptions } from './library-adapter.ts';
 import { withholdErrors } from './library-pages.ts';
 import { paths } from './metadata.ts';
 import { providerSettings } from './provider-settings.ts';
-import { Redemptions } from './redemption.ts';
+import { type Redemptions, redemptions } from './redemption.ts';
 import type { ServiceUrl } from './service-url.ts';
 
 /** A request as the library should see it. */
@@ -32,36 +32,18 @@ export interface LibraryRequest {
   headers: Record<string, string>;
 }
 
-/** The only interface to oidc-provider, which implements the protocol. */
-export interface Library {
-  /** Answers a Fastify request. Resolves once it has. */
-  answer(request: FastifyRequest, reply: FastifyReply, as: LibraryRequest): Promise<void>;
-  /** The session of a request's browser. A new one if it has none. */
-  session(request: FastifyRequest, reply: FastifyReply): Promise<Session>;
-  /**
-   * The interaction that a page belongs to, if the browser has its cookie. Null if it has ended or belongs to another
-   * browser.
-   */
-  interaction(request: FastifyRequest, reply: FastifyReply, uid: string): Promise<Interaction | null>;
-  /** The same for a request that the cookie is not sent with. */
-  interactionOf(uid: string): Promise<Interaction | undefined>;
-  /**
-   * The client with an id. Undefined if there is none, or no longer: a client's own document may be gone or wrong by
-   * now. Throws if that cannot be told.
-   */
-  client(id: string): Promise<Client | undefined>;
-  newGrant(of: { accountId: string; clientId: string }): Grant;
-}
-
 // With these headers a client could choose the host in the URLs that the library writes.
 const forwarding = /^(x-)?forwarded(-.*)?$/;
 
-/** Puts oidc-provider, which answers raw node:http requests, behind Fastify routes. Throws if it refuses a client. */
-export async function openLibrary(options: LibraryOptions): Promise<Library> {
+/**
+ * The only interface to oidc-provider, which implements the protocol: puts it, which answers raw node:http requests, behind
+ * Fastify routes. Throws if it refuses a client.
+ */
+export async function openLibrary(options: LibraryOptions) {
   const { service } = options;
-  const redemptions = new Redemptions(options.store, options.lifetimes.refreshGrace, options.nowMs);
-  const provider = new Provider(service.origin, providerSettings(options, redemptions));
-  listen(provider, redemptions, options);
+  const redemptionOf = redemptions(options.store, options.lifetimes.refreshGrace, options.nowMs);
+  const provider = new Provider(service.origin, providerSettings(options, redemptionOf));
+  listen(provider, redemptionOf, options);
   withholdErrors(provider, options.knownClients);
   compareSecretHashes(provider);
   await checkClients(provider, options.clients);
@@ -72,8 +54,14 @@ export async function openLibrary(options: LibraryOptions): Promise<Library> {
   const as = requestAs(service);
 
   return {
-    session: (request, reply) => provider.Session.get(provider.createContext(as(request, {}), reply.raw)),
-    async interaction(request, reply, uid) {
+    /** The session of a request's browser. A new one if it has none. */
+    session: (request: FastifyRequest, reply: FastifyReply): Promise<Session> =>
+      provider.Session.get(provider.createContext(as(request, {}), reply.raw)),
+    /**
+     * The interaction that a page belongs to, if the browser has its cookie. Null if it has ended or belongs to another
+     * browser.
+     */
+    async interaction(request: FastifyRequest, reply: FastifyReply, uid: string): Promise<Interaction | null> {
       const interaction = await provider.interactionDetails(as(request, {}), reply.raw).catch((error: Error) => {
         if (error.name === 'SessionNotFound') return null;
         throw error;
@@ -81,8 +69,13 @@ export async function openLibrary(options: LibraryOptions): Promise<Library> {
       // The cookie is that of another interaction: the page is old, or of another browser.
       return interaction?.uid === uid ? interaction : null;
     },
-    interactionOf: (uid) => provider.Interaction.find(uid),
-    async client(id) {
+    /** The same for a request that the cookie is not sent with. */
+    interactionOf: (uid: string): Promise<Interaction | undefined> => provider.Interaction.find(uid),
+    /**
+     * The client with an id. Undefined if there is none, or no longer: a client's own document may be gone or wrong by
+     * now. Throws if that cannot be told.
+     */
+    async client(id: string): Promise<Client | undefined> {
       try {
         return await provider.Client.find(id);
       } catch (error) {
@@ -90,8 +83,9 @@ export async function openLibrary(options: LibraryOptions): Promise<Library> {
         throw error;
       }
     },
-    newGrant: (of) => new provider.Grant(of),
-    async answer(request, reply, wanted) {
+    newGrant: (of: { accountId: string; clientId: string }): Grant => new provider.Grant(of),
+    /** Answers a Fastify request. Resolves once it has. */
+    async answer(request: FastifyRequest, reply: FastifyReply, wanted: LibraryRequest): Promise<void> {
       reply.hijack();
       const response: ServerResponse = reply.raw;
       // Hijacking drops the headers that were set on the reply.
@@ -103,6 +97,8 @@ export async function openLibrary(options: LibraryOptions): Promise<Library> {
     },
   };
 }
+
+export type Library = Awaited<ReturnType<typeof openLibrary>>;
 
 /** The raw request with the origin of BASE_URL, and what else the library should see of it. */
 function requestAs(service: ServiceUrl): (request: FastifyRequest, as: Partial<LibraryRequest>) => IncomingMessage {
@@ -135,7 +131,7 @@ function requestAs(service: ServiceUrl): (request: FastifyRequest, as: Partial<L
 /** Reacts to the library's events. */
 function listen(
   provider: Provider,
-  redemptions: Redemptions,
+  redemptionOf: Redemptions,
   { store, lifetimes, logger, audit }: LibraryOptions,
 ): void {
   const doing = (what: string, work: Promise<unknown>): Promise<unknown> =>
@@ -144,7 +140,7 @@ function listen(
   const redeemed = new WeakSet<object>();
   provider.use(async (ctx, next) => {
     await next();
-    if (redeemed.has(ctx)) await doing('cannot note that a redemption is answered', redemptions.of(ctx).answer());
+    if (redeemed.has(ctx)) await doing('cannot note that a redemption is answered', redemptionOf(ctx).answer());
     if (ctx.status === 503) ctx.set('Retry-After', '5');
   });
   provider.on('registration_create.success', (_ctx: KoaContextWithOIDC, client: Client) => {
@@ -170,7 +166,7 @@ function listen(
     logger.debug({ error: error.error, detail: error.error_detail }, 'token request refused');
     audit('token_request_refused', { client: ctx.oidc.client?.clientId, cause: error.error });
     if (error.error === 'invalid_grant')
-      void doing('cannot burn a code', redemptions.of(ctx).fail(ctx.oidc.client?.clientId));
+      void doing('cannot burn a code', redemptionOf(ctx).fail(ctx.oidc.client?.clientId));
   });
   provider.on('grant.error', sayBusy);
   provider.on('revocation.error', sayBusy);

@@ -17,6 +17,9 @@ export const paths = {
   resourceMetadata: '/.well-known/oauth-protected-resource',
 } as const;
 
+/** Where the form of our page for signing out is posted. */
+export const signOutConfirm = `${paths.signOut}/confirm`;
+
 export interface Offers {
   registration: boolean;
   clientMetadata: boolean;

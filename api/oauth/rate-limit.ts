@@ -98,27 +98,23 @@ export function rateLimits(store: StateStore): RateLimits {
   };
 }
 
-/** Limits refused requests at the token and revocation endpoints: guesses at codes, tokens and secrets. */
-export interface TokenLimit {
-  /** Seconds to wait, or null if the request may go on. */
-  wait(request: FastifyRequest, form: URLSearchParams): Promise<number | null>;
-  /** A request was refused. */
-  refused(request: FastifyRequest, form: URLSearchParams): Promise<void>;
-}
-
 /**
- * Refused requests are counted by address and client, so one client's guesses do not refuse another client. A live code
- * or refresh token is not a guess: it is accepted however many guesses came from its address or for its client. Behind
- * a proxy that TRUST_PROXY does not name, all riders have one address, and a stranger must not lock them out.
+ * Limits refused requests at the token and revocation endpoints: guesses at codes, tokens and secrets.
+ *
+ * They are counted by address and client, so one client's guesses do not refuse another client. A live code or refresh
+ * token is not a guess: it is accepted however many guesses came from its address or for its client. Behind a proxy that
+ * TRUST_PROXY does not name, all riders have one address, and a stranger must not lock them out.
  */
-export function tokenLimit({ failures }: RateLimits, store: StateStore): TokenLimit {
+export function tokenLimit({ failures }: RateLimits, store: StateStore) {
   return {
-    async wait(request, form) {
+    /** Seconds to wait, or null if the request may go on. */
+    async wait(request: FastifyRequest, form: URLSearchParams): Promise<number | null> {
       const client = namedClient(request, form);
       const wait = await failures.full(request.ip, client);
       return wait !== null && (await isKept(store, form, client)) ? null : wait;
     },
-    async refused(request, form) {
+    /** A request was refused. */
+    async refused(request: FastifyRequest, form: URLSearchParams): Promise<void> {
       await failures.hit(request.ip, namedClient(request, form));
     },
   };

@@ -200,17 +200,13 @@ export class Redemption {
 }
 
 /** The redemption of each request of the library. */
-export class Redemptions {
-  readonly #byRequest = new WeakMap<object, Redemption>();
-  readonly #make: () => Redemption;
+export type Redemptions = (request: object) => Redemption;
 
-  constructor(store: StateStore, graceSeconds: number, nowMs: () => number) {
-    this.#make = () => new Redemption(store, graceSeconds * 1000, nowMs);
-  }
-
-  of(request: object): Redemption {
-    const known = this.#byRequest.get(request) ?? this.#make();
-    this.#byRequest.set(request, known);
-    return known;
-  }
+export function redemptions(store: StateStore, graceSeconds: number, nowMs: () => number): Redemptions {
+  const byRequest = new WeakMap<object, Redemption>();
+  return (request) => {
+    const redemption = byRequest.get(request) ?? new Redemption(store, graceSeconds * 1000, nowMs);
+    byRequest.set(request, redemption);
+    return redemption;
+  };
 }

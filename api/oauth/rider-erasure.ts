@@ -4,21 +4,7 @@ import type { RiderDirectory } from '../tokens/rider-directory.ts';
 import type { Grants } from './grants.ts';
 import type { StateStore } from './state-store.ts';
 
-export interface RiderErasure {
-  /**
-   * A rider was found to be gone: ends everything of theirs. Harmless to repeat. Throws if the store is away; it is
-   * then retried, even if the rider is back by then (docs/rules.md#republished-rider).
-   */
-  gone(rider: string): Promise<void>;
-  close(): void;
-}
-
-export function riderErasure(
-  grants: Grants,
-  erasures: RecentErasures,
-  logger: FastifyBaseLogger,
-  retryMs = 5_000,
-): RiderErasure {
+export function riderErasure(grants: Grants, erasures: RecentErasures, logger: FastifyBaseLogger, retryMs = 5_000) {
   /** When each rider was found to be gone, in milliseconds. Only riders whose end is not complete. */
   const open = new Map<string, number>();
 
@@ -40,7 +26,11 @@ export function riderErasure(
   let timer = setTimeout(() => void goOn(), retryMs).unref();
 
   return {
-    async gone(rider) {
+    /**
+     * A rider was found to be gone: ends everything of theirs. Harmless to repeat. Throws if the store is away; it is
+     * then retried, even if the rider is back by then (docs/rules.md#republished-rider).
+     */
+    async gone(rider: string): Promise<void> {
       const noted = erasures.note(rider);
       const goneMs = erasures.goneMs(rider)!;
       open.set(rider, goneMs);
@@ -48,7 +38,7 @@ export function riderErasure(
       await noted;
       await destroy(rider, goneMs);
     },
-    close() {
+    close(): void {
       closed = true;
       clearTimeout(timer);
     },
@@ -62,7 +52,7 @@ export function riderErasure(
 export async function sweepErased(
   store: StateStore,
   riders: RiderDirectory,
-  erasure: RiderErasure,
+  erasure: ReturnType<typeof riderErasure>,
   logger: FastifyBaseLogger,
 ): Promise<void> {
   let erased = 0;

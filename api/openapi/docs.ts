@@ -3,9 +3,20 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { FastifyInstance } from 'fastify';
 import { corsHeaders } from '../http/answer.ts';
-import { type DocsOptions, docsPage, redirectPage } from './docs-page.ts';
 
 /** The API reference at /docs: Swagger UI, served from our own origin. It loads nothing from other hosts. */
+
+/** What the reference page shows of this very service. */
+export interface DocsOptions {
+  /** Address of the OpenAPI document: absolute, or a path on this origin. */
+  openapiUrl: string;
+  /** Client id of these pages at the authorization server. The redirect URI is `<origin>/docs/oauth2-redirect.html`. */
+  oauthClientId?: string;
+  /** A developer key that anybody may try. Only ever the key of the embedded sample. */
+  sampleKey?: string;
+  /** Inputs that find something, to fill the forms: a metro, a ride, a day (YYYY-MM-DD). */
+  sample?: { metro?: string; ride?: string; day?: string; from?: string; to?: string };
+}
 
 const types: Record<string, string> = {
   css: 'text/css; charset=utf-8',
@@ -84,3 +95,92 @@ function pageHeaders(openapiUrl: string): Record<string, string> {
     'referrer-policy': 'no-referrer',
   };
 }
+
+const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (c) => escapes[c] ?? c);
+
+const copyable = (text: string): string =>
+  `<div class="copy"><code>${escapeHtml(text)}</code><button type="button">Copy</button></div>`;
+
+/** The page at /docs. `assets` is the folder of its scripts and styles, relative to the page. */
+export function docsPage(options: DocsOptions, assets: string): string {
+  const { openapiUrl, oauthClientId, sampleKey, sample } = options;
+  const data = { openapi: openapiUrl, key: sampleKey, 'client-id': oauthClientId, ...sample };
+  const attributes = Object.entries(data).map(([name, value]) =>
+    value === undefined ? '' : ` data-${name}="${escapeHtml(value)}"`,
+  );
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Ride Calendar: reference</title>
+<link rel="icon" type="image/png" href="${assets}/favicon-32x32.png">
+<link rel="stylesheet" href="${assets}/swagger-ui.css">
+<link rel="stylesheet" href="${assets}/reference.css">
+<script defer src="${assets}/swagger-ui-bundle.js"></script>
+<script defer src="${assets}/reference.js"></script>
+</head>
+<body>
+<div class="wrap">
+<header>
+<div class="brand">${bicycle}<h1>Ride Calendar <span class="version">API</span></h1></div>
+<p class="lead">Which group bike rides meet, where, and how many are going. Everything here is read-only JSON
+over HTTP; the whole interface is described in <a href="${escapeHtml(openapiUrl)}">openapi.json</a>.</p>
+</header>
+<ol class="steps">
+<li>${keyStep(sampleKey)}</li>
+<li>
+<h2>Ask for a day</h2>
+<p>Send the key as a header:</p>
+${copyable(firstRequest(options))}
+</li>
+<li>
+<h2>Let riders sign in</h2>
+<p>A rider's own nights and friends need their sign-in, not a key: OAuth 2.1, authorization code with PKCE, scope
+<code>read</code>. Press <b>Authorize</b> below and choose <b>signIn</b> to try it.</p>
+</li>
+</ol>
+<main id="reference"${attributes.join('')}>
+<noscript><p class="note">The reference below needs JavaScript. The same is in <a href="${escapeHtml(openapiUrl)}">openapi.json</a>.</p></noscript>
+</main>
+</div>
+</body>
+</html>
+`;
+}
+
+function keyStep(sampleKey: string | undefined): string {
+  if (sampleKey === undefined) {
+    return `<h2>Get a key</h2>
+<p>In your account, under <b>developer keys</b>, create one. It is shown once: keep it as you would a password.</p>
+<p>Then press <b>Authorize</b> below, and paste it under <b>developerKey</b>.</p>`;
+  }
+  return `<h2>Take the sample key</h2>
+<p>This service runs on sample data, and has a key for you. It is filled in below already.</p>
+${copyable(sampleKey)}`;
+}
+
+function firstRequest({ openapiUrl, sampleKey, sample }: DocsOptions): string {
+  const base = openapiUrl.replace(/\/openapi\.json$/, '');
+  const path = `/metros/${sample?.metro ?? 'portland'}/days/${sample?.day ?? '2026-06-13'}`;
+  return `curl -H 'X-Api-Key: ${sampleKey ?? '<your key>'}' ${base}${path}`;
+}
+
+/** The page that the authorization server redirects to. It hands the code to the page that opened it, and closes. */
+function redirectPage(assets: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>Signed in</title>
+<script defer src="${assets}/oauth2-redirect.js"></script>
+</head>
+<body><p>You can close this window.</p></body>
+</html>
+`;
+}
+
+const bicycle = `<svg viewBox="0 0 48 48" fill="none" stroke="currentColor" stroke-width="3" stroke-linecap="round"
+stroke-linejoin="round" aria-hidden="true"><circle cx="11" cy="31" r="8"/><circle cx="37" cy="31" r="8"/>
+<path d="M11 31 18 16h14l5 15M18 16l8 15h-15M26 31l6-15M15 12h6M30 11h5"/></svg>`;

@@ -16,17 +16,19 @@ export const interfaceVersion = '2.1.0';
 /** The one scope there is. */
 export const scope = 'read';
 
-const eitherCredential = [{ developerKey: [] }, { signIn: [scope] }];
-const signInOnly = [{ signIn: [scope] }];
+/** What operations of one tag have in common. */
+const kinds = {
+  Interface: { security: [], caching: 'public' },
+  Calendar: { security: [{ developerKey: [] }, { signIn: [scope] }], caching: 'calendar' },
+  Rider: { security: [{ signIn: [scope] }], caching: 'rider' },
+} satisfies Record<string, { security: Json[]; caching: Caching }>;
 
 export interface Operation {
   path: string;
   name: OperationName;
-  tag: string;
+  tag: keyof typeof kinds;
   summary: string;
   description: string;
-  security: Json[];
-  caching: Caching;
   answer: { schema: Json; description: string; example: unknown };
   /** Responses other than 200, 304 and the failures that any request can meet. */
   refusals: Json;
@@ -46,6 +48,9 @@ const metroRefusals = {
 
 const rangeWords = 'The range is at most 31 days: `to` is neither before `from` nor more than 31 days after it.';
 
+/** Who may ask, and who may cache the answer. */
+export const kindOf = ({ tag }: Operation): { security: Json[]; caching: Caching } => kinds[tag];
+
 /** The seven operations (docs/rules.md#paths). */
 export const operations: readonly Operation[] = [
   {
@@ -54,8 +59,6 @@ export const operations: readonly Operation[] = [
     tag: 'Interface',
     summary: 'This description',
     description: 'The OpenAPI 3.1 description of this interface. Needs no credential.',
-    security: [],
-    caching: 'public',
     answer: {
       schema: { type: 'object' },
       description: 'The description.',
@@ -71,8 +74,6 @@ export const operations: readonly Operation[] = [
     description:
       'The nights of one day, with filters: any of the items within one filter, all of the filters across them. ' +
       'Cancelled nights stay listed.',
-    security: eitherCredential,
-    caching: 'calendar',
     answer: answer('Day', 'The day; a day without nights has an empty list.', dayExample),
     refusals: { 400: shared('InvalidRequest'), 401: shared('InvalidKey'), 404: shared('NoSuchMetro') },
   },
@@ -82,8 +83,6 @@ export const operations: readonly Operation[] = [
     tag: 'Calendar',
     summary: 'One ride and the dates it meets',
     description: 'A posted ride with every night its page lists, by its public id.',
-    security: eitherCredential,
-    caching: 'calendar',
     answer: answer('Ride', 'The ride.', rideExample),
     refusals: { 400: shared('InvalidRequest'), 401: shared('InvalidKey'), 404: shared('NoSuchRide') },
   },
@@ -93,8 +92,6 @@ export const operations: readonly Operation[] = [
     tag: 'Rider',
     summary: "The rider's nights and why each is theirs",
     description: "Nights from 30 days ago to 90 days ahead, as the rider's own calendar shows them.",
-    security: signInOnly,
-    caching: 'rider',
     answer: answer('MyNights', "The rider's nights.", myNightsExample),
     refusals: { 401: shared('NoLiveToken') },
   },
@@ -104,8 +101,6 @@ export const operations: readonly Operation[] = [
     tag: 'Rider',
     summary: 'The riders the rider follows among the people going, night by night',
     description: `For each night in the range on which somebody the rider follows is going: how many, and up to two names. ${rangeWords}`,
-    security: signInOnly,
-    caching: 'rider',
     answer: answer('KnownNights', 'The nights somebody the rider follows is going to.', knownNightsExample),
     refusals: metroRefusals,
   },
@@ -117,8 +112,6 @@ export const operations: readonly Operation[] = [
     description:
       'Friends are the riders the rider follows plus those the rider marked close. Nights with a close friend come ' +
       `first; within a night, close friends come first. ${rangeWords}`,
-    security: signInOnly,
-    caching: 'rider',
     answer: answer('FriendNights', 'The nights friends are going to.', friendNightsExample),
     refusals: metroRefusals,
   },
@@ -130,8 +123,6 @@ export const operations: readonly Operation[] = [
     description:
       'The nights in the range where a flagged rider said going or confirmed, with those riders. Made for marking ' +
       `the public calendar's nights, which carry no flags. ${rangeWords}`,
-    security: signInOnly,
-    caching: 'rider',
     answer: answer('FlaggedNights', 'The nights flagged riders are going to.', flaggedNightsExample),
     refusals: metroRefusals,
   },

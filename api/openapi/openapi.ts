@@ -1,6 +1,6 @@
 import { wwwAuthenticate } from '../http/refusals.ts';
 import { serviceUrl } from '../oauth/service-url.ts';
-import { interfaceVersion, type Operation, operations, scope } from './openapi-operations.ts';
+import { interfaceVersion, kindOf, type Operation, operations, scope } from './openapi-operations.ts';
 import { componentHeaders, componentResponses, notModified, okResponse, shared } from './openapi-responses.ts';
 import { componentSchemas, type Json, parametersOf } from './openapi-schemas.ts';
 
@@ -27,7 +27,9 @@ export function openApiDocument(baseUrl: string): object {
   };
 }
 
-function operationObject({ name, tag, summary, description, security, caching, answer, refusals }: Operation): Json {
+function operationObject(operation: Operation): Json {
+  const { name, tag, summary, description, answer, refusals } = operation;
+  const { security, caching } = kindOf(operation);
   const parameters = parametersOf(name);
   return {
     operationId: name,

@@ -23,9 +23,7 @@ export function addConnectedApps(app: FastifyInstance, parts: SignInParts): void
     pages.page(
       reply,
       connectedAppsPage({
-        action: paths.connectedApps,
         csrf: csrf.token(session),
-        signOut: paths.signOut,
         rider: card,
         apps: await grants.apps(rider),
         knownClients,

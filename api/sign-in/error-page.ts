@@ -87,8 +87,7 @@ const libraryWords: Record<string, { title: string; text: string }> = {
   },
 };
 
-export function libraryTrouble(code: string, status: number, expired: boolean): Trouble {
-  if (expired) return troubles.expired;
+export function libraryTrouble(code: string, status: number): Trouble {
   const words = libraryWords[code] ?? {
     title: 'This app’s request can’t be understood',
     text: 'The app that sent you made a mistake in its request. Tell its makers.',

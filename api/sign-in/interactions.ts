@@ -20,7 +20,7 @@ type Asked = FastifyRequest<{ Params: { uid: string } }>;
  * interaction, which only the browser with its cookie can see.
  */
 export function addInteractions(app: FastifyInstance, parts: SignInParts): void {
-  const { pages, csrf, library, who, audit } = parts;
+  const { pages, csrf, library, grants, who, audit } = parts;
   const path = `${paths.signIn}/:uid`;
 
   // DNS rebinding: another host name that resolves to this machine must not reach the picker.
@@ -60,8 +60,11 @@ export function addInteractions(app: FastifyInstance, parts: SignInParts): void 
         return await finish({ error: 'access_denied', error_description: 'the rider said no' });
       case 'consent switch':
         return reply.redirect(againAsSomebodyElse(interaction), 303);
-      case 'consent allow':
-        return await finish({ consent: { grantId: await allowed(parts, interaction, client) } });
+      case 'consent allow': {
+        const grantId = await grants.make(interaction);
+        audit('consent', { client });
+        return await finish({ consent: { grantId } });
+      }
       default:
         return pages.trouble(reply, 'expired');
     }
@@ -119,12 +122,6 @@ export async function finishLogin(
   return interaction.returnTo;
 }
 
-async function allowed({ grants, audit }: SignInParts, interaction: Interaction, client: string) {
-  const grantId = await grants.make(interaction);
-  audit('consent', { client });
-  return grantId;
-}
-
 /**
  * When a rider signs in, in seconds. Everything issued in the second of an erasure ends with it, so a rider who is back
  * within that second waits for the next second.
@@ -141,7 +138,7 @@ async function askConsent(parts: SignInParts, interaction: Interaction, reply: F
   const rider = interaction.session?.accountId;
   const client = await library.client(String(interaction.params.client_id));
   const card = rider === undefined ? null : await riders.card(rider);
-  if (!client) return pages.trouble(reply, libraryTrouble('invalid_client', 400, false));
+  if (!client) return pages.trouble(reply, libraryTrouble('invalid_client', 400));
   if (!card) return pages.trouble(reply, 'expired');
   const page = consentPage({
     action: `${paths.signIn}/${interaction.uid}`,
@@ -152,7 +149,6 @@ async function askConsent(parts: SignInParts, interaction: Interaction, reply: F
     host: documentHost(client),
     rider: card,
     grantDays: Math.floor(lifetimes.grant / 86_400),
-    connectedApps: paths.connectedApps,
   });
   return pages.page(reply, page, 200, redirectSources(String(interaction.params.redirect_uri)));
 }

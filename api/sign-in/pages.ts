@@ -1,3 +1,4 @@
+import { paths, signOutConfirm } from '../oauth/metadata.ts';
 import type { RiderCard, SampleRider } from '../tokens/rider-directory.ts';
 import { type Html, html, type Page } from './page.ts';
 
@@ -86,7 +87,6 @@ export interface ConsentForm {
   host: string | null;
   rider: RiderCard;
   grantDays: number;
-  connectedApps: string;
 }
 
 /** Asks the rider whether an app may read. */
@@ -103,7 +103,7 @@ ${
 <h2>${app} will be able to see</h2>
 ${readWords}
 <p>It can’t change anything, and does not get your password.</p>
-<p class="soft">The answer goes to ${form.goesTo}. The app stays connected for up to ${form.grantDays} days, or until you disconnect it under <a href="${form.connectedApps}">connected apps</a>.</p>
+<p class="soft">The answer goes to ${form.goesTo}. The app stays connected for up to ${form.grantDays} days, or until you disconnect it under <a href="${paths.connectedApps}">connected apps</a>.</p>
 <form method="post" action="${form.action}">
 <input type="hidden" name="csrf" value="${form.csrf}">
 <p class="actions"><button name="do" value="allow">Allow</button><button class="plain" name="do" value="deny">Don’t allow</button></p>
@@ -121,9 +121,7 @@ export interface ConnectedApp {
 }
 
 export interface ConnectedAppsForm {
-  action: string;
   csrf: string;
-  signOut: string;
   rider: RiderCard;
   apps: readonly ConnectedApp[];
   /** Ids of clients in the operator's file. Other clients introduced themselves. */
@@ -138,7 +136,7 @@ const isoDate = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
 /** Lists the apps that may read a rider's calendar, each with a button to disconnect it. */
 export function connectedAppsPage(form: ConnectedAppsForm): Page {
-  const { action, csrf, signOut, rider, apps, knownClients, disconnected } = form;
+  const { csrf, rider, apps, knownClients, disconnected } = form;
   return {
     title: 'Connected apps',
     alert:
@@ -156,7 +154,7 @@ ${apps.map(
   (app) => html`<li>
 <h2>${app.name}</h2>
 <p class="soft">Connected since <time datetime="${isoDate(app.sinceMs)}">${dateWords(app.sinceMs)}</time>, until <time datetime="${isoDate(app.untilMs)}">${dateWords(app.untilMs)}</time> at the latest.${knownClients.has(app.clientId) ? null : ' This app chose its name by itself.'}</p>
-<form method="post" action="${action}">
+<form method="post" action="${paths.connectedApps}">
 <input type="hidden" name="csrf" value="${csrf}">
 <button class="danger" name="disconnect" value="${app.clientId}" aria-label="Disconnect ${app.name}">Disconnect</button>
 </form>
@@ -164,16 +162,16 @@ ${apps.map(
 `,
 )}</ul>`
 }
-<p class="actions"><a class="button plain" href="${signOut}">Sign out</a></p>`,
+<p class="actions"><a class="button plain" href="${paths.signOut}">Sign out</a></p>`,
   };
 }
 
 /** Asks before signing out: a link from elsewhere must not be enough. */
-export function signOutPage(action: string, secret: string): Page {
+export function signOutPage(secret: string): Page {
   return {
     title: 'Sign out?',
     body: html`<p>This signs you out in this browser. Apps you have connected stay connected.</p>
-<form method="post" action="${action}">
+<form method="post" action="${signOutConfirm}">
 <input type="hidden" name="xsrf" value="${secret}">
 <p class="actions"><button name="logout" value="yes">Sign out</button><button class="plain">Stay signed in</button></p>
 </form>`,
@@ -181,24 +179,18 @@ export function signOutPage(action: string, secret: string): Page {
 }
 
 /** `back`: where the app that sent the rider wants them next. */
-export function signedOutPage(
-  connectedApps: string,
-  providerHost: string | null,
-  back: { to: string; words: string } | null = null,
-): Page {
+export function signedOutPage(providerHost: string | null, back: { to: string; words: string } | null = null): Page {
   return {
     title: 'You are signed out',
     body: html`<p>This browser is no longer signed in to Ride Calendar. Apps you have connected stay connected until you disconnect them.</p>
 ${providerHost === null ? null : html`<p>You may still be signed in at ${providerHost}.</p>`}
 ${back === null ? null : html`<p><a href="${back.to}">Go on to ${back.words}</a></p>`}
-<p class="actions"><a class="button plain" href="${connectedApps}">Sign in to see connected apps</a></p>`,
+<p class="actions"><a class="button plain" href="${paths.connectedApps}">Sign in to see connected apps</a></p>`,
   };
 }
 
-export function stillSignedInPage(connectedApps: string): Page {
-  return {
-    title: 'You are still signed in',
-    body: html`<p>Nothing has changed.</p>
-<p class="actions"><a class="button plain" href="${connectedApps}">Connected apps</a></p>`,
-  };
-}
+export const stillSignedInPage: Page = {
+  title: 'You are still signed in',
+  body: html`<p>Nothing has changed.</p>
+<p class="actions"><a class="button plain" href="${paths.connectedApps}">Connected apps</a></p>`,
+};

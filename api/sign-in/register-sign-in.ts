@@ -6,7 +6,7 @@ import { documentFetch } from '../oauth/document-fetch.ts';
 import { addEndpoints, isForPrograms, refuseRequest, sendFault } from '../oauth/endpoints.ts';
 import { grantsOf } from '../oauth/grants.ts';
 import { openLibrary } from '../oauth/library.ts';
-import { hashPlainSecrets, type LibraryOptions, ridersOrUnavailable } from '../oauth/library-adapter.ts';
+import { hashPlainSecrets, isAway, type LibraryOptions, ridersOrUnavailable } from '../oauth/library-adapter.ts';
 import { defaultLifetimes, type Lifetimes } from '../oauth/lifetimes.ts';
 import { paths } from '../oauth/metadata.ts';
 import { rateLimits } from '../oauth/rate-limit.ts';
@@ -14,7 +14,6 @@ import { BodyError } from '../oauth/request-body.ts';
 import { riderErasure, sweepErased } from '../oauth/rider-erasure.ts';
 import { sealedStore } from '../oauth/sealed-store.ts';
 import { isLoopback, type ServiceUrl, serviceUrl } from '../oauth/service-url.ts';
-import { StateStoreAwayError } from '../oauth/state-store.ts';
 import { addConnectedApps } from './connected-apps.ts';
 import { createCsrf } from './csrf.ts';
 import { libraryTrouble } from './error-page.ts';
@@ -114,10 +113,10 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
           text: 'Go back to your app and start again.',
           code: 'invalid_request',
         });
-      const trouble = upstreamTrouble(error, pages, reply, logger);
-      if (trouble) return trouble;
+      const trouble = upstreamTrouble(error, logger);
+      if (trouble) return pages.trouble(reply, trouble);
       const status = (error as { statusCode?: number }).statusCode ?? 500;
-      const away = error instanceof StateStoreAwayError || status === 503 || (error as Error).name === 'StoreAwayError';
+      const away = isAway(error);
       // Only the path: queries contain codes.
       const path = request.raw.url!.split('?')[0]!;
       const refused = status < 500;
@@ -126,7 +125,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
       if (isForPrograms(path)) return refused ? refuseRequest(reply, status) : sendFault(reply, away);
       return away
         ? pages.trouble(reply, 'away')
-        : pages.trouble(reply, libraryTrouble(refused ? 'invalid_request' : 'server_error', status, false));
+        : pages.trouble(reply, libraryTrouble(refused ? 'invalid_request' : 'server_error', status));
     });
     keepClientAddress(scope);
     if (service.https && !deps.proxiesNamed) warnOfUnnamedProxy(scope, logger);

@@ -1,15 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import type { Library } from '../oauth/library.ts';
 import { parameterLengthMax } from '../oauth/library-requests.ts';
-import { paths } from '../oauth/metadata.ts';
+import { paths, signOutConfirm } from '../oauth/metadata.ts';
 import { readForm } from '../oauth/request-body.ts';
 import { redirectWords } from './client-words.ts';
 import { libraryTrouble } from './error-page.ts';
 import { pageHeaders, pagePolicy } from './page.ts';
 import { signedOutPage } from './pages.ts';
 import type { SignInParts } from './sign-in-parts.ts';
-
-const confirm = `${paths.signOut}/confirm`;
 
 /**
  * Signing out: the library's end of a session, which a client may send a rider to and be returned to
@@ -23,27 +21,21 @@ export function addSignOut(app: FastifyInstance, parts: SignInParts): void {
     const query = new URLSearchParams(request.raw.url!.split('?')[1]);
     // The library would keep it in the session.
     if (query.getAll('state').some((state) => state.length > parameterLengthMax))
-      return pages.trouble(reply, libraryTrouble('invalid_request', 400, false));
+      return pages.trouble(reply, libraryTrouble('invalid_request', 400));
     const session = await library.session(request, reply);
     if (session.accountId === undefined) {
       // The library would go on by a page that needs script.
       const back = await returnAddress(library, query);
-      // Nobody has clicked anything here: who introduced itself gets a link, for it may have sent the rider to be led on.
-      return back !== null && knownClients.has(query.get('client_id')!)
-        ? reply.redirect(back, 303)
-        : pages.page(
-            reply,
-            signedOutPage(
-              paths.connectedApps,
-              providerHost,
-              back === null ? null : { to: back, words: redirectWords(back) },
-            ),
-          );
+      if (back !== null && knownClients.has(query.get('client_id')!)) return reply.redirect(back, 303);
+      // Nobody has clicked anything here. An app that introduced itself may have sent the rider only to be led on, so it
+      // gets a link.
+      const link = back === null ? null : { to: back, words: redirectWords(back) };
+      return pages.page(reply, signedOutPage(providerHost, link));
     }
     await library.answer(request, reply, { url: `${paths.signOut}?${query}`, accept: 'text/html', headers });
   });
 
-  app.post(confirm, async (request, reply) => {
+  app.post(signOutConfirm, async (request, reply) => {
     const form = await readForm(request.raw);
     if (!csrf.fromOwnPage(request.headers)) return pages.trouble(reply, 'forged');
     const session = await library.session(request, reply);
@@ -52,7 +44,7 @@ export function addSignOut(app: FastifyInstance, parts: SignInParts): void {
     if ((session.state as { secret?: string } | undefined)?.secret !== form.get('xsrf'))
       return reply.redirect(service.origin + paths.signOut, 303);
     await library.answer(request, reply, {
-      url: confirm,
+      url: signOutConfirm,
       accept: 'text/html',
       body: { text: form.toString(), type: 'application/x-www-form-urlencoded' },
       headers,

@@ -1,12 +1,11 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify';
 import { idPattern } from '../../schemas/events/patterns.ts';
+import { isAway } from '../oauth/library-adapter.ts';
 import { paths } from '../oauth/metadata.ts';
 import { storeId } from '../oauth/sealed-store.ts';
-import { StateStoreAwayError } from '../oauth/state-store.ts';
 import { noRiderPage, type Trouble, troubles } from './error-page.ts';
 import { finishLogin } from './interactions.ts';
-import type { PageSender } from './page-sender.ts';
 import type { SignInParts } from './sign-in-parts.ts';
 import {
   newAttempt,
@@ -83,13 +82,8 @@ export function addUpstreamRoutes(app: FastifyInstance, parts: SignInParts, upst
   });
 }
 
-/** What a fault of the riders' provider is answered with; null for any other fault. */
-export function upstreamTrouble(error: unknown, pages: PageSender, reply: FastifyReply, log: FastifyBaseLogger) {
-  const trouble = troubleOf(error, log);
-  return trouble && pages.trouble(reply, trouble);
-}
-
-function troubleOf(error: unknown, log: FastifyBaseLogger): Trouble | null {
+/** What a fault of the riders' provider is answered with. Null for any other fault. */
+export function upstreamTrouble(error: unknown, log: FastifyBaseLogger): Trouble | null {
   if (error instanceof UpstreamAwayError) {
     log.error({ err: error }, 'the riders’ sign-in can’t be reached');
     return troubles.upstreamAway;
@@ -102,10 +96,9 @@ function troubleOf(error: unknown, log: FastifyBaseLogger): Trouble | null {
   return null;
 }
 
-/** As above, and where what this service itself rests on is away. */
+/** The same, and for a store of our own that is away. */
 function callbackTrouble(error: unknown, log: FastifyBaseLogger): Trouble | null {
-  const away = error instanceof StateStoreAwayError || (error as { statusCode?: number }).statusCode === 503;
-  if (!away) return troubleOf(error, log);
+  if (!isAway(error)) return upstreamTrouble(error, log);
   log.error({ err: error }, 'sign-in failed');
   return troubles.away;
 }

@@ -15,15 +15,6 @@ export interface UpstreamAttempt {
   codeVerifier: string;
 }
 
-export interface UpstreamSignIn {
-  /** For pages: where riders sign in. */
-  providerHost: string;
-  /** Where the browser is sent. Throws UpstreamAwayError. */
-  begin(attempt: UpstreamAttempt, options: { newSignIn: boolean }): Promise<URL>;
-  /** The `sub` of whoever came back, all checks done. Throws UpstreamAwayError or UpstreamRefusedError. */
-  finish(callback: URL, attempt: UpstreamAttempt): Promise<string>;
-}
-
 export class UpstreamAwayError extends Error {
   override name = 'UpstreamAwayError';
 }
@@ -50,7 +41,7 @@ export function upstreamSignIn(
   { issuer, clientId, clientSecret }: UpstreamSettings,
   redirectUri: string,
   nowMs: () => number,
-): UpstreamSignIn {
+) {
   const server = new URL(issuer);
   let known: { config: Promise<oidc.Configuration>; untilMs: number } | undefined;
 
@@ -70,8 +61,10 @@ export function upstreamSignIn(
   };
 
   return {
+    /** For pages: where riders sign in. */
     providerHost: server.host,
-    async begin({ state, nonce, codeVerifier }, { newSignIn }) {
+    /** Where the browser is sent. Throws UpstreamAwayError. */
+    async begin({ state, nonce, codeVerifier }: UpstreamAttempt, { newSignIn }: { newSignIn: boolean }): Promise<URL> {
       return oidc.buildAuthorizationUrl(await configuration(), {
         redirect_uri: redirectUri,
         scope: 'openid',
@@ -82,7 +75,8 @@ export function upstreamSignIn(
         ...(newSignIn && { prompt: 'login' }),
       });
     },
-    async finish(callback, { state, nonce, codeVerifier }) {
+    /** The `sub` of the rider who came back, all checks done. Throws UpstreamAwayError or UpstreamRefusedError. */
+    async finish(callback: URL, { state, nonce, codeVerifier }: UpstreamAttempt): Promise<string> {
       const config = await configuration();
       try {
         const tokens = await oidc.authorizationCodeGrant(config, callback, {
@@ -100,6 +94,8 @@ export function upstreamSignIn(
     },
   };
 }
+
+export type UpstreamSignIn = ReturnType<typeof upstreamSignIn>;
 
 async function discover(server: URL, clientId: string, secret: string): Promise<oidc.Configuration> {
   // Settings allow http on this machine alone.

@@ -1,7 +1,7 @@
 import Fastify from 'fastify';
 import { describe, expect, it } from 'vitest';
-import { registerDocs } from '../../../api/openapi/docs.ts';
-import type { DocsOptions } from '../../../api/openapi/docs-page.ts';
+
+import { type DocsOptions, registerDocs } from '../../../api/openapi/docs.ts';
 
 const openapiUrl = 'https://rides.example.org/api/openapi.json';
 
