@@ -27,13 +27,8 @@ export interface IntakeDeps extends RetryDeps {
  * #last-good-record).
  */
 export class Intake {
-  readonly #fold: Fold;
+  readonly #deps: IntakeDeps;
   readonly #validator = new Validator();
-  readonly #sink: RejectSink | null;
-  readonly #barriers: PositionBarriers;
-  readonly #retrying: RetryDeps;
-  readonly #metrics: ProjectorMetrics;
-  readonly #watching: IntakeDeps['watching'];
   /** Whether bad records are set aside here: up to a leader's position they are already. */
   #publishing = false;
   /** Those that were left to the leader. */
@@ -46,12 +41,7 @@ export class Intake {
   #pending = 0;
 
   constructor(deps: IntakeDeps) {
-    this.#fold = deps.fold;
-    this.#sink = deps.sink;
-    this.#barriers = deps.barriers;
-    this.#retrying = deps;
-    this.#metrics = deps.metrics;
-    this.#watching = deps.watching;
+    this.#deps = deps;
   }
 
   async take(batch: LogBatch): Promise<void> {
@@ -62,27 +52,29 @@ export class Intake {
       if (reason === null) this.#apply(record, watch);
       else this.#refuse(record, reason, rejects);
     }
-    this.#metrics.folded(batch.topic, batch.records.length);
+    this.#deps.metrics.folded(batch.topic, batch.records.length);
     if (rejects.length > 0) this.#setAside(rejects);
     if (this.#pending > pendingMax) await this.#queue;
   }
 
   #apply(record: EncodedRecord, watch: RevisionWatch): void {
     const { topic } = record;
+    const { fold, watching, metrics } = this.#deps;
     const { key, value, revision } = this.#validator;
-    this.#fold.apply(topic, key, value as never);
-    this.#watching?.rejects.passed(record);
+    fold.apply(topic, key, value as never);
+    watching?.rejects.passed(record);
     if (value === null) return;
-    const { first, second } = this.#fold.subject;
+    const { first, second } = fold.subject;
     // Of a relation that another shard keeps, that one watches the revisions.
-    if (first >= 0 && watch.regressed(first, second, revision)) this.#metrics.revisionRegressed(topic);
+    if (first >= 0 && watch.regressed(first, second, revision)) metrics.revisionRegressed(topic);
   }
 
   #refuse(record: EncodedRecord, reason: string, rejects: Reject[]): void {
     const { topic, partition, offset, timestampMs } = record;
-    this.#metrics.rejected(topic, reason);
-    this.#watching?.rejects.rejected(topic, record.keyBytes, reason);
-    if (!this.#sink) return;
+    const { metrics, watching, sink } = this.#deps;
+    metrics.rejected(topic, reason);
+    watching?.rejects.rejected(topic, record.keyBytes, reason);
+    if (!sink) return;
     const into = this.#publishing ? rejects : this.#kept;
     into.push({ topic, partition, offset, timestampMs, reason, raw: record.raw() });
     if (this.#kept.length >= 2 * keptMax) this.#kept = this.#kept.slice(-keptMax);
@@ -109,23 +101,25 @@ export class Intake {
   }
 
   #setAside(rejects: Reject[]): void {
-    const barrier = this.#barriers.open();
+    const { barriers, sink, watching } = this.#deps;
+    const barrier = barriers.open();
     this.#pending += rejects.length;
     this.#noteWaiting();
+    const publish = async () => {
+      await sink!.publish(rejects);
+      barriers.lift(barrier);
+    };
     this.#queue = this.#queue.then(async () => {
-      const publish = async () => {
-        await this.#sink!.publish(rejects);
-        this.#barriers.lift(barrier);
-      };
-      await retryLogged('set bad records aside', publish, this.#retrying);
+      await retryLogged('set bad records aside', publish, this.#deps);
       this.#pending -= rejects.length;
-      if (this.#watching) this.#watching.rejectsSinceMs = null;
+      // Each batch of rejects that is acknowledged is a step on.
+      if (watching) watching.rejectsSinceMs = null;
       this.#noteWaiting();
     });
   }
 
-  /** Each batch of rejects that is acknowledged is a step on. */
   #noteWaiting(): void {
-    if (this.#watching && this.#pending > 0) this.#watching.rejectsSinceMs ??= this.#retrying.clock.nowMs();
+    const { watching, clock } = this.#deps;
+    if (watching && this.#pending > 0) watching.rejectsSinceMs ??= clock.nowMs();
   }
 }

@@ -93,7 +93,7 @@ export class Projector {
     const stop = new AbortController();
     const bothStop = AbortSignal.any([signal, stop.signal]);
     // Before anything is asked of the log, which may take long: API processes see that a projector is coming.
-    const coming = Promise.all([this.#beatComing(bothStop), this.#watching.watch(bothStop)]);
+    const coming = Promise.all([this.#beatComing(bothStop), this.#watching.waits.watch(bothStop)]);
     try {
       await this.#run(bothStop);
     } catch (cause) {

@@ -1,11 +1,4 @@
-import {
-  countSteps,
-  type OwnedEntry,
-  type PutOptions,
-  type StateEntry,
-  type StatePayload,
-  type StateStore,
-} from '../../api/oauth/state-store.ts';
+import { countSteps, type StateEntry, type StatePayload, type StateStore } from '../../api/oauth/state-store.ts';
 
 interface Kept {
   kind: string;
@@ -63,8 +56,6 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
     const entry = kinds.get(kind)?.get(id);
     return entry !== undefined && entry.expiresMs > nowMs() ? entry : undefined;
   };
-  const liveOf = (account: string): Kept[] =>
-    [...all()].filter((entry) => entry.account === account && entry.expiresMs > nowMs());
   function* all(): Generator<Kept> {
     for (const entries of kinds.values()) yield* entries.values();
   }
@@ -93,7 +84,7 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
   const timer = setInterval(sweep, sweepEveryMs).unref();
 
   return {
-    async put(kind: string, id: string, payload: StatePayload, { lifeSeconds, grant, account }: PutOptions) {
+    async put(kind, id, payload, { lifeSeconds, grant, account }) {
       makeRoom(kind).set(id, {
         kind,
         id,
@@ -138,7 +129,8 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
       for (const entry of all()) if (entry.grant === grant) remove(entry);
     },
     async ofAccount(account) {
-      return liveOf(account).map((entry): OwnedEntry => ({ kind: entry.kind, id: entry.id, ...entryOf(entry) }));
+      const owned = all().filter((entry) => entry.account === account && entry.expiresMs > nowMs());
+      return [...owned.map((entry) => ({ kind: entry.kind, id: entry.id, ...entryOf(entry) }))];
     },
     // Nothing but the entries themselves names an account.
     async tidyAccount() {},
@@ -148,9 +140,11 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
     },
     async *accounts() {
       sweep();
-      const accounts = new Set<string>();
-      for (const entry of all()) if (entry.account !== undefined) accounts.add(entry.account);
-      yield* accounts;
+      yield* new Set(
+        all()
+          .map(({ account }) => account)
+          .filter((account) => account !== undefined),
+      );
     },
     async count(name, windowSeconds, add, max = Number.POSITIVE_INFINITY) {
       const stepMs = (windowSeconds * 1000) / countSteps;

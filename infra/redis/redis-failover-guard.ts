@@ -105,11 +105,7 @@ export class FailoverGuard {
 }
 
 /** The failover guard of a client, over its connections and commands. */
-export function redisFailoverGuard(
-  client: Redis | Cluster,
-  keys: RedisKeys,
-  clock: Clock = backgroundClock,
-): FailoverGuard {
+export function redisFailoverGuard(client: Redis | Cluster, keys: RedisKeys): FailoverGuard {
   const masters: GuardedMasters = {
     async processes() {
       // A cluster's masters are not known before.
@@ -123,7 +119,7 @@ export function redisFailoverGuard(
       return { fence: fence!, stamp: stamp!, coming: coming! };
     },
   };
-  const guard = new FailoverGuard(masters, clock);
+  const guard = new FailoverGuard(masters, backgroundClock);
   const changed = (): void => guard.connectionChanged();
   const watch = (node: Redis): void => void node.on('close', changed).on('ready', changed);
   if (client instanceof Cluster) client.on('+node', watch).on('-node', changed);

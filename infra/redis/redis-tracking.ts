@@ -1,6 +1,6 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { ChangeListener } from '../../api/ports/view-reader.ts';
-import { backgroundClock, type Clock } from '../../projector/ports/clock.ts';
+import { backgroundClock } from '../../projector/ports/clock.ts';
 import { InvalidationWatch } from './invalidation-watch.ts';
 import type { RedisKeys } from './redis-keys.ts';
 import { invalidations, type MissingRights } from './redis-refusal.ts';
@@ -19,16 +19,15 @@ export interface Tracking {
 
 /**
  * Hears every change to the public layer by Redis's invalidation messages (CLIENT TRACKING, broadcast by prefix), on a
- * separate connection to each master. `InvalidationWatch` says when they are reliably heard. Returns a function that
- * stops it.
+ * separate connection to each master. `InvalidationWatch` says when they are reliably heard.
  */
 export function trackChanges(
   client: Redis | Cluster,
   keys: RedisKeys,
   listener: ChangeListener,
   rights: MissingRights,
-  clock: Clock = backgroundClock,
 ): Tracking {
+  const clock = backgroundClock;
   const watch = new InvalidationWatch(keys, listener, clock);
   const trackers = new Map<string, Redis>();
   const stop = new AbortController();

@@ -25,16 +25,14 @@ interface Counts extends ExplainedRecords {
  */
 export class PartitionWatch {
   readonly #partitions: Partitions;
-  readonly #log: Log;
-  readonly #metrics: ProjectorMetrics;
+  readonly #deps: { log: Log; metrics: ProjectorMetrics };
   readonly #counts: Record<TopicName, Counts>;
   #warns = false;
 
   /** `bounds` gives each topic's number of partitions. */
   constructor(bounds: LogBounds, deps: { log: Log; metrics: ProjectorMetrics }) {
     this.#partitions = Object.fromEntries(topicNames.map((topic) => [topic, bounds[topic].length])) as Partitions;
-    this.#log = deps.log;
-    this.#metrics = deps.metrics;
+    this.#deps = deps;
     const none = (): Counts => ({ records: 0, murmur2: 0, crc32: 0, neither: 0, crc32Asked: 0, warned: false });
     this.#counts = Object.fromEntries(topicNames.map((topic) => [topic, none()])) as Record<TopicName, Counts>;
   }
@@ -44,7 +42,7 @@ export class PartitionWatch {
     const { murmur2, crc32, neither } = counts;
     const partitions = this.#partitions[topic];
     countAll(counts, records, partition, partitions);
-    this.#metrics.partitionExplained(topic, {
+    this.#deps.metrics.partitionExplained(topic, {
       records: records.length,
       murmur2: counts.murmur2 - murmur2,
       crc32: counts.crc32 - crc32,
@@ -64,7 +62,7 @@ export class PartitionWatch {
     const { records, murmur2, crc32, crc32Asked } = counts;
     if (counts.warned || murmur2 === records || crc32 === records) return;
     counts.warned = true;
-    this.#log.warn(
+    this.#deps.log.warn(
       `Keys of ${topic} may be in two of its ${this.#partitions[topic]} partitions, where their order is unknown: murmur2 (Kafka's Java producer) explains the partition of ${murmur2} of ${records} records, CRC32 (librdkafka's default) that of ${crc32} of ${crc32Asked}; have all producers use one partitioner, and publish every entity again to topics under a new KAFKA_TOPIC_PREFIX`,
     );
   }

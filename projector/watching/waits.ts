@@ -71,14 +71,12 @@ const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
  */
 export class Waits {
   readonly #sources: WaitSources;
-  readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #deps: { clock: Clock; log: Log };
   readonly #waits = new Map<WaitReason, Wait>();
 
-  constructor(sources: WaitSources, { clock, log }: { clock: Clock; log: Log }) {
+  constructor(sources: WaitSources, deps: { clock: Clock; log: Log }) {
     this.#sources = sources;
-    this.#clock = clock;
-    this.#log = log;
+    this.#deps = deps;
   }
 
   /** What it waits for now, and since when. */
@@ -88,21 +86,21 @@ export class Waits {
   }
 
   async watch(signal: AbortSignal): Promise<void> {
-    let lookedMs = this.#clock.nowMs();
+    let lookedMs = this.#deps.clock.nowMs();
     while (!signal.aborted) {
-      await this.#clock.sleep(lookMs, signal);
+      await this.#deps.clock.sleep(lookMs, signal);
       if (signal.aborted) return;
-      const nowMs = this.#clock.nowMs();
+      const nowMs = this.#deps.clock.nowMs();
       const stoodMs = nowMs - lookedMs - lookMs;
       lookedMs = nowMs;
       // After a standstill, responses that came meanwhile are read first.
       if (stoodMs < stoodStillMs) this.look();
-      else this.#log.warn(`This process stood still for ${seconds(stoodMs)}: stopped, or without a processor`);
+      else this.#deps.log.warn(`This process stood still for ${seconds(stoodMs)}: stopped, or without a processor`);
     }
   }
 
   look(): void {
-    const nowMs = this.#clock.nowMs();
+    const nowMs = this.#deps.clock.nowMs();
     for (const reason of waitReasons) {
       const before = this.#waits.get(reason) ?? flowing;
       const after = lookedAt(before, { sinceMs: this.#sources[reason](), nowMs });
@@ -116,8 +114,8 @@ export class Waits {
     if (after.at === 'lasting') {
       const message = `Waiting for ${seconds(nowMs - after.sinceMs)} for ${begins}`;
       // Waiting is normal for a standby.
-      if (reason === 'leader') this.#log.info(message);
-      else this.#log.warn(message);
-    } else if (before.at === 'lasting') this.#log.info(`${ends}, after ${seconds(nowMs - before.sinceMs)}`);
+      if (reason === 'leader') this.#deps.log.info(message);
+      else this.#deps.log.warn(message);
+    } else if (before.at === 'lasting') this.#deps.log.info(`${ends}, after ${seconds(nowMs - before.sinceMs)}`);
   }
 }

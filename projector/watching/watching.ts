@@ -60,7 +60,7 @@ export class Watching {
   readonly #eventLog: EventLog;
   readonly #clock: Clock;
   readonly #answers: StoreAnswers;
-  readonly #waits: Waits;
+  readonly waits: Waits;
   /** Since when the log has been asked for its bounds. */
   #logSinceMs: number | null = null;
   #inHandSinceMs: number | null = null;
@@ -89,12 +89,7 @@ export class Watching {
       rejects: () => this.rejectsSinceMs,
       leader: () => this.standingBySinceMs,
     };
-    this.#waits = new Waits(sources, { clock, log });
-  }
-
-  /** Checks what the projector waits for, until the signal aborts. */
-  watch(signal: AbortSignal): Promise<void> {
-    return this.#waits.watch(signal);
+    this.waits = new Waits(sources, { clock, log });
   }
 
   /** The loop came round. */
@@ -162,7 +157,7 @@ export class Watching {
         ...unread,
       ),
       turnMs: this.#turnMs,
-      waits: this.#waits.current(),
+      waits: this.waits.current(),
       partitions: position ? partitionsOf(position, logStatus) : [],
       tagsInRepair: this.#tagsInRepair,
       unresolvedRejects: this.rejects.byReason,

@@ -110,22 +110,21 @@ export const archivedExtras: readonly SchemaField[] = [
   { name: 'raw', type: ['null', 'bytes'], default: null },
 ];
 
-/** The archive's record for a topic: `Archived`. Its value is null or the topic's record. */
-export const archivedSchema = (topic: TopicName, extras: readonly SchemaField[] = archivedExtras): Schema =>
-  ({
-    type: 'record',
-    name: 'Archived',
-    namespace: 'ridecalendar',
-    fields: [
-      { name: 'partition', type: 'int' },
-      { name: 'offset', type: 'long' },
-      { name: 'timestamp', type: { type: 'long', logicalType: 'timestamp-millis' } },
-      { name: 'key', type: 'string' },
-      { name: 'value', type: ['null', topicSchemas[topic]] },
-      ...extras,
-    ],
-  }) as Schema;
+const archivedSchema = (topic: TopicName) => ({
+  type: 'record',
+  name: 'Archived',
+  namespace: 'ridecalendar',
+  fields: [
+    { name: 'partition', type: 'int' },
+    { name: 'offset', type: 'long' },
+    { name: 'timestamp', type: { type: 'long', logicalType: 'timestamp-millis' } },
+    { name: 'key', type: 'string' },
+    { name: 'value', type: ['null', topicSchemas[topic]] },
+    ...archivedExtras,
+  ],
+});
 
+/** The archive's record for each topic: `Archived`. Its value is null or the topic's record. */
 export const archivedSchemas = Object.fromEntries(topicNames.map((topic) => [topic, archivedSchema(topic)])) as Record<
   TopicName,
   Schema
@@ -135,7 +134,7 @@ export const archivedSchemas = Object.fromEntries(topicNames.map((topic) => [top
 export const archivedTypes = Object.fromEntries(
   topicNames.map((topic) => {
     const types: Record<string, unknown> = { key: encodedOrText, value: encodedOrNull(topicTypes[topic]) };
-    const schema = archivedSchemas[topic] as { fields: SchemaField[] };
+    const schema = archivedSchema(topic);
     const fields = schema.fields.map((field) => ({ ...field, type: types[field.name] ?? field.type }));
     return [topic, parseOurs({ ...schema, fields } as unknown as Schema)];
   }),

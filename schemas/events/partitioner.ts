@@ -14,25 +14,26 @@ export const defaultPartitions: Record<TopicName, number> = {
 
 /**
  * The partition that Kafka's Java producer, and every client that follows it, chooses for a key: murmur2 of the key's
- * bytes. `length`: that of the key, if more bytes follow it.
+ * bytes.
  */
-export function murmur2Partition(key: Uint8Array, partitions: number, length = key.length): number {
+export function murmur2Partition(key: Uint8Array, partitions: number): number {
   // Java's `toPositive` clears the sign bit. It does not negate.
-  return (murmur2(key, length) & 0x7fffffff) % partitions;
+  return (murmur2(key) & 0x7fffffff) % partitions;
 }
 
 /**
  * librdkafka's default (`consistent_random`): CRC-32 of the key's bytes. It puts an empty key into a random partition.
  */
-export function crc32Partition(key: Uint8Array, partitions: number, length = key.length): number {
-  return (crc32(key, length) >>> 0) % partitions;
+export function crc32Partition(key: Uint8Array, partitions: number): number {
+  return (crc32(key) >>> 0) % partitions;
 }
 
 const seed = 0x9747b28c;
 const m = 0x5bd1e995;
 
 /** Like org.apache.kafka.common.utils.Utils.murmur2: 32-bit MurmurHash2 with Kafka's seed, as a signed number. */
-export function murmur2(data: Uint8Array, length = data.length): number {
+export function murmur2(data: Uint8Array): number {
+  const { length } = data;
   const rest = length & 3;
   const whole = length - rest;
   let h = seed ^ length;
@@ -63,7 +64,8 @@ for (let byte = 0; byte < 768; byte++) {
 }
 
 /** zlib's CRC-32, as a signed number. Node's own takes three times as long for a key, and this runs for millions. */
-export function crc32(data: Uint8Array, length = data.length): number {
+export function crc32(data: Uint8Array): number {
+  const { length } = data;
   const whole = length - (length & 3);
   let crc = -1;
   for (let i = 0; i < whole; i += 4) {

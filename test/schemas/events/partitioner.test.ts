@@ -53,13 +53,10 @@ test.each(librdkafkasOwn)('the CRC32 partition of "%s" is what librdkafka’s ow
   for (const count of [1, 4, 17]) expect(crc32Partition(bytes(key), count)).toBe(hash % count);
 });
 
-test('CRC32 is zlib’s, and both hash only as many bytes as the key has', () => {
+test('CRC32 is zlib’s', () => {
   fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 80 }), fc.uint8Array({ maxLength: 9 }), (key, behind) => {
-      const longer = Buffer.concat([key, behind]);
+    fc.property(fc.uint8Array({ maxLength: 80 }), (key) => {
       expect(crc32(key) >>> 0).toBe(zlibCrc32(key));
-      expect(crc32(longer, key.length)).toBe(crc32(key));
-      expect(murmur2(longer, key.length)).toBe(murmur2(key));
     }),
   );
 });
