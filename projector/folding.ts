@@ -18,7 +18,7 @@ import { PositionBarriers } from './writing/settled-position.ts';
 const lookMs = 1_000;
 const progressEveryMs = 10_000;
 
-export interface FoldingDeps extends RetryDeps {
+interface FoldingDeps extends RetryDeps {
   eventLog: EventLog;
   /** Those of the views that are made of the facts. All by default. */
   tags?: readonly number[];

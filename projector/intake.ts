@@ -13,7 +13,7 @@ const pendingMax = 1_000;
 // Bad records that a standby keeps, which its leader has set aside: the last ones, where a log's tail is cut.
 const keptMax = 1_000;
 
-export interface IntakeDeps extends RetryDeps {
+interface IntakeDeps extends RetryDeps {
   fold: Fold;
   /** Null: another shard sets bad records aside. */
   sink: RejectSink | null;

@@ -32,7 +32,7 @@ function waitOf(counter: Counter, more: number, max: number, { stepMs, nowMs }: 
   return Math.max(1, Math.ceil(freeMs - nowMs));
 }
 
-export interface MemoryAuthStateOptions {
+interface MemoryAuthStateOptions {
   /**
    * If a kind has more entries than this, those of that kind that would expire soonest are dropped. So sign-ins that
    * strangers begin and never finish do not push out codes, sessions or grants.

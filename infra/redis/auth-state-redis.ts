@@ -12,7 +12,7 @@ import { authScripts } from './auth-state-scripts.ts';
 import { redisClusterClient } from './redis-cluster-client.ts';
 import { missingRight, redisAway, redisRefusal, signInRights } from './redis-refusal.ts';
 
-export interface RedisAuthStateOptions {
+interface RedisAuthStateOptions {
   /** AUTH_REDIS_URL. */
   url: string;
   cluster?: boolean;

@@ -77,7 +77,7 @@ export function redisGenerationGuard(client: Redis | Cluster, keyPrefix: string)
 const stillMs = 3_000;
 
 /** What one tag says of the view formats in a store, at one moment. */
-export interface FormatLook {
+interface FormatLook {
   /** The fence of our own format. */
   fence: string | null;
   /** The owner who has led the tag to the log's ends (redis-scripts.ts). */

@@ -4,13 +4,13 @@ import type { GenerationGuard } from './generation-guard.ts';
 import type { FailoverGuard } from './redis-failover-guard.ts';
 
 /** The two commands that views are read with. Keys are views' keys. */
-export interface ReadCommands {
+interface ReadCommands {
   /** Some views of one moment. `keys` are of one tag where masters share the tags. */
   get(keys: readonly string[]): Promise<(Buffer | null)[]>;
   fields(key: string, fields: readonly string[]): Promise<(Buffer | null)[]>;
 }
 
-export interface GuardedReadsDeps {
+interface GuardedReadsDeps {
   commands: ReadCommands;
   guard: Pick<FailoverGuard, 'covers' | 'isComplete'>;
   generation: Pick<GenerationGuard, 'current' | 'reason'>;
@@ -20,7 +20,7 @@ export interface GuardedReadsDeps {
   onFault(cause: unknown): void;
 }
 
-export interface GuardedReads extends Pick<ViewReader, 'get' | 'fields'> {
+interface GuardedReads extends Pick<ViewReader, 'get' | 'fields'> {
   /** Whether all views of these tags are there. */
   areComplete(tags: readonly number[]): Promise<boolean>;
 }

@@ -8,7 +8,7 @@ const lookMs = 100;
 const checkMs = 1_000;
 
 /** What the guard asks of the Redis processes. */
-export interface GuardedMasters {
+interface GuardedMasters {
   /** The processes of all masters, as stamps name them. Resolves to null while the masters are not known. */
   processes(): Promise<readonly string[] | null>;
   /** A tag's fence, `coming` and stamp: all of the same moment. */

@@ -53,7 +53,7 @@ export async function listGenerations(
 }
 
 /** Two looks at the fences and signs of life of some formats, a moment apart. */
-export async function whoLeads(
+async function whoLeads(
   connection: RedisConnection,
   keyPrefix: string,
   formats: readonly number[],
@@ -75,7 +75,7 @@ export async function whoLeads(
 }
 
 /** It is led, or became so meanwhile: nothing more is removed. */
-export class StillLedError extends Error {
+class StillLedError extends Error {
   override name = 'StillLedError';
 }
 

@@ -17,7 +17,7 @@ import { scanKeys } from './scan-keys.ts';
 const scanCount = 1_000;
 const wholeScanCount = 200;
 
-export interface ListOptions {
+interface ListOptions {
   /** -1: keys that are in none. */
   tags: ReadonlySet<number>;
   /** Whole values, not only their digests. */

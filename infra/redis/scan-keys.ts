@@ -3,7 +3,7 @@ import type { Arg, RedisConnection } from './redis-connection.ts';
 /** Asks the master that the keys were found on. */
 type Master = (args: Arg[]) => Promise<unknown>;
 
-export interface ScanOptions {
+interface ScanOptions {
   /** What names begin with, as it stands: no pattern. */
   prefix: string;
   /** What stands somewhere behind that, as it stands. */

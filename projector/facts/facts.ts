@@ -7,7 +7,7 @@ import { Interner } from './interner.ts';
 import { LargeMap } from './large-map.ts';
 
 /** What is known about a ride id, even if its record is missing. */
-export interface RideFact {
+interface RideFact {
   id: string;
   record: Ride | null;
   /** The number of the metro that its record names, known or not. -1 without a record. */
@@ -16,7 +16,7 @@ export interface RideFact {
   nights: Map<number, number>;
 }
 
-export interface RiderFact {
+interface RiderFact {
   handle: string;
   name: string | null;
 }

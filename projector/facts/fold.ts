@@ -36,7 +36,7 @@ const watches = follows | close | flagged;
  * Values as the fold takes them. Those of RSVPs and relations lack the fields that are in their keys: there are millions,
  * so no text is made of their ids.
  */
-export interface FoldedValues extends Omit<TopicRecords, 'attendance' | 'relations'> {
+interface FoldedValues extends Omit<TopicRecords, 'attendance' | 'relations'> {
   attendance: Omit<Attendance, 'ride' | 'day' | 'rider' | 'changed_at'>;
   relations: Omit<Relation, 'rider' | 'other' | 'changed_at'>;
 }

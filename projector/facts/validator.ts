@@ -25,7 +25,7 @@ const contentFaults = [
  * contains anything of the record.
  */
 export const badReasons = [...undecodableReasons, ...keyFaults, 'key disagrees with value', ...contentFaults] as const;
-export type BadReason = (typeof badReasons)[number];
+type BadReason = (typeof badReasons)[number];
 
 type RecordBytes = Pick<EncodedRecord, 'topic' | 'keyBytes' | 'valueBytes' | 'reader'>;
 

@@ -28,7 +28,7 @@ const awayPauseMs = 100;
 // How long a leader that is told to stop may take for the round in hand.
 const finishMsMax = 2_500;
 
-export interface LeaderDeps extends RetryDeps {
+interface LeaderDeps extends RetryDeps {
   eventLog: EventLog;
   writer: ViewWriter;
   metrics: ProjectorMetrics;
@@ -43,7 +43,7 @@ export interface LeaderDeps extends RetryDeps {
 }
 
 /** Why a term ended: another leads; the store is not as it was left; told to stop. */
-export type TermEnd = 'fenced' | 'lost' | 'stopped';
+type TermEnd = 'fenced' | 'lost' | 'stopped';
 
 /** The terms in which this projector writes what changed facts leave to write. */
 export class Leader {

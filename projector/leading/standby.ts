@@ -11,7 +11,7 @@ const freeEveryMs = 100;
 // A leader moves each fence every 500 ms. One that has stood still for so many looks, 500 ms apart, is nobody's.
 const looksMin = 5;
 
-export interface StandbyDeps {
+interface StandbyDeps {
   leadership: Leadership;
   tags: readonly number[];
   clock: Clock;

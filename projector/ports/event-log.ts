@@ -82,7 +82,7 @@ export interface LogBatch {
 }
 
 /** Where a partition stands, as far as is known without asking. */
-export interface PartitionStatus {
+interface PartitionStatus {
   topic: TopicName;
   partition: number;
   /** One more than the last offset known. */

@@ -7,7 +7,7 @@ import type { RiderKind, ValueKind } from '../../schemas/views/view-keys.ts';
  */
 
 /** A key of a tag that is no view: it should not be there. Its id says where it is, as the store spells it. */
-export type ForeignKind = 'foreign';
+type ForeignKind = 'foreign';
 
 /** A view whose value is one key, to write; null deletes it. */
 export interface ValueWrite {

@@ -1,7 +1,7 @@
 import { type Clock, realClock } from './clock.ts';
 
 /** The first pause and the longest, in milliseconds. */
-export interface BackOffLimits {
+interface BackOffLimits {
   minMs: number;
   maxMs: number;
 }

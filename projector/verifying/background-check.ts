@@ -18,7 +18,7 @@ const namedMax = 5;
 // What is about riders or keys is only counted: a log is kept longer than a person may want.
 const namedKinds = new Set(['day', 'ride', 'night', 'metro', 'foreign']);
 
-export interface BackgroundCheckDeps extends RetryDeps {
+interface BackgroundCheckDeps extends RetryDeps {
   folding: Folding;
   writer: ViewWriter;
   tags: readonly number[];

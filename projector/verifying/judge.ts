@@ -12,7 +12,7 @@ const readMax = 500;
 export type Covered = ReadonlyMap<number, readonly StoredFanOut[]>;
 
 /** What judging needs of a fold, its own or the leader's. */
-export interface JudgeDeps {
+interface JudgeDeps {
   facts: Facts;
   marks: WindowMarks;
   store: Pick<ViewWriter, 'read'>;

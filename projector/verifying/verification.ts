@@ -21,7 +21,7 @@ const stillMs = 4_000;
 const coverMsMax = 60_000;
 const repairMsMax = 600_000;
 
-export interface VerificationDeps {
+interface VerificationDeps {
   eventLog: EventLog;
   live: LiveViews;
   clock: Clock;
@@ -32,7 +32,7 @@ export interface VerificationDeps {
 }
 
 /** Differences, and up to where in the log the facts were folded that they speak of. */
-export interface FoundDifferences {
+interface FoundDifferences {
   position: Position;
   differences: Difference[];
 }

@@ -5,7 +5,7 @@ import { encodeView, type Facets, type NightHeader } from '../../schemas/views/v
 import type { Facts } from '../facts/facts.ts';
 
 /** A night that is published: its ride is posted in a known metro, and the night's own record exists. */
-export interface PublishedNight {
+interface PublishedNight {
   metro: Metro;
   ride: Ride;
   night: Night;

@@ -16,7 +16,7 @@ export const friendsPart = 2;
 export const flaggedPart = 4;
 
 /** Which parts to render, by the first days of their fields. */
-export type ReaderDays = ReadonlyMap<number, ReaderParts>;
+type ReaderDays = ReadonlyMap<number, ReaderParts>;
 
 /** The first day of the field that shows a part of a day. */
 export const firstDayOf = (part: ReaderParts, day: number): number => (part === friendsPart ? day : weekOf(day));

@@ -23,7 +23,7 @@ export interface NumberedViews {
 }
 
 /** A kind of view that is one key's value. */
-export interface ValueViews extends NumberedViews {
+interface ValueViews extends NumberedViews {
   /** The view's value, a pure function of the facts, without a clock. Null if the view should not exist. */
   render(facts: Facts, view: number): Buffer | null;
 }
@@ -107,18 +107,18 @@ export const numberedKinds = Object.keys(numberedViews) as (FactKind | RiderKind
 const nothing = Buffer.alloc(0);
 
 /** A metro that exists, with its zone. */
-export function renderMetro(facts: Facts, metro: number): Buffer | null {
+function renderMetro(facts: Facts, metro: number): Buffer | null {
   const record = facts.metros[metro];
   return record ? encodeView({ zone: record.time_zone }, null, nothing) : null;
 }
 
 /** A live developer key, by the hash of its text. It is live while any current record has the hash. */
-export function renderDeveloperKey(facts: Facts, hash: number): Buffer | null {
+function renderDeveloperKey(facts: Facts, hash: number): Buffer | null {
   return (facts.hashUses[hash] ?? 0) > 0 ? encodeView({}, null, nothing) : null;
 }
 
 /** The card of a rider who exists. */
-export function renderRider(facts: Facts, number: number): Buffer | null {
+function renderRider(facts: Facts, number: number): Buffer | null {
   const rider = facts.riders[number];
   if (!rider) return null;
   const name = textOrNull(rider.name);

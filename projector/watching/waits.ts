@@ -6,7 +6,7 @@ export const waitReasons = ['kafka', 'redis', 'registry', 'transaction', 'reject
 export type WaitReason = (typeof waitReasons)[number];
 
 /** For each reason, since when it waits, in milliseconds since the epoch. Null: it does not. */
-export type WaitSources = Record<WaitReason, () => number | null>;
+type WaitSources = Record<WaitReason, () => number | null>;
 
 /** `lasting`: the wait has been logged. */
 type Wait = { at: 'flowing' } | { at: 'waiting'; sinceMs: number } | { at: 'lasting'; sinceMs: number };

@@ -12,7 +12,7 @@ import { StoreAnswers, watchedWriter } from './watched-writer.ts';
 export type Role = 'leader' | 'standby';
 
 /** How far a partition is folded, and where it ends. */
-export interface PartitionPosition {
+interface PartitionPosition {
   topic: TopicName;
   partition: number;
   position: number;
@@ -35,7 +35,7 @@ export interface ProjectorStatus {
   unresolvedRejects: ReadonlyMap<string, number>;
 }
 
-export interface WatchingDeps {
+interface WatchingDeps {
   eventLog: EventLog;
   writer: ViewWriter;
   clock: Clock;

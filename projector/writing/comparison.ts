@@ -99,7 +99,7 @@ export class Comparison {
 /** Receives a view that differs: the write that mends it, just rendered. */
 export type OnDifference = (tag: number, write: ViewWrite) => Promise<void> | void;
 
-export interface CompareOptions {
+interface CompareOptions {
   signal?: AbortSignal;
   clock?: Clock;
   /** Called now and then: how many steps were made since the last call, and of how many views that are stored or should be. */

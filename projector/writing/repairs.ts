@@ -13,7 +13,7 @@ import type { TagLanes } from './tag-lanes.ts';
 // of the store, so after one that found none, all that are left are one pass: this store is new.
 const tagsPerPass = 16;
 
-export interface RepairsDeps extends RetryDeps {
+interface RepairsDeps extends RetryDeps {
   facts: Facts;
   writer: ViewWriter;
   lanes: TagLanes;

@@ -11,7 +11,7 @@ import type { Marks } from './marks.ts';
 import { type Barrier, type PositionBarriers, type PositionOrigin, settledPosition } from './settled-position.ts';
 import type { TagLanes } from './tag-lanes.ts';
 
-export interface RoundsDeps {
+interface RoundsDeps {
   facts: Facts;
   marks: Marks;
   marking: Marking;

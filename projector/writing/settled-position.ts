@@ -58,7 +58,7 @@ export function parseStoredPosition(text: string | null): StoredPosition | null 
 }
 
 /** Where a round began: what was folded then, and the sum of those facts. */
-export interface RoundStart {
+interface RoundStart {
   round: number;
   position: Position;
   sum: string;

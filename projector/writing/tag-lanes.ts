@@ -26,7 +26,7 @@ export class RefusedError extends Error {
   }
 }
 
-export interface TagLanesDeps {
+interface TagLanesDeps {
   writer: ViewWriter;
   clock: Clock;
   log: Log;

@@ -20,7 +20,7 @@ import { undecodable } from './undecodable.ts';
 /** Reads one value at the cursor. Throws UndecodableError. */
 export type Read<T = unknown> = (cursor: Cursor) => T;
 
-export interface ReaderOptions {
+interface ReaderOptions {
   /** Named types match whatever their names. For files of tools that choose type names themselves. */
   anyName?: boolean;
   /** Texts are left in place and not checked. For each the reader returns the result of Cursor.place. */

@@ -23,7 +23,7 @@ export function writerField(field: types.Field, writer: types.RecordType): types
 }
 
 /** A schema that nests deeper is refused, because the code that reads it recurses as deep. */
-export const nestingMax = 250;
+const nestingMax = 250;
 
 /** A writer's schema that is too deep or too large to be compiled. */
 export class UnusableSchemaError extends Error {

@@ -22,7 +22,7 @@ export type RegisteredSchema =
   | { bad: UndecodableReason; untilMs?: number };
 
 /** How a value names its writer's schema. */
-export interface NamedSchema extends SchemaTexts {
+interface NamedSchema extends SchemaTexts {
   /** The registry's id. Null: by fingerprint only. */
   id: number | null;
   /** The eight bytes of the single-object encoding's header, in hexadecimal. */

@@ -1,7 +1,7 @@
 import avro, { type Schema, type Type } from 'avsc';
 
 /** avsc's position in a buffer, as its types use it. */
-export interface Tap {
+interface Tap {
   buf: Buffer;
   pos: number;
   writeLong(n: number): void;

@@ -11,7 +11,7 @@ import type { Attendance, DeveloperKey, District, Metro, Night, Relation, Ride, 
  */
 
 /** The fields of a record that its key is made of. */
-export interface KeyFields {
+interface KeyFields {
   metros: Pick<Metro, 'metro'>;
   districts: Pick<District, 'district'>;
   riders: Pick<Rider, 'rider'>;

@@ -134,7 +134,7 @@ type Query<O extends OperationName> = z.output<(typeof operationInputs)[O]['quer
 export type Inputs<O extends OperationName> = Path<O> & Query<O>;
 
 const dayMs = 86_400_000;
-export const rangeDaysMax = 31;
+const rangeDaysMax = 31;
 
 /**
  * What is wrong with the last day of a range of two existing dates, or null. It may be the first day itself, and at

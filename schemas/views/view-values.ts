@@ -67,7 +67,7 @@ export function encodeView(header: object, facets: readonly Facets[] | null, bod
   return value;
 }
 
-export interface StoredParts<H> {
+interface StoredParts<H> {
   digest: string;
   header: H;
   /** Parsed only if a filter needs them. */
