@@ -71,31 +71,17 @@ interface Parts {
 
 async function resubmit(rejects: readonly Reject[], { log, publisher, judge, signal }: Parts): Promise<Outcome[]> {
   const bounds = await log.bounds();
-  const behind = positionOf(bounds, 'end');
-  for (const { topic, partition, offset } of rejects) {
-    const low = bounds[topic]?.[partition]?.low;
-    if (low === undefined) continue;
-    behind[topic][partition] = Math.min(behind[topic][partition]!, Math.max(low, offset + 1));
-  }
-  const records = await recordsOfKeys(rejects, log, behind, bounds, signal);
+  const records = await recordsOfKeys(rejects, log, behindAll(rejects, bounds), bounds, signal);
   const outcomes: Outcome[] = [];
-  const published: { reject: Reject; offset: number; outcome: Outcome }[] = [];
+  const published: Published[] = [];
   for (const reject of rejects) {
-    const outcome: Outcome = { place: rejectPlace(reject), now: null, note: null };
+    const note = await whyNot(reject, bounds, records, judge);
+    const outcome: Outcome = { place: rejectPlace(reject), now: null, note };
     outcomes.push(outcome);
-    if (reject.partition >= (bounds[reject.topic]?.length ?? 0)) outcome.note = 'there is no such partition any more';
-    // Without a key it has none that could come later, and is bad for ever.
-    else if (reject.raw.key !== null && records.of(reject).some((offset) => offset > reject.offset))
-      outcome.note = superseded;
-    else outcome.note = await stillBad(reject, judge);
-    if (outcome.note !== null) continue;
+    if (note !== null) continue;
     signal.throwIfAborted();
-    const { topic, partition, raw } = reject;
-    const headers = Object.entries(raw.headers).map(([key, value]) => ({ key, value }));
-    // It counts from now on: its own time is that of a record that never counted.
-    const record = { partition, key: raw.key, value: raw.value, timestampMs: Date.now(), headers };
-    const offset = (await publisher.publish(topic, [record])).get(partition)!;
-    outcome.now = `${topic}/${partition}@${offset}`;
+    const offset = await publishAgain(reject, publisher);
+    outcome.now = rejectPlace({ ...reject, offset });
     published.push({ reject, offset, outcome });
     // Another one of its key must not follow it.
     records.add(reject, reject.raw.key, offset);
@@ -104,14 +90,49 @@ async function resubmit(rejects: readonly Reject[], { log, publisher, judge, sig
   return outcomes;
 }
 
-async function stillBad(reject: Reject, judge: RejectJudge): Promise<string | null> {
+/** The position behind the first bad record of each partition; at the ends of those that have none. */
+function behindAll(rejects: readonly Reject[], bounds: LogBounds): Position {
+  const behind = positionOf(bounds, 'end');
+  for (const { topic, partition, offset } of rejects) {
+    const low = bounds[topic]?.[partition]?.low;
+    if (low === undefined) continue;
+    behind[topic][partition] = Math.min(behind[topic][partition]!, Math.max(low, offset + 1));
+  }
+  return behind;
+}
+
+/** Why a bad record is not published again; null: it may be. */
+async function whyNot(
+  reject: Reject,
+  bounds: LogBounds,
+  records: KeyOffsets,
+  judge: RejectJudge,
+): Promise<string | null> {
+  const { topic, partition, offset, raw } = reject;
+  if (partition >= (bounds[topic]?.length ?? 0)) return 'there is no such partition any more';
+  // Without a key it has none that could come later, and is bad for ever.
+  if (raw.key !== null && records.of(reject).some((one) => one > offset)) return superseded;
   const { reason } = await judge(reject);
-  return reason === null ? null : `it is still bad: ${reason}`;
+  return reason && `it is still bad: ${reason}`;
+}
+
+/** Publishes a bad record to its partition. Returns its offset there. */
+async function publishAgain({ topic, partition, raw }: Reject, publisher: LogPublisher): Promise<number> {
+  const headers = Object.entries(raw.headers).map(([key, value]) => ({ key, value }));
+  // It counts from now on: its own time is that of a record that never counted.
+  const record = { partition, key: raw.key, value: raw.value, timestampMs: Date.now(), headers };
+  return (await publisher.publish(topic, [record])).get(partition)!;
+}
+
+interface Published {
+  reject: Reject;
+  offset: number;
+  outcome: Outcome;
 }
 
 /** Kafka can't publish on a condition: whether a record of the key came in between shows afterwards. */
 async function sayRaces(
-  published: readonly { reject: Reject; offset: number; outcome: Outcome }[],
+  published: readonly Published[],
   log: EventLog,
   from: Position,
   signal: AbortSignal,
