@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { ViewCache } from '../../../api/calendar/view-cache.ts';
 import { createApp } from '../../../api/http/app.ts';
+import type { StateStore } from '../../../api/oauth/state-store.ts';
 import { registerDocs } from '../../../api/openapi/docs.ts';
 import { openApiDocument } from '../../../api/openapi/openapi.ts';
 import type { ViewReader } from '../../../api/ports/view-reader.ts';
@@ -51,7 +52,31 @@ interface Served {
 
 /** The API, the authorization server and the operators' routes as one HTTP application, which is not listening yet. */
 export async function serve(options: ServeOptions): Promise<Served> {
-  const { settings, metrics, log, signal } = options;
+  const { settings, log, signal } = options;
+  const closing = new AbortController();
+  const { app, signInTrouble, close } = await application(options, closing.signal);
+  const operators = operatorsBeside(app, options, signInTrouble);
+  return {
+    app,
+    async listen() {
+      await readyOrAwhile(options.reader, signal);
+      await listen(app, settings);
+      // Not before: its /readyz says that requests may come.
+      await operators?.listen();
+      void logReadiness(options.reader, log, AbortSignal.any([closing.signal, signal]));
+    },
+    async close() {
+      if (signal.aborted) await drain(settings, log);
+      closing.abort();
+      await close();
+      await operators?.close();
+    },
+  };
+}
+
+/** The API, its documentation and sign-in. */
+async function application(options: ServeOptions, closing: AbortSignal) {
+  const { settings, metrics, log } = options;
   const reader = metrics.measuredReader(options.reader);
   const { keys, cookieKeys, clients } = options.files;
   const { baseUrl, origin } = settings;
@@ -59,13 +84,8 @@ export async function serve(options: ServeOptions): Promise<Served> {
   const cache = new ViewCache(reader);
   metrics.watchCache(cache);
   metrics.watchStore(async () => (await options.reader.ready()).ready);
-  const calendarNowMs = (): number => settings.nowMs ?? Date.now();
-  const authRedis = settings.authRedis;
   const audit = auditLog(log, metrics.register);
-  const store = authRedis
-    ? redisAuthState({ ...authRedis, onError: (error) => log.warn(`Sign-in's Redis: ${error.message}`) })
-    : memoryAuthState();
-  if (authRedis) metrics.watchSignInState(async () => (await store.risk()) !== null);
+  const { store, trouble } = openSignInState(options, closing);
   const erasures = new RecentErasures({ store });
   let signIn: SignIn | undefined;
   // If this fails, sign-in logs it and retries.
@@ -73,9 +93,9 @@ export async function serve(options: ServeOptions): Promise<Served> {
   const app = createApp({
     baseUrl,
     cache,
-    calendarNowMs,
+    calendarNowMs: () => settings.nowMs ?? Date.now(),
     cacheSeconds: settings.cacheSeconds,
-    draining: signal,
+    draining: options.signal,
     ...(settings.trustProxy !== null && { trustProxy: settings.trustProxy }),
     checker: createTokenChecker({ issuer: origin, audience: baseUrl, keys, erasures, audit }),
     openApi: Buffer.from(JSON.stringify(openApiDocument(baseUrl))),
@@ -106,34 +126,34 @@ export async function serve(options: ServeOptions): Promise<Served> {
   });
   signIn = registered;
   const stopErasing = eraseGoneRiders(cache, registered, erasures, log);
-  const closing = new AbortController();
-  // In memory nothing can be away.
-  const signInWatch = authRedis ? watchSignIn(store, log, closing.signal) : { trouble: () => null };
-  if (authRedis) metrics.watchSignInStore(() => signInWatch.trouble() === null);
-  const signInTrouble = (): string | null => {
-    const trouble = signInWatch.trouble();
-    return trouble && `nobody can sign in or refresh: ${trouble}`;
-  };
-  const operators = operatorsBeside(app, options, signInTrouble);
   return {
     app,
-    async listen() {
-      await readyOrAwhile(options.reader, signal);
-      await listen(app, settings);
-      // Not before: its /readyz says that requests may come.
-      await operators?.listen();
-      void logReadiness(options.reader, log, AbortSignal.any([closing.signal, signal]));
-    },
+    signInTrouble: trouble,
     async close() {
-      if (signal.aborted) await drain(settings, log);
-      closing.abort();
       stopErasing();
       await stopListening(app);
       await registered.close();
       await reader.close();
-      await operators?.close();
     },
   };
+}
+
+/** Where grants and sessions are, and why nobody can sign in just now. */
+function openSignInState(
+  { settings: { authRedis }, metrics, log }: ServeOptions,
+  closing: AbortSignal,
+): { store: StateStore; trouble: Trouble } {
+  // In memory nothing can be away.
+  if (!authRedis) return { store: memoryAuthState(), trouble: () => null };
+  const store = redisAuthState({ ...authRedis, onError: (error) => log.warn(`Sign-in's Redis: ${error.message}`) });
+  metrics.watchSignInState(async () => (await store.risk()) !== null);
+  const watch = watchSignIn(store, log, closing);
+  metrics.watchSignInStore(() => watch.trouble() === null);
+  const trouble = (): string | null => {
+    const found = watch.trouble();
+    return found && `nobody can sign in or refresh: ${found}`;
+  };
+  return { store, trouble };
 }
 
 /** Registers the operators' routes with the application. With METRICS_PORT, returns a server of their own instead. */
