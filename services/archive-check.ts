@@ -2,10 +2,10 @@ import { manifestName } from '../infra/archive/archive-manifest.ts';
 import { inspectSettled, type SettledInspection } from '../infra/archive/inspect-settled.ts';
 import { countText } from '../projector/ports/log.ts';
 import type { Settings } from './settings/settings.ts';
-import { runArchiveCommand } from './wiring/archive/run-archive-command.ts';
 import { needFolderName } from './wiring/command/empty-folder.ts';
 import type { ExitCode, Io } from './wiring/command/io.ts';
 import { percentOf } from './wiring/command/progress.ts';
+import { runWithProgress } from './wiring/command/run-with-progress.ts';
 
 export interface ArchiveCheckOptions {
   dir: string;
@@ -16,7 +16,7 @@ export interface ArchiveCheckOptions {
 export async function runArchiveCheck(options: ArchiveCheckOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { dir, json } = options;
   needFolderName(dir, 'archive check', 'the folder of an archive');
-  return runArchiveCommand({ json, title: 'Read' }, io, async (progress) => {
+  return runWithProgress({ json, title: 'Read' }, io, async (progress) => {
     const found = await inspectSettled({
       dir,
       wantedPrefix: settings.topicPrefix,

@@ -4,11 +4,11 @@ import { type Forgotten, forgetRider } from '../infra/archive/forget-rider.ts';
 import { countText } from '../projector/ports/log.ts';
 import { idPattern } from '../schemas/events/patterns.ts';
 import type { Settings } from './settings/settings.ts';
-import { runArchiveCommand } from './wiring/archive/run-archive-command.ts';
 import { forgettingInMark } from './wiring/backends/simulated-mark.ts';
 import { needFolderName } from './wiring/command/empty-folder.ts';
 import { type ExitCode, type Io, UsageError } from './wiring/command/io.ts';
 import { percentOf } from './wiring/command/progress.ts';
+import { runWithProgress } from './wiring/command/run-with-progress.ts';
 
 export interface ArchiveForgetOptions {
   rider: string;
@@ -26,7 +26,7 @@ export async function runArchiveForget(options: ArchiveForgetOptions, settings: 
     );
   }
   const command = { json, title: 'Read', stopped: 'nothing was changed' };
-  return runArchiveCommand(command, io, async (progress) => {
+  return runWithProgress(command, io, async (progress) => {
     const prefix = readManifest(dir)?.prefix ?? (await archivePrefix(dir, settings.topicPrefix));
     const onProgress = percentOf(progress);
     const forget = () => forgetRider({ dir, prefix, rider, signal: io.signal, onProgress });

@@ -7,7 +7,6 @@ import { countText } from '../projector/ports/log.ts';
 import type { KafkaSettings, Settings } from './settings/settings.ts';
 import { archiveLoad } from './wiring/archive/archive-load.ts';
 import type { Register } from './wiring/archive/raw-values.ts';
-import { runArchiveCommand } from './wiring/archive/run-archive-command.ts';
 import { splitKeysText } from './wiring/archive/split-keys.ts';
 import { openKafkaLog, openKafkaPublisher } from './wiring/backends/kafka.ts';
 import { warnOfMissingTopics } from './wiring/backends/readable-archive.ts';
@@ -15,6 +14,7 @@ import { needFolderName } from './wiring/command/empty-folder.ts';
 import { asUsage, type ExitCode, type Io, needKafka } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
 import { percentOf } from './wiring/command/progress.ts';
+import { runWithProgress } from './wiring/command/run-with-progress.ts';
 
 export interface ArchiveLoadOptions {
   dir: string;
@@ -44,7 +44,7 @@ export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Sett
   const target = { publisher, log, register: registerWith(kafka, io.signal) };
   const command = { json, title: 'Records', stopped: 'call it again, with the same options, to go on' };
   try {
-    return await runArchiveCommand(command, io, async (progress) => {
+    return await runWithProgress(command, io, async (progress) => {
       // Before anything is asked of Kafka; it can be stopped as the load can.
       if (!unchecked) await assertLoadable(dir, prefix, io.signal);
       const result = await archiveLoad({ dir, prefix }, target, {

@@ -7,12 +7,12 @@ import { WriterSchemas } from '../schemas/avro/writer-schemas.ts';
 import { topicNames } from '../schemas/events/records.ts';
 import type { Settings } from './settings/settings.ts';
 import { archiveSave, type SaveOptions } from './wiring/archive/archive-save.ts';
-import { runArchiveCommand } from './wiring/archive/run-archive-command.ts';
 import { openKafkaLog } from './wiring/backends/kafka.ts';
 import { needArchiveFolder } from './wiring/command/empty-folder.ts';
 import { type ExitCode, type Io, needKafka } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
 import { type Progress, percentOf } from './wiring/command/progress.ts';
+import { runWithProgress } from './wiring/command/run-with-progress.ts';
 
 export interface ArchiveSaveOptions {
   dir: string;
@@ -45,7 +45,7 @@ export async function runArchiveSave(options: ArchiveSaveOptions, settings: Sett
     stopped: 'call it again to go on',
   };
   try {
-    return await runArchiveCommand(command, io, async (progress) => {
+    return await runWithProgress(command, io, async (progress) => {
       const result = await archiveSave(log, () => readRejected(rejected, io), dir, {
         prefix,
         signal: io.signal,

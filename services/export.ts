@@ -6,7 +6,7 @@ import { instantOf, instantText, type RecordClock } from './past/past-time.ts';
 import type { Settings } from './settings/settings.ts';
 import { needEmptyFolder } from './wiring/command/empty-folder.ts';
 import type { ExitCode, Io } from './wiring/command/io.ts';
-import { withProgress } from './wiring/command/progress.ts';
+import { runWithProgress } from './wiring/command/run-with-progress.ts';
 
 interface ExportCommandOptions {
   dir: string;
@@ -30,19 +30,15 @@ export async function runExport(options: ExportCommandOptions, settings: Setting
     const atMs = options.asOf === undefined ? Number.POSITIVE_INFINITY : clockMs;
     const said = (exported: Exported) => saidOf(exported, log, { clockMs, by, personal, secrets });
     const manifest = (exported: Exported) => `${JSON.stringify(said(exported), null, 1)}\n`;
-    const exported = await withProgress(io, 'Rows', null, ({ update: onProgress }) => {
+    const command = { json, title: 'Rows', total: null, stopped: 'nothing was written' };
+    const code = await runWithProgress(command, io, async ({ update: onProgress }) => {
       const how = { atMs, clockMs, personal, secrets, signal: io.signal, onProgress };
-      return writeExport(dir, sourcesOf(log, by), how, manifest);
+      const exported = await writeExport(dir, sourcesOf(log, by), how, manifest);
+      return { result: { dir, ...said(exported) }, lines: linesOf(dir, exported, options) };
     });
-    if (json) io.out(JSON.stringify({ dir, ...said(exported) }));
-    else for (const line of linesOf(dir, exported, options)) io.out(line);
-    if (!json && options.asOf !== undefined)
-      for (const doubt of doubtsOf(log, clockMs)) io.err(`May not be exact: ${doubt}`);
-    return 0;
-  } catch (error) {
-    if (!io.signal.aborted) throw error;
-    io.err('Stopped before the end: nothing was written');
-    return 1;
+    const doubts = json || code !== 0 || options.asOf === undefined ? [] : doubtsOf(log, clockMs);
+    for (const doubt of doubts) io.err(`May not be exact: ${doubt}`);
+    return code;
   } finally {
     log.close();
   }

@@ -1,7 +1,7 @@
-import { asUsage, type ExitCode, type Io } from '../command/io.ts';
-import { type Progress, withProgress } from '../command/progress.ts';
+import { asUsage, type ExitCode, type Io } from './io.ts';
+import { type Progress, withProgress } from './progress.ts';
 
-interface ArchiveCommand {
+interface ReportingCommand {
   json: boolean | undefined;
   /** What the progress counts. */
   title: string;
@@ -18,9 +18,9 @@ interface Outcome {
   code?: ExitCode;
 }
 
-/** Runs a command about an archive under a bar of progress, and prints what comes of it. */
-export async function runArchiveCommand(
-  { json, title, total = 100, stopped }: ArchiveCommand,
+/** Runs a command under a bar of progress, and prints what comes of it. */
+export async function runWithProgress(
+  { json, title, total = 100, stopped }: ReportingCommand,
   io: Io,
   run: (progress: Progress) => Promise<Outcome>,
 ): Promise<ExitCode> {
