@@ -9,20 +9,21 @@ import { type FactKind, factKinds, parseKey, readerKey, viewKey } from '../../sc
 import type { FactsViewReader } from './facts-view-reader.ts';
 import type { PastAnswers } from './past-answers.ts';
 
-/** The projector's own marking of what a change touches, without slices: everybody is told at once. */
-export function markingOf({ facts }: Fold): { marks: Marks; marking: Marking } {
+/**
+ * Has the projector's own marking note what changes touch, without slices: everybody is told at once. `isPublic`: nobody is
+ * told of riders' own layers.
+ */
+export function markChanges(fold: Fold, isPublic: boolean): Marks {
   const marks = new Marks();
-  return { marks, marking: new Marking(facts, marks, null) };
-}
-
-/** The same of public answers alone: of riders' own layers nobody is told. */
-export function publicTouched(marking: Marking): Touched {
-  return {
+  const marking = new Marking(fold.facts, marks, null);
+  const publicOnly: Touched = {
     ...ignoreChanges,
     metro: (metro) => marking.metro(metro),
     ride: (ride) => marking.ride(ride),
     night: (night) => marking.night(night),
   };
+  fold.touched = isPublic ? publicOnly : marking;
+  return marks;
 }
 
 /**
@@ -46,9 +47,7 @@ export class AnswerWatch {
   constructor(fold: Fold, { reader, cache }: PastAnswers, isPublic: boolean) {
     this.#fold = fold;
     this.#reader = reader;
-    const { marks, marking } = markingOf(fold);
-    this.#marks = marks;
-    fold.touched = isPublic ? publicTouched(marking) : marking;
+    this.#marks = markChanges(fold, isPublic);
     cache.onUsed = (key) => this.#views.add(key);
     reader.onFields = (key, fields) => {
       this.#rider = parseKey(key).id;

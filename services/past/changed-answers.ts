@@ -1,9 +1,10 @@
 import { Fold } from '../../projector/facts/fold.ts';
 import { valueViews } from '../../projector/views/value-views.ts';
+import type { Marks } from '../../projector/writing/marks.ts';
 import { compareText } from '../../schemas/views/text.ts';
 import { digestOf } from '../../schemas/views/view-keys.ts';
 import { sameAnswer } from './answer-history.ts';
-import { markingOf, publicTouched } from './answer-watch.ts';
+import { markChanges } from './answer-watch.ts';
 import { type PastAnswer, PastAnswers, targets } from './past-answers.ts';
 import { foldPast } from './past-fold.ts';
 import type { PastSources } from './past-records.ts';
@@ -35,7 +36,7 @@ export async function changedAnswers(sources: PastSources, options: ChangesOptio
   const window = new Window(records, options);
   await window.read(records);
   const after = await window.differing();
-  // Of the facts at the start nothing is kept meanwhile but what tells answers apart: they are folded again.
+  // The window has kept digests alone of the answers at the start, so the facts of then are folded again.
   const { facts } = await foldPast(sources, { atMs: options.fromMs, signal: options.signal });
   const answers = new PastAnswers(facts);
   const changed: ChangedAnswer[] = [];
@@ -60,7 +61,7 @@ class Window {
   /** Whether metros are there, and the records by which they came or went since the start. */
   readonly #metros = new Map<string, { exists: boolean; records: TimedRecord[] }>();
   /** What the last record touched; null before the start. */
-  #marks: ReturnType<typeof markingOf>['marks'] | null = null;
+  #marks: Marks | null = null;
 
   constructor(records: RecordsInTime, options: ChangesOptions) {
     this.#options = options;
@@ -106,9 +107,7 @@ class Window {
     const { metros, metroIds } = this.#fold.facts;
     for (const [i, metro] of metros.entries())
       this.#metros.set(metroIds.text(i), { exists: metro != null, records: [] });
-    const { marks, marking } = markingOf(this.#fold);
-    this.#fold.touched = publicTouched(marking);
-    this.#marks = marks;
+    this.#marks = markChanges(this.#fold, true);
   }
 
   async #take(timed: TimedRecord, begun: boolean): Promise<void> {
@@ -167,6 +166,6 @@ class Window {
   }
 }
 
-/** Of a ride's page none. */
+/** The metro of a day's target. Empty for a ride's. */
 const metroOf = (target: string): string => /^\/metros\/([^/]+)\//.exec(target)?.[1] ?? '';
 const markOf = ({ status, body }: PastAnswer): string => `${status}${digestOf(body)}`;

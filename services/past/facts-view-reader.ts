@@ -5,7 +5,7 @@ import { partOfField, type ReaderParts, renderReaderDays } from '../../projector
 import { valueViews } from '../../projector/views/value-views.ts';
 import { developerKeyKey, type FactKind, factKinds, isCompleteKey, parseKey } from '../../schemas/views/view-keys.ts';
 
-/** A reader's fields as they were rendered. Null: there is none of that name. */
+/** A reader's fields as they were rendered. Null: the reader has no such field. */
 type Fields = Map<string, Buffer | null>;
 const fieldsMax = 10_000;
 
@@ -28,7 +28,7 @@ export class FactsViewReader implements ViewReader {
   /** The view of a developer key of this process, which is live whatever the facts say. */
   readonly #ownKey: string;
   #listener: ChangeListener | null = null;
-  /** Of the reader who was last asked for: histories ask for one reader again and again. */
+  /** The fields of the last reader asked for: histories ask for one reader again and again. */
   #fieldsOf: { key: string; fields: Fields } = { key: '', fields: new Map() };
   /** Called with the names of a reader's fields that are read. */
   onFields: ((key: string, fields: readonly string[]) => void) | null = null;

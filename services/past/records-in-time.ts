@@ -172,7 +172,7 @@ interface Rank {
 export class FoldInTime {
   readonly #fold: Fold;
   readonly #lateTopics: ReadonlySet<TopicName>;
-  /** Of each key of a topic with records out of order, the one that counts. */
+  /** The record that counts, by key. Only for topics that have records out of order. */
   readonly #last = new Map<string, Rank>();
 
   constructor(fold: Fold, { lateTopics }: RecordsInTime) {

@@ -11,7 +11,7 @@ export interface MetroSketch {
 }
 
 /**
- * Of each metro its slug, name, zone and language, then its districts and its cities. The first four are the default, and
+ * Each metro's slug, name, zone and language, then its districts and its cities. The first four are the default, and
  * are chosen to be awkward: a Link name with a half-hour offset (Asia/Kolkata), the southern hemisphere, accents, and
  * district names that are repeated in other cities.
  */

@@ -83,7 +83,7 @@ function nightFields(night: Night, isHidden: boolean): object {
   return { ...night, ...meeting, place_name: null, district };
 }
 
-/** Of every table of the log: when the version counted, and the record that it is. */
+/** The other columns of a table of the log: when the version counted, and which record it is. */
 export const versionColumns: readonly Column[] = [
   column('valid_from', 'instant'),
   column('valid_to', 'instant'),

@@ -180,7 +180,7 @@ const answerTables = {
   ride_pages: { kind: 'ride', key: [{ name: 'ride', type: 'text' }], keyCells: (id: string): Cell[] => [id] },
 } as const;
 
-/** Of every table of answers: the ETag with its quotes, and the answer's bytes. */
+/** The other columns of a table of answers: the ETag with its quotes, and the answer's bytes. */
 const answerColumns: readonly Column[] = [
   { name: 'etag', type: 'text' },
   { name: 'answer', type: 'text' },

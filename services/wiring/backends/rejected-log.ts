@@ -48,7 +48,7 @@ export async function readRejectedLog(
   return { rejects: each([...archiveRejected(place), ...(await badInArchive(log, io))]), where: `the archive ${dir}` };
 }
 
-/** Those that stand in the topics: an archive that nobody has served yet has no others. */
+/** The bad records in an archive's topics. An archive that was never served has its bad records only there. */
 async function badInArchive(log: PastLog, { signal }: Io): Promise<Reject[]> {
   const rejects: Reject[] = [];
   const sources = sourcesOf(log, 'timestamp');
@@ -77,7 +77,7 @@ async function rejectsInKafka(kafka: KafkaSettings, settings: Settings, io: Io):
   }
 }
 
-/** Whoever set them aside may have done it twice. */
+/** Each once, because a projector may set a record aside twice; in the order of their places. */
 function each(rejects: readonly Reject[]): Reject[] {
   const byPlace = new Map(rejects.map((reject) => [`${rejectPlace(reject)} ${reject.timestampMs}`, reject]));
   const rank = ({ topic }: Reject): number => topicNames.indexOf(topic);
