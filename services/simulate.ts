@@ -6,7 +6,7 @@ import { dayText } from '../schemas/views/days.ts';
 import type { Settings } from './settings/settings.ts';
 import { type Simulation, simulation, steppingClock } from './simulate/simulation.ts';
 import { archiveSink, kafkaSink, type RecordSink } from './simulate/sinks.ts';
-import type { SimulatedRecord } from './simulate/world.ts';
+import { dayMs, type SimulatedRecord } from './simulate/world.ts';
 import { markSimulated } from './wiring/backends/simulated-mark.ts';
 import { needEmptyFolder } from './wiring/command/empty-folder.ts';
 import { type ExitCode, type Io, needKafka, UsageError } from './wiring/command/io.ts';
@@ -28,7 +28,6 @@ interface SimulateCommandOptions {
   json?: boolean;
 }
 
-const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 /** The process checks its signals after this many records. */
 const breath = 2_000;

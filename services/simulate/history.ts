@@ -21,6 +21,7 @@ import {
 import { Random } from './random.ts';
 import {
   confirmedResponse,
+  dayMs,
   dayStartMs,
   goingResponse,
   meetsOn,
@@ -29,7 +30,6 @@ import {
   type World,
 } from './world.ts';
 
-const dayMs = 86_400_000;
 /** The last hour before `today` is left for the changes that follow. */
 const lastHourMs = 3_600_000;
 

@@ -1,7 +1,7 @@
 import { ongoingChanges } from './changes.ts';
 import { keyText, riderId, sampleRider } from './founding.ts';
 import { history } from './history.ts';
-import { dayStartMs, type SimulatedRecord, type SimulationOptions, World } from './world.ts';
+import { dayMs, dayStartMs, type SimulatedRecord, type SimulationOptions, World } from './world.ts';
 
 /**
  * Increase this with every change to the records that the same options make, or to their partitions. Existing samples
@@ -48,7 +48,6 @@ export function simulation(options: SimulationOptions): Simulation {
   };
 }
 
-const dayMs = 86_400_000;
 const lastHourMs = 3_600_000;
 
 /**

@@ -91,7 +91,7 @@ export const goingResponse = 1;
 export const confirmedResponse = 2;
 
 const site = 'https://rides.example.org';
-const dayMs = 86_400_000;
+export const dayMs = 86_400_000;
 
 /**
  * The state of the simulated upstream. Each method returns the record of an entity's present state. Revisions count all

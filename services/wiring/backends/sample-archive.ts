@@ -7,6 +7,7 @@ import { inDataDir } from '../../settings/data-dir.ts';
 import { generatorVersion, simulation } from '../../simulate/simulation.ts';
 import { archiveSink } from '../../simulate/sinks.ts';
 import { defaultSizes } from '../../simulate/sizes.ts';
+import { dayMs } from '../../simulate/world.ts';
 import { markSimulated } from './simulated-mark.ts';
 
 /** The archive's folder, a developer key that is live in it, and a rider with nights, friends and flags around today. */
@@ -16,7 +17,6 @@ interface SampleArchive {
   rider: string;
 }
 
-const dayMs = 86_400_000;
 /** A sample's calendar goes 40 days ahead, so after a week there is still plenty to see. */
 const ageDaysMax = 7;
 const forgottenMs = 30 * dayMs;
