@@ -88,32 +88,15 @@ const routes: readonly { operation: OperationName; shape: readonly (string | nul
  * `/rides/x`, `/rides/a%2Fb` has one parameter, `/rides/` has an empty one, and `/rides/x/` is no route.
  */
 export function routePath(basePath: string, rawPath: string): Route | null {
-  const segments = segmentsBelow(basePath, rawPath);
-  if (segments === null) return null;
+  const base = basePath.split('/').map(decodeText);
+  const segments = rawPath.split('/');
+  const decoded = segments.map(decodeText);
+  if (base.some((part, i) => part !== decoded[i])) return null;
   for (const { operation, shape } of routes) {
-    if (fits(shape, segments)) return { operation, segments: segments.filter((_, i) => shape[i] === null) };
+    if (base.length + shape.length !== segments.length) continue;
+    const own = segments.slice(base.length);
+    if (shape.every((part, i) => part === null || part === decoded[base.length + i]))
+      return { operation, segments: own.filter((_, i) => shape[i] === null) };
   }
   return null;
-}
-
-function segmentsBelow(basePath: string, rawPath: string): string[] | null {
-  if (rawPath.startsWith(basePath) && rawPath.charCodeAt(basePath.length) === slash) {
-    return rawPath.slice(basePath.length + 1).split('/');
-  }
-  const base = basePath.split('/');
-  const segments = rawPath.split('/');
-  if (segments.length <= base.length) return null;
-  const same = base.every((part, i) => decodeText(segments[i] ?? '') === decodeText(part));
-  return same ? segments.slice(base.length) : null;
-}
-
-const slash = 0x2f;
-
-function fits(shape: readonly (string | null)[], segments: readonly string[]): boolean {
-  if (shape.length !== segments.length) return false;
-  for (let i = 0; i < shape.length; i++) {
-    const wanted = shape[i];
-    if (wanted !== null && wanted !== segments[i] && wanted !== decodeText(segments[i] ?? '')) return false;
-  }
-  return true;
 }

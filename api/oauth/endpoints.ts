@@ -6,9 +6,10 @@ import type { SignInParts } from '../sign-in/sign-in-parts.ts';
 import { canonicalAuthorizeQuery, canonicalTokenRequest, registrationRequest } from './library-requests.ts';
 import { paths, resourceMetadata, serverMetadata } from './metadata.ts';
 import { tokenLimit } from './rate-limit.ts';
-import { BodyError, readBody, readForm } from './request-body.ts';
+import { readBody, readForm } from './request-body.ts';
 import { isLoopback } from './service-url.ts';
 
+const publicHeaders = { ...corsHeaders, 'Cache-Control': 'public, max-age=300' };
 const noStore = { ...corsHeaders, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 const formType = 'application/x-www-form-urlencoded';
 
@@ -44,18 +45,12 @@ function addMetadata(app: FastifyInstance, { service, registration, metadataFetc
   for (const [path, document] of documents) {
     const body = JSON.stringify(document);
     app.get(path, async (_request, reply) =>
-      reply
-        .headers({ ...corsHeaders, 'Cache-Control': 'public, max-age=300', 'Content-Type': 'application/json' })
-        .send(Buffer.from(body)),
+      reply.headers({ ...publicHeaders, 'Content-Type': 'application/json' }).send(Buffer.from(body)),
     );
     addOptions(app, path, 'GET, HEAD, OPTIONS');
   }
   app.get(paths.jwks, async (request, reply) => {
-    await library.answer(request, reply, {
-      url: paths.jwks,
-      accept: 'application/json',
-      headers: { ...corsHeaders, 'Cache-Control': 'public, max-age=300' },
-    });
+    await library.answer(request, reply, { url: paths.jwks, accept: 'application/json', headers: publicHeaders });
   });
   addOptions(app, paths.jwks, 'GET, HEAD, OPTIONS');
 }
@@ -95,12 +90,7 @@ function addTokenEndpoints(app: FastifyInstance, { service, library, limits, sto
   const limit = tokenLimit(limits, store);
   for (const path of [paths.token, paths.revoke]) {
     app.post(path, async (request, reply) => {
-      let form: URLSearchParams;
-      try {
-        form = await readForm(request.raw);
-      } catch (error) {
-        return refuseBody(reply, error);
-      }
+      const form = await readForm(request.raw);
       const wait = await limit.wait(request, form);
       if (wait !== null) return tooMany(reply, wait, 'too many refused requests of this client from this address');
       const canonical = path === paths.token ? canonicalTokenRequest(form, service) : { form: form.toString() };
@@ -121,13 +111,7 @@ function addRegistration(app: FastifyInstance, { library, limits }: SignInParts)
   app.post(paths.register, async (request, reply) => {
     const wait = await limits.registrations.hit(request.ip);
     if (wait !== null) return tooMany(reply, wait, 'too many registrations from this address');
-    let text: string;
-    try {
-      text = await readBody(request.raw, 'application/json');
-    } catch (error) {
-      return refuseBody(reply, error);
-    }
-    const wanted = registrationRequest(text);
+    const wanted = registrationRequest(await readBody(request.raw, 'application/json'));
     if ('refuse' in wanted) return reply.code(400).headers(noStore).send(wanted.refuse);
     await library.answer(request, reply, {
       url: paths.register,
@@ -139,24 +123,17 @@ function addRegistration(app: FastifyInstance, { library, limits }: SignInParts)
   addOptions(app, paths.register, 'POST, OPTIONS');
 }
 
-function refuseBody(reply: FastifyReply, error: unknown): FastifyReply {
-  if (!(error instanceof BodyError)) throw error;
-  // An unread body would be parsed as the next request.
-  reply.header('Connection', 'close');
-  return reply.code(error.status).headers(noStore).send({ error: 'invalid_request', error_description: error.message });
-}
-
 /** Whether errors at a path are for programs, as JSON. */
 export function isForPrograms(path: string): boolean {
   return path === paths.token || path === paths.revoke || path === paths.register || path === paths.jwks;
 }
 
-/** Answers what Fastify refuses before a route runs, such as a malformed content type. The body is left unread. */
-export function refuseRequest(reply: FastifyReply, status: number): FastifyReply {
+/** Refuses a request whose body is left unread. It would be parsed as the next request, so the connection closes. */
+export function refuseRequest(reply: FastifyReply, status: number, why = 'the request can’t be read'): FastifyReply {
   return reply
     .code(status)
     .headers({ ...noStore, Connection: 'close' })
-    .send({ error: 'invalid_request', error_description: 'the request can’t be read' });
+    .send({ error: 'invalid_request', error_description: why });
 }
 
 /** Sends a fault as RFC 6749 has it, for programs. */

@@ -26,6 +26,12 @@ export const troubles = {
     text: 'The form was not sent from a page of this service, so nothing was done. Go back to your app and start again.',
     code: 'csrf',
   },
+  unreadable: {
+    status: 400,
+    title: 'That form can’t be read',
+    text: 'Go back to your app and start again.',
+    code: 'invalid_request',
+  },
   busy: {
     status: 429,
     title: 'Too many attempts',

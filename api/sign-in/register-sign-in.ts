@@ -16,7 +16,7 @@ import { sealedStore } from '../oauth/sealed-store.ts';
 import { isLoopback, type ServiceUrl, serviceUrl } from '../oauth/service-url.ts';
 import { addConnectedApps } from './connected-apps.ts';
 import { createCsrf } from './csrf.ts';
-import { libraryTrouble } from './error-page.ts';
+import { libraryTrouble, troubles } from './error-page.ts';
 import { addInteractions } from './interactions.ts';
 import { pageSender } from './page-sender.ts';
 import type { SignInParts } from './sign-in-parts.ts';
@@ -106,26 +106,22 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
     scope.setErrorHandler((error, request, reply) => {
-      if (error instanceof BodyError)
-        return pages.trouble(reply.header('Connection', 'close'), {
-          status: error.status,
-          title: 'That form can’t be read',
-          text: 'Go back to your app and start again.',
-          code: 'invalid_request',
-        });
+      // Only the path: queries contain codes.
+      const path = request.raw.url!.split('?')[0]!;
+      if (error instanceof BodyError) {
+        if (isForPrograms(request.routeOptions.url ?? path)) return refuseRequest(reply, error.status, error.message);
+        return pages.trouble(reply.header('Connection', 'close'), { ...troubles.unreadable, status: error.status });
+      }
       const trouble = upstreamTrouble(error, logger);
       if (trouble) return pages.trouble(reply, trouble);
       const status = (error as { statusCode?: number }).statusCode ?? 500;
       const away = isAway(error);
-      // Only the path: queries contain codes.
-      const path = request.raw.url!.split('?')[0]!;
       const refused = status < 500;
       if (refused) logger.debug({ path, reason: (error as Error).message }, 'request refused');
       else logger.error({ err: error, path }, 'sign-in failed');
       if (isForPrograms(path)) return refused ? refuseRequest(reply, status) : sendFault(reply, away);
-      return away
-        ? pages.trouble(reply, 'away')
-        : pages.trouble(reply, libraryTrouble(refused ? 'invalid_request' : 'server_error', status));
+      if (away) return pages.trouble(reply, 'away');
+      return pages.trouble(reply, libraryTrouble(refused ? 'invalid_request' : 'server_error', status));
     });
     keepClientAddress(scope);
     if (service.https && !deps.proxiesNamed) warnOfUnnamedProxy(scope, logger);

@@ -30,14 +30,16 @@ export function maskUrl(text: string): string {
 
 const text = (pattern: RegExp) => z.string().regex(pattern);
 
-const flag = (on: string, off: string) =>
+/** One of a few words, in any case. */
+const word = <W extends string>(...words: W[]) => z.string().toLowerCase().pipe(z.enum(words));
+
+const yes = word('true', 'false', 'on', 'off').transform((value) => value === 'true' || value === 'on');
+
+const listOf = <T>(item: z.ZodType<T, string>) =>
   z
     .string()
-    .toLowerCase()
-    .pipe(z.enum(['true', 'false', 'on', 'off']))
-    .transform((value) => value === on || value === off);
-
-const yes = flag('true', 'on');
+    .transform((value) => value.split(',').map((each) => each.trim()))
+    .pipe(z.array(item).min(1));
 
 const wholeNumber = (min: number, max: number) =>
   text(/^\d{1,15}$/)
@@ -60,21 +62,16 @@ const addressOrRange = (text: string): boolean => {
 };
 
 // Not a number of proxies: with a number, a client that reaches the service directly could claim any address.
-const proxies = z
-  .string()
-  .transform((value) => value.split(',').map((proxy) => proxy.trim()))
-  .pipe(z.array(z.string().refine(addressOrRange)).min(1));
+const proxies = listOf(z.string().refine(addressOrRange));
 
 const redisUrl = url(['redis:', 'rediss:'])
   // `redis://localhost:6379/2` is database 2. Any other path is a mistake.
   .refine((value) => /^(\/\d{0,5})?$/.test(value.pathname) && value.search === '')
   .transform((value) => value.href);
 
-const brokers = z
-  .string()
-  .transform((value) => value.split(',').map((broker) => broker.trim()))
-  .pipe(z.array(text(/^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}$/).refine((b) => portOf(b) <= 65_535)).min(1))
-  .refine((list) => new Set(list).size === list.length);
+const brokers = listOf(
+  text(/^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}$/).refine((broker) => portOf(broker) <= 65_535),
+).refine((list) => new Set(list).size === list.length);
 
 const portOf = (broker: string): number => Number(broker.slice(broker.lastIndexOf(':') + 1));
 
@@ -136,13 +133,7 @@ export const settingRules = {
   KAFKA_BROKERS: rule(brokers, 'host:port, several separated by commas, none twice, such as 127.0.0.1:9092'),
   KAFKA_TOPIC_PREFIX: rule(text(/^[A-Za-z0-9._-]{1,200}$/), '1 to 200 of the characters A-Z a-z 0-9 . _ -'),
   KAFKA_SSL: rule(yes, trueFalse),
-  KAFKA_SASL_MECHANISM: rule(
-    z
-      .string()
-      .toLowerCase()
-      .pipe(z.enum(['plain', 'scram-sha-256', 'scram-sha-512'])),
-    'plain, scram-sha-256 or scram-sha-512',
-  ),
+  KAFKA_SASL_MECHANISM: rule(word('plain', 'scram-sha-256', 'scram-sha-512'), 'plain, scram-sha-256 or scram-sha-512'),
   KAFKA_SASL_USERNAME: rule(z.string(), 'a user name'),
   KAFKA_SASL_PASSWORD: rule(z.string(), 'a password', hidden),
   KAFKA_GROUP: rule(text(/^[A-Za-z0-9._-]{1,200}$/), '1 to 200 of the characters A-Z a-z 0-9 . _ -'),
@@ -166,13 +157,7 @@ export const settingRules = {
   ),
   SIGN_IN_CLIENT_ID: rule(z.string(), 'a client id'),
   SIGN_IN_CLIENT_SECRET: rule(z.string(), 'a client secret', hidden),
-  SIGN_IN: rule(
-    z
-      .string()
-      .toLowerCase()
-      .pipe(z.enum(['pick'])),
-    'pick, or nothing',
-  ),
+  SIGN_IN: rule(word('pick'), 'pick, or nothing'),
   OAUTH_CLIENTS: rule(file, 'a file that exists and can be read, with a JSON array of client metadata (RFC 7591)'),
   OAUTH_REGISTRATION: rule(yes, onOff),
   OAUTH_CLIENT_METADATA: rule(yes, onOff),
