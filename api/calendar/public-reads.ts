@@ -47,7 +47,7 @@ export function publicReads(deps: ReadDeps, { noLiveKey }: Unauthorized) {
         if (view === undefined || !credentials.some((key) => cache.peek(key)))
           return readAndAnswer(read, credentials, holder, ifNoneMatch);
         // Everything is cached: no tick, no round trip.
-        cache.answered(view === null ? 1 : 2);
+        cache.hits += view === null ? 1 : 2;
         return view === null ? read.answer(ifNoneMatch) : read.answer(ifNoneMatch, view);
       };
       const holder = tokenHolder(headers, checker);

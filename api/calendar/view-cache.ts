@@ -59,8 +59,10 @@ export class ViewCache {
   readonly #entries = new Map<string, Entry | Placeholder>();
   #bytes = 0;
   #hearing = false;
-  #hits = 0;
-  #misses = 0;
+  /** How many views were looked up and found here. The caller of `peek` counts what it answers from. */
+  hits = 0;
+  /** How many were looked up and not found here. */
+  misses = 0;
   #also: Pick<ChangeListener, 'changed' | 'allChanged'> | null = null;
 
   constructor(reader: ViewReader, bytesMax = 256 * 1024 * 1024) {
@@ -87,20 +89,6 @@ export class ViewCache {
     return this.#bytes;
   }
 
-  /** How many views were looked up and found here; `misses`: and not found. */
-  get hits(): number {
-    return this.#hits;
-  }
-
-  get misses(): number {
-    return this.#misses;
-  }
-
-  /** Counts views that `peek` found and that were answered from. */
-  answered(views: number): void {
-    this.#hits += views;
-  }
-
   /** Adds a listener for changes. It hears of a change after the cache has dropped the view. */
   onChange(listener: Pick<ChangeListener, 'changed' | 'allChanged'>): void {
     this.#also = listener;
@@ -124,15 +112,15 @@ export class ViewCache {
     this.reader.noticePause?.();
     const found = keys.map((key) => this.#kept(key));
     if (found.includes(undefined)) return this.#read(keys, found);
-    this.#hits += keys.length;
+    this.hits += keys.length;
     return found as Entry[];
   }
 
   async #read(keys: readonly string[], found: readonly (Entry | undefined)[]): Promise<Entry[]> {
     const missing = keys.filter((_, i) => found[i] === undefined);
-    this.#hits += keys.length - missing.length;
+    this.hits += keys.length - missing.length;
     // Never kept, so never missed.
-    for (const key of missing) if (!isCompleteKey(key)) this.#misses += 1;
+    for (const key of missing) if (!isCompleteKey(key)) this.misses += 1;
     const placeholders = missing.map((key) => this.#place(key));
     // Read at the same moment as the views, whose absence they give a meaning.
     const marks = [...new Set(missing.map(completeKeyOf))];

@@ -5,16 +5,6 @@ import { type BodyEnd, bodyEnd } from './body-end.ts';
 /** A request's head so far, as latin1 text; null where its beginning is not known. */
 export type HeadSoFar = string | null;
 
-/** Keeps the packets of each head that is not whole yet, so that a refusal does not depend on how the head was cut. */
-export interface UnfinishedHeads {
-  /** A request's head has arrived whole. `withBody`: the request, if it has a body. */
-  done(socket: Socket, withBody: IncomingMessage | null): void;
-  /** The head that the parser is reading, as far as it has come. `packet` is the one that the parser failed in, if any. */
-  of(socket: Socket, packet: Buffer | undefined): HeadSoFar;
-  /** The parser has failed for good: keeps nothing more of this socket. */
-  forget(socket: Socket): void;
-}
-
 /**
  * The part of node:http's parser that is used here. Node does not document it. The parser reads packets from the socket
  * without JavaScript and calls these two hooks, so this costs a read nothing that can be measured. The documented way, a
@@ -46,7 +36,8 @@ const packetsMax = 64;
 const joined = (packets: Buffer[], packet: Buffer): Buffer[] =>
   packets.length < packetsMax ? [...packets, packet] : [Buffer.concat([...packets, packet])];
 
-export function unfinishedHeads(server: Server): UnfinishedHeads {
+/** Keeps the packets of each head that is not whole yet, so that a refusal does not depend on how the head was cut. */
+export function unfinishedHeads(server: Server) {
   const states = new WeakMap<Socket, { state: State; parser: Parser }>();
 
   server.on('connection', (socket: Socket) => {
@@ -69,14 +60,16 @@ export function unfinishedHeads(server: Server): UnfinishedHeads {
   });
 
   return {
-    done(socket, withBody) {
+    /** A request's head has arrived whole. `withBody`: the request, if it has a body. */
+    done(socket: Socket, withBody: IncomingMessage | null): void {
       const { state, parser } = states.get(socket) ?? {};
       if (!state || !parser) return;
       if (withBody !== null || state.packets?.length) passHead(state, parser.getCurrentBuffer(), withBody);
       else state.heads++;
       state.packets = null;
     },
-    of(socket, packet) {
+    /** The head that the parser is reading, as far as it has come. `packet` is the one that the parser failed in, if any. */
+    of(socket: Socket, packet: Buffer | undefined): HeadSoFar {
       const { state } = states.get(socket) ?? {};
       if (!state) return null;
       if (packet) passBody(state, packet);
@@ -85,7 +78,8 @@ export function unfinishedHeads(server: Server): UnfinishedHeads {
       const begin = afterHeads(text, state.from, state.heads);
       return begin === null ? null : text.slice(begin);
     },
-    forget(socket) {
+    /** The parser has failed for good: keeps nothing more of this socket. */
+    forget(socket: Socket): void {
       states.delete(socket);
     },
   };

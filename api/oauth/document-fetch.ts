@@ -76,8 +76,8 @@ export function documentFetch(options: DocumentFetchOptions): typeof fetch {
   const lastGood = new Map<string, Document>();
   const failures = new Map<string, Failure & { untilMs: number }>();
   const underWay = new Map<string, Promise<Document>>();
-  /** How many documents each network has under way. */
-  const fetching = new Map<string, number>();
+  /** The network of each fetch under way. */
+  const fetching: (string | null)[] = [];
 
   const knownFailure = async (url: string): Promise<Failure | undefined> => {
     const known = failures.get(url);
@@ -92,8 +92,7 @@ export function documentFetch(options: DocumentFetchOptions): typeof fetch {
     await store.put(failureKind, storeId(url), { ...failure }, { lifeSeconds: failedMs / 1000 }).catch(() => undefined);
   };
 
-  const checkLimits = async (url: string): Promise<void> => {
-    const address = clientAddress();
+  const checkLimits = async (url: string, address: string | undefined): Promise<void> => {
     const ofAddress = address === undefined ? null : await limits.documents.hit(address);
     if (ofAddress !== null) throw new TooManyFetchesError('too many documents for this address', ofAddress);
     const wait = await limits.fetches.hit(new URL(url).hostname, url);
@@ -101,36 +100,24 @@ export function documentFetch(options: DocumentFetchOptions): typeof fetch {
       throw new TooManyFetchesError('too many fetches of this document, from its host, or in all', wait);
   };
 
-  const withinPlaces = async <T>(address: string | undefined, work: () => Promise<T>): Promise<T> => {
-    if (address === undefined) return await work();
-    const network = networksOf(address)[0]!;
-    const places = fetching.get(network) ?? 0;
-    if (places >= atATimeMax) throw new TooManyFetchesError('too many documents at a time for this address');
-    fetching.set(network, places + 1);
-    try {
-      return await work();
-    } finally {
-      const left = fetching.get(network)! - 1;
-      if (left === 0) fetching.delete(network);
-      else fetching.set(network, left);
-    }
-  };
-
   const load = async (url: string): Promise<Document> => {
     const failure = await knownFailure(url);
     if (failure) throw new DocumentError('the document could not be had a moment ago', failure);
-    return await withinPlaces(clientAddress(), () => loadNow(url));
-  };
-
-  const loadNow = async (url: string): Promise<Document> => {
-    await checkLimits(url);
+    const address = clientAddress();
+    const network = address === undefined ? null : networksOf(address)[0]!;
+    if (network !== null && fetching.filter((each) => each === network).length >= atATimeMax)
+      throw new TooManyFetchesError('too many documents at a time for this address');
+    fetching.push(network);
     try {
+      await checkLimits(url, address);
       const document = { ...(await fetchDocument(fetchPublic, url)), fetchedMs: nowMs() };
       keep(lastGood, url, document);
       return document;
     } catch (error) {
       if (error instanceof DocumentError) await noteFailure(url, error.failure);
       throw error;
+    } finally {
+      fetching.splice(fetching.indexOf(network), 1);
     }
   };
 
