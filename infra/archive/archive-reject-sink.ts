@@ -10,12 +10,12 @@ import { defaultTopicPrefix, type TopicName } from '../../schemas/events/records
 import { RejectPlaces } from '../reject-places.ts';
 import { ArchiveError, archiveFilePath, archiveFolder } from './archive-files.ts';
 import type { ManifestFile } from './archive-manifest.ts';
-import { readContainer } from './avro-container.ts';
+import { type ContainerContent, readContainer } from './avro-container.ts';
 import { ContainerWriter } from './container-writer.ts';
 import { makeFolder } from './make-folder.ts';
 
 /** A record of the archive's `rejected` (schemas/events/Rejected.avsc) (docs/rules.md#archived-rejects). */
-export interface RejectedRecord {
+interface RejectedRecord {
   /** Without the prefix, as in the headers of the topic `rejected`. */
   topic: string;
   partition: number;
@@ -68,12 +68,7 @@ export function* readRejectedFile(path: string, prefix: string): Generator<Rejec
   try {
     const content = readContainer(path);
     if (!content) return;
-    const read = compileReader<RejectedRecord>(parseWriter(content.header.schemaText), rejectedType, { anyName: true });
-    const cursor = new Cursor();
-    for (const { count, data } of content.blocks) {
-      cursor.set(data(), 0);
-      for (let i = 0; i < count; i++) yield rejectOf(read(cursor), prefix);
-    }
+    for (const block of rejectedBlocks(content, prefix)) for (const { reject } of block) yield reject;
   } catch (error) {
     if (error instanceof ArchiveError) throw error;
     const what = error instanceof Error && error.message !== '' ? error.message : reasonOf(error);
@@ -83,7 +78,25 @@ export function* readRejectedFile(path: string, prefix: string): Generator<Rejec
   }
 }
 
-export function rejectOf(record: RejectedRecord, prefix: string): Reject {
+/** The bad records of a file's blocks, each with its bytes. */
+export function* rejectedBlocks(
+  { header, blocks }: ContainerContent,
+  prefix: string,
+): Generator<{ reject: Reject; bytes: Buffer }[]> {
+  const read = compileReader<RejectedRecord>(parseWriter(header.schemaText), rejectedType, { anyName: true });
+  const cursor = new Cursor();
+  for (const { count, data } of blocks) {
+    const block = data();
+    cursor.set(block, 0);
+    yield Array.from({ length: count }, () => {
+      const start = cursor.pos;
+      const reject = rejectOf(read(cursor), prefix);
+      return { reject, bytes: block.subarray(start, cursor.pos) };
+    });
+  }
+}
+
+function rejectOf(record: RejectedRecord, prefix: string): Reject {
   const { partition, offset, timestamp, key, value, headers, reason } = record;
   const topic = record.topic.startsWith(prefix) ? record.topic.slice(prefix.length) : record.topic;
   return {

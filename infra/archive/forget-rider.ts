@@ -1,24 +1,19 @@
 import { rmSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import type { types } from 'avsc';
 import { decoded } from '../../projector/ports/decoded-record.ts';
-import { Cursor } from '../../schemas/avro/avro-cursor.ts';
-import { compileReader } from '../../schemas/avro/avro-reader.ts';
-import { parseWriter, rejectedType } from '../../schemas/avro/avro-types.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { OpenArchiveFile } from './archive-file.ts';
 import { type ArchiveFile, archiveFolder, listArchive } from './archive-files.ts';
 import { finishForgetting, replaceFiles, replacementPath } from './archive-journal.ts';
 import { lockArchive } from './archive-lock.ts';
 import { type ArchiveManifest, type ManifestFile, manifestText, readManifest } from './archive-manifest.ts';
-import { type RejectedRecord, rejectedEntry, rejectedFiles, rejectOf } from './archive-reject-sink.ts';
+import { rejectedBlocks, rejectedEntry, rejectedFiles } from './archive-reject-sink.ts';
 import { readContainer } from './avro-container.ts';
 import { ContainerWriter } from './container-writer.ts';
 import { type ForgottenPart, isRejectOfRider, RecordForgetter } from './forget-record.ts';
 import { inspectArchive } from './inspect-archive.ts';
 import { inspectPartition, type KnownPartition, notAsSaved } from './partition-inspection.ts';
 import { hashSchemaOf } from './partition-ledger.ts';
-import { RecordBytes } from './record-bytes.ts';
 
 interface ForgetOptions {
   dir: string;
@@ -186,26 +181,14 @@ class Forgetting {
     const { rider, prefix } = this.#options;
     const content = readContainer(path);
     if (!content) return [];
-    const type = parseWriter(content.header.schemaText) as types.RecordType;
-    const read = compileReader<RejectedRecord>(type, rejectedType, { anyName: true });
-    const bytes = new RecordBytes(type);
-    const blocks: Buffer[][] = [];
-    let gone = 0;
-    for (const { count, data } of content.blocks) {
-      const block = data();
-      const kept: Buffer[] = [];
-      for (let i = 0, pos = 0; i < count; i++) {
-        const record = Buffer.concat([...bytes.fields(block, pos).values()]);
-        pos += record.length;
-        if (isRejectOfRider(rejectOf(read(new Cursor().set(record, 0)), prefix), rider)) gone++;
-        else kept.push(record);
-      }
-      blocks.push(kept);
-    }
+    const kept = [...rejectedBlocks(content, prefix)].map((block) =>
+      block.filter(({ reject }) => !isRejectOfRider(reject, rider)).map(({ bytes }) => bytes),
+    );
+    const gone = content.records - kept.flat().length;
     if (gone === 0) return [rejectedEntry(path)!];
     this.#result.rejected += gone;
     const writer = ContainerWriter.create(replacementPath(path), content.header.schemaText, content.header.codec);
-    for (const kept of blocks) if (kept.length > 0) writer.appendBlock(kept.length, Buffer.concat(kept));
+    for (const block of kept) if (block.length > 0) writer.appendBlock(block.length, Buffer.concat(block));
     writer.close();
     this.#changed.push(path);
     return [{ ...rejectedEntry(replacementPath(path))!, name: basename(path) }];
