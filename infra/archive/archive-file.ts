@@ -81,31 +81,26 @@ export class OpenArchiveFile {
   }
 
   /** The next block's bytes. Null if there is no whole block yet. */
-  async nextBlock(): Promise<ContainerBlock | null> {
-    const frame = await this.#nextFrame();
-    if (!frame) return null;
-    const bytes = await this.#load(this.pos, frame.end);
-    if (bytes.length < frame.end) return this.#notWhole();
-    this.#checkSync(bytes.subarray(frame.dataEnd, frame.end));
-    const at = this.pos;
-    const stored = bytes.subarray(frame.dataStart, frame.dataEnd);
-    const data = located(this.file.path, at, () => unpackBlock(this.header.codec, stored));
-    this.pos += frame.end;
-    return { at, count: frame.count, data };
+  nextBlock(): Promise<ContainerBlock | null> {
+    return this.#readTwice(async () => {
+      const frame = await this.#nextFrame();
+      if (!frame) return null;
+      const bytes = await this.#load(this.pos, frame.end);
+      if (bytes.length < frame.end) return this.#notWhole();
+      this.#checkSync(bytes.subarray(frame.dataEnd, frame.end));
+      const at = this.pos;
+      const stored = bytes.subarray(frame.dataStart, frame.dataEnd);
+      const data = located(this.file.path, at, () => unpackBlock(this.header.codec, stored));
+      this.pos += frame.end;
+      return { at, count: frame.count, data };
+    });
   }
 
   /** Skips all whole blocks from `pos` on. Returns the offset of the last record, or null if there is none. */
   async skipToEnd(): Promise<number | null> {
     let lastAt = -1;
-    for (let frame = await this.#nextFrame(); frame; frame = await this.#nextFrame()) {
-      const sync = await this.#load(this.pos + frame.dataEnd, syncBytes);
-      if (sync.length < syncBytes) {
-        this.#notWhole();
-        break;
-      }
-      this.#checkSync(sync.subarray(0, syncBytes));
-      if (frame.count > 0) lastAt = this.pos;
-      this.pos += frame.end;
+    for (let block = await this.#skipBlock(); block; block = await this.#skipBlock()) {
+      if (block.count > 0) lastAt = block.at;
     }
     if (lastAt < 0) return null;
     const end = this.pos;
@@ -122,6 +117,32 @@ export class OpenArchiveFile {
 
   close(): Promise<void> {
     return this.#handle.close();
+  }
+
+  #skipBlock(): Promise<{ at: number; count: number } | null> {
+    return this.#readTwice(async () => {
+      const frame = await this.#nextFrame();
+      if (!frame) return null;
+      const sync = await this.#load(this.pos + frame.dataEnd, syncBytes);
+      if (sync.length < syncBytes) return this.#notWhole();
+      this.#checkSync(sync.subarray(0, syncBytes));
+      const at = this.pos;
+      this.pos += frame.end;
+      return { at, count: frame.count };
+    });
+  }
+
+  /**
+   * A writer that takes over cuts an incomplete block off, and writes on. What was read partly before that, and partly
+   * after it, does not fit together. So bytes count as wrong only if they are so again.
+   */
+  async #readTwice<T>(read: () => Promise<T>): Promise<T> {
+    try {
+      return await read();
+    } catch {
+      this.#notWhole();
+      return read();
+    }
   }
 
   /** The frame of the block at `pos`, in bytes from there. */
