@@ -4,7 +4,7 @@ import { RevisionWatch } from './facts/revision-watch.ts';
 import { Validator } from './facts/validator.ts';
 import type { EncodedRecord, LogBatch, Reject, RejectSink } from './ports/event-log.ts';
 import type { ProjectorMetrics } from './ports/metrics.ts';
-import { type RetryDeps, retryLogged } from './retry-logged.ts';
+import { type RetryDeps, retryLogged } from './ports/waiting.ts';
 import type { Watching } from './watching/watching.ts';
 import type { PositionBarriers } from './writing/settled-position.ts';
 

@@ -8,9 +8,8 @@ import type { EventLog, LogBounds, Position, RejectSink } from './ports/event-lo
 import type { Log } from './ports/log.ts';
 import { noMetrics, type ProjectorMetrics } from './ports/metrics.ts';
 import type { Leadership, TagLook, ViewWriter } from './ports/view-writer.ts';
-import { retry, untilAborted } from './ports/waiting.ts';
+import { retry, retryLogged, untilAborted } from './ports/waiting.ts';
 import { assertSamePartitions, copyPosition, isWithin, nearest, positionOf } from './position.ts';
-import { retryLogged } from './retry-logged.ts';
 import { type ProjectorStatus, type Role, Watching } from './watching/watching.ts';
 import { type PositionOrigin, parseStoredPosition } from './writing/settled-position.ts';
 import { beatMs } from './writing/tag-lanes.ts';

@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { backgroundClock } from '../../projector/ports/clock.ts';
 import { allTags } from '../../schemas/views/view-keys.ts';
-import { type RedisConnection, readText } from './redis-connection.ts';
+import { type RedisConnection, readText, scanKeys } from './redis-connection.ts';
 import { redisKeys } from './redis-keys.ts';
 import { type Leading, leadersOf } from './redis-leadership.ts';
 import { viewWriterOver } from './redis-view-writer.ts';
-import { scanKeys } from './scan-keys.ts';
 
 /** The view formats in a store: what each holds, and who leads it. */
 

@@ -9,9 +9,9 @@ import {
   type RedisSettings,
   readText,
   redisConnection,
+  scanKeys,
 } from './redis-connection.ts';
 import { type RedisKeys, redisKeys } from './redis-keys.ts';
-import { scanKeys } from './scan-keys.ts';
 
 // Keys per step: of whole values fewer, so that a step is some megabytes.
 const scanCount = 1_000;

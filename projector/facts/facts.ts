@@ -1,5 +1,6 @@
 import type { RecordKey } from '../../schemas/events/record-keys.ts';
 import type { Attendance, District, Metro, Night, Relation, Ride } from '../../schemas/events/records.ts';
+import { goingBits, ownBits } from '../../schemas/views/view-values.ts';
 import { countText } from '../ports/log.ts';
 import { EdgeLists } from './edge-lists.ts';
 import { FactsSum } from './facts-sum.ts';
@@ -21,18 +22,15 @@ interface RiderFact {
   name: string | null;
 }
 
-/** Bits of a relation. */
-export const follows = 1;
-export const close = 2;
-export const flagged = 4;
+/** Bits of a relation, as views have them, and of a block, which no view shows. */
+export const { follows, close, flagged } = goingBits;
 export const blocked = 8;
 
-/** Bits of an attendance: the response (one of the two low bits, or none), and saved (docs/rules.md#going). */
-export const going = 1;
-export const confirmed = 2;
-export const saved = 4;
-/** Stored with an attendance's bits in a rider's own layer: the rider leads the ride. */
-export const led = 8;
+/**
+ * Bits of an attendance, as views have them: the response (one of the two low bits, or none), and saved
+ * (docs/rules.md#going). `led` is stored with them in a rider's own layer: the rider leads the ride.
+ */
+export const { going, confirmed, saved, led } = ownBits;
 
 export const relationBits = (relation: Pick<Relation, 'follows' | 'close' | 'flagged' | 'blocked'>): number =>
   (relation.follows ? follows : 0) +

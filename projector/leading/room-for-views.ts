@@ -2,8 +2,7 @@ import { type FactKind, type RiderKind, viewFormat } from '../../schemas/views/v
 import type { Facts } from '../facts/facts.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { FieldWrite, ViewWriter } from '../ports/view-writer.ts';
-import { Turns } from '../ports/waiting.ts';
-import { type RetryDeps, retryLogged } from '../retry-logged.ts';
+import { type RetryDeps, retryLogged, Turns } from '../ports/waiting.ts';
 import { renderReader } from '../views/reader.ts';
 import { numberedKinds, numberedViews, valueViews } from '../views/value-views.ts';
 import type { TakenTags } from './standby.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Leadership, TagLook, TakenTag } from '../ports/view-writer.ts';
-import { LoggedFault } from '../retry-logged.ts';
+import { LoggedFault } from '../ports/waiting.ts';
 import { beatMs } from '../writing/tag-lanes.ts';
 
 // A look that takes longer says more about the store than about the leader.
