@@ -15,7 +15,7 @@ export interface ArchiveCheckOptions {
 /** Reads every record of an archive and compares its files with the manifest. Exit code 1 if anything differs. */
 export async function runArchiveCheck(options: ArchiveCheckOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { dir, json } = options;
-  needFolderName(dir, 'archive check', 'the folder of an archive');
+  needFolderName(dir, 'archive check');
   return runWithProgress({ json, title: 'Read' }, io, async (progress) => {
     const found = await inspectSettled({
       dir,

@@ -19,7 +19,7 @@ export interface ArchiveForgetOptions {
 /** Removes a rider from an archive, and reports what was removed. */
 export async function runArchiveForget(options: ArchiveForgetOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { rider, dir, json } = options;
-  needFolderName(dir, 'archive forget', 'the folder of an archive');
+  needFolderName(dir, 'archive forget');
   if (!idPattern.test(rider)) {
     throw new UsageError(
       'Cannot run archive forget: the rider is not a rider id, want 1 to 64 letters, digits, _ or -: archive forget RIDER DIR',

@@ -31,7 +31,7 @@ export interface ArchiveLoadOptions {
 export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { dir, json, append = false, keepPartitions = false, unchecked = false } = options;
   const kafka = needKafka(settings, 'archive load');
-  needFolderName(dir, 'archive load', 'the folder of an archive');
+  needFolderName(dir, 'archive load');
   const { topicPrefix } = kafka;
   const logger = makeLogger(settings);
   const manifest = unchecked ? null : readManifest(dir);

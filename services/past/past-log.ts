@@ -46,7 +46,7 @@ export async function openPastLog(
   settings: Settings,
   io: Io,
 ): Promise<PastLog> {
-  if (archive !== undefined) needFolderName(archive, `${command} --archive`, 'the folder of an archive');
+  if (archive !== undefined) needFolderName(archive, `${command} --archive`);
   if (archive === undefined && settings.kafka) return openCopyOfKafka(settings.kafka, settings, io);
   const { topicPrefix: prefix, archiveDir, dataDir } = settings;
   const dir = archive ?? archiveDir;

@@ -32,7 +32,7 @@ export async function readRejectedLog(
   settings: Settings,
   io: Io,
 ): Promise<RejectedLog> {
-  if (archive !== undefined) needFolderName(archive, `${command} --archive`, 'the folder of an archive');
+  if (archive !== undefined) needFolderName(archive, `${command} --archive`);
   const dir = archive ?? settings.archiveDir;
   if (settings.kafka && archive === undefined) {
     const rejects = await asUsage(rejectsInKafka(settings.kafka, settings, io));

@@ -26,7 +26,7 @@ export async function needArchiveFolder(dir: string, command: string, prefix: st
 }
 
 /** For the system an empty name is the current folder. For the user it is an unset variable. */
-export function needFolderName(dir: string, command: string, want: string): void {
+export function needFolderName(dir: string, command: string, want = 'the folder of an archive'): void {
   if (dir.trim() !== '') return;
   throw new UsageError(`Cannot run ${command}: the folder's name is empty (an unset variable?), want ${want}`);
 }
