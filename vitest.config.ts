@@ -1,8 +1,21 @@
+import { statfsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 // Tiers by suffix: `x.test.ts` needs nothing; `x.int.test.ts` and `x.e2e.test.ts` need Kafka or Redis, which
 // test/setup/backends.ts starts once for a run that has any of them.
 const needServers = ['test/**/*.int.test.ts', 'test/**/*.e2e.test.ts'];
+
+/** Tests of archives write and sync thousands of small files: in memory that takes half the time. */
+function roomyFolder(): string {
+  const inMemory = '/dev/shm';
+  try {
+    const { bavail, bsize } = statfsSync(inMemory);
+    return bavail * bsize > 2 ** 31 ? inMemory : tmpdir();
+  } catch {
+    return tmpdir();
+  }
+}
 
 export default defineConfig({
   test: {
@@ -19,6 +32,7 @@ export default defineConfig({
           hookTimeout: 120_000,
           // Files share a process and its modules: seven times as fast. So no test may leave a global changed.
           isolate: false,
+          env: { TMPDIR: roomyFolder() },
         },
       },
       {

@@ -43,7 +43,7 @@ const searches = ['q=lantern', 'q=yard', 'q=bike', 'where=alameda', 'where=old-t
 
 async function see(freshStore: FreshStore, history: History, clockMs: number): Promise<Seen> {
   const store = await freshStore();
-  const register = processMetrics();
+  const register = processMetrics('');
   const metrics = projectorMetrics(register);
   const log: string[] = [];
   const note = (line: string): void => void log.push(line);
