@@ -192,7 +192,9 @@ class Saving {
         this.#records++;
       }
     }
-    this.#rejected += await archive.reject(bad);
+    // In two steps: `+=` would keep the count from before the wait, in which another batch may have added to it.
+    const rejected = await archive.reject(bad);
+    this.#rejected += rejected;
     archive.reached(topic, partition, Math.min(nextOffset, end));
     this.#position[topic][partition] = nextOffset;
   }
@@ -234,7 +236,8 @@ class Saving {
     try {
       const sampledMs = this.#arrived ? Date.now() : startedMs;
       const ends = this.#arrived ? await untilAborted(log.bounds(), signal) : bounds;
-      this.#rejected += await archive.reject(await untilAborted(readRejected(), signal));
+      const rejected = await archive.reject(await untilAborted(readRejected(), signal));
+      this.#rejected += rejected;
       if (this.#left(ends) > 0) return null;
       this.#arrived = true;
       return sampledMs;
