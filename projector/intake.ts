@@ -1,4 +1,4 @@
-import { type TopicName, topicNames } from '../schemas/events/records.ts';
+import { byTopic } from '../schemas/events/records.ts';
 import type { Fold } from './facts/fold.ts';
 import { RevisionWatch } from './facts/revision-watch.ts';
 import { Validator } from './facts/validator.ts';
@@ -33,10 +33,7 @@ export class Intake {
   #publishing = false;
   /** Those that were left to the leader. */
   #kept: Reject[] = [];
-  readonly #watches = Object.fromEntries(topicNames.map((topic) => [topic, new RevisionWatch()])) as Record<
-    TopicName,
-    RevisionWatch
-  >;
+  readonly #watches = byTopic(() => new RevisionWatch());
   #queue: Promise<void> = Promise.resolve();
   #pending = 0;
 

@@ -1,18 +1,11 @@
-import { type TopicName, topicNames } from '../schemas/events/records.ts';
+import { byTopic, type TopicName, topicNames } from '../schemas/events/records.ts';
 import { type LogBounds, PartitionsChangedError, type Position } from './ports/event-log.ts';
 import type { StoredPosition } from './writing/settled-position.ts';
 
-export function positionOf(bounds: LogBounds, edge: 'low' | 'end'): Position {
-  const position = {} as Position;
-  for (const topic of topicNames) position[topic] = bounds[topic].map((partition) => partition[edge]);
-  return position;
-}
+export const positionOf = (bounds: LogBounds, edge: 'low' | 'end'): Position =>
+  byTopic((topic) => bounds[topic].map((partition) => partition[edge]));
 
-export function copyPosition(position: Position): Position {
-  const copy = {} as Position;
-  for (const topic of topicNames) copy[topic] = [...position[topic]];
-  return copy;
-}
+export const copyPosition = (position: Position): Position => byTopic((topic) => [...position[topic]]);
 
 /** Whether no partition of one position is beyond the other. */
 export const isWithin = (position: Position, limit: Position): boolean =>
@@ -24,15 +17,11 @@ export const isWithin = (position: Position, limit: Position): boolean =>
 
 /** The position up to which every one of some has got. */
 export function nearest(positions: readonly StoredPosition[]): Position | null {
-  const [first, ...rest] = positions;
+  const [first] = positions;
   if (!first) return null;
-  const least = copyPosition(first.position);
-  for (const { position } of rest) {
-    for (const topic of topicNames) {
-      least[topic] = least[topic].map((offset, partition) => Math.min(offset, position[topic][partition] ?? 0));
-    }
-  }
-  return least;
+  const least = (topic: TopicName, partition: number): number =>
+    Math.min(...positions.map(({ position }) => position[topic][partition] ?? 0));
+  return byTopic((topic) => first.position[topic].map((_, partition) => least(topic, partition)));
 }
 
 /**

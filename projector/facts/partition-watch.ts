@@ -1,10 +1,8 @@
 import { crc32Partition, murmur2Partition } from '../../schemas/events/partitioner.ts';
-import { type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { byTopic, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import type { EncodedRecord, LogBatch, LogBounds } from '../ports/event-log.ts';
 import type { Log } from '../ports/log.ts';
 import type { ExplainedRecords, ProjectorMetrics } from '../ports/metrics.ts';
-
-type Partitions = Record<TopicName, number>;
 
 /** Counts of a topic's records so far. */
 interface Counts extends ExplainedRecords {
@@ -24,17 +22,17 @@ interface Counts extends ExplainedRecords {
  * fiftieth longer.
  */
 export class PartitionWatch {
-  readonly #partitions: Partitions;
+  readonly #partitions: Record<TopicName, number>;
   readonly #deps: { log: Log; metrics: ProjectorMetrics };
   readonly #counts: Record<TopicName, Counts>;
   #warns = false;
 
   /** `bounds` gives each topic's number of partitions. */
   constructor(bounds: LogBounds, deps: { log: Log; metrics: ProjectorMetrics }) {
-    this.#partitions = Object.fromEntries(topicNames.map((topic) => [topic, bounds[topic].length])) as Partitions;
+    this.#partitions = byTopic((topic) => bounds[topic].length);
     this.#deps = deps;
-    const none = (): Counts => ({ records: 0, murmur2: 0, crc32: 0, neither: 0, crc32Asked: 0, warned: false });
-    this.#counts = Object.fromEntries(topicNames.map((topic) => [topic, none()])) as Record<TopicName, Counts>;
+    const none: Counts = { records: 0, murmur2: 0, crc32: 0, neither: 0, crc32Asked: 0, warned: false };
+    this.#counts = byTopic(() => ({ ...none }));
   }
 
   take({ topic, partition, records }: LogBatch): void {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import avro, { type Schema, type Type } from 'avsc';
-import { type TopicName, topicNames } from '../events/records.ts';
+import { byTopic, type TopicName, topicNames } from '../events/records.ts';
 import { assertDepth, UnusableSchemaError } from './avro-type-kinds.ts';
 import { encodedOrNull, encodedOrText, exactLongType } from './writing-types.ts';
 
@@ -78,13 +78,9 @@ function readSchema(file: string): Schema {
 }
 
 /** Each topic's record schema, as in the file. */
-export const topicSchemas = Object.fromEntries(
-  topicNames.map((topic) => [topic, readSchema(`${topic}.avsc`)]),
-) as Record<TopicName, Schema>;
+export const topicSchemas = byTopic((topic) => readSchema(`${topic}.avsc`));
 
-export const topicTypes = Object.fromEntries(
-  topicNames.map((topic) => [topic, parseOurs(topicSchemas[topic])]),
-) as Record<TopicName, Type>;
+export const topicTypes = byTopic((topic) => parseOurs(topicSchemas[topic]));
 
 export const rejectedSchema: Schema = readSchema('Rejected.avsc');
 export const rejectedType: Type = parseOurs(rejectedSchema);
@@ -125,20 +121,15 @@ const archivedSchema = (topic: TopicName) => ({
 });
 
 /** The archive's record for each topic: `Archived`. Its value is null or the topic's record. */
-export const archivedSchemas = Object.fromEntries(topicNames.map((topic) => [topic, archivedSchema(topic)])) as Record<
-  TopicName,
-  Schema
->;
+export const archivedSchemas = byTopic((topic) => archivedSchema(topic) as Schema);
 
 /** Their keys may be bytes, and their values `EncodedValue`. */
-export const archivedTypes = Object.fromEntries(
-  topicNames.map((topic) => {
-    const types: Record<string, unknown> = { key: encodedOrText, value: encodedOrNull(topicTypes[topic]) };
-    const schema = archivedSchema(topic);
-    const fields = schema.fields.map((field) => ({ ...field, type: types[field.name] ?? field.type }));
-    return [topic, parseOurs({ ...schema, fields } as unknown as Schema)];
-  }),
-) as Record<TopicName, Type>;
+export const archivedTypes = byTopic((topic) => {
+  const types: Record<string, unknown> = { key: encodedOrText, value: encodedOrNull(topicTypes[topic]) };
+  const schema = archivedSchema(topic);
+  const fields = schema.fields.map((field) => ({ ...field, type: types[field.name] ?? field.type }));
+  return parseOurs({ ...schema, fields } as unknown as Schema);
+});
 
 /** Further `.avsc` files in the folder: earlier versions of our schemas, known by their fingerprint. See its README. */
 export const furtherSchemaTexts: readonly string[] = readdirSync(folder)

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { type AnyRecord, type TopicName, type TopicRecords, topicNames } from '../events/records.ts';
+import { type AnyRecord, byTopic, type TopicName, type TopicRecords } from '../events/records.ts';
 import { Cursor } from './avro-cursor.ts';
 import { topicTypes } from './avro-types.ts';
 import type { Placed } from './placed.ts';
@@ -21,10 +21,7 @@ interface OwnCodec {
   reader: TopicReader;
 }
 
-const ownCodecs = Object.fromEntries(topicNames.map((topic) => [topic, ownCodec(topic)])) as Record<
-  TopicName,
-  OwnCodec
->;
+const ownCodecs = byTopic(ownCodec);
 
 function ownCodec(topic: TopicName): OwnCodec {
   const type = topicTypes[topic];

@@ -1,6 +1,5 @@
 import type { Schema, Type } from 'avsc';
-import type { AnyRecord, TopicName } from '../events/records.ts';
-import { topicNames } from '../events/records.ts';
+import { type AnyRecord, byTopic, type TopicName } from '../events/records.ts';
 import { compileReader, type Read } from './avro-reader.ts';
 import { parseOurs, topicSchemas, topicTypes } from './avro-types.ts';
 import { compileIsCanonical, type IsCanonical } from './canonical.ts';
@@ -25,14 +24,9 @@ export interface TopicReader {
   readonly spell: Spell<AnyRecord>;
 }
 
-const spells = Object.fromEntries(topicNames.map((topic) => [topic, compileSpell(topicTypes[topic])])) as Record<
-  TopicName,
-  Spell<AnyRecord>
->;
+const spells = byTopic((topic) => compileSpell<AnyRecord>(topicTypes[topic]));
 
-const canonical = Object.fromEntries(
-  topicNames.map((topic) => [topic, compileIsCanonical(topicTypes[topic])]),
-) as Record<TopicName, IsCanonical>;
+const canonical = byTopic((topic) => compileIsCanonical(topicTypes[topic]));
 
 /** Compiles a reader for a topic. Throws IncompatibleSchemaError. */
 export function topicReader(topic: TopicName, writer: Type, headerBytes: number): TopicReader {
@@ -46,9 +40,7 @@ export function topicReader(topic: TopicName, writer: Type, headerBytes: number)
   };
 }
 
-const archivedValueTypes = Object.fromEntries(
-  topicNames.map((topic) => [topic, parseOurs(['null', topicSchemas[topic]] as Schema)]),
-) as Record<TopicName, Type>;
+const archivedValueTypes = byTopic((topic) => parseOurs(['null', topicSchemas[topic]] as Schema));
 
 /** Like topicReader, for the values in an archive: unions with null, whose types may have any names. */
 export function archivedReader(topic: TopicName, writer: Type): TopicReader {

@@ -121,5 +121,9 @@ export const topicNames: readonly TopicName[] = [
   'relations',
 ];
 
+/** One of these for each topic. */
+export const byTopic = <T>(make: (topic: TopicName) => T): Record<TopicName, T> =>
+  Object.fromEntries(topicNames.map((topic) => [topic, make(topic)])) as Record<TopicName, T>;
+
 /** The default of KAFKA_TOPIC_PREFIX. */
 export const defaultTopicPrefix = 'ride-calendar.';
