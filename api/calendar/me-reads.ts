@@ -48,7 +48,7 @@ export function meReads({ cache, checker, calendarNowMs, riderGone }: ReadDeps, 
       if (metro !== null) keys.push(keyOfMetro(metro));
       // The fields are read first, so the word that their tag is complete is never older than they are.
       const [values, [card, complete, ofMetro]] = await Promise.all([
-        asked.names.length > 0 ? cache.reader.fields(keyOfFields(rider), asked.names) : [],
+        asked.names.length > 0 ? cache.fields(keyOfFields(rider), asked.names) : [],
         cache.load(keys),
       ]);
       if (card!.value === null) {

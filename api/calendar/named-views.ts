@@ -162,8 +162,7 @@ export class NamedViews {
   async load(cache: ViewCache): Promise<void> {
     const riders = [...this.#riders.values()];
     const nights = [...this.#nights.values()].flatMap((ofDay) => [...ofDay.values()]);
-    const keys = [...riders, ...nights].map(({ key }) => key);
-    const entries = await cache.load(keys);
+    const entries = await cache.load([...riders.map(({ key }) => key), ...nights.map(({ key }) => key)]);
     riders.forEach((rider, i) => {
       rider.card = entries[i]!.as(riderView);
     });

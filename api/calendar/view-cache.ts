@@ -54,8 +54,9 @@ class Placeholder {}
  * the store were emptied, it would make a missing view count as gone.
  */
 export class ViewCache {
-  readonly reader: ViewReader;
+  readonly #reader: ViewReader;
   readonly #bytesMax: number;
+  readonly #onRead: (operation: 'get' | 'fields', seconds: number) => void;
   readonly #entries = new Map<string, Entry | Placeholder>();
   #bytes = 0;
   #hearing = false;
@@ -65,9 +66,17 @@ export class ViewCache {
   misses = 0;
   #also: Pick<ChangeListener, 'changed' | 'allChanged'> | null = null;
 
-  constructor(reader: ViewReader, bytesMax = 256 * 1024 * 1024) {
-    this.reader = reader;
+  /** `onRead` is called after each round trip. */
+  constructor(
+    reader: ViewReader,
+    {
+      bytesMax = 256 * 1024 * 1024,
+      onRead = () => {},
+    }: { bytesMax?: number; onRead?(operation: 'get' | 'fields', seconds: number): void } = {},
+  ) {
+    this.#reader = reader;
     this.#bytesMax = bytesMax;
+    this.#onRead = onRead;
     reader.watch({
       changed: (key) => {
         this.#forget(key);
@@ -96,7 +105,7 @@ export class ViewCache {
 
   /** The view if it is cached. Undefined says nothing about the store. */
   peek(key: string): Entry | undefined {
-    this.reader.noticePause?.();
+    this.#reader.noticePause?.();
     return this.#kept(key);
   }
 
@@ -109,14 +118,31 @@ export class ViewCache {
    * Views by key, in order: at once if all of them are cached, else the others in one round trip. Throws StoreAwayError.
    */
   load(keys: readonly string[]): Entry[] | Promise<Entry[]> {
-    this.reader.noticePause?.();
-    const found = keys.map((key) => this.#kept(key));
-    if (found.includes(undefined)) return this.#read(keys, found);
+    this.#reader.noticePause?.();
+    const found: Entry[] = [];
+    for (const key of keys) {
+      const entry = this.#kept(key);
+      if (entry === undefined) return this.#read(keys);
+      found.push(entry);
+    }
     this.hits += keys.length;
-    return found as Entry[];
+    return found;
   }
 
-  async #read(keys: readonly string[], found: readonly (Entry | undefined)[]): Promise<Entry[]> {
+  /** Some fields of a rider's own layer, in order. They are never cached. Throws StoreAwayError. */
+  fields(key: string, names: readonly string[]): Promise<(Buffer | null)[]> {
+    return this.#timed('fields', this.#reader.fields(key, names));
+  }
+
+  async #timed<T>(operation: 'get' | 'fields', read: Promise<T>): Promise<T> {
+    const started = performance.now();
+    const result = await read;
+    this.#onRead(operation, (performance.now() - started) / 1000);
+    return result;
+  }
+
+  async #read(keys: readonly string[]): Promise<Entry[]> {
+    const found = keys.map((key) => this.#kept(key));
     const missing = keys.filter((_, i) => found[i] === undefined);
     this.hits += keys.length - missing.length;
     // Never kept, so never missed.
@@ -126,7 +152,7 @@ export class ViewCache {
     const marks = [...new Set(missing.map(completeKeyOf))];
     let values: (Buffer | null)[];
     try {
-      values = await this.reader.get([...missing, ...marks]);
+      values = await this.#timed('get', this.#reader.get([...missing, ...marks]));
     } catch (cause) {
       missing.forEach((key, i) => {
         if (this.#entries.get(key) === placeholders[i]) this.#entries.delete(key);

@@ -1,6 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { ViewCache } from '../../../api/calendar/view-cache.ts';
-import type { ViewReader } from '../../../api/ports/view-reader.ts';
 import { serverBuckets } from './process-metrics.ts';
 
 const signInStateAskedEveryMs = 60_000;
@@ -22,25 +21,12 @@ export function apiMetrics(register: Registry) {
     buckets: serverBuckets,
     registers,
   });
-  const measured = async <T>(operation: string, read: Promise<T>): Promise<T> => {
-    const started = performance.now();
-    const result = await read;
-    reads.observe({ operation }, (performance.now() - started) / 1000);
-    return result;
-  };
   return {
     register,
     answered: (operation: string, status: number, seconds: number): void =>
       answers.observe({ operation, status }, seconds),
-    /** The same reader, with its round trips measured. */
-    measuredReader: (reader: ViewReader): ViewReader => ({
-      get: (keys) => measured('get', reader.get(keys)),
-      fields: (key, fields) => measured('fields', reader.fields(key, fields)),
-      watch: (listener) => reader.watch(listener),
-      noticePause: () => reader.noticePause?.(),
-      ready: () => reader.ready(),
-      close: () => reader.close(),
-    }),
+    /** A round trip to the view store has ended. */
+    read: (operation: string, seconds: number): void => reads.observe({ operation }, seconds),
     watchCache(cache: Pick<ViewCache, 'bytes' | 'hits' | 'misses'>): void {
       new Gauge({
         name: 'ride_calendar_cache_bytes',

@@ -77,11 +77,10 @@ export async function serve(options: ServeOptions): Promise<Served> {
 /** The API, its documentation and sign-in. */
 async function application(options: ServeOptions, closing: AbortSignal) {
   const { settings, metrics, log } = options;
-  const reader = metrics.measuredReader(options.reader);
   const { keys, cookieKeys, clients } = options.files;
   const { baseUrl, origin } = settings;
 
-  const cache = new ViewCache(reader);
+  const cache = new ViewCache(options.reader, { onRead: metrics.read });
   metrics.watchCache(cache);
   metrics.watchStore(async () => (await options.reader.ready()).ready);
   const audit = auditLog(log, metrics.register);
@@ -133,7 +132,7 @@ async function application(options: ServeOptions, closing: AbortSignal) {
       stopErasing();
       await stopListening(app);
       await registered.close();
-      await reader.close();
+      await options.reader.close();
     },
   };
 }

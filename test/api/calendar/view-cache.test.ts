@@ -148,7 +148,7 @@ describe('the view cache', () => {
   });
 
   it('is bounded: the oldest make room, and the count of bytes ends where it began', async () => {
-    const cache = new ViewCache(reader, 10_000);
+    const cache = new ViewCache(reader, { bytesMax: 10_000 });
     const keys = Array.from({ length: 50 }, (_, i) => rideKey(`ride${i}`));
     for (const each of keys) {
       await put('x'.repeat(500), each);
