@@ -19,8 +19,8 @@ function roomyFolder(): string {
 
 export default defineConfig({
   test: {
-    // Both cores are busy with Kafka and Redis as well: more workers only make time-outs.
-    maxWorkers: 2,
+    // Tests of processes mostly wait: two workers left a third of two cores idle.
+    maxWorkers: 4,
     projects: [
       {
         extends: true,
