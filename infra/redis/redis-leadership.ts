@@ -47,8 +47,9 @@ export async function readStoreState(settings: RedisSettings, signal: AbortSigna
   };
   return withRedis(settings, look).catch((cause: Error) => {
     signal.throwIfAborted();
-    const { message } = (cause.cause ?? cause) as Error;
-    throw new Error(`Cannot read who leads from Redis: ${message}`, { cause });
+    // What the connection puts around a fault would only be said beside it.
+    const fault = (cause.cause ?? cause) as Error;
+    throw new Error(`Cannot read who leads from Redis: ${fault.message}`, { cause: fault });
   });
 }
 
