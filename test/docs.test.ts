@@ -64,6 +64,22 @@ describe('the documents', () => {
     expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 
+  it('name source files that are there, in any folder', () => {
+    const sources = globSync('*/**/*.ts', { cwd: root, exclude: ['**/node_modules', '.cache', 'dist'] });
+    const named = documents
+      .filter((path) => path !== 'CHANGELOG.md')
+      .flatMap((path) =>
+        // `x.test.ts` stands for any.
+        [...read(path).matchAll(/`(?:\.\.\/)*((?!x\.)[\w/-][\w/.-]*\.ts)`/g)].map((match) => ({
+          path,
+          file: match[1]!,
+        })),
+      );
+    expect(named.length).toBeGreaterThan(100);
+    const isThere = (file: string): boolean => sources.some((source) => `/${source}`.endsWith(`/${file}`));
+    expect(named.filter(({ file }) => !isThere(file))).toEqual([]);
+  });
+
   it('have commands that there are', () => {
     const program = commandLine(quietIo, {});
     const known = program.commands.flatMap((command) =>
