@@ -51,7 +51,7 @@ type ReadRejected = () => Promise<Reject[]>;
  * Saves a log as an archive. Partitions, offsets, timestamps and headers are kept, and so are parts of values that our
  * schema does not have. It ends at the log's ends as they were when it began, or follows the log. Bad records are added
  * to the existing ones, each once. If the archive holds an earlier part of the same log and matches its manifest, it is
- * added to. Throws the signal's reason if it ends early.
+ * added to (docs/rules.md#archive-save). Throws the signal's reason if it ends early.
  */
 export async function archiveSave(
   log: EventLog,
