@@ -132,7 +132,7 @@ describe('archive load', () => {
   test('stops at the ends as they were when it began', async () => {
     await using archive = await archiveOf([['a', 1]], [['b', 2]]);
     const log = new KeptLog(1);
-    await load(archive.dir, log, { onProgress: growingOnce(archive) });
+    await load(archive.dir, log, { onProgress: archive.growingOnce(rider('late')) });
     expect(keysOf(log.all('riders'))).toEqual(['a', 'b']);
   });
 
@@ -150,15 +150,3 @@ describe('archive load', () => {
     await expect(load(portlandDir, log, { signal: abort.signal })).rejects.toThrow('stopped');
   });
 });
-
-/** A record more in the first partition, as soon as progress is told. */
-function growingOnce(archive: TestArchive) {
-  let grown = false;
-  return () => {
-    if (grown) return;
-    grown = true;
-    const writer = new ArchiveWriter({ dir: archive.dir });
-    writer.append('riders', { ...rider('late'), partition: 0, offset: 1 });
-    writer.flush();
-  };
-}

@@ -107,7 +107,10 @@ describe('archive save', () => {
     await source.createTopics(2);
     for (const partition of [0, 1]) await source.append('riders', partition, [rider('a')]);
     await using log = opened(source.dir);
-    const result = await archiveSave(log, noRejects, archive.dir, { signal, onProgress: growingOnce(source) });
+    const result = await archiveSave(log, noRejects, archive.dir, {
+      signal,
+      onProgress: source.growingOnce(rider('late')),
+    });
     expect(result.records).toBe(2);
     expect((await archive.read()).bounds.riders).toEqual([
       { low: 0, end: 1 },
@@ -135,18 +138,6 @@ describe('archive save', () => {
     );
   });
 });
-
-/** A record more in the first partition, as soon as progress is told. */
-function growingOnce(archive: TestArchive) {
-  let grown = false;
-  return () => {
-    if (grown) return;
-    grown = true;
-    const writer = new ArchiveWriter({ dir: archive.dir });
-    writer.append('riders', { ...rider('late'), partition: 0, offset: 1 });
-    writer.flush();
-  };
-}
 
 function opened(dir: string) {
   const log = archiveEventLog({ dir });
