@@ -148,20 +148,20 @@ export class ViewCache {
     // Never kept, so never missed.
     for (const key of missing) if (!isCompleteKey(key)) this.misses += 1;
     const placeholders = missing.map((key) => this.#place(key));
-    // Read at the same moment as the views, whose absence they give a meaning.
-    const marks = [...new Set(missing.map(completeKeyOf))];
+    // With the views' tags, read at the same moment: that they are complete gives a view's absence a meaning.
+    const asked = [...new Set([...missing, ...missing.map(completeKeyOf)])];
     let values: (Buffer | null)[];
     try {
-      values = await this.#timed('get', this.#reader.get([...missing, ...marks]));
+      values = await this.#timed('get', this.#reader.get(asked));
     } catch (cause) {
       missing.forEach((key, i) => {
         if (this.#entries.get(key) === placeholders[i]) this.#entries.delete(key);
       });
       throw cause;
     }
-    const complete = new Set(marks.filter((_, i) => values[missing.length + i] !== null));
+    const stored = new Map(asked.map((key, i) => [key, values[i]!]));
     const loaded = missing.map((key, i) => {
-      const entry = new Entry(values[i]!, complete.has(completeKeyOf(key)));
+      const entry = new Entry(stored.get(key)!, stored.get(completeKeyOf(key)) !== null);
       this.#fill(key, placeholders[i]!, entry);
       return entry;
     });

@@ -3,7 +3,7 @@ import { ViewCache } from '../../../api/calendar/view-cache.ts';
 import { type ChangeListener, StoreAwayError, type ViewReader } from '../../../api/ports/view-reader.ts';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
-import { allTags, completeKey, parseKey, rideKey } from '../../../schemas/views/view-keys.ts';
+import { allTags, completeKey, completeKeyOf, parseKey, rideKey } from '../../../schemas/views/view-keys.ts';
 import { complete, lead } from '../../support/lead.ts';
 import { valueWrite } from '../../support/view-names.ts';
 
@@ -68,6 +68,17 @@ describe('the view cache', () => {
     expect(entry!.isThere).toBe(false);
     expect(() => entry!.value).toThrow(StoreAwayError);
     expect(() => entry!.as(String)).toThrow(StoreAwayError);
+  });
+
+  it('asks for no key twice in one round trip, also where it is asked whether the tag is complete', async () => {
+    const asked: string[] = [];
+    const get = (keys: readonly string[]) => {
+      asked.push(...keys);
+      return reader.get(keys);
+    };
+    const complete = completeKeyOf(key);
+    await new ViewCache({ ...reader, get }).load([key, complete]);
+    expect(asked).toEqual([key, complete]);
   });
 
   it('keeps no word that a tag is complete', async () => {
