@@ -14,10 +14,6 @@ export function withHashedSecret(client: ClientMetadata): ClientMetadata {
   return typeof secret === 'string' ? { ...client, client_secret: secretHash(id, secret) } : client;
 }
 
-/** Whether a client was stored by a version that kept secrets in the clear. */
-export const hasPlainSecret = ({ client_secret: secret }: ClientMetadata): boolean =>
-  typeof secret === 'string' && !secret.startsWith(hashed);
-
 /**
  * Makes the library compare a client's secret with its hash, and accept it only by the method that the client
  * registered. By itself the library accepts `client_secret_basic` for `client_secret_post`, and the reverse.

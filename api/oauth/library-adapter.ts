@@ -6,7 +6,7 @@ import type { RiderDirectory } from '../tokens/rider-directory.ts';
 import type { SigningKeys } from '../tokens/signing-keys.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import type { ClientMetadata } from './client-policy.ts';
-import { hasPlainSecret, withHashedSecret } from './client-secrets.ts';
+import { withHashedSecret } from './client-secrets.ts';
 import { issuedSeconds } from './grants.ts';
 import type { Lifetimes } from './lifetimes.ts';
 import type { Redemptions } from './redemption.ts';
@@ -73,7 +73,7 @@ export function libraryAdapter(kind: string, options: LibraryOptions, redemption
   const find = async (id: string): Promise<AdapterPayload | undefined> => {
     const entry = await store.find(kind, storeId(kind, id));
     if (!entry || (await hasEnded(entry.payload))) return undefined;
-    const kept = kind === clientKind ? await hashedClient(id, entry.payload) : entry.payload;
+    const kept = entry.payload;
     const payload = { ...kept, ...(isBearer(kind) && { jti: id }) } as AdapterPayload;
     if (!grantable.has(kind) || !(await redemptionOf(Provider.ctx!).look(kind, storeId(kind, id), entry)))
       return payload;
@@ -81,14 +81,6 @@ export function libraryAdapter(kind: string, options: LibraryOptions, redemption
     audit('replay_found', { client: kept.clientId as string | undefined, cause });
     // The library ends the whole grant of an entry that is consumed.
     return { ...payload, consumed: Math.floor(nowMs() / 1000) };
-  };
-
-  // Earlier versions stored secrets in the clear.
-  const hashedClient = async (id: string, client: StatePayload): Promise<StatePayload> => {
-    if (!hasPlainSecret(client)) return client;
-    const hashed = withHashedSecret(client);
-    await store.replace(kind, id, hashed);
-    return hashed;
   };
 
   const consume = async (): Promise<void> => {
@@ -148,17 +140,6 @@ export function libraryAdapter(kind: string, options: LibraryOptions, redemption
     // Device codes are not supported.
     findByUserCode: async () => undefined,
   };
-}
-
-/**
- * Hashes the clients' secrets that earlier versions stored in the clear. `find` does so for clients in use. The secrets of
- * all others would stay in the store, and in its backups, for months.
- */
-export async function hashPlainSecrets(store: StateStore): Promise<void> {
-  for await (const id of store.ids(clientKind)) {
-    const client = (await store.find(clientKind, id))?.payload;
-    if (client && hasPlainSecret(client)) await store.replace(clientKind, id, withHashedSecret(client));
-  }
 }
 
 /** Kinds that end with their grant. */

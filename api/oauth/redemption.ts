@@ -97,15 +97,8 @@ export function redemptionOutcome(state: RedemptionState, event: RedemptionEvent
   return row[event.is]!(state, event);
 }
 
-function stateOf({ state }: StateEntry): RedemptionState {
-  if (state === null) return { at: 'unused' };
-  try {
-    return JSON.parse(state) as RedemptionState;
-  } catch {
-    // Redeemed by an earlier version, which stored it in another format.
-    return { at: 'replaced' };
-  }
-}
+const stateOf = ({ state }: StateEntry): RedemptionState =>
+  state === null ? { at: 'unused' } : (JSON.parse(state) as RedemptionState);
 
 interface Looked {
   kind: string;

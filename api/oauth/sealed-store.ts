@@ -39,11 +39,9 @@ export function sealedStore(store: StateStore, cookieKeys: readonly string[]): S
   };
 
   const open = async (kind: string, id: string, payload: StatePayload): Promise<StatePayload | null> => {
-    const { sealed } = payload;
-    // Earlier versions did not encrypt.
-    if (!sealedKinds.has(kind) || typeof sealed !== 'string') return payload;
+    if (!sealedKinds.has(kind)) return payload;
     try {
-      const { plaintext, protectedHeader } = await compactDecrypt(sealed, ({ kid }) => {
+      const { plaintext, protectedHeader } = await compactDecrypt(payload.sealed as string, ({ kid }) => {
         const key = keys.find((each) => each.kid === kid);
         if (key === undefined) throw new Error('sealed by a key that is gone');
         return key.secret;
@@ -64,7 +62,6 @@ export function sealedStore(store: StateStore, cookieKeys: readonly string[]): S
   return {
     ...store,
     put: async (kind, id, payload, options) => await store.put(kind, id, await seal(kind, id, payload), options),
-    replace: async (kind, id, payload) => await store.replace(kind, id, await seal(kind, id, payload)),
     find: async (kind, id) => await opened(kind, id, await store.find(kind, id)),
     take: async (kind, id) => await opened(kind, id, await store.take(kind, id)),
     // Entries that cannot be decrypted still belong to an account, and must be found to be erased.

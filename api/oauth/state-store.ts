@@ -6,8 +6,6 @@
 export interface StateStore {
   /** Puts an entry in place of any earlier one with its kind and id, whose state is dropped. */
   put(kind: string, id: string, payload: StatePayload, options: PutOptions): Promise<void>;
-  /** Replaces an entry's payload. Its end, grant, account and state stay. Does nothing if the entry is gone. */
-  replace(kind: string, id: string, payload: StatePayload): Promise<void>;
   find(kind: string, id: string): Promise<StateEntry | null>;
   /** Finds an entry and removes it, atomically: of several callers one gets it. */
   take(kind: string, id: string): Promise<StateEntry | null>;
@@ -27,8 +25,6 @@ export interface StateStore {
    * Forgets which entries an account had. Those that are left stay its own; without any, nothing stored names the account.
    */
   tidyAccount(account: string): Promise<void>;
-  /** The ids of all entries of a kind. May yield an id twice. */
-  ids(kind: string): AsyncIterable<string>;
   /** Every account that may have entries. May yield an account twice. */
   accounts(): AsyncIterable<string>;
   /**

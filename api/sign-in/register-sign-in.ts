@@ -6,7 +6,7 @@ import { documentFetch } from '../oauth/document-fetch.ts';
 import { addEndpoints, isForPrograms, refuseRequest, sendFault } from '../oauth/endpoints.ts';
 import { grantsOf } from '../oauth/grants.ts';
 import { openLibrary } from '../oauth/library.ts';
-import { hashPlainSecrets, isAway, type LibraryOptions, ridersOrUnavailable } from '../oauth/library-adapter.ts';
+import { isAway, type LibraryOptions, ridersOrUnavailable } from '../oauth/library-adapter.ts';
 import { defaultLifetimes, type Lifetimes } from '../oauth/lifetimes.ts';
 import { paths } from '../oauth/metadata.ts';
 import { rateLimits } from '../oauth/rate-limit.ts';
@@ -140,9 +140,6 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
   void store.risk().then(
     (risk) => risk !== null && logger.warn(risk),
     (error: unknown) => logger.warn({ err: error }, 'cannot tell whether the store of sign-ins outlives a restart'),
-  );
-  void hashPlainSecrets(store).catch((error: unknown) =>
-    logger.warn({ err: error }, 'cannot look for secrets of clients that an earlier version kept unhashed'),
   );
   return {
     eraseRider: (rider) => erasure.gone(rider),

@@ -95,10 +95,6 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
         account,
       });
     },
-    async replace(kind, id, payload) {
-      const entry = live(kind, id);
-      if (entry) entry.payload = JSON.stringify(payload);
-    },
     async find(kind, id) {
       const entry = live(kind, id);
       return entry ? entryOf(entry) : null;
@@ -134,10 +130,6 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
     },
     // Nothing but the entries themselves names an account.
     async tidyAccount() {},
-    async *ids(kind) {
-      sweep();
-      yield* [...(kinds.get(kind)?.keys() ?? [])];
-    },
     async *accounts() {
       sweep();
       yield* new Set(

@@ -70,7 +70,6 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
       const keys = [entryKey(kind, id), grantKey(grant), accountKey(account), accountsKey];
       return run('authPut', ...keys, JSON.stringify(payload), msOf(lifeSeconds), grant, account, `${kind}:${id}`);
     },
-    replace: (kind, id, payload) => run('authReplace', entryKey(kind, id), JSON.stringify(payload)),
     find: (kind, id) => ask(async () => entryOf(await redis.hgetall(entryKey(kind, id)))),
     take: (kind, id) => ask(async () => entryOf(fieldsOf((await redis.authTake(entryKey(kind, id))) as string[]))),
     async swap(swaps) {
@@ -95,17 +94,6 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
       return found;
     },
     tidyAccount: (account) => run('authTidyAccount', accountKey(account), accountsKey, account, `${prefix}e:`),
-    async *ids(kind) {
-      const kindPrefix = entryKey(kind, '');
-      for (const node of redis instanceof Redis ? [redis] : redis.nodes('master')) {
-        let cursor = '0';
-        do {
-          const [next, keys] = await ask(() => node.scan(cursor, 'MATCH', `${kindPrefix}*`, 'COUNT', 1000));
-          for (const key of keys) yield key.slice(kindPrefix.length);
-          cursor = next;
-        } while (cursor !== '0');
-      }
-    },
     async *accounts() {
       let cursor = '0';
       do {
@@ -196,9 +184,7 @@ function watchConnection(redis: Client, onError: (error: Error) => void = () => 
 
 function entryOf(fields: Record<string, string>): StateEntry | null {
   if (fields.p === undefined) return null;
-  // Earlier versions marked a used entry this way.
-  const used = fields['m:consumed'] === undefined ? null : '';
-  return { payload: JSON.parse(fields.p) as StatePayload, state: fields.s ?? used };
+  return { payload: JSON.parse(fields.p) as StatePayload, state: fields.s ?? null };
 }
 
 function fieldsOf(flat: string[]): Record<string, string> {

@@ -27,14 +27,6 @@ end
 return 1`,
   },
 
-  /** KEYS entry. ARGV payload. */
-  authReplace: {
-    numberOfKeys: 1,
-    lua: `if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
-redis.call('HSET', KEYS[1], 'p', ARGV[1])
-return 1`,
-  },
-
   /** KEYS entry. */
   authTake: {
     numberOfKeys: 1,
@@ -66,10 +58,7 @@ return 1`,
     lua: `return redis.call('PEXPIRE', KEYS[1], ARGV[1])`,
   },
 
-  /**
-   * KEYS account index, accounts. ARGV account, prefix of entries' keys, which share the index's hash tag. Members are
-   * removed by their score, because users of earlier versions have no right to ZREM.
-   */
+  /** KEYS account index, accounts. ARGV account, prefix of entries' keys, which share the index's hash tag. */
   authTidyAccount: {
     numberOfKeys: 2,
     lua: `local left = 0
@@ -77,14 +66,10 @@ for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
   if redis.call('HGET', ARGV[2] .. member, 'a') == ARGV[1] then
     left = left + 1
   else
-    redis.call('ZADD', KEYS[1], 0, member)
+    redis.call('ZREM', KEYS[1], member)
   end
 end
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', 0)
-if left == 0 then
-  redis.call('ZADD', KEYS[2], 'XX', 0, ARGV[1])
-  redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', 0)
-end
+if left == 0 then redis.call('ZREM', KEYS[2], ARGV[1]) end
 return left`,
   },
 

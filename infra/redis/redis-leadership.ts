@@ -60,7 +60,7 @@ export function standbysIn(looks: readonly (readonly (string | null)[])[]): stri
   return [...new Set(moved.map((sign) => sign!.split(':')[0]!))].sort();
 }
 
-/** `before` and `after`: each tag's fence at two looks. One of an old version names no owner. */
+/** `before` and `after`: each tag's fence at two looks. */
 export function leadersOf(
   before: readonly (string | null)[],
   after: readonly (string | null)[],
@@ -68,12 +68,11 @@ export function leadersOf(
   const leaders = new Map<string, Leading>();
   let tagsUnled = 0;
   for (const [tag, fence] of after.entries()) {
-    const { epoch, owner: named, state } = parseFence(fence ?? '');
+    const { epoch, owner, state } = parseFence(fence ?? '');
     if (!(epoch > 0) || state === 'free') {
       tagsUnled += 1;
       continue;
     }
-    const owner = named || String(epoch);
     const leader = leaders.get(owner) ?? { epoch: 0, tags: 0, alive: false };
     leaders.set(owner, leader);
     leader.epoch = Math.max(leader.epoch, epoch);

@@ -63,22 +63,6 @@ export function authStateContract(name: string, make: () => StateStore | Promise
       expect(await store.find('A', id)).toEqual({ payload: { n: 2 }, state: null });
     });
 
-    test('a payload put into an entry leaves its end, grant, account and state as they are', async () => {
-      const id = randomUUID();
-      await store.put('A', id, { n: 1 }, { lifeSeconds: 0.3, grant: id, account: id });
-      await store.swap([{ kind: 'A', id, from: null, to: 'x' }]);
-      await store.replace('A', id, { n: 2 });
-      await store.replace('A', `${id}x`, { n: 2 });
-      expect(await store.ofAccount(id)).toEqual([{ kind: 'A', id, payload: { n: 2 }, state: 'x' }]);
-      expect(await store.find('A', `${id}x`)).toBeNull();
-      await sleep(400);
-      expect(await store.find('A', id)).toBeNull();
-      await store.put('A', id, {}, { ...life, grant: id });
-      await store.replace('A', id, { n: 2 });
-      await store.removeGrant(id);
-      expect(await store.find('A', id)).toBeNull();
-    });
-
     test('of many who take an entry one gets it', async () => {
       const id = randomUUID();
       await store.put('A', id, { n: 1 }, life);
@@ -164,19 +148,6 @@ export function authStateContract(name: string, make: () => StateStore | Promise
       await store.take('Session', `${account}:2`);
       await store.tidyAccount(account);
       expect(await known()).toBe(false);
-    });
-
-    test('the entries of a kind are found by their ids', async () => {
-      const kind = `Kind${randomUUID()}`;
-      const ids = Array.from({ length: 30 }, (_, i) => `${i}:x`);
-      for (const id of ids) await store.put(kind, id, {}, life);
-      await store.put(`${kind}2`, 'other', {}, life);
-      await store.put(kind, 'short', {}, { lifeSeconds: 0.1 });
-      await store.remove(kind, ids.pop()!);
-      await sleep(200);
-      const found = new Set<string>();
-      for await (const id of store.ids(kind)) found.add(id);
-      expect([...found].sort()).toEqual(ids.sort());
     });
 
     test('an erasure is remembered at its latest, until it is over', async () => {

@@ -152,12 +152,6 @@ describe('a request’s redemption', () => {
     expect((await look('second')).spent).toBe(false);
   });
 
-  test('of what an older version has used up ends what came of it', async () => {
-    const { look, store } = await setUp();
-    await store.swap([{ kind: 'RefreshToken', id: 'first', from: null, to: '' }]);
-    expect((await look('first')).spent).toBe(true);
-  });
-
   test('of a guessed code burns it for its own client, once, and never one that is redeemed', async () => {
     const { store } = await setUp();
     const life = { lifeSeconds: 60 };

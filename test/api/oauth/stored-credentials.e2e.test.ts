@@ -12,8 +12,6 @@ import {
   authorizeUrl,
   type Client,
   callback,
-  codeFor,
-  redeem,
   refresh,
   register,
   signedIn,
@@ -192,49 +190,19 @@ describe('over restarts', () => {
     await service.close();
   });
 
-  test('a secret that a version before this one kept as it is, is hashed at the start, though nobody uses it', async () => {
-    let service = await run([old]);
-    const { client_id: id, client_secret: secret } = await register(service.origin, {
-      token_endpoint_auth_method: 'client_secret_post',
-    });
-    const hashed = (await store.find('Client', id))!.payload;
-    await store.replace('Client', id, { ...hashed, client_secret: secret });
-    await service.close();
-    service = await run([old]);
-    await expect.poll(async () => (await store.find('Client', id))!.payload).toEqual(hashed);
-    await service.close();
-  });
-
-  test('what a version before this one kept as it is goes on to work, and is kept so no longer', async () => {
+  test('a session that this service did not seal is nobody’s', async () => {
     const service = await run([old]);
     const { origin } = service;
-    const client = await register(origin, { token_endpoint_auth_method: 'client_secret_post' });
-    const stored = (await store.find('Client', client.client_id))!.payload;
-    expect(stored.client_secret).not.toContain(client.client_secret);
-    await store.replace('Client', client.client_id, { ...stored, client_secret: client.client_secret });
-    const { code, pkce } = await codeFor(origin, client);
-    const secret = { client_secret: client.client_secret! };
-    expect((await redeem(origin, client, code, pkce.verifier, secret)).status).toBe(200);
-    expect((await store.find('Client', client.client_id))!.payload).toEqual(stored);
-
+    const { client } = await signedIn(origin);
     const browser = new TestBrowser(origin);
     await approve(browser, authorizeUrl(origin, client, newPkce()));
     const now = Math.floor(Date.now() / 1000);
-    const session = {
-      iat: now,
-      exp: now + 600,
-      kind: 'Session',
-      accountId: 'rider-bo',
-      loginTs: now,
-      uid: 'as-before',
-    };
+    const session = { iat: now, exp: now + 600, kind: 'Session', accountId: 'rider-bo', loginTs: now, uid: 'forged' };
     const sessions = (await store.ofAccount('rider-ada')).filter(({ kind }) => kind === 'Session');
-    for (const { kind, id } of sessions) await store.replace(kind, id, session);
+    expect(sessions.length).toBeGreaterThan(0);
+    for (const { kind, id } of sessions) await store.put(kind, id, session, { lifeSeconds: 600, account: 'rider-bo' });
     const asked = await browser.open(authorizeUrl(origin, client, newPkce()));
-    expect(asked.page).toContain('@bo');
-    await browser.follow(await browser.post(asked.url, { do: 'allow', csrf: csrfOf(asked.page) }));
-    const after = (await store.ofAccount('rider-bo')).filter(({ kind }) => kind === 'Session');
-    expect(after.map(({ payload }) => Object.keys(payload))).toEqual([['sealed']]);
+    expect(asked.page).toContain('Pick any rider');
     await service.close();
   });
 });

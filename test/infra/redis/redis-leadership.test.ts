@@ -2,7 +2,9 @@ import { expect, it } from 'vitest';
 import { leadersOf, standbysIn } from '../../../infra/redis/redis-leadership.ts';
 
 it('a leader whose fences move is alive, and one whose stand still is not', () => {
-  expect(leadersOf(['5:1', '5:7', '9:1', null], ['5:1', '5:8', '9:1', null])).toEqual({
+  expect(
+    leadersOf(['5:1:ada:led', '5:7:ada:led', '9:1:bo:led', null], ['5:1:ada:led', '5:8:ada:led', '9:1:bo:led', null]),
+  ).toEqual({
     leaders: [
       { epoch: 9, tags: 1, alive: false },
       { epoch: 5, tags: 2, alive: true },
