@@ -1,5 +1,4 @@
 import { type TopicName, topicNames } from '../schemas/events/records.ts';
-import { allTags } from '../schemas/views/view-keys.ts';
 import { Fold } from './facts/fold.ts';
 import { PartitionWatch } from './facts/partition-watch.ts';
 import { ignoreChanges } from './facts/touched.ts';
@@ -19,9 +18,7 @@ const progressEveryMs = 10_000;
 
 interface FoldingDeps extends RetryDeps {
   eventLog: EventLog;
-  /** Those of the views that are made of the facts. All by default. */
-  tags?: readonly number[];
-  /** Null if another shard sets bad records aside. */
+  /** Null: bad records are counted, and set aside nowhere. */
   rejects: RejectSink | null;
   metrics: ProjectorMetrics;
   /** Absent: nobody asks how far it is. */
@@ -33,10 +30,8 @@ interface FoldingDeps extends RetryDeps {
  * from one leader to the next.
  */
 export class Folding {
-  readonly fold: Fold;
+  readonly fold = new Fold();
   readonly position: Position;
-  /** Tags of the views that are made of the facts. */
-  readonly owned: ReadonlySet<number>;
   readonly barriers: PositionBarriers;
   readonly marks = new Marks();
   readonly fanOuts: FanOuts;
@@ -56,12 +51,10 @@ export class Folding {
   /** Folds nothing before `limit` says how far; null is as far as the log goes. */
   constructor(bounds: LogBounds, limit: Position | null, deps: FoldingDeps) {
     this.#deps = deps;
-    this.fold = new Fold(deps.tags);
     this.position = positionOf(bounds, 'low');
     this.#limit = limit;
-    this.owned = new Set(deps.tags ?? allTags);
     this.barriers = new PositionBarriers(copyPosition(this.position));
-    this.fanOuts = new FanOuts(this.fold.facts, this.owned, this.barriers);
+    this.fanOuts = new FanOuts(this.fold.facts, this.barriers);
     this.marking = new Marking(this.fold.facts, this.marks, this.fanOuts);
     this.intake = new Intake({ ...deps, fold: this.fold, sink: deps.rejects, barriers: this.barriers });
     this.#partitions = new PartitionWatch(bounds, deps);

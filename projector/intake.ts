@@ -15,7 +15,7 @@ const keptMax = 1_000;
 
 interface IntakeDeps extends RetryDeps {
   fold: Fold;
-  /** Null: another shard sets bad records aside. */
+  /** Null: bad records are counted, and set aside nowhere. */
   sink: RejectSink | null;
   barriers: PositionBarriers;
   metrics: ProjectorMetrics;
@@ -62,8 +62,7 @@ export class Intake {
     watching?.rejects.passed(record);
     if (value === null) return;
     const { first, second } = fold.subject;
-    // Of a relation that another shard keeps, that one watches the revisions.
-    if (first >= 0 && watch.regressed(first, second, revision)) metrics.revisionRegressed(topic);
+    if (watch.regressed(first, second, revision)) metrics.revisionRegressed(topic);
   }
 
   #refuse(record: EncodedRecord, reason: string, rejects: Reject[]): void {

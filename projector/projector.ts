@@ -17,22 +17,20 @@ import { beatMs } from './writing/tag-lanes.ts';
 export interface ProjectorDeps {
   eventLog: EventLog;
   writer: ViewWriter;
-  /** Null if another shard sets bad records aside. */
+  /** Null: bad records are counted, and set aside nowhere. */
   rejects: RejectSink | null;
   log: Log;
   metrics?: ProjectorMetrics;
   clock?: Clock;
-  /** The tags that this projector owns. All by default. */
+  /** The tags that views are in. All by default; a simulated world has fewer. */
   tags?: readonly number[];
-  /** Into how many shards the tags are divided. */
-  shards?: number;
   /** Which build this is: another one may render the same facts otherwise. */
   build?: string;
   /** How often a leader compares a tag's views with the facts in the background. Not at all by default. */
   checkEveryMs?: number | null;
 }
 
-const defaults = { metrics: noMetrics, clock: realClock, tags: allTags, shards: 1, build: '', checkEveryMs: null };
+const defaults = { metrics: noMetrics, clock: realClock, tags: allTags, build: '', checkEveryMs: null };
 type Defaulted = Required<ProjectorDeps>;
 
 /** How a term begins (Leader.lead). */
@@ -62,7 +60,7 @@ export class Projector {
     const all: Defaulted = { ...defaults, ...deps };
     this.#watching = new Watching(all);
     this.#deps = { ...all, writer: this.#watching.writer };
-    this.#origin = { log: null, build: all.build, shards: all.shards };
+    this.#origin = { log: null, build: all.build };
   }
 
   /** Whether the views have reached the ends sampled at the start; of a standby, whether it is folded (docs/rules.md#ready-projector). */
@@ -184,10 +182,10 @@ export class Projector {
 
   /** The fold may go as far as every tag's position. */
   #follow(looks: readonly TagLook[], folding: Folding): void {
-    const { log, shards } = this.#origin;
+    const { log } = this.#origin;
     const stored = looks.map(({ position }) => parseStoredPosition(position)).filter((each) => each !== null);
     for (const each of stored) assertSamePartitions(each, log, this.#bounds!);
-    const limit = nearest(stored.filter((each) => each.log === log && each.shards === shards));
+    const limit = nearest(stored.filter((each) => each.log === log));
     // A busy leader's position moves between any two looks: what the one before asked for counts as well.
     const isFolded = limit !== null && [this.#asked, limit].some((each) => each !== null && !folding.isBehind(each));
     this.#asked = limit;
@@ -206,7 +204,7 @@ export class Projector {
     if (this.#saidOtherLog) return;
     this.#saidOtherLog = true;
     this.#deps.log.warn(
-      'The views in the store are of another log, or of another number of shards. This projector leads once no other one does: stop those with another KAFKA_BROKERS, KAFKA_TOPIC_PREFIX, ARCHIVE_DIR or SHARD',
+      'The views in the store are of another log. This projector leads once no other one does: stop those with another KAFKA_BROKERS, KAFKA_TOPIC_PREFIX or ARCHIVE_DIR',
     );
   }
 

@@ -22,7 +22,7 @@ export async function runProjector({ json }: { json?: boolean }, settings: Setti
   await assertCanListen(at);
   const opened = await openEventLog(settings, log, metrics.kafkaAnswered);
   const store = openViewStore(settings);
-  const projecting = await project(settings, opened, store, metrics.projector, log, signal);
+  const projecting = await project(opened, store, metrics.projector, log, signal);
   metrics.watch(() => projecting.current());
   const readiness: Readiness = async () =>
     projecting.current().ready

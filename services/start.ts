@@ -40,7 +40,7 @@ export async function runStart(options: StartOptions, settings: Settings, io: Io
   const reader = store.reader();
   const stop = new AbortController();
   const ending = AbortSignal.any([signal, stop.signal]);
-  const projectFrom = (eventLog: OpenLog) => project(settings, eventLog, store, projected.projector, log, ending);
+  const projectFrom = (eventLog: OpenLog) => project(eventLog, store, projected.projector, log, ending);
   const begin = async () => projectFrom(await openLog());
   const projecting = supervise(await projectFrom(opened), { begin, reader, log, signal: ending });
   projected.watch(() => projecting.current());

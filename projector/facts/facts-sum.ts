@@ -43,13 +43,6 @@ export class FactsSum {
     return Array.from(this.#sum, (lane) => (lane >>> 0).toString(16).padStart(8, '0')).join('');
   }
 
-  /** One of its own, which goes on from the same facts. */
-  copy(): FactsSum {
-    const made = new FactsSum();
-    made.#sum.set(this.#sum);
-    return made;
-  }
-
   /** An edge between two interned texts changed its bits. 0 is no edge. */
   edge(kind: number, from: Interner, a: number, to: Interner, b: number, before: number, after: number): void {
     if (before !== 0) this.#addEdge(kind + before, from, a, to, b, -1);

@@ -11,9 +11,7 @@ import type {
   TopicName,
   TopicRecords,
 } from '../../schemas/events/records.ts';
-import { allTags, tagCount, tagsOfShard } from '../../schemas/views/view-keys.ts';
 import {
-  blocked,
   close,
   confirmed,
   Facts,
@@ -42,29 +40,15 @@ interface FoldedValues extends Omit<TopicRecords, 'attendance' | 'relations'> {
 }
 export type FoldedValue = FoldedValues[TopicName];
 
-/**
- * Folds good records into facts (docs/rules.md#law, #last-record-wins), and reports each fact that changed. A shard's
- * fold keeps, of relations, those of its own readers, and the blocks against them: nearly all facts of a large log are
- * relations, and only its reader's views show one (docs/rules.md#friends, #blocks).
- */
+/** Folds good records into facts (docs/rules.md#law, #last-record-wins), and reports each fact that changed. */
 export class Fold {
   readonly facts = new Facts();
   /**
    * Who is told about changes. Nobody while a log is folded from its start, because every view is compared afterwards.
    */
   touched: Touched = ignoreChanges;
-  /**
-   * The numbers, below 2^26, of what the last record was about. An RSVP and a relation have two. -1: of a relation that
-   * is another shard's.
-   */
+  /** The numbers, below 2^26, of what the last record was about. An RSVP and a relation have two. */
   readonly subject = { first: 0, second: 0 };
-  /** By tag, whether its readers are own ones. Null: all are. */
-  readonly #own: readonly boolean[] | null;
-
-  /** `tags`: those of the views that are made of the facts. */
-  constructor(tags: readonly number[] = allTags) {
-    this.#own = tags.length === tagCount ? null : allTags.map((tag) => tags.includes(tag));
-  }
 
   /** Applies a record that the Validator accepts. `value` null is a tombstone. */
   apply<T extends TopicName>(topic: T, key: RecordKey, value: FoldedValues[T] | null): void {
@@ -217,33 +201,11 @@ export class Fold {
   }
 
   #relation(key: RecordKey, value: FoldedValues['relations'] | null): void {
-    const bits = value ? relationBits(value) : 0;
-    if (this.#own !== null && !this.#own[key.tagOf(0)]) {
-      this.#about(-1);
-      if (this.#own[key.tagOf(1)]) this.#blockAgainstOwn(key, bits & blocked);
-      return;
-    }
-    const { riderIds } = this.facts;
-    const reader = key.numberIn(riderIds, 0);
-    const other = key.numberIn(riderIds, 1);
-    this.#about(reader, other);
-    this.#relate(reader, other, bits);
-  }
-
-  /** Of another shard's reader, to an own one. Without a block, new ids get no numbers. */
-  #blockAgainstOwn(key: RecordKey, block: number): void {
-    const { riderIds } = this.facts;
-    const reader = block ? key.numberIn(riderIds, 0) : key.knownNumberIn(riderIds, 0);
-    const other = block ? key.numberIn(riderIds, 1) : key.knownNumberIn(riderIds, 1);
-    if (reader >= 0 && other >= 0) this.#relate(reader, other, block);
-  }
-
-  /**
-   * Applies a relation of one rider to another, both by number. Bits follows, close, flagged, blocked; 0 if there is
-   * none.
-   */
-  #relate(reader: number, other: number, after: number): void {
     const { facts } = this;
+    const reader = key.numberIn(facts.riderIds, 0);
+    const other = key.numberIn(facts.riderIds, 1);
+    this.#about(reader, other);
+    const after = value ? relationBits(value) : 0;
     const before = facts.relations.set(reader, other, after);
     if (before === after) return;
     facts.sum.edge(relationEdge, facts.riderIds, reader, facts.riderIds, other, before, after);
@@ -275,22 +237,4 @@ export class Fold {
   #touchLed(rider: number, ride: number): void {
     for (const day of this.facts.rides[ride]!.nights.keys()) this.touched.own(rider, day);
   }
-}
-
-/** The sum of the facts that a shard keeps of these, which are all (Fold says what it keeps). */
-export function sumOfShard(facts: Facts, index: number, count: number): string {
-  if (count === 1) return facts.sum.text;
-  const own = new Set(tagsOfShard(index, count));
-  const { relations, riderIds } = facts;
-  const sum = facts.sum.copy();
-  for (let reader = 0; reader < riderIds.size; reader++) {
-    if (own.has(riderIds.tag(reader))) continue;
-    for (let i = 0; i < relations.length(reader); i++) {
-      const other = relations.id(reader, i);
-      const bits = relations.bits(reader, i);
-      const kept = own.has(riderIds.tag(other)) ? bits & blocked : 0;
-      if (kept !== bits) sum.edge(relationEdge, riderIds, reader, riderIds, other, bits, kept);
-    }
-  }
-  return sum.text;
 }

@@ -29,7 +29,7 @@ export class Interner {
   /** The text's number, or -1. */
   find(text: string): number {
     const end = write(text);
-    return this.findBytes(scratch, 0, end);
+    return this.#slots[this.#slotOf(scratch, 0, end)]! - 1;
   }
 
   /** The text's number. Adds the text if it is new. */
@@ -38,12 +38,7 @@ export class Interner {
     return this.addBytes(scratch, 0, end);
   }
 
-  /** Like `find`, for a text between two positions in bytes. */
-  findBytes(from: Buffer, start: number, end: number): number {
-    return this.#slots[this.#slotOf(from, start, end)]! - 1;
-  }
-
-  /** Like `add`, for a text between two positions in bytes, which is valid UTF-8. */
+  /** The same for a text between two positions in bytes, which is valid UTF-8. */
   addBytes(from: Buffer, start: number, end: number): number {
     const slot = this.#slotOf(from, start, end);
     const found = this.#slots[slot]! - 1;

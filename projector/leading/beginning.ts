@@ -23,11 +23,10 @@ export interface Beginning {
 const total = (position: Position): number =>
   topicNames.reduce((sum, topic) => sum + position[topic].reduce((a, b) => a + b, 0), 0);
 
-/** A position that was stored for the same log and the same division of the tags; else null. */
+/** A position that was stored for the same log, within its ends; else null. */
 export function usable(text: string | null, origin: PositionOrigin, ends: Position): StoredPosition | null {
   const stored = parseStoredPosition(text);
-  const same = stored !== null && stored.log === origin.log && stored.shards === origin.shards;
-  return same && isWithin(stored.position, ends) ? stored : null;
+  return stored?.log === origin.log && isWithin(stored.position, ends) ? stored : null;
 }
 
 /** The positions that tags were left with, each once, the furthest last. */

@@ -119,8 +119,8 @@ export class Leader {
       onWritten: (views, bytes) => this.#wrote(views, bytes),
       onCompare: (tag) => repairs.compare(tag, { saidAlready: true, whole: true }),
     });
-    const { marks, marking, fanOuts, owned, barriers } = folding;
-    const rounds = new Rounds({ facts: this.#facts, marks, marking, fanOuts, lanes, owned, barriers, origin });
+    const { marks, marking, fanOuts, barriers } = folding;
+    const rounds = new Rounds({ facts: this.#facts, marks, marking, fanOuts, lanes, barriers, origin });
     const repairs = new Repairs({ ...shared, facts: this.#facts, writer, lanes, watching });
     return { lanes, rounds, repairs };
   }
@@ -133,7 +133,7 @@ export class Leader {
     rounds: Rounds,
     repairs: Repairs,
   ): Promise<void> {
-    const { signal, folding, eventLog, log, watching } = this.#deps;
+    const { signal, folding, eventLog, log, tags, watching } = this.#deps;
     const stop = AbortSignal.any([signal, lanes.signal]);
     // Sampled after the take: nothing older than these is ever written, also if another projector wrote last.
     const bounds = await untilAborted(watching.askingLog(eventLog.bounds()), stop).catch((cause) => {
@@ -150,7 +150,7 @@ export class Leader {
     }
     for (const tag of begin.check) repairs.check(tag);
     // Where all is to be compared anyway, marks would only be rendered twice.
-    if (taken && begin.compare.size === folding.owned.size) this.#markNothing();
+    if (taken && begin.compare.size === tags.length) this.#markNothing();
     folding.limit = null;
     await folding.foldTo(ends, stop);
     folding.fold.touched = folding.marking;

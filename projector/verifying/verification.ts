@@ -1,6 +1,5 @@
 import { allTags } from '../../schemas/views/view-keys.ts';
 import type { Facts } from '../facts/facts.ts';
-import { sumOfShard } from '../facts/fold.ts';
 import { Folding } from '../folding.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventLog, Position } from '../ports/event-log.ts';
@@ -268,15 +267,7 @@ export class Verification {
 
 /** Whether tags that stand at the position of these facts were written from others. */
 function haveOtherFacts(facts: Facts, stored: ReadonlyMap<number, StoredPosition>, at: Position): boolean {
-  const sums = new Map<string, string>();
-  return [...stored].some(([tag, { position, sum, shards }]) => {
-    if (!isWithin(position, at)) return false;
-    const index = tag % shards;
-    const shard = `${index}/${shards}`;
-    const own = sums.get(shard) ?? sumOfShard(facts, index, shards);
-    sums.set(shard, own);
-    return own !== sum;
-  });
+  return [...stored.values()].some(({ position, sum }) => isWithin(position, at) && sum !== facts.sum.text);
 }
 
 function assertWithin(position: Position, ends: Position): void {

@@ -36,15 +36,13 @@ interface FanOut extends Pass {
  */
 export class FanOuts {
   readonly #facts: Facts;
-  readonly #owned: ReadonlySet<number>;
   readonly #barriers: PositionBarriers;
   readonly #sliceMax: number;
   readonly #byRider = new Map<number, FanOut>();
   #added = 0;
 
-  constructor(facts: Facts, owned: ReadonlySet<number>, barriers: PositionBarriers, slice = sliceMax) {
+  constructor(facts: Facts, barriers: PositionBarriers, slice = sliceMax) {
     this.#facts = facts;
-    this.#owned = owned;
     this.#barriers = barriers;
     this.#sliceMax = slice;
   }
@@ -133,7 +131,6 @@ export class FanOuts {
     const length = watchers.length(next.rider);
     let left = Math.max(1, Math.floor(this.#sliceMax / next.days.size));
     for (; next.tag < tagCount; next.tag++, next.after = -1) {
-      if (!this.#owned.has(next.tag)) continue;
       // By number, not by index: watchers may have appeared or disappeared since the last slice.
       for (let i = watchers.lowerBound(next.rider, next.after + 1); i < length && left > 0; i++) {
         next.after = watchers.id(next.rider, i);

@@ -17,8 +17,6 @@ interface RoundsDeps {
   marking: Marking;
   fanOuts: FanOuts;
   lanes: TagLanes;
-  /** Tags this projector owns. */
-  owned: ReadonlySet<number>;
   barriers: PositionBarriers;
   origin: PositionOrigin;
 }
@@ -89,24 +87,22 @@ export class Rounds {
   }
 
   async #writeValues(kind: (typeof factKinds)[number], marked: Iterable<number>): Promise<void> {
-    const { facts, lanes, owned } = this.#deps;
+    const { facts, lanes } = this.#deps;
     const views = valueViews[kind];
     for (const view of marked) {
       const id = views.id(facts, view);
       const tag = tagOf(id);
-      if (owned.has(tag)) {
-        if (lanes.isAway(tag)) {
-          this.#deps.marks.values[kind].add(view);
-          this.#leftOver = true;
-        } else await lanes.add(tag, { kind, id, value: views.render(facts, view) });
-      }
+      if (lanes.isAway(tag)) {
+        this.#deps.marks.values[kind].add(view);
+        this.#leftOver = true;
+      } else await lanes.add(tag, { kind, id, value: views.render(facts, view) });
       if (this.#turns.due()) await this.#turns.take();
     }
   }
 
   /** Reader by reader: a reader's marked days are one write. */
   async #writeReaders(readerDays: Marks['readerDays']): Promise<void> {
-    const { facts, lanes, owned } = this.#deps;
+    const { facts, lanes } = this.#deps;
     const sorted = Float64Array.from(readerDays.keys()).sort();
     for (let i = 0; i < sorted.length; ) {
       const reader = subjectOf(sorted[i]!);
@@ -116,12 +112,10 @@ export class Rounds {
       }
       const id = facts.riderIds.text(reader);
       const tag = tagOf(id);
-      if (owned.has(tag)) {
-        if (lanes.isAway(tag)) {
-          for (const [day, parts] of days) this.#deps.marks.readerDay(reader, day, parts);
-          this.#leftOver = true;
-        } else await lanes.add(tag, { kind: 'reader', id, fields: renderReaderDays(facts, reader, days) });
-      }
+      if (lanes.isAway(tag)) {
+        for (const [day, parts] of days) this.#deps.marks.readerDay(reader, day, parts);
+        this.#leftOver = true;
+      } else await lanes.add(tag, { kind: 'reader', id, fields: renderReaderDays(facts, reader, days) });
       if (this.#turns.due()) await this.#turns.take();
     }
   }

@@ -4,13 +4,11 @@ import type { Position } from '../ports/event-log.ts';
 /** A rider whose watchers are not all told yet, with the days. */
 export type StoredFanOut = readonly [rider: string, days: readonly number[]];
 
-/** What a position is worth only together with: another log, build or division of the tags makes other facts or views. */
+/** What a position is worth only together with: another log makes other facts, another build may make other views. */
 export interface PositionOrigin {
   /** Which log it is of; null where that is not known. */
   log: string | null;
   build: string;
-  /** Into how many shards the tags are divided. */
-  shards: number;
 }
 
 /** A position as it is stored beside the views of a tag. */

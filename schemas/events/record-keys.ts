@@ -1,7 +1,6 @@
 import type { Cursor } from '../avro/avro-cursor.ts';
 import type { Placed } from '../avro/placed.ts';
 import { dayOfBytes, dayTextLength } from '../views/days.ts';
-import { tagOfBytes } from '../views/view-keys.ts';
 import { districtSlugPattern, idPattern, metroSlugPattern, rideIdPattern } from './patterns.ts';
 import type { Attendance, DeveloperKey, District, Metro, Night, Relation, Ride, Rider, TopicName } from './records.ts';
 
@@ -59,7 +58,6 @@ const fieldsMax = 3;
 const offPattern: KeyFault = 'key does not match its pattern';
 
 interface NumberedTexts {
-  findBytes(from: Buffer, start: number, end: number): number;
   addBytes(from: Buffer, start: number, end: number): number;
 }
 
@@ -126,16 +124,6 @@ export class RecordKey {
   /** The interned number of a field, or of several fields with the slashes between them. */
   numberIn(numbered: NumberedTexts, field: number, lastField = field): number {
     return numbered.addBytes(this.bytes, this.places[2 * field]!, this.places[2 * lastField + 1]!);
-  }
-
-  /** The interned number of a field; -1 if it has none. */
-  knownNumberIn(numbered: NumberedTexts, field: number): number {
-    return numbered.findBytes(this.bytes, this.places[2 * field]!, this.places[2 * field + 1]!);
-  }
-
-  /** The tag of the views about a field's text. */
-  tagOf(field: number): number {
-    return tagOfBytes(this.bytes, this.places[2 * field]!, this.places[2 * field + 1]!);
   }
 
   /** The text of a field, or of several fields with the slashes between them. */

@@ -13,9 +13,6 @@ export const viewFormat = 3;
 
 export const tagCount = 64;
 export const allTags: readonly number[] = Array.from({ length: tagCount }, (_, i) => i);
-/** The tags of one of `count` shards, from 0 on. */
-export const tagsOfShard = (index: number, count: number): readonly number[] =>
-  allTags.filter((tag) => tag % count === index);
 
 /** Kinds of views that show facts. API processes cache them and hear of every change. */
 export const factKinds = ['day', 'ride', 'night', 'metro', 'key', 'rider'] as const;

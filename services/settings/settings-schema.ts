@@ -88,11 +88,6 @@ const issuer = url(['http:', 'https:'])
   .refine((value) => value.protocol === 'https:' || isLoopback(value.hostname))
   .transform((value) => value.href.replace(/\/$/, ''));
 
-const shard = text(/^\d{1,2}\/\d{1,2}$/)
-  .transform((value) => value.split('/').map(Number) as [number, number])
-  .refine(([k, n]) => n >= 1 && n <= 64 && k < n)
-  .transform(([index, count]) => ({ index, count }));
-
 const instant = z.iso
   .datetime({ offset: true })
   .or(z.iso.datetime({ offset: true, precision: -1 }))
@@ -166,7 +161,6 @@ export const settingRules = {
   METRICS_PORT: rule(wholeNumber(1, 65_535), 'a whole number from 1 to 65535'),
   DRAIN_SECONDS: rule(wholeNumber(0, 3_600), 'a whole number of seconds from 0 to 3600'),
   CACHE_SECONDS: rule(wholeNumber(0, 31_536_000), 'a whole number of seconds from 0 to 31536000'),
-  SHARD: rule(shard, 'k/n with k from 0 to n - 1 and n up to 64, such as 0/2'),
   NOW: rule(instant, 'an instant with its offset, such as 2015-06-13T19:00:00Z'),
   LOG_LEVEL: rule(
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),

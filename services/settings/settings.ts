@@ -69,8 +69,6 @@ function checkTogether(has: (name: SettingName) => boolean, given: Given, errors
   }
   if (given.METRICS_PORT !== undefined && given.METRICS_PORT === portOf(given))
     errors.push(`Cannot use setting METRICS_PORT: ${given.METRICS_PORT} is PORT, want another one, or leave it out`);
-  if (given.SHARD && given.SHARD.count > 1)
-    needs('SHARD', ['REDIS_URL'], 'views in memory are one process’s own, and no other can write their other shards');
   if (has('SIGN_IN_ISSUER')) checkOrigin(originOf(given), given, errors);
   if (has('SIGN_IN')) checkPicking(has, given, errors);
   if (given.REDIS_CLUSTER && given.REDIS_URL && !/\/0?$/.test(new URL(given.REDIS_URL).pathname || '/')) {
@@ -181,8 +179,6 @@ function settingsOf(given: Given) {
     /** How long a server that was told to stop goes on serving, unready. */
     drainSeconds: given.DRAIN_SECONDS ?? (embedded ? 0 : 5),
     cacheSeconds: given.CACHE_SECONDS ?? 0,
-    /** This projector owns the tags whose number is `index` modulo `count`. */
-    shard: given.SHARD ?? { index: 0, count: 1 },
     /** Milliseconds since the epoch. Sets only the calendar's time (docs/rules.md#clock). Null: the real clock. */
     nowMs: given.NOW ?? null,
     logLevel: given.LOG_LEVEL ?? 'info',

@@ -8,7 +8,6 @@ const benches: Record<string, (options: readonly string[]) => Promise<void>> = {
   reads: async () => (await import('./reads.ts')).benchReads(),
   fold: async () => (await import('./fold.ts')).benchFold(),
   facts: async () => (await import('./facts.ts')).benchFacts(),
-  shards: async () => (await import('./shards.ts')).benchShards(),
   views: async () => (await import('./views.ts')).benchViews(),
   me: async (options) => (await import('./me.ts')).benchMe(options),
   friends: async () => (await import('./friends.ts')).benchFriends(),

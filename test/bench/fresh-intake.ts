@@ -9,9 +9,9 @@ import { PositionBarriers } from '../../projector/writing/settled-position.ts';
 import { defaultPartitions } from '../../schemas/events/partitioner.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 
-/** All that happens to a record once its bytes are in memory. `tags`: those of a shard; all by default. */
-export function freshIntake(tags?: readonly number[]): { intake: Intake; fold: Fold; partitions: PartitionWatch } {
-  const fold = new Fold(tags);
+/** All that happens to a record once its bytes are in memory. */
+export function freshIntake(): { intake: Intake; fold: Fold; partitions: PartitionWatch } {
+  const fold = new Fold();
   const position = Object.fromEntries(topicNames.map((topic) => [topic, [0]])) as Record<TopicName, number[]>;
   const bounds = Object.fromEntries(
     topicNames.map((topic) => [topic, Array(defaultPartitions[topic]).fill({ low: 0, end: 0 })]),

@@ -1,15 +1,12 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { latestRecords } from '../reference/facts.ts';
 import { freshGroup, freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
 import { differencesAfter, questionsOf } from '../support/calendar-answers.ts';
-import { kafkaClient } from '../support/kafka.ts';
-import { readTopic } from '../support/kafka-topic.ts';
 import { readPortland } from '../support/portland.ts';
-import { type Env, Processes, type RunningService } from '../support/process.ts';
+import { type Env, Processes } from '../support/process.ts';
 import { storedViews, viewDifferences } from '../support/redis-dump.ts';
 import { riderTokens } from '../support/rider-tokens.ts';
 
@@ -98,47 +95,6 @@ describe('a projector killed in the middle of a load', () => {
     ]);
     expect(wanted.size).toBeGreaterThan(2_000);
     expect(viewDifferences(wanted, dump).slice(0, 5), `killed after ${livesMs} ms`).toEqual([]);
-  }, 180_000);
-});
-
-describe('two projectors that divide the tags', () => {
-  it('write what one writes alone, though each is killed meanwhile, and set a bad record aside once', async () => {
-    const kafka = freshTopics();
-    const views = freshViews();
-    await makeTopics(kafka);
-    const shard = (k: number): Promise<RunningService> =>
-      processes.start('projector', { ...kafka, ...views, SHARD: `${k}/2` });
-    const shards = await Promise.all([shard(0), shard(1)]);
-    const sizes = ['--metros', '3', '--rides', '60', '--riders', '300', '--days', '30', '--seed', '6'];
-    const loading = processes.run(['simulate', '--rate', '1500', '--count', '6000', ...sizes], kafka);
-    for (const k of [1, 0]) {
-      await shards[k]!.printed('Ready:');
-      await sleep(500);
-      await shards[k]!.kill();
-      shards[k] = await shard(k);
-    }
-    expect(await loading).toMatchObject({ code: 0 });
-    const client = kafkaClient();
-    const producer = client.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
-    await producer.connect();
-    await producer.send({ topic: `${kafka.KAFKA_TOPIC_PREFIX}metros`, messages: [{ key: 'bad', value: 'no Avro' }] });
-    await producer.disconnect();
-    const rejected = () => readTopic(kafkaBrokers(), `${kafka.KAFKA_TOPIC_PREFIX}rejected`);
-    await expect.poll(async () => (await rejected()).length, { timeout: 60_000, interval: 500 }).toBe(1);
-
-    const fresh = freshViews();
-    const whole = await processes.start('projector', { ...kafka, ...fresh, KAFKA_GROUP: freshGroup() });
-    await whole.ready(60_000);
-    const wanted = await storedViews(redisUrl(), fresh.REDIS_KEY_PREFIX);
-    expect(wanted.size).toBeGreaterThan(1_000);
-    // Those killed last fold again: their views stand at the end only after a while.
-    const differences = async () =>
-      viewDifferences(wanted, await storedViews(redisUrl(), views.REDIS_KEY_PREFIX)).slice(0, 5);
-    await expect.poll(differences, { timeout: 60_000, interval: 500 }).toEqual([]);
-    await (await processes.start('api', views)).ready();
-    for (const projector of [whole, ...shards]) expect((await projector.stop()).code).toBe(0);
-    expect(await differences()).toEqual([]);
-    expect(await rejected()).toHaveLength(1);
   }, 180_000);
 });
 

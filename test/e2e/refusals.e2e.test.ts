@@ -178,7 +178,6 @@ describe('settings', () => {
   it.each(['start', 'api', 'projector'])('that are wrong are all named by %s, with exit code 2', async (command) => {
     const env = {
       NOW: 'tomorrow',
-      SHARD: '2/2',
       CACHE_SECONDS: '-1',
       HOST: 'http://x',
       REDIS_URL: 'redis://user:hunter2@',

@@ -140,7 +140,7 @@ describe('a bad record', () => {
     expect(settled(barriers, at(1))).toEqual(at(1));
   });
 
-  it('is only counted by a shard that leaves them to another', async () => {
+  it('is only counted where there is nowhere to set it aside', async () => {
     const { intake, published, counted, barriers } = intakeWith(() => {}, false);
     await intake.take(batch(undecodable(0)));
     await intake.drain();

@@ -12,7 +12,6 @@ const stored = (partitions: number, log: string): StoredPosition => ({
   position: Object.fromEntries(topicNames.map((topic) => [topic, new Array(partitions).fill(5)])) as Position,
   log,
   build: '',
-  shards: 1,
   sum: '',
   fanOuts: [],
 });

@@ -189,16 +189,4 @@ describe('a projector', () => {
     const { ended } = start(new MemoryEventLog({ partitions, records: [] }), { ...writer, leadership });
     await expect(ended).rejects.toBe(unfit);
   });
-
-  it('owns no tag but its own', async () => {
-    const log = new Publishing();
-    const records = [log.metro(), ...Array.from({ length: 100 }, (_, i) => log.ride(`ride${i}`))];
-    const store = new MemoryViewStore();
-    const tags = allTags.filter((tag) => tag % 4 === 1);
-    const { ready } = start(new MemoryEventLog({ partitions, records }), store.writer(), null, { tags });
-    await ready();
-    const held = [...(await dumpViews(store)).keys()].map((key) => parseKey(key).tag);
-    expect(held.length).toBeGreaterThan(0);
-    expect(held.filter((tag) => !tags.includes(tag))).toEqual([]);
-  });
 });

@@ -117,10 +117,10 @@ describe('the command line', () => {
       changes: ['--from', 'x', '--to', 'x'],
     };
     const args = [...command.split(' '), ...(more[command] ?? (command.startsWith('archive') ? ['x'] : []))];
-    const env = { PORT: 'http', SHARD: '3/2', REDIS_URL: 'tcp://:hunter2@h', KAFKA_SASL_PASSWORD: 'hunter2' };
+    const env = { PORT: 'http', REDIS_URL: 'tcp://:hunter2@h', KAFKA_SASL_PASSWORD: 'hunter2' };
     const { code, out, err } = await run(args, { env });
     expect({ code, out }).toEqual({ code: 2, out: '' });
-    for (const name of ['PORT', 'SHARD', 'REDIS_URL', 'KAFKA_SASL_PASSWORD']) {
+    for (const name of ['PORT', 'REDIS_URL', 'KAFKA_SASL_PASSWORD']) {
       expect(err).toMatch(new RegExp(`^Cannot use setting ${name}: `, 'm'));
     }
     expect(err).not.toContain('hunter2');

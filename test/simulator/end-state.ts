@@ -58,10 +58,8 @@ export function* unsettled(scene: Scene, wanted: ReadonlyMap<string, string>): G
   // Nobody may have heard of it yet.
   if (scene.masters.some(({ up }) => !up)) yield 'a master is away';
   if (scene.log.hasReaderOfLostRecords) yield 'a projector has yet to notice that the log lost records';
-  for (const shard of scene.shards) {
-    const leaders = scene.projectors.filter((each) => each.leads && each.shard === shard);
-    if (leaders.length !== 1) yield `${leaders.length} projectors say that they lead shard ${shard}`;
-  }
+  const leaders = scene.projectors.filter(({ leads }) => leads).length;
+  if (leaders !== 1) yield `${leaders} projectors say that they lead`;
   if (scene.projectors.some(({ stopping }) => stopping)) yield 'a projector is yet to stop';
   if (scene.restarting > 0) yield 'a projector is yet to be started again';
   if (scene.projectors.some(({ alive, projector }) => alive && !projector.ready)) yield 'a projector is not ready';

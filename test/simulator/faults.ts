@@ -17,9 +17,9 @@ const anyDelay = ({ random }: Scene): number => random.int(0, random.pick([1_000
 // How long a projector must not have moved its fence until another one leads, and a little more.
 const takeOverMs = 3_200;
 
-const startAgain = (scene: Scene, shard: number): void => {
+const startAgain = (scene: Scene): void => {
   // Some never come back.
-  if (scene.random.chance(0.7)) later(scene, anyDelay(scene), () => void scene.startProjector('same', shard));
+  if (scene.random.chance(0.7)) later(scene, anyDelay(scene), () => void scene.startProjector());
 };
 
 /** A master goes away, and another process comes back with what it held when the snapshot was made. */
@@ -76,23 +76,22 @@ export const faults = {
     const killed = random.pick(projectors);
     if (killed.leads && random.chance(0.2)) scene.goesOn(takeOverMs + 500);
     killed.process.kill();
-    startAgain(scene, killed.shard);
+    startAgain(scene);
   },
   killAllProjectors(scene: Scene) {
     for (const { process } of scene.projectors) process.kill();
-    for (const shard of scene.shards) startAgain(scene, shard);
+    startAgain(scene);
   },
   stopProjector(scene: Scene) {
     const { random, projectors } = scene;
     if (projectors.length === 0) return;
     const stopped = random.pick(projectors);
     stopped.stop();
-    startAgain(scene, stopped.shard);
+    startAgain(scene);
   },
   startProjector(scene: Scene) {
-    const { random, projectors, shards } = scene;
-    if (projectors.filter(({ alive }) => alive).length < 3 * shards.length)
-      scene.startProjector(random.pick(['same', 'other']), random.pick(shards));
+    const { random, projectors } = scene;
+    if (projectors.filter(({ alive }) => alive).length < 3) scene.startProjector(random.pick(['same', 'other']));
   },
   freezeProjector(scene: Scene) {
     const { random, projectors, timeline } = scene;
@@ -122,9 +121,7 @@ export const faults = {
   restoreStoreAndProjectors(scene: Scene) {
     aged(scene, (index, snapshot) => {
       for (const { process } of scene.projectors) process.kill();
-      for (const shard of scene.shards) {
-        scene.timeline.after(scene.random.int(0, 1_000), () => void scene.startProjector('same', shard));
-      }
+      scene.timeline.after(scene.random.int(0, 1_000), () => void scene.startProjector());
       comeBack(scene, index, snapshot);
     });
   },
@@ -168,10 +165,10 @@ export const faults = {
     const { random, log, changes } = scene;
     const published = Array.from({ length: random.int(1, 3) }, () => scene.publish(changes.any()));
     later(scene, random.int(5, 300), () => {
-      for (const { leads, process, shard } of scene.projectors) {
+      for (const { leads, process } of scene.projectors) {
         if (!leads) continue;
         process.kill();
-        startAgain(scene, shard);
+        startAgain(scene);
       }
       loseTail(scene, log.indexOf(random.pick(published)), random.int(1, 3));
     });
@@ -213,10 +210,8 @@ export function heal(scene: Scene): void {
   startMissing(scene);
 }
 
-/** A shard without a projector gets one: the last one was killed, or was told to stop, and has. */
+/** A world without a projector gets one: the last one was killed, or was told to stop, and has. */
 export function startMissing(scene: Scene): void {
   scene.projectors = scene.projectors.filter(({ alive }) => alive);
-  for (const shard of scene.shards) {
-    if (!scene.projectors.some((each) => each.shard === shard)) scene.startProjector('same', shard);
-  }
+  if (scene.projectors.length === 0) scene.startProjector();
 }

@@ -28,8 +28,6 @@ export interface Surroundings {
   masters: readonly Master[];
   log: SimulatedLog;
   rejects: SimulatedRejects;
-  /** Into how many shards the tags are divided. */
-  shards: number;
   /** How this format's keys are spelled. */
   keys: RedisKeys;
   /** Those that views are in. */
@@ -81,33 +79,25 @@ export function simulatedWriter(around: Surroundings, process: SimulatedProcess)
   return viewWriterOver(connection, around.keys, process.name.replace(' ', ''), process.clock);
 }
 
-/** The tags that a shard's projectors own. */
-export const tagsOf = ({ tags, shards }: Pick<Surroundings, 'tags' | 'shards'>, shard: number): number[] =>
-  tags.filter((tag) => tag % shards === shard);
-
 /** The real projector in a process of its own. What ends it by a fault starts it again, as a supervisor does. */
 export class ProjectorProcess {
   readonly process: SimulatedProcess;
   readonly projector: Projector;
-  readonly shard: number;
   ended = false;
   readonly #stop = new AbortController();
 
-  constructor(around: Surroundings, name: string, build: string, shard = 0) {
-    const { timeline, random, shards } = around;
-    this.shard = shard;
+  constructor(around: Surroundings, name: string, build: string) {
+    const { timeline, random, tags } = around;
     this.process = new SimulatedProcess(timeline, name);
     const say = (message: string): void => around.say(`${name}: ${message}`);
     const log: Log = { info: say, warn: say, error: say };
     this.projector = new Projector({
       eventLog: around.log.adapter(this.process, random),
       writer: simulatedWriter(around, this.process),
-      // One shard sets bad records aside for all.
-      rejects: shard === 0 ? around.rejects.adapter(this.process, random, around.weather) : null,
+      rejects: around.rejects.adapter(this.process, random, around.weather),
       log,
       clock: this.process.clock,
-      tags: tagsOf(around, shard),
-      shards,
+      tags,
       build,
     });
     this.projector.run(this.#stop.signal).then(

@@ -34,7 +34,6 @@ async function fixture(masterCount: number): Promise<ViewStoreFixture> {
     masters,
     log: new SimulatedLog(timeline),
     rejects: new SimulatedRejects(),
-    shards: 1,
     keys: redisKeys('', thisFormat),
     tags: allTags,
     calendarNowMs: Date.now,

@@ -24,7 +24,6 @@ function shapeOf(seed: number): Required<SceneOptions> & { long: boolean } {
     openNamesMax: random.chance(0.1) ? 6 : 20_000,
     // What one API tells says nothing of what another one does.
     apis: long ? 2 : 1,
-    shards: random.chance(0.15) ? 2 : 1,
     free: !long || random.chance(0.5),
     beforeMidnightMs: long ? 15_000 : 4_000,
   };
@@ -73,10 +72,8 @@ function planShort(scene: Scene, only: readonly FaultName[]): void {
 }
 
 function startProjectors(scene: Scene, count: number, untilMs: number): void {
-  for (const shard of scene.shards) {
-    for (let i = 0; i < count; i++) {
-      scene.timeline.after(scene.random.int(0, untilMs), () => void scene.startProjector('same', shard));
-    }
+  for (let i = 0; i < count; i++) {
+    scene.timeline.after(scene.random.int(0, untilMs), () => void scene.startProjector());
   }
 }
 

@@ -22,8 +22,6 @@ export interface SceneOptions {
   /** From how many names on an open list says `compare` instead. */
   openNamesMax?: number;
   apis?: number;
-  /** Into how many shards the tags are divided. */
-  shards?: number;
   /** Somebody has led before, and has left the tags free: nobody need wait for them. */
   free?: boolean;
   /** It begins at most so long before midnight. */
@@ -59,7 +57,7 @@ export class Scene {
   readonly #asked = new Set<Reader>();
 
   constructor(seed: number, options: SceneOptions = {}) {
-    const { masters = 1, openNamesMax, apis = 2, shards = 1, free = false, beforeMidnightMs = 30_000 } = options;
+    const { masters = 1, openNamesMax, apis = 2, free = false, beforeMidnightMs = 30_000 } = options;
     this.random = new Random(seed, 0);
     const { random } = this;
     this.timeline = new Timeline(midnightMs - random.int(0, beforeMidnightMs));
@@ -77,7 +75,6 @@ export class Scene {
       masters: this.masters,
       log: this.log,
       rejects: new SimulatedRejects(),
-      shards,
       keys: redisKeys('', thisFormat),
       tags,
       calendarNowMs: () => this.timeline.nowMs + this.calendarSkewMs,
@@ -92,10 +89,6 @@ export class Scene {
       this.apis.push(new ApiProcess(this.around, `api ${i}`));
       for (let j = 0; j < readersPerApi; j++) this.readers.push(new Reader(`reader ${j} of api ${i}`, this.judge));
     }
-  }
-
-  get shards(): number[] {
-    return Array.from({ length: this.around.shards }, (_, shard) => shard);
   }
 
   redisOf(tag: number): RedisInMemory {
@@ -113,15 +106,15 @@ export class Scene {
   }
 
   /** Starts one more projector. One that fails is started again. */
-  startProjector(build = 'same', shard = 0): ProjectorProcess {
-    const made = new ProjectorProcess(this.around, `projector ${this.#started.length + 1}`, build, shard);
+  startProjector(build = 'same'): ProjectorProcess {
+    const made = new ProjectorProcess(this.around, `projector ${this.#started.length + 1}`, build);
     made.onEnd = (how) => {
       this.say(`${made.process.name} ${how}`);
       if (!how.startsWith('has failed')) return;
       this.restarting += 1;
       this.timeline.after(restartMs, () => {
         this.restarting -= 1;
-        this.startProjector(build, shard);
+        this.startProjector(build);
       });
     };
     this.projectors = this.projectors.filter(({ alive }) => alive);

@@ -1,21 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
 import { dayText } from '../../schemas/views/days.ts';
-import { tagOf } from '../../schemas/views/view-keys.ts';
 import type { Random } from '../../services/simulate/random.ts';
+import { namesInTags } from '../support/names-in-tags.ts';
 import { sampleRecords } from '../support/records.ts';
 
 /** The few tags that the simulated world is in: every tag costs a beat, and none differs from another one. */
 export const tags: readonly number[] = [0, 1, 2];
 
-/** The first names, counted up, of which all that is made of them is in those tags. */
-function named(prefix: string, count: number, ids: (name: string) => string[] = (name) => [name]): string[] {
-  const found: string[] = [];
-  for (let i = 0; found.length < count; i++) {
-    if (ids(`${prefix}${i}`).every((id) => tags.includes(tagOf(id)))) found.push(`${prefix}${i}`);
-  }
-  return found;
-}
+const named = namesInTags(tags);
 
 export const days = [20_000, 20_001] as const;
 export const [metro] = named('metro', 1, (name) => days.map((day) => `${name}/${dayText(day)}`).concat(name)) as [

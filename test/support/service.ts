@@ -28,33 +28,30 @@ interface ProjectingDeps {
   log?: Log;
   metrics?: ProjectorMetrics;
   sink?: RejectSink | null;
-  /** Those of its shard; all by default. */
-  tags?: readonly number[];
 }
 
 /** The projector's parts without its loop: the test says when a round is run. */
 export async function projecting(
   writer: ViewWriter,
   fanOut: { inlineMax?: number; slice?: number } = {},
-  { log = silentLog, metrics = noMetrics, sink = null, tags = allTags }: ProjectingDeps = {},
+  { log = silentLog, metrics = noMetrics, sink = null }: ProjectingDeps = {},
 ) {
   const position = Object.fromEntries(topicNames.map((topic) => [topic, [0, 0, 0, 0]])) as Position;
-  const fold = new Fold(tags);
+  const fold = new Fold();
   const { facts } = fold;
-  const owned = new Set(tags);
   const barriers = new PositionBarriers(position);
   const marks = new Marks();
-  const fanOuts = new FanOuts(facts, owned, barriers, fanOut.slice);
+  const fanOuts = new FanOuts(facts, barriers, fanOut.slice);
   const marking = new Marking(facts, marks, fanOuts, fanOut.inlineMax);
   fold.touched = marking;
   const { signal } = new AbortController();
   const shared = { clock: realClock, log, signal };
   const intake = new Intake({ fold, sink, barriers, metrics, ...shared });
-  const lanes = new TagLanes({ writer, tags, onWritten() {}, onCompare() {}, ...shared });
-  const origin = { log: null, build: 'test', shards: 1 };
-  const rounds = new Rounds({ facts, marks, marking, fanOuts, lanes, owned, barriers, origin });
+  const lanes = new TagLanes({ writer, tags: allTags, onWritten() {}, onCompare() {}, ...shared });
+  const origin = { log: null, build: 'test' };
+  const rounds = new Rounds({ facts, marks, marking, fanOuts, lanes, barriers, origin });
   intake.beginPublishing();
-  await lead(writer, tags);
+  await lead(writer);
   return {
     fold,
     facts,
@@ -74,7 +71,7 @@ export async function projecting(
     },
     async complete(): Promise<void> {
       await lanes.drain();
-      await complete(writer, tags);
+      await complete(writer, allTags);
     },
   };
 }

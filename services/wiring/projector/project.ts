@@ -10,8 +10,6 @@ import {
 } from '../../../projector/ports/event-log.ts';
 import type { ProjectorMetrics } from '../../../projector/ports/metrics.ts';
 import { Projector } from '../../../projector/projector.ts';
-import { tagsOfShard } from '../../../schemas/views/view-keys.ts';
-import type { Settings } from '../../settings/settings.ts';
 import type { OpenLog } from '../backends/event-log.ts';
 import type { OpenStore } from '../backends/view-store.ts';
 import { abortsAfter } from '../command/stop-signal.ts';
@@ -31,7 +29,6 @@ export interface Projecting {
 
 /** Runs a projector until the signal aborts. If the log is truncated, folds it again from the start. */
 export async function project(
-  settings: Settings,
   { eventLog, rejects }: OpenLog,
   store: OpenStore,
   metrics: ProjectorMetrics,
@@ -39,17 +36,14 @@ export async function project(
   signal: AbortSignal,
 ): Promise<Projecting> {
   const writer = await store.writer();
-  const { index, count } = settings.shard;
   const build = buildId();
   const make = (): Projector =>
     new Projector({
       eventLog,
       writer,
-      rejects: index === 0 ? rejects : null,
+      rejects,
       log,
       metrics,
-      tags: tagsOfShard(index, count),
-      shards: count,
       build,
       checkEveryMs,
     });

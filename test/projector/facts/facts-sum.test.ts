@@ -2,9 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rsvpBits } from '../../../projector/facts/facts.ts';
-import { Fold, sumOfShard } from '../../../projector/facts/fold.ts';
+import { Fold } from '../../../projector/facts/fold.ts';
 import type { AnyRecord, Attendance, TopicName } from '../../../schemas/events/records.ts';
-import { tagsOfShard } from '../../../schemas/views/view-keys.ts';
 import { badness, type LoggedRecord } from '../../reference/facts.ts';
 import { historyArb } from '../../support/histories.ts';
 import { compactions, interleavings } from '../../support/log-orders.ts';
@@ -12,8 +11,8 @@ import { recordKey } from '../../support/records.ts';
 
 const numRuns = Number(process.env.RUNS ?? 150);
 
-function folded(records: readonly LoggedRecord[], tags?: readonly number[]): Fold {
-  const fold = new Fold(tags);
+function folded(records: readonly LoggedRecord[]): Fold {
+  const fold = new Fold();
   for (const record of records) {
     if (badness(record) === null) fold.apply(record.topic, recordKey(record.topic, record.key), record.value);
   }
@@ -102,18 +101,5 @@ describe('the sum of facts', { timeout: 60_000 }, () => {
     expect(new Set(sums).size).toBe(variants.length);
     const later = { ...record, revision: 2, changed_at: 5 } as AnyRecord;
     expect(sumOf([{ topic: 'rides', key: 'ride1', value: later }])).toBe(sums[0]);
-  });
-
-  it('of a shard is known from all facts, and is that of what the shard keeps', () => {
-    fc.assert(
-      fc.property(historyArb(), fc.integer({ min: 1, max: 5 }), ({ records }, count) => {
-        const { facts } = folded(records);
-        for (let index = 0; index < count; index++) {
-          const shard = folded(records, tagsOfShard(index, count));
-          expect(sumOfShard(facts, index, count)).toBe(shard.facts.sum.text);
-        }
-      }),
-      { numRuns },
-    );
   });
 });

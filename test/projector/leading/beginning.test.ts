@@ -3,7 +3,7 @@ import { beginning, inOrder, placeOf, usable } from '../../../projector/leading/
 import type { Position } from '../../../projector/ports/event-log.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
 
-const origin = { log: 'the log', build: 'one', shards: 1 };
+const origin = { log: 'the log', build: 'one' };
 const at = (rides: number) =>
   ({ ...Object.fromEntries(topicNames.map((topic) => [topic, [0]])), rides: [rides] }) as Position;
 const left = (rides: number, sum: string, open: string[] = []) => ({

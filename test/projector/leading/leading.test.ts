@@ -172,7 +172,7 @@ describe('a standby', () => {
     await expect.poll(() => looks, { timeout: 10_000 }).toBeGreaterThan(8);
     const otherLog = () => second.said.filter((line) => line.includes('of another log'));
     expect(otherLog()).toEqual([
-      'The views in the store are of another log, or of another number of shards. This projector leads once no other one does: stop those with another KAFKA_BROKERS, KAFKA_TOPIC_PREFIX, ARCHIVE_DIR or SHARD',
+      'The views in the store are of another log. This projector leads once no other one does: stop those with another KAFKA_BROKERS, KAFKA_TOPIC_PREFIX or ARCHIVE_DIR',
     ]);
     expect([leads(second), second.projector.ready]).toEqual([false, false]);
     await first.stop();

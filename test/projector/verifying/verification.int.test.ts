@@ -8,9 +8,9 @@ import type { EventLog } from '../../../projector/ports/event-log.ts';
 import type { LiveViews } from '../../../projector/ports/live-views.ts';
 import { silentLog } from '../../../projector/ports/log.ts';
 import { Verification, type Verified } from '../../../projector/verifying/verification.ts';
-import { tagsOfShard, viewFormat } from '../../../schemas/views/view-keys.ts';
+import { viewFormat } from '../../../schemas/views/view-keys.ts';
 import { freshKeyPrefix, redisUrl } from '../../support/backends.ts';
-import { type History, worldArb } from '../../support/histories.ts';
+import { worldArb } from '../../support/histories.ts';
 import { MemoryEventLog } from '../../support/memory-event-log.ts';
 import { startProjector } from '../../support/projector-run.ts';
 import { dumpRedis, isView } from '../../support/redis-dump.ts';
@@ -103,25 +103,6 @@ async function damage(
     }
   }
 }
-
-it('verify finds nothing where shards have written, and knows that each kept facts of its own', async () => {
-  const [history] = fc.sample(worldArb(), { numRuns: 1, seed: 46 }) as [History];
-  const settings = { url: redisUrl(), cluster: false, keyPrefix: freshKeyPrefix() };
-  const live = await redisLiveViews(settings);
-  const log = () => new MemoryEventLog(history);
-  const writers = await Promise.all([0, 1].map(() => redisViewWriter(settings)));
-  const shards = writers.map((writer, index) =>
-    startProjector(log(), writer, null, { tags: tagsOfShard(index, 2), shards: 2 }),
-  );
-  try {
-    await Promise.all(shards.map((shard) => shard.ready()));
-    const verified = await verify(log(), live);
-    expect([spelled(verified, live), verified.unknown, verified.otherFacts]).toEqual([[], [], false]);
-  } finally {
-    await Promise.all(shards.map((shard) => shard.stop()));
-    await Promise.all([...writers, live].map((each) => each.close()));
-  }
-});
 
 // P46
 it('verify finds any one thing that is changed in the store, and nothing else', async () => {

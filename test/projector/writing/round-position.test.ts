@@ -13,13 +13,13 @@ import { SteppingClock } from '../../support/stepping-clock.ts';
 it('a round that a tag did not answer gives no position to store: the tag may answer before the next round', async () => {
   const { facts } = new Fold();
   const position = Object.fromEntries(topicNames.map((topic) => [topic, [0]])) as Position;
-  const [marks, barriers, owned] = [new Marks(), new PositionBarriers(position), new Set([0])];
-  const fanOuts = new FanOuts(facts, owned, barriers);
+  const [marks, barriers] = [new Marks(), new PositionBarriers(position)];
+  const fanOuts = new FanOuts(facts, barriers);
   const marking = new Marking(facts, marks, fanOuts);
   let answers = false;
   const lanes = { clock: new SteppingClock(), settled: null, round: 0, flush() {}, drain: async () => answers };
-  const origin = { log: null, build: '', shards: 1 };
-  const shared = { facts, marks, marking, fanOuts, barriers, owned, origin };
+  const origin = { log: null, build: '' };
+  const shared = { facts, marks, marking, fanOuts, barriers, origin };
   const rounds = new Rounds({ ...shared, lanes: lanes as unknown as TagLanes });
   expect(await rounds.run({ ...position, rides: [1] })).toBe(false);
   expect(lanes.settled).toBeNull();

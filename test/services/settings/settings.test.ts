@@ -54,7 +54,6 @@ const wrong: Partial<Record<SettingName, string[]>> = {
   METRICS_PORT: ['0', '65536', 'metrics', '9090.5'],
   DRAIN_SECONDS: ['-1', '1.5', 'ten', '3601'],
   CACHE_SECONDS: ['-1', '1.5', 'ten', '99999999999'],
-  SHARD: ['1/1', '2/2', '0/0', '0/65', '1', '1/2/3', '-1/2'],
   NOW: ['2015-06-13', '2015-06-13T19:00:00', '2015-02-30T19:00:00Z', '0000-01-01T00:00:00Z', 'yesterday', '1434222000'],
   LOG_LEVEL: ['verbose', 'INFO'],
 };
@@ -89,7 +88,6 @@ describe('settings', () => {
       metricsPort: null,
       drainSeconds: 0,
       cacheSeconds: 0,
-      shard: { index: 0, count: 1 },
       nowMs: null,
       logLevel: 'info',
       embedded: true,
@@ -130,7 +128,6 @@ describe('settings', () => {
       METRICS_PORT: '9001',
       DRAIN_SECONDS: '30',
       CACHE_SECONDS: '60',
-      SHARD: '1/2',
       NOW: '2015-06-13T12:00:00-07:00',
       LOG_LEVEL: 'silent',
     });
@@ -166,7 +163,6 @@ describe('settings', () => {
       metricsPort: 9001,
       drainSeconds: 30,
       cacheSeconds: 60,
-      shard: { index: 1, count: 2 },
       nowMs: Date.UTC(2015, 5, 13, 19),
       logLevel: 'silent',
       embedded: false,
@@ -187,10 +183,10 @@ describe('settings', () => {
   });
 
   it('that are wrong are all named at once', () => {
-    const lines = refusal({ PORT: 'x', SHARD: '9', NOW: 'later', SIGN_IN_CLIENT_ID: 'c' });
+    const lines = refusal({ PORT: 'x', CACHE_SECONDS: '-9', NOW: 'later', SIGN_IN_CLIENT_ID: 'c' });
     expect(lines.map((line) => line.match(/^Cannot use setting (\w+)/)?.[1])).toEqual([
       'PORT',
-      'SHARD',
+      'CACHE_SECONDS',
       'NOW',
       'SIGN_IN_CLIENT_ID',
     ]);
@@ -204,9 +200,6 @@ describe('settings', () => {
     [{ KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'a', KAFKA_SASL_PASSWORD: 'b' }, ['KAFKA_BROKERS']],
     [{ KAFKA_SSL: 'true' }, ['KAFKA_BROKERS']],
     [{ REDIS_CLUSTER: 'true' }, ['REDIS_URL']],
-    // Views in memory are this process's own: nobody writes the other half, and it would never be ready.
-    [{ SHARD: '1/2' }, ['REDIS_URL']],
-    [{ SHARD: '0/2', ARCHIVE_DIR: import.meta.dirname }, ['REDIS_URL']],
   ])('half-given as %j name what is missing', (env, missing) => {
     const lines = refusal(env as Record<string, string>);
     expect(lines).toHaveLength(1);
@@ -223,10 +216,6 @@ describe('settings', () => {
   it('refuse a database number in a cluster', () => {
     expect(refusal({ REDIS_URL: 'redis://h/2', REDIS_CLUSTER: 'on' })).toHaveLength(1);
     expect(refusal({ REDIS_URL: 'redis://h/0', REDIS_CLUSTER: 'on' })).toEqual([]);
-  });
-
-  it('take the one shard that is all of them without Redis', () => {
-    expect(refusal({ SHARD: '0/1' })).toEqual([]);
   });
 
   const issuer = { SIGN_IN_ISSUER: 'https://id.example.org', SIGN_IN_CLIENT_ID: 'c', SIGN_IN_CLIENT_SECRET: 's' };

@@ -8,7 +8,6 @@ import { archiveEventLog } from '../../../../infra/archive/archive-event-log.ts'
 import { MemoryViewStore } from '../../../../infra/memory/memory-view-store.ts';
 import { noMetrics } from '../../../../projector/ports/metrics.ts';
 import { nightKey } from '../../../../schemas/views/view-keys.ts';
-import { loadSettings } from '../../../../services/settings/settings.ts';
 import { project } from '../../../../services/wiring/projector/project.ts';
 import { portlandDirectory } from '../../../support/portland.ts';
 
@@ -25,7 +24,7 @@ it('an archive whose files come one by one, in any order, is folded again, and n
   };
   const views = { writer: async () => store.writer(), reader: () => store.reader(), where: 'memory' };
   const log = pino({ level: 'silent' });
-  const projecting = await project(loadSettings({}), opened, views, noMetrics, log, stop.signal);
+  const projecting = await project(opened, views, noMetrics, log, stop.signal);
   let ended = false;
   void projecting.done
     .catch(() => {})
