@@ -25,26 +25,17 @@ export interface HttpAppOptions {
   draining?: AbortSignal;
 }
 
-const known = new Set(METHODS);
-
 /** A Fastify application for registered paths, on the server whose edge all answers share (http-edge.ts). */
 export function httpApp({ trustProxy, arrival, onFault, first, draining }: HttpAppOptions): FastifyInstance {
   let closing = false;
   const paths = new RegisteredPaths();
-  const otherwise = (target: string): Answer => {
-    const methods = paths.methodsAt(target);
-    return methods.length > 0 ? refuse.otherMethod(methods) : refuse.notFound(noSuchRouteBody);
-  };
   const app = Fastify({
     logger: false,
     serverFactory: (handler) =>
       edgeServer((request, response) => {
         const last = closing || draining?.aborted === true;
         if (last) response.shouldKeepAlive = false;
-        if (first?.(request, response, last)) return;
-        // Fastify has routes only for methods that it knows.
-        if (known.has(request.method!)) handler(request, response);
-        else send(response, otherwise(request.url!));
+        if (!first?.(request, response, last)) handler(request, response);
       }, arrival ?? { timeoutMs: 30_000, checkEveryMs: 5_000 }),
     clientErrorHandler: () => {},
     trustProxy: trustProxy ? [...trustProxy] : false,
@@ -70,7 +61,8 @@ export function httpApp({ trustProxy, arrival, onFault, first, draining }: HttpA
     url: everyPath,
     onRequest(request, reply) {
       reply.hijack();
-      send(reply.raw, otherwise(request.raw.url!));
+      const methods = paths.methodsAt(request.raw.url!);
+      send(reply.raw, methods.length > 0 ? refuse.otherMethod(methods) : refuse.notFound(noSuchRouteBody));
     },
     handler: () => {},
   });

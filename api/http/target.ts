@@ -2,17 +2,17 @@ import type { OperationName } from '../../schemas/interface/inputs.ts';
 
 /**
  * From the raw text of a request target to its route and its decoded parameters (docs/rules.md#path-decoding,
- * #broken-encoding). Node gives the target as latin1: a character above 0x7f is a raw byte, which percent-encoded UTF-8
- * never has.
+ * #broken-encoding).
  */
 
 const plainText = /^[\x00-\x24\x26-\x7f]*$/;
-const rawByte = /[^\x00-\x7f]/;
+// Percent-encoded text is ASCII. `decodeURIComponent` lets other characters through.
+const notAscii = /[^\x00-\x7f]/;
 
 /** Decodes percent-encoded UTF-8 once. Null if the text is not valid (lone %, %zz, %FF, overlong forms, surrogates). */
 export function decodeText(raw: string): string | null {
   if (plainText.test(raw)) return raw;
-  if (rawByte.test(raw)) return null;
+  if (notAscii.test(raw)) return null;
   try {
     return decodeURIComponent(raw);
   } catch {

@@ -36,8 +36,6 @@ describe('a path', () => {
     ['/rides/%C0%AF', [400, 'ride']],
     ['/rides/%ED%A0%80', [400, 'ride']],
     ['/rides/%u006c', [400, 'ride']],
-    ['/rides/lo\xf6p', [400, 'ride']],
-    ['/rides/lo\xc3\xb6p', [400, 'ride']],
     ['/rides/loop?', [200]],
     ['/rides/..', [400, 'ride']],
     ['/rides/%2e%2e', [400, 'ride']],
@@ -50,7 +48,6 @@ describe('a path', () => {
     ['/metros/pdx/days/', [400, 'day']],
     ['/metros%2Fpdx/days/2015-06-13', [404]],
     ['/metros/pdx%2Fdays/2015-06-13', [404]],
-    ['/r\xefdes/loop', [404]],
     ['/%FFides/loop', [404]],
   ])('%j is split at slashes and each segment decoded once: %j', async (path, wanted) => {
     expect(await judged(path)).toEqual(wanted);
@@ -78,8 +75,6 @@ describe('a query', () => {
     ['q', [400, 'q']],
     ['q=%', [400, 'q']],
     ['q=%FFab', [400, 'q']],
-    ['q=caf\xe9', [400, 'q']],
-    ['q=caf\xc3\xa9', [400, 'q']],
     ['q=ab&q=ab', [400, 'q']],
     ['q=ab&%71=ab', [400, 'q']],
     ['q=loop;far=x', []],
@@ -108,17 +103,6 @@ describe('a query', () => {
     ['q=loop?far=x', []],
   ])('%j finds %j', async (query, wanted) => {
     expect(await search(query)).toEqual(wanted);
-  });
-
-  it('with raw bytes is judged in the order of checks, too', async () => {
-    const target = `${smallWorld.day}?q=caf\xe9`;
-    expect((await service.ask(target)).status).toBe(401);
-    expect((await service.ask(target, withKey(), 'POST')).status).toBe(405);
-    expect((await service.ask(target, withKey(), 'HEAD')).status).toBe(400);
-    expect((await service.ask(`${smallWorld.day}?x=\xe9`, withKey())).status).toBe(200);
-    expect((await service.ask('/me/known?metro=\xe9', withToken())).status).toBe(400);
-    expect((await service.ask('/me/known?metro=\xe9')).status).toBe(401);
-    expect((await service.ask(target, { 'X-Api-Key ': smallWorld.liveKey })).status).toBe(400);
   });
 
   it('is cut from the path at its first question mark', async () => {

@@ -61,16 +61,6 @@ describe.each(everyOperation)('$name', ({ path, headers }) => {
     expect(closed).toBe(false);
   });
 
-  it.each(['FOO', 'get', 'G', 'PROPFINDS', 'X-Y'])(
-    'is answered 405 with Allow to %s, which no HTTP parser knows',
-    async (method) => {
-      const answer = await service.ask(path, headers, method);
-      expect(answer.status).toBe(405);
-      expect(answer.headers).toMatchObject({ allow: 'GET, HEAD, OPTIONS', 'content-type': 'application/problem+json' });
-      expectCors(answer);
-    },
-  );
-
   it('answers OPTIONS 204 with Allow, without credentials', async () => {
     const answer = await service.ask(path, {}, 'OPTIONS');
     expect(answer.status).toBe(204);
@@ -198,7 +188,7 @@ describe('CORS', () => {
     expectCors(await service.exchange(requestText('GET', '/')));
     expectCors(await service.ask(smallWorld.day, {}, 'POST'));
     expectCors(await service.ask(`${smallWorld.day}?${'x'.repeat(8_000)}`, withKey()));
-    expectCors(await service.ask(smallWorld.day, { 'X-Long': 'x'.repeat(40_000) }));
+    expectCors(await service.ask(smallWorld.day, { 'X-Long': 'x'.repeat(50_000) }));
     expectCors(await service.exchange('nonsense\r\n\r\n'));
   });
 });
