@@ -43,7 +43,8 @@ interface Term {
  * Folds the log and keeps the views up to date. Every beginning is one routine (docs/rules.md#beginning): it stands by,
  * folds up to the leader's position, takes over once nobody leads, writes what the leader before left undone, and
  * follows the log. Once another leads, it stands by again. Run it once. Abort the signal to stop it: it finishes the
- * present round, and leaves its tags free. Rejects with faults of the log.
+ * present round, and leaves its tags free. Nothing else makes `run` resolve. It rejects with faults: of the log, or of a
+ * store that is unfit for views.
  */
 export class Projector {
   readonly #deps: Defaulted;
@@ -93,6 +94,10 @@ export class Projector {
     const coming = Promise.all([this.#beatComing(bothStop), this.#watching.waits.watch(bothStop)]);
     try {
       await this.#run(bothStop);
+      if (!signal.aborted)
+        throw new Error(
+          'Cannot go on projecting: the projector stopped, and nobody told it to. This is a fault of the program: start it again, and report it',
+        );
     } catch (cause) {
       if (!signal.aborted) throw cause;
     } finally {

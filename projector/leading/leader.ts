@@ -13,7 +13,7 @@ import { markOpenNames } from '../writing/marks.ts';
 import { Repairs } from '../writing/repairs.ts';
 import { Rounds } from '../writing/rounds.ts';
 import type { PositionOrigin, StoredPosition } from '../writing/settled-position.ts';
-import { RefusedError, TagLanes } from '../writing/tag-lanes.ts';
+import { TagLanes } from '../writing/tag-lanes.ts';
 import { type Beginning, beginning, inOrder, isOfFacts, placeOf, usable } from './beginning.ts';
 import { assertRoom } from './room-for-views.ts';
 import type { TakenTags } from './standby.ts';
@@ -79,10 +79,9 @@ export class Leader {
     const tasks = [lanes.run(), this.#work(own ? null : taken, doubtful ?? new Set(), lanes, rounds, repairs)];
     try {
       await Promise.race(tasks);
-      return 'stopped';
     } catch (cause) {
-      if (cause instanceof RefusedError) return cause.reason;
-      throw cause;
+      // What a refusal broke off is no fault.
+      if (lanes.refusal === null) throw cause;
     } finally {
       this.#deps.signal.removeEventListener('abort', late);
       end();
@@ -94,6 +93,8 @@ export class Leader {
       repairs.end();
       this.#unfinished = { ...left, names: lanes.unwritten };
     }
+    // Told to stop by a refusal, the work may end before the lanes say why.
+    return lanes.refusal ?? 'stopped';
   }
 
   /** Another leads: it is no longer told what changes. The facts stay. */

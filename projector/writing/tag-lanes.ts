@@ -80,6 +80,11 @@ export class TagLanes implements LaneOwner {
     return this.#lanes.get(tag)!;
   }
 
+  /** Why the store takes no more of this leader; null while it does. */
+  get refusal(): RefusedError['reason'] | null {
+    return this.#refused?.reason ?? null;
+  }
+
   /** Adds a write to its tag's batch. Waits while many batches are under way; for a tag that does not answer only with patience. */
   async add(tag: number, write: ViewWrite, { patience = false } = {}): Promise<void> {
     const lane = this.lane(tag);

@@ -1,13 +1,12 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { latestRecords } from '../reference/facts.ts';
 import { freshGroup, freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
 import { differencesAfter, questionsOf } from '../support/calendar-answers.ts';
 import { readPortland } from '../support/portland.ts';
 import { type Env, Processes } from '../support/process.ts';
-import { storedViews, viewDifferences } from '../support/redis-dump.ts';
+import { deleteAll, storedViews, viewDifferences } from '../support/redis-dump.ts';
 import { riderTokens } from '../support/rider-tokens.ts';
 
 // A log that grows while it is projected.
@@ -78,7 +77,7 @@ describe('a projector killed in the middle of a load', () => {
     // An emptied Redis in the middle of it, too.
     const flushed = await processes.start('projector', { ...kafka, ...views });
     await flushed.printed('Folded up to');
-    await deleteAll(views.REDIS_KEY_PREFIX);
+    await deleteAll(redisUrl(), views.REDIS_KEY_PREFIX);
     await sleep(300);
     await flushed.kill();
     const loaded = await loading;
@@ -97,11 +96,3 @@ describe('a projector killed in the middle of a load', () => {
     expect(viewDifferences(wanted, dump).slice(0, 5), `killed after ${livesMs} ms`).toEqual([]);
   }, 180_000);
 });
-
-/** All keys under a prefix at once, as FLUSHALL does in a Redis of one's own. */
-async function deleteAll(prefix: string): Promise<void> {
-  const client = new Redis(redisUrl());
-  const script = "local k = redis.call('KEYS', ARGV[1]) for i = 1, #k do redis.call('DEL', k[i]) end return #k";
-  expect(await client.eval(script, 0, `${prefix}*`)).toBeGreaterThan(0);
-  client.disconnect();
-}

@@ -173,6 +173,14 @@ export const faults = {
       loseTail(scene, log.indexOf(random.pick(published)), random.int(1, 3));
     });
   },
+  /** The log stands still. A leader whose views are lost takes them again, waits for the log, and may lose them once more. */
+  freezeLog(scene: Scene) {
+    const { random, log, timeline } = scene;
+    const pauseMs = random.int(300, random.pick([1_500, 4_000]));
+    log.freeze();
+    for (let i = random.int(0, 3); i > 0; i--) later(scene, random.int(0, pauseMs), () => faults.emptyStore(scene));
+    timeline.after(pauseMs, () => log.resume());
+  },
   compactLog({ random, log }: Scene) {
     // Some partitions, or all.
     for (const index of random.chance(0.3) ? log.partitions.keys() : [random.int(0, log.partitions.length - 1)]) {
@@ -207,6 +215,7 @@ export function heal(scene: Scene): void {
   scene.weather.unacknowledged = 0;
   for (const { process } of [...scene.projectors, ...scene.apis]) process.resume(pickOne(scene));
   for (const master of scene.masters) master.resume();
+  scene.log.resume();
   startMissing(scene);
 }
 

@@ -101,8 +101,8 @@ export class ProjectorProcess {
       build,
     });
     this.projector.run(this.#stop.signal).then(
-      () => this.#end('has stopped'),
-      (cause: Error) => this.#end(`has failed: ${cause.message}`),
+      () => this.#end(null),
+      (cause: Error) => this.#end(cause),
     );
   }
 
@@ -129,13 +129,15 @@ export class ProjectorProcess {
     this.#stop.abort();
   }
 
-  #end(how: string): void {
+  #end(fault: Error | null): void {
+    const unasked = fault === null && !this.#stop.signal.aborted;
     this.ended = true;
     this.process.kill();
-    this.onEnd(how);
+    this.onEnd(unasked ? new Error('Its run() settled, and nobody had told it to stop') : fault);
   }
 
-  onEnd: (how: string) => void = () => {};
+  /** `fault`: null if it was told to stop. */
+  onEnd: (fault: Error | null) => void = () => {};
 }
 
 /** The reading side in a process of its own: the real calendar, cache and failover guard. */

@@ -108,6 +108,21 @@ it('a leader that loses a tag before it took on what was left still fills all ta
   expect(scene.said.join('\n')).toContain('taking the lead again');
 });
 
+it('a leader whose views are lost twice while the log stands still leads on, and a standby stays one', async () => {
+  const scene = await led();
+  const [first] = scene.projectors;
+  const standby = scene.startProjector();
+  await settle(scene);
+  scene.log.freeze();
+  for (let loss = 0; loss < 2; loss++) {
+    scene.masters[0]!.redis.empty();
+    await scene.goOn(1_000);
+  }
+  scene.log.resume();
+  await settle(scene);
+  expect([first!.leads, standby.leads]).toEqual([true, false]);
+});
+
 it('a leader does not wait for records that the log lost after it had asked for the ends', async () => {
   const scene = new Scene(1);
   const [{ redis }] = scene.masters as [Master];

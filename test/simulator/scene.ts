@@ -1,4 +1,5 @@
 import { redisKeys } from '../../infra/redis/redis-keys.ts';
+import { LogTruncatedError } from '../../projector/ports/event-log.ts';
 import { Random } from '../../services/simulate/random.ts';
 import { Judge } from './judge.ts';
 import { fairWeather, Master } from './network.ts';
@@ -105,12 +106,16 @@ export class Scene {
     return published;
   }
 
-  /** Starts one more projector. One that fails is started again. */
+  /** Starts one more projector. One that ends because the log lost records is started again; no other end is right. */
   startProjector(build = 'same'): ProjectorProcess {
     const made = new ProjectorProcess(this.around, `projector ${this.#started.length + 1}`, build);
-    made.onEnd = (how) => {
-      this.say(`${made.process.name} ${how}`);
-      if (!how.startsWith('has failed')) return;
+    made.onEnd = (fault) => {
+      this.say(`${made.process.name} ${fault ? `has failed: ${fault.message}` : 'has stopped'}`);
+      if (!fault) return;
+      if (!(fault instanceof LogTruncatedError)) {
+        this.fault ??= new Error(`${made.process.name} ended unasked: ${fault.message}`, { cause: fault });
+        return;
+      }
       this.restarting += 1;
       this.timeline.after(restartMs, () => {
         this.restarting -= 1;

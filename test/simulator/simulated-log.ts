@@ -50,6 +50,7 @@ export class SimulatedLog {
   /** Topics that a process does not get for now. */
   readonly #held = new Map<SimulatedProcess, TopicName>();
   readonly #followings = new Set<Following>();
+  #frozen = false;
 
   constructor(timeline: Timeline) {
     this.#timeline = timeline;
@@ -88,6 +89,16 @@ export class SimulatedLog {
 
   release(): void {
     this.#held.clear();
+    for (const changed of this.#readers) changed();
+  }
+
+  /** The log answers nobody, until it is resumed. */
+  freeze(): void {
+    this.#frozen = true;
+  }
+
+  resume(): void {
+    this.#frozen = false;
     for (const changed of this.#readers) changed();
   }
 
@@ -156,7 +167,8 @@ export class SimulatedLog {
     this.#readers.add(() => this.#timeline.after(random.unit() * 3, () => process.run('log', () => grown.notify())));
     return {
       bounds: async () => {
-        await process.clock.sleep(random.int(1, 20));
+        do await process.clock.sleep(random.int(1, 20));
+        while (this.#frozen);
         return this.#bounds();
       },
       identity: async () => 'the log',
@@ -181,14 +193,14 @@ export class SimulatedLog {
     while (!signal.aborted) {
       let moved = false;
       const stops = [grown.wait(), stopped];
-      for (const partition of this.partitions) {
+      for (const partition of this.#frozen ? [] : this.partitions) {
         assertNotDiverged(partition, from[partition.topic][partition.partition]!, epochs.get(partition));
       }
       const behind = this.partitions.filter(({ topic, partition, end }) => from[topic][partition]! < end);
       for (const partition of shuffled(behind, random)) {
         if (signal.aborted) return;
         const { topic } = partition;
-        if (this.#held.get(process) === topic) continue;
+        if (this.#frozen || this.#held.get(process) === topic) continue;
         const at = from[topic][partition.partition]!;
         const hold = follower.hold?.(topic, partition.partition) ?? null;
         if (hold) stops.push(hold.moved);

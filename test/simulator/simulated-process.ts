@@ -59,15 +59,17 @@ export class SimulatedProcess {
   #sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) return Promise.resolve();
     return new Promise((resolve) => {
-      const forget = (): void => signal?.removeEventListener('abort', wake);
+      const forget = (): void => signal?.removeEventListener('abort', abort);
       const wake = (): void => {
         forget();
         this.#sleeps.delete(forget);
         resolve();
       };
+      // As with Node's timers: what else the signal wakes goes on before.
+      const abort = (): void => this.#timeline.after(0, () => this.run('timers', wake));
       if (signal) {
         this.#sleeps.add(forget);
-        signal.addEventListener('abort', wake);
+        signal.addEventListener('abort', abort);
       }
       this.#timeline.after(ms, () => this.run('timers', wake));
     });

@@ -43,6 +43,14 @@ export async function storedViews(url: string, prefix: string): Promise<Map<stri
   return new Map(views.filter(([key]) => isView(key)));
 }
 
+/** Deletes all keys under a prefix at once, as FLUSHALL does in a Redis of one's own. */
+export async function deleteAll(url: string, prefix: string): Promise<void> {
+  const client = new Redis(url);
+  const script = "local k = redis.call('KEYS', ARGV[1]) for i = 1, #k do redis.call('DEL', k[i]) end return #k";
+  const deleted = await client.eval(script, 0, `${prefix}*`).finally(() => client.disconnect());
+  if (deleted === 0) throw new Error(`Cannot delete what is under ${prefix}: nothing is`);
+}
+
 /** Fences, stamps, positions and open lists say what was done, not what the facts are (infra/redis/redis-keys.ts). */
 export const isView = (key: string): boolean => /^g\d+:(?:pub|me):\{v\d+\}:(?!complete:)[a-z]+:/.test(key);
 

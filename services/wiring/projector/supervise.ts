@@ -7,6 +7,7 @@ import type { Projecting } from './project.ts';
 const limits = { minMs: 1_000, maxMs: 60_000 };
 const lookMs = 100;
 const looksMax = 20;
+const watchMs = 1_000;
 
 interface Supervised extends Projecting {
   /** Why nothing is projected now. Null while a projector folds or follows. */
@@ -23,22 +24,28 @@ interface SuperviseOptions {
 }
 
 /**
- * Keeps a projector running beside an API. If it ends while the store holds complete views, reads go on: the reason is
- * logged, and another projector is started after a back-off, because topics or a log can come back. If there are no
- * complete views either, `done` rejects with the error that ended the projector.
+ * Keeps a projector running beside an API. If it ends once the store has held complete views, the API goes on: the reason
+ * is logged, and another projector is started after a back-off, because topics, a log or a store can come back. If there
+ * have been no complete views, `done` rejects with the error that ended the projector.
  */
 export function supervise(first: Projecting, options: SuperviseOptions): Supervised {
   const { begin, reader, log, signal, clock = realClock } = options;
   let projecting = first;
   let trouble: string | null = null;
+  let wasComplete = false;
+  const look = async (): Promise<boolean> => {
+    wasComplete ||= (await reader.ready()).ready;
+    return wasComplete;
+  };
+  const watch = async (): Promise<void> => {
+    while (!signal.aborted && !(await look())) await clock.sleep(watchMs, signal);
+  };
 
   // A new reader knows nothing before it is connected.
   const isServed = async (): Promise<boolean> => {
-    for (let looks = 0; looks < looksMax && !signal.aborted; looks++) {
-      if ((await reader.ready()).ready) return true;
+    for (let looks = 0; looks < looksMax && !signal.aborted && !(await look()); looks++)
       await clock.sleep(lookMs, signal);
-    }
-    return false;
+    return wasComplete;
   };
 
   const run = async (): Promise<void> => {
@@ -63,6 +70,7 @@ export function supervise(first: Projecting, options: SuperviseOptions): Supervi
       projecting = await begin().catch((cause) => ({ current, done: Promise.reject(cause) }));
     }
   };
+  void watch();
   return {
     current: () => projecting.current(),
     done: run(),

@@ -6,6 +6,7 @@ import { SteppingClock } from '../../../support/stepping-clock.ts';
 
 /** Projectors that end when told, over a store that is complete or not. */
 function scene({ complete = true } = {}) {
+  const store = { complete };
   const stop = new AbortController();
   const said: string[] = [];
   const clock = new SteppingClock();
@@ -18,13 +19,15 @@ function scene({ complete = true } = {}) {
       running.push(one);
       return { current: () => one as unknown as Projector, done: promise };
     },
-    reader: { ready: async () => (complete ? ({ ready: true } as const) : { ready: false as const, reason: 'empty' }) },
+    reader: {
+      ready: async () => (store.complete ? ({ ready: true } as const) : { ready: false as const, reason: 'empty' }),
+    },
     log: { info: say, warn: say, error: say },
     signal: stop.signal,
     clock,
   };
   const supervised = async (other = options.begin) => supervise(await options.begin(), { ...options, begin: other });
-  return { stop, said, waits: clock.slept, running, options, supervised };
+  return { stop, store, said, waits: clock.slept, running, options, supervised };
 }
 
 it('a projector that ends beside complete views is begun again, ever more slowly, until it can do its work', async () => {
@@ -56,6 +59,17 @@ it('a log or a store that can not even be opened again is tried again too', asyn
   running[0]!.end(new Error('no topics'));
   await expect.poll(() => running.length).toBe(2);
   expect(kept.trouble()).toBe('no such folder');
+  running[1]!.end();
+  await kept.done;
+});
+
+it('a projector that ends while the store is away or lost its views is begun again too, once these were complete', async () => {
+  const { running, store, supervised } = scene();
+  const kept = await supervised();
+  await new Promise((resolve) => setImmediate(resolve));
+  store.complete = false;
+  running[0]!.end(new Error('no topics'));
+  await expect.poll(() => running.length).toBe(2);
   running[1]!.end();
   await kept.done;
 });
