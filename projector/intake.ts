@@ -15,7 +15,7 @@ const keptMax = 1_000;
 
 interface IntakeDeps extends RetryDeps {
   fold: Fold;
-  /** Null: bad records are counted, and set aside nowhere. */
+  /** Null: bad records are counted, and set aside nowhere. An archive keeps them where they are. */
   sink: RejectSink | null;
   barriers: PositionBarriers;
   metrics: ProjectorMetrics;

@@ -3,78 +3,51 @@ import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { OpenArchiveFile } from './archive-file.ts';
 import { ArchiveError, type ArchiveFile, type ArchiveListing } from './archive-files.ts';
 
-/** How far a file has been scanned, and its last offset up to there. */
-interface Seen {
-  pos: number;
-  lastOffset: number | null;
+/**
+ * Of each partition, the records with `low <= offset < end`. Only whole blocks count. Opens every file, to check its
+ * schema. Throws ArchiveError.
+ */
+export async function archiveBounds(listing: ArchiveListing, warn: (message: string) => void): Promise<LogBounds> {
+  const bounds = {} as LogBounds;
+  for (const topic of topicNames) {
+    bounds[topic] = [];
+    for (const files of listing[topic]) bounds[topic].push(await partitionBounds(topic, files, warn));
+  }
+  return bounds;
 }
 
-/**
- * Finds the ends of partitions, each time from where it last looked. Checks a file's schema when it first sees the
- * file.
- */
-export class ArchiveBounds {
-  readonly #seen = new Map<string, Seen>();
-  readonly #warned = new Set<string>();
-  readonly #warn: (message: string) => void;
-
-  constructor(warn: (message: string) => void) {
-    this.#warn = warn;
-  }
-
-  /** Of each partition, the records with `low <= offset < end`. Only whole blocks count. Throws ArchiveError. */
-  async of(listing: ArchiveListing): Promise<LogBounds> {
-    const bounds = {} as LogBounds;
-    for (const topic of topicNames) {
-      bounds[topic] = [];
-      for (const files of listing[topic]) bounds[topic].push(await this.#ofPartition(topic, files));
-    }
-    return bounds;
-  }
-
-  async #ofPartition(topic: TopicName, files: readonly ArchiveFile[]): Promise<Bounds> {
-    for (const file of files) if (!this.#seen.has(file.path)) await this.#firstLook(topic, file);
-    const low = files[0]?.firstOffset ?? 0;
-    for (const file of files.toReversed()) {
-      const lastOffset = await this.#lastOffset(topic, file, file === files.at(-1));
-      if (lastOffset !== null) return { low, end: lastOffset + 1 };
-    }
-    return { low, end: low };
-  }
-
-  async #firstLook(topic: TopicName, file: ArchiveFile): Promise<void> {
+async function partitionBounds(
+  topic: TopicName,
+  files: readonly ArchiveFile[],
+  warn: (message: string) => void,
+): Promise<Bounds> {
+  const low = files[0]?.firstOffset ?? 0;
+  let end: number | null = null;
+  for (const file of files.toReversed()) {
     const open = await OpenArchiveFile.open(topic, file);
-    if (open) this.#seen.set(file.path, { pos: open.pos, lastOffset: null });
-    await open?.close();
-  }
-
-  async #lastOffset(topic: TopicName, file: ArchiveFile, isLast: boolean): Promise<number | null> {
-    const open = await OpenArchiveFile.open(topic, file);
-    if (!open) {
-      if (isLast) this.#warnOfRest(file.path, 0);
-      return null;
-    }
     try {
-      const seen = this.#seen.get(file.path) ?? { pos: open.pos, lastOffset: null };
-      open.pos = seen.pos;
-      const lastOffset = (await open.skipToEnd()) ?? seen.lastOffset;
-      // The name says where the partition begins. A lower end would be a log whose end can never be reached.
-      if (lastOffset !== null && lastOffset < file.firstOffset) {
-        throw new ArchiveError(
-          `Cannot read ${file.path}: it holds offset ${lastOffset}, lower than the first offset of its name; rename it after its first record`,
+      if (end === null && open) end = await endOf(open);
+      const restBytes = open ? await open.restBytes() : 1;
+      if (file === files.at(-1) && restBytes > 0) {
+        warn(
+          `${file.path} ends within a block that begins at byte ${open?.pos ?? 0}: what is there of it does not count`,
         );
       }
-      this.#seen.set(file.path, { pos: open.pos, lastOffset });
-      if (isLast && (await open.restBytes()) > 0) this.#warnOfRest(file.path, open.pos);
-      return lastOffset;
     } finally {
-      await open.close();
+      await open?.close();
     }
   }
+  return { low, end: end ?? low };
+}
 
-  #warnOfRest(path: string, pos: number): void {
-    if (this.#warned.has(path)) return;
-    this.#warned.add(path);
-    this.#warn(`${path} ends within a block that begins at byte ${pos}: what is there of it does not count yet`);
-  }
+/** One more than the offset of a file's last record. Null if it has none. */
+async function endOf(open: OpenArchiveFile): Promise<number | null> {
+  const lastOffset = await open.skipToEnd();
+  if (lastOffset === null) return null;
+  const { path, firstOffset } = open.file;
+  // The name says where the partition begins. A lower end would be a log whose end can never be reached.
+  if (lastOffset >= firstOffset) return lastOffset + 1;
+  throw new ArchiveError(
+    `Cannot read ${path}: it holds offset ${lastOffset}, lower than the first offset of its name; rename it after its first record`,
+  );
 }

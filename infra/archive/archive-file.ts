@@ -27,8 +27,8 @@ const blockHeadBytes = 20;
 const headerBytesMax = 16 * 1024 * 1024;
 
 /**
- * An open archive file, read block by block, also while it grows: its blocks as records of the topic. Errors are
- * ArchiveErrors with file and byte.
+ * An open archive file, read block by block: its blocks as records of the topic. Errors are ArchiveErrors with file and
+ * byte.
  */
 export class OpenArchiveFile {
   readonly file: ArchiveFile;
@@ -63,7 +63,7 @@ export class OpenArchiveFile {
     }
   }
 
-  /** The records of the next block, in the order of their offsets. Null if there is no whole block yet. */
+  /** The records of the next block, in the order of their offsets. Null if there is no other whole block. */
   async nextRecords(): Promise<EncodedRecord[] | null> {
     const block = await this.nextBlock();
     if (!block) return null;
@@ -80,20 +80,17 @@ export class OpenArchiveFile {
     return records;
   }
 
-  /** The next block's bytes. Null if there is no whole block yet. */
-  nextBlock(): Promise<ContainerBlock | null> {
-    return this.#readTwice(async () => {
-      const frame = await this.#nextFrame();
-      if (!frame) return null;
-      const bytes = await this.#load(this.pos, frame.end);
-      if (bytes.length < frame.end) return this.#notWhole();
-      this.#checkSync(bytes.subarray(frame.dataEnd, frame.end));
-      const at = this.pos;
-      const stored = bytes.subarray(frame.dataStart, frame.dataEnd);
-      const data = located(this.file.path, at, () => unpackBlock(this.header.codec, stored));
-      this.pos += frame.end;
-      return { at, count: frame.count, data };
-    });
+  /** The next block's bytes. Null if there is no other whole block. */
+  async nextBlock(): Promise<ContainerBlock | null> {
+    const frame = await this.#nextFrame();
+    const bytes = frame && (await this.#load(this.pos, frame.end));
+    if (!bytes || bytes.length < frame.end) return null;
+    this.#checkSync(bytes.subarray(frame.dataEnd, frame.end));
+    const at = this.pos;
+    const stored = bytes.subarray(frame.dataStart, frame.dataEnd);
+    const data = located(this.file.path, at, () => unpackBlock(this.header.codec, stored));
+    this.pos += frame.end;
+    return { at, count: frame.count, data };
   }
 
   /** Skips all whole blocks from `pos` on. Returns the offset of the last record, or null if there is none. */
@@ -119,45 +116,20 @@ export class OpenArchiveFile {
     return this.#handle.close();
   }
 
-  #skipBlock(): Promise<{ at: number; count: number } | null> {
-    return this.#readTwice(async () => {
-      const frame = await this.#nextFrame();
-      if (!frame) return null;
-      const sync = await this.#load(this.pos + frame.dataEnd, syncBytes);
-      if (sync.length < syncBytes) return this.#notWhole();
-      this.#checkSync(sync.subarray(0, syncBytes));
-      const at = this.pos;
-      this.pos += frame.end;
-      return { at, count: frame.count };
-    });
-  }
-
-  /**
-   * A writer that takes over cuts an incomplete block off, and writes on. What was read partly before that, and partly
-   * after it, does not fit together. So bytes count as wrong only if they are so again.
-   */
-  async #readTwice<T>(read: () => Promise<T>): Promise<T> {
-    try {
-      return await read();
-    } catch {
-      this.#notWhole();
-      return read();
-    }
+  async #skipBlock(): Promise<{ at: number; count: number } | null> {
+    const frame = await this.#nextFrame();
+    const sync = frame && (await this.#load(this.pos + frame.dataEnd, syncBytes));
+    if (!sync || sync.length < syncBytes) return null;
+    this.#checkSync(sync.subarray(0, syncBytes));
+    const at = this.pos;
+    this.pos += frame.end;
+    return { at, count: frame.count };
   }
 
   /** The frame of the block at `pos`, in bytes from there. */
   async #nextFrame(): Promise<BlockFrame | null> {
-    // At the end of a file that is being followed there is usually nothing to read.
-    if (!this.#chunk && (await this.restBytes()) <= 0) return null;
     const head = await this.#load(this.pos, blockHeadBytes);
-    return located(this.file.path, this.pos, () => parseBlockFrame(head, 0)) ?? this.#notWhole();
-  }
-
-  #notWhole(): null {
-    // An incomplete block may be cut off and rewritten, so the next call reads the file again, not these bytes.
-    this.#chunk = null;
-    this.#chunkLength = 0;
-    return null;
+    return located(this.file.path, this.pos, () => parseBlockFrame(head, 0));
   }
 
   #checkSync(marker: Buffer): void {

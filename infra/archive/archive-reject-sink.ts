@@ -1,6 +1,5 @@
-import { hash } from 'node:crypto';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Reject, RejectSink } from '../../projector/ports/event-log.ts';
 import { Cursor } from '../../schemas/avro/avro-cursor.ts';
 import { compileReader } from '../../schemas/avro/avro-reader.ts';
@@ -41,26 +40,18 @@ export function rejectedFiles(folder: string): string[] {
 }
 
 interface RejectedPlace {
-  /** The archive. Bad records go to `<dir>/<prefix>rejected`. */
+  /** The archive. Bad records are in `<dir>/<prefix>rejected`. */
   dir: string;
   prefix?: string;
-  /** Contains a folder for each archive that cannot be written to, for example on a read-only disk. */
-  fallbackDir?: string;
 }
 
-/** Where an archive's bad records may be: in it, and in the fallback folder. */
-function rejectedFolders({ dir, prefix = defaultTopicPrefix, fallbackDir }: RejectedPlace): string[] {
-  const folder = archiveFolder(dir, prefix, 'rejected');
-  if (fallbackDir === undefined) return [folder];
-  // Another archive has other records at the same offsets.
-  const own = hash('sha256', resolve(dir), 'hex').slice(0, 12);
-  return [folder, archiveFolder(join(fallbackDir, own), prefix, 'rejected')];
-}
+const rejectedFolder = ({ dir, prefix = defaultTopicPrefix }: RejectedPlace): string =>
+  archiveFolder(dir, prefix, 'rejected');
 
 /** All of an archive's bad records. Throws ArchiveError. */
 export function* archiveRejected(place: RejectedPlace): Generator<Reject> {
   const { prefix = defaultTopicPrefix } = place;
-  for (const path of rejectedFolders(place).flatMap(rejectedFiles)) yield* readRejectedFile(path, prefix);
+  for (const path of rejectedFiles(rejectedFolder(place))) yield* readRejectedFile(path, prefix);
 }
 
 /** The bad records of one file, from any writer. Throws ArchiveError. */
@@ -117,18 +108,11 @@ export function rejectedEntry(path: string): ManifestFile | null {
   return { name: basename(path), records, bytes: end, sha256: sha256().digest('hex') };
 }
 
-interface ArchiveRejectSinkOptions extends RejectedPlace {
-  log?: { warn(message: string): void };
-}
-
-/** The archive is read-only. */
-const unwritable = new Set(['EACCES', 'EPERM', 'EROFS']);
-
 /**
- * Sets bad records aside in the archive, durably before `publish` resolves. First reads what is there already, from any
- * writer, so that a restart publishes nothing twice.
+ * Adds bad records to an archive, durably before `publish` resolves. First reads what is there already, from any writer,
+ * so that a restart publishes nothing twice.
  */
-export function archiveRejectSink(options: ArchiveRejectSinkOptions): RejectSink {
+export function archiveRejectSink(place: RejectedPlace): RejectSink {
   const published = new RejectPlaces();
   /** The number of bad records there. Null until they are read. */
   let known: number | null = null;
@@ -136,7 +120,7 @@ export function archiveRejectSink(options: ArchiveRejectSinkOptions): RejectSink
 
   function readKnown(): number {
     let count = 0;
-    for (const reject of archiveRejected(options)) {
+    for (const reject of archiveRejected(place)) {
       published.add(reject);
       count++;
     }
@@ -149,7 +133,7 @@ export function archiveRejectSink(options: ArchiveRejectSinkOptions): RejectSink
       known ??= readKnown();
       const fresh = published.unknown(rejects);
       if (fresh.length === 0) return 0;
-      writer ??= openWriter(rejectedFolders(options), known, options.log);
+      writer ??= openIn(rejectedFolder(place), known);
       writer.appendBlock(fresh.length, Buffer.concat(fresh.map(encode)));
       writer.sync();
       // Only after the write: after a full disk they must be published again.
@@ -168,20 +152,10 @@ function encode({ topic, partition, offset, timestampMs, reason, raw }: Reject):
   return rejectedType.toBuffer({ topic, partition, offset, timestamp: timestampMs, key, value, headers, reason });
 }
 
-/** Continues the last file if its format is ours, else starts one, in the first folder that can be written to. */
-function openWriter(folders: string[], count: number, log: ArchiveRejectSinkOptions['log']): ContainerWriter {
-  const [folder, fallback] = folders;
-  try {
-    return openIn(folder!, count);
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    if (fallback === undefined || !unwritable.has(code)) throw error;
-    log?.warn(`Cannot write to ${folder} (${code}): bad records go to ${fallback}`);
-    return openIn(fallback, count);
-  }
-}
-
-/** `known`: the number of bad records there. A new file is named by it. */
+/**
+ * Continues the last file if its format is ours, else starts one. `known`: the number of bad records there. A new file is
+ * named by it.
+ */
 function openIn(folder: string, known: number): ContainerWriter {
   let count = known;
   makeFolder(folder, 'bad records');

@@ -78,10 +78,7 @@ export async function inspectArchive(options: InspectOptions): Promise<ArchiveIn
   };
 }
 
-/**
- * Files of bad records may have more than the manifest says: a service that reads the archive also sets bad records
- * aside in it.
- */
+/** Files of bad records may have more than the manifest says, from a save that was killed: the next one finds them. */
 async function inspectRejected(
   options: InspectOptions,
   onBytes: (bytes: number) => void,

@@ -129,7 +129,7 @@ export interface EventLog {
   /**
    * Delivers every record from `from` on, each partition in order and without gaps, and goes on as the log grows.
    * Resolves once `signal` aborts and the present batch is done. Rejects with a fault that cannot be recovered from:
-   * PartitionsChangedError, LogTruncatedError, LateRecordsError.
+   * PartitionsChangedError, LogTruncatedError.
    */
   follow(from: Position, follower: Follower, signal: AbortSignal): Promise<void>;
   /** How far the following has got, and what holds it up; null while nobody follows. Absent: it is never held up. */
@@ -160,9 +160,4 @@ export class PartitionsChangedError extends Error {
 /** Records between our position and the log's first offset are gone unread. Fold again from the start. */
 export class LogTruncatedError extends Error {
   override name = 'LogTruncatedError';
-}
-
-/** Records have appeared before some that were read already. Fold again from the start. */
-export class LateRecordsError extends Error {
-  override name = 'LateRecordsError';
 }

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ArchiveBounds } from '../../infra/archive/archive-bounds.ts';
+import { archiveBounds } from '../../infra/archive/archive-bounds.ts';
 import { type ArchiveListing, listArchive } from '../../infra/archive/archive-files.ts';
 import { readManifest } from '../../infra/archive/archive-manifest.ts';
 import type { LogBounds } from '../../projector/ports/event-log.ts';
@@ -73,7 +73,7 @@ interface OpenedArchive {
 
 async function openArchive({ dir, prefix, named, where }: OpenedArchive, madeUp: boolean, io: Io): Promise<PastLog> {
   const listing = await asUsage(listArchive(dir, prefix, named));
-  const bounds = await new ArchiveBounds((cut) => io.err(`May not be exact: ${cut}`)).of(listing);
+  const bounds = await archiveBounds(listing, (cut) => io.err(`May not be exact: ${cut}`));
   const manifest = readManifest(dir);
   const { exact_since: exactSince = null, saved_until: savedUntil = null } = manifest ?? {};
   // Without a manifest nobody knows whether files of it are missing.

@@ -57,7 +57,7 @@ export class PartitionCursor {
     const { topic, partition } = source;
     this.source = source;
     this.#by = by;
-    this.#blocks = recordsWithin(source, listing[topic][partition] ?? [], source, () => {});
+    this.#blocks = recordsWithin(source, listing[topic][partition] ?? [], source);
   }
 
   /** The next record, decoded with all its texts when it is first asked for. */

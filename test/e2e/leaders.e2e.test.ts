@@ -1,11 +1,10 @@
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ArchiveWriter } from '../../infra/archive/archive-writer.ts';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
 import type { Ride } from '../../schemas/events/records.ts';
-import { copyPortland, portlandKeys, readPortland } from '../support/portland.ts';
+import { portlandKeys } from '../support/portland.ts';
+import { PortlandInKafka } from '../support/portland-in-kafka.ts';
 import { Processes, type RunningService } from '../support/process.ts';
 
 // Two projectors over one Redis, as they are run: one leads, the other stands by. A reader asks for one ride all the
@@ -15,20 +14,15 @@ const title = 'pp15r4125';
 const processes = new Processes();
 let redis: RedisServer;
 let admin: Redis;
-let archive: string;
-let nextOffset: number;
+let portland: PortlandInKafka;
 let ride: Ride;
 let count = 0;
 let api: RunningService;
 const running: RunningService[] = [];
 
 beforeAll(async () => {
-  const folder = await processes.folder();
-  archive = await copyPortland(join(folder, 'portland'));
-  const records = await readPortland(archive);
-  const rides = records.filter(({ topic }) => topic === 'rides');
-  ride = rides.findLast(({ key }) => key === title)!.value as Ride;
-  nextOffset = rides.at(-1)!.offset + 1;
+  portland = await PortlandInKafka.load(processes);
+  ride = portland.last('rides', title) as Ride;
 });
 beforeEach(async () => {
   redis = await startRedisServer();
@@ -41,10 +35,13 @@ afterEach(async () => {
   admin.disconnect();
   await redis.stop();
 });
-afterAll(() => processes.close());
+afterAll(async () => {
+  await processes.close();
+  await portland.close();
+});
 
 async function startProjector(): Promise<RunningService> {
-  const projector = await processes.start('projector', { ARCHIVE_DIR: archive, REDIS_URL: redis.url });
+  const projector = await processes.start('projector', { ...portland.env, REDIS_URL: redis.url });
   running.push(projector);
   return projector;
 }
@@ -61,10 +58,7 @@ async function pair(): Promise<[leader: RunningService, standby: RunningService]
 
 /** Gives the ride its next title. */
 async function publish(): Promise<number> {
-  const writer = new ArchiveWriter({ dir: archive });
-  const value = { ...ride, title: `Ride ${++count}` };
-  writer.append('rides', { partition: 0, offset: nextOffset++, timestampMs: Date.now(), key: title, value });
-  await writer.close();
+  await portland.publish('rides', { key: title, value: { ...ride, title: `Ride ${++count}` } });
   return count;
 }
 

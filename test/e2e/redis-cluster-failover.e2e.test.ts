@@ -1,12 +1,11 @@
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, expect, it } from 'vitest';
 import { latestRecords } from '../reference/facts.ts';
 import { differencesAfter, Hammer, type Question, questionsOf } from '../support/calendar-answers.ts';
-import { copyPortland, portlandKeys, readPortland } from '../support/portland.ts';
+import { portlandKeys } from '../support/portland.ts';
+import { PortlandInKafka } from '../support/portland-in-kafka.ts';
 import { Processes } from '../support/process.ts';
-import { publishRides } from '../support/publish-ride.ts';
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
 import { riderTokens } from '../support/rider-tokens.ts';
 
@@ -23,16 +22,16 @@ afterAll(async () => {
 it('a Redis Cluster that fails over to a replica without the last writes shows nothing of the past', async () => {
   cluster = await startRedisCluster({ replicas: true });
   const folder = await processes.folder();
-  const archive = await copyPortland(join(folder, 'portland'));
+  const portland = await PortlandInKafka.load(processes);
   const tokens = await riderTokens(folder);
   const riders = await tokens.of('r0020', 'r0007');
   const questions = async (): Promise<Question[]> =>
-    questionsOf(latestRecords(await readPortland(archive)), Date.parse(now), {
+    questionsOf(latestRecords(portland.records), Date.parse(now), {
       key: portlandKeys.live,
       tokens: riders,
     });
   const env = { REDIS_URL: cluster.url, REDIS_CLUSTER: 'true' };
-  const projector = await processes.start('projector', { ...env, ARCHIVE_DIR: archive });
+  const projector = await processes.start('projector', { ...env, ...portland.env });
   const api = await processes.start('api', { ...env, NOW: now, ...tokens.env });
   await Promise.all([projector.ready(), api.ready()]);
 
@@ -41,7 +40,7 @@ it('a Redis Cluster that fails over to a replica without the last writes shows n
   const admin = new Redis(master.url);
   process.kill(replica.pid, 'SIGSTOP');
   await admin.call('CLIENT', 'KILL', 'TYPE', 'replica');
-  await publishRides(archive, 30);
+  await portland.publishRides(30);
   const wanted = await questions();
   expect((await differencesAfter(api.api, wanted, 15_000)).slice(0, 5)).toEqual([]);
   expect((await admin.keys(newRides)).length).toBeGreaterThan(0);
@@ -61,4 +60,5 @@ it('a Redis Cluster that fails over to a replica without the last writes shows n
   expect(hammer.wrong.slice(0, 5)).toEqual([]);
   expect([hammer.right > 0, hammer.refused > 0]).toEqual([true, true]);
   expect([projector.hasEnded(), api.hasEnded()]).toEqual([false, false]);
+  await portland.close();
 }, 120_000);

@@ -1,13 +1,12 @@
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
 import { latestRecords } from '../reference/facts.ts';
 import { differencesAfter, Hammer, type Question, questionsOf } from '../support/calendar-answers.ts';
-import { copyPortland, portlandKeys, readPortland } from '../support/portland.ts';
+import { portlandKeys } from '../support/portland.ts';
+import { PortlandInKafka } from '../support/portland-in-kafka.ts';
 import { Processes, type RunningService } from '../support/process.ts';
-import { publishRides } from '../support/publish-ride.ts';
 import { riderTokens } from '../support/rider-tokens.ts';
 
 // Portland projected into a Redis of its own, which then fails in every way, while readers ask all the time: each of
@@ -17,20 +16,20 @@ const now = '2015-06-13T19:00:00Z';
 const processes = new Processes();
 let redis: RedisServer;
 let admin: Redis;
-let archive: string;
+let portland: PortlandInKafka;
 let tokens: Awaited<ReturnType<typeof riderTokens>>;
 let projector: RunningService;
 let api: RunningService;
 let questions: Question[];
 
-const startProjector = () => processes.start('projector', { ARCHIVE_DIR: archive, REDIS_URL: redis.url });
+const startProjector = () => processes.start('projector', { ...portland.env, REDIS_URL: redis.url });
 
 beforeAll(async () => {
   redis = await startRedisServer();
   admin = new Redis(redis.url, { maxRetriesPerRequest: null });
   admin.on('error', () => undefined);
   const folder = await processes.folder();
-  archive = await copyPortland(join(folder, 'portland'));
+  portland = await PortlandInKafka.load(processes);
   tokens = await riderTokens(folder);
   projector = await startProjector();
   api = await processes.start('api', { REDIS_URL: redis.url, NOW: now, ...tokens.env });
@@ -39,13 +38,14 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await processes.close();
+  await portland.close();
   admin.disconnect();
   await redis.stop();
 });
 
-/** Looks the questions up anew: the archive has grown. */
+/** Looks the questions up anew, with what was published since. */
 async function ask(): Promise<void> {
-  const facts = latestRecords(await readPortland(archive));
+  const facts = latestRecords(portland.records);
   const riders = await tokens.of('r0020', 'r0007');
   const deadKeys = [portlandKeys.deleted, 'nonsense'];
   questions = questionsOf(facts, Date.parse(now), { key: portlandKeys.live, deadKeys, tokens: riders });
@@ -90,7 +90,7 @@ describe('Redis', () => {
 
   it('that comes back from an older snapshot shows nothing of the past', async () => {
     await admin.save();
-    const [id] = await publishRides(archive);
+    const [id] = await portland.publishRides();
     await ask();
     expect(questions.some(({ path, wanted }) => path === `/rides/${id}` && wanted.status === 200)).toBe(true);
     expect((await differencesAfter(api.api, questions, 10_000)).slice(0, 5)).toEqual([]);
@@ -113,7 +113,7 @@ describe('Redis', () => {
 
   it('that forgets its scripts is right all the while, and takes changes', async () => {
     await expectRightOr503(() => admin.script('FLUSH'));
-    await publishRides(archive);
+    await portland.publishRides();
     await ask();
     expect((await differencesAfter(api.api, questions, 10_000)).slice(0, 5)).toEqual([]);
   });
@@ -124,7 +124,7 @@ describe('Redis', () => {
       await sleep(4_000);
     });
     await admin.call('CLIENT', 'PAUSE', '2000', 'ALL');
-    await publishRides(archive);
+    await portland.publishRides();
     await ask();
     expect((await differencesAfter(api.api, questions, 10_000)).slice(0, 5)).toEqual([]);
   });
@@ -148,7 +148,7 @@ describe('Redis', () => {
       await admin.config('SET', 'maxmemory', '0');
       await sleep(2_500);
     });
-    await publishRides(archive);
+    await portland.publishRides();
     await ask();
     expect((await differencesAfter(api.api, questions, 10_000)).slice(0, 5)).toEqual([]);
   });
@@ -175,7 +175,7 @@ describe('the projector', () => {
       const [, tag] = /\{(v\d+)\}/.exec(touched)!;
       await admin.zadd(`ride-calendar:g3:tag:{${tag}}:open`, '+inf', 'compare');
     }
-    await publishRides(archive);
+    await portland.publishRides();
     await ask();
     projector = await startProjector();
     await projector.ready();

@@ -106,23 +106,15 @@ describe('an archive', () => {
     },
   );
 
-  it('that is cut off in mid-block is read up to there, as one that is still written to, and says so', async () => {
+  it('that is cut off in mid-block is read up to there, and that is said', async () => {
     const { dir, file } = await archiveWith('attendance', 'last');
     const bytes = await readFile(file);
     await writeFile(file, bytes.subarray(0, bytes.length - 100));
     const service = await processes.start('start', { ARCHIVE_DIR: dir });
     await service.ready();
-    await service.printed(/ends within a block that begins at byte \d+: what is there of it does not count yet/);
-    // The rest comes.
-    await writeFile(file, bytes);
-    await expect.poll(() => attendance(service.origin), { timeout: 15_000 }).toBe(10_831);
+    await service.printed(/ends within a block that begins at byte \d+: what is there of it does not count/);
   });
 });
-
-async function attendance(origin: string): Promise<number> {
-  const metrics = await (await fetch(`${origin}/metrics`)).text();
-  return Number(/folded_records_total\{topic="attendance"\} (\d+)/.exec(metrics)?.[1]);
-}
 
 const views = (command: string): Env =>
   command === 'projector' ? { REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshKeyPrefix() } : {};

@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ArchiveWriter } from '../../infra/archive/archive-writer.ts';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
 import type { Ride } from '../../schemas/events/records.ts';
 import { viewFormat } from '../../schemas/views/view-keys.ts';
-import { copyPortland, portlandKeys, readPortland } from '../support/portland.ts';
+import { portlandKeys } from '../support/portland.ts';
+import { PortlandInKafka } from '../support/portland-in-kafka.ts';
 import { Processes, type RunningService } from '../support/process.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -46,9 +46,8 @@ const old = new Processes();
 let next: Processes;
 let redis: RedisServer;
 let admin: Redis;
-let archive: string;
+let portland: PortlandInKafka;
 let ride: Ride;
-let nextOffset: number;
 /** The title that was published last. */
 let count = 0;
 const stopLoad = new AbortController();
@@ -57,10 +56,8 @@ let load: Promise<void>;
 beforeAll(async () => {
   const folder = await old.folder();
   next = new Processes(await nextVersion(join(folder, 'next')));
-  archive = await copyPortland(join(folder, 'portland'));
-  const rides = (await readPortland(archive)).filter(({ topic }) => topic === 'rides');
-  ride = rides.findLast(({ key }) => key === title)!.value as Ride;
-  nextOffset = rides.at(-1)!.offset + 1;
+  portland = await PortlandInKafka.load(old);
+  ride = portland.last('rides', title) as Ride;
   redis = await startRedisServer();
   admin = new Redis(redis.url);
   load = publishing();
@@ -69,22 +66,19 @@ afterAll(async () => {
   stopLoad.abort();
   await load;
   admin.disconnect();
-  await Promise.all([old.close(), next.close()]);
+  await Promise.all([old.close(), next.close(), portland.close()]);
   await redis.stop();
 });
 
 async function publishing(): Promise<void> {
   while (!stopLoad.signal.aborted) {
-    const writer = new ArchiveWriter({ dir: archive });
-    const value = { ...ride, title: `Ride ${count + 1}` };
-    writer.append('rides', { partition: 0, offset: nextOffset++, timestampMs: Date.now(), key: title, value });
-    await writer.close();
+    await portland.publish('rides', { key: title, value: { ...ride, title: `Ride ${count + 1}` } });
     count++;
     await sleep(250);
   }
 }
 
-const startProjector = (of: Processes) => of.start('projector', { ARCHIVE_DIR: archive, REDIS_URL: redis.url });
+const startProjector = (of: Processes) => of.start('projector', { ...portland.env, REDIS_URL: redis.url });
 const startApi = (of: Processes) => of.start('api', { REDIS_URL: redis.url, NOW: '2015-06-13T19:00:00Z' });
 const keysOf = async (format: number): Promise<number> => (await admin.keys(`ride-calendar:g${format}:*`)).length;
 

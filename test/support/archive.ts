@@ -90,7 +90,7 @@ export class TestArchive implements EventLogFixture, AsyncDisposable {
 
   open(options: Partial<ArchiveEventLogOptions> = {}) {
     const log = { warn: (message: string) => void this.warnings.push(message) };
-    return archiveEventLog({ dir: this.dir, pollMs: 50, log, ...options });
+    return archiveEventLog({ dir: this.dir, log, ...options });
   }
 
   async close(): Promise<void> {
@@ -190,25 +190,3 @@ export const archivedRider = (offset: number, partition = 0) => ({
   key: `r${offset}`,
   value: { ...sampleRecords.riders, rider: `r${offset}` },
 });
-
-/** Follows an archive until the test ends. */
-export function followArchive(archive: TestArchive, options: { warnAfterMs?: number } = {}) {
-  const log = archive.open(options);
-  const abort = new AbortController();
-  const batches: LogBatch[] = [];
-  const done = log
-    .bounds()
-    .then((bounds) =>
-      log.follow(startOf(bounds), { onBatch: async (batch) => void batches.push(batch) }, abort.signal),
-    );
-  done.catch(() => undefined);
-  return {
-    done,
-    offsets: () => batches.flatMap(({ records }) => records.map(({ offset }) => offset)),
-    async [Symbol.asyncDispose]() {
-      abort.abort();
-      await done.catch(() => undefined);
-      await log.close();
-    },
-  };
-}

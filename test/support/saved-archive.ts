@@ -44,7 +44,7 @@ export class SavedArchive implements AsyncDisposable {
   }
 
   log(): EventLog {
-    const log = archiveEventLog({ dir: this.source.dir, pollMs: 20 });
+    const log = archiveEventLog({ dir: this.source.dir });
     return { ...log, ...(this.identity !== null && { identity: async () => this.identity! }) };
   }
 

@@ -1,3 +1,4 @@
+import type { RideManagement } from './ride-management.ts';
 import { csrfOf, newPkce, type Pkce, TestBrowser } from './test-browser.ts';
 
 export const callback = 'http://127.0.0.1:9/callback';
@@ -36,20 +37,36 @@ export function authorizeUrl(origin: string, client: Client, pkce: Pkce, more: R
   return `${origin}/oauth/authorize?${query}`;
 }
 
-/** Signs in and consents where asked; the address that the browser is sent to at the end. */
-export async function approve(browser: TestBrowser, url: string, rider = 'rider-ada'): Promise<URL> {
+/**
+ * Signs in and consents where asked, by picking a rider or at the ride-management system; the address that the browser is
+ * sent to at the end.
+ */
+export async function approve(
+  browser: TestBrowser,
+  url: string,
+  rider = 'rider-ada',
+  upstream?: RideManagement,
+): Promise<URL> {
   let at = await browser.open(url);
   for (let pages = 0; pages < 5; pages++) {
     if (at.page === '') return new URL(at.url);
     const form: Record<string, string> = at.page.includes('value="pick"')
       ? { csrf: csrfOf(at.page), do: 'pick', rider }
       : { csrf: csrfOf(at.page), do: 'allow' };
-    const next = await browser.follow(await browser.post(at.url, form));
+    const start = /href="([^"]+\/start)"/.exec(at.page)?.[1];
+    const next = await browser.follow(
+      upstream && start ? await atUpstream(browser, start, rider, upstream) : await browser.post(at.url, form),
+    );
     const page = next.response.headers.has('location') ? '' : await next.response.text();
     if (page !== '' && next.url === at.url) throw new Error(`no way on: ${next.response.status} ${page}`);
     at = { ...next, page };
   }
   throw new Error('pages without end');
+}
+
+async function atUpstream(browser: TestBrowser, start: string, rider: string, upstream: RideManagement) {
+  const sent = await browser.get(start);
+  return browser.get(await upstream.signIn(sent.headers.get('location')!, rider));
 }
 
 export async function tokenRequest(origin: string, form: Record<string, string>, headers: Record<string, string> = {}) {
@@ -74,9 +91,15 @@ export interface SignedIn {
   tokens: TokenAnswer;
 }
 
-export async function codeFor(origin: string, client: Client, more: Record<string, string> = {}, rider?: string) {
+export async function codeFor(
+  origin: string,
+  client: Client,
+  more: Record<string, string> = {},
+  rider?: string,
+  upstream?: RideManagement,
+) {
   const pkce = newPkce();
-  const end = await approve(new TestBrowser(origin), authorizeUrl(origin, client, pkce, more), rider);
+  const end = await approve(new TestBrowser(origin), authorizeUrl(origin, client, pkce, more), rider, upstream);
   const code = end.searchParams.get('code');
   if (code === null) throw new Error(`no code: ${end.href}`);
   return { code, pkce };
@@ -102,9 +125,9 @@ export const refresh = (origin: string, client: Client, token: string, more: Rec
   tokenRequest(origin, { grant_type: 'refresh_token', client_id: client.client_id, refresh_token: token, ...more });
 
 /** The whole flow with a registered public client. */
-export async function signedIn(origin: string, rider?: string): Promise<SignedIn> {
+export async function signedIn(origin: string, rider?: string, upstream?: RideManagement): Promise<SignedIn> {
   const client = await register(origin);
-  const { code, pkce } = await codeFor(origin, client, {}, rider);
+  const { code, pkce } = await codeFor(origin, client, {}, rider, upstream);
   const { status, body } = await redeem(origin, client, code, pkce.verifier);
   if (status !== 200) throw new Error(`token endpoint: ${status} ${JSON.stringify(body)}`);
   return { client, code, pkce, tokens: body };

@@ -71,8 +71,7 @@ export async function archiveLoad(
   const there = await target.log.bounds();
   if (keepPartitions) checkPartitions(bounds, there);
   const rawValues = RawValues.of(dir, target.register);
-  const warn = (message: string) => log?.warn(message);
-  const source: LoadSource = { dir, prefix, bounds, there, keepPartitions, rawValues, signal, warn };
+  const source: LoadSource = { dir, prefix, bounds, there, keepPartitions, rawValues, signal };
   if (holdsAny(there)) options.onCompare?.();
   const start = await loadStart(source, target.log, append);
   const loading = new Loading(source, start, target.publisher, options);

@@ -20,7 +20,6 @@ export interface LoadSource {
   keepPartitions: boolean;
   rawValues: RawValues;
   signal: AbortSignal;
-  warn(message: string): void;
 }
 
 /** Takes one record. Returns a promise if the next one must wait. `from`: the record in the archive. */
@@ -60,10 +59,10 @@ interface Head {
   at: number;
 }
 
-async function headsOf({ dir, prefix, bounds, warn }: LoadSource, topic: TopicName): Promise<Head[]> {
+async function headsOf({ dir, prefix, bounds }: LoadSource, topic: TopicName): Promise<Head[]> {
   const files = (await listTopicFiles(archiveFolder(dir, prefix, topic))) ?? [];
   return bounds[topic].map((within, partition) => ({
-    blocks: recordsWithin({ topic, partition }, files[partition] ?? [], within, warn),
+    blocks: recordsWithin({ topic, partition }, files[partition] ?? [], within),
     records: [],
     at: 0,
   }));

@@ -1,6 +1,4 @@
-import { join } from 'node:path';
 import { archiveEventLog } from '../../../infra/archive/archive-event-log.ts';
-import { archiveRejectSink } from '../../../infra/archive/archive-reject-sink.ts';
 import type { EventLog, RejectSink } from '../../../projector/ports/event-log.ts';
 import type { Log } from '../../../projector/ports/log.ts';
 import type { Settings } from '../../settings/settings.ts';
@@ -10,7 +8,8 @@ import { type SimulatedArchive, simulatedMark } from './simulated-mark.ts';
 
 export interface OpenLog {
   eventLog: EventLog;
-  rejects: RejectSink;
+  /** Null: an archive keeps bad records where they are. */
+  rejects: RejectSink | null;
   /** Where the log is, in words. */
   where: string;
   /**
@@ -39,7 +38,7 @@ export async function openEventLog(
   const dir = archiveDir ?? sample!.dir;
   return {
     eventLog: await openArchive(dir, prefix, log, sample !== null),
-    rejects: archiveRejectSink({ dir, prefix, fallbackDir: join(dataDir, 'rejected'), log }),
+    rejects: null,
     where: sample ? 'a made-up sample calendar' : `the archive ${dir}`,
     madeUp: sample ?? (await simulatedMark(dir, prefix)),
   };

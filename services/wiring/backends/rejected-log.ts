@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { archiveRejected } from '../../../infra/archive/archive-reject-sink.ts';
 import { KafkaCluster } from '../../../infra/kafka/kafka-cluster.ts';
 import { RejectedTopic } from '../../../infra/kafka/kafka-reject-sink.ts';
@@ -44,11 +43,11 @@ export async function readRejectedLog(
     );
   }
   const log = await openPastLog(command, archive, settings, io);
-  const place = { dir, prefix: log.prefix, fallbackDir: join(settings.dataDir, 'rejected') };
-  return { rejects: each([...archiveRejected(place), ...(await badInArchive(log, io))]), where: `the archive ${dir}` };
+  const rejects = [...archiveRejected(log), ...(await badInArchive(log, io))];
+  return { rejects: each(rejects), where: `the archive ${dir}` };
 }
 
-/** The bad records in an archive's topics. An archive that was never served has its bad records only there. */
+/** The bad records in an archive's topics. Those that a save found in the log are beside them, in `rejected`. */
 async function badInArchive(log: PastLog, { signal }: Io): Promise<Reject[]> {
   const rejects: Reject[] = [];
   const sources = sourcesOf(log, 'timestamp');

@@ -2,12 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import {
-  type EventLog,
-  LateRecordsError,
-  LogTruncatedError,
-  PartitionsChangedError,
-} from '../../../projector/ports/event-log.ts';
+import { LogTruncatedError } from '../../../projector/ports/event-log.ts';
 import type { ProjectorMetrics } from '../../../projector/ports/metrics.ts';
 import { Projector } from '../../../projector/projector.ts';
 import type { OpenLog } from '../backends/event-log.ts';
@@ -48,7 +43,7 @@ export async function project(
       checkEveryMs,
     });
   let projector = make();
-  const close = () => Promise.allSettled([writer.close(), eventLog.close(), rejects.close()]);
+  const close = () => Promise.allSettled([writer.close(), eventLog.close(), rejects?.close()]);
   // With a frozen server a round would never end. After this, its requests are abandoned.
   const late = abortsAfter(signal, finishMsMax);
   late.addEventListener('abort', close, { once: true });
@@ -59,8 +54,8 @@ export async function project(
           await projector.run(signal);
           return;
         } catch (cause) {
-          if (!foldAgain(cause, eventLog)) throw cause;
-          log.warn(`Folding again from the start: ${(cause as Error).message}`);
+          if (!(cause instanceof LogTruncatedError)) throw cause;
+          log.warn(`Folding again from the start: ${cause.message}`);
           projector = make();
         }
       }
@@ -70,12 +65,6 @@ export async function project(
     }
   };
   return { current: () => projector, done: run() };
-}
-
-function foldAgain(cause: unknown, { identity }: EventLog): boolean {
-  // An archive's partitions may be copied one by one. Only Kafka's say which partition a key is in.
-  if (cause instanceof PartitionsChangedError) return identity === undefined;
-  return cause instanceof LogTruncatedError || cause instanceof LateRecordsError;
 }
 
 /**

@@ -1,7 +1,8 @@
-import { mkdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import type { Schema } from 'avsc';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ArchiveWriter } from '../../../infra/archive/archive-writer.ts';
 import type { UndecodableRecord } from '../../../projector/ports/decoded-record.ts';
 import { type LogBatch, MissingTopicsError } from '../../../projector/ports/event-log.ts';
@@ -10,7 +11,6 @@ import { topicNames } from '../../../schemas/events/records.ts';
 import { eventLogContract } from '../../contracts/event-log.ts';
 import {
   archivedRider,
-  followArchive,
   portlandDir,
   readArchive,
   startOf,
@@ -19,9 +19,8 @@ import {
 } from '../../support/archive.ts';
 import { sampleRecords } from '../../support/records.ts';
 
-eventLogContract('an archive', () => TestArchive.make());
+eventLogContract('an archive', () => TestArchive.make(), { grows: false });
 
-const soon = { timeout: 20_000, interval: 20 };
 const offsetsOf = (records: { offset: number }[]) => records.map(({ offset }) => offset);
 
 // docs/rules.md#archive-files, #archived-record
@@ -211,82 +210,38 @@ describe('a value that can not be decoded', () => {
   });
 });
 
-describe('an archive that grows', () => {
-  test('goes on where a block came in pieces, and says nothing meanwhile', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
-    await archive.append(
-      'riders',
-      0,
-      [0, 1].map((i) => ({ ...archivedRider(i), timestampMs: 1 })),
-    );
-    const [file] = (await archive.files('riders')) as [string];
-    const whole = await readFile(file);
-    await archive.append('riders', 0, [{ ...archivedRider(2), timestampMs: 1 }]);
-    const longer = await readFile(file);
-    await truncate(file, whole.length);
-    await using following = followArchive(archive);
-    await vi.waitFor(() => expect(following.offsets()).toEqual([0, 1]), soon);
-    for (const length of [whole.length + 1, whole.length + 30, longer.length - 1]) {
-      await writeFile(file, longer.subarray(0, length));
-      await new Promise((resolve) => setTimeout(resolve, 120));
-      expect(following.offsets()).toEqual([0, 1]);
-    }
-    await writeFile(file, longer);
-    await vi.waitFor(() => expect(following.offsets()).toEqual([0, 1, 2]), soon);
-    expect(archive.warnings).toEqual([]);
-  });
-
-  test('goes on in a writer’s next file, and after a crash cut half a block off', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
-    await archive.append('riders', 0, [{ ...archivedRider(0), timestampMs: 1 }]);
-    const [file] = (await archive.files('riders')) as [string];
-    // Two records in 400 bytes, of which the crash left a hundred.
-    const half = Buffer.concat([Buffer.from([4, 0x90, 0x03]), Buffer.alloc(100, 7)]);
-    await writeFile(file, Buffer.concat([await readFile(file), half]));
-    await using following = followArchive(archive, { warnAfterMs: 50 });
-    await vi.waitFor(() => expect(following.offsets()).toEqual([0]), soon);
-    await vi.waitFor(() => expect(archive.warnings.filter((text) => text.includes('waiting'))).toHaveLength(1), soon);
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    expect(archive.warnings.filter((text) => text.includes('waiting'))).toHaveLength(1);
-    // The writer that takes over cuts it off; its blocks are small, so that files follow each other.
-    await archive.append(
-      'riders',
-      0,
-      Array.from({ length: 3_000 }, (_, i) => ({ ...archivedRider(i + 1), timestampMs: 1 })),
-    );
-    await vi.waitFor(() => expect(following.offsets()).toHaveLength(3_001), soon);
-    expect(following.offsets()).toEqual(Array.from({ length: 3_001 }, (_, i) => i));
-    expect((await archive.files('riders')).length).toBeGreaterThan(1);
-  });
-
-  test('is read from a topic whose folder comes later', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
-    await rm(archive.folder('nights'), { recursive: true });
-    await using following = followArchive(archive);
-    await archive.append('riders', 0, [{ ...archivedRider(0), timestampMs: 1 }]);
-    await vi.waitFor(() => expect(following.offsets()).toEqual([0]), soon);
-    await archive.append('nights', 0, [{ key: 'n', value: sampleRecords.nights, timestampMs: 1 }]);
-    await vi.waitFor(() => expect(following.offsets()).toEqual([0, 0]), soon);
-  });
-
-  test('waits for a file whose header is not whole yet', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
-    const [file] = (await archive.files('riders')) as [string];
-    await archive.append('riders', 0, [{ ...archivedRider(0), timestampMs: 1 }]);
-    const whole = await readFile(file);
-    for (const length of [0, 2, 100]) {
-      await writeFile(file, whole.subarray(0, length));
-      expect((await archive.open().bounds()).riders).toEqual([{ low: 0, end: 0 }]);
-    }
-    await using following = followArchive(archive);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    await writeFile(file, whole);
-    await vi.waitFor(() => expect(following.offsets()).toEqual([0]), soon);
-  });
+// docs/rules.md#archive-read
+test('an archive is read as it is when it is first asked: what a save adds comes with the next reader', async () => {
+  await using archive = await TestArchive.make();
+  await archive.createTopics(1);
+  const add = (offset: number) => archive.append('riders', 0, [{ ...archivedRider(offset), timestampMs: 1 }]);
+  await add(0);
+  const log = archive.open();
+  const bounds = await log.bounds();
+  await add(1);
+  await archive.addPartition('nights');
+  // A writer at work: half a block, in a file of its own too.
+  const half = Buffer.concat([Buffer.from([4, 0x90, 0x03]), Buffer.alloc(100, 7)]);
+  for (const file of await archive.files('riders')) await writeFile(file, half, { flag: 'a' });
+  const offsets: number[] = [];
+  const abort = new AbortController();
+  const following = log.follow(
+    startOf(bounds),
+    { onBatch: async ({ records }) => void offsets.push(...offsetsOf(records)) },
+    abort.signal,
+  );
+  await setTimeout(200);
+  expect([offsets, await log.bounds(), archive.warnings]).toEqual([[0], bounds, []]);
+  abort.abort();
+  await following;
+  const { records, bounds: now } = await archive.read();
+  expect([offsetsOf(records), now.nights]).toEqual([
+    [0, 1],
+    [
+      { low: 0, end: 0 },
+      { low: 0, end: 0 },
+    ],
+  ]);
 });
 
 test('a large block comes in batches, and offsets before the position are left out', async () => {

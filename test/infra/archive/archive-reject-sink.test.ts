@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { archiveRejected, archiveRejectSink } from '../../../infra/archive/archive-reject-sink.ts';
@@ -20,8 +20,8 @@ const reject = (offset: number, changed: Partial<Reject> = {}): Reject => ({
   ...changed,
 });
 
-async function publish(archive: TestArchive, rejects: Reject[], options = {}): Promise<void> {
-  const sink = archiveRejectSink({ dir: archive.dir, ...options });
+async function publish(archive: TestArchive, rejects: Reject[]): Promise<void> {
+  const sink = archiveRejectSink({ dir: archive.dir });
   await sink.publish(rejects);
   await sink.close();
 }
@@ -116,48 +116,3 @@ describe('bad records', () => {
     await expect(publish(archive, [reject(1)])).rejects.toThrow(`Cannot read the bad records in ${path}`);
   });
 });
-
-describe('an archive that can not be written to', () => {
-  test('has its bad records in the fallback folder, each once, and that is said', async () => {
-    await using archive = await TestArchive.make();
-    await using fallback = await TestArchive.make();
-    await publish(archive, [reject(1)]);
-    await chmod(fallback.dir, 0o777);
-    await using _ = await readOnly(archive);
-    const warnings: string[] = [];
-    const options = { fallbackDir: fallback.dir, log: { warn: (message: string) => void warnings.push(message) } };
-    await publish(archive, [reject(1)], options);
-    expect(warnings).toEqual([]);
-    for (let i = 0; i < 2; i++) await publish(archive, [reject(1), reject(2)], options);
-    expect(warnings).toHaveLength(1);
-    expect(warnings[0]).toMatch(
-      `Cannot write to ${archive.folder('rejected')} (EACCES): bad records go to ${fallback.dir}`,
-    );
-    expect(kept(archive).map(({ offset }) => offset)).toEqual([1]);
-    expect([...archiveRejected({ dir: archive.dir, ...options })].map(({ offset }) => offset)).toEqual([1, 2]);
-    // Another archive has other records there.
-    await using other = await TestArchive.make();
-    expect([...archiveRejected({ dir: other.dir, ...options })]).toEqual([]);
-  });
-
-  test('without a fallback folder says why', async () => {
-    await using archive = await TestArchive.make();
-    await using _ = await readOnly(archive);
-    await expect(publish(archive, [reject(1)])).rejects.toThrow('EACCES');
-  });
-});
-
-/** Takes the right to write away, also from root: until the end of the block the process is nobody. */
-async function readOnly(archive: TestArchive): Promise<AsyncDisposable> {
-  const isRoot = process.getuid!() === 0;
-  const paths = [archive.dir, ...(await readdir(archive.dir)).map((name) => join(archive.dir, name))];
-  for (const path of paths) await chmod(path, 0o555);
-  for (const path of paths.slice(1)) for (const name of await readdir(path)) await chmod(join(path, name), 0o444);
-  if (isRoot) process.seteuid!('nobody');
-  return {
-    async [Symbol.asyncDispose]() {
-      if (isRoot) process.seteuid!('root');
-      for (const path of paths) await chmod(path, 0o755);
-    },
-  };
-}

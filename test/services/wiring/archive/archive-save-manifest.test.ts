@@ -236,33 +236,6 @@ describe('a save that goes on with an archive', () => {
   });
 });
 
-describe('a save that follows the log', () => {
-  test('goes on until it is told to end, and the manifest follows', async () => {
-    await using saved = await SavedArchive.make();
-    const stop = new AbortController();
-    const changed = Promise.withResolvers<void>();
-    const grow = once(() => void saved.source.append('riders', 1, [rider('late')]));
-    const onCheckpoint = ({ records }: { records: number }, isComplete: boolean) => {
-      if (isComplete && records === 4) grow();
-      if (isComplete && records === 5) changed.resolve();
-    };
-    const saving = saved.save({ signal: stop.signal, followEveryMs: 20, onCheckpoint });
-    await changed.promise;
-    expect(saved.manifest().topics.riders!.partitions[1]).toMatchObject({ records: 2, next_offset: 2 });
-    stop.abort();
-    expect(await saving).toMatchObject({ records: 5, exact_since: saved.manifest().exact_since });
-    expect(existsSync(`${saved.dir}/.lock`)).toBe(false);
-  });
-});
-
-const once = (action: () => void) => {
-  let called = false;
-  return () => {
-    if (!called) action();
-    called = true;
-  };
-};
-
 /** The manifest of a save of the same log to another folder. */
 async function copyOf(saved: SavedArchive, fresh: TestArchive) {
   await archiveSave(saved.log(), async () => [], fresh.dir, { signal: new AbortController().signal });

@@ -4,9 +4,11 @@ import { archiveRejected } from '../../../../infra/archive/archive-reject-sink.t
 import { ArchiveWriter } from '../../../../infra/archive/archive-writer.ts';
 import type { LogRecord } from '../../../../projector/ports/decoded-record.ts';
 import type { Reject } from '../../../../projector/ports/event-log.ts';
+import { type TopicName, topicNames } from '../../../../schemas/events/records.ts';
 import { archiveSave } from '../../../../services/wiring/archive/archive-save.ts';
 import type { Part } from '../../../../services/wiring/command/progress.ts';
 import { portlandDir, readArchive, TestArchive } from '../../../support/archive.ts';
+import { MemoryEventLog } from '../../../support/memory-event-log.ts';
 import { sampleRecords } from '../../../support/records.ts';
 
 const signal = new AbortController().signal;
@@ -102,20 +104,14 @@ describe('archive save', () => {
   });
 
   test('stops at the ends as they were when it began', async () => {
-    await using source = await TestArchive.make();
     await using archive = await TestArchive.make();
-    await source.createTopics(2);
-    for (const partition of [0, 1]) await source.append('riders', partition, [rider('a')]);
-    await using log = opened(source.dir);
-    const result = await archiveSave(log, noRejects, archive.dir, {
-      signal,
-      onProgress: source.growingOnce(rider('late')),
-    });
-    expect(result.records).toBe(2);
-    expect((await archive.read()).bounds.riders).toEqual([
-      { low: 0, end: 1 },
-      { low: 0, end: 1 },
-    ]);
+    const at = (offset: number) => ({ topic: 'riders', partition: 0, offset, ...rider(`r${offset}`) }) as const;
+    const partitions = Object.fromEntries(topicNames.map((topic) => [topic, 1])) as Record<TopicName, number>;
+    const log = new MemoryEventLog({ partitions, records: [at(0), at(1)] });
+    let last = 1;
+    const result = await archiveSave(log, noRejects, archive.dir, { signal, onProgress: () => log.append(at(++last)) });
+    expect([result.records, last > 2]).toEqual([2, true]);
+    expect((await archive.read()).bounds.riders).toEqual([{ low: 0, end: 2 }]);
   });
 
   test('goes on with an archive of an earlier part of the log, and refuses one of another', async () => {
@@ -126,7 +122,8 @@ describe('archive save', () => {
     await using log = opened(source.dir);
     await archiveSave(log, noRejects, archive.dir, { signal });
     await source.append('riders', 1, [rider('c')]);
-    expect(await archiveSave(log, noRejects, archive.dir, { signal })).toMatchObject({ records: 1, rejected: 0 });
+    await using longer = opened(source.dir);
+    expect(await archiveSave(longer, noRejects, archive.dir, { signal })).toMatchObject({ records: 1, rejected: 0 });
     expect((await archive.read()).records.map(({ offset }) => offset)).toEqual([0, 1, 2]);
 
     await using other = await TestArchive.make();
