@@ -13,8 +13,11 @@ export const auditEvents = {
   client_registered: 'an app registered itself',
   tokens_issued: 'an app got tokens for a code or a refresh token',
   token_request_refused: 'a request at the token endpoint was refused',
-  replay_found: 'a code or refresh token came again after it was used: everything that came of it is ended',
-  grant_ended: 'all tokens of a consent ended: by a replay, or because the app revoked them',
+  refresh_reused: 'a refresh token came again within ten seconds of its first use: a lost reply, or two tabs',
+  replay_found:
+    'a code or refresh token came again more than ten seconds after it was used: its app can refresh no more',
+  grant_ended:
+    'an app can refresh no more: by a replay, or because it revoked its token. Its access tokens live for up to ten minutes',
   token_refused: 'a request of the interface had an access token that is not live',
   unknown_key_used: 'an access token names a signing key that is not among ours: retired, or never ours',
 } as const;

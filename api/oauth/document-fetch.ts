@@ -83,7 +83,7 @@ export function documentFetch(options: DocumentFetchOptions): typeof fetch {
     const known = failures.get(url);
     if (known && known.untilMs > nowMs()) return known;
     const told = await store.find(failureKind, storeId(url)).catch(() => null);
-    return told ? (told.payload as unknown as Failure) : undefined;
+    return told ? (told as unknown as Failure) : undefined;
   };
 
   const noteFailure = async (url: string, failure: Failure): Promise<void> => {

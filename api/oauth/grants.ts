@@ -4,7 +4,7 @@ import type { ConnectedApp } from '../sign-in/pages.ts';
 import { readScope } from '../tokens/access-token.ts';
 import type { Library } from './library.ts';
 import type { ServiceUrl } from './service-url.ts';
-import type { OwnedEntry, StatePayload, StateStore } from './state-store.ts';
+import type { OwnedEntry, StateStore } from './state-store.ts';
 
 // The same app on several devices. Beyond this number, the oldest grant ends.
 const grantsPerAppMax = 20;
@@ -38,10 +38,7 @@ export function grantsOf(library: Library, store: StateStore, service: ServiceUr
     return client ? clientName(client) : clientId;
   };
 
-  const end = async (id: string): Promise<void> => {
-    await store.remove('Grant', id);
-    await store.removeGrant(id);
-  };
+  const end = async (id: string): Promise<void> => await store.remove('Grant', id);
 
   return {
     /** Records that the rider of an interaction allowed its app to read. Returns the grant's id. */
@@ -77,14 +74,9 @@ export function grantsOf(library: Library, store: StateStore, service: ServiceUr
       for (const { id } of grants) await end(id);
       return grants.length === 0 ? null : await nameOf(clientId);
     },
-    /**
-     * Ends what a rider was given before `goneMs`. Grants are ended first, so that no session makes a new token from
-     * them.
-     */
-    async endRider(rider: string, goneMs: number): Promise<void> {
-      const given = (await store.ofAccount(rider)).filter(
-        ({ payload }) => issuedSeconds(payload) <= Math.floor(goneMs / 1000),
-      );
+    /** Ends everything that a rider was given. Grants are ended first, so that no session makes a new token from them. */
+    async endRider(rider: string): Promise<void> {
+      const given = await store.ofAccount(rider);
       for (const { id } of given.filter(isGrant)) await end(id);
       for (const { kind, id } of given) await store.remove(kind, id);
       await store.tidyAccount(rider);
@@ -95,16 +87,3 @@ export function grantsOf(library: Library, store: StateStore, service: ServiceUr
 export type Grants = ReturnType<typeof grantsOf>;
 
 const isGrant = ({ kind }: OwnedEntry): boolean => kind === 'Grant';
-
-interface Login {
-  ts?: number;
-}
-
-/**
- * When a stored entry was issued to its rider, in seconds: the time of the sign-in that a session or pending sign-in
- * rests on, else of the entry itself. 0, which is before everything, if unknown.
- */
-export function issuedSeconds({ loginTs, iat, result, lastSubmission }: StatePayload): number {
-  const loginOf = (submitted: unknown): number | undefined => (submitted as { login?: Login } | undefined)?.login?.ts;
-  return Number(loginOf(result) ?? loginOf(lastSubmission) ?? loginTs ?? iat ?? 0);
-}

@@ -1,15 +1,12 @@
 import type { FastifyBaseLogger } from 'fastify';
-import { type Adapter, type AdapterPayload, errors, Provider } from 'oidc-provider';
+import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { StoreAwayError } from '../ports/view-reader.ts';
-import type { RecentErasures } from '../tokens/recent-erasures.ts';
 import type { RiderDirectory } from '../tokens/rider-directory.ts';
 import type { SigningKeys } from '../tokens/signing-keys.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import type { ClientMetadata } from './client-policy.ts';
 import { withHashedSecret } from './client-secrets.ts';
-import { issuedSeconds } from './grants.ts';
 import type { Lifetimes } from './lifetimes.ts';
-import type { Redemptions } from './redemption.ts';
 import { isBearer, storeId } from './sealed-store.ts';
 import type { ServiceUrl } from './service-url.ts';
 import { type StatePayload, type StateStore, StateStoreAwayError } from './state-store.ts';
@@ -23,8 +20,6 @@ export interface LibraryOptions {
   /** Closed with the application. */
   store: StateStore;
   riders: RiderDirectory;
-  /** What riders were given before an erasure counts as gone. The token checker uses this too. */
-  erasures: RecentErasures;
   /** Called when a rider who has something stored is found to be gone. */
   riderGone(rider: string): void;
   audit: AuditTrail;
@@ -46,21 +41,12 @@ export interface LibraryOptions {
   logger: FastifyBaseLogger;
 }
 
-/**
- * oidc-provider's adapter interface over the state store. `redemption.ts` decides how often something may be redeemed.
- */
-export function libraryAdapter(kind: string, options: LibraryOptions, redemptionOf: Redemptions): Adapter {
-  const { store, riders, erasures, riderGone, audit, lifetimes, nowMs } = options;
+/** oidc-provider's adapter interface over the state store. */
+export function libraryAdapter(kind: string, options: LibraryOptions): Adapter {
+  const { store, riders, riderGone, audit, lifetimes } = options;
 
-  const hasEnded = async (payload: StatePayload): Promise<boolean> => {
-    const rider = owned[kind]?.(payload);
+  const isGone = async (rider: string | undefined): Promise<boolean> => {
     if (rider === undefined) return false;
-    if (erasures.settled) await erasures.settled;
-    return erasures.ended(rider, issuedSeconds(payload)) || (kind === 'Session' && (await isGone(rider)));
-  };
-
-  // A sign-in that begins with the session of a rider who is gone would end with that session.
-  const isGone = async (rider: string): Promise<boolean> => {
     // If this cannot be told, the library finds out when it asks for the account.
     const gone = await riders.exists(rider).then(
       (exists) => !exists,
@@ -71,79 +57,85 @@ export function libraryAdapter(kind: string, options: LibraryOptions, redemption
   };
 
   const find = async (id: string): Promise<AdapterPayload | undefined> => {
-    const entry = await store.find(kind, storeId(kind, id));
-    if (!entry || (await hasEnded(entry.payload))) return undefined;
-    const kept = entry.payload;
-    const payload = { ...kept, ...(isBearer(kind) && { jti: id }) } as AdapterPayload;
-    if (!grantable.has(kind) || !(await redemptionOf(Provider.ctx!).look(kind, storeId(kind, id), entry)))
-      return payload;
-    const cause = kind === 'RefreshToken' ? 'refresh_token' : 'code';
-    audit('replay_found', { client: kept.clientId as string | undefined, cause });
-    // The library ends the whole grant of an entry that is consumed.
-    return { ...payload, consumed: Math.floor(nowMs() / 1000) };
+    const payload = await store.find(kind, storeId(kind, id));
+    return payload ? { ...payload, ...(isBearer(kind) && { jti: id }) } : undefined;
   };
 
-  const consume = async (): Promise<void> => {
-    const redemption = redemptionOf(Provider.ctx!);
+  // A sign-in that begins with the session of a rider who is gone would end with that session.
+  const unlessGone = async (session: AdapterPayload | undefined): Promise<AdapterPayload | undefined> =>
+    kind === 'Session' && (await isGone(session?.accountId)) ? undefined : session;
+
+  /**
+   * A code or refresh token is used (docs/rules.md#code-flow). Counting it is one step in the store, so that of several
+   * requests at a time each is another use.
+   */
+  const consume = async (id: string): Promise<void> => {
+    const key = storeId(kind, id);
+    const { accountId, clientId: client, grantId } = ((await store.find(kind, key)) ?? {}) as AdapterPayload;
     // Checked before the code is used up: a store that is away must not cost the rider a new sign-in.
-    if (kind === 'AuthorizationCode' && !(await riders.exists(redemption.account))) {
-      riderGone(redemption.account);
+    if (kind === 'AuthorizationCode' && !(await riders.exists(accountId!))) {
+      riderGone(accountId!);
       throw new errors.InvalidGrant('the rider is gone');
     }
-    if (!(await redemption.redeem())) throw new errors.InvalidGrant('redeemed by another request at the same time');
+    const used = await store.use(kind, key);
+    if (used?.uses === 1) return;
+    if (used && used.sinceFirstMs > lifetimes.reuse * 1000) {
+      audit('replay_found', { client, cause: kind === 'RefreshToken' ? 'refresh_token' : 'code' });
+      await store.remove('Grant', grantId!);
+      audit('grant_ended', { client, cause: 'replay' });
+    } else if (used && kind === 'RefreshToken') {
+      audit('refresh_reused', { client });
+      if (used.uses <= refreshUsesMax) return;
+    }
+    throw new errors.InvalidGrant('used already');
   };
 
   const upsert = async (id: string, payload: AdapterPayload, expiresIn: number): Promise<void> => {
-    const { grantId, accountId, jti, ...rest } = payload;
-    const kept: StatePayload = {
-      ...rest,
-      ...(grantId !== undefined && { grantId }),
-      ...(accountId !== undefined && { accountId }),
-      ...(!isBearer(kind) && jti !== undefined && { jti }),
-    };
+    const { jti, ...rest } = payload;
+    const kept: StatePayload = isBearer(kind) ? rest : payload;
     const key = storeId(kind, id);
+    const rider = owned[kind]?.(payload);
     await store.put(kind, key, kind === clientKind ? withHashedSecret(kept) : kept, {
       // Only for clients does the library give no lifetime. A registered client expires unless it is used.
-      lifeSeconds: expiresIn ?? lifetimes.unusedClient,
-      grant: grantable.has(kind) ? grantId : undefined,
-      account: owned[kind]?.(payload),
+      lifeSeconds: (expiresIn ?? lifetimes.unusedClient) + (ofGrant.has(kind) ? knownAfterEndSeconds : 0),
+      account: rider,
     });
     if (kind === 'Session')
-      await store.put(
-        'SessionUid',
-        String(payload.uid),
-        { key, iat: issuedSeconds(kept) },
-        { lifeSeconds: expiresIn, account: accountId },
-      );
+      await store.put('SessionUid', String(payload.uid), { key }, { lifeSeconds: expiresIn, account: rider });
     // The rider was erased while this was written. What was destroyed must not come back.
-    if (await hasEnded(kept)) await store.remove(kind, key);
-    if (kind === 'RefreshToken' && !(await redemptionOf(Provider.ctx!).issue(kind, key))) {
-      await store.remove(kind, key);
-      throw new errors.InvalidGrant('redeemed by another request meanwhile');
-    }
+    await isGone(rider);
   };
 
   // A session's id changes when a rider signs in. Its uid stays.
   const findByUid = async (uid: string): Promise<AdapterPayload | undefined> => {
-    const key = (await store.find('SessionUid', uid))?.payload.key;
-    const entry = typeof key === 'string' ? await store.find(kind, key) : null;
-    return entry && !(await hasEnded(entry.payload)) ? (entry.payload as AdapterPayload) : undefined;
+    const key = (await store.find('SessionUid', uid))?.key;
+    return typeof key === 'string' ? ((await store.find(kind, key)) ?? undefined) : undefined;
   };
 
   return {
-    find: translated(find),
+    find: translated(async (id: string) => await unlessGone(await find(id))),
     consume: translated(consume),
     upsert: translated(upsert),
-    destroy: translated((id: string) => store.remove(kind, storeId(kind, id))),
-    revokeByGrantId: translated((grantId: string) => store.removeGrant(grantId)),
-    findByUid: translated(findByUid),
+    // Without its grant a code or refresh token gives nothing. It stays, so that a use of it is known to be one of a grant
+    // that has ended.
+    destroy: translated(async (id: string) => {
+      if (!ofGrant.has(kind)) await store.remove(kind, storeId(kind, id));
+    }),
+    revokeByGrantId: async () => {},
+    findByUid: translated(async (uid: string) => await unlessGone(await findByUid(uid))),
     // Device codes are not supported.
     findByUserCode: async () => undefined,
   };
 }
 
 /** Kinds that end with their grant. */
-const grantable = new Set(['AuthorizationCode', 'RefreshToken']);
+const ofGrant = new Set(['AuthorizationCode', 'RefreshToken']);
+
+// The first use and two more: a lost reply, and another tab.
+const refreshUsesMax = 3;
+
+// So that an app that comes too late is told so.
+const knownAfterEndSeconds = 86_400;
 
 type Owner = (payload: StatePayload) => string | undefined;
 const account: Owner = ({ accountId }) => accountId as string | undefined;

@@ -15,9 +15,7 @@ import { compareSecretHashes } from './client-secrets.ts';
 import { TooManyFetchesError } from './document-fetch.ts';
 import { clientKind, type LibraryOptions } from './library-adapter.ts';
 import { withholdErrors } from './library-pages.ts';
-import { paths } from './metadata.ts';
 import { providerSettings } from './provider-settings.ts';
-import { type Redemptions, redemptions } from './redemption.ts';
 import type { ServiceUrl } from './service-url.ts';
 
 /** A request as the library should see it. */
@@ -41,9 +39,8 @@ const forwarding = /^(x-)?forwarded(-.*)?$/;
  */
 export async function openLibrary(options: LibraryOptions) {
   const { service } = options;
-  const redemptionOf = redemptions(options.store, options.lifetimes.refreshGrace, options.nowMs);
-  const provider = new Provider(service.origin, providerSettings(options, redemptionOf));
-  listen(provider, redemptionOf, options);
+  const provider = new Provider(service.origin, providerSettings(options));
+  listen(provider, options);
   withholdErrors(provider, options.knownClients);
   compareSecretHashes(provider);
   await checkClients(provider, options.clients);
@@ -129,18 +126,9 @@ function requestAs(service: ServiceUrl): (request: FastifyRequest, as: Partial<L
 }
 
 /** Reacts to the library's events. */
-function listen(
-  provider: Provider,
-  redemptionOf: Redemptions,
-  { store, lifetimes, logger, audit }: LibraryOptions,
-): void {
-  const doing = (what: string, work: Promise<unknown>): Promise<unknown> =>
-    work.catch((error: unknown) => logger.warn({ err: error }, what));
-
-  const redeemed = new WeakSet<object>();
+function listen(provider: Provider, { store, lifetimes, logger, audit }: LibraryOptions): void {
   provider.use(async (ctx, next) => {
     await next();
-    if (redeemed.has(ctx)) await doing('cannot note that a redemption is answered', redemptionOf(ctx).answer());
     if (ctx.status === 503) ctx.set('Retry-After', '5');
   });
   provider.on('registration_create.success', (_ctx: KoaContextWithOIDC, client: Client) => {
@@ -148,25 +136,21 @@ function listen(
   });
   provider.on('end_session.success', () => audit('sign_out'));
   provider.on('grant.revoked', (ctx: KoaContextWithOIDC) => {
-    audit('grant_ended', {
-      client: ctx.oidc.client?.clientId,
-      cause: ctx.path === paths.revoke ? 'revoked' : 'replay',
-    });
+    audit('grant_ended', { client: ctx.oidc.client?.clientId, cause: 'revoked' });
   });
   provider.on('grant.success', (ctx: KoaContextWithOIDC) => {
-    redeemed.add(ctx);
     const cause = ctx.oidc.params?.grant_type === 'refresh_token' ? 'refresh_token' : 'code';
     audit('tokens_issued', { client: ctx.oidc.client?.clientId, cause });
     // A client that is used stays registered.
     const id = ctx.oidc.client?.clientId;
     if (id !== undefined)
-      void doing('cannot extend a registration', store.extend(clientKind, id, lifetimes.usedClient));
+      store.extend(clientKind, id, lifetimes.usedClient).catch((error: unknown) => {
+        logger.warn({ err: error }, 'cannot extend a registration');
+      });
   });
   provider.on('grant.error', (ctx: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
     logger.debug({ error: error.error, detail: error.error_detail }, 'token request refused');
     audit('token_request_refused', { client: ctx.oidc.client?.clientId, cause: error.error });
-    if (error.error === 'invalid_grant')
-      void doing('cannot burn a code', redemptionOf(ctx).fail(ctx.oidc.client?.clientId));
   });
   provider.on('grant.error', sayBusy);
   provider.on('revocation.error', sayBusy);

@@ -13,8 +13,8 @@ export interface Lifetimes {
   session: number;
   /** From the first page of a sign-in to its last click. */
   interaction: number;
-  /** A refresh token that is used again within this time may be a retry after a lost reply. */
-  refreshGrace: number;
+  /** From the first use of a code or refresh token: another use within this time is no replay. */
+  reuse: number;
   /** Of a registered client that nobody has signed in with, and of one after its last use. */
   unusedClient: number;
   usedClient: number;
@@ -30,7 +30,7 @@ export const defaultLifetimes: Lifetimes = {
   grant: 90 * day,
   session: 14 * day,
   interaction: 15 * minute,
-  refreshGrace: 10,
+  reuse: 10,
   unusedClient: day,
   usedClient: 120 * day,
 };

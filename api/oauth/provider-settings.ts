@@ -9,19 +9,18 @@ import { libraryPages } from './library-pages.ts';
 import { lengthChecks } from './library-requests.ts';
 import type { Lifetimes } from './lifetimes.ts';
 import { clientAuthMethods, paths } from './metadata.ts';
-import type { Redemptions } from './redemption.ts';
 import type { ServiceUrl } from './service-url.ts';
 
 /**
  * oidc-provider's configuration: OAuth 2.1 only. No id tokens, userinfo, pushed requests, DPoP, implicit flow or
  * optional PKCE; one scope and one resource.
  */
-export function providerSettings(options: LibraryOptions, redemptionOf: Redemptions): Configuration {
+export function providerSettings(options: LibraryOptions): Configuration {
   const { service, riders, riderGone, lifetimes, nowMs } = options;
   const clients = [...ownClients(service.origin), ...options.clients];
   const { renderError, logoutSource, postLogoutSuccessSource } = libraryPages(options);
   return {
-    adapter: (kind: string) => libraryAdapter(kind, options, redemptionOf),
+    adapter: (kind: string) => libraryAdapter(kind, options),
     clients: clients.map(withHashedSecret) as unknown as NonNullable<Configuration['clients']>,
     // Keys that can sign. A key without its private part is known to the token checker only.
     jwks: { keys: options.keys.filter((key) => key.d !== undefined) } as NonNullable<Configuration['jwks']>,

@@ -126,7 +126,7 @@ async function isKept(store: StateStore, form: URLSearchParams, client: string):
   for (const [name, kind] of Object.entries(kinds)) {
     const value = form.get(name);
     const entry = value ? await store.find(kind, storeId(kind, value)) : null;
-    if (entry?.payload.clientId === client) return true;
+    if (entry?.clientId === client) return true;
   }
   return false;
 }

@@ -1,6 +1,6 @@
 import { hash, hkdfSync } from 'node:crypto';
 import { CompactEncrypt, compactDecrypt } from 'jose';
-import type { OwnedEntry, StateEntry, StatePayload, StateStore } from './state-store.ts';
+import type { StatePayload, StateStore } from './state-store.ts';
 
 // These contain what authenticates a browser, and what is exchanged with the riders' provider. A person who reads the
 // store could continue in place of the browser.
@@ -38,8 +38,8 @@ export function sealedStore(store: StateStore, cookieKeys: readonly string[]): S
     return { sealed };
   };
 
-  const open = async (kind: string, id: string, payload: StatePayload): Promise<StatePayload | null> => {
-    if (!sealedKinds.has(kind)) return payload;
+  const open = async (kind: string, id: string, payload: StatePayload | null): Promise<StatePayload | null> => {
+    if (payload === null || !sealedKinds.has(kind)) return payload;
     try {
       const { plaintext, protectedHeader } = await compactDecrypt(payload.sealed as string, ({ kid }) => {
         const key = keys.find((each) => each.kid === kid);
@@ -54,26 +54,13 @@ export function sealedStore(store: StateStore, cookieKeys: readonly string[]): S
     }
   };
 
-  const opened = async (kind: string, id: string, entry: StateEntry | null): Promise<StateEntry | null> => {
-    const payload = entry && (await open(kind, id, entry.payload));
-    return payload && { payload, state: entry!.state };
-  };
-
+  // `ofAccount` yields entries as they are stored: only grants are read there, which are not encrypted, and an entry whose
+  // key is gone must be found to be erased.
   return {
     ...store,
     put: async (kind, id, payload, options) => await store.put(kind, id, await seal(kind, id, payload), options),
-    find: async (kind, id) => await opened(kind, id, await store.find(kind, id)),
-    take: async (kind, id) => await opened(kind, id, await store.take(kind, id)),
-    // Entries that cannot be decrypted still belong to an account, and must be found to be erased.
-    ofAccount: async (account) =>
-      await Promise.all(
-        (await store.ofAccount(account)).map(
-          async (entry): Promise<OwnedEntry> => ({
-            ...entry,
-            payload: (await open(entry.kind, entry.id, entry.payload)) ?? {},
-          }),
-        ),
-      ),
+    find: async (kind, id) => await open(kind, id, await store.find(kind, id)),
+    take: async (kind, id) => await open(kind, id, await store.take(kind, id)),
   };
 }
 

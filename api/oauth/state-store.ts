@@ -4,21 +4,16 @@
  * (docs/rules.md#sign-in-state). Every entry has a lifetime, and is gone when that is over.
  */
 export interface StateStore {
-  /** Puts an entry in place of any earlier one with its kind and id, whose state is dropped. */
+  /** Puts an entry in place of any earlier one with its kind and id, whose uses are forgotten. */
   put(kind: string, id: string, payload: StatePayload, options: PutOptions): Promise<void>;
-  find(kind: string, id: string): Promise<StateEntry | null>;
+  find(kind: string, id: string): Promise<StatePayload | null>;
   /** Finds an entry and removes it, atomically: of several callers one gets it. */
-  take(kind: string, id: string): Promise<StateEntry | null>;
-  /**
-   * Compare-and-swap of the states of several entries, atomically: all of them or none. Of several callers with the
-   * same expectation one succeeds. False: a state is not as expected, or an entry does not exist.
-   */
-  swap(swaps: readonly Swap[]): Promise<boolean>;
+  take(kind: string, id: string): Promise<StatePayload | null>;
+  /** Counts a use of an entry, atomically: of several callers each gets another number. Null if there is no entry. */
+  use(kind: string, id: string): Promise<Use | null>;
   /** Extends an entry's lifetime to this long from now. Does nothing if the entry is gone. */
   extend(kind: string, id: string, lifeSeconds: number): Promise<void>;
   remove(kind: string, id: string): Promise<void>;
-  /** Removes every entry put under a grant. */
-  removeGrant(grant: string): Promise<void>;
   /** Every entry put under an account, in no particular order. */
   ofAccount(account: string): Promise<OwnedEntry[]>;
   /**
@@ -32,13 +27,6 @@ export interface StateStore {
    * reads it. What was added is forgotten in steps of a sixth of that time, and never too early.
    */
   count(name: string, windowSeconds: number, add: number, max?: number): Promise<Counted>;
-  /**
-   * Stores when riders were found to be gone (milliseconds, the latest of each). Kept for this long after the last
-   * call.
-   */
-  noteErasures(erasures: ReadonlyMap<string, number>, lifeSeconds: number): Promise<void>;
-  /** The stored erasures of riders, earliest first. */
-  erasures(): Promise<Map<string, number>>;
   /** Why a restart of the store would lose data, to tell the operator. Null if it would not. */
   risk(): Promise<string | null>;
   close(): Promise<void>;
@@ -48,24 +36,15 @@ export type StatePayload = Record<string, unknown>;
 
 export interface PutOptions {
   lifeSeconds: number;
-  /** The entry is removed with this grant. */
-  grant?: string | undefined;
   /** The entry is found by this account (rider id). */
   account?: string | undefined;
 }
 
-export interface Swap {
-  kind: string;
-  id: string;
-  from: string | null;
-  /** null removes the entry. */
-  to: string | null;
-}
-
-export interface StateEntry {
-  payload: StatePayload;
-  /** The state that `swap` set. Null: none yet. */
-  state: string | null;
+export interface Use {
+  /** With this one. */
+  uses: number;
+  /** Milliseconds since the first use, by the store's clock. */
+  sinceFirstMs: number;
 }
 
 export interface Counted {
@@ -75,9 +54,10 @@ export interface Counted {
   waitMs: number;
 }
 
-export interface OwnedEntry extends StateEntry {
+export interface OwnedEntry {
   kind: string;
   id: string;
+  payload: StatePayload;
 }
 
 /** The steps in which a counter forgets. */

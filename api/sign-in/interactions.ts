@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Interaction } from 'oidc-provider';
 import { idPattern } from '../../schemas/events/patterns.ts';
@@ -104,7 +103,7 @@ async function pick(
  * of another tab, that session is ended first: the library would do that through a page that needs script.
  */
 export async function finishLogin(
-  { library, erasures, audit, who }: SignInParts,
+  { library, audit, who }: SignInParts,
   interaction: Interaction,
   rider: string,
   request: FastifyRequest,
@@ -115,22 +114,11 @@ export async function finishLogin(
     await session.destroy();
     if (interaction.session?.uid === session.uid) delete (interaction as { session?: unknown }).session;
   }
-  interaction.result = { login: { accountId: rider, ts: await loginSecond(erasures, rider) } };
+  interaction.result = { login: { accountId: rider, ts: Math.floor(Date.now() / 1000) } };
   await interaction.persist();
   const cause = who === 'picker' ? 'picked' : 'provider';
   audit('sign_in', { client: String(interaction.params.client_id), cause });
   return interaction.returnTo;
-}
-
-/**
- * When a rider signs in, in seconds. Everything issued in the second of an erasure ends with it, so a rider who is back
- * within that second waits for the next second.
- */
-async function loginSecond(erasures: SignInParts['erasures'], rider: string): Promise<number> {
-  const now = (): number => Math.floor(Date.now() / 1000);
-  // Bounded: another instance's clock may be ahead.
-  for (let waits = 0; waits < 2 && erasures.ended(rider, now()); waits++) await sleep(1000 - (Date.now() % 1000));
-  return now();
 }
 
 async function askConsent(parts: SignInParts, interaction: Interaction, reply: FastifyReply) {

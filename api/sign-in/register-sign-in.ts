@@ -47,8 +47,7 @@ type Optional = 'audit' | 'lifetimes' | 'nowMs';
 
 export interface SignIn {
   /**
-   * A rider was found to be gone: destroys their grants and sessions, and ends the tokens issued so far. Harmless to
-   * repeat. Throws if the store is away, and is then retried by itself.
+   * A rider was found to be gone: destroys their grants, sessions, codes and refresh tokens. Harmless to repeat. Throws if the store is away, and is then retried by itself.
    */
   eraseRider(riderId: string): Promise<void>;
   /**
@@ -64,7 +63,7 @@ export interface SignIn {
  * client of the file is refused, or if riders could be picked from another machine.
  */
 export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Promise<SignIn> {
-  const { logger, audit = noAudit, nowMs = Date.now, clients, erasures } = deps;
+  const { logger, audit = noAudit, nowMs = Date.now, clients } = deps;
   const store = sealedStore(deps.store, deps.cookieKeys);
   const lifetimes = { ...defaultLifetimes, ...deps.lifetimes };
   const service = serviceUrl(deps.baseUrl);
@@ -79,7 +78,6 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
     service,
     store,
     riders: ridersOrUnavailable(deps.riders),
-    erasures,
     riderGone,
     audit,
     keys: deps.keys,
@@ -96,7 +94,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
   };
   const library = await openLibrary(options);
   const grants = grantsOf(library, store, service);
-  const erasure = riderErasure(grants, erasures, logger, deps.erasureRetryMs);
+  const erasure = riderErasure(grants, logger, deps.erasureRetryMs);
   const pages = pageSender(service);
   const csrf = createCsrf(deps.cookieKeys, service.origin);
   const parts: SignInParts = { ...options, library, grants, limits, pages, csrf, who };
@@ -146,7 +144,6 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
     sweep: () => sweepErased(store, deps.riders, erasure, logger),
     async close() {
       erasure.close();
-      erasures.close();
       await store.close();
     },
   };

@@ -57,7 +57,7 @@ export function addUpstreamRoutes(app: FastifyInstance, parts: SignInParts, upst
     const callback = new URL(service.origin + paths.callback);
     callback.search = request.raw.url!.split('?').slice(1).join('?');
     const state = callback.searchParams.get('state') ?? '';
-    const kept = (await store.take(kind, storeId(kind, state)))?.payload as KeptAttempt | undefined;
+    const kept = (await store.take(kind, storeId(kind, state))) as KeptAttempt | null;
     if (!kept) return pages.trouble(reply, 'expired');
     if (!sameBrowser(browserOf(request, cookie), kept.browser)) {
       audit('sign_in_refused', { cause: 'other_browser' });

@@ -3,7 +3,6 @@ import { errors, jwtVerify } from 'jose';
 import { idPattern } from '../../schemas/events/patterns.ts';
 import { type AuditTrail, noAudit } from '../oauth/audit-trail.ts';
 import { readScope, type TokenChecker } from './access-token.ts';
-import type { RecentErasures } from './recent-erasures.ts';
 import { publicKeyOf, type SigningKey } from './signing-keys.ts';
 
 export interface TokenCheckerOptions {
@@ -13,8 +12,6 @@ export interface TokenCheckerOptions {
   audience: string;
   /** Only their public parts are used. */
   keys: readonly SigningKey[];
-  /** Riders whose tokens end before their `exp`. Without this, no rider's do. */
-  erasures?: RecentErasures;
   /** At most this many verified tokens are cached: about 200 bytes each. */
   cacheSizeMax?: number;
   /** Called for each token that is refused, with the reason. */
@@ -28,17 +25,17 @@ const tokenLengthMax = 4096;
 
 interface Verified {
   rider: string;
-  issuedSeconds: number;
   expMs: number;
 }
 
 /**
  * Checks access tokens without any I/O (docs/rules.md#live-token): RFC 9068 access tokens (typ at+jwt), ES256 with one
- * of our keys, `iss`, `aud`, `exp`, scope `read`, and no erasure of the rider since. Verifying a signature costs 17
- * times a look-up, so verified tokens are cached by their hash until their `exp`, at most `cacheSizeMax` of them.
+ * of our keys, `iss`, `aud`, `exp` and scope `read`. Whether the rider exists is for the views to tell. Verifying a
+ * signature costs 17 times a look-up, so verified tokens are cached by their hash until their `exp`, at most
+ * `cacheSizeMax` of them.
  */
 export function createTokenChecker(options: TokenCheckerOptions): TokenChecker {
-  const { issuer, audience, erasures, audit = noAudit, cacheSizeMax = 10_000, nowMs = Date.now } = options;
+  const { issuer, audience, audit = noAudit, cacheSizeMax = 10_000, nowMs = Date.now } = options;
   const keys = new Map<string, KeyObject>(options.keys.map((key) => [key.kid, publicKeyOf(key)]));
   // `kid` is optional (RFC 7515, 4.1.4), and unnecessary if there is one key. With several keys the token must name
   // one: keys are never tried in turn.
@@ -58,10 +55,7 @@ export function createTokenChecker(options: TokenCheckerOptions): TokenChecker {
     return null;
   };
 
-  const unlessErased = ({ rider, issuedSeconds }: Verified): string | null =>
-    erasures?.ended(rider, issuedSeconds) ? refused('erased') : rider;
-
-  const verify = async (token: string, tokenHash: string): Promise<Verified | null> => {
+  const verify = async (token: string, tokenHash: string): Promise<string | null> => {
     try {
       const { payload } = await jwtVerify(
         token,
@@ -79,13 +73,11 @@ export function createTokenChecker(options: TokenCheckerOptions): TokenChecker {
           currentDate: new Date(nowMs()),
         },
       );
-      const { sub, iat, exp, scope } = payload;
-      if (typeof sub !== 'string' || !idPattern.test(sub) || typeof exp !== 'number' || typeof iat !== 'number')
-        return refused('malformed');
+      const { sub, exp, scope } = payload;
+      if (typeof sub !== 'string' || !idPattern.test(sub) || typeof exp !== 'number') return refused('malformed');
       if (typeof scope !== 'string' || !scope.split(' ').includes(readScope)) return refused('scope');
-      const verified = { rider: sub, issuedSeconds: iat, expMs: exp * 1000 };
-      keep(tokenHash, verified);
-      return verified;
+      keep(tokenHash, { rider: sub, expMs: exp * 1000 });
+      return sub;
     } catch (error) {
       // The token is not live, whatever is wrong with it. The reason is not disclosed to the caller.
       return refused(refusalOf(error));
@@ -98,16 +90,11 @@ export function createTokenChecker(options: TokenCheckerOptions): TokenChecker {
       const tokenHash = hash('sha256', token, 'base64url');
       const known = cache.get(tokenHash);
       if (known !== undefined) {
-        if (known.expMs > nowMs()) {
-          const settled = erasures?.settled;
-          return settled ? settled.then(() => unlessErased(known)) : unlessErased(known);
-        }
+        if (known.expMs > nowMs()) return known.rider;
         cache.delete(tokenHash);
         return refused('expired');
       }
-      return Promise.all([verify(token, tokenHash), erasures?.settled]).then(
-        ([verified]) => verified && unlessErased(verified),
-      );
+      return verify(token, tokenHash);
     },
   };
 }
@@ -117,7 +104,7 @@ class UnknownKeyError extends Error {
 }
 
 /** Why an access token is not live, in the audit trail's words. */
-type TokenRefusal = 'malformed' | 'unknown_key' | 'signature' | 'expired' | 'issuer' | 'audience' | 'scope' | 'erased';
+type TokenRefusal = 'malformed' | 'unknown_key' | 'signature' | 'expired' | 'issuer' | 'audience' | 'scope';
 
 function refusalOf(error: unknown): TokenRefusal {
   if (error instanceof UnknownKeyError) return 'unknown_key';

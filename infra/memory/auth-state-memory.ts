@@ -1,13 +1,13 @@
-import { countSteps, type StateEntry, type StatePayload, type StateStore } from '../../api/oauth/state-store.ts';
+import { countSteps, type StatePayload, type StateStore } from '../../api/oauth/state-store.ts';
 
 interface Kept {
   kind: string;
   id: string;
   /** JSON text, so that no caller shares the stored object. */
   payload: string;
-  state: string | null;
+  uses: number;
+  firstUseMs: number;
   expiresMs: number;
-  grant: string | undefined;
   account: string | undefined;
 }
 
@@ -50,7 +50,6 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
   const { kindEntriesMax = 20_000, countersMax = 50_000, nowMs = Date.now } = options;
   const kinds = new Map<string, Map<string, Kept>>();
   const counters = new Map<string, Counter>();
-  const erased = new Map<string, number>();
 
   const live = (kind: string, id: string): Kept | undefined => {
     const entry = kinds.get(kind)?.get(id);
@@ -59,10 +58,8 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
   function* all(): Generator<Kept> {
     for (const entries of kinds.values()) yield* entries.values();
   }
-  const entryOf = ({ payload, state }: Kept): StateEntry => ({
-    payload: JSON.parse(payload) as StatePayload,
-    state,
-  });
+  const payloadOf = (entry: Kept | undefined): StatePayload | null =>
+    entry === undefined ? null : (JSON.parse(entry.payload) as StatePayload);
   const remove = ({ kind, id }: Pick<Kept, 'kind' | 'id'>): boolean => kinds.get(kind)?.delete(id) ?? false;
   const sweep = (): void => {
     const now = nowMs();
@@ -84,35 +81,31 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
   const timer = setInterval(sweep, sweepEveryMs).unref();
 
   return {
-    async put(kind, id, payload, { lifeSeconds, grant, account }) {
+    async put(kind, id, payload, { lifeSeconds, account }) {
       makeRoom(kind).set(id, {
         kind,
         id,
         payload: JSON.stringify(payload),
-        state: null,
+        uses: 0,
+        firstUseMs: 0,
         expiresMs: nowMs() + lifeSeconds * 1000,
-        grant,
         account,
       });
     },
     async find(kind, id) {
-      const entry = live(kind, id);
-      return entry ? entryOf(entry) : null;
+      return payloadOf(live(kind, id));
     },
     async take(kind, id) {
       const entry = live(kind, id);
       remove({ kind, id });
-      return entry ? entryOf(entry) : null;
+      return payloadOf(entry);
     },
-    async swap(swaps) {
-      const found = swaps.map(({ kind, id }) => live(kind, id));
-      if (found.some((entry, i) => entry?.state !== swaps[i]!.from)) return false;
-      for (const [i, entry] of found.entries()) {
-        const { to } = swaps[i]!;
-        if (to === null) remove(entry!);
-        else entry!.state = to;
-      }
-      return true;
+    async use(kind, id) {
+      const entry = live(kind, id);
+      if (!entry) return null;
+      entry.uses++;
+      if (entry.uses === 1) entry.firstUseMs = nowMs();
+      return { uses: entry.uses, sinceFirstMs: nowMs() - entry.firstUseMs };
     },
     async extend(kind, id, lifeSeconds) {
       const entry = live(kind, id);
@@ -121,12 +114,9 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
     async remove(kind, id) {
       remove({ kind, id });
     },
-    async removeGrant(grant) {
-      for (const entry of all()) if (entry.grant === grant) remove(entry);
-    },
     async ofAccount(account) {
       const owned = all().filter((entry) => entry.account === account && entry.expiresMs > nowMs());
-      return [...owned.map((entry) => ({ kind: entry.kind, id: entry.id, ...entryOf(entry) }))];
+      return [...owned.map((entry) => ({ kind: entry.kind, id: entry.id, payload: payloadOf(entry)! }))];
     },
     // Nothing but the entries themselves names an account.
     async tidyAccount() {},
@@ -152,13 +142,6 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
       counter.endsMs = (step + countSteps + 1) * stepMs;
       counters.set(name, counter);
       return { value, waitMs };
-    },
-    async noteErasures(erasures, lifeSeconds) {
-      for (const [rider, goneMs] of erasures) erased.set(rider, Math.max(goneMs, erased.get(rider) ?? 0));
-      for (const [rider, goneMs] of erased) if (goneMs <= nowMs() - lifeSeconds * 1000) erased.delete(rider);
-    },
-    async erasures() {
-      return new Map([...erased].sort(([, a], [, b]) => a - b));
     },
     async risk() {
       // The documentation says so: in the embedded default, state is lost on purpose.

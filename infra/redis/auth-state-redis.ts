@@ -3,7 +3,6 @@ import { type Cluster, Redis } from 'ioredis';
 import {
   countSteps,
   type OwnedEntry,
-  type StateEntry,
   type StatePayload,
   type StateStore,
   StateStoreAwayError,
@@ -28,8 +27,8 @@ type ScriptName = keyof typeof authScripts;
 type Client = (Redis | Cluster) & Record<ScriptName, (...args: (string | number)[]) => Promise<unknown>>;
 
 /**
- * Sign-in's state in Redis. An entry is a hash: `p` is its payload as JSON, `g` and `a` its grant and account, `s` its
- * state. All keys have one hash tag, so that scripts may access several of them in a cluster too. Throws
+ * Sign-in's state in Redis. An entry is a hash: `p` is its payload as JSON, `a` its account, `u` how often it was used and
+ * `f` when first. All keys have one hash tag, so that scripts may access several of them in a cluster too. Throws
  * StateStoreAwayError if Redis cannot be reached in time.
  */
 export function redisAuthState(options: RedisAuthStateOptions): StateStore {
@@ -37,10 +36,8 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
   const redis = connect(options, commandTimeoutMs);
   const prefix = `${options.keyPrefix ?? 'ride-calendar:'}{auth}:`;
   const entryKey = (kind: string, id: string): string => `${prefix}e:${kind}:${id}`;
-  const grantKey = (grant: string): string => `${prefix}g:${grant}`;
   const accountKey = (account: string): string => `${prefix}a:${account}`;
   const accountsKey = `${prefix}accounts`;
-  const erasedKey = `${prefix}erased`;
 
   const connection = watchConnection(redis, options.onError);
   const ask = async <T>(command: () => Promise<T>): Promise<T> => {
@@ -66,30 +63,27 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
   const msOf = (seconds: number): number => Math.round(seconds * 1000);
 
   return {
-    put(kind, id, payload, { lifeSeconds, grant = '', account = '' }) {
-      const keys = [entryKey(kind, id), grantKey(grant), accountKey(account), accountsKey];
-      return run('authPut', ...keys, JSON.stringify(payload), msOf(lifeSeconds), grant, account, `${kind}:${id}`);
+    put(kind, id, payload, { lifeSeconds, account = '' }) {
+      const keys = [entryKey(kind, id), accountKey(account), accountsKey];
+      return run('authPut', ...keys, JSON.stringify(payload), msOf(lifeSeconds), account, `${kind}:${id}`);
     },
-    find: (kind, id) => ask(async () => entryOf(await redis.hgetall(entryKey(kind, id)))),
-    take: (kind, id) => ask(async () => entryOf(fieldsOf((await redis.authTake(entryKey(kind, id))) as string[]))),
-    async swap(swaps) {
-      const keys = swaps.map(({ kind, id }) => entryKey(kind, id));
-      const states = swaps.flatMap(({ from, to }) => [from, to]).map((state) => (state === null ? '-' : `=${state}`));
-      return (await run<number>('authSwap', keys.length, ...keys, ...states)) === 1;
+    find: async (kind, id) => payloadOf(await ask(() => redis.hget(entryKey(kind, id), 'p'))),
+    take: async (kind, id) => payloadOf(await run<string | null>('authTake', entryKey(kind, id))),
+    async use(kind, id) {
+      const [uses, sinceFirstMs] = await run<[number, number]>('authUse', entryKey(kind, id));
+      return uses === 0 ? null : { uses, sinceFirstMs };
     },
     extend: (kind, id, lifeSeconds) => run('authExtend', entryKey(kind, id), msOf(lifeSeconds)),
     async remove(kind, id) {
       await ask(() => redis.del(entryKey(kind, id)));
     },
-    removeGrant: (grant) => run('authRemoveGrant', grantKey(grant), `${prefix}e:`),
     async ofAccount(account) {
       const found: OwnedEntry[] = [];
       for (const member of await ask(() => redis.zrangebyscore(accountKey(account), Date.now(), '+inf'))) {
         const [kind, id] = splitMember(member);
-        const fields = await ask(() => redis.hgetall(entryKey(kind, id)));
-        const entry = entryOf(fields);
+        const { p, a } = await ask(() => redis.hgetall(entryKey(kind, id)));
         // The index may still name an entry that was removed, or put again for another account.
-        if (entry && fields.a === account) found.push({ kind, id, ...entry });
+        if (a === account) found.push({ kind, id, payload: payloadOf(p)! });
       }
       return found;
     },
@@ -107,18 +101,6 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
       const [value, waitMs] = await run<[number, number]>('authCount', `${prefix}c:${name}`, ...args);
       return { value, waitMs };
     },
-    async noteErasures(erasures, lifeSeconds) {
-      if (erasures.size === 0) return;
-      const members = [...erasures].flatMap(([rider, goneMs]) => [String(goneMs), rider]);
-      await run('authNoteErasures', erasedKey, msOf(lifeSeconds), ...members);
-    },
-    erasures: () =>
-      ask(async () => {
-        const flat = await redis.zrange(erasedKey, '0', '-1', 'WITHSCORES');
-        const found = new Map<string, number>();
-        for (let i = 0; i < flat.length; i += 2) found.set(flat[i]!, Number(flat[i + 1]));
-        return found;
-      }),
     risk: () => ask(() => riskOf(redis)),
     async close() {
       redis.disconnect();
@@ -182,16 +164,8 @@ function watchConnection(redis: Client, onError: (error: Error) => void = () => 
   return { lostForMs: () => (lostAt === undefined ? 0 : performance.now() - lostAt), refused };
 }
 
-function entryOf(fields: Record<string, string>): StateEntry | null {
-  if (fields.p === undefined) return null;
-  return { payload: JSON.parse(fields.p) as StatePayload, state: fields.s ?? null };
-}
-
-function fieldsOf(flat: string[]): Record<string, string> {
-  const fields: Record<string, string> = {};
-  for (let i = 0; i < flat.length; i += 2) fields[flat[i]!] = flat[i + 1]!;
-  return fields;
-}
+const payloadOf = (text: string | null | undefined): StatePayload | null =>
+  typeof text === 'string' ? (JSON.parse(text) as StatePayload) : null;
 
 function splitMember(member: string): [kind: string, id: string] {
   const colon = member.indexOf(':');

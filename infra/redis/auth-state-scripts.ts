@@ -5,13 +5,13 @@ local now = t[1] * 1000 + math.floor(t[2] / 1000)`;
 
 /** The scripts, by the names that they have as methods of a client. */
 export const authScripts = {
-  /** KEYS entry, grant index, account index, accounts. ARGV payload, life, grant, account, member. */
+  /** KEYS entry, account index, accounts. ARGV payload, life, account, member. */
   authPut: {
-    numberOfKeys: 4,
+    numberOfKeys: 3,
     lua: `${now}
 local ends = now + ARGV[2]
 redis.call('DEL', KEYS[1])
-redis.call('HSET', KEYS[1], 'p', ARGV[1], 'g', ARGV[3], 'a', ARGV[4])
+redis.call('HSET', KEYS[1], 'p', ARGV[1], 'a', ARGV[3])
 redis.call('PEXPIREAT', KEYS[1], ends)
 local function index(key, member)
   redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
@@ -19,10 +19,9 @@ local function index(key, member)
   local last = redis.call('ZRANGE', key, -1, -1, 'WITHSCORES')
   redis.call('PEXPIREAT', key, last[2])
 end
-if ARGV[3] ~= '' then index(KEYS[2], ARGV[5]) end
-if ARGV[4] ~= '' then
-  index(KEYS[3], ARGV[5])
-  index(KEYS[4], ARGV[4])
+if ARGV[3] ~= '' then
+  index(KEYS[2], ARGV[4])
+  index(KEYS[3], ARGV[3])
 end
 return 1`,
   },
@@ -30,29 +29,22 @@ return 1`,
   /** KEYS entry. */
   authTake: {
     numberOfKeys: 1,
-    lua: `local fields = redis.call('HGETALL', KEYS[1])
+    lua: `local payload = redis.call('HGET', KEYS[1], 'p')
 redis.call('DEL', KEYS[1])
-return fields`,
+return payload`,
   },
 
-  /**
-   * KEYS entries. ARGV for each entry the expected state and the new one: '-' is none, and a new state of none removes
-   * the entry; '=x' is x.
-   */
-  authSwap: {
-    lua: `for i, key in ipairs(KEYS) do
-  if redis.call('EXISTS', key) == 0 then return 0 end
-  local is = redis.call('HGET', key, 's')
-  if (is and '=' .. is or '-') ~= ARGV[2 * i - 1] then return 0 end
-end
-for i, key in ipairs(KEYS) do
-  local to = ARGV[2 * i]
-  if to == '-' then redis.call('DEL', key) else redis.call('HSET', key, 's', string.sub(to, 2)) end
-end
-return 1`,
+  /** KEYS entry. Returns its uses with this one, and the milliseconds since the first. */
+  authUse: {
+    numberOfKeys: 1,
+    lua: `${now}
+if redis.call('EXISTS', KEYS[1]) == 0 then return { 0, 0 } end
+local first = redis.call('HGET', KEYS[1], 'f') or now
+redis.call('HSET', KEYS[1], 'f', first)
+return { redis.call('HINCRBY', KEYS[1], 'u', 1), now - first }`,
   },
 
-  /** KEYS entry. ARGV life. Only entries without grant and account are extended, so no index needs an update. */
+  /** KEYS entry. ARGV life. Only entries without an account are extended, so no index needs an update. */
   authExtend: {
     numberOfKeys: 1,
     lua: `return redis.call('PEXPIRE', KEYS[1], ARGV[1])`,
@@ -71,15 +63,6 @@ for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
 end
 if left == 0 then redis.call('ZREM', KEYS[2], ARGV[1]) end
 return left`,
-  },
-
-  /** KEYS grant index. ARGV prefix of entries' keys, which share the index's hash tag. */
-  authRemoveGrant: {
-    numberOfKeys: 1,
-    lua: `for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
-  redis.call('DEL', ARGV[1] .. member)
-end
-return redis.call('DEL', KEYS[1])`,
   },
 
   /**
@@ -120,14 +103,5 @@ if add > 0 then
   redis.call('PEXPIRE', KEYS[1], math.ceil(ARGV[2] + step))
 end
 return { sum + add, 0 }`,
-  },
-
-  /** KEYS erasures. ARGV life, then when and who each. */
-  authNoteErasures: {
-    numberOfKeys: 1,
-    lua: `${now}
-for i = 2, #ARGV, 2 do redis.call('ZADD', KEYS[1], 'GT', ARGV[i], ARGV[i + 1]) end
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[1])
-return redis.call('PEXPIRE', KEYS[1], ARGV[1])`,
   },
 };

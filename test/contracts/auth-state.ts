@@ -19,7 +19,7 @@ export function authStateContract(name: string, make: () => StateStore | Promise
       const id = randomUUID();
       const payload = { text: 'ü🚲"', list: [1, null, { a: true }], 'm:x': 'no mark' };
       await store.put('A', id, payload, life);
-      expect(await store.find('A', id)).toEqual({ payload, state: null });
+      expect(await store.find('A', id)).toEqual(payload);
       expect(await store.find('B', id)).toBeNull();
       expect(await store.find('A', `${id}x`)).toBeNull();
     });
@@ -29,8 +29,8 @@ export function authStateContract(name: string, make: () => StateStore | Promise
       const payload = { list: [1] };
       await store.put('A', id, payload, life);
       payload.list.push(2);
-      ((await store.find('A', id))!.payload.list as number[]).push(3);
-      expect((await store.find('A', id))!.payload).toEqual({ list: [1] });
+      ((await store.find('A', id))!.list as number[]).push(3);
+      expect(await store.find('A', id)).toEqual({ list: [1] });
     });
 
     test('an entry is gone when its life is over', async () => {
@@ -40,7 +40,7 @@ export function authStateContract(name: string, make: () => StateStore | Promise
       await sleep(300);
       expect(await store.find('A', id)).toBeNull();
       expect(await store.take('A', id)).toBeNull();
-      expect(await store.swap([{ kind: 'A', id, from: null, to: 'x' }])).toBe(false);
+      expect(await store.use('A', id)).toBeNull();
       expect(await store.find('A', id)).toBeNull();
       expect(await store.ofAccount(id)).toEqual([]);
     });
@@ -51,66 +51,39 @@ export function authStateContract(name: string, make: () => StateStore | Promise
       await store.extend('A', id, 60);
       await store.extend('A', `${id}x`, 60);
       await sleep(400);
-      expect((await store.find('A', id))?.payload).toEqual({ n: 1 });
+      expect(await store.find('A', id)).toEqual({ n: 1 });
       expect(await store.find('A', `${id}x`)).toBeNull();
     });
 
-    test('an entry put again is the new one, without state', async () => {
+    test('an entry put again is the new one, not used yet', async () => {
       const id = randomUUID();
       await store.put('A', id, { n: 1 }, life);
-      await store.swap([{ kind: 'A', id, from: null, to: 'x' }]);
+      await store.use('A', id);
       await store.put('A', id, { n: 2 }, life);
-      expect(await store.find('A', id)).toEqual({ payload: { n: 2 }, state: null });
+      expect(await store.find('A', id)).toEqual({ n: 2 });
+      expect(await store.use('A', id)).toEqual({ uses: 1, sinceFirstMs: 0 });
     });
 
     test('of many who take an entry one gets it', async () => {
       const id = randomUUID();
       await store.put('A', id, { n: 1 }, life);
       const taken = await Promise.all(Array.from({ length: 8 }, () => store.take('A', id)));
-      expect(taken.filter((entry) => entry !== null)).toEqual([{ payload: { n: 1 }, state: null }]);
+      expect(taken.filter((entry) => entry !== null)).toEqual([{ n: 1 }]);
       expect(await store.find('A', id)).toBeNull();
     });
 
-    test('of many who swap an entry’s state with the same expectation one succeeds', async () => {
+    test('each use of an entry is counted once, and says how long ago the first was', async () => {
       const id = randomUUID();
-      await store.put('A', id, {}, life);
-      const swap = (from: string | null, to: string) => store.swap([{ kind: 'A', id, from, to }]);
-      const first = await Promise.all(Array.from({ length: 8 }, (_, i) => swap(null, `${i}`)));
-      expect(first.filter(Boolean)).toHaveLength(1);
-      const { state } = (await store.find('A', id))!;
-      const second = await Promise.all(Array.from({ length: 8 }, (_, i) => swap(state, `again ${i}`)));
-      expect(second.filter(Boolean)).toHaveLength(1);
-      expect(await swap(null, 'x')).toBe(false);
-    });
-
-    test('states of several entries are swapped together, or not at all', async () => {
-      const [one, two] = [randomUUID(), randomUUID()];
-      const swap = (...of: [string, string | null, string | null][]) =>
-        store.swap(of.map(([id, from, to]) => ({ kind: 'A', id, from, to })));
-      const states = async () => [(await store.find('A', one))?.state, (await store.find('A', two))?.state];
-      for (const id of [one, two]) await store.put('A', id, { p: 'x' }, life);
-      expect(await swap([one, null, ''], [two, null, '-'])).toBe(true);
-      expect(await states()).toEqual(['', '-']);
-      expect(await swap([one, '', 'x'], [two, null, 'x'])).toBe(false);
-      expect(await swap([two, '-', 'x'], [one, '-', 'x'])).toBe(false);
-      expect(await swap([one, '', 'x'], [randomUUID(), null, 'x'])).toBe(false);
-      expect(await states()).toEqual(['', '-']);
-      expect(await swap([one, '', '=x'], [two, '-', null])).toBe(true);
-      expect(await states()).toEqual(['=x', undefined]);
-    });
-
-    test('removing a grant removes what was put under it, and nothing else', async () => {
-      const [grant, other] = [randomUUID(), randomUUID()];
-      await store.put('Code', `${grant}1`, {}, { ...life, grant });
-      await store.put('Token', `${grant}2`, {}, { ...life, grant });
-      await store.put('Token', other, {}, { ...life, grant: other });
-      await store.put('Token', `${other}2`, {}, life);
-      await store.removeGrant(grant);
-      await store.removeGrant(randomUUID());
-      expect(await store.find('Code', `${grant}1`)).toBeNull();
-      expect(await store.find('Token', `${grant}2`)).toBeNull();
-      expect(await store.find('Token', other)).not.toBeNull();
-      expect(await store.find('Token', `${other}2`)).not.toBeNull();
+      await store.put('A', id, { n: 1 }, { lifeSeconds: 1 });
+      const many = await Promise.all(Array.from({ length: 8 }, () => store.use('A', id)));
+      expect(many.map((used) => used!.uses).sort()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+      await sleep(200);
+      const ninth = (await store.use('A', id))!;
+      expect([ninth.uses, ninth.sinceFirstMs >= 199]).toEqual([9, true]);
+      expect(await store.find('A', id)).toEqual({ n: 1 });
+      expect(await store.use('A', `${id}x`)).toBeNull();
+      await sleep(900);
+      expect(await store.use('A', id)).toBeNull();
     });
 
     test('an account finds its own entries, and no longer those put for another since, or removed', async () => {
@@ -123,8 +96,8 @@ export function authStateContract(name: string, make: () => StateStore | Promise
       await store.remove('Session', `${account}:4`);
       const found = await store.ofAccount(account);
       expect(found.sort((a, b) => a.id.localeCompare(b.id))).toEqual([
-        { kind: 'Session', id: `${account}:1`, payload: { n: 1 }, state: null },
-        { kind: 'Grant', id: `${account}:2`, payload: { n: 2 }, state: null },
+        { kind: 'Session', id: `${account}:1`, payload: { n: 1 } },
+        { kind: 'Grant', id: `${account}:2`, payload: { n: 2 } },
       ]);
       const accounts = new Set<string>();
       for await (const each of store.accounts()) accounts.add(each);
@@ -148,29 +121,6 @@ export function authStateContract(name: string, make: () => StateStore | Promise
       await store.take('Session', `${account}:2`);
       await store.tidyAccount(account);
       expect(await known()).toBe(false);
-    });
-
-    test('an erasure is remembered at its latest, until it is over', async () => {
-      const [early, late, last] = ['__proto__', '7', '3'];
-      const now = Date.now();
-      await store.noteErasures(new Map([[early, now - 200_000]]), 600);
-      await store.noteErasures(
-        new Map([
-          [late, now],
-          [early, now - 300_000],
-        ]),
-        600,
-      );
-      await store.noteErasures(new Map(), 600);
-      expect([...(await store.erasures())]).toEqual([
-        [early, now - 200_000],
-        [late, now],
-      ]);
-      await store.noteErasures(new Map([[last, now + 1]]), 100);
-      expect([...(await store.erasures())]).toEqual([
-        [late, now],
-        [last, now + 1],
-      ]);
     });
 
     test('a counter adds up, and a reading adds nothing', async () => {

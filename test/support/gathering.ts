@@ -1,12 +1,12 @@
 import type { StateStore } from '../../api/oauth/state-store.ts';
 
-/** Makes redemptions truly parallel, also at several instances, however busy the machine is. */
+/** Makes uses of codes and tokens truly parallel, also at several instances, however busy the machine is. */
 export class Gathering {
   #missing = 0;
   #allCame = Promise.resolve();
   #came = (): void => {};
 
-  /** The next redemption is not answered before so many requests have seen what they want to redeem. */
+  /** The next use is not counted before so many requests are about to be. */
   of(count: number): void {
     this.#missing = count;
     this.#allCame = new Promise((resolve) => {
@@ -18,14 +18,10 @@ export class Gathering {
   in(store: StateStore): StateStore {
     return {
       ...store,
-      find: async (kind, id) => {
-        const entry = await store.find(kind, id);
-        if (['AuthorizationCode', 'RefreshToken'].includes(kind) && --this.#missing === 0) this.#came();
-        return entry;
-      },
-      swap: async (swaps) => {
-        if (swaps.some(({ to }) => to?.includes('"answered"'))) await this.#allCame;
-        return await store.swap(swaps);
+      use: async (kind, id) => {
+        if (--this.#missing === 0) this.#came();
+        await this.#allCame;
+        return await store.use(kind, id);
       },
     };
   }

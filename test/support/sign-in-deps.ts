@@ -1,6 +1,5 @@
 import { pino } from 'pino';
 import type { SignInDeps } from '../../api/sign-in/register-sign-in.ts';
-import { RecentErasures } from '../../api/tokens/recent-erasures.ts';
 import { memoryAuthState } from '../../infra/memory/auth-state-memory.ts';
 import { newSigningKeys, testCookieKeys, testRiders } from './sign-in-service.ts';
 
@@ -10,7 +9,6 @@ export async function signInDeps(baseUrl: string): Promise<SignInDeps> {
   return {
     baseUrl,
     store,
-    erasures: new RecentErasures({ store }),
     riders: testRiders(),
     keys: await newSigningKeys(),
     cookieKeys: testCookieKeys,

@@ -8,7 +8,6 @@ import { serviceUrl } from '../../api/oauth/service-url.ts';
 import type { StateStore } from '../../api/oauth/state-store.ts';
 import { StoreAwayError, type ViewReader } from '../../api/ports/view-reader.ts';
 import { registerSignIn, type SignIn, type SignInDeps } from '../../api/sign-in/register-sign-in.ts';
-import { RecentErasures } from '../../api/tokens/recent-erasures.ts';
 import type { RiderDirectory, SampleRider } from '../../api/tokens/rider-directory.ts';
 import { parseSigningKeys, type SigningKeys } from '../../api/tokens/signing-keys.ts';
 import { createTokenChecker } from '../../api/tokens/token-checker.ts';
@@ -130,7 +129,6 @@ export async function startSignInService(options: TestServiceOptions = {}): Prom
   const deps: SignInDeps = {
     baseUrl: `http://127.0.0.1:${port}/api`,
     store,
-    erasures: new RecentErasures({ store, learnEveryMs: 50 }),
     keys: given.keys ?? (await newSigningKeys()),
     cookieKeys: testCookieKeys,
     clients: [],
@@ -155,7 +153,6 @@ export async function startSignInService(options: TestServiceOptions = {}): Prom
       issuer: origin,
       audience: resource,
       keys: deps.keys,
-      erasures: deps.erasures,
       ...(deps.audit && { audit: deps.audit }),
     }),
     openApi: Buffer.from('{}'),

@@ -7,7 +7,6 @@ import { registerDocs } from '../../../api/openapi/docs.ts';
 import { openApiDocument } from '../../../api/openapi/openapi.ts';
 import type { ViewReader } from '../../../api/ports/view-reader.ts';
 import { registerSignIn, type SignIn, type SignInDeps } from '../../../api/sign-in/register-sign-in.ts';
-import { RecentErasures } from '../../../api/tokens/recent-erasures.ts';
 import type { SampleRider } from '../../../api/tokens/rider-directory.ts';
 import { createTokenChecker } from '../../../api/tokens/token-checker.ts';
 import { memoryAuthState } from '../../../infra/memory/auth-state-memory.ts';
@@ -85,7 +84,6 @@ async function application(options: ServeOptions, closing: AbortSignal) {
   metrics.watchStore(async () => (await options.reader.ready()).ready);
   const audit = auditLog(log, metrics.register);
   const { store, trouble } = openSignInState(options, closing);
-  const erasures = new RecentErasures({ store });
   let signIn: SignIn | undefined;
   // If this fails, sign-in logs it and retries.
   const riderGone = (rider: string): void => void signIn?.eraseRider(rider).catch(() => undefined);
@@ -96,7 +94,7 @@ async function application(options: ServeOptions, closing: AbortSignal) {
     cacheSeconds: settings.cacheSeconds,
     draining: options.signal,
     ...(settings.trustProxy !== null && { trustProxy: settings.trustProxy }),
-    checker: createTokenChecker({ issuer: origin, audience: baseUrl, keys, erasures, audit }),
+    checker: createTokenChecker({ issuer: origin, audience: baseUrl, keys, audit }),
     openApi: Buffer.from(JSON.stringify(openApiDocument(baseUrl))),
     riderGone,
     onFault: (cause) => log.error({ err: cause }, 'Cannot answer a request'),
@@ -111,7 +109,6 @@ async function application(options: ServeOptions, closing: AbortSignal) {
   const registered = await registerSignIn(app, {
     baseUrl,
     store,
-    erasures,
     riders: riderDirectory(cache, options.sampleRiders ?? (() => [])),
     keys,
     cookieKeys,
@@ -124,7 +121,7 @@ async function application(options: ServeOptions, closing: AbortSignal) {
     proxiesNamed: settings.trustProxy !== null,
   });
   signIn = registered;
-  const stopErasing = eraseGoneRiders(cache, registered, erasures, log);
+  const stopErasing = eraseGoneRiders(cache, registered, log);
   return {
     app,
     signInTrouble: trouble,

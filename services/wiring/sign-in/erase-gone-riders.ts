@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import type { ViewCache } from '../../../api/calendar/view-cache.ts';
 import type { SignIn } from '../../../api/sign-in/register-sign-in.ts';
-import type { RecentErasures } from '../../../api/tokens/recent-erasures.ts';
 import { completeKeyOf, parseKey } from '../../../schemas/views/view-keys.ts';
 
 /**
@@ -11,7 +10,6 @@ import { completeKeyOf, parseKey } from '../../../schemas/views/view-keys.ts';
 export function eraseGoneRiders(
   cache: Pick<ViewCache, 'load' | 'onChange'>,
   signIn: Pick<SignIn, 'eraseRider' | 'sweep'>,
-  erasures: Pick<RecentErasures, 'recheck'>,
   log: Pick<Logger, 'warn'>,
   sweepDelayMs = 5_000,
 ): () => void {
@@ -44,10 +42,7 @@ export function eraseGoneRiders(
       // The sweep repeats what fails here.
       if (kind === 'rider') eraseIfGone(key, id).catch(sweep);
     },
-    allChanged() {
-      erasures.recheck();
-      sweep();
-    },
+    allChanged: sweep,
   });
   sweep();
   return () => clearTimeout(timer);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { AuditEvent, AuditFacts } from '../../../api/oauth/audit-trail.ts';
 import { paths } from '../../../api/oauth/metadata.ts';
@@ -18,11 +19,12 @@ import { csrfOf, newPkce, TestBrowser } from '../../support/test-browser.ts';
 let service: TestService;
 let origin: string;
 let told: [AuditEvent, AuditFacts | undefined][];
+const reuseSeconds = 1;
 beforeEach(async () => {
   told = [];
   service = await startSignInService({
     audit: (...event) => void told.push(event as [AuditEvent, AuditFacts | undefined]),
-    lifetimes: { refreshGrace: 0 },
+    lifetimes: { reuse: reuseSeconds },
   });
   origin = service.origin;
 });
@@ -45,9 +47,10 @@ test('a sign-in tells of the app’s registration, the rider, the consent and th
 
 test('a code or refresh token that comes again tells of the replay, and of the end of what came of it', async () => {
   const one = await signedIn(origin);
-  await redeem(origin, one.client, one.code, one.pkce.verifier);
   const other = await signedIn(origin);
   await refresh(origin, other.client, other.tokens.refresh_token);
+  await sleep(reuseSeconds * 1000 + 100);
+  await redeem(origin, one.client, one.code, one.pkce.verifier);
   await refresh(origin, other.client, other.tokens.refresh_token);
   const replays = told.filter(([event]) => ['replay_found', 'grant_ended', 'token_request_refused'].includes(event));
   expect(replays).toEqual([
@@ -57,6 +60,21 @@ test('a code or refresh token that comes again tells of the replay, and of the e
     ['replay_found', { client: other.client.client_id, cause: 'refresh_token' }],
     ['grant_ended', { client: other.client.client_id, cause: 'replay' }],
     ['token_request_refused', { client: other.client.client_id, cause: 'invalid_grant' }],
+  ]);
+});
+
+test('a refresh token that comes again at once tells of it, and of no replay', async () => {
+  const { client, tokens } = await signedIn(origin);
+  const { client_id: id } = client;
+  for (let i = 0; i < 4; i++) await refresh(origin, client, tokens.refresh_token);
+  expect(told.slice(4)).toEqual([
+    ['tokens_issued', { client: id, cause: 'refresh_token' }],
+    ['refresh_reused', { client: id }],
+    ['tokens_issued', { client: id, cause: 'refresh_token' }],
+    ['refresh_reused', { client: id }],
+    ['tokens_issued', { client: id, cause: 'refresh_token' }],
+    ['refresh_reused', { client: id }],
+    ['token_request_refused', { client: id, cause: 'invalid_grant' }],
   ]);
 });
 

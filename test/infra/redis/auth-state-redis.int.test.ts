@@ -29,18 +29,17 @@ describe('a Redis that is restarted', () => {
     await server.stop();
   });
 
-  test('keeps entries, states and indexes, and a command meanwhile waits for it', async () => {
+  test('keeps entries, uses and indexes, and a command meanwhile waits for it', async () => {
     const store = redisAuthState({ url: server.url, commandTimeoutMs: 10_000 });
     await store.put('Grant', 'g', { n: 1 }, { lifeSeconds: 60, account: 'rider-1' });
-    await store.put('Token', 't', { n: 2 }, { lifeSeconds: 60, grant: 'g' });
-    await store.swap([{ kind: 'Token', id: 't', from: null, to: 'used' }]);
+    await store.put('Token', 't', { n: 2 }, { lifeSeconds: 60 });
+    await store.use('Token', 't');
     await server.kill();
     const found = store.find('Token', 't');
     await server.start();
-    expect(await found).toEqual({ payload: { n: 2 }, state: 'used' });
-    expect(await store.ofAccount('rider-1')).toEqual([{ kind: 'Grant', id: 'g', payload: { n: 1 }, state: null }]);
-    await store.removeGrant('g');
-    expect(await store.find('Token', 't')).toBeNull();
+    expect(await found).toEqual({ n: 2 });
+    expect((await store.use('Token', 't'))?.uses).toBe(2);
+    expect(await store.ofAccount('rider-1')).toEqual([{ kind: 'Grant', id: 'g', payload: { n: 1 } }]);
     await store.close();
   });
 

@@ -61,7 +61,7 @@ describe('a user of sign-in', () => {
 
   test('is told of once, however often it is refused', async () => {
     const keyPrefix = freshKeyPrefix();
-    const some = redisRights('sign-in', keyPrefix).filter((one) => one !== '+hgetall');
+    const some = redisRights('sign-in', keyPrefix).filter((one) => one !== '+hget');
     const url = await redisUserWith([server.url], 'often', some);
     const heard: string[] = [];
     const store = redisAuthState({ url, keyPrefix, onError: ({ message }) => heard.push(message) });
@@ -79,11 +79,11 @@ describe('a user of sign-in', () => {
 
 /** All that sign-in asks of its store, whatever becomes of it. */
 async function everything(store: StateStore): Promise<void> {
-  const owned = { lifeSeconds: 60, grant: 'g', account: 'a' };
+  const owned = { lifeSeconds: 60, account: 'a' };
   for (const does of [
     () => store.put('A', 'x', { n: 1 }, owned),
     () => store.find('A', 'x'),
-    () => store.swap([{ kind: 'A', id: 'x', from: null, to: 'used' }]),
+    () => store.use('A', 'x'),
     () => store.extend('A', 'x', 60),
     () => store.ofAccount('a'),
     () => Array.fromAsync(store.accounts()),
@@ -95,11 +95,8 @@ async function everything(store: StateStore): Promise<void> {
     () => store.count('steps', 0.3, 1),
     () => store.count('n', 60, 1),
     () => store.count('n', 60, 0),
-    () => store.noteErasures(new Map([['a', 1]]), 60),
-    () => store.erasures(),
     () => store.take('A', 'x'),
     () => store.tidyAccount('a'),
-    () => store.removeGrant('g'),
     () => store.remove('A', 'x'),
     () => store.risk(),
   ])

@@ -19,13 +19,7 @@ it('a sweep for erased riders that fails is repeated until it succeeds, and one 
       missed = () => listener.allChanged();
     },
   };
-  const stop = eraseGoneRiders(
-    cache as never,
-    signIn,
-    { recheck: () => undefined },
-    { warn: (line: unknown) => void said.push(String(line)) },
-    1,
-  );
+  const stop = eraseGoneRiders(cache as never, signIn, { warn: (line: unknown) => void said.push(String(line)) }, 1);
   const sweeps = async (number: number) => {
     for (let looks = 0; swept < number && looks < 1000; looks++) await sleep(1);
     await sleep(0);
