@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { digestOf } from '../../schemas/views/view-keys.ts';
-import { type Answer, corsHeaders, success } from '../http/answer.ts';
+import { type Answer, options, success } from '../http/answer.ts';
 import { targetBytesMax } from '../http/http-edge.ts';
 import { allow, refuse, unauthorized } from '../http/refusals.ts';
 import { type Route, routePath, splitTarget } from '../http/target.ts';
@@ -79,7 +79,7 @@ export function calendar(deps: CalendarDeps): (request: CalendarRequest) => Hand
     const found = asked(target);
     if (!found) return null;
     const { operation, reading } = found;
-    if (method === 'OPTIONS') return { operation, answer: options(headers) };
+    if (method === 'OPTIONS') return { operation, answer: options(headers, allow) };
     if (method !== 'GET' && method !== 'HEAD') return { operation, answer: refuse.methodNotAllowed() };
     try {
       const answer = reading(headers);
@@ -88,14 +88,4 @@ export function calendar(deps: CalendarDeps): (request: CalendarRequest) => Hand
       return { operation, answer: fault(cause) };
     }
   };
-}
-
-// docs/rules.md#options
-function options(headers: IncomingHttpHeaders): Answer {
-  const preflight = headers['access-control-request-method'] !== undefined && {
-    'Access-Control-Allow-Methods': 'GET, HEAD',
-    'Access-Control-Allow-Headers': 'Authorization, X-Api-Key, If-None-Match',
-    'Access-Control-Max-Age': '86400',
-  };
-  return { status: 204, headers: { ...corsHeaders, Allow: allow, ...preflight }, body: null };
 }

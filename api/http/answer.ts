@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 
 /** An answer as it is sent. */
 export interface Answer {
@@ -12,6 +12,25 @@ export const corsHeaders = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': 'ETag, WWW-Authenticate, Retry-After',
 } as const;
+
+const alwaysAllowed = ['Authorization', 'X-Api-Key', 'If-None-Match'];
+const askedNamesMax = 20;
+const fieldName = /^[\w!#$%&'*+.^`|~-]{1,60}$/;
+
+/**
+ * The answer to OPTIONS on a path that takes these methods (docs/rules.md#options). A preflight is allowed whatever header
+ * names it asks for: wrappers of fetch add some to every request, and none of them opens anything here.
+ */
+export function options(headers: IncomingHttpHeaders, allow: string): Answer {
+  const answer: Answer = { status: 204, headers: { ...corsHeaders, Allow: allow }, body: null };
+  if (headers['access-control-request-method'] === undefined) return answer;
+  const asked = (headers['access-control-request-headers'] ?? '').split(',').map((name) => name.trim());
+  const names = asked.filter((name) => fieldName.test(name)).slice(0, askedNamesMax);
+  answer.headers['Access-Control-Allow-Methods'] = allow;
+  answer.headers['Access-Control-Allow-Headers'] = [...alwaysAllowed, ...names].join(', ');
+  answer.headers['Access-Control-Max-Age'] = '86400';
+  return answer;
+}
 
 /**
  * A 200, or a 304 if the client has the answer already (docs/rules.md#etag, #if-none-match). `etag` includes its

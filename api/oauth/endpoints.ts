@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { InteractionResults } from 'oidc-provider';
-import { corsHeaders } from '../http/answer.ts';
+import { corsHeaders, options } from '../http/answer.ts';
 import { pageHeaders, pagePolicy } from '../sign-in/page.ts';
 import type { SignInParts } from '../sign-in/sign-in-parts.ts';
 import { canonicalAuthorizeQuery, canonicalTokenRequest, registrationRequest } from './library-requests.ts';
@@ -24,15 +24,8 @@ export function addEndpoints(app: FastifyInstance, parts: SignInParts): void {
 /** Answers OPTIONS on a path. `allow` lists its methods. */
 function addOptions(app: FastifyInstance, path: string, allow: string): void {
   app.options(path, async (request, reply) => {
-    reply.code(204).headers({ ...corsHeaders, Allow: allow });
-    if (request.headers['access-control-request-method'] !== undefined)
-      reply.headers({
-        'Access-Control-Allow-Methods': allow,
-        // MCP clients send their protocol's version with all requests, also those for metadata.
-        'Access-Control-Allow-Headers': 'Authorization, X-Api-Key, If-None-Match, Content-Type, MCP-Protocol-Version',
-        'Access-Control-Max-Age': '3600',
-      });
-    return reply.send();
+    const { status, headers } = options(request.headers, allow);
+    return reply.code(status).headers(headers).send();
   });
 }
 

@@ -249,7 +249,7 @@ describe('programs in browsers of other origins', () => {
       204,
       { allow, 'access-control-allow-origin': '*', 'access-control-allow-methods': allow },
     ]);
-    for (const header of ['Authorization', 'X-Api-Key', 'If-None-Match', 'Content-Type', 'MCP-Protocol-Version'])
+    for (const header of ['Authorization', 'X-Api-Key', 'If-None-Match', 'content-type', 'mcp-protocol-version'])
       expect(preflight.headers.get('access-control-allow-headers')).toContain(header);
     const plain = await fetch(url, { method: 'OPTIONS' });
     expect([plain.status, plain.headers.get('allow'), plain.headers.get('access-control-allow-methods')]).toEqual([
