@@ -1,4 +1,4 @@
-import type * as z from 'zod';
+import * as z from 'zod';
 import { type Inputs, type OperationName, operationInputs, rangeFault } from '../../schemas/interface/inputs.ts';
 import { decodeAudiences, decodeQueryText, decodeText, pickParameters, type RawParameter } from '../http/target.ts';
 import { memoize } from './memoize.ts';
@@ -15,6 +15,8 @@ interface Parameter {
    * answer.
    */
   check: (raw: string) => { value: unknown } | { detail: string };
+  /** The detail where it is sent more than once. */
+  repeated: string;
   /** The parameter's value when it is not sent. */
   absent: { required: true } | { required: false; value: unknown };
 }
@@ -47,6 +49,7 @@ function parameter(name: string, schema: z.ZodType, decode: (raw: string) => str
   const isDate = fault?.code === 'invalid_format' && fault.format === 'date';
   // Text that cannot be decoded. For a date the detail is that of any text that is not a date.
   const undecodable = isDate ? fault.message : 'is not percent-encoded UTF-8';
+  const isList = z.toJSONSchema(schema, { io: 'output' }).type === 'array';
   return {
     name,
     check: memoize((raw) => {
@@ -56,6 +59,8 @@ function parameter(name: string, schema: z.ZodType, decode: (raw: string) => str
       if (result.success) return { value: result.data };
       return { detail: result.error.issues[0]?.message ?? 'is not as it should be' };
     }),
+    // Some clients repeat a list's name for each of its items.
+    repeated: `is given more than once${isList ? ': a list is one value, its items separated by commas' : ''}`,
     absent: absent.success ? { required: false, value: absent.data } : { required: true },
   };
 }
@@ -90,7 +95,7 @@ export function readInputs<O extends OperationName>(
 
 /** Puts a parameter's value into `inputs`. Returns what is wrong with it, or null. */
 function read(parameter: Parameter, raw: RawParameter, inputs: Record<string, unknown>): string | null {
-  if (raw === null) return 'is given more than once';
+  if (raw === null) return parameter.repeated;
   if (raw === undefined) {
     if (parameter.absent.required) return 'is missing';
     if (parameter.absent.value !== undefined) inputs[parameter.name] = parameter.absent.value;

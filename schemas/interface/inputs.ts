@@ -49,7 +49,10 @@ function commaList<Item extends z.ZodType<unknown, string>>(item: Item) {
   const list = z
     .array(item)
     .min(1)
-    .refine((values) => new Set(values).size === values.length, 'has a repeated item')
+    .refine(
+      (values) => new Set(values).size === values.length,
+      'is a comma-separated list in which an item is repeated',
+    )
     .meta({ uniqueItems: true });
   return z
     .string()

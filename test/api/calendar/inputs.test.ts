@@ -139,7 +139,9 @@ describe('lists', () => {
     expect(day('far=x')).toMatchObject({
       detail: 'is not a comma-separated list of any of: under_5, 5_to_10, 10_to_20, 20_to_40, over_40',
     });
-    expect(day('far=under_5,under_5')).toMatchObject({ detail: 'has a repeated item' });
+    expect(day('far=under_5,under_5')).toMatchObject({
+      detail: 'is a comma-separated list in which an item is repeated',
+    });
   });
 });
 
@@ -160,6 +162,14 @@ describe('a query', () => {
     expect(day('q=ab&q=%FF')).toMatchObject({ detail: 'is given more than once' });
     expect(named(known('metro=pdx&from=2026-01-01&to=2026-01-02&to=2026-01-02'))).toBe('to');
   });
+
+  it.each(['far=under_5&far=5_to_10', 'who=General&who=21++Only', 'where=a&where=b'])(
+    'says how a list is written where one is given as %s',
+    (query) => {
+      const detail = 'is given more than once: a list is one value, its items separated by commas';
+      expect(day(query)).toMatchObject({ ok: false, input: query.split('=')[0], detail });
+    },
+  );
 
   // docs/rules.md#order-of-inputs
   it('names the first wrong one in the order of the interface, not of the query', () => {
