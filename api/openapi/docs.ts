@@ -12,10 +12,10 @@ export interface DocsOptions {
   openapiUrl: string;
   /** Client id of these pages at the authorization server. The redirect URI is `<origin>/docs/oauth2-redirect.html`. */
   oauthClientId?: string;
-  /** A developer key that anybody may try. Only ever the key of the embedded sample. */
+  /** A developer key that anybody at this machine may try. */
   sampleKey?: string;
   /** Inputs that find something, to fill the forms: a metro, a ride, a day (YYYY-MM-DD). */
-  sample?: { metro?: string; ride?: string; day?: string; from?: string; to?: string };
+  sample?: { metro?: string; ride?: string; day?: string };
 }
 
 const types: Record<string, string> = {

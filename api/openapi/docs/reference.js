@@ -2,6 +2,8 @@
 
 const root = document.querySelector('#reference');
 const { openapi, key, clientId, ...given } = root.dataset;
+// YYYY-MM-DD, as the Swedish write it.
+given.day ??= new Date().toLocaleDateString('sv');
 
 followColourScheme();
 copyButtons();
@@ -35,10 +37,12 @@ async function start() {
 
 /**
  * Swagger UI fills its forms with the examples. Ours should find something, and filters are for the reader to choose:
- * required parameters get what the service gave, else dates from today on; the others start empty.
+ * required parameters get what the service gave, else today, and ranges are the week from that day on; the others start
+ * empty.
  */
 function prefill(spec) {
-  const values = { day: date(0), from: date(0), to: date(7), ...given };
+  const to = new Date(Date.parse(given.day) + 7 * 86_400_000).toISOString().slice(0, 10);
+  const values = { ...given, from: given.day, to };
   for (const { get } of Object.values(spec.paths)) {
     for (const parameter of get.parameters ?? []) {
       if (parameter.required) parameter.example = values[parameter.name] ?? parameter.example;
@@ -54,13 +58,6 @@ function shorten({ paths, components }) {
     for (const name of Object.keys(headers ?? {})) if (name.startsWith('Access-Control-')) delete headers[name];
     if (headers?.['Cache-Control']?.$ref.endsWith('/NoStore')) delete headers['Cache-Control'];
   }
-}
-
-function date(daysAhead) {
-  const day = new Date();
-  day.setDate(day.getDate() + daysAhead);
-  const two = (number) => String(number).padStart(2, '0');
-  return `${day.getFullYear()}-${two(day.getMonth() + 1)}-${two(day.getDate())}`;
 }
 
 function followColourScheme() {

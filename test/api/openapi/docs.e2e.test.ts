@@ -28,6 +28,7 @@ describe('/docs in Chromium', () => {
     });
     app.get('/api/openapi.json', () => openApiDocument(`${origin}/api`));
     app.get('/api/metros/:metro/days/:day', () => dayExample);
+    app.get('/api/me/known', () => ({ nights: [] }));
     app.get('/api/me/nights', () => ({ nights: [], flagged: [] }));
     app.get<{ Querystring: Record<string, string> }>('/oauth/authorize', ({ query }, reply) => {
       const { redirect_uri, state = '' } = query;
@@ -93,6 +94,14 @@ describe('/docs in Chromium', () => {
       await page.close();
     },
   );
+
+  it('asks for a rider’s ranges from the day of the sample on', async () => {
+    const { page } = await open(1280, 'light');
+    asked.length = 0;
+    await execute(page, 'Rider-getKnown');
+    expect(asked.map(({ url }) => url)).toEqual(['/api/me/known?metro=portland&from=2026-06-13&to=2026-06-20']);
+    await page.close();
+  });
 
   it('signs a rider in with PKCE, as a client without a secret, and sends the token', async () => {
     const { page, strays } = await open(1280, 'light');
