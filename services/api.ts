@@ -13,7 +13,7 @@ import { serve } from './wiring/http/serve.ts';
 export async function runApi({ json }: { json?: boolean }, settings: Settings, io: Io): Promise<ExitCode> {
   needRedis(settings, 'api');
   const log = makeLogger(settings);
-  const metrics = apiMetrics(processMetrics());
+  const metrics = apiMetrics(processMetrics(log));
   const files = await loadSignInFiles(settings);
   const { signal } = io;
   await assertCanListenOnAll(settings);

@@ -14,7 +14,7 @@ import { projectorMetrics } from './wiring/projector/projector-metrics.ts';
 export async function runProjector({ json }: { json?: boolean }, settings: Settings, io: Io): Promise<ExitCode> {
   needStoreAndLog(settings, 'projector', 'give one event log');
   const log = makeLogger(settings);
-  const register = processMetrics();
+  const register = processMetrics(log);
   const metrics = projectorMetrics(register);
   const { signal } = io;
   // Checked before it leads: a projector that cannot run must not replace another.

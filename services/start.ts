@@ -27,7 +27,7 @@ interface StartOptions {
 export async function runStart(options: StartOptions, settings: Settings, io: Io): Promise<ExitCode> {
   if (!options.allowNoSignIn) assertRidersProven(settings);
   const log = makeLogger(settings);
-  const register = processMetrics();
+  const register = processMetrics(log);
   const metrics = apiMetrics(register);
   const projected = projectorMetrics(register);
   const { signal } = io;

@@ -110,10 +110,11 @@ describe('the guides', () => {
 });
 
 describe('the audit trail', () => {
-  it('is documented event by event, in its words', () => {
-    const rows = [...read('docs/audit-trail.md').matchAll(/^\| `(\w+)` \| (.+?) \| .+ \|$/gm)];
-    const documented = rows.map(([, event, when]) => [event, when!.toLowerCase()]);
-    expect(documented).toEqual(Object.entries(auditEvents).map(([event, when]) => [event, when.toLowerCase()]));
+  it('is documented event by event, in its words, with its causes', () => {
+    const rows = [...read('docs/audit-trail.md').matchAll(/^\| `(\w+)` \| (.+?) \| (.+) \|$/gm)];
+    const documented = rows.map(([, event, when, causes]) => [event, when!.toLowerCase(), causes!.match(/\w+/g) ?? []]);
+    const events = Object.entries(auditEvents);
+    expect(documented).toEqual(events.map(([event, { when, causes }]) => [event, when.toLowerCase(), causes]));
   });
 });
 

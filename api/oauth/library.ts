@@ -10,6 +10,7 @@ import {
   Provider,
   type Session,
 } from 'oidc-provider';
+import { refusedBecause } from './audit-trail.ts';
 import type { ClientMetadata } from './client-policy.ts';
 import { compareSecretHashes } from './client-secrets.ts';
 import { TooManyFetchesError } from './document-fetch.ts';
@@ -150,7 +151,7 @@ function listen(provider: Provider, { store, lifetimes, logger, audit }: Library
   });
   provider.on('grant.error', (ctx: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
     logger.debug({ error: error.error, detail: error.error_detail }, 'token request refused');
-    audit('token_request_refused', { client: ctx.oidc.client?.clientId, cause: error.error });
+    audit('token_request_refused', { client: ctx.oidc.client?.clientId, cause: refusedBecause(error.error) });
   });
   provider.on('grant.error', sayBusy);
   provider.on('revocation.error', sayBusy);

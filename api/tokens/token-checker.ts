@@ -1,7 +1,7 @@
 import { hash, type KeyObject } from 'node:crypto';
 import { errors, jwtVerify } from 'jose';
 import { idPattern } from '../../schemas/events/patterns.ts';
-import { type AuditTrail, noAudit } from '../oauth/audit-trail.ts';
+import { type AuditCause, type AuditTrail, noAudit } from '../oauth/audit-trail.ts';
 import { readScope, type TokenChecker } from './access-token.ts';
 import { publicKeyOf, type SigningKey } from './signing-keys.ts';
 
@@ -51,7 +51,8 @@ export function createTokenChecker(options: TokenCheckerOptions): TokenChecker {
   };
 
   const refused = (cause: TokenRefusal): null => {
-    audit(cause === 'unknown_key' ? 'unknown_key_used' : 'token_refused', { cause });
+    if (cause === 'unknown_key') audit('unknown_key_used', { cause });
+    else audit('token_refused', { cause });
     return null;
   };
 
@@ -104,7 +105,7 @@ class UnknownKeyError extends Error {
 }
 
 /** Why an access token is not live, in the audit trail's words. */
-type TokenRefusal = 'malformed' | 'unknown_key' | 'signature' | 'expired' | 'issuer' | 'audience' | 'scope';
+type TokenRefusal = AuditCause<'token_refused' | 'unknown_key_used'>;
 
 function refusalOf(error: unknown): TokenRefusal {
   if (error instanceof UnknownKeyError) return 'unknown_key';

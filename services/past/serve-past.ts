@@ -45,13 +45,14 @@ export type PastSteps = Awaited<ReturnType<typeof servePast>>['steps'];
 /** Serves facts as they are: the whole API, its documentation, and sign-in by picking a rider. Nothing is written. */
 export async function servePast(facts: Facts, settings: Settings, rider: string | null, signal: AbortSignal) {
   const key = madeUpKey();
+  const log = makeLogger(settings);
   const files = await filesOfThisProcess();
   const first = firstDay(facts, settings.nowMs!);
   const { listen, close } = await serve({
     settings,
     reader: new FactsViewReader(facts, key),
-    metrics: apiMetrics(processMetrics()),
-    log: makeLogger(settings),
+    metrics: apiMetrics(processMetrics(log)),
+    log,
     files,
     signal,
     sampleKey: key,

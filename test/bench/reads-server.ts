@@ -37,7 +37,7 @@ async function project(writer: ViewWriter): Promise<void> {
 /** The service as `start` and `api` run it, its sign-in, docs and metrics included. */
 async function service(reader: ViewReader): Promise<FastifyInstance> {
   const settings = loadSettings({ LOG_LEVEL: 'silent', DATA_DIR: '.cache/bench' });
-  const metrics = apiMetrics(processMetrics());
+  const metrics = apiMetrics(processMetrics(silentLog));
   const files = await loadSignInFiles(settings);
   const { signal } = new AbortController();
   const { app } = await serve({ settings, reader, metrics, log: makeLogger(settings), files, signal });

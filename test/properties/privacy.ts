@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ViewReader } from '../../api/ports/view-reader.ts';
+import { silentLog } from '../../projector/ports/log.ts';
 import type { ViewWriter } from '../../projector/ports/view-writer.ts';
 import { processMetrics } from '../../services/wiring/http/process-metrics.ts';
 import { projectorMetrics } from '../../services/wiring/projector/projector-metrics.ts';
@@ -43,7 +44,7 @@ const searches = ['q=lantern', 'q=yard', 'q=bike', 'where=alameda', 'where=old-t
 
 async function see(freshStore: FreshStore, history: History, clockMs: number): Promise<Seen> {
   const store = await freshStore();
-  const register = processMetrics('');
+  const register = processMetrics(silentLog, '');
   const metrics = projectorMetrics(register);
   const log: string[] = [];
   const note = (line: string): void => void log.push(line);

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Registry } from 'prom-client';
+import { silentLog } from '../../projector/ports/log.ts';
 import type { ProjectorStatus } from '../../projector/watching/watching.ts';
 import { apiMetrics } from '../../services/wiring/http/api-metrics.ts';
 import { processMetrics } from '../../services/wiring/http/process-metrics.ts';
@@ -8,7 +9,7 @@ import { auditLog } from '../../services/wiring/sign-in/audit-log.ts';
 
 /** Every metric that any process has, registered in one place. */
 export function allMetrics(): Registry {
-  const register = processMetrics();
+  const register = processMetrics(silentLog);
   const api = apiMetrics(register);
   api.watchCache({ bytes: 0, hits: 0, misses: 0 });
   api.watchStore(async () => true);

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { generation } from '../../../infra/redis/redis-keys.ts';
+import type { Log } from '../../../projector/ports/log.ts';
 
 /** Buckets of histograms of round trips to a server, in seconds. */
 export const serverBuckets = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 0.6, 2, 10, 30];
@@ -9,7 +10,7 @@ export const serverBuckets = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025
 // Labels of every metric are operations, statuses, topics and reasons: never ids, places or names.
 
 /** The Prometheus metrics of every process. A projector and an API add their own. */
-export function processMetrics(authorityFile = process.env.NODE_EXTRA_CA_CERTS): Registry {
+export function processMetrics(log: Pick<Log, 'warn'>, authorityFile = process.env.NODE_EXTRA_CA_CERTS): Registry {
   const register = new Registry();
   collectDefaultMetrics({ register });
   new Gauge({
@@ -20,25 +21,35 @@ export function processMetrics(authorityFile = process.env.NODE_EXTRA_CA_CERTS):
   }).set({ version: packageVersion(), view_format: generation }, 1);
   const expiry = new Gauge({
     name: 'ride_calendar_certificate_expiry_timestamp_seconds',
-    help: 'When the first certificate of a setting’s file ends',
+    help: 'When the first certificate of a setting’s file ends, of those that had not ended at the start',
     labelNames: ['setting'],
     registers: [register],
   });
-  const expiryMs = earliestExpiryMs(authorityFile);
+  const expiryMs = earliestExpiryMs(authorityFile, log);
   if (expiryMs !== null) expiry.set({ setting: 'NODE_EXTRA_CA_CERTS' }, expiryMs / 1000);
   return register;
 }
 
-/** When the first certificate of a PEM file ends. Null if there is no file, or it cannot be read. */
-function earliestExpiryMs(file: string | undefined): number | null {
+/**
+ * When the first certificate of a PEM file ends. Those that have ended already are left out: a system's bundle holds roots
+ * that ended long ago. Null if there is no other one, no file, or it cannot be read.
+ */
+function earliestExpiryMs(file: string | undefined, log: Pick<Log, 'warn'>): number | null {
   if (!file) return null;
+  let endsMs: number[];
   try {
     const certificates = readFileSync(file, 'utf8').match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g);
-    return Math.min(...certificates!.map((pem) => new X509Certificate(pem).validToDate.getTime()));
+    endsMs = certificates!.map((pem) => new X509Certificate(pem).validToDate.getTime());
   } catch {
     // Node itself warns of a file that it cannot read.
     return null;
   }
+  const live = endsMs.filter((ms) => ms > Date.now());
+  if (live.length < endsMs.length)
+    log.warn(
+      `Certificates in the file of NODE_EXTRA_CA_CERTS that have ended: ${endsMs.length - live.length} of ${endsMs.length}. Nothing signed by them is trusted, and no metric watches them`,
+    );
+  return live.length > 0 ? Math.min(...live) : null;
 }
 
 /** From the nearest package.json: that of the checkout, or the one above the built files. */

@@ -1,5 +1,5 @@
 import { Counter, type Registry } from 'prom-client';
-import { type AuditEvent, type AuditTrail, auditEvents } from '../../../api/oauth/audit-trail.ts';
+import { type AuditTrail, auditEvents } from '../../../api/oauth/audit-trail.ts';
 
 const minuteMs = 60_000;
 /** Strangers can cause events at will: of one kind this many lines a minute, while the counter counts all. */
@@ -17,8 +17,10 @@ export function auditLog(log: AuditLogger, register: Registry, nowMs: () => numb
     labelNames: ['event', 'cause'],
     registers: [register],
   });
-  // A rise from nothing is seen only where there was a 0.
-  for (const event of Object.keys(auditEvents)) counter.inc({ event, cause: '' }, 0);
+  // Prometheus sees an increase from 0 to 1, but not the first 1 of a series that was not there before.
+  for (const [event, { causes }] of Object.entries(auditEvents)) {
+    for (const cause of causes.length > 0 ? causes : ['']) counter.inc({ event, cause }, 0);
+  }
   const lines = new Map<string, number>();
   let minute = 0;
 
@@ -31,10 +33,11 @@ export function auditLog(log: AuditLogger, register: Registry, nowMs: () => numb
     return count <= linesPerMinute;
   };
 
-  return (event: AuditEvent, { client, cause = '' } = {}) => {
+  return (...[event, facts]) => {
+    const { client, cause = '' }: { client?: string | undefined; cause?: string } = facts ?? {};
     counter.inc({ event, cause });
     if (!isWorthALine(`${event} ${cause}`)) return;
-    const facts = { audit: event, ...(cause && { cause }), ...(client && { client: client.slice(0, 200) }) };
-    log.info(facts, `Security: ${auditEvents[event]}`);
+    const told = { audit: event, ...(cause && { cause }), ...(client && { client: client.slice(0, 200) }) };
+    log.info(told, `Security: ${auditEvents[event].when}`);
   };
 }

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { httpApp } from '../../../api/http/app.ts';
 import { registerDocs } from '../../../api/openapi/docs.ts';
 import { registerSignIn } from '../../../api/sign-in/register-sign-in.ts';
+import { silentLog } from '../../../projector/ports/log.ts';
 import { registerOperatorRoutes } from '../../../services/wiring/http/operator-routes.ts';
 import { processMetrics } from '../../../services/wiring/http/process-metrics.ts';
 import { type HttpService, json, requestText, startHttpService } from '../../support/http-service.ts';
@@ -21,7 +22,7 @@ beforeAll(async () => {
   service = await startHttpService({
     register: async (app) => {
       registerDocs(app, { openapiUrl: 'https://rides.example/api/openapi.json', oauthClientId: 'docs' });
-      registerOperatorRoutes(app, processMetrics(), async () => ({ ready: true }));
+      registerOperatorRoutes(app, processMetrics(silentLog), async () => ({ ready: true }));
       await registerSignIn(app, await signInDeps('https://rides.example/api'));
     },
   });

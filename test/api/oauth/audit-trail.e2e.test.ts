@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { AuditEvent, AuditFacts } from '../../../api/oauth/audit-trail.ts';
+import type { AuditTrail } from '../../../api/oauth/audit-trail.ts';
 import { paths } from '../../../api/oauth/metadata.ts';
 import {
   approve,
@@ -18,12 +18,12 @@ import { csrfOf, newPkce, TestBrowser } from '../../support/test-browser.ts';
 // docs/audit-trail.md
 let service: TestService;
 let origin: string;
-let told: [AuditEvent, AuditFacts | undefined][];
+let told: Parameters<AuditTrail>[];
 const reuseSeconds = 1;
 beforeEach(async () => {
   told = [];
   service = await startSignInService({
-    audit: (...event) => void told.push(event as [AuditEvent, AuditFacts | undefined]),
+    audit: (...event) => void told.push(event),
     lifetimes: { reuse: reuseSeconds },
   });
   origin = service.origin;

@@ -1,5 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { needCommand } from '../../../infra/local/debian-packages.ts';
@@ -45,6 +48,38 @@ describe('the alerts', () => {
 });
 
 describe('the dashboard', () => {
+  beforeAll(() => needCommand('promtool', 'prometheus', 'install Prometheus'), 300_000);
+
+  it('counts once what leader and standby both know', async () => {
+    const series = (name: string, labels: string, leader: number, standby: number) => [
+      `{ series: 'ride_calendar_${name}{instance="a", ${labels}}', values: '${leader}' }`,
+      `{ series: 'ride_calendar_${name}{instance="b", ${labels}}', values: '${standby}' }`,
+    ];
+    const input = [
+      ...series('unresolved_rejects', 'reason="no key"', 2, 2),
+      ...series('partition_end_offset', 'topic="rides", partition="0"', 100, 100),
+      // A standby folds up to the leader's position, and one that has just begun is far behind.
+      ...series('partition_position_offset', 'topic="rides", partition="0"', 93, 10),
+      ...series('partition_end_offset', 'topic="rides", partition="1"', 50, 50),
+      ...series('partition_position_offset', 'topic="rides", partition="1"', 48, 0),
+    ];
+    const wanted = [
+      ['Bad records in force', '{}', 2],
+      ['Bad records in force, by reason', '{reason="no key"}', 2],
+      ['Behind the log', '{topic="rides"}', 9],
+    ] as const;
+    const queries = dashboardQueries();
+    const asked = wanted.flatMap(([panel, labels, value]) => [
+      `      - expr: '${queries.find((one) => one.panel === panel)!.query}'`,
+      `        exp_samples: [{ labels: '${labels}', value: ${value} }]`,
+    ]);
+    const file = join(await mkdtemp(join(tmpdir(), 'dashboard-')), 'dashboard.yaml');
+    const tests = ['  - input_series:', ...input.map((each) => `      - ${each}`), '    promql_expr_test:', ...asked];
+    await writeFile(file, `tests:\n${tests.join('\n')}\n`);
+    expect(execFileSync('promtool', ['test', 'rules', file], { encoding: 'utf8' })).toContain('SUCCESS');
+    await rm(dirname(file), { recursive: true });
+  });
+
   it('names metrics that the processes have', async () => {
     const known = await metricNames();
     const used = dashboardQueries().flatMap(({ query }) => named(query));

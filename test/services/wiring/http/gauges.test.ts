@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { apiMetrics } from '../../../../services/wiring/http/api-metrics.ts';
 import { processMetrics } from '../../../../services/wiring/http/process-metrics.ts';
 import { makeCertificate } from '../../../support/certificate.ts';
@@ -15,10 +15,16 @@ const values = async (register: Registry, name: string) => (await register.getSi
 describe('ride_calendar_certificate_expiry_timestamp_seconds', () => {
   const name = 'ride_calendar_certificate_expiry_timestamp_seconds';
   let folder: string;
+  let warned: string[];
+  const log = { warn: (line: string) => void warned.push(line) };
   beforeEach(async () => {
+    warned = [];
     folder = await mkdtemp(join(tmpdir(), 'gauges-'));
   });
-  afterEach(() => rm(folder, { recursive: true }));
+  afterEach(() => {
+    vi.useRealTimers();
+    return rm(folder, { recursive: true });
+  });
 
   it('is when the first certificate of the file ends', async () => {
     const [sooner, later] = [makeCertificate(['a.example'], 2), makeCertificate(['b.example'], 90)];
@@ -26,14 +32,27 @@ describe('ride_calendar_certificate_expiry_timestamp_seconds', () => {
     await writeFile(file, `${later.cert}\n${sooner.cert}`);
     const endsMs = new X509Certificate(sooner.cert).validToDate.getTime();
     expect(Math.abs(endsMs - Date.now() - 2 * 86_400_000)).toBeLessThan(60_000);
-    expect(await values(processMetrics(file), name)).toEqual([
+    expect(await values(processMetrics(log, file), name)).toEqual([
       { value: endsMs / 1000, labels: { setting: 'NODE_EXTRA_CA_CERTS' } },
     ]);
+    expect(warned).toEqual([]);
+  });
+
+  it('leaves out certificates that had ended at the start, with a warning: a system’s bundle holds some', async () => {
+    const [ended, live] = [makeCertificate(['a.example'], 2), makeCertificate(['b.example'], 90)];
+    vi.useFakeTimers({ now: Date.now() + 30 * 86_400_000, toFake: ['Date'] });
+    const file = join(folder, 'bundle.pem');
+    await writeFile(file, `${ended.cert}\n${live.cert}`);
+    const endsMs = new X509Certificate(live.cert).validToDate.getTime();
+    expect((await values(processMetrics(log, file), name)).map(({ value }) => value)).toEqual([endsMs / 1000]);
+    expect(warned).toEqual([expect.stringMatching(/NODE_EXTRA_CA_CERTS that have ended: 1 of 2\./)]);
+    await writeFile(file, ended.cert);
+    expect(await values(processMetrics(log, file), name)).toEqual([]);
   });
 
   it('has no value without the setting, and for a file that is none', async () => {
-    expect(await values(processMetrics(''), name)).toEqual([]);
-    expect(await values(processMetrics(folder), name)).toEqual([]);
+    expect(await values(processMetrics(log, ''), name)).toEqual([]);
+    expect(await values(processMetrics(log, folder), name)).toEqual([]);
   });
 });
 
