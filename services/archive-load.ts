@@ -2,11 +2,9 @@ import { archivePrefix, listArchive } from '../infra/archive/archive-files.ts';
 import { readManifest } from '../infra/archive/archive-manifest.ts';
 import { assertAsSaved } from '../infra/archive/inspect-settled.ts';
 import { notAsSaved } from '../infra/archive/partition-inspection.ts';
-import { registerSchema } from '../infra/registry/schema-registry.ts';
 import { countText } from '../projector/ports/log.ts';
-import type { KafkaSettings, Settings } from './settings/settings.ts';
-import { archiveLoad } from './wiring/archive/archive-load.ts';
-import type { Register } from './wiring/archive/raw-values.ts';
+import type { Settings } from './settings/settings.ts';
+import { archiveLoad, type LoadResult } from './wiring/archive/archive-load.ts';
 import { splitKeysText } from './wiring/archive/split-keys.ts';
 import { openKafkaLog, openKafkaPublisher } from './wiring/backends/kafka.ts';
 import { warnOfMissingTopics } from './wiring/backends/readable-archive.ts';
@@ -19,7 +17,7 @@ import { runWithProgress } from './wiring/command/run-with-progress.ts';
 export interface ArchiveLoadOptions {
   dir: string;
   json?: boolean;
-  /** Also after records of other producers. */
+  /** Brings topics that hold records to the archive's facts. */
   append?: boolean;
   /** Keep the archive's partition numbers. */
   keepPartitions?: boolean;
@@ -27,7 +25,7 @@ export interface ArchiveLoadOptions {
   unchecked?: boolean;
 }
 
-/** Publishes an archive's records to the log in Kafka, or continues a load that was stopped. */
+/** Publishes an archive's records to the log in Kafka. */
 export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { dir, json, append = false, keepPartitions = false, unchecked = false } = options;
   const kafka = needKafka(settings, 'archive load');
@@ -41,28 +39,29 @@ export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Sett
   warnOfMissingTopics(dir, prefix, logger);
   const log = openKafkaLog(kafka, logger, io.signal);
   const publisher = openKafkaPublisher(kafka, logger, io.signal);
-  const target = { publisher, log, register: registerWith(kafka, io.signal) };
-  const command = { json, title: 'Records', stopped: 'call it again, with the same options, to go on' };
+  const command = { json, title: 'Records', stopped: 'call it again with --append to go on' };
   try {
     return await runWithProgress(command, io, async (progress) => {
       // Before anything is asked of Kafka; it can be stopped as the load can.
       if (!unchecked) await assertLoadable(dir, prefix, io.signal);
-      const result = await archiveLoad({ dir, prefix }, target, {
-        append,
-        keepPartitions,
-        signal: io.signal,
-        log: logger,
-        onProgress: percentOf(progress),
-        onCompare: () => io.err('The topics hold records: comparing them with the archive'),
-      });
+      const result = await archiveLoad(
+        { dir, prefix },
+        { publisher, log },
+        { append, keepPartitions, signal: io.signal, log: logger, onProgress: percentOf(progress) },
+      );
       for (const split of result.splitKeys) io.err(splitKeysText(split, keepPartitions));
-      if (result.before > 0) io.err(`${countText(result.before, 'record')} of it had been loaded before`);
-      const what = `${countText(result.records, 'record')} and ${result.rejected} set aside`;
-      return { result: { dir, ...result }, lines: [`Loaded ${what}: ${dir}`] };
+      return { result: { dir, ...result }, lines: linesOf(dir, append, result) };
     });
   } finally {
     await Promise.all([log.close(), publisher.close()]);
   }
+}
+
+function linesOf(dir: string, append: boolean, { records, newer, same, rejected, cut }: LoadResult): string[] {
+  const lines = [`Loaded ${countText(records, 'record')} and ${rejected} set aside: ${dir}`];
+  if (append) lines.push(`Of ${countText(same, 'key')} the topics hold the same record, and of ${newer} a newer one`);
+  if (cut > 0) lines.push(`${countText(cut, 'value')} came with more fields than our schema has: these are not loaded`);
+  return lines;
 }
 
 /** Nothing of an archive that is not whole may reach topics, where it can't be taken back. */
@@ -70,11 +69,4 @@ async function assertLoadable(dir: string, prefix: string, signal: AbortSignal):
   const fix = 'Nothing was loaded: put it back from a copy, or load what is there with --unchecked';
   const unfinished = await assertAsSaved({ dir, prefix, verb: 'load', fix, withoutManifest: 'all', signal });
   if (unfinished.length > 0) throw notAsSaved(dir, unfinished, fix, 'load');
-}
-
-/** Registers schemas under the subject that Kafka's own serializers use: by topic. */
-function registerWith({ schemaRegistryUrl, topicPrefix }: KafkaSettings, signal: AbortSignal): Register | null {
-  if (schemaRegistryUrl === null) return null;
-  return (topic, schema) =>
-    registerSchema({ url: schemaRegistryUrl, subject: `${topicPrefix}${topic}-value`, schema, signal });
 }

@@ -173,13 +173,13 @@ function archiveCommands(program: Commands): void {
     .add(
       'load <dir>',
       'Publishes an archive’s records to the log’s empty topics, each key to the partition where Kafka’s own producer puts it. ' +
-        'A load that was stopped goes on where it stopped. Needs KAFKA_BROKERS.',
+        'A load that was stopped goes on with --append. Needs KAFKA_BROKERS.',
       [
         'export KAFKA_BROKERS=127.0.0.1:9092 KAFKA_TOPIC_PREFIX=portland. && npx ride-calendar topics && npx ride-calendar archive load test/data/portland',
       ],
       async () => (await import('./archive-load.ts')).runArchiveLoad,
     )
-    .option('--append', 'also after records of other producers, unless they have a newer one of the same key')
+    .option('--append', 'of each key the last record, unless the topics hold one that is newer or as old')
     .option('--keep-partitions', 'the archive’s own partitions; the topics must have as many')
     .option('--unchecked', 'what is there, though it is not as the archive’s manifest.json says');
 }

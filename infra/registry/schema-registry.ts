@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { RegisteredSchema } from '../../schemas/avro/writer-schemas.ts';
 
 /** Schemas of the Confluent wire format, by id, from a registry that speaks Confluent's API. */
@@ -140,48 +139,4 @@ function registryAddress(registryUrl: string) {
     url.username = url.password = '';
   }
   return { base: url.href.replace(/\/$/, ''), origin: url.origin, headers };
-}
-
-const registeredAnswer = z.object({ id: z.number().int().positive() });
-const refusal = z.object({ message: z.string() });
-
-interface RegisterOptions {
-  /** SCHEMA_REGISTRY_URL. */
-  url: string;
-  /** In Kafka's usual naming: `<topic>-value`. */
-  subject: string;
-  /** The schema's text. */
-  schema: string;
-  signal: AbortSignal;
-}
-
-/** Registers a schema. Returns its id, also if it was registered before. Throws with the registry's reason. */
-export async function registerSchema(options: RegisterOptions): Promise<number> {
-  const { subject, schema, signal } = options;
-  const { base, origin, headers } = registryAddress(options.url);
-  const fail = (what: string, cause?: unknown) =>
-    new Error(`Cannot register a schema for ${subject}: the schema registry at ${origin} ${what}`, { cause });
-  let response: Response;
-  let text: string;
-  try {
-    response = await fetch(`${base}/subjects/${encodeURIComponent(subject)}/versions`, {
-      method: 'POST',
-      headers: { ...headers, 'content-type': 'application/vnd.schemaregistry.v1+json' },
-      body: JSON.stringify({ schema }),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(answerMsMax)]),
-    });
-    text = await response.text();
-  } catch (cause) {
-    signal.throwIfAborted();
-    const { code } = ((cause as { cause?: unknown }).cause ?? {}) as { code?: string };
-    throw fail(`gives no answer${code ? ` (${code})` : ''}`, cause);
-  }
-  const body = json(text);
-  if (response.status === 200) {
-    const registered = registeredAnswer.safeParse(body);
-    if (registered.success) return registered.data.id;
-    throw fail('answered 200 with something other than an id');
-  }
-  const reason = refusal.safeParse(body);
-  throw fail(`answered ${response.status}${reason.success ? `: ${reason.data.message}` : ''}`);
 }

@@ -124,7 +124,7 @@ async function produceBare(kafka: TestKafka, messages: Messages): Promise<void> 
 async function loadInto(kafka: TestKafka, dir: string): Promise<void> {
   const publisher = kafkaPublisher({ ...kafka.options });
   const log = openLog(kafka);
-  await archiveLoad({ dir }, { publisher, log, register: null }, { signal, append: false, keepPartitions: false });
+  await archiveLoad({ dir }, { publisher, log }, { signal, append: false, keepPartitions: false });
   await Promise.all([publisher.close(), log.close()]);
 }
 

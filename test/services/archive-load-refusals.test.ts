@@ -29,7 +29,7 @@ async function expectLoads(dir: string, options: { unchecked?: boolean } = {}): 
   const kafka = loadSettings({ KAFKA_BROKERS: pit.address, LOG_LEVEL: 'silent' });
   const { code, err } = await heard((io) => runArchiveLoad({ dir, ...options }, kafka, io), stop.signal);
   pit.close();
-  expect([code, err]).toEqual([1, ['Stopped before the end: call it again, with the same options, to go on']]);
+  expect([code, err]).toEqual([1, ['Stopped before the end: call it again with --append to go on']]);
 }
 
 /** Both name the file, and what is wrong with it. */

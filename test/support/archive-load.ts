@@ -10,7 +10,7 @@ import { sampleRecords } from './records.ts';
 export const load = (dir: string, log: KeptLog, options: Partial<LoadOptions> = {}) =>
   archiveLoad(
     { dir },
-    { publisher: log, log, register: null },
+    { publisher: log, log },
     { signal: new AbortController().signal, append: false, keepPartitions: false, ...options },
   );
 

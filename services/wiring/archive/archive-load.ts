@@ -1,15 +1,16 @@
-import { archiveEventLog } from '../../../infra/archive/archive-event-log.ts';
+import { archiveBounds } from '../../../infra/archive/archive-bounds.ts';
+import { listArchive } from '../../../infra/archive/archive-files.ts';
 import { archiveRejected } from '../../../infra/archive/archive-reject-sink.ts';
 import { placeOf } from '../../../infra/reject-places.ts';
-import type { EventLog, LogBounds, Position, Reject } from '../../../projector/ports/event-log.ts';
+import { LargeMap } from '../../../projector/facts/large-map.ts';
+import type { EncodedRecord, EventLog, LogBounds, Reject } from '../../../projector/ports/event-log.ts';
 import type { LogPublisher } from '../../../projector/ports/log-publisher.ts';
 import { positionOf } from '../../../projector/position.ts';
 import { defaultTopicPrefix, type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { followToEnds } from '../backends/follow-to-ends.ts';
 import { UsageError } from '../command/io.ts';
 import type { Part } from '../command/progress.ts';
-import { type LoadedRecord, type LoadSource, loadSequence } from './load-sequence.ts';
-import { type LoadStart, loadStart } from './load-start.ts';
-import { RawValues, type Register } from './raw-values.ts';
+import { holdsMore, type LoadedRecord, type LoadSource, loadedRecord, loadSequence } from './load-sequence.ts';
 import { SplitKeyFinder, type SplitKeys } from './split-keys.ts';
 
 /** What an archive can be loaded into. */
@@ -17,29 +18,29 @@ export interface LoadTarget {
   publisher: LogPublisher;
   /** The same log, to read what it holds. */
   log: EventLog;
-  /** Registers the schemas of values. Null without a schema registry. */
-  register: Register | null;
 }
 
 export interface LoadOptions {
-  /** Also after records of other producers. */
+  /** Brings topics that may hold records to the archive's facts. */
   append: boolean;
-  /** Keep the archive's partition numbers. */
+  /** Keep the archive's partition numbers, instead of choosing as Kafka's own producer does. */
   keepPartitions: boolean;
   signal: AbortSignal;
   /** How far it is, in offsets. Some offsets may have no record. */
   onProgress?: (part: Part) => void;
   log?: { warn(message: string): void };
-  /** Called before the topics' records are compared with the archive, which takes a while. */
-  onCompare?: () => void;
 }
 
-interface LoadResult {
+export interface LoadResult {
+  /** Records that were published. */
   records: number;
+  /** With `append`: keys whose last record in the topics is newer than the archive's, and as old. */
+  newer: number;
+  same: number;
   /** Bad records that came with them, and were not there before. */
   rejected: number;
-  /** Records that an earlier, stopped load has published. */
-  before: number;
+  /** Values of which only what our schema holds was published. */
+  cut: number;
   splitKeys: SplitKeys[];
 }
 
@@ -48,46 +49,48 @@ const recordsMax = 5_000;
 const rejectsMax = 500;
 
 /**
- * Publishes an archive's records, up to its present ends, each to the partition that Kafka's own producer would choose
- * (docs/rules.md#archive-load). A topic's partitions are merged by time. The order of each key's records, timestamps,
- * headers and values are kept. Offsets are assigned by the log.
+ * Publishes an archive, as it is now, to a log (docs/rules.md#archive-load): all records in order to empty topics, or, with
+ * `append`, of each key the last record, except where the topic's last one is newer or as old. A topic's partitions are
+ * merged by time. Timestamps and headers are kept. Offsets are assigned by the log.
  *
- * A load that was stopped continues where it stopped, which it finds out from what the topics hold.
- *
- * Bad records go to the log's bad records, except those that are in its topics too: the projector that folds them
+ * Bad records go to the log's bad records, except those that are published with its topics: the projector that folds them
  * rejects them again, at their new offsets.
  *
- * Throws UsageError: before anything is published if the topics hold other records or their partitions do not
- * fit, and later if another producer publishes at the same time.
+ * Throws UsageError, before anything is published, if the topics hold records (without `append`) or their partitions do
+ * not fit.
  */
 export async function archiveLoad(
   { dir, prefix = defaultTopicPrefix }: { dir: string; prefix?: string },
   target: LoadTarget,
   options: LoadOptions,
 ): Promise<LoadResult> {
-  const { append, keepPartitions, signal, log } = options;
-  const archive = archiveEventLog({ dir, prefix, named: 'archive load', ...(log && { log }) });
-  const bounds = await archive.bounds().finally(() => archive.close());
+  const { append, keepPartitions, log, signal } = options;
+  const listing = await listArchive(dir, prefix, 'archive load');
+  const bounds = await archiveBounds(listing, (message) => log?.warn(message));
   const there = await target.log.bounds();
+  if (!append) checkEmpty(there);
   if (keepPartitions) checkPartitions(bounds, there);
-  const rawValues = RawValues.of(dir, target.register);
-  const source: LoadSource = { dir, prefix, bounds, there, keepPartitions, rawValues, signal };
-  if (holdsAny(there)) options.onCompare?.();
-  const start = await loadStart(source, target.log, append);
-  const loading = new Loading(source, start, target.publisher, options);
+  const loading = new Loading({ listing, bounds, signal }, there, target, options);
   for (const reject of archiveRejected({ dir, prefix })) loading.bad.set(placeOf(reject), reject);
   for (const topic of topicNames) await loading.topic(topic);
   await loading.rejected();
   return loading.result;
 }
 
-const holdsAny = (bounds: LogBounds): boolean =>
-  topicNames.some((topic) => bounds[topic].some(({ low, end }) => low < end));
+const isEmpty = (bounds: LogBounds[TopicName]): boolean => bounds.every(({ low, end }) => low === end);
+
+function checkEmpty(there: LogBounds): void {
+  const topic = topicNames.find((one) => !isEmpty(there[one]));
+  if (topic === undefined) return;
+  throw new UsageError(
+    `Cannot load the archive: ${topic} holds records; load into empty topics, for example of a new KAFKA_TOPIC_PREFIX, or bring the topics to the archive's facts with --append, also after a load that was stopped`,
+  );
+}
 
 function checkPartitions(archive: LogBounds, there: LogBounds): void {
   for (const topic of topicNames) {
     const [has, needs] = [there[topic].length, archive[topic].length];
-    if (has === needs || archive[topic].every(({ low, end }) => low === end)) continue;
+    if (has === needs || isEmpty(archive[topic])) continue;
     throw new UsageError(
       `Cannot load the archive with --keep-partitions: ${topic} has ${has} partitions in the log and ${needs} in the archive; make the topic with ${needs}, or leave --keep-partitions out: each key then goes where Kafka's own producer puts it`,
     );
@@ -96,81 +99,111 @@ function checkPartitions(archive: LogBounds, there: LogBounds): void {
 
 /** One load, topic by topic. */
 class Loading {
-  readonly result: LoadResult = { records: 0, before: 0, rejected: 0, splitKeys: [] };
-  /** Bad records that are not in the topics, by place and timestamp, each once. */
+  readonly result: LoadResult = { records: 0, newer: 0, same: 0, rejected: 0, cut: 0, splitKeys: [] };
+  /** Bad records that are not published with the topics, by place and timestamp, each once. */
   readonly bad = new Map<string, Reject>();
   readonly #source: LoadSource;
-  readonly #start: LoadStart;
-  /** The offset of each partition's next record. */
-  readonly #next: Position;
-  readonly #publisher: LogPublisher;
-  readonly #onProgress: (taken: number) => void;
-  #taken = 0;
+  readonly #there: LogBounds;
+  readonly #target: LoadTarget;
+  readonly #options: LoadOptions;
+  readonly #total: number;
+  #done = 0;
+  #batch: LoadedRecord[] = [];
   #publishing: Promise<void> = Promise.resolve();
 
-  constructor(source: LoadSource, start: LoadStart, publisher: LogPublisher, options: LoadOptions) {
+  constructor(source: LoadSource, there: LogBounds, target: LoadTarget, options: LoadOptions) {
     this.#source = source;
-    this.#start = start;
-    this.#next = positionOf(source.there, 'end');
-    this.#publisher = publisher;
-    const total = topicNames.flatMap((topic) => source.bounds[topic]).reduce((sum, { low, end }) => sum + end - low, 0);
-    this.#onProgress = (done) => options.onProgress?.({ done: Math.min(done, total), total });
-    this.#onProgress(0);
+    this.#there = there;
+    this.#target = target;
+    this.#options = options;
+    // With `append` the topics are read, and the archive twice.
+    this.#total = options.append ? 2 * sizeOf(source.bounds) + sizeOf(there) : sizeOf(source.bounds);
+    this.#report();
   }
 
   async topic(topic: TopicName): Promise<void> {
-    const before = [...this.#start[topic]];
+    const isWanted = this.#options.append ? await this.#wanted(topic) : () => true;
     const finder = this.#source.bounds[topic].length > 1 ? new SplitKeyFinder(topic) : null;
-    const batch: LoadedRecord[] = [];
-    await loadSequence(this.#source, topic, (record, from) => {
-      this.#taken++;
-      finder?.note(record.key, from.partition);
-      if (this.bad.size > 0) this.bad.delete(placeOf(from));
-      if (before[record.partition]! > 0) {
-        before[record.partition]!--;
-        this.result.before++;
-        return undefined;
-      }
-      if (batch.push(record) < recordsMax) return undefined;
-      return this.#publish(topic, batch.splice(0));
+    await loadSequence(this.#source, topic, (record) => {
+      this.#done++;
+      finder?.note(record.keyBytes!, record.partition);
+      return isWanted(record) ? this.#add(topic, record) : undefined;
     });
-    await this.#publish(topic, batch);
+    await this.#publish(topic);
     await this.#publishing;
     if (finder?.found) this.result.splitKeys.push(finder.found);
-    this.#onProgress(this.#taken);
+    this.#report();
   }
 
   async rejected(): Promise<void> {
     const rejects = [...this.bad.values()];
     for (let i = 0; i < rejects.length; i += rejectsMax) {
-      this.result.rejected += await this.#publisher.publishRejected(rejects.slice(i, i + rejectsMax));
+      this.result.rejected += await this.#target.publisher.publishRejected(rejects.slice(i, i + rejectsMax));
     }
   }
 
+  /** Which records of the sequence, each asked about once and in order, the topic needs. */
+  async #wanted(topic: TopicName): Promise<(record: EncodedRecord) => boolean> {
+    const times = await this.#timesThere(topic);
+    /** Of each key, where in the sequence its last record is. */
+    const last = new LargeMap<string, number>();
+    let count = 0;
+    await loadSequence(this.#source, topic, ({ keyBytes }) => {
+      this.#done++;
+      last.set(String(keyBytes), count++);
+      return undefined;
+    });
+    let at = 0;
+    return ({ keyBytes, timestampMs }) => {
+      const key = String(keyBytes);
+      if (last.get(key) !== at++) return false;
+      const time = times.get(key) ?? Number.NEGATIVE_INFINITY;
+      if (time > timestampMs) this.result.newer++;
+      if (time === timestampMs) this.result.same++;
+      return time < timestampMs;
+    };
+  }
+
+  /** Of each key, the timestamp of its last record in the topic. */
+  async #timesThere(topic: TopicName): Promise<LargeMap<string, number>> {
+    const times = new LargeMap<string, number>();
+    const from = positionOf(this.#there, 'end');
+    from[topic] = this.#there[topic].map(({ low }) => low);
+    await followToEnds(this.#target.log, from, this.#there, this.#source.signal, (batch) => {
+      for (const { keyBytes, timestampMs } of batch.records) if (keyBytes) times.set(String(keyBytes), timestampMs);
+      this.#done += batch.records.length;
+      this.#report();
+    });
+    return times;
+  }
+
+  /** Returns a promise if the next record must wait. */
+  #add(topic: TopicName, record: EncodedRecord): Promise<void> | undefined {
+    if (this.bad.size > 0) this.bad.delete(placeOf(record));
+    if (holdsMore(record)) this.result.cut++;
+    const partitions = this.#options.keepPartitions ? null : this.#there[topic].length;
+    return this.#batch.push(loadedRecord(record, partitions)) < recordsMax ? undefined : this.#publish(topic);
+  }
+
   /** Waits for the batch before. The next batch is read and encoded while one is in flight. */
-  async #publish(topic: TopicName, batch: LoadedRecord[]): Promise<void> {
+  async #publish(topic: TopicName): Promise<void> {
+    const batch = this.#batch;
+    this.#batch = [];
     await this.#publishing;
     this.#source.signal.throwIfAborted();
     if (batch.length === 0) return;
-    const taken = this.#taken;
-    this.#publishing = this.#publisher.publish(topic, batch).then((first) => {
-      this.#checkPlaces(topic, batch, first);
+    this.#publishing = this.#target.publisher.publish(topic, batch).then(() => {
       this.result.records += batch.length;
-      this.#onProgress(taken);
+      this.#report();
     });
     // Its error is thrown by the code that awaits it.
     this.#publishing.catch(() => undefined);
   }
 
-  /** There must be no records of other producers among ours: a load that continues would take them for ours. */
-  #checkPlaces(topic: TopicName, batch: LoadedRecord[], first: ReadonlyMap<number, number>): void {
-    const next = this.#next[topic];
-    for (const [partition, offset] of first) {
-      if (offset === next[partition]) continue;
-      throw new UsageError(
-        `Cannot go on loading the archive: ${topic}/${partition} has gone on to offset ${offset}, and ${next[partition]} was due: another producer publishes there; stop it, and load into empty topics`,
-      );
-    }
-    for (const { partition } of batch) next[partition]!++;
+  #report(): void {
+    this.#options.onProgress?.({ done: Math.min(this.#done, this.#total), total: this.#total });
   }
 }
+
+const sizeOf = (bounds: LogBounds): number =>
+  topicNames.flatMap((topic) => bounds[topic]).reduce((sum, { low, end }) => sum + end - low, 0);

@@ -1,49 +1,38 @@
-import { archiveFolder, listTopicFiles } from '../../../infra/archive/archive-files.ts';
+import type { ArchiveListing } from '../../../infra/archive/archive-files.ts';
 import { recordsWithin } from '../../../infra/archive/archive-partition.ts';
+import { decoded } from '../../../projector/ports/decoded-record.ts';
 import type { EncodedRecord, LogBounds } from '../../../projector/ports/event-log.ts';
 import type { PublishedRecord } from '../../../projector/ports/log-publisher.ts';
+import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { murmur2Partition } from '../../../schemas/events/partitioner.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
-import type { RawValues } from './raw-values.ts';
 
 /** A record as a load publishes it. */
 export type LoadedRecord = PublishedRecord & { partition: number; key: Buffer };
 
+/** An archive as it is when a load begins. */
 export interface LoadSource {
-  dir: string;
-  prefix: string;
-  /** The part of the archive that is loaded. */
+  listing: ArchiveListing;
   bounds: LogBounds;
-  /** What the target held before. */
-  there: LogBounds;
-  /** Keep the archive's partition numbers, instead of choosing as Kafka's own producer does. */
-  keepPartitions: boolean;
-  rawValues: RawValues;
   signal: AbortSignal;
 }
 
-/** Takes one record. Returns a promise if the next one must wait. `from`: the record in the archive. */
-type OnRecord = (record: LoadedRecord, from: EncodedRecord) => Promise<void> | undefined;
-
-/**
- * Gives what a load publishes to a topic, in order: the archive's partitions merged by time. The same archive and the
- * same number of partitions always give the same sequence in each partition. That is how a load that was stopped finds
- * where it stopped.
- */
-export async function loadSequence(source: LoadSource, topic: TopicName, onRecord: OnRecord): Promise<void> {
-  const { keepPartitions, rawValues, signal } = source;
-  const partitions = source.there[topic].length;
-  const all = await headsOf(source, topic);
+/** Gives a topic's records in the order of a load: the archive's partitions merged by time, each in its own order. */
+export async function loadSequence(
+  { listing, bounds, signal }: LoadSource,
+  topic: TopicName,
+  /** Returns a promise if the next record must wait. */
+  onRecord: (record: EncodedRecord) => Promise<void> | undefined,
+): Promise<void> {
+  const all = bounds[topic].map((within, partition): Head => {
+    const blocks = recordsWithin({ topic, partition }, listing[topic][partition]!, within);
+    return { blocks, records: [], at: 0 };
+  });
   try {
     for (let heads = await filled(all); heads.length > 0; heads = await filled(heads)) {
       signal.throwIfAborted();
-      for (let from = takeFirst(heads); from; from = takeFirst(heads)) {
-        const { key, value: asItCame } = from.raw();
-        const value = rawValues.names(asItCame) ? await rawValues.registered(topic, from, asItCame) : asItCame;
-        // All records of an archive have keys.
-        const record = { key: key!, value, timestampMs: from.timestampMs, headers: from.headers ?? [] };
-        const partition = keepPartitions ? from.partition : murmur2Partition(record.key, partitions);
-        const busy = onRecord({ ...record, partition }, from);
+      for (let record = takeFirst(heads); record; record = takeFirst(heads)) {
+        const busy = onRecord(record);
         if (busy) await busy;
       }
     }
@@ -52,20 +41,30 @@ export async function loadSequence(source: LoadSource, topic: TopicName, onRecor
   }
 }
 
+/** A record to publish, in the archive's partition or, of a number of partitions, in that of Kafka's own producer. */
+export function loadedRecord(record: EncodedRecord, partitions: number | null): LoadedRecord {
+  // All records of an archive have keys.
+  const key = record.keyBytes!;
+  const { timestampMs, headers = [] } = record;
+  const partition = partitions === null ? record.partition : murmur2Partition(key, partitions);
+  return { partition, key, value: ourValue(record), timestampMs, headers };
+}
+
+/** Whether a value came with more than our schema holds. That is not loaded (docs/rules.md#raw-values). */
+export const holdsMore = ({ rawValue }: EncodedRecord): boolean => (rawValue ?? null) !== null;
+
+/** A value in our schema. One that cannot be decoded stays as it came, and bad. */
+function ourValue(record: EncodedRecord): Buffer | null {
+  const one = decoded(record);
+  if ('undecodable' in one) return record.raw().value;
+  return one.value && encodeValue(record.topic, one.value as never);
+}
+
 /** A partition's records that were read and not yet taken. */
 interface Head {
   blocks: AsyncGenerator<EncodedRecord[], void>;
   records: EncodedRecord[];
   at: number;
-}
-
-async function headsOf({ dir, prefix, bounds }: LoadSource, topic: TopicName): Promise<Head[]> {
-  const files = (await listTopicFiles(archiveFolder(dir, prefix, topic))) ?? [];
-  return bounds[topic].map((within, partition) => ({
-    blocks: recordsWithin({ topic, partition }, files[partition] ?? [], within),
-    records: [],
-    at: 0,
-  }));
 }
 
 /** Reads more of the partitions that have nothing left to take. Returns those that have records. */

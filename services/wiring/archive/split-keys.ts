@@ -1,6 +1,5 @@
 import { LargeMap } from '../../../projector/facts/large-map.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
-import { keyDigest } from './record-columns.ts';
 
 /** Keys that are in several partitions of an archive. The order of their records is known only by time. */
 export interface SplitKeys {
@@ -16,20 +15,20 @@ const split = -1;
 /** Finds a topic's split keys while its records pass. */
 export class SplitKeyFinder {
   readonly #found: SplitKeys;
-  readonly #partitions = new LargeMap<number, number>();
+  readonly #partitions = new LargeMap<string, number>();
 
   constructor(topic: TopicName) {
     this.#found = { topic, count: 0, keys: [] };
   }
 
   note(key: Buffer, partition: number): void {
-    const digest = keyDigest(key);
-    const before = this.#partitions.get(digest);
+    const text = String(key);
+    const before = this.#partitions.get(text);
     if (before === partition || before === split) return;
-    this.#partitions.set(digest, before === undefined ? partition : split);
+    this.#partitions.set(text, before === undefined ? partition : split);
     if (before === undefined) return;
     this.#found.count++;
-    if (this.#found.keys.length < namedMax) this.#found.keys.push(String(key));
+    if (this.#found.keys.length < namedMax) this.#found.keys.push(text);
   }
 
   /** Null if there are none. */
