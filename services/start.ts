@@ -10,6 +10,7 @@ import { makeLogger } from './wiring/command/logger.ts';
 import { apiMetrics } from './wiring/http/api-metrics.ts';
 import { firstDay, firstSteps, firstStepsText, picksRiders } from './wiring/http/first-steps.ts';
 import { assertCanListenOnAll } from './wiring/http/listen.ts';
+import { ownKey, withKey } from './wiring/http/own-key.ts';
 import { processMetrics } from './wiring/http/process-metrics.ts';
 import { serve } from './wiring/http/serve.ts';
 import { type Projecting, project } from './wiring/projector/project.ts';
@@ -53,9 +54,12 @@ export async function runStart(options: StartOptions, settings: Settings, io: Io
       await Promise.race([untilComplete(projecting, reader, ending), projecting.done]);
     if (signal.aborted) return 0;
     const first = firstDay(facts(), settings.nowMs ?? Date.now());
+    const picks = picksRiders(settings, opened);
+    const own = picks && opened.madeUp === null ? ownKey() : null;
+    const key = opened.madeUp?.developerKey ?? own;
     const served = await serve({
       settings,
-      reader,
+      reader: own === null ? reader : withKey(reader, own),
       metrics,
       log,
       files,
@@ -64,12 +68,12 @@ export async function runStart(options: StartOptions, settings: Settings, io: Io
         const trouble = projecting.trouble();
         return trouble && `the projector has ended: ${trouble}`;
       },
-      ...(picksRiders(settings, opened) && { sampleRiders: (count: number) => liveliestRiders(facts(), count) }),
-      ...(opened.madeUp && { sampleKey: opened.madeUp.developerKey }),
+      ...(picks && { sampleRiders: (count: number) => liveliestRiders(facts(), count) }),
+      ...(key !== null && { sampleKey: key }),
       ...(settings.embedded && first && { sample: first }),
     });
     await served.listen();
-    const steps = await firstSteps(settings, opened, facts(), files.keys);
+    const steps = await firstSteps(settings, opened, facts(), files.keys, key);
     io.out(options.json ? JSON.stringify(steps) : firstStepsText(steps));
     try {
       await projecting.done;

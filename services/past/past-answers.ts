@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { calendar } from '../../api/calendar/calendar.ts';
 import { readInputs } from '../../api/calendar/inputs.ts';
 import { type Entry, ViewCache } from '../../api/calendar/view-cache.ts';
@@ -7,6 +6,7 @@ import { openApiDocument } from '../../api/openapi/openapi.ts';
 import type { Facts } from '../../projector/facts/facts.ts';
 import { idPattern } from '../../schemas/events/patterns.ts';
 import { UsageError } from '../wiring/command/io.ts';
+import { ownKey } from '../wiring/http/own-key.ts';
 import { FactsViewReader } from './facts-view-reader.ts';
 
 /** An answer of the interface. `etag` has its quotes. Null without one. */
@@ -30,8 +30,6 @@ export const targets = {
   ride: (id: string): string => `/rides/${id}`,
 };
 
-export const madeUpKey = (): string => `rck_${randomBytes(32).toString('base64url')}`;
-
 /**
  * Answers requests from facts, at any time, with the API's own code. No credentials are needed, because the user has
  * the log.
@@ -40,7 +38,7 @@ export class PastAnswers {
   readonly reader: FactsViewReader;
   readonly cache: WatchedCache;
   readonly #answer: ReturnType<typeof calendar>;
-  readonly #key = madeUpKey();
+  readonly #key = ownKey();
   #clockMs = 0;
 
   constructor(facts: Facts) {

@@ -6,11 +6,11 @@ import { UsageError } from '../wiring/command/io.ts';
 import { makeLogger } from '../wiring/command/logger.ts';
 import { apiMetrics } from '../wiring/http/api-metrics.ts';
 import { firstDay, tokenToTry } from '../wiring/http/first-steps.ts';
+import { ownKey } from '../wiring/http/own-key.ts';
 import { processMetrics } from '../wiring/http/process-metrics.ts';
 import { serve } from '../wiring/http/serve.ts';
 import { liveliestRiders } from '../wiring/sign-in/rider-directory.ts';
 import { FactsViewReader } from './facts-view-reader.ts';
-import { madeUpKey } from './past-answers.ts';
 
 /** The settings of a service of the past: only this machine, nothing of the live service, the clock as given. */
 export function settingsOfThePast(settings: Settings, nowMs: number): Settings {
@@ -44,7 +44,7 @@ export type PastSteps = Awaited<ReturnType<typeof servePast>>['steps'];
 
 /** Serves facts as they are: the whole API, its documentation, and sign-in by picking a rider. Nothing is written. */
 export async function servePast(facts: Facts, settings: Settings, rider: string | null, signal: AbortSignal) {
-  const key = madeUpKey();
+  const key = ownKey();
   const log = makeLogger(settings);
   const files = await filesOfThisProcess();
   const first = firstDay(facts, settings.nowMs!);

@@ -52,6 +52,14 @@ async function expectAnybody(service: RunningService, rider: string): Promise<vo
   expect(await signedIn(service.origin, rider)).toMatchObject({ tokens: { scope: 'read' } });
 }
 
+/** The first request that is printed works as it is. */
+async function expectDay(service: RunningService): Promise<void> {
+  const [, key, day] = /X-Api-Key: (rck_\S+)' (\S+)/.exec(service.out())!;
+  const answer = await fetch(day!, { headers: { 'X-Api-Key': key! } });
+  expect(answer.status).toBe(200);
+  expect(((await answer.json()) as { nights: unknown[] }).nights.length).toBeGreaterThan(0);
+}
+
 describe('riders of an archive', () => {
   it('can not be picked where it may be real: no token is printed, and no page offers them', async () => {
     const service = await serve({ ARCHIVE_DIR: real });
@@ -59,9 +67,12 @@ describe('riders of an archive', () => {
     await service.stop();
   });
 
-  it('can be picked where SIGN_IN=pick says so', async () => {
+  it('can be picked where SIGN_IN=pick says so, and a key of the process is printed', async () => {
     const service = await serve({ ARCHIVE_DIR: real, SIGN_IN: 'pick', NOW: '2015-06-13T19:00:00Z' });
     await expectAnybody(service, 'r0020');
+    await expectDay(service);
+    const docs = await (await fetch(`${service.origin}/docs`)).text();
+    expect(docs).toContain(`data-key="${/X-Api-Key: (\S+)'/.exec(service.out())![1]}"`);
     await service.stop();
   });
 
@@ -69,10 +80,7 @@ describe('riders of an archive', () => {
     const service = await serve({ ARCHIVE_DIR: simulated });
     const rider = /a token for (\S+),/.exec(service.out())![1]!;
     await expectAnybody(service, rider);
-    const [, key, day] = /X-Api-Key: (rck_\S+)' (\S+)/.exec(service.out())!;
-    const answer = await fetch(day!, { headers: { 'X-Api-Key': key! } });
-    expect(answer.status).toBe(200);
-    expect(((await answer.json()) as { nights: unknown[] }).nights.length).toBeGreaterThan(0);
+    await expectDay(service);
     await service.stop();
   });
 

@@ -37,7 +37,13 @@ export function firstDay(facts: Facts, nowMs: number): { metro: string; day: str
 }
 
 /** What to try first on a service that has just started. */
-export async function firstSteps(settings: Settings, opened: OpenLog, facts: Facts, keys: SigningKeys) {
+export async function firstSteps(
+  settings: Settings,
+  opened: OpenLog,
+  facts: Facts,
+  keys: SigningKeys,
+  developerKey: string | null,
+) {
   const { baseUrl, origin } = settings;
   const first = firstDay(facts, settings.nowMs ?? Date.now());
   const picks = picksRiders(settings, opened);
@@ -47,8 +53,8 @@ export async function firstSteps(settings: Settings, opened: OpenLog, facts: Fac
     serves: opened.where,
     baseUrl,
     docs: `${origin}/docs`,
-    /** The key of made-up data. Null for any other log. */
-    developerKey: opened.madeUp?.developerKey ?? null,
+    /** The key of made-up data, or this process's own where riders can be picked. Null: none is known. */
+    developerKey,
     /** A day that has nights. */
     day: first && `${baseUrl}/metros/${first.metro}/days/${first.day}`,
     /** How riders sign in. Null: nobody can. */
