@@ -8,10 +8,12 @@ import { type RetryDeps, retryLogged } from './ports/waiting.ts';
 import type { Watching } from './watching/watching.ts';
 import type { PositionBarriers } from './writing/settled-position.ts';
 
-// Rejects that wait for their acknowledgement. Above this number the log waits, so that memory stays bounded.
+// Rejects that wait for their acknowledgement. Above this number, or so many bytes, the log waits: memory stays bounded.
 const pendingMax = 1_000;
+const pendingBytesMax = 64 << 20;
 // Bad records that a standby keeps, which its leader has set aside: the last ones, where a log's tail is cut.
 const keptMax = 1_000;
+const keptBytesMax = 64 << 20;
 
 interface IntakeDeps extends RetryDeps {
   fold: Fold;
@@ -35,7 +37,7 @@ export class Intake {
   #kept: Reject[] = [];
   readonly #watches = byTopic(() => new RevisionWatch());
   #queue: Promise<void> = Promise.resolve();
-  #pending = 0;
+  readonly #pending = { count: 0, bytes: 0 };
 
   constructor(deps: IntakeDeps) {
     this.#deps = deps;
@@ -50,8 +52,9 @@ export class Intake {
       else this.#refuse(record, reason, rejects);
     }
     this.#deps.metrics.folded(batch.topic, batch.records.length);
-    if (rejects.length > 0) this.#setAside(rejects);
-    if (this.#pending > pendingMax) await this.#queue;
+    if (this.#publishing) this.#setAside(rejects);
+    else this.#kept = lastOf([...this.#kept, ...rejects]);
+    if (this.#pending.count > pendingMax || this.#pending.bytes > pendingBytesMax) await this.#queue;
   }
 
   #apply(record: EncodedRecord, watch: RevisionWatch): void {
@@ -70,10 +73,7 @@ export class Intake {
     const { metrics, watching, sink } = this.#deps;
     metrics.rejected(topic, reason);
     watching?.rejects.rejected(topic, record.keyBytes, reason);
-    if (!sink) return;
-    const into = this.#publishing ? rejects : this.#kept;
-    into.push({ topic, partition, offset, timestampMs, reason, raw: record.raw() });
-    if (this.#kept.length >= 2 * keptMax) this.#kept = this.#kept.slice(-keptMax);
+    if (sink) rejects.push({ topic, partition, offset, timestampMs, reason, raw: record.raw() });
   }
 
   /**
@@ -82,7 +82,7 @@ export class Intake {
    */
   beginPublishing(): void {
     this.#publishing = true;
-    if (this.#kept.length > 0) this.#setAside(this.#kept.slice(-keptMax));
+    this.#setAside(this.#kept);
     this.#kept = [];
   }
 
@@ -97,9 +97,12 @@ export class Intake {
   }
 
   #setAside(rejects: Reject[]): void {
+    if (rejects.length === 0) return;
     const { barriers, sink, watching } = this.#deps;
     const barrier = barriers.open();
-    this.#pending += rejects.length;
+    const bytes = bytesOf(rejects);
+    this.#pending.count += rejects.length;
+    this.#pending.bytes += bytes;
     this.#noteWaiting();
     const publish = async () => {
       await sink!.publish(rejects);
@@ -107,7 +110,8 @@ export class Intake {
     };
     this.#queue = this.#queue.then(async () => {
       await retryLogged('set bad records aside', publish, this.#deps);
-      this.#pending -= rejects.length;
+      this.#pending.count -= rejects.length;
+      this.#pending.bytes -= bytes;
       // Each batch of rejects that is acknowledged is a step on.
       if (watching) watching.rejectsSinceMs = null;
       this.#noteWaiting();
@@ -116,6 +120,25 @@ export class Intake {
 
   #noteWaiting(): void {
     const { watching, clock } = this.#deps;
-    if (watching && this.#pending > 0) watching.rejectsSinceMs ??= clock.nowMs();
+    if (watching && this.#pending.count > 0) watching.rejectsSinceMs ??= clock.nowMs();
   }
+}
+
+/** As many of the last ones as a standby keeps. */
+function lastOf(rejects: readonly Reject[]): Reject[] {
+  let from = rejects.length;
+  for (let bytes = 0; from > 0 && rejects.length - from < keptMax; from--) {
+    bytes += bytesOf([rejects[from - 1]!]);
+    if (bytes > keptBytesMax) break;
+  }
+  return rejects.slice(from);
+}
+
+function bytesOf(rejects: readonly Reject[]): number {
+  let bytes = 0;
+  for (const { raw } of rejects) {
+    bytes += (raw.key?.length ?? 0) + (raw.value?.length ?? 0);
+    for (const header of Object.values(raw.headers)) bytes += header.length;
+  }
+  return bytes;
 }

@@ -1,7 +1,6 @@
 import { KafkaCluster } from '../infra/kafka/kafka-cluster.ts';
 import { RejectedTopic } from '../infra/kafka/kafka-reject-sink.ts';
 import { minCompactionLagMs } from '../infra/kafka/kafka-topic-settings.ts';
-import type { Reject } from '../projector/ports/event-log.ts';
 import { countText } from '../projector/ports/log.ts';
 import { WriterSchemas } from '../schemas/avro/writer-schemas.ts';
 import { topicNames } from '../schemas/events/records.ts';
@@ -46,7 +45,7 @@ export async function runArchiveSave(options: ArchiveSaveOptions, settings: Sett
   };
   try {
     return await runWithProgress(command, io, async (progress) => {
-      const result = await archiveSave(log, () => readRejected(rejected, io), dir, {
+      const result = await archiveSave(log, (onRejects) => rejected.readOn(onRejects, io.signal), dir, {
         prefix,
         signal: io.signal,
         compactionLagMs: () => minCompactionLagMs(kafka, topics, { log: logger, signal: io.signal }),
@@ -61,13 +60,6 @@ export async function runArchiveSave(options: ArchiveSaveOptions, settings: Sett
   } finally {
     await Promise.all([log.close(), cluster.close()]);
   }
-}
-
-/** There are few bad records, so they fit in memory. */
-async function readRejected(topic: RejectedTopic, io: Io): Promise<Reject[]> {
-  const rejects: Reject[] = [];
-  await topic.readOn((reject) => rejects.push(reject), io.signal);
-  return rejects;
 }
 
 /**

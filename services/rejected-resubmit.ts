@@ -1,7 +1,9 @@
-import type { EventLog, LogBounds, Position, Reject } from '../projector/ports/event-log.ts';
+import { batchHeaders } from '../infra/kafka/record-batch.ts';
+import type { EventLog, LogBounds, Position, RawRecord, Reject } from '../projector/ports/event-log.ts';
 import { countText } from '../projector/ports/log.ts';
 import type { LogPublisher } from '../projector/ports/log-publisher.ts';
 import { positionOf } from '../projector/position.ts';
+import { isBatchFault } from '../schemas/avro/undecodable.ts';
 import type { Settings } from './settings/settings.ts';
 import { followToEnds } from './wiring/backends/follow-to-ends.ts';
 import { openKafkaLog, openKafkaPublisher } from './wiring/backends/kafka.ts';
@@ -108,12 +110,19 @@ async function whyNot(
   records: KeyOffsets,
   judge: RejectJudge,
 ): Promise<string | null> {
-  const { topic, partition, offset, raw } = reject;
+  const { topic, partition, offset, raw, reason: was } = reject;
+  if (isBatchFault(was)) return batchNote(raw);
   if (partition >= (bounds[topic]?.length ?? 0)) return 'there is no such partition any more';
   // Without a key it has none that could come later, and is bad for ever.
   if (raw.key !== null && records.of(reject).some((one) => one > offset)) return superseded;
   const { reason } = await judge(reject);
   return reason && `it is still bad: ${reason}`;
+}
+
+/** What is set aside of a bad batch is compressed bytes: as a record they would be one more bad record. */
+function batchNote({ headers }: RawRecord): string {
+  const [last, codec] = [headers[batchHeaders.lastOffset], headers[batchHeaders.codec]];
+  return `it stands for all records up to offset ${last}, in one batch (codec ${codec}): have its producer send them again, in smaller batches`;
 }
 
 /** Publishes a bad record to its partition. Returns its offset there. */

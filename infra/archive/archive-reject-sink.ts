@@ -108,6 +108,8 @@ export function rejectedEntry(path: string): ManifestFile | null {
   return { name: basename(path), records, bytes: end, sha256: sha256().digest('hex') };
 }
 
+const blockBytes = 1 << 20;
+
 /**
  * Adds bad records to an archive, durably before `publish` resolves. First reads what is there already, from any writer,
  * so that a restart publishes nothing twice.
@@ -134,7 +136,7 @@ export function archiveRejectSink(place: RejectedPlace): RejectSink {
       const fresh = published.unknown(rejects);
       if (fresh.length === 0) return 0;
       writer ??= openIn(rejectedFolder(place), known);
-      writer.appendBlock(fresh.length, Buffer.concat(fresh.map(encode)));
+      for (const block of blocksOf(fresh.map(encode))) writer.appendBlock(block.length, Buffer.concat(block));
       writer.sync();
       // Only after the write: after a full disk they must be published again.
       for (const reject of fresh) published.add(reject);
@@ -145,6 +147,21 @@ export function archiveRejectSink(place: RejectedPlace): RejectSink {
       writer = null;
     },
   };
+}
+
+/** Readers bound the size of a block. One record may be larger than the others together. */
+function* blocksOf(records: readonly Buffer[]): Generator<Buffer[]> {
+  let block: Buffer[] = [];
+  let bytes = 0;
+  for (const record of records) {
+    block.push(record);
+    bytes += record.length;
+    if (bytes < blockBytes) continue;
+    yield block;
+    block = [];
+    bytes = 0;
+  }
+  if (block.length > 0) yield block;
 }
 
 function encode({ topic, partition, offset, timestampMs, reason, raw }: Reject): Buffer {

@@ -35,8 +35,13 @@ export class ContainerFormatError extends Error {
 }
 
 const cursor = new Cursor();
-/** A larger size was read from the wrong place. */
-const sizeMax = 2 ** 31 - 1;
+/**
+ * Blocks are held in memory as a whole, unpacked: a megabyte of deflate may hold a gigabyte. A record that fills a batch
+ * of Kafka (64 MiB) may be in a block twice, as its value and as it came.
+ */
+const blockBytesMax = 129 << 20;
+/** Many tools write some 10,000 records to a block. */
+const blockRecordsMax = 1_000_000;
 
 /** The header at the start of `bytes`. Null if they end within it. */
 export function parseContainerHeader(bytes: Buffer): ContainerHeader | null {
@@ -84,7 +89,10 @@ export function parseBlockFrame(bytes: Buffer, pos: number): BlockFrame | null {
     if (error instanceof UndecodableError && bytes.length - pos < 20) return null;
     throw new ContainerFormatError('no block begins there');
   }
-  if (count < 0 || size < 0 || size > sizeMax) throw new ContainerFormatError('no block begins there');
+  if (count < 0 || size < 0 || size >= 2 ** 31) throw new ContainerFormatError('no block begins there');
+  if (size > blockBytesMax) throw tooLarge();
+  if (count > blockRecordsMax)
+    throw new ContainerFormatError(`its block has over ${blockRecordsMax} records: write it again with smaller blocks`);
   const dataEnd = cursor.pos + size;
   return { count, dataStart: cursor.pos, dataEnd, end: dataEnd + syncBytes };
 }
@@ -93,11 +101,15 @@ export function parseBlockFrame(bytes: Buffer, pos: number): BlockFrame | null {
 export function unpackBlock(codec: ContainerCodec, stored: Buffer): Buffer {
   if (codec === 'null') return stored;
   try {
-    return inflateRawSync(stored, { maxOutputLength: sizeMax });
+    return inflateRawSync(stored, { maxOutputLength: blockBytesMax });
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge();
     throw new ContainerFormatError('its block can not be inflated', { cause: error });
   }
 }
+
+const tooLarge = () =>
+  new ContainerFormatError(`its block is larger than ${blockBytesMax >> 20} MiB: write it again with smaller blocks`);
 
 /** A container file's blocks, read at once. For files that are to be appended to. */
 export interface ContainerContent {

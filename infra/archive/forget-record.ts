@@ -6,6 +6,7 @@ import { compileReader } from '../../schemas/avro/avro-reader.ts';
 import { parseWriter, topicTypes } from '../../schemas/avro/avro-types.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
 import { confluentHeaderBytes, singleObjectHeaderBytes } from '../../schemas/avro/single-object.ts';
+import { isBatchFault } from '../../schemas/avro/undecodable.ts';
 import { parseRecordKey } from '../../schemas/events/record-keys.ts';
 import type { Attendance, Relation, Ride, Rider, TopicName } from '../../schemas/events/records.ts';
 import type { ManifestWriterSchema } from './archive-manifest.ts';
@@ -132,8 +133,10 @@ function isOfRider(record: LogRecord | UndecodableRecord, rider: string): boolea
 }
 
 /** Whether a bad record is about the rider. It cannot be edited, so it is removed as a whole. */
-export function isRejectOfRider({ topic, raw }: Reject, rider: string): boolean {
+export function isRejectOfRider({ topic, reason, raw }: Reject, rider: string): boolean {
   const { key, value, headers } = raw;
+  // Nobody can look into a batch that does not unpack.
+  if (isBatchFault(reason)) return true;
   if (Object.entries(headers).some(([name, header]) => isWordIn(name, rider) || mentions(header, rider))) return true;
   return isBadRecordOfRider(topic, key, value, rider);
 }

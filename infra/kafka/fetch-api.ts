@@ -1,6 +1,6 @@
 import { type Connection, createAPI, fetchV13, type Reader, readKnownTaggedFields } from '@platformatic/kafka';
 import { errorText } from './kafka-refusal.ts';
-import { type FetchedRecord, type RecordBatch, readRecordBatches } from './record-batch.ts';
+import { BatchReading, type RecordBatch, readRecordBatches } from './record-batch.ts';
 
 /** A partition to fetch from. */
 export interface FetchPartition {
@@ -21,7 +21,8 @@ export interface FetchedPartition {
   offset: number;
   /** Kafka's error code. 0 for none. */
   errorCode: number;
-  records: FetchedRecord[];
+  /** Those that a `read_committed` reader sees. `recordPieces` has their records. */
+  batches: RecordBatch[];
   nextOffset: number;
   /** The offset after the last record, including open transactions. */
   highWatermark: number;
@@ -34,8 +35,7 @@ export interface FetchedPartition {
 }
 
 const readCommitted = 1;
-// Of compressed records: decompressed, with an object for each record, they take ten to twenty times as much memory. Two
-// responses are in memory at a time. Kafka sends one batch that is larger.
+// Of compressed records, a few responses at a time. Kafka sends one batch that is larger.
 const partitionBytesMax = 256 << 10;
 const responseBytesMax = 1 << 20;
 
@@ -82,7 +82,7 @@ function fetchedPartition(asked: FetchPartition, found: FetchResponsePartition):
     partition,
     offset,
     errorCode: found.errorCode,
-    ...committedRecords(batches, found.abortedTransactions, offset),
+    ...committedBatches(batches, found.abortedTransactions, offset),
     highWatermark: found.highWatermark,
     lastStableOffset: found.lastStableOffset,
     lastEpoch: batches.at(-1)?.leaderEpoch ?? lastEpoch,
@@ -177,21 +177,21 @@ interface AbortedTransaction {
 }
 
 /**
- * The records from offset `from` on that a `read_committed` reader sees, and the next offset to read. That is the end
- * of the last batch by its header, so it is past control records, aborted transactions and records that compaction
+ * The batches that a `read_committed` reader sees, and the next offset to read. That is the end of the last batch by its
+ * header, so it is past control records, aborted transactions and records that compaction
  * removed from a batch's end.
  *
  * Aborted batches are found as in the Java client: a producer's batches are aborted from the transaction's first offset
  * to its abort marker.
  */
-export function committedRecords(
+export function committedBatches(
   batches: readonly RecordBatch[],
   aborted: readonly AbortedTransaction[],
   from: number,
-): { records: FetchedRecord[]; nextOffset: number } {
+): { batches: RecordBatch[]; nextOffset: number } {
   const pending = [...aborted].sort((a, b) => Number(a.firstOffset - b.firstOffset));
   const aborting = new Set<bigint>();
-  const records: FetchedRecord[] = [];
+  const seen: RecordBatch[] = [];
   let nextOffset = from;
   for (const batch of batches) {
     const { lastOffset } = batch;
@@ -199,16 +199,15 @@ export function committedRecords(
     if (batch.attributes & controlBit) {
       if (isAbortMarker(batch)) aborting.delete(batch.producerId);
     } else if (!(batch.attributes & transactionalBit && aborting.has(batch.producerId))) {
-      // Fetches return whole batches, so the first one may begin before the requested offset.
-      for (const record of batch.records) if (record.offset >= from) records.push(record);
+      seen.push(batch);
     }
     nextOffset = Math.max(nextOffset, lastOffset + 1);
   }
-  return { records, nextOffset };
+  return { batches: seen, nextOffset };
 }
 
 /** The key of a control record: int16 version, int16 type. Type 0 aborts, 1 commits. */
 function isAbortMarker(batch: RecordBatch): boolean {
-  const key = batch.records[0]?.key;
+  const key = new BatchReading(batch).next()?.key;
   return !!key && key.length >= 4 && key.readInt16BE(2) === 0;
 }

@@ -177,7 +177,7 @@ class Following {
       records.push(record);
     }
     await this.#follower.onBatch({ topic, partition, records, nextOffset, unreadSinceMs: chunk.sinceMs });
-    return goOn && { records: chunk.records.slice(records.length), until: goOn() };
+    return goOn && { from: nextOffset, until: goOn() };
   }
 
   /** A number is the id of a schema to look up first. */

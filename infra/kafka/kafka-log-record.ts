@@ -13,6 +13,7 @@ export function kafkaLogRecord(
   fetched: FetchedRecord,
   writers: WriterSchemas,
 ): EncodedRecord | number {
+  if (fetched.fault) return new KafkaRecord(topic, partition, fetched, fetched.fault);
   const reader = fetched.value && readerFor(topic, fetched.value, writers);
   if (typeof reader !== 'number') return new KafkaRecord(topic, partition, fetched, reader);
   // A record with a bad key does not wait for its schema.

@@ -8,6 +8,7 @@ import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import type { KafkaConnection } from './kafka-client.ts';
 import { KafkaCluster, type KafkaTopic } from './kafka-cluster.ts';
 import { type KafkaLog, retry } from './kafka-retry.ts';
+import { recordPieces } from './record-batch.ts';
 
 const newTopicsAdvice =
   'A key may now be in two partitions, and its order is lost: create topics under a new KAFKA_TOPIC_PREFIX, publish every entity there again, then point the service and its upstream at them';
@@ -126,7 +127,8 @@ export async function kafkaLogEnds(options: {
       const { id: topicId, partitions } = topics.find(({ name }) => name === topicPrefix + topic)!;
       const { node, epoch } = partitions[partition]!;
       const [found] = await cluster.fetch(node, [{ topicId, partition, offset, leaderEpoch: epoch, lastEpoch: -1 }], 0);
-      return found?.records[0]?.timestampMs ?? null;
+      const [piece] = found ? recordPieces(found.batches, offset, found.nextOffset) : [];
+      return piece?.records[0]?.timestampMs ?? null;
     };
     return {
       identity,

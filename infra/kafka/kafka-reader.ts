@@ -6,9 +6,9 @@ import type { FetchedPartition } from './fetch-api.ts';
 import { type KafkaCluster, type KafkaTopic, kafkaErrors } from './kafka-cluster.ts';
 import { type KafkaLog, LoggedBackOff } from './kafka-retry.ts';
 import { awayTooLong, diverged, errorOf, isUnreadable, PartitionFaults, truncated } from './partition-faults.ts';
-import type { FetchedRecord } from './record-batch.ts';
+import { batchBytesMax, type Piece, type RecordBatch, recordPieces } from './record-batch.ts';
 
-/** The state of a partition. What is fetched and not yet handled is queued in `chunks`. */
+/** The state of a partition. What is fetched and not yet handled is queued in `fetched`. */
 export interface ReaderPartition {
   readonly topic: string;
   readonly topicId: string;
@@ -20,7 +20,7 @@ export interface ReaderPartition {
   leaderEpoch: number;
   /** The epoch of the batch before `offset`; -1 while none was read. */
   lastEpoch: number;
-  chunks: Chunk[];
+  fetched: Fetched[];
   /** Its handler waits for something. Nothing is fetched or handled meanwhile. */
   waiting: boolean;
   /** One more than its last offset, as far as is known; `stableEnd`: as far as a `read_committed` reader gets. */
@@ -34,16 +34,23 @@ export interface ReaderPartition {
   heldBack: boolean;
 }
 
-export interface Chunk {
-  records: FetchedRecord[];
+/** Batches as they were fetched: packed. */
+interface Fetched {
+  batches: RecordBatch[];
+  /** The first offset that is not handled yet. */
+  from: number;
   nextOffset: number;
+  sinceMs: number;
+}
+
+export interface Chunk extends Piece {
   /** Since when its first record has been there to be read, in milliseconds since the epoch. */
   sinceMs: number;
 }
 
-/** The rest of a chunk, to be handled once `until` resolves. */
+/** What follows a chunk's records, or some of them, is to be handled once `until` resolves. */
 export interface Remainder {
-  records: FetchedRecord[];
+  from: number;
   until: Promise<void>;
 }
 
@@ -63,8 +70,8 @@ const fetchWaitMs = 500;
 const heldFetchWaitMs = 50;
 /** A broker that takes so much longer than it was allowed to is silent. */
 const lateMs = 500;
-/** Chunks queued per partition: one being handled, one fetched meanwhile. */
-const chunksMax = 2;
+/** Answers queued per partition, beside the one that is being handled. */
+const queuedMax = 2;
 const heldBackDelayMs = 2_000;
 
 /**
@@ -76,6 +83,7 @@ export class KafkaReader {
   readonly #handler: ReaderHandler;
   readonly #log: KafkaLog;
   readonly #checkEveryMs: number;
+  readonly #batchBytesMax: number;
   readonly #wakeUp = new WakeUp();
   readonly #fetching = new Map<number, Promise<void>>();
   readonly #stop = new AbortController();
@@ -90,16 +98,17 @@ export class KafkaReader {
     cluster: KafkaCluster,
     partitions: readonly { topic: string; topicId: string; partition: number; offset: number }[],
     handler: ReaderHandler,
-    { log, checkEveryMs }: { log: KafkaLog; checkEveryMs: number },
+    { log, checkEveryMs, bytesMax = batchBytesMax }: { log: KafkaLog; checkEveryMs: number; bytesMax?: number },
   ) {
     this.#cluster = cluster;
     this.#handler = handler;
     this.#log = log;
     this.#checkEveryMs = checkEveryMs;
+    this.#batchBytesMax = bytesMax;
     this.#faults = new PartitionFaults(log, this.#stop.signal);
     const unread = { leader: -1, leaderEpoch: -1, lastEpoch: -1, end: 0, stableEnd: 0, caughtUpMs: Date.now() };
     const started = { ...unread, waiting: false, heldBackSinceMs: null, heldBack: false };
-    this.#partitions = partitions.map((partition) => ({ ...partition, ...started, chunks: [] }));
+    this.#partitions = partitions.map((partition) => ({ ...partition, ...started, fetched: [] }));
   }
 
   /** Resolves once `signal` aborts and the present chunk is handled. Rejects with the first error. */
@@ -108,7 +117,7 @@ export class KafkaReader {
     if (signal.aborted) return;
     signal.addEventListener('abort', aborted, { once: true });
     this.#stop.signal.addEventListener('abort', () => this.#wakeUp.notify(), { once: true });
-    await Promise.all([this.#guard(this.#watchLeaders()), this.#guard(this.#handleChunks())]);
+    await Promise.all([this.#guard(this.#watchLeaders()), this.#guard(this.#handleAll())]);
     await Promise.all(this.#fetching.values());
     signal.removeEventListener('abort', aborted);
     if (this.#fault) throw this.#fault.error;
@@ -131,8 +140,8 @@ export class KafkaReader {
 
   /** Since when there are records of a partition, or may be some, that are not handed over; null: none. */
   unreadSinceMs(partition: ReaderPartition): number | null {
-    const [chunk] = partition.chunks;
-    if (chunk) return chunk.sinceMs;
+    const [fetched] = partition.fetched;
+    if (fetched) return fetched.sinceMs;
     if (partition.heldBackSinceMs !== null) return partition.heldBackSinceMs;
     const isBehind = partition.offset < partition.stableEnd || this.#faults.rests(partition);
     return isBehind || this.#isSilent(partition.leader) ? partition.caughtUpMs : null;
@@ -198,7 +207,7 @@ export class KafkaReader {
       const led = this.#partitions.filter(({ leader }) => leader === node);
       if (led.length === 0) return;
       const asked = led.filter((partition) => !partition.waiting && !this.#faults.rests(partition));
-      if (asked.length === 0 || asked.some(({ chunks }) => chunks.length >= chunksMax)) {
+      if (asked.length === 0 || asked.some(({ fetched }) => fetched.length > queuedMax)) {
         await this.#wakeUp.wait();
         continue;
       }
@@ -284,9 +293,9 @@ export class KafkaReader {
       if (nowMs - partition.caughtUpMs > awayMsMax) throw awayTooLong(partition, awayMsMax);
       partition.offset = found.nextOffset;
       partition.lastEpoch = found.lastEpoch;
-      const { records, nextOffset } = found;
-      const sinceMs = Math.max(partition.caughtUpMs, records[0]?.timestampMs ?? 0);
-      partition.chunks.push({ records, nextOffset, sinceMs });
+      const { batches, offset, nextOffset } = found;
+      const sinceMs = Math.max(partition.caughtUpMs, batches[0]?.timestampMs ?? 0);
+      partition.fetched.push({ batches, from: offset, nextOffset, sinceMs });
     }
     if (partition.offset >= found.lastStableOffset) partition.caughtUpMs = nowMs;
     this.#noteHeldBack(partition, found, nowMs);
@@ -302,30 +311,38 @@ export class KafkaReader {
     partition.heldBack = lasting;
   }
 
-  async #handleChunks(): Promise<void> {
+  async #handleAll(): Promise<void> {
     while (!this.#stop.signal.aborted) {
-      const ready = this.#partitions.filter(({ waiting, chunks }) => !waiting && chunks.length > 0);
+      const ready = this.#partitions.filter(({ waiting, fetched }) => !waiting && fetched.length > 0);
       if (ready.length === 0) await this.#wakeUp.wait();
       for (const partition of ready) {
         if (this.#stop.signal.aborted) return;
         await this.#handle(partition);
-        // Handlers may only compute. Sockets and timers must run too.
-        await nextTurn();
       }
     }
   }
 
   async #handle(partition: ReaderPartition): Promise<void> {
-    const chunk = partition.chunks.shift()!;
-    const remainder = await this.#handler.onChunk(partition, chunk);
-    if (remainder) {
-      partition.chunks.unshift({ ...chunk, records: remainder.records });
-      partition.waiting = true;
-      void remainder.until.then(() => {
-        partition.waiting = false;
-        this.#wakeUp.notify();
-      });
+    const fetched = partition.fetched[0]!;
+    const { batches, nextOffset: end, sinceMs } = fetched;
+    for (const piece of recordPieces(batches, fetched.from, end, this.#batchBytesMax)) {
+      const remainder = await this.#handler.onChunk(partition, { ...piece, sinceMs });
+      // Handlers may only compute. Sockets and timers must run too.
+      await nextTurn();
+      if (remainder) {
+        // Nothing unpacked is kept meanwhile.
+        fetched.from = Math.max(fetched.from, remainder.from);
+        partition.waiting = true;
+        void remainder.until.then(() => {
+          partition.waiting = false;
+          this.#wakeUp.notify();
+        });
+        return;
+      }
+      fetched.from = piece.nextOffset;
+      if (this.#stop.signal.aborted) return;
     }
+    partition.fetched.shift();
     this.#wakeUp.notify();
   }
 }

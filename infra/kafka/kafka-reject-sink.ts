@@ -6,7 +6,7 @@ import { KafkaCluster } from './kafka-cluster.ts';
 import { KafkaProducer } from './kafka-producer.ts';
 import { KafkaReader } from './kafka-reader.ts';
 import { type KafkaLog, retry } from './kafka-retry.ts';
-import type { FetchedRecord } from './record-batch.ts';
+import { batchBytesMax, type FetchedRecord } from './record-batch.ts';
 
 /**
  * A record of `rejected` is the bad record as it came (key, value, headers), with these headers added, as text: its
@@ -50,6 +50,9 @@ export function rejectOf({ key, value, headers }: FetchedRecord): Reject | null 
   return { topic: topic as TopicName, partition, offset, timestampMs, reason, raw };
 }
 
+/** A bad record that nearly fills a batch has its place in headers, too. */
+const rejectedBatchBytesMax = batchBytesMax + (1 << 20);
+
 /** Reads `rejected` from where it last stopped to its present end. */
 export class RejectedTopic {
   readonly name: string;
@@ -63,8 +66,11 @@ export class RejectedTopic {
     this.#log = log;
   }
 
-  /** Throws MissingTopicsError if the topic is missing, and the signal's reason. */
-  async readOn(onReject: (reject: Reject) => void, signal: AbortSignal): Promise<void> {
+  /**
+   * Hands the bad records on some at a time: all of them may not fit in memory. Throws MissingTopicsError if the topic is
+   * missing, and the signal's reason.
+   */
+  async readOn(onRejects: (rejects: Reject[]) => unknown, signal: AbortSignal): Promise<void> {
     const find = async () => {
       const [topic] = await this.#cluster.topics([this.name]);
       if (!topic)
@@ -83,17 +89,14 @@ export class RejectedTopic {
       from.map((offset, partition) => ({ topic: topic.name, topicId: topic.id, partition, offset })),
       {
         onChunk: async ({ partition }, { records, nextOffset }) => {
-          for (const record of records) {
-            const reject = rejectOf(record);
-            if (reject) onReject(reject);
-          }
+          await onRejects(records.map(rejectOf).filter((reject) => reject !== null));
           from[partition] = nextOffset;
           if (!behind()) done.abort();
           return null;
         },
         topics: async () => [(await found()).topic],
       },
-      { log: this.#log, checkEveryMs: 10_000 },
+      { log: this.#log, checkEveryMs: 10_000, bytesMax: rejectedBatchBytesMax },
     );
     await reader.run(AbortSignal.any([signal, done.signal]));
     signal.throwIfAborted();
@@ -123,7 +126,9 @@ export function kafkaRejectSink(options: {
   let queue: Promise<unknown> = Promise.resolve();
 
   const publishNow = async (rejects: readonly Reject[]) => {
-    await rejected.readOn((reject) => published.add(reject), signal);
+    await rejected.readOn((rejects) => {
+      for (const reject of rejects) published.add(reject);
+    }, signal);
     const fresh = published.unknown(rejects);
     if (fresh.length === 0) return 0;
     producer ??= new KafkaProducer(kafka, log, signal);

@@ -4,7 +4,7 @@ import { Cursor } from '../../schemas/avro/avro-cursor.ts';
 import { encodeValue, ownReader, placeValue } from '../../schemas/avro/codec.ts';
 import type { Placed } from '../../schemas/avro/placed.ts';
 import type { TopicReader } from '../../schemas/avro/topic-reader.ts';
-import { reasonOf, undecodableReasons } from '../../schemas/avro/undecodable.ts';
+import { keylessReason, reasonOf, undecodableReasons } from '../../schemas/avro/undecodable.ts';
 import { urlPattern } from '../../schemas/events/patterns.ts';
 import { agrees, isRelation, isRsvp, type KeyFault, keyFaults, RecordKey } from '../../schemas/events/record-keys.ts';
 import type { AnyRecord, Attendance, Metro, Night, Relation, Ride, TopicName } from '../../schemas/events/records.ts';
@@ -46,7 +46,7 @@ export class Validator {
   /** Why a record is bad. Null if it is good: `key`, `value` and `revision` are then those of the record. */
   validate({ topic, keyBytes, valueBytes, reader }: RecordBytes): BadReason | null {
     this.value = null;
-    if (keyBytes === null) return 'no key';
+    if (keyBytes === null) return keylessReason(reader);
     const keyFault = this.key.set(topic, keyBytes);
     if (keyFault && !isUtf8(keyBytes)) return 'key is not UTF-8';
     if (valueBytes === null) return keyFault;

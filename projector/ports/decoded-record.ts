@@ -1,5 +1,5 @@
 import { decodeKey, readValue } from '../../schemas/avro/codec.ts';
-import type { UndecodableReason } from '../../schemas/avro/undecodable.ts';
+import { keylessReason, type UndecodableReason } from '../../schemas/avro/undecodable.ts';
 import type { AnyRecord } from '../../schemas/events/records.ts';
 import type { EncodedRecord } from './event-log.ts';
 
@@ -22,6 +22,7 @@ export interface UndecodableRecord extends Placed {
 export function decoded(record: EncodedRecord): LogRecord | UndecodableRecord {
   const { topic, partition, offset, timestampMs, headers = [], rawValue = null } = record;
   const place = { topic, partition, offset, timestampMs, headers, raw: () => record.raw() };
+  if (record.keyBytes === null) return { ...place, undecodable: keylessReason(record.reader) };
   const key = decodeKey(record.keyBytes);
   if ('bad' in key) return { ...place, undecodable: key.bad };
   const read = record.valueBytes === null ? { value: null } : readValue(record.reader!, record.valueBytes);

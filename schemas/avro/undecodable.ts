@@ -1,8 +1,15 @@
+/** Why a batch of records is bad as a whole (docs/rules.md#bad-batches). It stands in the log as one record without a key. */
+export const batchFaults = ['batch too large', 'unreadable batch'] as const;
+export type BatchFault = (typeof batchFaults)[number];
+
+export const isBatchFault = (reason: unknown): reason is BatchFault => batchFaults.includes(reason as BatchFault);
+
 /**
  * Why a record cannot be decoded. A fixed set, because these are the reasons in `rejected` and labels of a metric.
  * Never any of the record's content.
  */
 export const undecodableReasons = [
+  ...batchFaults,
   'no key',
   'key is not UTF-8',
   'not Avro',
@@ -20,6 +27,10 @@ export const undecodableReasons = [
 ] as const;
 
 export type UndecodableReason = (typeof undecodableReasons)[number];
+
+/** Why a record without a key is bad. `reader` is its value's. */
+export const keylessReason = (reader: object | UndecodableReason | null): UndecodableReason =>
+  isBatchFault(reader) ? reader : 'no key';
 
 /**
  * Thrown while a value is read. There is one frozen instance per reason, so that a flood of bad records costs no stack

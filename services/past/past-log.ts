@@ -110,7 +110,7 @@ async function copyKafka(dir: string, kafka: KafkaSettings, settings: Settings, 
   const log = openKafkaLog(kafka, makeLogger(settings), io.signal, writers);
   try {
     await withProgress(io, 'Read from Kafka', 100, (progress) =>
-      archiveSave(log, async () => [], dir, {
+      archiveSave(log, async () => {}, dir, {
         prefix: kafka.topicPrefix,
         signal: io.signal,
         schemaOf: (value) => writers.named(value),

@@ -161,7 +161,7 @@ async function fetchBare(kafka: TestKafka): Promise<void> {
 
 async function saveFrom(kafka: TestKafka, dir: string): Promise<void> {
   const log = openLog(kafka);
-  await archiveSave(log, async () => [], dir, { signal });
+  await archiveSave(log, async () => {}, dir, { signal });
   await log.close();
 }
 

@@ -58,6 +58,11 @@ const undecodable = (offset: number): EncodedRecord => ({
   reader: 'unknown schema id',
   raw: () => ({ key: Buffer.from('r1'), value: Buffer.from('?'), headers: { h: Buffer.from('x') } }),
 });
+const twentyMebibytes = Buffer.alloc(20 << 20);
+const large = (offset: number): EncodedRecord => ({
+  ...undecodable(offset),
+  raw: () => ({ key: null, value: twentyMebibytes, headers: {} }),
+});
 const batch = (...records: LogBatch['records']): LogBatch => ({
   topic: 'riders',
   partition: 0,
@@ -170,15 +175,27 @@ describe('a bad record', () => {
     expect(published).toHaveLength(1_000);
   });
 
-  it('makes the log wait where a thousand are not acknowledged', async () => {
+  it('that is large is kept by a standby as far as 64 MiB go', async () => {
+    const { intake, published } = intakeWith(() => {});
+    intake.endPublishing();
+    for (let i = 0; i < 10; i++) await intake.take(batch(large(i)));
+    intake.beginPublishing();
+    await intake.drain();
+    expect(published.map(({ offset }) => offset)).toEqual([7, 8, 9]);
+  });
+
+  it.each([
+    ['a thousand', Array.from({ length: 1_000 }, (_, i) => undecodable(i))],
+    ['64 MiB of them', [large(0), large(1), large(2)]],
+  ])('makes the log wait where %s are not acknowledged', async (_, unacknowledged) => {
     let accept: () => void = () => {};
     const accepted = new Promise<void>((resolve) => {
       accept = resolve;
     });
     const { intake } = intakeWith(() => accepted);
-    await intake.take(batch(...Array.from({ length: 1_000 }, (_, i) => undecodable(i))));
+    await intake.take(batch(...unacknowledged));
     let taken = false;
-    const taking = intake.take(batch(undecodable(1_000))).then(() => {
+    const taking = intake.take(batch(large(1_000))).then(() => {
       taken = true;
     });
     await new Promise((resolve) => setImmediate(resolve));

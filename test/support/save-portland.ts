@@ -8,7 +8,7 @@ const onProgress = ({ done }: { done: number }) => {
   if (killAt !== undefined && done >= Number(killAt)) process.kill(process.pid, 'SIGKILL');
 };
 try {
-  await archiveSave(log, async () => [], to, { signal: new AbortController().signal, onProgress });
+  await archiveSave(log, async () => {}, to, { signal: new AbortController().signal, onProgress });
 } catch (error) {
   process.stderr.write((error as Error).message);
   process.exitCode = 1;

@@ -6,7 +6,7 @@ import { archiveSave, type SaveOptions } from '../../services/wiring/archive/arc
 import { TestArchive } from './archive.ts';
 import { sampleRecords } from './records.ts';
 
-export const noRejects = async () => [];
+export const noRejects = async () => {};
 
 export const rider = (key: string, timestampMs = 1_700_000_000_000) => ({
   key,

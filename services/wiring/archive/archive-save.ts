@@ -44,8 +44,8 @@ interface SaveResult {
   exact_since: string | null;
 }
 
-/** Reads the log's bad records since the last call. */
-type ReadRejected = () => Promise<Reject[]>;
+/** Reads the log's bad records since the last call, some at a time. */
+type ReadRejected = (onRejects: (rejects: Reject[]) => Promise<void>) => Promise<void>;
 
 /**
  * Saves a log as an archive. Partitions, offsets, timestamps and headers are kept, and so are parts of values that our
@@ -192,11 +192,15 @@ class Saving {
         this.#records++;
       }
     }
-    // In two steps: `+=` would keep the count from before the wait, in which another batch may have added to it.
-    const rejected = await archive.reject(bad);
-    this.#rejected += rejected;
+    await this.#reject(bad);
     archive.reached(topic, partition, Math.min(nextOffset, end));
     this.#position[topic][partition] = nextOffset;
+  }
+
+  async #reject(rejects: Reject[]): Promise<void> {
+    // In two steps: `+=` would keep the count from before the wait, in which another batch may have added to it.
+    const rejected = await this.#parts.archive.reject(rejects);
+    this.#rejected += rejected;
   }
 
   #compare(topic: TopicName, partition: number, one: EncodedRecord): void {
@@ -229,15 +233,19 @@ class Saving {
 
   /** Adds bad records. Returns the instant up to which all records are saved, or null if it is not known. */
   async #readOn(): Promise<number | null> {
-    const { log, bounds, startedMs, readRejected, archive, options } = this.#parts;
+    const { log, bounds, startedMs, readRejected, options } = this.#parts;
     const { signal } = options;
     // After it was told to stop, it asks the log for nothing more.
     if (signal.aborted) return null;
     try {
       const sampledMs = this.#arrived ? Date.now() : startedMs;
       const ends = this.#arrived ? await untilAborted(log.bounds(), signal) : bounds;
-      const rejected = await archive.reject(await untilAborted(readRejected(), signal));
-      this.#rejected += rejected;
+      await untilAborted(
+        readRejected(async (rejects) => {
+          if (!signal.aborted) await this.#reject(rejects);
+        }),
+        signal,
+      );
       if (this.#left(ends) > 0) return null;
       this.#arrived = true;
       return sampledMs;

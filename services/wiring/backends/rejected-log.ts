@@ -5,6 +5,7 @@ import { schemaRegistry } from '../../../infra/registry/schema-registry.ts';
 import { badRecord } from '../../../projector/facts/validator.ts';
 import type { Reject } from '../../../projector/ports/event-log.ts';
 import { decodeKey, decodeValue } from '../../../schemas/avro/codec.ts';
+import { isBatchFault } from '../../../schemas/avro/undecodable.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import { type AnyRecord, topicNames } from '../../../schemas/events/records.ts';
 import { eachOfTopic } from '../../past/past-fold.ts';
@@ -69,7 +70,7 @@ async function rejectsInKafka(kafka: KafkaSettings, settings: Settings, io: Io):
   const rejects: Reject[] = [];
   try {
     const topic = new RejectedTopic(cluster, kafka.topicPrefix, makeLogger(settings));
-    await topic.readOn((reject) => rejects.push(reject), io.signal);
+    await topic.readOn((some) => rejects.push(...some), io.signal);
     return rejects;
   } finally {
     await cluster.close();
@@ -122,7 +123,8 @@ export interface Judged {
 export function rejectJudge(schemaRegistryUrl: string | null, signal: AbortSignal) {
   const writers = new WriterSchemas();
   const registry = schemaRegistryUrl === null ? null : schemaRegistry({ url: schemaRegistryUrl });
-  return async ({ topic, raw }: Reject): Promise<Judged> => {
+  return async ({ topic, reason, raw }: Reject): Promise<Judged> => {
+    if (isBatchFault(reason)) return { reason, key: null, value: null };
     // Somebody else's record in the topic may name another.
     if (!topicNames.includes(topic)) return { reason: 'unknown topic', key: null, value: null };
     const decoded = decodeKey(raw.key);

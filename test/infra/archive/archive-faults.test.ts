@@ -1,7 +1,10 @@
 import { copyFile, mkdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { deflateRawSync } from 'node:zlib';
+import avro from 'avsc';
 import { describe, expect, test } from 'vitest';
 import { ArchiveError } from '../../../infra/archive/archive-files.ts';
+import { parseContainerHeader } from '../../../infra/archive/avro-container.ts';
 import { LogTruncatedError, MissingTopicsError, type Position } from '../../../projector/ports/event-log.ts';
 import { archivedSchemas } from '../../../schemas/avro/avro-types.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
@@ -80,6 +83,24 @@ describe('an archive that is not whole', () => {
       await expect(followed).rejects.toThrow(`Cannot read ${file} at byte ${blockStart}: ${message}`);
       await log.close();
     }
+  });
+
+  test.each([
+    ['is larger than 129 MiB', deflateRawSync(Buffer.alloc((129 << 20) + 1), { level: 1 }), 1],
+    ['has over 1000000 records', deflateRawSync(Buffer.alloc(0)), 1_000_001],
+  ])('is refused where a block %s, with file and byte', async (what, stored, count) => {
+    await using archive = await TestArchive.make();
+    await archive.createTopics(1);
+    const [file] = (await archive.files('riders')) as [string];
+    const { length, sync } = parseContainerHeader(await readFile(file))!;
+    const long = (number: number) => avro.Type.forSchema('long').toBuffer(number);
+    const block = Buffer.concat([long(count), long(stored.length), stored, sync]);
+    await archive.edit(file, (bytes) => Buffer.concat([bytes.subarray(0, length), block]));
+    const log = archive.open();
+    await expect(log.bounds()).rejects.toThrow(
+      `Cannot read ${file} at byte ${length}: its block ${what}: write it again with smaller blocks`,
+    );
+    await log.close();
   });
 
   test('is refused where a deflated block is spoilt', async () => {

@@ -24,7 +24,7 @@ async function readAll(kafka: TestKafka): Promise<Reject[]> {
   const cluster = new KafkaCluster(kafka.connection);
   const rejects: Reject[] = [];
   const topic = new RejectedTopic(cluster, kafka.topicPrefix, kafka.log);
-  await topic.readOn((one) => rejects.push(one), new AbortController().signal);
+  await topic.readOn((some) => rejects.push(...some), new AbortController().signal);
   await cluster.close();
   return rejects;
 }

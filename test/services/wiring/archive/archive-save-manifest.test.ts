@@ -238,6 +238,6 @@ describe('a save that goes on with an archive', () => {
 
 /** The manifest of a save of the same log to another folder. */
 async function copyOf(saved: SavedArchive, fresh: TestArchive) {
-  await archiveSave(saved.log(), async () => [], fresh.dir, { signal: new AbortController().signal });
+  await archiveSave(saved.log(), async () => {}, fresh.dir, { signal: new AbortController().signal });
   return readManifest(fresh.dir)!;
 }

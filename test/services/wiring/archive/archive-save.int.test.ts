@@ -19,7 +19,7 @@ import { TestKafka } from '../../../support/kafka.ts';
 import { sampleRecords } from '../../../support/records.ts';
 
 const signal = new AbortController().signal;
-const noRejects = async () => [];
+const noRejects = async () => {};
 
 /** A schema of riders that has a field more than ours. */
 const widerRiders = {

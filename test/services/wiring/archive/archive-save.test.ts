@@ -12,7 +12,7 @@ import { MemoryEventLog } from '../../../support/memory-event-log.ts';
 import { sampleRecords } from '../../../support/records.ts';
 
 const signal = new AbortController().signal;
-const noRejects = async () => [];
+const noRejects = async () => {};
 const plain = (records: unknown[]) =>
   (records as LogRecord[])
     .map(({ topic, partition, offset, timestampMs, key, value }) => ({
@@ -92,14 +92,14 @@ describe('archive save', () => {
     await source.appendUndecodable('rides', 0, 'b');
     await using log = opened(source.dir);
     const known: Reject = { ...reject(1, 5), topic: 'rides' };
-    const result = await archiveSave(log, async () => [reject(4), known], archive.dir, { signal });
+    const result = await archiveSave(log, (onRejects) => onRejects([reject(4), known]), archive.dir, { signal });
     expect(result).toMatchObject({ records: 1, rejected: 2 });
     const places = [...archiveRejected({ dir: archive.dir })].map(
       ({ topic, offset, reason }) => `${topic}@${offset} ${reason}`,
     );
     expect(places).toEqual(['rides@1 unknown enum symbol', 'riders@4 no key']);
     expect((await archive.read()).records).toHaveLength(1);
-    const again = await archiveSave(log, async () => [reject(4), known], archive.dir, { signal });
+    const again = await archiveSave(log, (onRejects) => onRejects([reject(4), known]), archive.dir, { signal });
     expect(again).toMatchObject({ records: 0, rejected: 0 });
   });
 
