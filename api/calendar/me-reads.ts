@@ -31,8 +31,8 @@ interface Wanted {
 }
 
 /**
- * The riders' own operations, in at most two round trips: first the reader's fields and what the checks need, then the
- * nights and cards that the fields name.
+ * The riders' own operations, in two round trips, or three where a view is missing: first the reader's fields and what the
+ * checks need, then the nights and cards that the fields name.
  */
 export function meReads({ cache, checker, calendarNowMs, riderGone }: ReadDeps, { noLiveToken }: Unauthorized) {
   return (operation: RiderOperation, inputs: InputsResult<RiderOperation>): Reading =>

@@ -4,8 +4,8 @@
  */
 export interface ViewReader {
   /**
-   * Views by key (schemas/views/view-keys.ts), in order; null if absent. One round trip. Views of one tag are read at
-   * the same moment. Throws StoreAwayError.
+   * Views by key (schemas/views/view-keys.ts), in order; null if absent. One round trip, or two where one is absent.
+   * Views of one tag are read at the same moment. Throws StoreAwayError.
    */
   get(keys: readonly string[]): Promise<(Buffer | null)[]>;
   /** Some fields of one hash view, in order; null if absent. Calls in one tick share a round trip with `get`. */

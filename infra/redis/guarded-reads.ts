@@ -3,10 +3,12 @@ import { completeKey, isCompleteKey, parseKey } from '../../schemas/views/view-k
 import type { GenerationGuard } from './generation-guard.ts';
 import type { FailoverGuard } from './redis-failover-guard.ts';
 
-/** The two commands that views are read with. Keys are views' keys. */
+/** The commands that views are read with. Keys are views' keys. */
 interface ReadCommands {
   /** Some views of one moment. `keys` are of one tag where masters share the tags. */
   get(keys: readonly string[]): Promise<(Buffer | null)[]>;
+  /** Rejects if one of these keys, which `get` did not find, is there with another type. */
+  assertAbsent(keys: readonly string[]): Promise<unknown>;
   fields(key: string, fields: readonly string[]): Promise<(Buffer | null)[]>;
 }
 
@@ -53,6 +55,8 @@ export function guardedReads({ commands, guard, generation, isCluster, onFault }
     const groups = isCluster ? [...byTag.values()] : [distinct];
     const reads = groups.map(async (group) => {
       const values = await commands.get(group);
+      const absent = group.filter((key, i) => values[i] === null && !isCompleteKey(key));
+      if (absent.length > 0) await commands.assertAbsent(absent);
       for (const [i, key] of group.entries()) found.set(key, believed(key, values[i]!));
     });
     await Promise.all(reads).catch(away);

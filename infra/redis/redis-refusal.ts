@@ -57,7 +57,7 @@ export const invalidations = '__redis__:invalidate';
 
 /** The commands that the writer's scripts call. */
 const writerRights =
-  '+get +set +del +hset +hdel +zadd +zrem +zscore +zcard +zrange +zremrangebyscore +zunionstore +time +info';
+  '+get +getrange +set +del +hset +hdel +zadd +zrem +zscore +zcard +zrange +zremrangebyscore +zunionstore +time +info';
 /** The commands that sign-in's scripts call. */
 export const signInRights =
   '+del +hget +hset +hdel +hgetall +hincrby +exists +pexpire +pexpireat +time +zadd +zrange +zrem +zremrangebyscore';

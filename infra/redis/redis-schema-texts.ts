@@ -1,13 +1,16 @@
+import type { Log } from '../../projector/ports/log.ts';
 import type { SchemaTexts } from '../registry/kept-schemas.ts';
+import { OtherTypes } from './other-types.ts';
 import { type RedisSettings, readText, redisConnection } from './redis-connection.ts';
 import { redisKeys } from './redis-keys.ts';
 
 /** Schema texts beside the views, in Redis or in a Redis Cluster. */
-export async function redisSchemaTexts(settings: RedisSettings): Promise<SchemaTexts> {
+export async function redisSchemaTexts(settings: RedisSettings, log: Log): Promise<SchemaTexts> {
   const connection = await redisConnection(settings);
   const keys = redisKeys(settings.keyPrefix);
+  const others = new OtherTypes(keys, log);
   return {
-    find: (name) => readText(connection, keys.schema(name)),
+    find: (name) => readText(connection, keys.schema(name), (key) => others.found(key)),
     async keep(name, text) {
       const key = keys.schema(name);
       await connection.command(key, ['SET', key, text]);

@@ -17,13 +17,20 @@ export interface Script {
 
 export const script = (source: string): Script => ({ source, sha: createHash('sha1').update(source).digest('hex') });
 
-// A key of another type is no fence.
+/**
+ * What another program wrote with another type, where a key of ours belongs: `isOther` says so of a reply, and notes the
+ * key. Then the fence that is found: a key of another type is none.
+ */
 const foundFence = `
-local found = redis.pcall('GET', KEYS[1]) or ''
-if type(found) == 'table' then
-  if not string.find(found.err, 'WRONGTYPE', 1, true) then return found end
-  found = ''
+local replaced = {}
+local function isOther(reply, key)
+  if type(reply) ~= 'table' or not string.find(reply.err, 'WRONGTYPE', 1, true) then return false end
+  replaced[#replaced + 1] = key
+  return true
 end
+local found = redis.pcall('GET', KEYS[1]) or ''
+if isOther(found, KEYS[1]) then found = '' end
+if type(found) == 'table' then return found end
 `;
 const sayCompare = `redis.call('DEL', KEYS[3]); redis.call('ZADD', KEYS[3], '+inf', 'compare')`;
 
@@ -34,15 +41,26 @@ const sayCompare = `redis.call('DEL', KEYS[3]); redis.call('ZADD', KEYS[3], '+in
  * 8 how many names it writes, the names; then the operations, a letter for each write's key: `s` sets a value, `d` deletes, `h`
  * sets fields, `r` removes fields; then all fields in one argument (packed-fields.ts), then each value.
  *
- * Returns the fence that it found, where that is another one; nothing is written then. Else two texts: which process
- * this is, or empty; `1` if the open list says `compare`, or `0`.
+ * Returns four things: the fence that it leaves, or the one that it found, where that is another one: nothing is written
+ * then; which process this is, or empty; `1` if the open list says `compare`, or `0`; the keys that it found with another
+ * type.
+ *
+ * An open list, or a rider's hash, of another type is removed. The rest of what belongs there is not known here. So the tag
+ * loses its stamp and its fence: nothing is absent there for certain, and the leader takes it again, to compare it.
  */
 export const commitScript = script(`
-${foundFence}-- A retry of a batch whose reply was lost: it is written already.
-if found ~= ARGV[2] then
-  if found ~= ARGV[1] then return found end
+${foundFence}if found ~= ARGV[1] and found ~= ARGV[2] then return {found, '', '0', replaced} end
+local function doubt()
+  redis.call('DEL', KEYS[1], KEYS[4])
+  ${sayCompare}
+  return {'', '', '1', replaced}
+end
+if isOther(redis.pcall('ZCARD', KEYS[3]), KEYS[3]) then return doubt() end
+-- Else it is a retry of a batch whose reply was lost: it is written already.
+if found == ARGV[1] then
   local names = tonumber(ARGV[8])
   if ARGV[4] ~= '' then
+    isOther(redis.pcall('GETRANGE', KEYS[2], 0, 0), KEYS[2])
     redis.call('SET', KEYS[2], ARGV[4])
     redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', '(' .. ARGV[5])
   end
@@ -56,6 +74,7 @@ if found ~= ARGV[2] then
   end
   local ops, packed, value = ARGV[9 + names], ARGV[10 + names], 10 + names
   local lists, list = packed ~= '' and cmsgpack.unpack(packed), 0
+  local isDoubtful = false
   for k = 6, #KEYS do
     local op = string.sub(ops, k - 5, k - 5)
     if op == 's' then
@@ -64,9 +83,14 @@ if found ~= ARGV[2] then
     elseif op == 'd' then redis.call('DEL', KEYS[k])
     else
       list = list + 1
-      redis.call(op == 'h' and 'HSET' or 'HDEL', KEYS[k], unpack(lists[list]))
+      local reply = redis.pcall(op == 'h' and 'HSET' or 'HDEL', KEYS[k], unpack(lists[list]))
+      if isOther(reply, KEYS[k]) then
+        redis.call('DEL', KEYS[k])
+        isDoubtful = true
+      elseif type(reply) == 'table' then return reply end
     end
   end
+  if isDoubtful then return doubt() end
   redis.call('SET', KEYS[1], ARGV[2])
 end
 local process = ''
@@ -75,19 +99,21 @@ if ARGV[3] ~= '' then
     .. ':' .. string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')
   -- Views that another process held may have been lost on the way.
   if process == ARGV[3] then
-    if redis.pcall('GET', KEYS[4]) ~= process then redis.call('SET', KEYS[4], process) end
+    local stamped = redis.pcall('GET', KEYS[4])
+    if isOther(stamped, KEYS[4]) or stamped ~= process then redis.call('SET', KEYS[4], process) end
     -- Whoever stamps has led the tag to the log's ends.
     local owner = string.match(ARGV[2], '^%d+:%d+:(%w+):')
-    if redis.pcall('GET', KEYS[5]) ~= owner then redis.call('SET', KEYS[5], owner) end
+    local led = redis.pcall('GET', KEYS[5])
+    if isOther(led, KEYS[5]) or led ~= owner then redis.call('SET', KEYS[5], owner) end
   end
 end
-return {process, redis.call('ZSCORE', KEYS[3], 'compare') and '1' or '0'}
+return {ARGV[2], process, redis.call('ZSCORE', KEYS[3], 'compare') and '1' or '0', replaced}
 `);
 
 /**
  * KEYS: fence, position, open list, complete, led. ARGV: 1 the fence that was seen, 2 the owner who takes it, 3 `1` if the tag
- * is doubtful, 4 the last epoch that the owner led the tag in. Returns the fence that it leaves, the position and the names
- * of the open list; the fence that it found, where that is another one.
+ * is doubtful, 4 the last epoch that the owner led the tag in. Returns the fence that it leaves, the position, the names
+ * of the open list and the keys that it found with another type; the fence that it found, where that is another one.
  *
  * Names written before count as of round 0: the first round of this leader includes them. An owner never uses an epoch
  * twice, though the store may have been restored to before it and its clock have gone back: a later restore would bring
@@ -100,8 +126,9 @@ if found == ARGV[1] then
   local last = math.max(tonumber(string.match(found, '^%d+')) or 0, tonumber(ARGV[4]))
   local epoch = math.max(time[1] * 1000 + math.floor(time[2] / 1000), last + 1)
   local names = redis.pcall('ZCARD', KEYS[3])
-  if type(names) == 'table' and not string.find(names.err, 'WRONGTYPE', 1, true) then return names end
-  local compare = ARGV[3] == '1' or type(names) == 'table' or redis.call('ZSCORE', KEYS[3], 'compare')
+  local isLost = isOther(names, KEYS[3])
+  if type(names) == 'table' and not isLost then return names end
+  local compare = ARGV[3] == '1' or isLost or redis.call('ZSCORE', KEYS[3], 'compare')
   if compare then
     ${sayCompare}
   elseif names > 0 then
@@ -118,12 +145,12 @@ elseif not string.find(found, ':0:' .. ARGV[2] .. ':led', 1, true)
 end
 -- GET is allowed: the fence was read by it.
 local position = redis.pcall('GET', KEYS[2]) or ''
-if type(position) == 'table' then position = '' end
-return {fence, position, redis.call('ZRANGE', KEYS[3], 0, -1)}
+if isOther(position, KEYS[2]) then position = '' end
+return {fence, position, redis.call('ZRANGE', KEYS[3], 0, -1), replaced}
 `);
 
 /** KEYS: fence. ARGV: the expected fence, the same one free. */
 export const freeScript = script(`
-if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2]) end
+${foundFence}if found == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2]) end
 return 1
 `);

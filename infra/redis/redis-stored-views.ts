@@ -109,9 +109,14 @@ export async function redisLiveViews(settings: RedisSettings): Promise<LiveViews
       ),
     // As the scripts do (redis-scripts.ts). The leader hears of it with its next batch or beat.
     askCompare: async (tags) => {
-      await Promise.all(
-        tags.map((tag) => connection.command(keys.open(tag), ['ZADD', keys.open(tag), '+inf', 'compare'])),
-      );
+      const ask = async (tag: number): Promise<void> => {
+        const key = keys.open(tag);
+        const say = () => connection.command(key, ['ZADD', key, '+inf', 'compare']);
+        // `compare` says more than any names that the leader may have written meanwhile.
+        const replace = () => connection.command(key, ['DEL', key]).then(say);
+        await say().catch((error: Error) => (isOtherType(error) ? replace() : Promise.reject(error)));
+      };
+      await Promise.all(tags.map(ask));
     },
     spell: ({ tag, kind, id }) => keys.of(tag, kind, id),
     close: () => connection.close(),

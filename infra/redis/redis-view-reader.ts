@@ -42,6 +42,7 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
     rights.forget(noInfo);
     await Promise.all([
       client.mget(key).catch(noted(noReads)),
+      client.get(key).catch(noted(noReads)),
       client.hmget(keys.toRedis(readerKey('probe')), 'probe').catch(noted(noReads)),
       client.info('server').catch(noted(noInfo)),
     ]);
@@ -49,6 +50,8 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
   const reads = guardedReads({
     commands: {
       get: (names) => client.mgetBuffer(names.map((name) => keys.toRedis(name))),
+      // MGET says null of it too.
+      assertAbsent: (names) => Promise.all(names.map((name) => client.get(keys.toRedis(name)))),
       fields: (key, names) => client.hmgetBuffer(keys.toRedis(key), ...names),
     },
     guard,

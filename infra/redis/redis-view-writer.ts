@@ -1,13 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { type Clock, realClock } from '../../projector/ports/clock.ts';
+import { type Log, silentLog } from '../../projector/ports/log.ts';
 import {
   type CommitResult,
+  isOfOtherType,
   type Leadership,
   openNames,
+  type StoredView,
   type TagNotes,
   type ViewWrite,
   type ViewWriter,
 } from '../../projector/ports/view-writer.ts';
+import { OtherTypes } from './other-types.ts';
 import { type FieldList, packFields } from './packed-fields.ts';
 import {
   type Arg,
@@ -24,10 +28,10 @@ import { listStored, readStored } from './redis-stored-views.ts';
 type Held = Pick<Fence, 'epoch' | 'sequence'>;
 
 /** Views in Redis, or in a Redis Cluster, written through node-redis. A batch is one script call on one tag. */
-export async function redisViewWriter(settings: RedisSettings): Promise<ViewWriter> {
+export async function redisViewWriter(settings: RedisSettings, log: Log = silentLog): Promise<ViewWriter> {
   // Two processes that start in the same millisecond are still two.
   const owner = randomBytes(8).toString('hex');
-  return viewWriterOver(await redisConnection(settings), redisKeys(settings.keyPrefix), owner);
+  return viewWriterOver(await redisConnection(settings), redisKeys(settings.keyPrefix), owner, { log });
 }
 
 /** Views written over a connection. `owner`: which process this is, in its fences. */
@@ -35,8 +39,17 @@ export function viewWriterOver(
   connection: RedisConnection,
   keys: RedisKeys,
   owner: string,
-  clock: Clock = realClock,
+  { clock = realClock, log = silentLog }: { clock?: Clock; log?: Log } = {},
 ): ViewWriter {
+  const others = new OtherTypes(keys, log);
+  const replaced = (names: Buffer[]): void => {
+    for (const name of names) others.found(name.toString());
+  };
+  /** What is extra is only removed. */
+  const noted = (view: StoredView): void => {
+    const { tag, kind, id } = view;
+    if (kind !== 'foreign' && isOfOtherType(view)) others.found(keys.of(tag, kind, id));
+  };
   const script = scriptCaller(connection);
   const held = new Map<number, Held>();
   const spell = (at: Held, state: Fence['state'] = 'led'): string => fenceText({ ...at, owner, state });
@@ -72,7 +85,8 @@ export function viewWriterOver(
       const args = [seen, owner, doubtful ? '1' : '0', String(lastEpoch)];
       const reply = await script(takeScript, notesOf(tag), args);
       if (!Array.isArray(reply)) return null;
-      const [fence, position, names] = reply as [Buffer, Buffer, Buffer[]];
+      const [fence, position, names, ofOtherType] = reply as [Buffer, Buffer, Buffer[], Buffer[]];
+      replaced(ofOtherType);
       const { epoch, sequence } = parseFence(fence.toString());
       held.set(tag, { epoch, sequence });
       const open = names.map(String);
@@ -100,12 +114,23 @@ export function viewWriterOver(
       const names = [...notesOf(tag), ...operations.names];
       const args = [spell(own), spell(next(own)), ...noteArgs(writes, notes), ...operations.args];
       const reply = await script(commitScript, names, args);
-      if (!Array.isArray(reply)) return refused(tag, String(reply));
+      const [fence, process, compare, ofOtherType] = reply as [Buffer, Buffer, Buffer, Buffer[]];
+      replaced(ofOtherType);
+      if (String(fence) !== spell(next(own))) return refused(tag, String(fence));
       held.set(tag, next(own));
-      return { committed: true, process: String(reply[0]), compare: String(reply[1]) === '1' };
+      return { committed: true, process: String(process), compare: String(compare) === '1' };
     },
-    list: (tags, whole = false) => listStored(connection, keys, { tags: new Set(tags), whole }),
-    read: (names) => readStored(connection, keys, names),
+    async *list(tags, whole = false) {
+      for await (const view of listStored(connection, keys, { tags: new Set(tags), whole })) {
+        noted(view);
+        yield view;
+      }
+    },
+    async read(names) {
+      const views = await readStored(connection, keys, names);
+      for (const view of views) if (view) noted(view);
+      return views;
+    },
     close: () => connection.close(),
   };
 }

@@ -22,7 +22,7 @@ export interface FieldsWrite {
   id: string;
   /** At most 1,000, so that a store can take them in one command. */
   fields: readonly FieldWrite[];
-  /** Whatever the key holds goes first: it is no hash. */
+  /** Whatever the key holds goes first: it is no hash, or has fields that no write can name. These fields are all of it. */
   replaces?: true;
 }
 
@@ -64,6 +64,10 @@ export type StoredView =
   | { tag: number; kind: ValueKind | ForeignKind; id: string; bytes: Buffer | null; whole: boolean }
   /** A hash. Each field is a view. Null: the key has another type. */
   | { tag: number; kind: RiderKind; id: string; fields: Map<string, Buffer> | null };
+
+/** Another program wrote the key. */
+export const isOfOtherType = (stored: StoredView): boolean =>
+  ('fields' in stored ? stored.fields : stored.bytes) === null;
 
 export interface ViewWriter {
   /**

@@ -1,5 +1,11 @@
 import type { Facts } from '../facts/facts.ts';
-import type { StoredName, StoredView, ViewWrite, ViewWriter } from '../ports/view-writer.ts';
+import {
+  isOfOtherType,
+  type StoredName,
+  type StoredView,
+  type ViewWrite,
+  type ViewWriter,
+} from '../ports/view-writer.ts';
 import { Comparison } from '../writing/comparison.ts';
 import type { StoredFanOut } from '../writing/settled-position.ts';
 import type { WindowMarks } from './window-marks.ts';
@@ -122,8 +128,7 @@ export interface Difference {
 
 /** What differs between what is stored, null for nothing, and what is right, given by the write that mends it. */
 export function differencesOf(name: StoredName, stored: StoredView | null, write: ViewWrite): Difference[] {
-  const isOfOtherType = stored !== null && ('fields' in stored ? stored.fields : stored.bytes) === null;
-  if (isOfOtherType) return [{ what: isWanted(write) ? 'wrong type' : 'extra', name }];
+  if (stored && isOfOtherType(stored)) return [{ what: isWanted(write) ? 'wrong type' : 'extra', name }];
   if (write.kind !== 'reader') {
     const before = stored && 'bytes' in stored ? stored.bytes : null;
     return [differenceOf(name, before, write.value)];

@@ -86,14 +86,16 @@ export class TagLane {
     return this.#comparing.at === 'begun' || this.#comparing.at === 'under way';
   }
 
-  /** Adds a write to the batch, and sends it once it is full. True if it was sent. */
-  add(write: ViewWrite): boolean {
+  /** Adds writes to one batch, and sends it once it is full. True if it was sent. */
+  add(...writes: readonly ViewWrite[]): boolean {
     const buffer = this.#buffer;
-    buffer.writes.push(write);
-    const fields = write.kind === 'reader' ? write.fields.length : 0;
-    buffer.fields += fields;
-    buffer.views += write.kind === 'reader' ? fields : 1;
-    buffer.bytes += bytesOf(write);
+    for (const write of writes) {
+      buffer.writes.push(write);
+      const fields = write.kind === 'reader' ? write.fields.length : 0;
+      buffer.fields += fields;
+      buffer.views += write.kind === 'reader' ? fields : 1;
+      buffer.bytes += bytesOf(write);
+    }
     const isFull =
       buffer.writes.length >= batchKeysMax || buffer.fields >= batchFieldsMax || buffer.bytes >= batchBytesMax;
     if (isFull) this.flush();

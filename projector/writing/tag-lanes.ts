@@ -88,8 +88,10 @@ export class TagLanes implements LaneOwner {
   /** Adds a write to its tag's batch. Waits while many batches are under way; for a tag that does not answer only with patience. */
   async add(tag: number, write: ViewWrite, { patience = false } = {}): Promise<void> {
     const lane = this.lane(tag);
-    for (const part of inParts(write)) {
-      if (lane.add(part) && this.#queued() >= queuedMax) await lane.settled(patience);
+    const parts = inParts(write);
+    // Of a hash that is replaced, a part alone would count as all of it.
+    for (const together of isReplacing(write) ? [parts] : parts.map((part) => [part])) {
+      if (lane.add(...together) && this.#queued() >= queuedMax) await lane.settled(patience);
     }
     this.#assertNotRefused();
   }
@@ -190,6 +192,8 @@ export class TagLanes implements LaneOwner {
     if (this.#refused) throw this.#refused;
   }
 }
+
+const isReplacing = (write: ViewWrite): boolean => write.kind === 'reader' && write.replaces === true;
 
 /** A write whose parts each fit into a batch: a reader of many days is written in several. */
 function inParts(write: ViewWrite): readonly ViewWrite[] {

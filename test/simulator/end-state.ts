@@ -40,7 +40,7 @@ function stored(scene: Scene): Map<string, string> {
       if (!view || view.kind === 'complete' || (view.kind as string) === 'fence') continue;
       if (value instanceof Map) {
         for (const [field, each] of value as Map<string, Buffer>) views.set(`${key} ${field}`, each.toString('latin1'));
-      } else views.set(key, value.toString('latin1'));
+      } else views.set(key, value === 'list' ? value : value.toString('latin1'));
     }
   }
   return views;
@@ -72,8 +72,9 @@ export function* unsettled(scene: Scene, wanted: ReadonlyMap<string, string>): G
     const fence = redis.keys.get(keys.fence(tag))?.toString() ?? '';
     if (!fence.endsWith(':led')) yield `tag ${tag} has fence ${fence}`;
     if (redis.keys.get(keys.complete(tag))?.toString() !== redis.process) yield `tag ${tag} is not stamped`;
-    const open = redis.keys.get(keys.open(tag)) as Map<string, number> | undefined;
-    if (open?.has('compare')) yield `tag ${tag} is still to be compared`;
+    const open = redis.keys.get(keys.open(tag));
+    if (open === 'list') yield `tag ${tag} has no open list`;
+    else if (open instanceof Map && open.has('compare')) yield `tag ${tag} is still to be compared`;
   }
   if (scene.apis.some(({ guard, generation }) => !guard.covers(tags) || !generation.current))
     yield 'an API believes no views';

@@ -137,6 +137,24 @@ export const faults = {
     const tag = scene.random.pick(tags);
     scene.redisOf(tag).command(['DEL', scene.around.keys.fence(tag)]);
   },
+  /** Another program writes where a key of ours belongs. Somebody asks for a compare of the tag, until it is mended. */
+  writeOtherType(scene: Scene) {
+    const { random, masters, around, timeline } = scene;
+    const { keys } = around;
+    const { redis } = random.pick(masters);
+    const ours = [...redis.keys.keys()].filter((key) => /:reader:|:(fence|position|open|led|complete:)$/.test(key));
+    if (ours.length === 0) return;
+    const key = random.pick(ours);
+    const open = keys.open(Number(/\{v(\d+)\}/.exec(key)![1]));
+    redis.command(['DEL', key]);
+    redis.command(['RPUSH', key, 'x']);
+    const ask = (): void => {
+      if (redis.keys.get(key) !== 'list') return;
+      if (key !== open && redis.keys.get(open) !== 'list') redis.command(['ZADD', open, '+inf', 'compare']);
+      timeline.after(1_000, ask);
+    };
+    ask();
+  },
   freezeStore(scene: Scene) {
     const master = scene.masters[anyMaster(scene)]!;
     master.freeze();

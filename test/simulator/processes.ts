@@ -76,7 +76,7 @@ function redisConnectionOf(all: readonly Connection[]): RedisConnection {
 /** The real writer of views, in a process. */
 export function simulatedWriter(around: Surroundings, process: SimulatedProcess): ViewWriter {
   const connection = redisConnectionOf(connections(around, process, 'redis'));
-  return viewWriterOver(connection, around.keys, process.name.replace(' ', ''), process.clock);
+  return viewWriterOver(connection, around.keys, process.name.replace(' ', ''), { clock: process.clock });
 }
 
 /** The real projector in a process of its own. What ends it by a fault starts it again, as a supervisor does. */
@@ -215,6 +215,8 @@ export class ApiProcess {
           const names = views.map((view) => keys.toRedis(view));
           return (await command(on(parseKey(views[0]!).tag), ['MGET', ...names])) as (Buffer | null)[];
         },
+        assertAbsent: (views) =>
+          Promise.all(views.map((view) => command(on(parseKey(view).tag), ['GET', keys.toRedis(view)]))),
         fields: async (view, fields) =>
           (await command(on(parseKey(view).tag), ['HMGET', keys.toRedis(view), ...fields])) as (Buffer | null)[],
       },

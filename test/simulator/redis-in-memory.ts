@@ -2,7 +2,8 @@ import type { Arg } from '../../infra/redis/redis-connection.ts';
 import { commitScript, freeScript, takeScript } from '../../infra/redis/redis-scripts.ts';
 import { unpacked } from '../support/packed-texts.ts';
 
-type Value = Buffer | Map<string, Buffer> | Map<string, number>;
+/** `list`: another program wrote the key with a type that no view has. */
+type Value = Buffer | Map<string, Buffer> | Map<string, number> | 'list';
 
 /** What a Redis held at one moment. */
 export type Snapshot = ReadonlyMap<string, Value>;
@@ -70,12 +71,19 @@ export class RedisInMemory {
       case 'GET':
         return this.#text(key);
       case 'MGET':
-        return args.slice(1).map((each) => this.#text(String(each)));
+        return args.slice(1).map((each) => this.#textOr(String(each)));
       case 'SET':
         this.#set(key, rest[0]!);
         return 'OK';
       case 'DEL':
         this.#delete(key);
+        return 1;
+      case 'ZADD':
+        this.#edit(key, (list) => list.set(String(rest[1]), Number.POSITIVE_INFINITY));
+        return 1;
+      case 'RPUSH':
+        this.#keys.set(key, 'list');
+        this.#changed(key);
         return 1;
       case 'HMGET':
         return rest.map((field) => this.#hash(key)?.get(String(field)) ?? null);
@@ -106,11 +114,24 @@ export class RedisInMemory {
   #commit(keys: readonly string[], args: readonly Arg[]): unknown {
     const [fence, position, open, complete, led] = keys as [string, string, string, string, string];
     const [expected, after, stamp, text, since, compare, round, count] = args.slice(0, 8).map(String);
-    const found = this.#fence(fence);
-    if (found !== after) {
-      if (found !== expected) return Buffer.from(found);
+    const replaced: string[] = [];
+    const found = this.#fence(fence, replaced);
+    const reply = (left: string, process = '', mark = '0') => [
+      ...[left, process, mark].map((each) => Buffer.from(each)),
+      replaced.map((each) => Buffer.from(each)),
+    ];
+    if (found !== after && found !== expected) return reply(found);
+    const doubt = (): unknown => {
+      this.#delete(fence);
+      this.#delete(complete);
+      this.#sayCompare(open);
+      return reply('', '', '1');
+    };
+    if (this.#isOther(open, replaced)) return doubt();
+    if (found === expected) {
       const names = Number(count);
       if (text !== '') {
+        this.#textOr(position, replaced);
         this.#set(position, text!);
         this.#edit(open, (list) => {
           for (const [name, at] of list) if (at < Number(since)) list.delete(name);
@@ -124,25 +145,34 @@ export class RedisInMemory {
         });
         if (this.#list(open).size > this.#openNamesMax) this.#sayCompare(open);
       }
-      this.#write(keys.slice(5), args.slice(8 + names));
+      if (!this.#write(keys.slice(5), args.slice(8 + names), replaced)) return doubt();
       this.#set(fence, after!);
     }
     if (stamp !== '' && this.process === stamp) {
-      if (this.#text(complete)?.toString() !== stamp) this.#set(complete, stamp);
+      if (this.#textOr(complete, replaced)?.toString() !== stamp) this.#set(complete, stamp);
       const owner = after!.split(':')[2]!;
-      if (this.#text(led)?.toString() !== owner) this.#set(led, owner);
+      if (this.#textOr(led, replaced)?.toString() !== owner) this.#set(led, owner);
     }
-    return [Buffer.from(stamp === '' ? '' : this.process), Buffer.from(this.#list(open).has('compare') ? '1' : '0')];
+    return reply(after!, stamp === '' ? '' : this.process, this.#list(open).has('compare') ? '1' : '0');
   }
 
-  #write(keys: readonly string[], [letters, packed, ...values]: readonly Arg[]): void {
+  /** False where a hash had another type. */
+  #write(keys: readonly string[], [letters, packed, ...values]: readonly Arg[], replaced: string[]): boolean {
+    let isWhole = true;
     const lists = packed === '' ? [] : unpacked(packed as Buffer);
     keys.forEach((key, i) => {
       const operation = String(letters)[i]!;
       if (operation === 's') this.#set(key, values.shift()!);
       else if (operation === 'd') this.#delete(key);
-      else this.#writeFields(key, operation, lists.shift()!);
+      else {
+        const fields = lists.shift()!;
+        if (this.#isOther(key, replaced)) {
+          this.#delete(key);
+          isWhole = false;
+        } else this.#writeFields(key, operation, fields);
+      }
     });
+    return isWhole;
   }
 
   #writeFields(key: string, operation: string, args: readonly string[]): void {
@@ -158,12 +188,14 @@ export class RedisInMemory {
     [fence, position, open, complete, led]: readonly string[],
     [seen, owner, doubtful, last]: readonly string[],
   ): unknown {
-    const found = this.#fence(fence!);
+    const replaced: string[] = [];
+    const found = this.#fence(fence!, replaced);
     const foundEpoch = Number.parseInt(found, 10) || 0;
     let left = found;
     if (found === seen) {
       const epoch = Math.max(Math.floor(this.#nowMs()), Math.max(foundEpoch, Number(last)) + 1);
-      if (doubtful === '1' || this.#list(open!).has('compare')) this.#sayCompare(open!);
+      if (doubtful === '1' || this.#isOther(open!, replaced) || this.#list(open!).has('compare'))
+        this.#sayCompare(open!);
       else this.#edit(open!, (list) => list.forEach((_, name) => void list.set(name, 0)));
       if (doubtful === '1') this.#delete(complete!);
       this.#delete(led!);
@@ -171,7 +203,8 @@ export class RedisInMemory {
       this.#set(fence!, left);
     } else if (!found.includes(`:0:${owner}:led`) || foundEpoch <= Number(last)) return Buffer.from(found);
     const names = [...this.#list(open!).keys()].map((name) => Buffer.from(name));
-    return [Buffer.from(left), this.#text(position!) ?? Buffer.alloc(0), names];
+    const text = this.#textOr(position!, replaced) ?? Buffer.alloc(0);
+    return [Buffer.from(left), text, names, replaced.map((each) => Buffer.from(each))];
   }
 
   #free([fence]: readonly string[], [expected, after]: readonly string[]): number {
@@ -190,8 +223,20 @@ export class RedisInMemory {
     return [Buffer.from(String(next)), found.map((name) => Buffer.from(name))];
   }
 
-  #fence(key: string): string {
-    return this.#text(key)?.toString() ?? '';
+  #fence(key: string, replaced: string[] = []): string {
+    return this.#textOr(key, replaced)?.toString() ?? '';
+  }
+
+  /** Whether a key has another type than any of ours. */
+  #isOther(key: string, replaced: string[]): boolean {
+    const isOther = this.#keys.get(key) === 'list';
+    if (isOther) replaced.push(key);
+    return isOther;
+  }
+
+  /** Null also where the key has another type. */
+  #textOr(key: string, replaced: string[] = []): Buffer | null {
+    return this.#isOther(key, replaced) ? null : this.#text(key);
   }
 
   #sayCompare(open: string): void {
@@ -199,7 +244,7 @@ export class RedisInMemory {
   }
 
   #list(open: string): Map<string, number> {
-    return (this.#keys.get(open) as Map<string, number> | undefined) ?? new Map();
+    return this.#ofType<Map<string, number>>(open) ?? new Map();
   }
 
   #edit(open: string, edit: (list: Map<string, number>) => void): void {
@@ -210,11 +255,17 @@ export class RedisInMemory {
   }
 
   #text(key: string): Buffer | null {
-    return (this.#keys.get(key) as Buffer | undefined) ?? null;
+    return this.#ofType<Buffer>(key) ?? null;
   }
 
   #hash(key: string): Map<string, Buffer> | undefined {
-    return this.#keys.get(key) as Map<string, Buffer> | undefined;
+    return this.#ofType<Map<string, Buffer>>(key);
+  }
+
+  #ofType<T extends Value>(key: string): T | undefined {
+    const value = this.#keys.get(key);
+    if (value === 'list') throw new Error('WRONGTYPE Operation against a key holding the wrong kind of value');
+    return value as T | undefined;
   }
 
   #set(key: string, value: Arg): void {

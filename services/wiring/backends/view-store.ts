@@ -1,11 +1,12 @@
 import type { ViewReader } from '../../../api/ports/view-reader.ts';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import { redisViewReader } from '../../../infra/redis/redis-view-reader.ts';
+import type { Log } from '../../../projector/ports/log.ts';
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
 import type { Settings } from '../../settings/settings.ts';
 
 export interface OpenStore {
-  writer(): Promise<ViewWriter>;
+  writer(log: Log): Promise<ViewWriter>;
   reader(): ViewReader;
   /** Where the views are, in words. */
   where: string;
@@ -19,7 +20,7 @@ export function openViewStore({ redis }: Settings): OpenStore {
   }
   return {
     // A fifth of a start that writes nothing to Redis: the writer's client is many files.
-    writer: async () => (await import('../../../infra/redis/redis-view-writer.ts')).redisViewWriter(redis),
+    writer: async (log) => (await import('../../../infra/redis/redis-view-writer.ts')).redisViewWriter(redis, log),
     reader: () => redisViewReader(redis),
     where: redis.cluster ? 'a Redis Cluster' : 'Redis',
   };

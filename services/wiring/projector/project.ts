@@ -30,7 +30,7 @@ export async function project(
   log: Logger,
   signal: AbortSignal,
 ): Promise<Projecting> {
-  const writer = await store.writer();
+  const writer = await store.writer(log);
   const build = buildId();
   const make = (): Projector =>
     new Projector({

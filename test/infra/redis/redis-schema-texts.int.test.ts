@@ -3,6 +3,7 @@ import { afterAll, expect, it } from 'vitest';
 import { redisKeys } from '../../../infra/redis/redis-keys.ts';
 import { redisSchemaTexts } from '../../../infra/redis/redis-schema-texts.ts';
 import { redisLiveViews } from '../../../infra/redis/redis-stored-views.ts';
+import { silentLog } from '../../../projector/ports/log.ts';
 import { freshKeyPrefix, redisUrl } from '../../support/backends.ts';
 
 const redis = new Redis(redisUrl());
@@ -10,7 +11,7 @@ afterAll(() => redis.quit());
 
 it('schema texts are what was kept, and no views', async () => {
   const settings = { url: redisUrl(), cluster: false, keyPrefix: freshKeyPrefix() };
-  const texts = await redisSchemaTexts(settings);
+  const texts = await redisSchemaTexts(settings, silentLog);
   const live = await redisLiveViews(settings);
   await redis.rpush(redisKeys(settings.keyPrefix).schema('a/2'), 'a list of another program');
   expect([await texts.find('a/1'), await texts.find('a/2')]).toEqual([null, null]);
