@@ -176,6 +176,7 @@ export class Projector {
       leadership,
       signal: stop,
       onLook: (looks) => this.#follow(looks, folding),
+      onJudged: (could) => this.#watching.judged(could),
       isFolded: async () => {
         const { limit } = folding;
         if (limit === null || !folding.isBehind(limit)) return true;
@@ -257,6 +258,7 @@ export class Projector {
     if (role === this.#watching.role) return;
     this.#watching.role = role;
     this.#watching.standingBySinceMs = role === 'standby' ? this.#deps.clock.nowMs() : null;
+    this.#watching.judged(true);
     this.#ready = false;
     this.#asked = null;
   }

@@ -5,10 +5,12 @@ import { LoggedFault } from '../ports/waiting.ts';
 import { beatMs } from '../writing/tag-lanes.ts';
 
 // A look that takes longer says more about the store than about the leader.
-const lookMsMax = 250;
+const lookMsMax = 2_000;
+const tooSlow = new Error(`the view store took over ${lookMsMax / 1_000} s, which says nothing about a leader`);
 // Between two looks: whether the leader has gone of its own accord.
 const freeEveryMs = 100;
-// A leader moves each fence every 500 ms. One that has stood still for so many looks, 500 ms apart, is nobody's.
+// A leader moves each fence every 500 ms. One that has stood still for so many looks, each begun 500 ms after the answer of
+// the one before, is nobody's.
 const looksMin = 5;
 
 interface StandbyDeps {
@@ -19,6 +21,8 @@ interface StandbyDeps {
   signal: AbortSignal;
   /** What the tags say now: the fold follows the positions. */
   onLook(looks: readonly TagLook[]): void;
+  /** Whether the last look told anything about a leader. */
+  onJudged(could: boolean): void;
   /** Whether the log is folded as far as it may be. */
   isFolded(): Promise<boolean>;
 }
@@ -32,20 +36,23 @@ export async function standBy(deps: StandbyDeps): Promise<readonly string[] | nu
   const watch = new FenceWatch(leadership.isFree);
   const fault = new LoggedFault('look who leads', deps.log);
   while (!signal.aborted) {
-    const startMs = clock.nowMs();
+    const beganMs = clock.nowMs();
     const looks = await leadership.look(tags).catch((cause: unknown) => {
       fault.happened(cause);
       return null;
     });
-    const isPrompt = clock.nowMs() - startMs <= lookMsMax;
-    if (looks === null || !isPrompt) watch.missed();
+    const answeredMs = clock.nowMs();
+    const counts = looks !== null && answeredMs - beganMs <= lookMsMax;
+    deps.onJudged(counts);
+    if (counts) fault.over();
+    else watch.missed();
     if (looks) {
-      fault.over();
+      if (!counts) fault.happened(tooSlow);
       deps.onLook(looks);
       const fences = looks.map(({ fence }) => fence);
-      if (isPrompt && watch.looked(fences) && (await deps.isFolded())) return signal.aborted ? null : fences;
+      if (counts && watch.looked(fences) && (await deps.isFolded())) return signal.aborted ? null : fences;
     }
-    const freed = await untilFree(deps, startMs + beatMs);
+    const freed = await untilFree(deps, answeredMs + beatMs);
     if (freed) return freed;
   }
   return null;
@@ -54,8 +61,10 @@ export async function standBy(deps: StandbyDeps): Promise<readonly string[] | nu
 /** Until the next look is due. Fences, if all are free and the log is folded before that. */
 async function untilFree(deps: StandbyDeps, untilMs: number): Promise<readonly string[] | null> {
   const { leadership, tags, clock, signal } = deps;
-  while (!signal.aborted && clock.nowMs() < untilMs) {
-    await clock.sleep(Math.min(freeEveryMs, untilMs - clock.nowMs()), signal);
+  for (;;) {
+    const leftMs = untilMs - clock.nowMs();
+    if (signal.aborted || leftMs <= 0) return null;
+    await clock.sleep(Math.min(freeEveryMs, leftMs), signal);
     // The looks log a store that is away.
     const look = (some: readonly number[]) => leadership.look(some).catch(() => []);
     const isFree = (looks: readonly TagLook[]): boolean =>
@@ -66,12 +75,11 @@ async function untilFree(deps: StandbyDeps, untilMs: number): Promise<readonly s
     deps.onLook(looks);
     if ((await deps.isFolded()) && !signal.aborted) return looks.map(({ fence }) => fence);
   }
-  return null;
 }
 
 /**
- * Says whether all of some fences may be taken, from looks at them. A look that failed or was slow says nothing of the
- * leader: a store that is frozen or away deposes nobody. No clock is compared, so it is not misled by one.
+ * Says whether all of some fences may be taken, from looks at them. A look that failed or was too slow says nothing of
+ * the leader: a store that is frozen or away deposes nobody. No clock is compared, so it is not misled by one.
  */
 export class FenceWatch {
   readonly #isFree: (fence: string) => boolean;

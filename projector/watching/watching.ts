@@ -52,6 +52,8 @@ export class Watching {
   role: Role = 'standby';
   /** Since when a standby has waited for the leader to stop. Null: it leads, or is not ready to. */
   standingBySinceMs: number | null = null;
+  /** Since when a standby's looks have told nothing about a leader. Null: they do, or it leads. */
+  #blindSinceMs: number | null = null;
   /** Since when bad records have waited to be set aside. Null: none do. */
   rejectsSinceMs: number | null = null;
   #tagsInRepair = 0;
@@ -83,7 +85,7 @@ export class Watching {
     const waitsFor = (reason: 'registry' | 'transaction') => () => this.#partitionWaits(reason);
     const sources = {
       kafka: () => oldest(this.#logSinceMs, this.#logStatus?.silentSinceMs ?? null),
-      redis: () => this.#answers.silentSinceMs,
+      redis: () => oldest(this.#answers.silentSinceMs, this.#blindSinceMs),
       registry: waitsFor('registry'),
       transaction: waitsFor('transaction'),
       rejects: () => this.rejectsSinceMs,
@@ -136,6 +138,11 @@ export class Watching {
   standsBy(nowMs: number): void {
     this.standingBySinceMs ??= nowMs;
     this.#behindSinceMs = null;
+  }
+
+  /** Whether a standby's look at the store could tell anything about a leader. */
+  judged(could: boolean): void {
+    this.#blindSinceMs = could ? null : (this.#blindSinceMs ?? this.#clock.nowMs());
   }
 
   /** The projector has ended. */

@@ -6,6 +6,7 @@ import type { Ride } from '../../schemas/events/records.ts';
 import { portlandKeys } from '../support/portland.ts';
 import { PortlandInKafka } from '../support/portland-in-kafka.ts';
 import { Processes, type RunningService } from '../support/process.ts';
+import { stallingProxy } from '../support/stalling-proxy.ts';
 
 // Two projectors over one Redis, as they are run: one leads, the other stands by. A reader asks for one ride all the
 // while, whose title counts up: no answer is older than the one before.
@@ -40,17 +41,17 @@ afterAll(async () => {
   await portland.close();
 });
 
-async function startProjector(): Promise<RunningService> {
-  const projector = await processes.start('projector', { ...portland.env, REDIS_URL: redis.url });
+async function startProjector(url = redis.url): Promise<RunningService> {
+  const projector = await processes.start('projector', { ...portland.env, REDIS_URL: url });
   running.push(projector);
   return projector;
 }
 
 /** A leader, and a standby that is folded. */
-async function pair(): Promise<[leader: RunningService, standby: RunningService]> {
-  const leader = await startProjector();
+async function pair(url = redis.url): Promise<[leader: RunningService, standby: RunningService]> {
+  const leader = await startProjector(url);
   await leader.printed('Ready: ');
-  const standby = await startProjector();
+  const standby = await startProjector(url);
   await standby.ready();
   await api.ready();
   return [leader, standby];
@@ -123,6 +124,19 @@ describe('two projectors', () => {
     }
     await reader.end();
   }, 240_000);
+
+  it('over a slow line to Redis go on when the leader is killed', async () => {
+    const proxy = await stallingProxy(redis.url);
+    const [leader, standby] = await pair(proxy.url);
+    proxy.slow(400);
+    await sleep(2_000);
+    await leader.kill();
+    await expect.poll(() => leads(standby), { timeout: 15_000 }).toBe(true);
+    await isReadable(await publish());
+    for (const each of [standby, leader]) expect(each.err() + each.out()).not.toContain('TimeoutNegativeWarning');
+    await standby.kill();
+    await proxy.close();
+  }, 120_000);
 
   it('hand over when the leader is told to stop', async () => {
     const [leader, standby] = await pair();

@@ -13,14 +13,27 @@ interface Piped {
   isStalled: boolean;
 }
 
+/** Writes in order, each after a delay of its own. */
+function lateWriter(to: Socket, delayMs: () => number): (bytes: Buffer) => void {
+  let dueMs = 0;
+  return (bytes) => {
+    const nowMs = performance.now();
+    dueMs = Math.max(dueMs, nowMs + delayMs());
+    if (dueMs <= nowMs) to.write(bytes);
+    else setTimeout(() => to.writable && to.write(bytes), dueMs - nowMs);
+  };
+}
+
 /**
- * A TCP proxy before a Redis, which can hold replies back, or stop forwarding without closing: what a half-open
+ * A TCP proxy before a Redis, which can be slow, hold replies back, or stop forwarding without closing: what a half-open
  * connection looks like from both ends.
  */
 export async function stallingProxy(redisUrl: string) {
   const { hostname, port } = new URL(redisUrl);
   const all = new Set<Piped>();
   let isRefusing = false;
+  let slowMs = 0;
+  const delayMs = () => Math.random() * slowMs;
   const listener = createServer((client) => {
     if (isRefusing) {
       client.destroy();
@@ -29,14 +42,15 @@ export async function stallingProxy(redisUrl: string) {
     const server = connect(Number(port || 6379), hostname);
     const piped: Piped = { kind: 'data', client, server, held: [], isHeld: false, isStalled: false };
     all.add(piped);
+    const [toServer, toClient] = [lateWriter(server, delayMs), lateWriter(client, delayMs)];
     client.on('data', (bytes) => {
       if (bytes.includes('TRACKING')) piped.kind = 'tracker';
-      if (!piped.isStalled) server.write(bytes);
+      if (!piped.isStalled) toServer(bytes);
     });
     server.on('data', (bytes) => {
       if (piped.isStalled) return;
       if (piped.isHeld) piped.held.push(bytes);
-      else client.write(bytes);
+      else toClient(bytes);
     });
     const end = (): void => {
       all.delete(piped);
@@ -68,6 +82,10 @@ export async function stallingProxy(redisUrl: string) {
     /** Whether new connections are closed at once. */
     refuse(refuses: boolean): void {
       isRefusing = refuses;
+    },
+    /** From now on bytes take up to so long, either way. */
+    slow(ms: number): void {
+      slowMs = ms;
     },
     /** Closes the connections there are. */
     cut(kind: ConnectionKind): void {

@@ -1,52 +1,103 @@
 import { describe, expect, it } from 'vitest';
 import { FenceWatch, standBy } from '../../../projector/leading/standby.ts';
 import type { Clock } from '../../../projector/ports/clock.ts';
-import { silentLog } from '../../../projector/ports/log.ts';
 import type { Leadership } from '../../../projector/ports/view-writer.ts';
 
 const tags = [3, 4, 5];
 
-/** Stands by while `fenceAt` says what the fences are at each moment; says when it may take them. */
-async function stoodByMs(fenceAt: (tag: number, ms: number) => string, isFolded = (_ms: number) => true) {
+interface Store {
+  fenceAt(tag: number, ms: number): string;
+  /** How long the look at all tags takes that begins at a moment. */
+  lookMs?(ms: number): number;
+  isFolded?(ms: number): boolean;
+  /** What passes between two looks at the clock. */
+  tickMs?: number;
+}
+
+/** Stands by until it may take the tags; says when that is, when each look at all of them began, and which ones told nothing. */
+async function stoodBy({ fenceAt, lookMs = () => 0, isFolded = () => true, tickMs = 0 }: Store) {
+  const [began, blind, said]: [number[], number[], string[]] = [[], [], []];
   let nowMs = 0;
   const clock: Clock = {
-    nowMs: () => nowMs,
-    sleep: async (ms) => {
+    nowMs() {
+      nowMs += tickMs;
+      return nowMs;
+    },
+    async sleep(ms) {
+      // Node warns of it.
+      expect(ms).toBeGreaterThan(0);
       nowMs += ms;
     },
   };
   const leadership = {
-    look: async (some: readonly number[]) => some.map((tag) => ({ fence: fenceAt(tag, nowMs), position: null })),
+    async look(some: readonly number[]) {
+      if (some.length > 1) began.push(nowMs);
+      nowMs += lookMs(nowMs);
+      if (nowMs > 120_000) throw Object.assign(new Error('It stands by for ever'), { retry: false });
+      return some.map((tag) => ({ fence: fenceAt(tag, nowMs), position: null }));
+    },
     isFree: (fence: string) => fence === 'free',
   } as unknown as Leadership;
   const { signal } = new AbortController();
-  const folded = async () => isFolded(nowMs);
-  const deps = { leadership, tags, clock, log: silentLog, signal, onLook() {}, isFolded: folded };
-  const fences = await standBy(deps);
-  return { fences, ms: nowMs };
+  const say = (message: string) => void said.push(message);
+  const fences = await standBy({
+    leadership,
+    tags,
+    clock,
+    log: { info: say, warn: say, error: say },
+    signal,
+    onLook() {},
+    onJudged: (could) => could || blind.push(began.length),
+    isFolded: async () => isFolded(nowMs),
+  });
+  return { fences, ms: nowMs, began, blind, said };
 }
 
 // docs/rules.md#beginning
 describe('a standby', () => {
   it('follows a leader that gives its tags up within a tenth of a second, not at its next look', async () => {
-    const { fences, ms } = await stoodByMs((_, ms) => (ms < 1_120 ? `led ${ms}` : 'free'));
+    const { fences, ms } = await stoodBy({ fenceAt: (_, ms) => (ms < 1_120 ? `led ${ms}` : 'free') });
     expect(fences).toEqual(['free', 'free', 'free']);
     expect(ms).toBeLessThanOrEqual(1_220);
   });
 
   it('takes them as soon as it is folded', async () => {
-    const { ms } = await stoodByMs(
-      (_, ms) => (ms < 1_120 ? `led ${ms}` : 'free'),
-      (ms) => ms >= 1_730,
-    );
+    const { ms } = await stoodBy({
+      fenceAt: (_, ms) => (ms < 1_120 ? `led ${ms}` : 'free'),
+      isFolded: (ms) => ms >= 1_730,
+    });
     expect(ms).toBeGreaterThanOrEqual(1_730);
     expect(ms).toBeLessThanOrEqual(1_830);
   });
 
   it('waits for every tag, and counts five looks half a second apart where a leader has died while giving up', async () => {
-    const { fences, ms } = await stoodByMs((tag) => (tag === 5 ? 'led' : 'free'));
+    const { fences, ms } = await stoodBy({ fenceAt: (tag) => (tag === 5 ? 'led' : 'free') });
     expect(fences).toEqual(['free', 'free', 'led']);
     expect(ms).toBe(2_000);
+  });
+
+  it('of a slow store counts its looks all the same, each begun half a second after the answer of the one before', async () => {
+    const { fences, began, blind } = await stoodBy({ fenceAt: () => 'led', lookMs: () => 1_900 });
+    expect(fences).toEqual(['led', 'led', 'led']);
+    const pausesMs = began.slice(1).map((ms, i) => ms - began[i]! - 1_900);
+    expect(pausesMs).toHaveLength(4);
+    expect(Math.min(...pausesMs)).toBeGreaterThanOrEqual(500);
+    expect(blind).toEqual([]);
+  });
+
+  it('never sleeps for less than no time, however long it is between two looks at the clock', async () => {
+    const { fences } = await stoodBy({ fenceAt: () => 'led', tickMs: 90 });
+    expect(fences).toEqual(['led', 'led', 'led']);
+  });
+
+  it('begins to count again after a look of more than two seconds, and says once that it can not judge', async () => {
+    const { began, blind, said } = await stoodBy({ fenceAt: () => 'led', lookMs: (ms) => (ms < 20_000 ? 2_001 : 1) });
+    expect(began.filter((ms) => ms >= 20_000)).toHaveLength(5);
+    expect(blind).toHaveLength(began.length - 5);
+    expect(said).toEqual([
+      'Cannot look who leads, trying again: the view store took over 2 s, which says nothing about a leader',
+      'It could look who leads now',
+    ]);
   });
 });
 
