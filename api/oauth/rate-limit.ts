@@ -2,13 +2,13 @@ import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { networksOf } from './client-address.ts';
 import { storeId } from './sealed-store.ts';
-import type { StateStore } from './state-store.ts';
+import type { Limiter, StateStore } from './state-store.ts';
 
 /** Limits how often something may be done. Counts are in the store, so all instances count together. */
 export interface RateLimit {
   /**
-   * Counts one time. Returns the seconds until the next may pass, or null if the request may go on. `client`: the client that the
-   * address acts for.
+   * Counts one time. Returns the seconds until the next may pass, or null if the request may go on. `client`: the client
+   * that the address acts for.
    */
   hit(address: string, client?: string): Promise<number | null>;
   /** The same without counting. */
@@ -28,42 +28,51 @@ export interface RateLimitOptions {
 }
 
 interface Level {
-  counter: string;
+  limiter: Limiter;
+  key: string;
   max: number;
 }
 
-export function rateLimit(store: StateStore, name: string, options: RateLimitOptions): RateLimit {
-  // A store that is away limits nothing. The request will fail by itself, with the right error.
-  const wait = async ({ counter, max }: Level, add: number): Promise<number> => {
-    const counting = store.count(`${name}:${counter}`, options.windowSeconds, add, max);
-    const { waitMs } = await counting.catch(() => ({ waitMs: 0 }));
-    return Math.ceil(waitMs / 1000);
+export function rateLimit(store: Pick<StateStore, 'limiter'>, name: string, options: RateLimitOptions): RateLimit {
+  const { windowSeconds: duration, max, clientMax, allMax } = options;
+  const limiterOf = (level: string, points: number | undefined): Omit<Level, 'key'>[] =>
+    points === undefined
+      ? []
+      : [{ limiter: store.limiter({ name: `${name}-${level}`, points, duration }), max: points }];
+  const [byClient, all] = [limiterOf('client', clientMax), limiterOf('all', allMax)];
+  const byNetwork = [1, 2, 4].flatMap((times) => limiterOf(`network-${times}`, max * times));
+
+  /** What counts a request, narrowest first. */
+  const levels = (address: string, client: string | undefined): Level[] => {
+    const networks = networksOf(address);
+    return [
+      ...(client === undefined ? [] : byClient.map((level) => ({ ...level, key: hashed(`${networks[0]} ${client}`) }))),
+      ...networks.map((network, i) => ({ ...byNetwork[i]!, key: hashed(network) })),
+      ...all.map((level) => ({ ...level, key: 'all' })),
+    ];
+  };
+
+  /** Seconds to wait: 0 if there is room, or was for the one that is added. */
+  const wait = async ({ limiter, key, max }: Level, add: 0 | 1): Promise<number> => {
+    // A store that is away limits nothing. The request will fail by itself, with the right error.
+    const counted = await limiter.penalty(key, add).catch(() => null);
+    if (counted === null || counted.consumedPoints - add < max) return 0;
+    return Math.max(1, Math.ceil(counted.msBeforeNext / 1000));
   };
   return {
     async hit(address, client) {
-      // Narrowest network first, and the first full one ends the loop: a request that one network is refused does not
-      // count for a wider one.
-      for (const level of levels(options, address, client)) {
+      // The first that is full ends the loop: a request that one network is refused does not count for a wider one.
+      for (const level of levels(address, client)) {
         const seconds = await wait(level, 1);
         if (seconds > 0) return seconds;
       }
       return null;
     },
     async full(address, client) {
-      const waits = await Promise.all(levels(options, address, client).map((level) => wait(level, 0)));
+      const waits = await Promise.all(levels(address, client).map((level) => wait(level, 0)));
       return Math.max(...waits) || null;
     },
   };
-}
-
-/** The counters of one request, narrowest first. */
-function levels({ max, clientMax, allMax }: RateLimitOptions, address: string, client?: string): Level[] {
-  const networks = networksOf(address);
-  const found: Level[] = networks.map((network, i) => ({ counter: hashed(network), max: max * 2 ** i }));
-  if (client !== undefined && clientMax !== undefined)
-    found.unshift({ counter: hashed(`${networks[0]} ${client}`), max: clientMax });
-  if (allMax !== undefined) found.push({ counter: 'all', max: allMax });
-  return found;
 }
 
 /** Hashed, because the store need not know addresses and clients. */

@@ -1,3 +1,5 @@
+import type { RateLimiterAbstract } from 'rate-limiter-flexible';
+
 /**
  * Sign-in's state: sessions, grants, codes, refresh tokens, registered clients. Redis and memory implement it (infra/),
  * and one contract suite tests both (test/contracts/auth-state.ts). The event log cannot rebuild it
@@ -22,11 +24,8 @@ export interface StateStore {
   tidyAccount(account: string): Promise<void>;
   /** Every account that may have entries. May yield an account twice. */
   accounts(): AsyncIterable<string>;
-  /**
-   * Adds to a counter of the last so many seconds. If its value would be more than `max`, nothing is added. Adding 0
-   * reads it. What was added is forgotten in steps of a sixth of that time, and never too early.
-   */
-  count(name: string, windowSeconds: number, add: number, max?: number): Promise<Counted>;
+  /** Counts by key, in windows of time that begin with a key's first. */
+  limiter(options: LimiterOptions): Limiter;
   /** Why a restart of the store would lose data, to tell the operator. Null if it would not. */
   risk(): Promise<string | null>;
   close(): Promise<void>;
@@ -47,21 +46,22 @@ export interface Use {
   sinceFirstMs: number;
 }
 
-export interface Counted {
-  /** With what was to be added, also where that was too much. */
-  value: number;
-  /** How long until there is room for that, or for one after a reading. 0: there was room. */
-  waitMs: number;
+export interface LimiterOptions {
+  name: string;
+  /** So many in one window. */
+  points: number;
+  /** The length of a window, in seconds. */
+  duration: number;
 }
+
+/** `penalty` adds to a key's count, also nothing, and returns it. Throws StateStoreAwayError. */
+export type Limiter = Pick<RateLimiterAbstract, 'penalty'>;
 
 export interface OwnedEntry {
   kind: string;
   id: string;
   payload: StatePayload;
 }
-
-/** The steps in which a counter forgets. */
-export const countSteps = 6;
 
 /**
  * The store cannot be reached or does not answer in time. Try again later. Everybody may read the message (/readyz), so it

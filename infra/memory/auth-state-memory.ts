@@ -1,4 +1,5 @@
-import { countSteps, type StatePayload, type StateStore } from '../../api/oauth/state-store.ts';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import type { StatePayload, StateStore } from '../../api/oauth/state-store.ts';
 
 interface Kept {
   kind: string;
@@ -11,35 +12,12 @@ interface Kept {
   account: string | undefined;
 }
 
-interface Counter {
-  /** What was added, by step of time. */
-  steps: Map<number, number>;
-  endsMs: number;
-}
-
-const total = ({ steps }: Counter): number => [...steps.values()].reduce((sum, added) => sum + added, 0);
-
-/** How long until so many steps are forgotten that there is room for `more`. */
-function waitOf(counter: Counter, more: number, max: number, { stepMs, nowMs }: { stepMs: number; nowMs: number }) {
-  let left = total(counter) + more;
-  if (left <= max) return 0;
-  let freeMs = nowMs + stepMs * countSteps;
-  for (const [step, added] of [...counter.steps].sort(([a], [b]) => a - b)) {
-    freeMs = (step + countSteps + 1) * stepMs;
-    left -= added;
-    if (left <= max) break;
-  }
-  return Math.max(1, Math.ceil(freeMs - nowMs));
-}
-
 interface MemoryAuthStateOptions {
   /**
    * If a kind has more entries than this, those of that kind that would expire soonest are dropped. So sign-ins that
    * strangers begin and never finish do not push out codes, sessions or grants.
    */
   kindEntriesMax?: number;
-  /** If there are more counters than this, the lowest are dropped. */
-  countersMax?: number;
   nowMs?: () => number;
 }
 
@@ -47,9 +25,9 @@ const sweepEveryMs = 30_000;
 
 /** Sign-in's state in this process, for the embedded default. A restart signs everybody out. */
 export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStore {
-  const { kindEntriesMax = 20_000, countersMax = 50_000, nowMs = Date.now } = options;
+  const { kindEntriesMax = 20_000, nowMs = Date.now } = options;
   const kinds = new Map<string, Map<string, Kept>>();
-  const counters = new Map<string, Counter>();
+  const limiters = new Map<string, RateLimiterMemory>();
 
   const live = (kind: string, id: string): Kept | undefined => {
     const entry = kinds.get(kind)?.get(id);
@@ -64,19 +42,17 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
   const sweep = (): void => {
     const now = nowMs();
     for (const entry of all()) if (entry.expiresMs <= now) remove(entry);
-    for (const [name, { endsMs }] of counters) if (endsMs <= now) counters.delete(name);
   };
   const makeRoom = (kind: string): Map<string, Kept> => {
     const entries = kinds.get(kind) ?? new Map<string, Kept>();
     kinds.set(kind, entries);
     if (entries.size >= kindEntriesMax) sweep();
-    if (entries.size >= kindEntriesMax) removeLowest(entries, kindEntriesMax, ({ expiresMs }) => expiresMs);
+    if (entries.size >= kindEntriesMax) {
+      const soonest = [...entries.values()].sort((a, b) => a.expiresMs - b.expiresMs);
+      // A tenth at once, so that a full map is not sorted for every new entry.
+      for (const entry of soonest.slice(0, Math.ceil(kindEntriesMax / 10))) remove(entry);
+    }
     return entries;
-  };
-  const makeRoomToCount = (): void => {
-    if (counters.size >= countersMax) sweep();
-    // The highest counters limit somebody now, so the lowest go.
-    if (counters.size >= countersMax) removeLowest(counters, countersMax, total);
   };
   const timer = setInterval(sweep, sweepEveryMs).unref();
 
@@ -128,20 +104,10 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
           .filter((account) => account !== undefined),
       );
     },
-    async count(name, windowSeconds, add, max = Number.POSITIVE_INFINITY) {
-      const stepMs = (windowSeconds * 1000) / countSteps;
-      const step = Math.floor(nowMs() / stepMs);
-      const known = counters.get(name);
-      const counter = known ?? { steps: new Map<number, number>(), endsMs: 0 };
-      for (const each of counter.steps.keys()) if (step - each > countSteps) counter.steps.delete(each);
-      const value = total(counter) + add;
-      const waitMs = waitOf(counter, Math.max(add, 1), max, { stepMs, nowMs: nowMs() });
-      if (add === 0 || waitMs > 0) return { value, waitMs };
-      if (!known) makeRoomToCount();
-      counter.steps.set(step, (counter.steps.get(step) ?? 0) + add);
-      counter.endsMs = (step + countSteps + 1) * stepMs;
-      counters.set(name, counter);
-      return { value, waitMs };
+    limiter({ name, points, duration }) {
+      const limiter = limiters.get(name) ?? new RateLimiterMemory({ keyPrefix: name, points, duration });
+      limiters.set(name, limiter);
+      return limiter;
     },
     async risk() {
       // The documentation says so: in the embedded default, state is lost on purpose.
@@ -152,10 +118,4 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
       kinds.clear();
     },
   };
-}
-
-/** Removes a tenth at once, so that a full map is not sorted for every new entry. */
-function removeLowest<T>(from: Map<string, T>, max: number, rank: (value: T) => number): void {
-  const ranked = [...from].sort(([, a], [, b]) => rank(a) - rank(b));
-  for (const [key] of ranked.slice(0, Math.ceil(max / 10))) from.delete(key);
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Cluster, Redis } from 'ioredis';
+import { RateLimiterRedis } from 'rate-limiter-flexible';
 import {
-  countSteps,
   type OwnedEntry,
   type StatePayload,
   type StateStore,
@@ -96,10 +96,9 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
         cursor = next;
       } while (cursor !== '0');
     },
-    async count(name, windowSeconds, add, max) {
-      const args = [add, windowSeconds * 1000, countSteps, max ?? ''];
-      const [value, waitMs] = await run<[number, number]>('authCount', `${prefix}c:${name}`, ...args);
-      return { value, waitMs };
+    limiter({ name, points, duration }) {
+      const limiter = new RateLimiterRedis({ storeClient: redis, keyPrefix: `${prefix}c:${name}`, points, duration });
+      return { penalty: (key, points) => ask(() => limiter.penalty(key, points)) };
     },
     risk: () => ask(() => riskOf(redis)),
     async close() {

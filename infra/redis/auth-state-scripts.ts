@@ -5,13 +5,16 @@ local now = t[1] * 1000 + math.floor(t[2] / 1000)`;
 
 /** The scripts, by the names that they have as methods of a client. */
 export const authScripts = {
-  /** KEYS entry, account index, accounts. ARGV payload, life, account, member. */
+  /**
+   * KEYS entry, account index, accounts. ARGV payload, life, account, member. HSET comes first: a full Redis refuses a script
+   * at its first write only, and not if that is a HDEL.
+   */
   authPut: {
     numberOfKeys: 3,
     lua: `${now}
 local ends = now + ARGV[2]
-redis.call('DEL', KEYS[1])
 redis.call('HSET', KEYS[1], 'p', ARGV[1], 'a', ARGV[3])
+redis.call('HDEL', KEYS[1], 'u', 'f')
 redis.call('PEXPIREAT', KEYS[1], ends)
 local function index(key, member)
   redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
@@ -63,45 +66,5 @@ for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
 end
 if left == 0 then redis.call('ZREM', KEYS[2], ARGV[1]) end
 return left`,
-  },
-
-  /**
-   * KEYS counter: a hash of what was added, by step of time. ARGV what to add, for how many milliseconds it counts, the
-   * number of steps in that time, the most or ''. Returns the value and the wait.
-   */
-  authCount: {
-    numberOfKeys: 1,
-    lua: `${now}
-local step = ARGV[2] / ARGV[3]
-local this = math.floor(now / step)
-local add = tonumber(ARGV[1])
-local most = tonumber(ARGV[4]) or math.huge
-local sum, steps = 0, {}
-local fields = redis.call('HGETALL', KEYS[1])
-for i = 1, #fields, 2 do
-  local at, added = tonumber(fields[i]), tonumber(fields[i + 1])
-  if this - at > tonumber(ARGV[3]) then
-    redis.call('HDEL', KEYS[1], fields[i])
-  else
-    sum = sum + added
-    table.insert(steps, { at, added })
-  end
-end
-local left = sum + math.max(add, 1)
-if left > most then
-  table.sort(steps, function(a, b) return a[1] < b[1] end)
-  local free = now + ARGV[2]
-  for _, each in ipairs(steps) do
-    free = (each[1] + ARGV[3] + 1) * step
-    left = left - each[2]
-    if left <= most then break end
-  end
-  return { sum + add, math.max(1, math.ceil(free - now)) }
-end
-if add > 0 then
-  redis.call('HINCRBY', KEYS[1], string.format('%d', this), add)
-  redis.call('PEXPIRE', KEYS[1], math.ceil(ARGV[2] + step))
-end
-return { sum + add, 0 }`,
   },
 };

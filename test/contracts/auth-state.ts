@@ -123,57 +123,18 @@ export function authStateContract(name: string, make: () => StateStore | Promise
       expect(await known()).toBe(false);
     });
 
-    test('a counter adds up, and a reading adds nothing', async () => {
-      const name = randomUUID();
-      expect((await store.count(name, 1000, 0)).value).toBe(0);
-      expect((await store.count(name, 1000, 1)).value).toBe(1);
-      expect((await store.count(name, 1000, 2)).value).toBe(3);
-      expect((await store.count(name, 1000, 0)).value).toBe(3);
-      const short = randomUUID();
-      await store.count(short, 1, 5);
-      // A sixth more than its second.
-      await sleep(1300);
-      expect((await store.count(short, 1, 1)).value).toBe(1);
-    });
-
-    test('a counter forgets nothing before its time is over, whenever it began', async () => {
-      const [name, other] = [randomUUID(), randomUUID()];
-      for (let i = 0; i < 4; i++) {
-        await sleep(170);
-        const begunMs = Date.now();
-        await store.count(`${name}${i}`, 1, 5);
-        for (;;) {
-          const { value } = await store.count(`${name}${i}`, 1, 0);
-          if (Date.now() - begunMs >= 1000) break;
-          expect(value).toBe(5);
-          await sleep(50);
-        }
-      }
-      expect((await store.count(other, 1, 0)).value).toBe(0);
-    });
-
-    test('a counter adds nothing that would take it beyond its most, so that it is free again in time', async () => {
-      const name = randomUUID();
-      expect((await store.count(name, 1000, 2, 2)).value).toBe(2);
-      expect((await store.count(name, 1000, 1, 2)).value).toBe(3);
-      expect((await store.count(name, 1000, 1, 2)).value).toBe(3);
-      expect((await store.count(name, 1000, 0, 2)).value).toBe(2);
-    });
-
-    test('a full counter says when there is room again, and then there is', async () => {
-      const name = randomUUID();
-      expect((await store.count(name, 0.6, 1, 2)).waitMs).toBe(0);
-      // In a later step.
-      await sleep(250);
-      expect((await store.count(name, 0.6, 1, 2)).waitMs).toBe(0);
-      const [read, refused] = [await store.count(name, 0.6, 0, 2), await store.count(name, 0.6, 1, 2)];
-      for (const { waitMs } of [read, refused]) {
-        expect(waitMs).toBeGreaterThan(0);
-        // What the first added makes room, not what the second did.
-        expect(waitMs).toBeLessThanOrEqual(600);
-      }
-      await sleep(refused.waitMs + 5);
-      expect(await store.count(name, 0.6, 1, 2)).toEqual({ value: 2, waitMs: 0 });
+    test('a limiter counts each key in windows of its own, which begin with the first', async () => {
+      const [one, other] = [randomUUID(), randomUUID()];
+      const limiter = store.limiter({ name: randomUUID(), points: 3, duration: 1 });
+      const counts = await Promise.all(Array.from({ length: 5 }, () => limiter.penalty(one, 1)));
+      expect(counts.map(({ consumedPoints }) => consumedPoints).sort()).toEqual([1, 2, 3, 4, 5]);
+      await sleep(600);
+      const seen = await limiter.penalty(one, 0);
+      expect([seen.consumedPoints, seen.msBeforeNext > 0 && seen.msBeforeNext <= 400]).toEqual([5, true]);
+      expect((await limiter.penalty(other, 1)).consumedPoints).toBe(1);
+      await sleep(seen.msBeforeNext + 5);
+      expect((await limiter.penalty(one, 1)).consumedPoints).toBe(1);
+      expect((await limiter.penalty(other, 1)).consumedPoints).toBe(2);
     });
   });
 }

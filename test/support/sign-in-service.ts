@@ -5,7 +5,6 @@ import { pino } from 'pino';
 import { ViewCache } from '../../api/calendar/view-cache.ts';
 import { createApp } from '../../api/http/app.ts';
 import { serviceUrl } from '../../api/oauth/service-url.ts';
-import type { StateStore } from '../../api/oauth/state-store.ts';
 import { StoreAwayError, type ViewReader } from '../../api/ports/view-reader.ts';
 import { registerSignIn, type SignIn, type SignInDeps } from '../../api/sign-in/register-sign-in.ts';
 import type { RiderDirectory, SampleRider } from '../../api/tokens/rider-directory.ts';
@@ -111,15 +110,6 @@ export type TestServiceOptions = Partial<SignInDeps> & {
   host?: string;
   trustProxy?: readonly string[];
 };
-
-/**
- * State in memory whose clock stands still at a full hour: a limit is reached within one window of time, whenever a test
- * runs, and what was counted is forgotten a window and a sixth later.
- */
-export function stateInOneWindow(): StateStore {
-  const standsMs = Math.floor(Date.now() / 3_600_000) * 3_600_000;
-  return memoryAuthState({ nowMs: () => standsMs });
-}
 
 /** Sign-in in the application as it is, over views in which a rider's only night tells whose token it was. */
 export async function startSignInService(options: TestServiceOptions = {}): Promise<TestService> {

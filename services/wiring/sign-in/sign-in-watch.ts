@@ -12,17 +12,18 @@ interface SignInWatch {
 }
 
 /**
- * Adds to a counter every few seconds, until the signal aborts: reads go on while sign-in's Redis is away, full or
+ * Writes an entry every few seconds, until the signal aborts: reads go on while sign-in's Redis is away, full or
  * read-only, and few requests fail, so that nobody would notice. Logs when riders cannot sign in, and when they can again.
  */
 export function watchSignIn(
-  store: Pick<StateStore, 'count'>,
+  store: Pick<StateStore, 'put'>,
   log: Pick<Logger, 'info' | 'warn'>,
   signal: AbortSignal,
   sleep = backgroundClock.sleep,
 ): SignInWatch {
   let trouble: string | null = null;
-  const look = async (): Promise<Error | null> => await store.count('probe', 60, 1).then(() => null, asError);
+  const look = async (): Promise<Error | null> =>
+    await store.put('Probe', 'probe', {}, { lifeSeconds: 60 }).then(() => null, asError);
   const run = async (): Promise<void> => {
     for (let waitMs = firstLookMs; !signal.aborted; waitMs = lookMs) {
       await sleep(waitMs, signal);

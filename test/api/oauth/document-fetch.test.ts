@@ -127,7 +127,7 @@ test('a document is fetched once by many who want it at a time, and not again wi
 });
 
 test('fetches are limited by the address that asks, by host, by document and in all', async () => {
-  const { clock, seen, read } = host();
+  const { seen, read } = host();
   const many = async (count: number, url: (i: number) => string, from: (i: number) => string) => {
     const before = seen.fetched;
     for (let i = 0; i < count; i++) {
@@ -146,15 +146,6 @@ test('fetches are limited by the address that asks, by host, by document and in 
   ).toBe(60);
   expect(await many(100, (i) => `https://host.example:${1000 + i}/${i}`, address)).toBe(60);
   expect(await many(2000, (i) => `https://all-${i}.example/`, address)).toBe(480);
-  // Counted in steps of ten seconds.
-  clock.nowMs = minute + 10_000;
-  expect(
-    await many(
-      1,
-      () => 'https://app-99.example/',
-      () => '192.0.2.1',
-    ),
-  ).toBe(1);
 });
 
 test('documents whose hosts never answer take four places at a time, however many one address names', async () => {

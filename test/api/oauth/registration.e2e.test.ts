@@ -10,7 +10,7 @@ import {
   register,
   tokenRequest,
 } from '../../support/sign-in-flow.ts';
-import { startSignInService, stateInOneWindow, type TestService } from '../../support/sign-in-service.ts';
+import { startSignInService, type TestService } from '../../support/sign-in-service.ts';
 import { newPkce } from '../../support/test-browser.ts';
 
 const post = async (origin: string, body: string, type = 'application/json') => {
@@ -148,13 +148,13 @@ describe('dynamic registration', () => {
   });
 
   test('is limited by address', async () => {
-    const own = await startSignInService({ store: stateInOneWindow() });
+    const own = await startSignInService();
     const seen = new Set<number>();
     for (let i = 0; i < 102; i++) {
       const { status, headers, body } = await post(own.origin, JSON.stringify({ redirect_uris: [callback] }));
       seen.add(status);
       if (status === 429) {
-        expect(headers.get('retry-after')).toBe('4200');
+        expect(Number(headers.get('retry-after'))).toBeGreaterThan(3500);
         expect(body.error).toBe('temporarily_unavailable');
       }
     }

@@ -2,18 +2,13 @@ import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { authorizeUrl, callback, register } from '../../support/sign-in-flow.ts';
-import {
-  startSignInService,
-  stateInOneWindow,
-  type TestService,
-  type TestServiceOptions,
-} from '../../support/sign-in-service.ts';
+import { startSignInService, type TestService, type TestServiceOptions } from '../../support/sign-in-service.ts';
 import { newPkce } from '../../support/test-browser.ts';
 
 let service: TestService;
 afterEach(() => service.close());
 const start = async (trustProxy?: readonly string[], more: TestServiceOptions = {}) => {
-  service = await startSignInService({ ...more, ...(trustProxy && { trustProxy }), store: stateInOneWindow() });
+  service = await startSignInService({ ...more, ...(trustProxy && { trustProxy }) });
   return service;
 };
 
@@ -91,7 +86,7 @@ test('documents that apps name themselves by are fetched for each address behind
   };
   for (let i = 0; i < 60; i++) expect((await ask('203.0.113.1', i)).status).toBe(400);
   const refused = await ask('203.0.113.1', 60);
-  expect([refused.status, refused.headers.get('retry-after'), fetched]).toEqual([429, '70', 60]);
+  expect([refused.status, Number(refused.headers.get('retry-after')) <= 60, fetched]).toEqual([429, true, 60]);
   await ask('203.0.113.2', 62);
   expect(fetched).toBeGreaterThan(60);
 });

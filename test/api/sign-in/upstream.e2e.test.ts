@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rateLimits } from '../../../api/oauth/rate-limit.ts';
 import { freePorts } from '../../../infra/local/free-port.ts';
+import { memoryAuthState } from '../../../infra/memory/auth-state-memory.ts';
 import { launchBrowser } from '../../support/browser.ts';
 import { type RideManagement, type RideManagementOptions, startRideManagement } from '../../support/ride-management.ts';
 import { approve, authorizeUrl, type Client, nights, redeem, register } from '../../support/sign-in-flow.ts';
-import { startSignInService, stateInOneWindow, type TestService } from '../../support/sign-in-service.ts';
+import { startSignInService, type TestService } from '../../support/sign-in-service.ts';
 import { csrfOf, newPkce, TestBrowser } from '../../support/test-browser.ts';
 
 async function startBoth(options: Partial<RideManagementOptions> = {}) {
@@ -233,7 +234,7 @@ test('a ride-management system that is away is said to be, and used again when i
 });
 
 test('the way to the ride-management system is limited by address', async () => {
-  const store = stateInOneWindow();
+  const store = memoryAuthState();
   const [port] = await freePorts(1);
   const elsewhere = await startRideManagement({ redirectUri: `http://127.0.0.1:${port}/oauth/sign-in-callback` });
   const own = await startSignInService({ port: port!, who: { upstream: elsewhere }, store });
@@ -243,7 +244,7 @@ test('the way to the ride-management system is limited by address', async () => 
   expect((await browser.get(start)).status).toBe(303);
   for (let i = 0; i < 600; i++) await rateLimits(store).authorize.hit('127.0.0.1');
   const busy = await browser.get(start);
-  expect([busy.status, busy.headers.get('retry-after')]).toEqual([429, '70']);
+  expect([busy.status, Number(busy.headers.get('retry-after')) <= 60]).toEqual([429, true]);
   await own.close();
   await elsewhere.stop();
 });

@@ -11,16 +11,15 @@ async function watched(looks: (Error | null)[]) {
   const logged: string[] = [];
   const ending = new AbortController();
   const left = [...looks];
-  const count = async () => {
+  const put = async () => {
     const found = left.shift();
     if (found) throw found;
-    return { value: 1, waitMs: 0 };
   };
   const sleep = async () => {
     if (left.length === 0) ending.abort();
   };
   const say = (line: unknown) => void logged.push(String(line));
-  const watch = watchSignIn({ count }, { info: say, warn: say }, ending.signal, sleep);
+  const watch = watchSignIn({ put }, { info: say, warn: say }, ending.signal, sleep);
   while (!ending.signal.aborted) await new Promise((resolve) => setImmediate(resolve));
   return { logged, watch };
 }
