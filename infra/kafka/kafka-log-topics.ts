@@ -72,14 +72,13 @@ export class KafkaLogTopics {
 }
 
 function assertSame(first: KafkaTopic, now: KafkaTopic): void {
-  if (now.partitions.length !== first.partitions.length) {
-    throw partitionsChanged(now.name, first.partitions.length, now.partitions.length);
-  }
+  const [before, after] = [first.partitions.length, now.partitions.length];
   if (now.id !== first.id) {
     throw new PartitionsChangedError(
-      `Cannot go on reading ${now.name}: it was deleted and made again; start again, to fold the new one from its start`,
+      `Cannot go on reading ${now.name}: it was deleted and made again, with ${after} partitions in place of ${before}. If a broker made it by itself (auto.create.topics.enable), delete it and create it with: npx ride-calendar topics; then start again, to fold the new one from its start`,
     );
   }
+  if (after !== before) throw partitionsChanged(now.name, before, after);
 }
 
 const partitionsChanged = (name: string, before: number, after: number) =>
