@@ -90,7 +90,8 @@ const mendedOf = (verified: Verified, left: readonly StoredName[]): number => na
 function summaryJson(verified: Verified, left: Left): string {
   const { compared, unknown, changing, otherFacts } = verified;
   const differences = differencesIn(verified);
-  const summary = { compared, differences, unknown: unknown.length, changing, other_facts: otherFacts };
+  const notKnown = { unknown: unknown.length, unknown_tags: tagsOf(unknown) };
+  const summary = { compared, differences, ...notKnown, changing, other_facts: otherFacts };
   return JSON.stringify({
     summary: { ...summary, ...(left !== undefined && { mended: left ? mendedOf(verified, left) : 0 }) },
   });
@@ -108,12 +109,15 @@ function summaryLines(verified: Verified, left: Left, live: LiveViews): string[]
   return [...lines, ...left.map((name) => `  not mended: ${live.spell(name)}`)];
 }
 
+const tagsOf = (names: readonly StoredName[]): number[] =>
+  [...new Set(names.map(({ tag }) => tag))].sort((a, b) => a - b);
+
 /** What a reader of the result should know. */
 function doubtsOf({ unknown, otherFacts }: Verified, left: Left): string[] {
   const doubts: string[] = [];
   if (unknown.length > 0) {
     doubts.push(
-      `Not known: ${countText(unknown.length, 'view')} changed since the position stored beside the views, which did not move on; run verify again while a projector leads`,
+      `Not known: ${countText(unknown.length, 'view')} changed since the position stored beside the views, which did not move on in tag ${tagsOf(unknown).join(', ')}. Run verify again while a projector leads; if one does, its log says what holds it up`,
     );
   }
   if (otherFacts) {
