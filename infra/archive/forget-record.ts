@@ -2,38 +2,34 @@ import type { Type, types } from 'avsc';
 import type { LogRecord, UndecodableRecord } from '../../projector/ports/decoded-record.ts';
 import type { Reject } from '../../projector/ports/event-log.ts';
 import { Cursor } from '../../schemas/avro/avro-cursor.ts';
-import { compileReader } from '../../schemas/avro/avro-reader.ts';
-import { parseWriter, topicTypes } from '../../schemas/avro/avro-types.ts';
-import { encodeValue } from '../../schemas/avro/codec.ts';
-import { confluentHeaderBytes, singleObjectHeaderBytes } from '../../schemas/avro/single-object.ts';
+import { compileSkip } from '../../schemas/avro/avro-reader.ts';
+import { isUnion } from '../../schemas/avro/avro-type-kinds.ts';
+import { parseForEditing, parseWriter } from '../../schemas/avro/avro-types.ts';
 import { isBatchFault } from '../../schemas/avro/undecodable.ts';
 import { parseRecordKey } from '../../schemas/events/record-keys.ts';
 import type { Attendance, Relation, Ride, Rider, TopicName } from '../../schemas/events/records.ts';
-import type { ManifestWriterSchema } from './archive-manifest.ts';
-import { encodeBytes, filterItems, RecordBytes, withoutItems } from './record-bytes.ts';
 
 /**
  * What was removed from a record: all of it, or parts. `leaders`: the rider among a ride's leaders. `headers`: those
- * that name the rider. `raw`: the value as it came; it cannot be kept without the rider, so only what our schema holds
- * of it is left.
+ * that name the rider. `raw`: the value as it came, of which only what our schema holds is left.
  */
 export type ForgottenPart = 'record' | 'leaders' | 'headers' | 'raw';
 
-const leaders = (topicTypes.rides as types.RecordType).fields.find(({ name }) => name === 'leaders')!;
 const cursor = new Cursor();
+
+/** A record as avsc has it (parseForEditing). */
+type Editable = Record<'headers' | 'raw' | 'value', unknown>;
 
 /** Removes a rider from the records of one file. */
 export class RecordForgetter {
   readonly #rider: string;
   readonly #type: types.RecordType;
-  readonly #bytes: RecordBytes;
-  readonly #schemas: readonly ManifestWriterSchema[];
+  readonly #skip: (cursor: Cursor) => void;
 
-  constructor(rider: string, schemaText: string, schemas: readonly ManifestWriterSchema[]) {
+  constructor(rider: string, schemaText: string) {
     this.#rider = rider;
-    this.#type = parseWriter(schemaText) as types.RecordType;
-    this.#bytes = new RecordBytes(this.#type);
-    this.#schemas = schemas;
+    this.#type = parseForEditing(schemaText) as types.RecordType;
+    this.#skip = compileSkip(parseWriter(schemaText));
   }
 
   /** The bytes of the record at `pos` without the rider. Null if the whole record goes. `end`: where it ends. */
@@ -41,81 +37,68 @@ export class RecordForgetter {
     record: LogRecord | UndecodableRecord,
     block: Buffer,
     pos: number,
-  ): { end: number; bytes: Buffer | null; parts: Set<ForgottenPart> } {
-    const fields = this.#bytes.fields(block, pos);
-    const end = pos + [...fields.values()].reduce((sum, { length }) => sum + length, 0);
+  ): { end: number; bytes: Buffer | null; parts: ReadonlySet<ForgottenPart> } {
+    this.#skip(cursor.set(block, pos));
+    const end = cursor.pos;
     if (isOfRider(record, this.#rider)) return { end, bytes: null, parts: new Set(['record']) };
+    const bytes = block.subarray(pos, end);
+    const parts = this.#partsOf(record);
+    return { end, bytes: parts.size === 0 ? bytes : this.#without(parts, bytes), parts };
+  }
+
+  /** Which parts of a record that stays name the rider. */
+  #partsOf(record: LogRecord | UndecodableRecord): Set<ForgottenPart> {
     const parts = new Set<ForgottenPart>();
-    this.#forgetHeaders(record, fields, parts);
-    if ('key' in record) {
-      this.#forgetLeader(record, fields, parts);
-      this.#forgetRaw(record, fields, parts);
+    const { headers = [] } = record;
+    if (headers.some(({ key, value }) => mentionsDeep([key, value], this.#rider))) parts.add('headers');
+    if (!('key' in record)) return parts;
+    const { topic, value, rawValue } = record;
+    if (topic === 'rides' && (value as Ride | null)?.leaders.includes(this.#rider)) parts.add('leaders');
+    if (rawValue && mentions(rawValue, this.#rider)) parts.add('raw');
+    return parts;
+  }
+
+  /** Reads the record and writes it anew, by the file's own schema. */
+  #without(parts: ReadonlySet<ForgottenPart>, bytes: Buffer): Buffer {
+    const record = this.#type.fromBuffer(bytes) as Editable;
+    const rider = this.#rider;
+    if (parts.has('headers')) record.headers = withoutItems(record.headers, (header) => mentionsDeep(header, rider));
+    if (parts.has('leaders')) {
+      const value = unwrapped(this.#typeOf('value'), record.value) as { leaders: unknown };
+      value.leaders = withoutItems(value.leaders, (leader) => isText(leader, rider));
     }
-    const bytes = parts.size === 0 ? block.subarray(pos, end) : Buffer.concat([...fields.values()]);
-    return { end, bytes, parts };
+    // A file of another library may have a `raw` that is never null.
+    if (parts.has('raw')) record.raw = isUnion(this.#typeOf('raw')) ? null : Buffer.alloc(0);
+    return this.#type.toBuffer(record);
   }
 
   #typeOf(name: string): Type {
     return this.#type.fields.find((field) => field.name === name)!.type;
   }
+}
 
-  #forgetHeaders(
-    { headers = [] }: LogRecord | UndecodableRecord,
-    fields: Map<string, Buffer>,
-    parts: Set<ForgottenPart>,
-  ) {
-    const isKept = (index: number) => {
-      const { key, value } = headers[index]!;
-      return !isWordIn(key, this.#rider) && !(value && mentions(value, this.#rider));
-    };
-    if (headers.every((_, index) => isKept(index))) return;
-    fields.set('headers', filterItems(this.#typeOf('headers') as types.ArrayType, fields.get('headers')!, isKept));
-    parts.add('headers');
-  }
+/** `{ string: 'x' }` is 'x', if the type is a union. */
+const unwrapped = (type: Type, value: unknown): unknown => (isUnion(type) ? Object.values(value as object)[0] : value);
 
-  #forgetLeader({ topic, value }: LogRecord, fields: Map<string, Buffer>, parts: Set<ForgottenPart>): void {
-    if (topic !== 'rides' || !(value as Ride | null)?.leaders.includes(this.#rider)) return;
-    const isKept = (index: number) => (value as Ride).leaders[index] !== this.#rider;
-    fields.set('value', withoutItems(this.#typeOf('value'), leaders, fields.get('value')!, isKept)!);
-    parts.add('leaders');
-  }
+/** An array without some items, whatever unions it is wrapped in. */
+function withoutItems(node: unknown, isGone: (item: unknown) => boolean): unknown {
+  if (Array.isArray(node)) return node.filter((item) => !isGone(item));
+  return Object.fromEntries(Object.entries(node as object).map(([name, inner]) => [name, withoutItems(inner, isGone)]));
+}
 
-  /**
-   * A value as it came has fields that we do not know. If it names the rider anywhere but as a leader, it is dropped.
-   */
-  #forgetRaw(record: LogRecord, fields: Map<string, Buffer>, parts: Set<ForgottenPart>): void {
-    const { rawValue } = record;
-    if (!rawValue || !mentions(rawValue, this.#rider)) return;
-    const changed = record.topic === 'rides' ? this.#withoutLeader(rawValue) : null;
-    const kept = changed && !mentions(changed, this.#rider) ? changed : null;
-    if (!kept) parts.add('raw');
-    const type = this.#typeOf('raw');
-    const encoded = encodeBytes(type, kept) ?? encodeBytes(type, this.#ours(record));
-    fields.set('raw', encoded!);
-  }
+/** Whether a value is a text, whatever unions it is wrapped in. */
+function isText(value: unknown, text: string): boolean {
+  if (typeof value === 'string' || Buffer.isBuffer(value)) return String(value) === text;
+  return typeof value === 'object' && value !== null && Object.values(value).some((inner) => isText(inner, text));
+}
 
-  /** The value in our schema, for files whose `raw` cannot be null. */
-  #ours({ topic, value }: LogRecord): Buffer {
-    const ride = value as Ride;
-    const without = topic === 'rides' ? { ...ride, leaders: ride.leaders.filter((one) => one !== this.#rider) } : value;
-    return encodeValue(topic, without as never);
-  }
-
-  /** A ride's value as it came, without the leader. Null if its schema is not known. */
-  #withoutLeader(value: Buffer): Buffer | null {
-    const isConfluent = value[0] === 0;
-    const start = isConfluent ? confluentHeaderBytes : singleObjectHeaderBytes;
-    const fingerprint = value.toString('hex', 2, singleObjectHeaderBytes);
-    const schema = this.#schemas.find((one) =>
-      isConfluent ? one.id === value.readInt32BE(1) : one.id === null && one.fingerprint === fingerprint,
-    );
-    if (!schema) return null;
-    const type = parseWriter(schema.schema, schema.references);
-    const ride = compileReader<Ride>(type, topicTypes.rides)(cursor.set(value, start));
-    const isKept = (index: number) => ride.leaders[index] !== this.#rider;
-    const body = withoutItems(type, leaders, value.subarray(start), isKept);
-    return body && Buffer.concat([value.subarray(0, start), body]);
-  }
+/** Whether any text or bytes in a value mention the rider. */
+function mentionsDeep(value: unknown, rider: string): boolean {
+  if (typeof value === 'string') return isWordIn(value, rider);
+  if (Buffer.isBuffer(value)) return mentions(value, rider);
+  return (
+    typeof value === 'object' && value !== null && Object.values(value).some((inner) => mentionsDeep(inner, rider))
+  );
 }
 
 /** Topics whose records are about riders (docs/rules.md#archive-forget). */

@@ -47,7 +47,7 @@ const fix = 'Nothing was changed: put it back from a copy';
 
 /**
  * Removes a rider from an archive (docs/rules.md#archive-forget): their records, their place among leaders, and bad
- * records about them. All files change atomically, even if the process is killed. Everything else stays byte for byte.
+ * records about them. All files change atomically, even if the process is killed. Other records stay value for value.
  * Throws MissingTopicsError, ArchiveLockedError, ArchiveError that names a file that differs from the manifest, and the
  * signal's reason.
  */
@@ -139,7 +139,7 @@ class Forgetting {
     const open = await OpenArchiveFile.open(topic, file);
     if (!open) return false;
     const { schemaText, codec } = open.header;
-    const forgetter = new RecordForgetter(this.#options.rider, schemaText, this.#manifest?.schemas ?? []);
+    const forgetter = new RecordForgetter(this.#options.rider, schemaText);
     const path = replacementPath(file.path);
     const writer = ContainerWriter.create(path, schemaText, codec);
     let isChanged = false;

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import avro, { type Schema } from 'avsc';
+import avro from 'avsc';
 import { describe, expect, test } from 'vitest';
 import { lockArchive } from '../../infra/archive/archive-lock.ts';
 import { readManifest } from '../../infra/archive/archive-manifest.ts';
@@ -17,20 +17,17 @@ import { archiveRejected, archiveRejectSink } from '../../infra/archive/archive-
 import { ArchiveWriter } from '../../infra/archive/archive-writer.ts';
 import type { LogRecord } from '../../projector/ports/decoded-record.ts';
 import type { Reject } from '../../projector/ports/event-log.ts';
-import { topicSchemas } from '../../schemas/avro/avro-types.ts';
+import { archivedSchemas } from '../../schemas/avro/avro-types.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
-import { singleObjectHeader } from '../../schemas/avro/single-object.ts';
-import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import type { AnyRecord, Attendance, Relation, Ride, Rider, TopicName } from '../../schemas/events/records.ts';
 import { runArchiveCheck } from '../../services/archive-check.ts';
 import { runArchiveForget } from '../../services/archive-forget.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
-import { archiveSave } from '../../services/wiring/archive/archive-save.ts';
 import { UsageError } from '../../services/wiring/command/io.ts';
 import { portlandDir, readArchive, TestArchive } from '../support/archive.ts';
 import { heard } from '../support/heard.ts';
 import { sampleRecords } from '../support/records.ts';
-import { noRejects, rider, SavedArchive } from '../support/saved-archive.ts';
+import { rider, SavedArchive } from '../support/saved-archive.ts';
 
 const settings = loadSettings({});
 const forget = async (who: string, dir: string) => {
@@ -127,39 +124,47 @@ describe('archive forget', () => {
     expect(after.map(plain)).toEqual(before.map((one) => ({ ...plain(one), value: without(one.value) })));
   });
 
-  test('takes them out of values as they came and out of headers; where it can’t, our schema’s fields stay', async () => {
-    const field = (name: string) => ({ name, type: 'string' });
-    const wider = (name: string) =>
-      ({
-        ...(topicSchemas.rides as object),
-        fields: [field(name), ...(topicSchemas.rides as { fields: object[] }).fields],
-      }) as unknown as Schema;
-    const cameAs = (name: string, text: string, leaders: string[]) => {
-      const type = avro.Type.forSchema(structuredClone(wider(name)));
-      return Buffer.concat([singleObjectHeader(type), type.toBuffer({ ...ride(...leaders), [name]: text })]);
-    };
-    await using source = await archiveOf([
-      ['rides', 'ride0001', ride('ada', 'bob'), { rawValue: cameAs('colour', 'red', ['ada', 'bob']) }],
-      ['rides', 'ride0002', ride('bob'), { rawValue: cameAs('colour', 'by ada', ['bob']) }],
-      ['rides', 'ride0003', ride('ada'), { rawValue: cameAs('unknown', 'red', ['ada']) }],
-      ['rides', 'ride0004', ride('bob'), { rawValue: cameAs('colour', 'adam', ['bob']) }],
+  test('takes values as they came that name them, and headers; our schema’s fields stay', async () => {
+    await using archive = await archiveOf([
+      ['rides', 'ride0001', ride('ada', 'bob'), { rawValue: encodeValue('rides', ride('ada', 'bob')) }],
+      ['rides', 'ride0002', ride('bob'), { rawValue: Buffer.from('by ada') }],
+      ['rides', 'ride0003', ride('ada'), { rawValue: Buffer.from('by adam') }],
       ['metros', 'kiel', { ...sampleRecords.metros, metro: 'kiel' }, headersOf('desk', 'ada', 'x-ada-y')],
     ]);
-    await using archive = await TestArchive.make();
-    const writers = new WriterSchemas();
-    writers.addKnown(JSON.stringify(wider('colour')));
-    const signal = new AbortController().signal;
-    const schemaOf = (value: Buffer) => writers.named(value);
-    await archiveSave(source.open(), noRejects, archive.dir, { signal, schemaOf });
     const [, result] = await forget('ada', archive.dir);
     expect(result).toEqual({ dir: archive.dir, ...nothing, records: {}, leaders: 2, headers: 1, raw: 2, files: 2 });
-    const [metro, one, two, three, four] = (await archive.read()).records as LogRecord[];
+    const [metro, ...rides] = (await archive.read()).records as LogRecord[];
     expect(metro!.headers).toEqual(headersOf('desk', 'x-ada-y').headers);
-    expect(one!.rawValue).toEqual(cameAs('colour', 'red', ['bob']));
-    expect([two!.rawValue, three!.rawValue]).toEqual([null, null]);
-    expect((three!.value as Ride).leaders).toEqual([]);
-    expect(four!.rawValue).toEqual(cameAs('colour', 'adam', ['bob']));
+    expect(rides.map(({ rawValue }) => rawValue)).toEqual([null, null, Buffer.from('by adam')]);
+    expect(rides.map(({ value }) => (value as Ride).leaders)).toEqual([['bob'], ['bob'], []]);
     expect(await check(archive.dir)).toEqual([0, []]);
+  });
+
+  test('writes a record anew by its file’s own schema: with further fields, other unions, and numbers of any size', async () => {
+    await using archive = await archiveOf([
+      ['rides', 'ride0001', { ...ride('ada'), revision: 2n ** 62n + 1n, changed_at: -(2n ** 63n) } as never],
+    ]);
+    const schema = structuredClone(archivedSchemas.rides) as { fields: { name: string; type: unknown }[] };
+    const [, theirs] = schema.fields[4]!.type as [null, { fields: { name: string; type: unknown }[] }];
+    const leaders = theirs.fields.find(({ name }) => name === 'leaders')!;
+    // As Spark writes it: anything may be null.
+    leaders.type = ['null', { type: 'array', items: ['string', 'null'] }];
+    theirs.fields.push({ name: 'weight', type: ['null', 'double', 'string'] });
+    schema.fields.splice(5, 2, { name: 'run', type: 'int' });
+    const their = { partition: 0, timestamp: 1, key: 'ride0001', run: 7 };
+    const value = { ...ride('bob', 'ada'), weight: 0.1 };
+    const records = [
+      { ...their, offset: 1, value },
+      { ...their, offset: 2, value: null },
+    ];
+    const path = await archive.writeFile('rides', 0, 1, schema as never, records);
+    expect((await forget('ada', archive.dir))[1]).toMatchObject({ leaders: 2, files: 2 });
+    const [ours, ...rest] = (await archive.read()).records as LogRecord[];
+    expect(ours!.value).toEqual({ ...ride(), revision: 2n ** 62n + 1n, changed_at: -(2n ** 63n) });
+    expect(rest.map(({ offset }) => offset)).toEqual([1, 2]);
+    const left: unknown[] = [];
+    for await (const one of avro.createFileDecoder(path)) left.push(one);
+    expect(left).toMatchObject([{ ...records[0], value: { ...value, leaders: ['bob'] } }, records[1]]);
   });
 
   test('takes bad records about them out, by key, value or header', async () => {
