@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { addCommands } from './commands.ts';
-import { loadSettings, type Settings, SettingsError } from './settings/settings.ts';
+import { loadSettings, misspeltSettings, type Settings, SettingsError } from './settings/settings.ts';
 import { type ExitCode, type Io, UsageError, withoutProgress } from './wiring/command/io.ts';
 
 const exitCodes = `
@@ -54,6 +54,12 @@ export function commandLine(io: Io, env: typeof process.env, onExit: (code: Exit
         const args = added.registeredArguments.map((argument, i) => [argument.name(), added.args[i]]);
         const options = { ...added.opts(), ...Object.fromEntries(args) };
         const settings = loadSettings(env);
+        const misspelt = misspeltSettings(env);
+        if (misspelt.length > 0) {
+          const { makeLogger } = await import('./wiring/command/logger.ts');
+          const log = makeLogger(settings);
+          for (const line of misspelt) log.warn(line);
+        }
         const run = await load();
         onExit(await run(options, settings, options.json ? withoutProgress(io) : io));
       });

@@ -107,10 +107,10 @@ describe('a cookie key', () => {
 
 test('sign-in’s Redis is backed up and restored, and then keeps what it has through a crash', async () => {
   const server = await startRedisServer({ persistence: 'aof', args: ['--aclfile', fileURLToPath(redisUsersFile)] });
-  const store = redisAuthState({ url: server.url.replace('//', '//sign-in:change-me@') });
+  const store = redisAuthState({ url: server.url.replace('//', '//sign-in:known-to-everybody@') });
   await store.put('Grant', 'g', { n: 1 }, { lifeSeconds: 60, account: 'rider-1' });
   await store.close();
-  await runs('backup', { AUTH_REDIS: server.url, REDISCLI_AUTH: 'change-me' });
+  await runs('backup', { AUTH_REDIS: server.url, REDISCLI_AUTH: 'known-to-everybody' });
   expect((await stat(join(folder, 'sign-in.rdb'))).mode & 0o077).toBe(0);
   await server.stop();
   const [port] = await freePorts(1);

@@ -33,7 +33,8 @@ const text = (pattern: RegExp) => z.string().regex(pattern);
 /** One of a few words, in any case. */
 const word = <W extends string>(...words: W[]) => z.string().toLowerCase().pipe(z.enum(words));
 
-const yes = word('true', 'false', 'on', 'off').transform((value) => value === 'true' || value === 'on');
+const trueOrFalse = word('true', 'false').transform((value) => value === 'true');
+const onOrOff = word('on', 'off').transform((value) => value === 'on');
 
 const listOf = <T>(item: z.ZodType<T, string>) =>
   z
@@ -46,13 +47,41 @@ const wholeNumber = (min: number, max: number) =>
     .transform(Number)
     .pipe(z.number().min(min).max(max));
 
-/** An absolute URL of one of the protocols, without a fragment. */
-const url = (protocols: readonly string[]) =>
+/** What is wrong with a value, in words that an error adds to it: `which has a query`. */
+export interface Fault {
+  which: string;
+}
+
+/** Refuses a value by its faults, if it has any. */
+const unless =
+  <T>(...faults: [isWrong: (value: T) => boolean, which: string][]) =>
+  (value: T, ctx: z.RefinementCtx): void => {
+    for (const [isWrong, which] of faults) {
+      if (isWrong(value)) ctx.addIssue({ code: 'custom', params: { which } satisfies Fault });
+    }
+  };
+
+// The password in the files of infra/deploy/kubernetes/example, which everybody knows.
+const examplePassword = 'change-me';
+const password = z.string().superRefine(unless([(value) => value === examplePassword, 'is the example’s']));
+
+const query = [(value: URL) => value.search !== '', 'has a query'] as [(value: URL) => boolean, string];
+const user = [(value: URL) => value.username + value.password !== '', 'has a user or password'] as typeof query;
+
+/** An absolute URL of one of the protocols, without a fragment, and without what else it must not have. */
+const url = (protocols: readonly string[], ...without: (typeof query)[]) =>
   z
     .string()
-    .refine((value) => URL.canParse(value) && !/[\s#]/.test(value))
+    .refine((value) => URL.canParse(value) && !/\s/.test(value))
     .transform((value) => new URL(value))
-    .refine((value) => protocols.includes(value.protocol) && value.hostname !== '');
+    .refine((value) => protocols.includes(value.protocol) && value.hostname !== '')
+    .superRefine(
+      unless<URL>(
+        ...without,
+        [(value) => value.href.includes('#'), 'has a fragment'],
+        [(value) => value.password === examplePassword, 'has the example’s password'],
+      ),
+    );
 
 const addressOrRange = (text: string): boolean => {
   const [address, bits, ...more] = text.split('/');
@@ -64,10 +93,11 @@ const addressOrRange = (text: string): boolean => {
 // Not a number of proxies: with a number, a client that reaches the service directly could claim any address.
 const proxies = listOf(z.string().refine(addressOrRange));
 
-const redisUrl = url(['redis:', 'rediss:'])
+const redisUrl = url(['redis:', 'rediss:'], query, [
   // `redis://localhost:6379/2` is database 2. Any other path is a mistake.
-  .refine((value) => /^(\/\d{0,5})?$/.test(value.pathname) && value.search === '')
-  .transform((value) => value.href);
+  (value) => !/^(\/\d{0,5})?$/.test(value.pathname),
+  'has a path that is no number of a database',
+]).transform((value) => value.href);
 
 const brokers = listOf(
   text(/^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}$/).refine((broker) => portOf(broker) <= 65_535),
@@ -78,13 +108,16 @@ const portOf = (broker: string): number => Number(broker.slice(broker.lastIndexO
 /** Our paths beside the interface. The base path must not overlap them. */
 const ownPaths = /^\/(docs|healthz|readyz|metrics|oauth|\.well-known)(\/|$)/;
 
-const baseUrl = url(['http:', 'https:'])
-  .refine((value) => value.search === '' && value.username === '' && value.password === '')
+const baseUrl = url(['http:', 'https:'], user, query)
   .transform((value) => ({ origin: value.origin, path: value.pathname.replace(/\/$/, '') }))
-  .refine(({ path }) => /^(\/[A-Za-z0-9._~-]+)*$/.test(path) && !ownPaths.test(path));
+  .superRefine(
+    unless(
+      [({ path }) => ownPaths.test(path), 'has a path that is the service’s own'],
+      [({ path }) => !/^(\/[A-Za-z0-9._~-]+)*$/.test(path), 'has a path of other characters than A-Z a-z 0-9 . _ ~ -'],
+    ),
+  );
 
-const issuer = url(['http:', 'https:'])
-  .refine((value) => value.search === '' && value.username === '' && value.password === '')
+const issuer = url(['http:', 'https:'], user, query)
   .refine((value) => value.protocol === 'https:' || isLoopback(value.hostname))
   .transform((value) => value.href.replace(/\/$/, ''));
 
@@ -109,9 +142,6 @@ const folder = readable(true);
 
 const cookieKeys = z.string().refine((value) => value.split(',').every((key) => key.trim().length >= 32));
 
-const onOff = 'on or off';
-const trueFalse = 'true or false';
-
 /** Every setting, in the order in which errors name them. */
 export const settingRules = {
   HOST: rule(
@@ -127,20 +157,18 @@ export const settingRules = {
   TRUST_PROXY: rule(proxies, 'IP addresses or ranges of proxies, several separated by commas, such as 10.0.0.0/8,::1'),
   KAFKA_BROKERS: rule(brokers, 'host:port, several separated by commas, none twice, such as 127.0.0.1:9092'),
   KAFKA_TOPIC_PREFIX: rule(text(/^[A-Za-z0-9._-]{1,200}$/), '1 to 200 of the characters A-Z a-z 0-9 . _ -'),
-  KAFKA_SSL: rule(yes, trueFalse),
+  KAFKA_SSL: rule(trueOrFalse, 'true or false'),
   KAFKA_SASL_MECHANISM: rule(word('plain', 'scram-sha-256', 'scram-sha-512'), 'plain, scram-sha-256 or scram-sha-512'),
   KAFKA_SASL_USERNAME: rule(z.string(), 'a user name'),
-  KAFKA_SASL_PASSWORD: rule(z.string(), 'a password', hidden),
+  KAFKA_SASL_PASSWORD: rule(password, 'a password', hidden),
   KAFKA_GROUP: rule(text(/^[A-Za-z0-9._-]{1,200}$/), '1 to 200 of the characters A-Z a-z 0-9 . _ -'),
   SCHEMA_REGISTRY_URL: rule(
-    url(['http:', 'https:'])
-      .refine((value) => value.search === '')
-      .transform((value) => value.href.replace(/\/$/, '')),
+    url(['http:', 'https:'], query).transform((value) => value.href.replace(/\/$/, '')),
     'an absolute http or https URL without query, such as http://127.0.0.1:8081',
     maskUrl,
   ),
   REDIS_URL: rule(redisUrl, 'a redis or rediss URL, such as redis://127.0.0.1:6379', maskUrl),
-  REDIS_CLUSTER: rule(yes, trueFalse),
+  REDIS_CLUSTER: rule(trueOrFalse, 'true or false'),
   REDIS_KEY_PREFIX: rule(text(/^[A-Za-z0-9._:-]{1,100}$/), '1 to 100 of the characters A-Z a-z 0-9 . _ : -'),
   AUTH_REDIS_URL: rule(redisUrl, 'a redis or rediss URL, such as redis://127.0.0.1:6380', maskUrl),
   ARCHIVE_DIR: rule(folder, 'a folder that exists and can be read'),
@@ -151,11 +179,11 @@ export const settingRules = {
     maskUrl,
   ),
   SIGN_IN_CLIENT_ID: rule(z.string(), 'a client id'),
-  SIGN_IN_CLIENT_SECRET: rule(z.string(), 'a client secret', hidden),
+  SIGN_IN_CLIENT_SECRET: rule(password, 'a client secret', hidden),
   SIGN_IN: rule(word('pick'), 'pick, or nothing'),
   OAUTH_CLIENTS: rule(file, 'a file that exists and can be read, with a JSON array of client metadata (RFC 7591)'),
-  OAUTH_REGISTRATION: rule(yes, onOff),
-  OAUTH_CLIENT_METADATA: rule(yes, onOff),
+  OAUTH_REGISTRATION: rule(onOrOff, 'on or off'),
+  OAUTH_CLIENT_METADATA: rule(onOrOff, 'on or off'),
   OAUTH_KEYS: rule(file, 'a file that exists and can be read, with a JSON Web Key Set'),
   OAUTH_COOKIE_KEYS: rule(cookieKeys, 'keys of 32 characters or more, separated by commas, the newest first', hidden),
   METRICS_PORT: rule(wholeNumber(1, 65_535), 'a whole number from 1 to 65535'),

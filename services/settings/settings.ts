@@ -1,6 +1,6 @@
 import { isLoopback } from '../../api/oauth/service-url.ts';
 import { defaultTopicPrefix } from '../../schemas/events/records.ts';
-import { type SettingName, type SettingRule, type SettingValue, settingRules } from './settings-schema.ts';
+import { type Fault, type SettingName, type SettingRule, type SettingValue, settingRules } from './settings-schema.ts';
 
 /** The settings, checked. Null: not given, and there is no default. */
 export type Settings = ReturnType<typeof settingsOf>;
@@ -34,9 +34,36 @@ function readGiven(env: Readonly<Record<string, string | undefined>>, errors: st
     if (!text) continue;
     const result = read.safeParse(text);
     if (result.success) given[name] = result.data;
-    else errors.push(`Cannot use setting ${name}: got ${JSON.stringify(show ? show(text) : text)}, want ${want}`);
+    else {
+      const [fault] = result.error.issues.flatMap((issue) =>
+        issue.code === 'custom' && issue.params ? [issue.params as Fault] : [],
+      );
+      const got = `got ${JSON.stringify(show ? show(text) : text)}${fault ? `, which ${fault.which}` : ''}`;
+      errors.push(`Cannot use setting ${name}: ${got}, want ${want}`);
+    }
   }
   return given as Given;
+}
+
+/** A line for each variable that is no setting, but that one edit makes one: most likely it was meant to be that. */
+export function misspeltSettings(env: Readonly<Record<string, string | undefined>>): string[] {
+  const names = Object.keys(settingRules);
+  return Object.keys(env).flatMap((name) => {
+    if (!env[name] || names.includes(name)) return [];
+    const meant = names.find((one) => isOneEditFrom(name, one));
+    return meant ? [`The variable ${name} is no setting, and does nothing: was ${meant} meant?`] : [];
+  });
+}
+
+/** Whether one character more, less or another, or two in the other order, make one text of the other. */
+function isOneEditFrom(a: string, b: string): boolean {
+  const shorter = Math.min(a.length, b.length);
+  let same = 0;
+  while (same < shorter && a[same] === b[same]) same++;
+  let sameAtEnd = 0;
+  while (sameAtEnd < shorter - same && a.at(-1 - sameAtEnd) === b.at(-1 - sameAtEnd)) sameAtEnd++;
+  const [x, y] = [a.slice(same, a.length - sameAtEnd), b.slice(same, b.length - sameAtEnd)];
+  return Math.max(x.length, y.length) === 1 || (x.length === 2 && x === [...y].reverse().join(''));
 }
 
 /**

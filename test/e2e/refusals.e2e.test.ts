@@ -167,7 +167,7 @@ describe('settings', () => {
     ]);
   });
 
-  it.each(['start', 'api', 'projector'])('that are wrong are all named by %s, with exit code 2', async (command) => {
+  it.each(['api', 'projector'])('that are wrong are all named by %s, with exit code 2', async (command) => {
     const env = {
       NOW: 'tomorrow',
       CACHE_SECONDS: '-1',
@@ -195,6 +195,16 @@ describe('settings', () => {
     expect([ended.code, words(ended).length]).toEqual([2, 1]);
     expect(words(ended)[0]).toContain(`${name} is missing`);
   });
+});
+
+it.each(['api', 'projector'])('a HOST that is not this machine’s is a wrong setting of %s', async (command) => {
+  // Of RFC 5737, for documentation: no machine has it.
+  const env = { HOST: '192.0.2.1', ARCHIVE_DIR: portland, REDIS_URL: 'redis://127.0.0.1:1' };
+  const ended = await refused(processes, command, env);
+  expect(ended.code).toBe(2);
+  expect(words(ended)).toEqual([
+    'Cannot use setting HOST: got "192.0.2.1", want an address of this machine, such as 127.0.0.1',
+  ]);
 });
 
 it.each(['start', 'projector'])('a port in use is named by %s at once, with what to do', async (command) => {

@@ -127,6 +127,11 @@ describe('the command line', () => {
     expect(err).not.toContain('    at ');
   });
 
+  it('a variable that is nearly a setting is a warning', async () => {
+    const { err } = await run(['generations', 'list'], { env: { METRIC_PORT: '1' } });
+    expect(err).toContain('was METRICS_PORT meant?');
+  });
+
   it.each([['topics'], ['simulate'], ['archive save x'], ['archive load x']])(
     '%s without Kafka exits 2 naming KAFKA_BROKERS',
     async (command) => {

@@ -1,12 +1,13 @@
 import { createServer } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import type { Settings } from '../../settings/settings.ts';
+import { type Settings, SettingsError } from '../../settings/settings.ts';
 
 /** Where to listen, and the setting that names the port. */
 type ListenAt = Pick<Settings, 'host' | 'port'> & { portSetting?: string };
 
 /**
- * Listens where the settings say. If the port is taken or the address is not this machine's, throws with what to do.
+ * Listens where the settings say. Throws with what to do if the port is taken, and SettingsError if the address is not this
+ * machine's or the user may not.
  */
 export async function listen(app: FastifyInstance, at: ListenAt): Promise<void> {
   await app.listen({ host: at.host, port: at.port }).catch((cause) => refuse(at, cause));
@@ -53,13 +54,17 @@ export async function stopListening(app: FastifyInstance, withinMs = graceMs): P
 
 function refuse({ host, port, portSetting = 'PORT' }: ListenAt, cause: NodeJS.ErrnoException): never {
   const { code } = cause;
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    throw new SettingsError([
+      `Cannot use setting HOST: got "${host}", want an address of this machine, such as 127.0.0.1`,
+    ]);
+  if (code === 'EACCES')
+    throw new SettingsError([
+      `Cannot use setting ${portSetting}: got ${port}, which this user may not listen on, want 1024 or above`,
+    ]);
   const fix =
     code === 'EADDRINUSE'
       ? `the port is in use; stop what runs there, or set ${portSetting} to another`
-      : code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND'
-        ? "the address is not this machine's; set HOST"
-        : code === 'EACCES'
-          ? `this user may not; set ${portSetting} to 1024 or above`
-          : cause.message;
+      : cause.message;
   throw new Error(`Cannot listen on ${host}:${port}: ${fix}`, { cause });
 }

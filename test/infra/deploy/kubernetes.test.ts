@@ -38,11 +38,16 @@ const settingsOf = (part: string): Record<string, string> => ({
   ...generated('example/kustomization.yaml', part),
 });
 const secretsOf = (part: string): Record<string, string> => assignments(read(`example/secrets/${part}.env`));
-const loaded = (part: string, more: Record<string, string> = {}): Settings => {
+const asTheyAre = (part: string): Record<string, string> => {
   // Node's own.
-  const { NODE_EXTRA_CA_CERTS, ...ours } = { ...settingsOf(part), ...secretsOf(part), ...more };
+  const { NODE_EXTRA_CA_CERTS, ...ours } = { ...settingsOf(part), ...secretsOf(part) };
   expect(NODE_EXTRA_CA_CERTS).toBe('/etc/ride-calendar/authority.pem');
-  return loadSettings(ours);
+  return ours;
+};
+/** With passwords of one's own. */
+const loaded = (part: string, more: Record<string, string> = {}): Settings => {
+  const ours = Object.entries(asTheyAre(part)).map(([name, value]) => [name, value.replace('change-me', 'mine')]);
+  return loadSettings({ ...Object.fromEntries(ours), ...more });
 };
 
 const parts = ['projector', 'api', 'topics'] as const;
@@ -83,7 +88,11 @@ describe('the example’s settings', () => {
 
   it('hold no secret, and are refused as they are', async () => {
     await expect(parseSigningKeys(read('example/secrets/oauth-keys.json'), 'the file')).rejects.toThrow();
-    expect(() => loaded('api')).toThrow('OAUTH_COOKIE_KEYS');
+    for (const part of parts) {
+      const refused = Object.entries(asTheyAre(part)).filter(([, value]) => value.includes('change-me'));
+      expect(refused.length).toBeGreaterThan(0);
+      for (const [name] of refused) expect(() => loadSettings(asTheyAre(part))).toThrow(`Cannot use setting ${name}: `);
+    }
     expect(() => parseClients(read('example/secrets/oauth-clients.json'), 'the file')).not.toThrow();
     for (const path of globSync('example/secrets/*.env', { cwd: folder }))
       for (const [, secret] of read(path).matchAll(/(?:PASSWORD|SECRET|KEYS)=(.*)|:\/\/[^:]+:(.*)@/g))

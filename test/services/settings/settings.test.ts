@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadSettings, SettingsError } from '../../../services/settings/settings.ts';
+import { loadSettings, misspeltSettings, SettingsError } from '../../../services/settings/settings.ts';
 import { maskUrl, type SettingName, settingRules } from '../../../services/settings/settings-schema.ts';
 
 /** The lines of a refusal; none where the settings are taken. */
@@ -35,20 +35,22 @@ const wrong: Partial<Record<SettingName, string[]>> = {
   TRUST_PROXY: ['true', '1', 'proxy', '10.0.0.0/0', '10.0.0.0/33', '::/129', '10.0.0.1/8/8', '::1,', 'fe80::1%eth0'],
   KAFKA_BROKERS: ['localhost', 'a:1,', 'a:1,a:1', 'a:70000', 'kafka://a:1', 'a :1'],
   KAFKA_TOPIC_PREFIX: ['a b', 'x/', 'é', 'x'.repeat(201)],
-  KAFKA_SSL: ['yes', '1'],
+  KAFKA_SSL: ['yes', '1', 'on'],
+  KAFKA_SASL_PASSWORD: ['change-me'],
   KAFKA_SASL_MECHANISM: ['gssapi', 'scram'],
   KAFKA_GROUP: ['a b'],
   SCHEMA_REGISTRY_URL: ['a:8081', 'http://a?x', 'redis://a'],
-  REDIS_URL: ['localhost:6379', 'http://a', 'redis://a/x', 'redis://a/1/2', 'redis://a?db=1'],
-  REDIS_CLUSTER: ['2', 'yes'],
+  REDIS_URL: ['localhost:6379', 'http://a', 'redis://a/x', 'redis://a/1/2', 'redis://a?db=1', 'redis://u:change-me@a'],
+  REDIS_CLUSTER: ['2', 'yes', 'on'],
   REDIS_KEY_PREFIX: ['a{b}', 'a b'],
   AUTH_REDIS_URL: ['localhost'],
   ARCHIVE_DIR: ['/no/such/folder', import.meta.filename],
   SIGN_IN_ISSUER: ['http://accounts.example.org', 'accounts.example.org', 'https://a/?x', 'https://u@a/'],
+  SIGN_IN_CLIENT_SECRET: ['change-me'],
   SIGN_IN: ['pik', 'on', 'picker'],
   OAUTH_CLIENTS: ['/no/such/file'],
-  OAUTH_REGISTRATION: ['yes'],
-  OAUTH_CLIENT_METADATA: ['maybe'],
+  OAUTH_REGISTRATION: ['yes', 'true'],
+  OAUTH_CLIENT_METADATA: ['maybe', 'false'],
   OAUTH_KEYS: ['/no/such/file', import.meta.dirname],
   OAUTH_COOKIE_KEYS: ['short', `${'k'.repeat(32)},short`],
   METRICS_PORT: ['0', '65536', 'metrics', '9090.5'],
@@ -59,13 +61,7 @@ const wrong: Partial<Record<SettingName, string[]>> = {
 };
 
 /** Only their absence can be wrong. */
-const anyText: SettingName[] = [
-  'KAFKA_SASL_USERNAME',
-  'KAFKA_SASL_PASSWORD',
-  'DATA_DIR',
-  'SIGN_IN_CLIENT_ID',
-  'SIGN_IN_CLIENT_SECRET',
-];
+const anyText: SettingName[] = ['KAFKA_SASL_USERNAME', 'DATA_DIR', 'SIGN_IN_CLIENT_ID'];
 
 describe('settings', () => {
   it('have defaults that need nothing else', () => {
@@ -182,6 +178,33 @@ describe('settings', () => {
     expect(Object.keys(wrong).concat(anyText).sort()).toEqual(Object.keys(settingRules).sort());
   });
 
+  it.each([
+    ['BASE_URL', 'http://x/api?x=1', 'got "http://x/api", which has a query, want'],
+    ['BASE_URL', 'http://u:p@x/api', 'got "http://***@x/api", which has a user or password, want'],
+    ['BASE_URL', 'http://x/api#', 'got "http://x/api#", which has a fragment, want'],
+    ['BASE_URL', 'http://x/oauth/api', 'got "http://x/oauth/api", which has a path that is the service’s own, want'],
+    ['SIGN_IN_ISSUER', 'https://x?y', 'got "https://x", which has a query, want'],
+    ['SCHEMA_REGISTRY_URL', 'https://x?y', 'got "https://x", which has a query, want'],
+    ['REDIS_URL', 'redis://x/y', 'got "redis://x/y", which has a path that is no number of a database, want'],
+    ['REDIS_URL', 'redis://u:change-me@x', 'got "redis://***@x", which has the example’s password, want'],
+    ['KAFKA_SASL_PASSWORD', 'change-me', 'got "(hidden)", which is the example’s, want'],
+  ])('%s names what is wrong with %j', (name, value, words) => {
+    expect(refusal({ [name]: value })[0]).toContain(`Cannot use setting ${name}: ${words} `);
+  });
+
+  it('are named where a variable is one edit away from one, and only then', () => {
+    const misspelt = { METRIC_PORT: '1', OAUTH_KEY: '/x', REDIS_ULR: 'x', CACHE_SECOND5: '1', DRAINSECONDS: '' };
+    const others = { PATH: '/bin', PORT: '1', HOME: '/', HOSTNAME: 'h', REDIS_PORT: '1', KAFKA_BROKRS_: 'x' };
+    expect(misspeltSettings({ ...others, ...misspelt })).toEqual(
+      [
+        ['METRIC_PORT', 'METRICS_PORT'],
+        ['OAUTH_KEY', 'OAUTH_KEYS'],
+        ['REDIS_ULR', 'REDIS_URL'],
+        ['CACHE_SECOND5', 'CACHE_SECONDS'],
+      ].map(([name, meant]) => `The variable ${name} is no setting, and does nothing: was ${meant} meant?`),
+    );
+  });
+
   it('that are wrong are all named at once', () => {
     const lines = refusal({ PORT: 'x', CACHE_SECONDS: '-9', NOW: 'later', SIGN_IN_CLIENT_ID: 'c' });
     expect(lines.map((line) => line.match(/^Cannot use setting (\w+)/)?.[1])).toEqual([
@@ -214,8 +237,8 @@ describe('settings', () => {
   });
 
   it('refuse a database number in a cluster', () => {
-    expect(refusal({ REDIS_URL: 'redis://h/2', REDIS_CLUSTER: 'on' })).toHaveLength(1);
-    expect(refusal({ REDIS_URL: 'redis://h/0', REDIS_CLUSTER: 'on' })).toEqual([]);
+    expect(refusal({ REDIS_URL: 'redis://h/2', REDIS_CLUSTER: 'true' })).toHaveLength(1);
+    expect(refusal({ REDIS_URL: 'redis://h/0', REDIS_CLUSTER: 'true' })).toEqual([]);
   });
 
   const issuer = { SIGN_IN_ISSUER: 'https://id.example.org', SIGN_IN_CLIENT_ID: 'c', SIGN_IN_CLIENT_SECRET: 's' };
