@@ -34,7 +34,8 @@ export function grantsOf(library: Library, store: StateStore, service: ServiceUr
     }));
 
   const nameOf = async (clientId: string): Promise<string> => {
-    const client = await library.client(clientId);
+    // Its document may be away. The rider can disconnect it all the same.
+    const client = await library.client(clientId).catch(() => undefined);
     return client ? clientName(client) : clientId;
   };
 

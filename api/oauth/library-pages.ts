@@ -3,7 +3,6 @@ import { redirectSources, redirectWords } from '../sign-in/client-words.ts';
 import { errorPage, libraryTrouble, troubles } from '../sign-in/error-page.ts';
 import { type Page, pageHeaders, pagePolicy, renderPage } from '../sign-in/page.ts';
 import { signedOutPage, signOutPage, stillSignedInPage } from '../sign-in/pages.ts';
-import { TooManyFetchesError } from './document-fetch.ts';
 import type { LibraryOptions } from './library-adapter.ts';
 
 /** An error as it is sent to its client. */
@@ -19,7 +18,6 @@ export function libraryPages({ service, providerHost }: Pick<LibraryOptions, 'se
   };
   return {
     async renderError(ctx: KoaContextWithOIDC, answer: ErrorOut, error: Error): Promise<void> {
-      if (error.cause instanceof TooManyFetchesError) ctx.set('Retry-After', String(error.cause.retrySeconds));
       show(ctx, ...errorPageOf(ctx, answer, error as errors.OIDCProviderError));
     },
     async logoutSource(ctx: KoaContextWithOIDC, form: string): Promise<void> {
@@ -58,8 +56,6 @@ export function withholdErrors(provider: Provider, knownClients: ReadonlySet<str
 }
 
 function errorPageOf(ctx: KoaContextWithOIDC, answer: ErrorOut, error: errors.OIDCProviderError): [Page, number] {
-  // The document was not fetched, so nothing is wrong with the app.
-  if (error.cause instanceof TooManyFetchesError) return [errorPage(troubles.busy), troubles.busy.status];
   const status = error.expose ? error.statusCode : 500;
   const code = error.expose ? error.error : 'server_error';
   const isOver = error.name === 'SessionNotFound';

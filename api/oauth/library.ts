@@ -13,8 +13,8 @@ import {
 import { refusedBecause } from './audit-trail.ts';
 import type { ClientMetadata } from './client-policy.ts';
 import { compareSecretHashes } from './client-secrets.ts';
-import { TooManyFetchesError } from './document-fetch.ts';
-import { clientKind, type LibraryOptions } from './library-adapter.ts';
+import { DocumentAwayError } from './document-fetch.ts';
+import { clientKind, type LibraryOptions, temporarilyUnavailable } from './library-adapter.ts';
 import { withholdErrors } from './library-pages.ts';
 import { providerSettings } from './provider-settings.ts';
 import type { ServiceUrl } from './service-url.ts';
@@ -43,6 +43,7 @@ export async function openLibrary(options: LibraryOptions) {
   const provider = new Provider(service.origin, providerSettings(options));
   listen(provider, options);
   withholdErrors(provider, options.knownClients);
+  tellAwayDocuments(provider);
   compareSecretHashes(provider);
   await checkClients(provider, options.clients);
   // The library writes URLs with the request's host and scheme. These are set to BASE_URL's, in the headers of a proxy
@@ -71,7 +72,7 @@ export async function openLibrary(options: LibraryOptions) {
     interactionOf: (uid: string): Promise<Interaction | undefined> => provider.Interaction.find(uid),
     /**
      * The client with an id. Undefined if there is none, or no longer: a client's own document may be gone or wrong by
-     * now. Throws if that cannot be told.
+     * now. Throws if that cannot be told just now.
      */
     async client(id: string): Promise<Client | undefined> {
       try {
@@ -153,8 +154,6 @@ function listen(provider: Provider, { store, lifetimes, logger, audit }: Library
     logger.debug({ error: error.error, detail: error.error_detail }, 'token request refused');
     audit('token_request_refused', { client: ctx.oidc.client?.clientId, cause: refusedBecause(error.error) });
   });
-  provider.on('grant.error', sayBusy);
-  provider.on('revocation.error', sayBusy);
   provider.on('server_error', (ctx: KoaContextWithOIDC, error: Error) => {
     logger.error({ err: error, path: ctx.path }, 'sign-in failed');
   });
@@ -162,15 +161,18 @@ function listen(provider: Provider, { store, lifetimes, logger, audit }: Library
   (provider as EventEmitter).on('error', (error: Error) => logger.error({ err: error }, 'sign-in failed'));
 }
 
-/** If a client's document could not be fetched because of a limit, the app may try again. `invalid_client` would make it give up. */
-function sayBusy(ctx: KoaContextWithOIDC, { cause }: Error): void {
-  if (!(cause instanceof TooManyFetchesError)) return;
-  ctx.status = 429;
-  ctx.set('Retry-After', String(cause.retrySeconds));
-  ctx.remove('WWW-Authenticate');
-  ctx.body = {
-    error: 'temporarily_unavailable',
-    error_description: `too many client metadata documents are fetched; try again in ${cause.retrySeconds} seconds`,
+/**
+ * If a client's document cannot be fetched just now, the app may try again. The library would say `invalid_client`, which
+ * makes an app give up.
+ */
+function tellAwayDocuments({ Client }: Provider): void {
+  const find = Client.find.bind(Client);
+  Client.find = async (id) => {
+    try {
+      return await find(id);
+    } catch (error) {
+      throw (error as Error).cause instanceof DocumentAwayError ? temporarilyUnavailable(error) : error;
+    }
   };
 }
 

@@ -93,8 +93,6 @@ export function providerSettings(options: LibraryOptions): Configuration {
       clientIdMetadataDocument: {
         enabled: options.metadataFetch !== null,
         ack: 'draft-02',
-        // The fetch has its own limits, which also hold for our own pages. The library is not told who asks.
-        allowFetch: async () => true,
       },
       resourceIndicators: {
         enabled: true,
@@ -117,7 +115,8 @@ export function providerSettings(options: LibraryOptions): Configuration {
         },
       },
     },
-    // Only documents of clients are fetched. Without them nothing is.
+    fetchResponseBodyLimits: { 'client_id metadata document': Number.POSITIVE_INFINITY },
+    // Only documents of clients are fetched, which has bounds of its own. Without them nothing is.
     fetch: options.metadataFetch ?? (() => Promise.reject(new Error('nothing is fetched'))),
     renderError,
     routes: {

@@ -144,7 +144,7 @@ async function askConsent(parts: SignInParts, interaction: Interaction, reply: F
 async function askingApp({ library }: SignInParts, interaction: Interaction): Promise<string | null> {
   const id = String(interaction.params.client_id);
   if (id === connectedAppsClientId) return null;
-  const client = await library.client(id);
+  const client = await library.client(id).catch(() => undefined);
   return client ? clientName(client) : id;
 }
 

@@ -85,8 +85,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
     clients,
     knownClients: new Set([...ownIds, ...clients.map(({ client_id: id }) => String(id))]),
     registration: deps.registration,
-    metadataFetch:
-      deps.metadataFetch && documentFetch({ fetchPublic: deps.metadataFetch, store, limits, clientAddress, nowMs }),
+    metadataFetch: deps.metadataFetch && documentFetch({ fetchPublic: deps.metadataFetch, limits, clientAddress }),
     lifetimes,
     nowMs,
     providerHost: typeof who === 'object' ? who.providerHost : null,

@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { isIP } from 'node:net';
-import { TooManyFetchesError } from '../../api/oauth/document-fetch.ts';
+import { DocumentAwayError } from '../../api/oauth/document-fetch.ts';
 import { dnsAddresses, type ResolveAddresses } from './dns-addresses.ts';
 import { isPublicAddress } from './public-address.ts';
 
@@ -11,8 +11,6 @@ export interface MetadataFetchOptions {
   bytesMax?: number;
   /** For everything together: DNS, connection, document. */
   timeoutMs?: number;
-  /** Documents fetched at the same time. */
-  concurrencyMax?: number;
   /** For tests: name resolution, allowed addresses, and trusted certificates. */
   resolve?: ResolveAddresses;
   isAllowed?: (address: string) => boolean;
@@ -26,18 +24,17 @@ export class FetchRefusedError extends Error {
 
 /**
  * A fetch for URLs that strangers choose (SSRF protection): https only, public internet addresses only, no redirects,
- * and limits of size, time and number. A name is resolved once, and the connection goes to the address that was
+ * and limits of size and time. Throws DocumentAwayError if trying again may help. A name is resolved once, and the connection goes to the address that was
  * checked, so a second DNS answer (DNS rebinding) changes nothing.
  */
 export function metadataFetch(options: MetadataFetchOptions = {}): typeof fetch {
-  const { bytesMax = 16 * 1024, timeoutMs = 4000, concurrencyMax = 16, isAllowed = isPublicAddress, ca } = options;
+  const { bytesMax = 16 * 1024, timeoutMs = 4000, isAllowed = isPublicAddress, ca } = options;
   const resolve = options.resolve ?? dnsAddresses();
-  let running = 0;
 
   const checkedAddresses = async (host: string, signal: AbortSignal): Promise<LookupAddress[]> => {
     const literal = host.replace(/^\[|\]$/g, '');
     const found = isIP(literal) ? [{ address: literal, family: isIP(literal) }] : await resolve(host, signal);
-    if (signal.aborted) throw new FetchRefusedError('the document took too long');
+    if (signal.aborted) throw new DocumentAwayError('the document took too long');
     if (found.length === 0) throw new FetchRefusedError('the host has no address');
     // One reserved address among public ones is an attack, not a mistake.
     if (!found.every(({ address }) => isAllowed(address)))
@@ -67,13 +64,7 @@ export function metadataFetch(options: MetadataFetchOptions = {}): typeof fetch 
 
   return async (input) => {
     const url = new URL(typeof input === 'object' && 'url' in input ? input.url : String(input));
-    if (running >= concurrencyMax) throw new TooManyFetchesError('too many documents are being fetched');
-    running++;
-    try {
-      return await get(url, AbortSignal.timeout(timeoutMs));
-    } finally {
-      running--;
-    }
+    return await get(url, AbortSignal.timeout(timeoutMs));
   };
 }
 
@@ -96,7 +87,7 @@ function respond(url: URL, addresses: LookupAddress[], signal: AbortSignal, ca: 
       },
       resolve,
     );
-    asked.on('error', (cause) => reject(new FetchRefusedError('the document can’t be fetched', { cause })));
+    asked.on('error', (cause) => reject(new DocumentAwayError('the document can’t be fetched', { cause })));
     asked.end();
   });
 }
@@ -104,13 +95,16 @@ function respond(url: URL, addresses: LookupAddress[], signal: AbortSignal, ca: 
 async function readLimited(response: IncomingMessage, bytesMax: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > bytesMax) {
-      response.destroy();
-      throw new FetchRefusedError(`the document is longer than ${bytesMax} bytes`);
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > bytesMax) break;
     }
-    chunks.push(chunk);
+  } catch (cause) {
+    throw new DocumentAwayError('the document ended early', { cause });
   }
+  // Leaving the loop has closed the connection.
+  if (bytes > bytesMax) throw new FetchRefusedError(`the document is longer than ${bytesMax} bytes`);
   return Buffer.concat(chunks);
 }

@@ -33,6 +33,10 @@ describe('a client that is its own metadata document', () => {
       response_types: ['code', 'code id_token'],
       scope: 'openid email offline_access',
     }),
+    '/large.json': (client_id) => ({
+      client_id,
+      redirect_uris: [callback, ...Array.from({ length: 9 }, (_, i) => `${callback}/${i}/${'x'.repeat(1000)}`)],
+    }),
     '/bare.json': (client_id) => ({ client_id, redirect_uris: [callback] }),
     '/other-id.json': (client_id) => ({ client_id: `${client_id}x`, redirect_uris: [callback] }),
     '/secret.json': (client_id) => ({ client_id, redirect_uris: [callback], client_secret: 'x'.repeat(40) }),
@@ -71,7 +75,7 @@ describe('a client that is its own metadata document', () => {
     server.close();
   });
 
-  test.each(['/client.json', '/bare.json', '/worldly.json'])(
+  test.each(['/client.json', '/bare.json', '/worldly.json', '/large.json'])(
     'signs riders in without being registered: %s',
     async (path) => {
       const client = { client_id: id(path) };
