@@ -34,7 +34,7 @@ export function archiveFilePath(folder: string, partition: number, firstOffset: 
 }
 
 /** A topic's files by partition. Null if it has no folder. Throws ArchiveError for a misnamed file. */
-export async function listTopicFiles(folder: string): Promise<ArchiveFile[][] | null> {
+async function listTopicFiles(folder: string): Promise<ArchiveFile[][] | null> {
   let names: string[];
   try {
     names = await readdir(folder);

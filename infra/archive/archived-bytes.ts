@@ -1,9 +1,6 @@
-import { isUtf8 } from 'node:buffer';
 import type { LogRecord, UndecodableRecord } from '../../projector/ports/decoded-record.ts';
-import type { EncodedRecord, RecordHeader } from '../../projector/ports/event-log.ts';
+import type { RecordHeader } from '../../projector/ports/event-log.ts';
 import { archivedTypes } from '../../schemas/avro/avro-types.ts';
-import { canonicalBytes } from '../../schemas/avro/codec.ts';
-import { EncodedValue } from '../../schemas/avro/writing-types.ts';
 import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
 
 export interface ArchiveRecord {
@@ -12,20 +9,11 @@ export interface ArchiveRecord {
   offset: number;
   /** Milliseconds since the epoch. */
   timestampMs: number;
-  /** A text, or its bytes in UTF-8. */
-  key: string | Buffer;
-  value: AnyRecord | EncodedValue | null;
+  key: string;
+  value: AnyRecord | null;
   headers?: readonly RecordHeader[];
   /** The value as it came, if `value` does not hold all of it. */
   rawValue?: Buffer | null;
-}
-
-/** A record as it came, if that is how the archive keeps it anyway: its value is checked, and not decoded. Else null. */
-export function asItCame(record: EncodedRecord): ArchiveRecord | null {
-  const { partition, offset, timestampMs, keyBytes, valueBytes, reader, headers = none, rawValue = null } = record;
-  const bytes = valueBytes && canonicalBytes(reader!, valueBytes);
-  if (!keyBytes || !isUtf8(keyBytes) || rawValue !== null || (valueBytes !== null && bytes === null)) return null;
-  return { partition, offset, timestampMs, key: keyBytes, value: bytes && new EncodedValue(bytes), headers };
 }
 
 const none: readonly RecordHeader[] = [];

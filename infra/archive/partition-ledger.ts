@@ -18,7 +18,8 @@ export class PartitionLedger {
   records = 0;
   first: Mark | null = null;
   last: Mark | null = null;
-  #lastKey: string | Buffer | null = null;
+  /** The last record's key. Null if it was not read or is not UTF-8. */
+  lastKey: string | null = null;
   /** The next offset to save. It is beyond the last record if bad records followed that. */
   nextOffset: number | null = null;
   #hash = new PartitionHash();
@@ -40,19 +41,13 @@ export class PartitionLedger {
     return ledger;
   }
 
-  /** The last record's key. Null if it was not read or is not UTF-8. */
-  get lastKey(): string | null {
-    if (Buffer.isBuffer(this.#lastKey)) this.#lastKey = this.#lastKey.toString();
-    return this.#lastKey;
-  }
-
-  /** Adds a record that was just encoded. Neither `key` nor `bytes` may change until `settle`. */
-  add(mark: Mark, key: string | Buffer | null, bytes: Buffer, start: number, end: number): void {
+  /** Adds a record that was just encoded. `bytes` may not change until `settle`. */
+  add(mark: Mark, key: string | null, bytes: Buffer, start: number, end: number): void {
     const { offset, timestampMs } = mark;
     this.records++;
     this.first ??= { offset, timestampMs };
     this.last = { offset, timestampMs };
-    this.#lastKey = key;
+    this.lastKey = key;
     this.nextOffset = Math.max(this.nextOffset ?? 0, offset + 1);
     this.#hash.add(offset, bytes, start, end);
   }
@@ -67,13 +62,12 @@ export class PartitionLedger {
   /** Adds a record to the hash only. The rest of the ledger includes it already. */
   rehash(record: LogRecord | UndecodableRecord): void {
     const bytes = encodeArchived(this.#topic, record);
-    this.#lastKey = keyOf(record);
+    this.lastKey = keyOf(record);
     this.#hash.add(record.offset, bytes, 0, bytes.length);
     this.settle();
   }
 
   settle(): void {
-    this.#lastKey = this.lastKey;
     this.#hash.settle();
   }
 

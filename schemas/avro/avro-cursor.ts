@@ -281,64 +281,6 @@ export class Cursor {
     if (this.pos > this.end) throw truncated;
   }
 
-  /*
-   * Checks of a value that is to be copied as it came (canonical.ts). Each moves over what it checks, and is false where
-   * the bytes are not those that our writer makes.
-   */
-
-  /** The last number that `isIndexBelow` moved over. */
-  branch = 0;
-
-  isShortestInt(): boolean {
-    const start = this.pos;
-    this.int();
-    return this.#isShortest(start);
-  }
-
-  isShortestLong(): boolean {
-    const start = this.pos;
-    this.long64();
-    return this.#isShortest(start);
-  }
-
-  isIndexBelow(count: number): boolean {
-    const start = this.pos;
-    this.branch = this.int();
-    return this.branch >= 0 && this.branch < count && this.#isShortest(start);
-  }
-
-  isText(): boolean {
-    const start = this.pos;
-    const length = this.long();
-    if (!this.#isShortest(start)) return false;
-    const { buf } = this;
-    const from = this.#take(length);
-    for (let pos = from; pos < this.pos; pos++) if (buf[pos]! > 0x7f) return isUtf8(buf.subarray(from, this.pos));
-    return true;
-  }
-
-  isBytes(): boolean {
-    const start = this.pos;
-    const length = this.long();
-    if (!this.#isShortest(start)) return false;
-    this.skip(length);
-    return true;
-  }
-
-  /** An array or map of no items, or of all its items in one block that does not state its size. */
-  isOneBlock(isItem: (cursor: this) => boolean): boolean {
-    const start = this.pos;
-    const count = this.long();
-    if (count < 0 || !this.#isShortest(start)) return false;
-    for (let i = 0; i < count; i++) if (!isItem(this)) return false;
-    return count === 0 || this.buf[this.pos++] === 0;
-  }
-
-  /** A number's last byte has bits: with a zero there it would be one byte shorter. */
-  #isShortest(start: number): boolean {
-    return this.pos === start + 1 || this.buf[this.pos - 1] !== 0;
-  }
-
   /** Moves over `length` bytes. Returns where they begin. */
   #take(length: number): number {
     const pos = this.pos;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import avro, { type Schema, type Type } from 'avsc';
 import { byTopic, type TopicName, topicNames } from '../events/records.ts';
 import { assertDepth, UnusableSchemaError } from './avro-type-kinds.ts';
-import { encodedOrNull, encodedOrText, exactLongType } from './writing-types.ts';
+import { exactLongType } from './exact-long-type.ts';
 
 /** Our own Avro schemas (`schemas/events/*.avsc`; docs/rules.md#fields-of-records), and parsing of other schemas. */
 const folder = join(import.meta.dirname, '../events');
@@ -149,13 +149,7 @@ const archivedSchema = (topic: TopicName) => ({
 /** The archive's record for each topic: `Archived`. Its value is null or the topic's record. */
 export const archivedSchemas = byTopic((topic) => archivedSchema(topic) as Schema);
 
-/** Their keys may be bytes, and their values `EncodedValue`. */
-export const archivedTypes = byTopic((topic) => {
-  const types: Record<string, unknown> = { key: encodedOrText, value: encodedOrNull(topicTypes[topic]) };
-  const schema = archivedSchema(topic);
-  const fields = schema.fields.map((field) => ({ ...field, type: types[field.name] ?? field.type }));
-  return parseOurs({ ...schema, fields } as unknown as Schema);
-});
+export const archivedTypes = byTopic((topic) => parseOurs(archivedSchemas[topic]));
 
 /** Further `.avsc` files in the folder: earlier versions of our schemas, known by their fingerprint. See its README. */
 export const furtherSchemaTexts: readonly string[] = readdirSync(folder)

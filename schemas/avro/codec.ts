@@ -99,17 +99,6 @@ export function placeValue(
   return placed;
 }
 
-/** The bytes of a value without its header, if it is good and our schema makes the same bytes of it; else null. Never throws. */
-export function canonicalBytes(reader: TopicReader | UndecodableReason, bytes: Buffer): Buffer | null {
-  if (typeof reader === 'string' || reader.isCanonical === null) return null;
-  try {
-    const isCanonical = reader.isCanonical(cursor.set(bytes, reader.headerBytes));
-    return isCanonical && cursor.pos === bytes.length ? bytes.subarray(reader.headerBytes) : null;
-  } catch {
-    return null;
-  }
-}
-
 const trailing = undecodable('trailing bytes');
 
 /** Reads a value with its texts. Null is a tombstone. Never throws. */

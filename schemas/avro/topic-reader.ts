@@ -2,10 +2,8 @@ import type { Schema, Type } from 'avsc';
 import { type AnyRecord, byTopic, type TopicName } from '../events/records.ts';
 import { compileReader, type Read } from './avro-reader.ts';
 import { parseOurs, topicSchemas, topicTypes } from './avro-types.ts';
-import { compileIsCanonical, type IsCanonical } from './canonical.ts';
 import { holdsAll } from './holds-all.ts';
 import { compileSpell, type Placed, type Spell } from './placed.ts';
-import { canonicalForm } from './single-object.ts';
 
 /** Reads a topic's values that were written with one schema. */
 export interface TopicReader {
@@ -13,8 +11,6 @@ export interface TopicReader {
   readonly headerBytes: number;
   /** Whether the decoded value has everything that the bytes have. False if the writer's schema has more than ours. */
   readonly holdsAll: boolean;
-  /** Of a value whose writer's schema is ours: whether its bytes are those that ours makes of it. Else null. */
-  readonly isCanonical: IsCanonical | null;
   /**
    * Reads a value, strictly, but leaves its texts in place (Cursor.place) and does not check that they are UTF-8. Null is
    * a tombstone, in a log that has tombstones as values.
@@ -26,15 +22,12 @@ export interface TopicReader {
 
 const spells = byTopic((topic) => compileSpell<AnyRecord>(topicTypes[topic]));
 
-const canonical = byTopic((topic) => compileIsCanonical(topicTypes[topic]));
-
 /** Compiles a reader for a topic. Throws IncompatibleSchemaError. */
 export function topicReader(topic: TopicName, writer: Type, headerBytes: number): TopicReader {
   const type = topicTypes[topic];
   return {
     headerBytes,
     holdsAll: holdsAll(writer, type),
-    isCanonical: canonicalForm(writer) === canonicalForm(type) ? canonical[topic] : null,
     place: compileReader(writer, type, { textsInPlace: true }),
     spell: spells[topic],
   };
@@ -48,7 +41,6 @@ export function archivedReader(topic: TopicName, writer: Type): TopicReader {
     headerBytes: 0,
     // An archive keeps what our schema does not hold in another field.
     holdsAll: true,
-    isCanonical: null,
     place: compileReader(writer, archivedValueTypes[topic], { textsInPlace: true, anyName: true }),
     spell: spells[topic],
   };

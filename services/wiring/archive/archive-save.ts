@@ -1,5 +1,4 @@
 import type { ManifestWriterSchema } from '../../../infra/archive/archive-manifest.ts';
-import { asItCame } from '../../../infra/archive/archived-bytes.ts';
 import { GrowingArchive, type SavedState } from '../../../infra/archive/growing-archive.ts';
 import { decoded } from '../../../projector/ports/decoded-record.ts';
 import type {
@@ -184,7 +183,7 @@ class Saving {
         this.#compare(topic, partition, one);
         continue;
       }
-      const record = asItCame(one) ?? decoded(one);
+      const record = decoded(one);
       if ('undecodable' in record) {
         bad.push({ topic, partition, offset, timestampMs, reason: record.undecodable, raw: record.raw() });
       } else {
