@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { causeText } from '../infra/net/cause-chain.ts';
 import { addCommands } from './commands.ts';
 import { loadSettings, misspeltSettings, type Settings, SettingsError } from './settings/settings.ts';
 import { type ExitCode, type Io, UsageError, withoutProgress } from './wiring/command/io.ts';
@@ -96,7 +97,7 @@ export async function runCli(args: readonly string[], io: Io, env: typeof proces
       io.err('Stopped before the end');
       return 1;
     }
-    io.err(env.LOG_LEVEL === 'debug' && error instanceof Error ? (error.stack ?? error.message) : messageOf(error));
+    io.err(env.LOG_LEVEL === 'debug' && error instanceof Error ? (error.stack ?? error.message) : causeText(error));
     return 1;
   }
 }
@@ -106,13 +107,4 @@ function withoutHelpOfNothing(program: Command, args: readonly string[]): readon
   const [name = ''] = args;
   const known = ['help', ...program.commands.map((command) => command.name())];
   return name.startsWith('-') || known.includes(name) ? args : [name];
-}
-
-/** An error and its causes, in one line. */
-function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const message = error.message || error.name;
-  return error.cause instanceof Error && !message.includes(error.cause.message)
-    ? `${message}: ${messageOf(error.cause)}`
-    : message;
 }

@@ -1,7 +1,7 @@
 import { ByteMap } from '../../schemas/views/byte-map.ts';
 import { compareText } from '../../schemas/views/text.ts';
-import { readGoing } from '../../schemas/views/view-values.ts';
-import { type NamedNight, type NamedRider, type NamedViews, NightView, RiderView } from './named-views.ts';
+import { compareNights, readGoing } from '../../schemas/views/view-values.ts';
+import { type NamedNight, type NamedRider, type NamedViews, type NightView, RiderView } from './named-views.ts';
 
 /** A field of a reader's hash. */
 export interface ReaderField {
@@ -89,7 +89,7 @@ export class Goings {
     return this.#nights
       .map(({ gathered }) => gathered)
       .filter((each): each is Gathered => each !== null && each.cards.length > 0)
-      .sort((a, b) => NightView.compare(a.night, b.night));
+      .sort((a, b) => compareNights(a.night, b.night));
   }
 
   /** docs/rules.md#order-of-riders */

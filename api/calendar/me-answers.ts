@@ -1,9 +1,10 @@
 import type { Inputs } from '../../schemas/interface/inputs.ts';
 import { dayText } from '../../schemas/views/days.ts';
-import { decodeOwn, goingBits, ownBits, parseRideOfWeek } from '../../schemas/views/view-values.ts';
+import { compareNights, decodeOwn, goingBits, ownBits, parseRideOfWeek } from '../../schemas/views/view-values.ts';
 import { Goings, type ReaderField } from './goings.ts';
 import { dayAt } from './local-days.ts';
-import { type ByteText, bytesOf, type NamedNight, NamedViews, NightView } from './named-views.ts';
+import { type ByteText, bytesOf, type NamedNight, NamedViews, type NightView } from './named-views.ts';
+import { isPast } from './past.ts';
 import type { ViewCache } from './view-cache.ts';
 
 /** Bodies of the riders' own operations, joined from stored bytes in the order of their schemas' keys. */
@@ -34,9 +35,9 @@ export async function myNights(source: MeSource): Promise<Buffer> {
   );
   const flagged = flaggedOfNamed(source.fields.x, views);
   await views.load(source.cache);
-  const mine = named.flatMap((own) => inWindow(own, source)).sort((a, b) => NightView.compare(a.night, b.night));
+  const mine = named.flatMap((own) => inWindow(own, source)).sort((a, b) => compareNights(a.night, b.night));
   const items = mine.map(({ night, bits }) => {
-    const past = isPast(night, source);
+    const past = isPastNow(night, source);
     return `{"night":${night.json(past)},"why":"${why(bits, past)}"}`;
   });
   return bytesOf(`{"nights":[${listOf(items)}],"flagged":${flaggedOn(flagged, mine)}}`);
@@ -61,7 +62,7 @@ function why(bits: number, past: boolean): string {
   return bits & (ownBits.going | ownBits.confirmed) ? 'going' : 'saved';
 }
 
-const isPast = (night: NightView, { nowMs }: MeSource): boolean => dayAt(night.zone, nowMs) > night.day;
+const isPastNow = ({ day, zone }: NightView, { nowMs }: MeSource): boolean => isPast(day, dayAt(zone, nowMs));
 
 /**
  * KnownNights (docs/rules.md#known): how many riders whom the reader follows, and up to two names, close friends first.
@@ -105,7 +106,7 @@ export async function friendNights(source: MeSource, inputs: Inputs<'getFriends'
     // docs/rules.md#close-friends-only
     if (close === '' && close_friends_only) continue;
     const between = close === '' || rest === '' ? '' : ',';
-    const json = `{"night":${night.json(isPast(night, source))},"friends":[${close}${between}${rest}]}`;
+    const json = `{"night":${night.json(isPastNow(night, source))},"friends":[${close}${between}${rest}]}`;
     (close === '' ? others : withClose).push({ night, json });
   }
   const all = [...withClose, ...others];

@@ -1,7 +1,13 @@
 import { dayText, dayTextLength } from '../../schemas/views/days.ts';
 import { compareText } from '../../schemas/views/text.ts';
 import { nightKey, riderKey } from '../../schemas/views/view-keys.ts';
-import { decodeView, goingBits, type NightHeader, type RiderCard } from '../../schemas/views/view-values.ts';
+import {
+  decodeView,
+  goingBits,
+  type NightHeader,
+  type NightOrder,
+  type RiderCard,
+} from '../../schemas/views/view-values.ts';
 import { memoize } from './memoize.ts';
 import { withPast } from './past.ts';
 import type { ViewCache } from './view-cache.ts';
@@ -17,12 +23,12 @@ const byteText = (bytes: Buffer): ByteText => bytes.toString('latin1');
 export const bytesOf = (text: ByteText): Buffer => Buffer.from(text, 'latin1');
 
 /** A stored night, ready to be joined into a rider's answer. */
-export class NightView {
+export class NightView implements NightOrder {
   readonly ride: string;
   readonly metro: string;
   readonly zone: string;
   readonly day: number;
-  readonly #sort: NightHeader['sort'];
+  readonly sort: NightHeader['sort'];
   readonly #pastAt: number;
   readonly #body: Buffer;
   #coming: ByteText | null = null;
@@ -34,7 +40,7 @@ export class NightView {
     this.zone = header.zone;
     this.day = header.day;
     this.ride = header.sort[2];
-    this.#sort = header.sort;
+    this.sort = header.sort;
     this.#pastAt = header.past;
     this.#body = body;
   }
@@ -47,16 +53,6 @@ export class NightView {
     }
     this.#coming ??= byteText(this.#body);
     return this.#coming;
-  }
-
-  /** Order of nights (docs/rules.md#order-of-nights): day, time (nights without a time last), title, ride id. */
-  static compare(a: NightView, b: NightView): number {
-    return (
-      a.day - b.day ||
-      (a.#sort[0] ?? Number.MAX_SAFE_INTEGER) - (b.#sort[0] ?? Number.MAX_SAFE_INTEGER) ||
-      compareText(a.#sort[1], b.#sort[1]) ||
-      compareText(a.#sort[2], b.#sort[2])
-    );
   }
 }
 

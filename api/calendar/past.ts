@@ -1,3 +1,6 @@
+/** Whether a night is past on a local date: from the midnight after its day on (docs/rules.md#past). */
+export const isPast = (day: number, today: number): boolean => day < today;
+
 const yes = Buffer.from('true');
 const noLength = 'false'.length;
 

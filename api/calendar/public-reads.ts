@@ -7,6 +7,7 @@ import type { TokenChecker } from '../tokens/access-token.ts';
 import { credentialViews, isLive, type TokenHolder, tokenHolder } from './credentials.ts';
 import type { InputsResult } from './inputs.ts';
 import { dayAt, secondsUntil } from './local-days.ts';
+import { isPast } from './past.ts';
 import { DayView, RideView } from './public-views.ts';
 import type { Entry, ViewCache } from './view-cache.ts';
 
@@ -94,9 +95,9 @@ function dayRead(inputs: Inputs<'getDay'>, { calendarNowMs, cacheSeconds }: Read
         return success('"empty"', ifNoneMatch, publicCaching(cacheSeconds), body);
       }
       const now = calendarNowMs();
-      const past = dayAt(view.zone, now) > view.day;
+      const past = isPast(view.day, dayAt(view.zone, now));
       const selected = filtered ? view.select(inputs) : null;
-      const changes = (today: number): boolean => today > view.day !== past;
+      const changes = (today: number): boolean => isPast(view.day, today) !== past;
       const maxAge =
         cacheSeconds === 0 || (selected?.length ?? view.count) === 0
           ? cacheSeconds

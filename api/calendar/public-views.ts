@@ -2,7 +2,7 @@ import type { Inputs } from '../../schemas/interface/inputs.ts';
 import { matchesWords, searchWords } from '../../schemas/views/text.ts';
 import { type DayHeader, decodeView, type Facets, type RideHeader } from '../../schemas/views/view-values.ts';
 import { memoize } from './memoize.ts';
-import { pastShorterBy, withPast } from './past.ts';
+import { isPast, pastShorterBy, withPast } from './past.ts';
 
 type DayFilter = Pick<Inputs<'getDay'>, 'q' | 'far' | 'who' | 'where'>;
 
@@ -97,7 +97,7 @@ export class RideView {
 
   /** How many nights are past on a local date. They come first, because nights are in the order of days. */
   pastCount(today: number): number {
-    const first = this.#days.findIndex((day) => day >= today);
+    const first = this.#days.findIndex((day) => !isPast(day, today));
     return first === -1 ? this.#days.length : first;
   }
 

@@ -7,6 +7,7 @@ import {
   PartitionsChangedError,
   type Position,
 } from '../../projector/ports/event-log.ts';
+import type { Log } from '../../projector/ports/log.ts';
 import { aborted } from '../../projector/ports/waiting.ts';
 import type { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
@@ -17,7 +18,7 @@ import { GroupPositions } from './kafka-group-positions.ts';
 import { kafkaLogRecord, unknownSchemaId } from './kafka-log-record.ts';
 import { KafkaLogTopics } from './kafka-log-topics.ts';
 import { type Chunk, KafkaReader, type ReaderPartition, type Remainder } from './kafka-reader.ts';
-import { type KafkaLog, retry } from './kafka-retry.ts';
+import { untilKafkaAnswers } from './kafka-retry.ts';
 import { deleteRetentionMs } from './kafka-topic-settings.ts';
 import type { FetchedRecord } from './record-batch.ts';
 import { SchemaWaits } from './schema-waits.ts';
@@ -29,7 +30,7 @@ interface KafkaEventLogOptions {
   writers: WriterSchemas;
   /** Null without a schema registry: a record that needs one is undecodable. */
   registry: SchemaRegistry | null;
-  log: KafkaLog;
+  log: Log;
   /** KAFKA_GROUP: positions are committed to it every few seconds, for Kafka's own lag tools. Null: not committed. */
   group?: string | null;
   /** How often topics are checked for a new number of partitions or a new leader. 10 s by default. */
@@ -53,8 +54,8 @@ export function kafkaEventLog(options: KafkaEventLogOptions): EventLog {
   const asking = { log: options.log, signal: stop, isFatal: isFault };
   let following: Following | null = null;
   return {
-    bounds: () => retry('Cannot read the bounds of the event log', () => topics.bounds(), asking),
-    identity: () => retry('Cannot look up the topics', () => topics.identity(), asking),
+    bounds: () => untilKafkaAnswers('Cannot read the bounds of the event log', () => topics.bounds(), asking),
+    identity: () => untilKafkaAnswers('Cannot look up the topics', () => topics.identity(), asking),
     follow: async (from, follower, signal) => {
       following = new Following(options, topics, from, follower, AbortSignal.any([signal, stop]));
       await following.run(cluster);
@@ -145,7 +146,7 @@ class Following {
   #findTopics(): Promise<KafkaTopic[]> {
     const { log } = this.#options;
     const what = 'Cannot look up the topics of the event log';
-    return retry(what, () => this.#topics.find(), { log, signal: this.#signal, isFatal: isFault });
+    return untilKafkaAnswers(what, () => this.#topics.find(), { log, signal: this.#signal, isFatal: isFault });
   }
 
   #startOf({ name, id, partitions }: KafkaTopic) {

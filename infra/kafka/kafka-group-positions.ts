@@ -1,8 +1,9 @@
 import { Admin } from '@platformatic/kafka';
+import type { Log } from '../../projector/ports/log.ts';
 import { settledWithin } from '../../projector/ports/waiting.ts';
 import { clientOptions, type KafkaConnection } from './kafka-client.ts';
 import { namingRight, refusalOf } from './kafka-refusal.ts';
-import { describeError, type KafkaLog } from './kafka-retry.ts';
+import { describeError } from './kafka-retry.ts';
 
 const commitEveryMs = 5_000;
 const closeWaitMs = 2_000;
@@ -14,13 +15,13 @@ const closeWaitMs = 2_000;
 export class GroupPositions {
   readonly #admin: Admin;
   readonly #group: string;
-  readonly #log: KafkaLog;
+  readonly #log: Log;
   readonly #timer: NodeJS.Timeout;
   #reached = new Map<string, Map<number, number>>();
   #committing: Promise<void> = Promise.resolve();
   #complained = false;
 
-  constructor(kafka: KafkaConnection, group: string, log: KafkaLog) {
+  constructor(kafka: KafkaConnection, group: string, log: Log) {
     this.#admin = new Admin({ ...clientOptions(kafka), retries: 5, retryDelay: 200 });
     this.#group = group;
     this.#log = log;

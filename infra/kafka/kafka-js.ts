@@ -2,8 +2,8 @@ import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 import { zstdCompress, zstdDecompress } from 'node:zlib';
 import kafkajs, { type ISocketFactory, Kafka, logLevel } from 'kafkajs';
+import type { Log } from '../../projector/ports/log.ts';
 import type { KafkaConnection } from './kafka-client.ts';
-import type { KafkaLog } from './kafka-retry.ts';
 
 /** The same message is logged again only after this time. */
 const quietMs = 60_000;
@@ -13,7 +13,7 @@ const quietMs = 60_000;
  * `log`. When the signal aborts, its connections end, and it retries nothing more, silently. Callers await it with
  * `untilAborted`, because a pause before its last retry may take 5 s.
  */
-export function kafkaJs(kafka: KafkaConnection, log: KafkaLog, signal: AbortSignal): Kafka {
+export function kafkaJs(kafka: KafkaConnection, log: Log, signal: AbortSignal): Kafka {
   return new Kafka({
     clientId: 'ride-calendar',
     brokers: kafka.brokers,
@@ -47,7 +47,7 @@ function socketsUntil(signal: AbortSignal): ISocketFactory {
   };
 }
 
-function logTo(log: KafkaLog, signal: AbortSignal) {
+function logTo(log: Log, signal: AbortSignal) {
   const toldMs = new Map<string, number>();
   return ({ log: { message, error } }: { log: { message: string; error?: unknown } }): void => {
     if (signal.aborted) return;

@@ -4,10 +4,11 @@ import {
   PartitionsChangedError,
   type Position,
 } from '../../projector/ports/event-log.ts';
-import { type TopicName, topicNames } from '../../schemas/events/records.ts';
+import type { Log } from '../../projector/ports/log.ts';
+import { byTopic, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import type { KafkaConnection } from './kafka-client.ts';
 import { KafkaCluster, type KafkaTopic } from './kafka-cluster.ts';
-import { type KafkaLog, retry } from './kafka-retry.ts';
+import { untilKafkaAnswers } from './kafka-retry.ts';
 import { recordPieces } from './record-batch.ts';
 
 const newTopicsAdvice =
@@ -52,13 +53,21 @@ export class KafkaLogTopics {
 
   /** Bounds of every partition, sampled now. */
   async bounds(): Promise<LogBounds> {
-    const bounds = await this.#cluster.bounds(await this.find());
-    return Object.fromEntries(topicNames.map((name) => [name, bounds.get(this.prefix + name)!])) as LogBounds;
+    return this.boundsOf(await this.find());
+  }
+
+  async boundsOf(topics: readonly KafkaTopic[]): Promise<LogBounds> {
+    const bounds = await this.#cluster.bounds(topics);
+    return byTopic((name) => bounds.get(this.prefix + name)!);
   }
 
   /** The topics' own ids, in the order of our names. A recreated topic has another id. */
   async identity(): Promise<string> {
-    const ids = new Map((await this.find()).map(({ name, id }) => [name, id]));
+    return this.identityOf(await this.find());
+  }
+
+  identityOf(topics: readonly KafkaTopic[]): string {
+    const ids = new Map(topics.map(({ name, id }) => [name, id]));
     return topicNames.map((name) => ids.get(this.prefix + name)).join(' ');
   }
 
@@ -106,7 +115,7 @@ export interface LogEnds {
 export async function kafkaLogEnds(options: {
   kafka: KafkaConnection;
   topicPrefix: string;
-  log: KafkaLog;
+  log: Log;
   signal: AbortSignal;
 }): Promise<LogEnds> {
   const { kafka, topicPrefix, log, signal } = options;
@@ -114,9 +123,11 @@ export async function kafkaLogEnds(options: {
   const logTopics = new KafkaLogTopics(cluster, topicPrefix);
   const asking = { log, signal, isFatal: (error: unknown) => error instanceof MissingTopicsError };
   try {
-    const bounds = await retry('Cannot read the bounds of the event log', () => logTopics.bounds(), asking);
-    const topics = await retry('Cannot look up the topics', () => logTopics.find(), asking);
-    const identity = await retry('Cannot look up the topics', () => logTopics.identity(), asking);
+    const look = async () => {
+      const topics = await logTopics.find();
+      return { topics, bounds: await logTopics.boundsOf(topics) };
+    };
+    const { topics, bounds } = await untilKafkaAnswers('Cannot read the bounds of the event log', look, asking);
     const partitions = topicNames.flatMap((topic) =>
       bounds[topic].map(({ low, end }, partition) => ({ topic, partition, low, end })),
     );
@@ -130,13 +141,13 @@ export async function kafkaLogEnds(options: {
       return piece?.records[0]?.timestampMs ?? null;
     };
     return {
-      identity,
+      identity: logTopics.identityOf(topics),
       partitions,
       async oldestAfter(position) {
         let oldest: number | null = null;
         for (const one of partitions) {
           const what = `Cannot read ${one.topic}/${one.partition}`;
-          const timeMs = await retry(what, () => timeOfFirst(one, position), asking);
+          const timeMs = await untilKafkaAnswers(what, () => timeOfFirst(one, position), asking);
           if (timeMs !== null) oldest = Math.min(oldest ?? timeMs, timeMs);
         }
         return oldest;

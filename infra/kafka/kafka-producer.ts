@@ -1,11 +1,12 @@
 import kafkajs, { type Message, type Producer } from 'kafkajs';
 import { MissingTopicsError } from '../../projector/ports/event-log.ts';
+import type { Log } from '../../projector/ports/log.ts';
 import { untilAborted } from '../../projector/ports/waiting.ts';
 import type { KafkaConnection } from './kafka-client.ts';
 import { KafkaCluster } from './kafka-cluster.ts';
 import { kafkaJs } from './kafka-js.ts';
 import { namingRight, refusalOf } from './kafka-refusal.ts';
-import { describeError, type KafkaLog, retry } from './kafka-retry.ts';
+import { describeError, untilKafkaAnswers } from './kafka-retry.ts';
 
 const recordsMax = 5_000;
 /** kafkajs puts all records of a send for one partition into one batch. Brokers accept batches of 1 MiB by default. */
@@ -20,14 +21,14 @@ const recordOverheadBytes = 32;
 export class KafkaProducer {
   readonly #producer: Producer;
   readonly #cluster: KafkaCluster;
-  readonly #log: KafkaLog;
+  readonly #log: Log;
   readonly #closed = new AbortController();
   readonly #signal: AbortSignal;
   readonly #known = new Set<string>();
   #connected: Promise<void> | null = null;
 
   /** When the signal aborts, `send` rejects with its reason. What was in flight may have been written or not. */
-  constructor(kafka: KafkaConnection, log: KafkaLog, signal?: AbortSignal) {
+  constructor(kafka: KafkaConnection, log: Log, signal?: AbortSignal) {
     this.#cluster = new KafkaCluster(kafka);
     this.#log = log;
     this.#signal = signal ? AbortSignal.any([signal, this.#closed.signal]) : this.#closed.signal;
@@ -79,7 +80,7 @@ export class KafkaProducer {
   async #assertExists(topic: string): Promise<void> {
     if (this.#known.has(topic)) return;
     const find = () => this.#cluster.topics([topic]);
-    const found = await retry(`Cannot publish to ${topic}`, find, { log: this.#log, signal: this.#signal });
+    const found = await untilKafkaAnswers(`Cannot publish to ${topic}`, find, { log: this.#log, signal: this.#signal });
     if (found.length === 0) {
       throw new MissingTopicsError(`Cannot publish to ${topic}: no such topic; make it with: npx ride-calendar topics`);
     }

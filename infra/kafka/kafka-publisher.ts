@@ -1,10 +1,10 @@
 import type { IHeaders } from 'kafkajs';
 import type { RecordHeader } from '../../projector/ports/event-log.ts';
+import type { Log } from '../../projector/ports/log.ts';
 import type { LogPublisher } from '../../projector/ports/log-publisher.ts';
 import type { KafkaConnection } from './kafka-client.ts';
 import { KafkaProducer } from './kafka-producer.ts';
 import { kafkaRejectSink } from './kafka-reject-sink.ts';
-import type { KafkaLog } from './kafka-retry.ts';
 
 /**
  * Publishes to the topics in Kafka, which must exist. Pass some thousand records at a time. When the signal aborts,
@@ -13,7 +13,7 @@ import type { KafkaLog } from './kafka-retry.ts';
 export function kafkaPublisher(options: {
   kafka: KafkaConnection;
   topicPrefix: string;
-  log: KafkaLog;
+  log: Log;
   signal?: AbortSignal;
 }): LogPublisher {
   const { kafka, topicPrefix, log, signal } = options;
@@ -29,7 +29,7 @@ export function kafkaPublisher(options: {
           ...(headers?.length && { headers: kafkaHeaders(headers) }),
         })),
       ),
-    publishRejected: (list) => rejects.publish([...list]),
+    rejects,
     close: async () => {
       await Promise.all([producer.close(), rejects.close()]);
     },

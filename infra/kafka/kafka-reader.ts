@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { realClock } from '../../projector/ports/clock.ts';
 import { LogTruncatedError } from '../../projector/ports/event-log.ts';
+import type { Log } from '../../projector/ports/log.ts';
 import { untilAborted, WakeUp } from '../../projector/ports/waiting.ts';
 import type { FetchedPartition } from './fetch-api.ts';
 import { type KafkaCluster, type KafkaTopic, kafkaErrors } from './kafka-cluster.ts';
-import { type KafkaLog, LoggedBackOff } from './kafka-retry.ts';
+import { LoggedBackOff } from './kafka-retry.ts';
 import { awayTooLong, diverged, errorOf, isUnreadable, PartitionFaults, truncated } from './partition-faults.ts';
 import { batchBytesMax, type Piece, type RecordBatch, recordPieces } from './record-batch.ts';
 
@@ -81,7 +82,7 @@ const heldBackDelayMs = 2_000;
 export class KafkaReader {
   readonly #cluster: KafkaCluster;
   readonly #handler: ReaderHandler;
-  readonly #log: KafkaLog;
+  readonly #log: Log;
   readonly #checkEveryMs: number;
   readonly #batchBytesMax: number;
   readonly #wakeUp = new WakeUp();
@@ -98,7 +99,7 @@ export class KafkaReader {
     cluster: KafkaCluster,
     partitions: readonly { topic: string; topicId: string; partition: number; offset: number }[],
     handler: ReaderHandler,
-    { log, checkEveryMs, bytesMax = batchBytesMax }: { log: KafkaLog; checkEveryMs: number; bytesMax?: number },
+    { log, checkEveryMs, bytesMax = batchBytesMax }: { log: Log; checkEveryMs: number; bytesMax?: number },
   ) {
     this.#cluster = cluster;
     this.#handler = handler;

@@ -1,11 +1,12 @@
 import { MissingTopicsError, type Reject, type RejectSink } from '../../projector/ports/event-log.ts';
+import type { Log } from '../../projector/ports/log.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 import { RejectPlaces } from '../reject-places.ts';
 import type { KafkaConnection } from './kafka-client.ts';
 import { KafkaCluster } from './kafka-cluster.ts';
 import { KafkaProducer } from './kafka-producer.ts';
 import { KafkaReader } from './kafka-reader.ts';
-import { type KafkaLog, retry } from './kafka-retry.ts';
+import { untilKafkaAnswers } from './kafka-retry.ts';
 import { batchBytesMax, type FetchedRecord } from './record-batch.ts';
 
 /**
@@ -57,10 +58,10 @@ const rejectedBatchBytesMax = batchBytesMax + (1 << 20);
 export class RejectedTopic {
   readonly name: string;
   readonly #cluster: KafkaCluster;
-  readonly #log: KafkaLog;
+  readonly #log: Log;
   #position: number[] = [];
 
-  constructor(cluster: KafkaCluster, topicPrefix: string, log: KafkaLog) {
+  constructor(cluster: KafkaCluster, topicPrefix: string, log: Log) {
     this.name = `${topicPrefix}rejected`;
     this.#cluster = cluster;
     this.#log = log;
@@ -78,7 +79,7 @@ export class RejectedTopic {
       return { topic, bounds: (await this.#cluster.bounds([topic])).get(this.name)! };
     };
     const isFatal = (error: unknown) => error instanceof MissingTopicsError;
-    const found = () => retry(`Cannot read ${this.name}`, find, { log: this.#log, signal, isFatal });
+    const found = () => untilKafkaAnswers(`Cannot read ${this.name}`, find, { log: this.#log, signal, isFatal });
     const { topic, bounds } = await found();
     const from = bounds.map(({ low }, partition) => Math.max(low, this.#position[partition] ?? 0));
     const done = new AbortController();
@@ -112,7 +113,7 @@ export class RejectedTopic {
 export function kafkaRejectSink(options: {
   kafka: KafkaConnection;
   topicPrefix: string;
-  log: KafkaLog;
+  log: Log;
   /** Aborts publishing, as `close` does. */
   signal?: AbortSignal;
 }): RejectSink {

@@ -1,20 +1,14 @@
 import { realClock } from '../../projector/ports/clock.ts';
+import type { Log } from '../../projector/ports/log.ts';
 import { BackOff, untilAborted } from '../../projector/ports/waiting.ts';
 import { hintOf, refusalOf } from './kafka-refusal.ts';
-
-/** The part of a logger that is used here. A pino logger fits. */
-export interface KafkaLog {
-  info(message: string): void;
-  warn(message: string): void;
-  error(message: string): void;
-}
 
 const limits = { minMs: 250, maxMs: 5_000 };
 /** Logged at the first failure and then about once a minute. */
 const reportEvery = 12;
 
 interface LoggedBackOffOptions {
-  log: KafkaLog;
+  log: Log;
   signal: AbortSignal;
   /** Which server is awaited. `Kafka` by default. */
   who?: string;
@@ -24,7 +18,7 @@ interface LoggedBackOffOptions {
 export class LoggedBackOff {
   readonly #what: string;
   readonly #who: string;
-  readonly #log: KafkaLog;
+  readonly #log: Log;
   readonly #signal: AbortSignal;
   readonly #backOff = new BackOff(limits, realClock);
   #failures = 0;
@@ -56,7 +50,7 @@ export class LoggedBackOff {
 }
 
 export interface RetryOptions {
-  log: KafkaLog;
+  log: Log;
   signal: AbortSignal;
   /** Whether waiting cannot fix this error. */
   isFatal?: (error: unknown) => boolean;
@@ -66,7 +60,7 @@ export interface RetryOptions {
  * Retries until it succeeds, because Kafka comes back. Throws errors for which `isFatal` is true, what Kafka refuses
  * permanently (`refusalOf`), and the signal's reason.
  */
-export async function retry<T>(
+export async function untilKafkaAnswers<T>(
   what: string,
   attempt: () => Promise<T>,
   { log, signal, isFatal = () => false }: RetryOptions,

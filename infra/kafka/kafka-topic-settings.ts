@@ -1,9 +1,10 @@
 import kafkajs, { type Admin } from 'kafkajs';
+import type { Log } from '../../projector/ports/log.ts';
 import { untilAborted } from '../../projector/ports/waiting.ts';
 import type { KafkaConnection } from './kafka-client.ts';
 import { kafkaJs } from './kafka-js.ts';
 import { namingRight, refusalOf } from './kafka-refusal.ts';
-import { describeError, type KafkaLog } from './kafka-retry.ts';
+import { describeError } from './kafka-retry.ts';
 
 const kafkaDefaultMs = 86_400_000;
 
@@ -26,7 +27,7 @@ export async function topicSettings(
 }
 
 interface Asking {
-  log: KafkaLog;
+  log: Log;
   signal: AbortSignal;
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
+import type { Log } from '../../projector/ports/log.ts';
 import { untilAborted } from '../../projector/ports/waiting.ts';
 import { defaultPartitions } from '../../schemas/events/partitioner.ts';
 import { topicNames } from '../../schemas/events/records.ts';
@@ -7,7 +8,7 @@ import type { KafkaConnection } from './kafka-client.ts';
 import { KafkaCluster } from './kafka-cluster.ts';
 import { kafkaJs } from './kafka-js.ts';
 import { namingRight, refusalOf } from './kafka-refusal.ts';
-import { describeError, type KafkaLog, retry } from './kafka-retry.ts';
+import { describeError, untilKafkaAnswers } from './kafka-retry.ts';
 import { topicSettings } from './kafka-topic-settings.ts';
 
 const longMax = String(2n ** 63n - 1n);
@@ -53,7 +54,7 @@ export interface TopicReport {
 export interface TopicsOptions {
   kafka: KafkaConnection;
   topicPrefix: string;
-  log: KafkaLog;
+  log: Log;
   /** For riders, rides, nights, attendance and relations. By default 4, 4, 4, 8 and 8. */
   partitions?: number;
   /** The broker's default if absent. */
@@ -120,7 +121,7 @@ export async function ensureTopics(options: TopicsOptions): Promise<TopicReport[
   const admin = kafkaJs(kafka, log, signal).admin();
   try {
     const names = topicsPlan(topicPrefix).map(({ topic }) => topic);
-    const found = await retry('Cannot look up the topics', () => cluster.topics(names), { log, signal });
+    const found = await untilKafkaAnswers('Cannot look up the topics', () => cluster.topics(names), { log, signal });
     const there = new Map(found.map((topic) => [topic.name, topic]));
     await untilAborted(admin.connect(), signal);
     const settings = await untilAborted(topicSettings(admin, [...there.keys()]), signal);

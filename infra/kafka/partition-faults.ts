@@ -1,8 +1,9 @@
 import { LogTruncatedError } from '../../projector/ports/event-log.ts';
+import type { Log } from '../../projector/ports/log.ts';
 import { causeChain } from '../net/cause-chain.ts';
 import type { ReaderPartition } from './kafka-reader.ts';
 import { errorText, isUnauthorized, MissingKafkaRightError } from './kafka-refusal.ts';
-import { type KafkaLog, LoggedBackOff } from './kafka-retry.ts';
+import { LoggedBackOff } from './kafka-retry.ts';
 
 /**
  * Partitions that cannot be read now, each with its own back-off. The other partitions of the broker are read
@@ -11,10 +12,10 @@ import { type KafkaLog, LoggedBackOff } from './kafka-retry.ts';
 export class PartitionFaults {
   readonly #backOffs = new Map<ReaderPartition, LoggedBackOff>();
   readonly #resting = new Set<ReaderPartition>();
-  readonly #log: KafkaLog;
+  readonly #log: Log;
   readonly #signal: AbortSignal;
 
-  constructor(log: KafkaLog, signal: AbortSignal) {
+  constructor(log: Log, signal: AbortSignal) {
     this.#log = log;
     this.#signal = signal;
   }

@@ -1,6 +1,7 @@
+import type { Log } from '../../projector/ports/log.ts';
 import type { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import type { SchemaRegistry } from '../registry/schema-registry.ts';
-import { type KafkaLog, LoggedBackOff } from './kafka-retry.ts';
+import { LoggedBackOff } from './kafka-retry.ts';
 
 /**
  * Looks up schemas for the partitions that wait for them, each id once however many wait, until the registry answers
@@ -9,11 +10,11 @@ import { type KafkaLog, LoggedBackOff } from './kafka-retry.ts';
 export class SchemaWaits {
   readonly #writers: WriterSchemas;
   readonly #registry: SchemaRegistry;
-  readonly #log: KafkaLog;
+  readonly #log: Log;
   readonly #signal: AbortSignal;
   readonly #waits = new Map<number, { known: Promise<void>; away: Promise<void> }>();
 
-  constructor(writers: WriterSchemas, registry: SchemaRegistry, log: KafkaLog, signal: AbortSignal) {
+  constructor(writers: WriterSchemas, registry: SchemaRegistry, log: Log, signal: AbortSignal) {
     this.#writers = writers;
     this.#registry = registry;
     this.#log = log;

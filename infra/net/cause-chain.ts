@@ -1,3 +1,11 @@
+/** An error and its causes, in one line. A cause that the message repeats is said once. */
+export function causeText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const message = error.message || error.name;
+  const { cause } = error;
+  return cause instanceof Error && !message.includes(cause.message) ? `${message}: ${causeText(cause)}` : message;
+}
+
 /** An error and its whole cause chain, including the errors of an AggregateError. */
 export function* causeChain(error: unknown): Generator<Error> {
   if (!(error instanceof Error)) return;

@@ -1,5 +1,5 @@
 import type { TopicName } from '../../schemas/events/records.ts';
-import type { RecordHeader, Reject } from './event-log.ts';
+import type { RecordHeader, RejectSink } from './event-log.ts';
 
 /** A record to publish. Without `partition` the key decides, as in Kafka's own producers. */
 export interface PublishedRecord {
@@ -18,10 +18,7 @@ export interface LogPublisher {
    * in each partition.
    */
   publish(topic: TopicName, records: readonly PublishedRecord[]): Promise<ReadonlyMap<number, number>>;
-  /**
-   * Publishes bad records as they came. One that is there already (same topic, partition, offset and timestamp) is not
-   * published again. Resolves to how many were new.
-   */
-  publishRejected(rejects: readonly Reject[]): Promise<number>;
+  /** Where bad records go, as they came. */
+  rejects: Pick<RejectSink, 'publish'>;
   close(): Promise<void>;
 }

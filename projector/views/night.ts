@@ -1,7 +1,13 @@
 import type { Audience, Distance, MeetingPlace, Metro, Night, Ride } from '../../schemas/events/records.ts';
 import { dayText } from '../../schemas/views/days.ts';
-import { compareText, foldText } from '../../schemas/views/text.ts';
-import { encodeView, type Facets, type NightHeader } from '../../schemas/views/view-values.ts';
+import { foldText } from '../../schemas/views/text.ts';
+import {
+  compareNights,
+  encodeView,
+  type Facets,
+  type NightHeader,
+  type NightOrder,
+} from '../../schemas/views/view-values.ts';
 import type { Facts } from '../facts/facts.ts';
 
 /** A night that is published: its ride is posted in a known metro, and the night's own record exists. */
@@ -10,6 +16,7 @@ interface PublishedNight {
   ride: Ride;
   night: Night;
   goingCount: number;
+  order: NightOrder;
 }
 
 /** docs/rules.md#secret-meeting, #secret-neighbourhood, #no-meeting, #neighbourhood */
@@ -40,7 +47,9 @@ export function publishedNight(facts: Facts, number: number): PublishedNight | n
   const night = facts.nightRecords[number];
   const metro = facts.postedIn(ride);
   if (!metro || !night) return null;
-  return { metro, ride: ride.record!, night, goingCount: facts.nightGoing[number]! };
+  const record = ride.record!;
+  const order: NightOrder = { day: night.day, sort: [minuteOf(night), record.title, record.ride] };
+  return { metro, ride: record, night, goingCount: facts.nightGoing[number]!, order };
 }
 
 /** A text of length zero counts as null (docs/rules.md#empty-text). */
@@ -76,17 +85,7 @@ export const publishedNights = (facts: Facts, numbers: Iterable<number>): Publis
   [...numbers]
     .map((number) => publishedNight(facts, number))
     .filter((night) => night !== null)
-    .sort(compareNights);
-
-/** Order of nights: day, time (nights without a time last), title, ride id (docs/rules.md#order-of-nights). */
-function compareNights(a: PublishedNight, b: PublishedNight): number {
-  return (
-    a.night.day - b.night.day ||
-    (minuteOf(a.night) ?? Number.POSITIVE_INFINITY) - (minuteOf(b.night) ?? Number.POSITIVE_INFINITY) ||
-    compareText(a.ride.title, b.ride.title) ||
-    compareText(a.ride.ride, b.ride.ride)
-  );
-}
+    .sort((a, b) => compareNights(a.order, b.order));
 
 /** A night as JSON bytes with `past` false, and the offset where that `false` begins. */
 function nightBytes(facts: Facts, { metro, ride, night, goingCount }: PublishedNight): { bytes: Buffer; past: number } {
@@ -134,9 +133,9 @@ export function renderNight(facts: Facts, night: number): Buffer | null {
   const header: NightHeader = {
     metro: published.metro.metro,
     zone: published.metro.time_zone,
-    day: published.night.day,
+    day: published.order.day,
     past,
-    sort: [minuteOf(published.night), published.ride.title, published.ride.ride],
+    sort: published.order.sort,
   };
   return encodeView(header, null, bytes);
 }

@@ -1,5 +1,6 @@
 import type { ByteMap } from './byte-map.ts';
 import { weekOf } from './days.ts';
+import { compareText } from './text.ts';
 import { digestLength, digestOf } from './view-keys.ts';
 
 /**
@@ -38,15 +39,29 @@ export interface RideHeader {
   past: number[];
 }
 
+/** What the order of nights goes by. */
+export interface NightOrder {
+  day: number;
+  /** Minutes since local midnight, or null; title; ride id. */
+  sort: readonly [number | null, string, string];
+}
+
+/** Order of nights (docs/rules.md#order-of-nights): day, time (nights without a time last), title, ride id. */
+export function compareNights(a: NightOrder, b: NightOrder): number {
+  return (
+    a.day - b.day ||
+    (a.sort[0] ?? Number.MAX_SAFE_INTEGER) - (b.sort[0] ?? Number.MAX_SAFE_INTEGER) ||
+    compareText(a.sort[1], b.sort[1]) ||
+    compareText(a.sort[2], b.sort[2])
+  );
+}
+
 /** Header of a night view. */
-export interface NightHeader {
+export interface NightHeader extends NightOrder {
   metro: string;
   zone: string;
-  day: number;
   /** Byte offset of `false` in the body. */
   past: number;
-  /** Sort key after the day: minutes since local midnight (null sorts last), title, ride id. */
-  sort: [number | null, string, string];
 }
 
 /** A rider's card. */
@@ -131,8 +146,7 @@ export function decodeOwn(value: Buffer, week: number): OwnNight[] {
     .toString('latin1')
     .split(',')
     .map((part) => ({
-      day: week + part.charCodeAt(0) - digit0,
-      ride: part.slice(1, -2),
+      ...parseRideOfWeek(part.slice(0, -2), week),
       bits: hexDigit(part.charCodeAt(part.length - 1)),
     }));
 }

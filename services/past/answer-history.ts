@@ -1,4 +1,5 @@
 import { secondsUntil } from '../../api/calendar/local-days.ts';
+import { daysAhead, daysBack } from '../../api/calendar/me-answers.ts';
 import type { Facts } from '../../projector/facts/facts.ts';
 import { Fold } from '../../projector/facts/fold.ts';
 import { parseDay } from '../../schemas/views/days.ts';
@@ -25,7 +26,7 @@ const dayMs = 86_400_000;
 /** Local dates are at most a day from UTC's, and a clock that goes back takes no more than a day. */
 const slackDays = 3;
 /** How far from today a rider's nights are shown. */
-const ownDays = 90;
+const ownDays = Math.max(daysBack, daysAhead);
 
 /**
  * Every version of one answer, oldest first: at each instant it is what `replay --as-of` says of it, with the clock

@@ -20,7 +20,7 @@ async function setUp(rejects: readonly Reject[]) {
   const kafka = loadSettings(env).kafka!;
   const { signal } = new AbortController();
   const publisher = kafkaPublisher({ kafka, topicPrefix: env.KAFKA_TOPIC_PREFIX, log: silent, signal });
-  await publisher.publishRejected(rejects);
+  await publisher.rejects.publish([...rejects]);
   return { run, publisher, topicPrefix: env.KAFKA_TOPIC_PREFIX };
 }
 

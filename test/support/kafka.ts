@@ -5,12 +5,11 @@ import type { KafkaConnection } from '../../infra/kafka/kafka-client.ts';
 import { KafkaCluster } from '../../infra/kafka/kafka-cluster.ts';
 import { kafkaEventLog } from '../../infra/kafka/kafka-event-log.ts';
 import { kafkaJs } from '../../infra/kafka/kafka-js.ts';
-import type { KafkaLog } from '../../infra/kafka/kafka-retry.ts';
 import { untilTopicsExist } from '../../infra/kafka/kafka-topics.ts';
 import type { SchemaRegistry } from '../../infra/registry/schema-registry.ts';
 import { decoded, type LogRecord, type UndecodableRecord } from '../../projector/ports/decoded-record.ts';
 import type { EventLog, LogBatch, Position } from '../../projector/ports/event-log.ts';
-import { silentLog } from '../../projector/ports/log.ts';
+import { type Log, silentLog } from '../../projector/ports/log.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import { type Metro, type TopicName, topicNames } from '../../schemas/events/records.ts';
@@ -31,7 +30,7 @@ for (const [type, { compressSync, decompressSync }] of [
 }
 
 /** What a log said, to look at afterwards. */
-class HeardLog implements KafkaLog {
+class HeardLog implements Log {
   readonly lines: string[] = [];
   info = (message: string) => void this.lines.push(message);
   warn = (message: string) => void this.lines.push(message);

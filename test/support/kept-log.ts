@@ -18,7 +18,8 @@ type Slot = PublishedRecord | null;
 
 /** A log that keeps what it is told to publish, as Kafka's topics would: in partitions, with offsets from `low` on. */
 export class KeptLog implements EventLog, LogPublisher {
-  readonly rejects: Reject[] = [];
+  readonly rejected: Reject[] = [];
+  readonly rejects = { publish: async (rejects: readonly Reject[]) => this.#reject(rejects) };
   readonly low: number;
   readonly #partitions: Record<TopicName, Slot[][]>;
   readonly #writers = new WriterSchemas();
@@ -72,9 +73,9 @@ export class KeptLog implements EventLog, LogPublisher {
     return first;
   }
 
-  async publishRejected(rejects: readonly Reject[]): Promise<number> {
-    const fresh = rejects.filter((one) => !this.rejects.some((known) => placeOf(known) === placeOf(one)));
-    this.rejects.push(...fresh);
+  #reject(rejects: readonly Reject[]): number {
+    const fresh = rejects.filter((one) => !this.rejected.some((known) => placeOf(known) === placeOf(one)));
+    this.rejected.push(...fresh);
     return fresh.length;
   }
 

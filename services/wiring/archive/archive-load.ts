@@ -138,7 +138,7 @@ class Loading {
   async rejected(): Promise<void> {
     const rejects = [...this.bad.values()];
     for (let i = 0; i < rejects.length; i += rejectsMax) {
-      this.result.rejected += await this.#target.publisher.publishRejected(rejects.slice(i, i + rejectsMax));
+      this.result.rejected += await this.#target.publisher.rejects.publish(rejects.slice(i, i + rejectsMax));
     }
   }
 

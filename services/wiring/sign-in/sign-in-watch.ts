@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { type StateStore, StateStoreAwayError } from '../../../api/oauth/state-store.ts';
+import { causeText } from '../../../infra/net/cause-chain.ts';
 import { backgroundClock } from '../../../projector/ports/clock.ts';
 
 // A first connection takes a moment, which is not worth logging.
@@ -31,7 +32,7 @@ export function watchSignIn(
       const seen = await look();
       if (signal.aborted) return;
       const found = seen && publicText(seen);
-      if (seen && found !== trouble) log.warn(`Nobody can sign in or refresh: ${withCause(seen)}`);
+      if (seen && found !== trouble) log.warn(`Nobody can sign in or refresh: ${causeText(seen)}`);
       if (seen === null && trouble !== null) log.info("Sign-in's Redis takes writes again: riders can sign in");
       trouble = found;
     }
@@ -45,8 +46,3 @@ const asError = (cause: unknown): Error => cause as Error;
 /** What is no fault of the store may name anything. */
 const publicText = (error: Error): string =>
   error instanceof StateStoreAwayError ? error.message : 'the log says why';
-
-/** For the log: network errors name the address. */
-function withCause({ message, cause }: Error): string {
-  return cause instanceof Error && !message.includes(cause.message) ? `${message}: ${cause.message}` : message;
-}

@@ -124,7 +124,7 @@ describe('archive load', () => {
     await sink.close();
     const log = new KeptLog(1);
     expect(await load(archive.dir, log)).toMatchObject({ records: 0, rejected: 1_100 });
-    expect(log.rejects).toEqual(rejects);
+    expect(log.rejected).toEqual(rejects);
     expect(await load(archive.dir, log)).toMatchObject({ records: 0, rejected: 0 });
   });
 
@@ -139,7 +139,7 @@ describe('archive load', () => {
     await sink.close();
     const log = new KeptLog(1);
     expect(await load(archive.dir, log)).toMatchObject({ records: 2, rejected: 2 });
-    expect(log.rejects).toEqual([reject(2), reject(0)]);
+    expect(log.rejected).toEqual([reject(2), reject(0)]);
   });
 
   test('stops at the ends as they were when it began', async () => {
