@@ -10,7 +10,7 @@ import { noMetrics, type ProjectorMetrics } from './ports/metrics.ts';
 import type { Leadership, TagLook, ViewWriter } from './ports/view-writer.ts';
 import { retry, retryLogged, untilAborted } from './ports/waiting.ts';
 import { assertSamePartitions, copyPosition, isWithin, nearest, positionOf } from './position.ts';
-import { type ProjectorStatus, type Role, Watching } from './watching/watching.ts';
+import { otherLogWords, type ProjectorStatus, type Role, Watching } from './watching/watching.ts';
 import { type PositionOrigin, parseStoredPosition } from './writing/settled-position.ts';
 import { beatMs } from './writing/tag-lanes.ts';
 
@@ -55,7 +55,6 @@ export class Projector {
   #ready = false;
   /** Of a standby: up to where the look before asked it to fold. */
   #asked: Position | null = null;
-  #saidOtherLog = false;
 
   constructor(deps: ProjectorDeps) {
     const all: Defaulted = { ...defaults, ...deps };
@@ -196,7 +195,7 @@ export class Projector {
     const isFolded = limit !== null && [this.#asked, limit].some((each) => each !== null && !folding.isBehind(each));
     this.#asked = limit;
     if (limit) folding.limit = limit;
-    else if (stored.length > 0) this.#sayOtherLog();
+    this.#besideOtherLog(limit === null && stored.length > 0);
     const wasReady = this.#ready;
     this.#ready = limit !== null && (this.#ready || isFolded);
     if (this.#ready && !wasReady)
@@ -206,12 +205,9 @@ export class Projector {
   }
 
   /** Such a standby is never ready, however long it waits beside the leader. */
-  #sayOtherLog(): void {
-    if (this.#saidOtherLog) return;
-    this.#saidOtherLog = true;
-    this.#deps.log.warn(
-      'The views in the store are of another log. This projector leads once no other one does: stop those with another KAFKA_BROKERS, KAFKA_TOPIC_PREFIX or ARCHIVE_DIR',
-    );
+  #besideOtherLog(is: boolean): void {
+    if (is && !this.#watching.besideOtherLog) this.#deps.log.warn(`Not ready: ${otherLogWords}`);
+    this.#watching.besideOtherLog = is;
   }
 
   /** After a loss: each tag from the fence that it has now. Those that are not as they were left are doubtful. */
@@ -257,6 +253,7 @@ export class Projector {
   #stand(role: Role): void {
     if (role === this.#watching.role) return;
     this.#watching.role = role;
+    if (role === 'leader') this.#besideOtherLog(false);
     this.#watching.standingBySinceMs = role === 'standby' ? this.#deps.clock.nowMs() : null;
     this.#watching.judged(true);
     this.#ready = false;

@@ -6,7 +6,7 @@ import { makeLogger } from './wiring/command/logger.ts';
 import { assertCanListen, listen, operatorsAt, stopListening } from './wiring/http/listen.ts';
 import { operatorApp } from './wiring/http/operator-routes.ts';
 import { processMetrics } from './wiring/http/process-metrics.ts';
-import { type Readiness, untilStopped } from './wiring/http/readiness.ts';
+import { projectorReadiness, untilStopped } from './wiring/http/readiness.ts';
 import { project } from './wiring/projector/project.ts';
 import { projectorMetrics } from './wiring/projector/projector-metrics.ts';
 
@@ -24,10 +24,7 @@ export async function runProjector({ json }: { json?: boolean }, settings: Setti
   const store = openViewStore(settings);
   const projecting = await project(opened, store, metrics.projector, log, signal);
   metrics.watch(() => projecting.current());
-  const readiness: Readiness = async () =>
-    projecting.current().ready
-      ? { ready: true }
-      : { ready: false, reason: 'the views are not yet at the ends of the log sampled at the start' };
+  const readiness = projectorReadiness(() => projecting.current());
   const app = operatorApp(register, untilStopped(readiness, signal), log);
   await listen(app, at);
   if (json) io.out(JSON.stringify({ log: opened.where, store: store.where }));

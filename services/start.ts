@@ -65,8 +65,10 @@ export async function runStart(options: StartOptions, settings: Settings, io: Io
       files,
       signal,
       trouble() {
-        const trouble = projecting.trouble();
-        return trouble && `the projector has ended: ${trouble}`;
+        const ended = projecting.trouble();
+        if (ended !== null) return `the projector has ended: ${ended}`;
+        const troubles = projecting.current().status().troubles.join('; ');
+        return troubles && `changes are not readable: ${troubles}`;
       },
       ...(picks && { sampleRiders: (count: number) => liveliestRiders(facts(), count) }),
       ...(key !== null && { sampleKey: key }),

@@ -10,6 +10,7 @@ import {
 import { authScripts } from './auth-state-scripts.ts';
 import { redisClusterClient } from './redis-cluster-client.ts';
 import { missingRight, redisAway, redisRefusal, signInRights } from './redis-refusal.ts';
+import { owedReplyMsMax } from './redis-settings.ts';
 
 interface RedisAuthStateOptions {
   /** AUTH_REDIS_URL. */
@@ -39,7 +40,7 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
   const accountKey = (account: string): string => `${prefix}a:${account}`;
   const accountsKey = `${prefix}accounts`;
 
-  const connection = watchConnection(redis, options.onError);
+  const connection = watchConnection(redis, options);
   const ask = async <T>(command: () => Promise<T>): Promise<T> => {
     // The connection has been lost for long. Fails at once, because earlier commands have waited in vain.
     if (connection.lostForMs() > commandTimeoutMs) throw awayError();
@@ -110,8 +111,7 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
 function connect({ url, cluster = false }: RedisAuthStateOptions, commandTimeoutMs: number): Client {
   const common = {
     commandTimeout: commandTimeoutMs,
-    // A connection that owes a reply for so long is half-open: by itself TCP would give it up after a quarter of an hour.
-    socketTimeout: commandTimeoutMs,
+    socketTimeout: owedReplyMsMax,
     // Commands wait out a restart of Redis, limited by their own timeout.
     maxRetriesPerRequest: null,
     connectionName: 'ride-calendar-sign-in',
@@ -136,16 +136,20 @@ interface Connection {
   refused(error: unknown): StateStoreAwayError | null;
 }
 
-function watchConnection(redis: Client, onError: (error: Error) => void = () => undefined): Connection {
+function watchConnection(
+  redis: Client,
+  { cluster = false, onError = () => undefined }: RedisAuthStateOptions,
+): Connection {
+  const asked = { setting, cluster, scriptRights: signInRights };
   let lostAt: number | undefined;
   let told = false;
   const toldRefusals = new Set<string>();
   const refused = (error: unknown): StateStoreAwayError | null => {
-    const refusal = redisRefusal(error, setting, signInRights);
-    if (refusal === null) return null;
-    if (!toldRefusals.has(refusal)) onError(new Error(`it ${refusal}`, { cause: error }));
-    toldRefusals.add(refusal);
-    return new StateStoreAwayError(`Sign-in's Redis ${refusal}`, { cause: error });
+    const words = redisRefusal(error, asked)?.words;
+    if (words === undefined) return null;
+    if (!toldRefusals.has(words)) onError(new Error(`it ${words}`, { cause: error }));
+    toldRefusals.add(words);
+    return new StateStoreAwayError(`Sign-in's Redis ${words}`, { cause: error });
   };
   redis.on('close', () => {
     lostAt ??= performance.now();
@@ -156,8 +160,8 @@ function watchConnection(redis: Client, onError: (error: Error) => void = () => 
     toldRefusals.clear();
   });
   redis.on('error', (error: Error) => {
-    const refusal = redisRefusal(error, setting, signInRights);
-    if (!told) onError(refusal ? new Error(`it ${refusal}`, { cause: error }) : error);
+    const refusal = redisRefusal(error, asked);
+    if (!told) onError(refusal ? new Error(`it ${refusal.words}`, { cause: error }) : error);
     told = true;
   });
   return { lostForMs: () => (lostAt === undefined ? 0 : performance.now() - lostAt), refused };

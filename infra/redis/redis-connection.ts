@@ -1,18 +1,11 @@
-import { createClient, createCluster, RESP_TYPES } from 'redis';
+import { ClientOfflineError, createClient, createCluster, RESP_TYPES } from 'redis';
 import { backgroundClock } from '../../projector/ports/clock.ts';
+import { StoreRefusesError } from '../../projector/ports/view-writer.ts';
 import { settledWithin } from '../../projector/ports/waiting.ts';
 import { redisRefusal } from './redis-refusal.ts';
+import { addressesOf, owedReplyMsMax, type RedisSettings } from './redis-settings.ts';
 
-const commandTimeoutMs = 10_000;
 const connectTimeoutMs = 5_000;
-
-export interface RedisSettings {
-  /** `redis://…` or `rediss://…`. For a cluster, the URL of any node. */
-  url: string;
-  cluster: boolean;
-  /** Comes before every key. */
-  keyPrefix: string;
-}
 
 export type Arg = string | Buffer;
 /** The few commands used, on one server or on each master of a cluster. */
@@ -24,15 +17,23 @@ export interface RedisConnection {
   close(): Promise<void>;
 }
 
-/** A store whose settings would lose views silently. Retrying is pointless. */
-export class UnfitStoreError extends Error {
-  override name = 'UnfitStoreError';
-  readonly retry = false;
+interface ConnectionOptions {
+  /** A password or a right that Redis refuses is waited for: errors say so. By default they say that waiting is in vain. */
+  waits?: boolean;
 }
 
 /** A connection for commands made by hand, through node-redis. */
-export const redisConnection = ({ url, cluster }: RedisSettings): Promise<RedisConnection> =>
-  cluster ? clusterConnection(url) : singleConnection(url);
+export function redisConnection(settings: RedisSettings, { waits = false }: ConnectionOptions = {}) {
+  const { url, cluster } = settings;
+  const told = (cause: unknown): unknown => {
+    const refusal = redisRefusal(cause, { setting: 'REDIS_URL', cluster });
+    if (refusal === null) return cause;
+    const { words, ends } = refusal;
+    if (waits && !ends) return new StoreRefusesError(`Redis ${words}`, { retry: true, cause });
+    return new StoreRefusesError(`Cannot keep views in this Redis: it ${words}`, { retry: false, cause });
+  };
+  return cluster ? clusterConnection(addressesOf(url), told) : singleConnection(url, told);
+}
 
 /** Runs work over a connection to the store. Throws with the reason where Redis cannot be reached. */
 export async function withRedis<T>(
@@ -47,32 +48,38 @@ export async function withRedis<T>(
   }
 }
 
+/** The error to throw for one of the client. */
+type Told = (cause: unknown) => unknown;
+
 const typeMapping = { [RESP_TYPES.BLOB_STRING]: Buffer } as const;
 // A new object for each client, because the client writes into it.
 const socketOptions = () => ({
   reconnectStrategy: (retries: number) => Math.min(50 * 2 ** Math.min(retries, 6), 2_000),
   connectTimeout: connectTimeoutMs,
-  // Closes a connection that has gone silent, so that a half-open one is noticed.
-  socketTimeout: commandTimeoutMs,
+  // Counts from the last byte in either direction. Pings see to it that an idle connection is not silent for so long.
+  socketTimeout: owedReplyMsMax,
 });
-const pingInterval = 3_000;
-// The socket's time limit ends what waits. A time limit of each command is a signal, which costs as much as the command.
-const commandOptions = { timeout: 0 };
+const clientOptions = () => ({
+  socket: socketOptions(),
+  pingInterval: 1_000,
+  // A command that cannot be sent now fails at once. Who can wait tries again.
+  disableOfflineQueue: true,
+  // The socket's time limit ends what waits. A time limit of each command is a signal, which costs as much as the command.
+  commandOptions: { timeout: 0 },
+});
 
-function unlessMisfit(cause: unknown): unknown {
-  const refusal = redisRefusal(cause, 'REDIS_URL');
-  return refusal ? new UnfitStoreError(`Cannot keep views in this Redis: it ${refusal}`, { cause }) : cause;
+/** Why nothing can be sent, from what a client said last. */
+function awayError(fault: unknown, url: string, told: Told): unknown {
+  const refused = told(fault);
+  if (refused instanceof StoreRefusesError) return refused;
+  const { message, code } = fault as NodeJS.ErrnoException;
+  const hint =
+    code === 'ECONNRESET' && url.startsWith('redis:') ? '; if it wants TLS, write rediss:// in REDIS_URL' : '';
+  return new Error(`Redis cannot be reached: ${message}${hint}`, { cause: fault });
 }
 
-async function singleConnection(url: string): Promise<RedisConnection> {
-  const client = createClient({
-    url,
-    RESP: 2,
-    socket: socketOptions(),
-    pingInterval,
-    disableOfflineQueue: true,
-    commandOptions,
-  });
+async function singleConnection(url: string, told: Told): Promise<RedisConnection> {
+  const client = createClient({ url, RESP: 2, ...clientOptions() });
   let fault: unknown = new Error('not connected yet');
   client.on('error', (error) => {
     fault = error;
@@ -80,16 +87,9 @@ async function singleConnection(url: string): Promise<RedisConnection> {
   const connecting = client.connect().catch(() => {});
   const typed = client.withTypeMapping(typeMapping);
   const send = async (args: Arg[]): Promise<unknown> => {
-    if (!client.isReady) {
-      const cause = unlessMisfit(fault);
-      if (cause instanceof UnfitStoreError) throw cause;
-      const { message, code } = fault as NodeJS.ErrnoException;
-      const hint =
-        code === 'ECONNRESET' && url.startsWith('redis:') ? '; if it wants TLS, write rediss:// in REDIS_URL' : '';
-      throw new Error(`Redis cannot be reached: ${message}${hint}`, { cause });
-    }
+    if (!client.isReady) throw awayError(fault, url, told);
     return typed.sendCommand(args).catch((error: unknown) => {
-      throw unlessMisfit(error);
+      throw told(error);
     });
   };
   // The first failure says why. Who can go on without waits by trying again; a tool asks once.
@@ -102,35 +102,27 @@ async function singleConnection(url: string): Promise<RedisConnection> {
   };
 }
 
-async function clusterConnection(url: string): Promise<RedisConnection> {
-  const { username, password, protocol } = new URL(url);
-  // For the nodes that it discovers. The first node's settings are in the URL.
-  const socket = { ...socketOptions(), ...(protocol === 'rediss:' && { tls: true as const }) };
-  const auth = {
-    ...(username && { username: decodeURIComponent(username) }),
-    ...(password && { password: decodeURIComponent(password) }),
-  };
-  const cluster = createCluster({
-    rootNodes: [{ url }],
-    defaults: { ...auth, socket, pingInterval },
-    RESP: 2,
-    commandOptions,
-  });
-  let fault: unknown = null;
-  cluster.on('error', (error) => {
+async function clusterConnection(urls: readonly string[], told: Told): Promise<RedisConnection> {
+  let fault: unknown = new Error('not connected yet');
+  const noted = (error: unknown): void => {
     fault = error;
-  });
-  // What a failed attempt says, to everyone who waits for it.
+  };
+  const create = () => {
+    const client = clusterClient(urls).on('error', noted).on('node-error', noted);
+    return { client, typed: client.withTypeMapping(typeMapping) };
+  };
+  let { client, typed } = create();
+  const connectMsMax = (urls.length + 1) * connectTimeoutMs;
+  /** What a failed attempt says, to everyone who waits for it. */
   const connect = async (): Promise<void> => {
-    try {
-      await cluster.connect();
-    } catch (error) {
-      connected = null;
-      const { message } = error as Error;
-      throw fault === null
-        ? error
-        : unlessMisfit(new Error(`${message}: ${(fault as Error).message}`, { cause: fault }));
-    }
+    const connecting = client.connect();
+    await settledWithin(connecting, connectMsMax, backgroundClock);
+    if (client.isReady) return;
+    // It waits for every master, also for one that is gone for good, whose replica is promoted meanwhile.
+    if (client.isOpen) client.destroy();
+    ({ client, typed } = create());
+    connected = null;
+    throw awayError(fault, urls[0]!, told);
   };
   // Unlike a single client, a cluster client that failed to connect does not retry by itself.
   let connected: Promise<void> | null = null;
@@ -138,24 +130,39 @@ async function clusterConnection(url: string): Promise<RedisConnection> {
     connected ??= connect();
     return connected;
   };
-  const typed = cluster.withTypeMapping(typeMapping);
-  const masters = async (): Promise<((args: Arg[]) => Promise<unknown>)[]> => {
-    await ready();
-    return cluster.masters.map((node) => async (args: Arg[]) => {
-      const client = await cluster.nodeClient(node);
-      return client.withTypeMapping(typeMapping).sendCommand(args);
-    });
+  const failed = (error: unknown): never => {
+    throw error instanceof ClientOfflineError ? awayError(fault, urls[0]!, told) : told(error);
   };
   return {
     async command(key, args) {
       await ready();
-      return typed.sendCommand(key, false, args);
+      return typed.sendCommand(key, false, args).catch(failed);
     },
-    masters,
+    async masters() {
+      await ready();
+      return client.masters.map((node) => async (args: Arg[]) => {
+        const master = await client.nodeClient(node);
+        return master.withTypeMapping(typeMapping).sendCommand(args).catch(failed);
+      });
+    },
     close: async () => {
-      if (cluster.isOpen) cluster.destroy();
+      if (client.isOpen) client.destroy();
     },
   };
+}
+
+/** Knows the nodes of a cluster once one of the URLs has answered, and finds its masters by them from then on. */
+function clusterClient(urls: readonly string[]) {
+  const { username, password, protocol } = new URL(urls[0]!);
+  const { socket, ...options } = clientOptions();
+  // The defaults are for the nodes that it discovers. The first ones' settings are in their URLs.
+  const defaults = {
+    ...options,
+    ...(username && { username: decodeURIComponent(username) }),
+    ...(password && { password: decodeURIComponent(password) }),
+    socket: { ...socket, ...(protocol === 'rediss:' && { tls: true as const }) },
+  };
+  return createCluster({ rootNodes: urls.map((url) => ({ url })), defaults, RESP: 2 });
 }
 
 // A key of ours that somebody else wrote with another type stops nothing: it counts as absent, or as to be replaced.

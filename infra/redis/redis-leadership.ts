@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { allTags } from '../../schemas/views/view-keys.ts';
-import { type RedisConnection, type RedisSettings, readText, withRedis } from './redis-connection.ts';
+import { type RedisConnection, readText, withRedis } from './redis-connection.ts';
 import { parseFence, redisKeys } from './redis-keys.ts';
+import type { RedisSettings } from './redis-settings.ts';
 
 /** A projector that holds fences. */
 export interface Leading {

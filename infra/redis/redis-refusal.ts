@@ -7,20 +7,39 @@ function causesOf(error: unknown): Error[] {
   return [...causeChain(error), ...causeChain(lastNodeError)];
 }
 
-/**
- * Why waiting for a Redis will not help, and what to do, in words that follow "it ". Null if waiting may help.
- * `setting` names the setting with its URL, `scriptRights` the commands of the scripts that are run there.
- */
-export function redisRefusal(error: unknown, setting: string, scriptRights?: string): string | null {
+interface Asked {
+  /** The setting with the URL. */
+  setting: string;
+  /** Whether it was taken for a Redis Cluster. Masters of one that fails over answer MOVED for a while. */
+  cluster: boolean;
+  /** The commands of the scripts that are run there. */
+  scriptRights?: string;
+}
+
+interface Refusal {
+  /** Why, and what to do, in words that follow "it ". */
+  words: string;
+  /** Nothing but another setting helps. A password or a right may be given while the process waits. */
+  ends: boolean;
+}
+
+/** Why a Redis that is there will not do what it is asked. Null: the error says no such thing. */
+export function redisRefusal(error: unknown, { setting, cluster, scriptRights }: Asked): Refusal | null {
   for (const one of causesOf(error)) {
     const { message } = one;
     const right = missingRight(one, scriptRights);
-    if (right !== null) return `does not let the user of ${setting} do all it must; grant it ${right} (ACL SETUSER)`;
-    if (/^(WRONGPASS|NOAUTH)/.test(message)) return `refuses the user and password of ${setting} (${message})`;
-    if (message.startsWith('MOVED')) return 'is a Redis Cluster; set REDIS_CLUSTER=true';
-    if (message.includes('cluster support disabled')) return 'is not a Redis Cluster; leave REDIS_CLUSTER out';
+    if (right !== null) {
+      const words = `does not let the user of ${setting} do all it must; grant it ${right} (ACL SETUSER)`;
+      return { words, ends: false };
+    }
+    if (/^(WRONGPASS|NOAUTH)/.test(message))
+      return { words: `refuses the user and password of ${setting} (${message})`, ends: false };
+    if (message.startsWith('MOVED') && !cluster)
+      return { words: 'is a Redis Cluster; set REDIS_CLUSTER=true', ends: true };
+    if (message.includes('cluster support disabled'))
+      return { words: 'is not a Redis Cluster; leave REDIS_CLUSTER out', ends: true };
     const certificate = certificateFault(one, 'the server', setting);
-    if (certificate) return `can't be trusted: ${certificate}`;
+    if (certificate) return { words: `can't be trusted: ${certificate}`, ends: true };
   }
   return null;
 }

@@ -1,8 +1,9 @@
 import type { Log } from '../../projector/ports/log.ts';
 import type { SchemaTexts } from '../registry/kept-schemas.ts';
 import { OtherTypes } from './other-types.ts';
-import { type RedisSettings, readText, redisConnection } from './redis-connection.ts';
+import { readText, redisConnection } from './redis-connection.ts';
 import { redisKeys } from './redis-keys.ts';
+import type { RedisSettings } from './redis-settings.ts';
 
 /** Schema texts beside the views, in Redis or in a Redis Cluster. */
 export async function redisSchemaTexts(settings: RedisSettings, log: Log): Promise<SchemaTexts> {

@@ -6,12 +6,12 @@ import {
   isOtherType,
   nullIfOtherType,
   type RedisConnection,
-  type RedisSettings,
   readText,
   redisConnection,
   scanKeys,
 } from './redis-connection.ts';
 import { type RedisKeys, redisKeys } from './redis-keys.ts';
+import type { RedisSettings } from './redis-settings.ts';
 
 // Keys per step: of whole values fewer, so that a step is some megabytes.
 const scanCount = 1_000;

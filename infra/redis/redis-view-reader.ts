@@ -4,15 +4,13 @@ import { allTags, completeKey, readerKey } from '../../schemas/views/view-keys.t
 import { redisGenerationGuard } from './generation-guard.ts';
 import { guardedReads } from './guarded-reads.ts';
 import { redisClusterClient } from './redis-cluster-client.ts';
-import type { RedisSettings } from './redis-connection.ts';
 import { redisFailoverGuard } from './redis-failover-guard.ts';
 import { redisKeys } from './redis-keys.ts';
 import { MissingRights, redisRefusal } from './redis-refusal.ts';
+import { owedReplyMsMax, type RedisSettings } from './redis-settings.ts';
 import { type Tracking, trackChanges } from './redis-tracking.ts';
 
 const commandTimeoutMs = 2_000;
-// A connection that owes a reply for longer may be half open. It is closed, and a new one is made.
-const socketTimeoutMs = 3_000;
 const noReads = 'reads that need it get 503';
 const noInfo = 'which process Redis is stays unknown, so all reads get 503';
 
@@ -68,15 +66,18 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
     },
     noticePause: () => tracking?.noticePause(),
     async ready() {
+      // It may have been granted since.
+      if (rights.text() !== null) await probe();
       try {
         if (!(await reads.areComplete(allTags))) return { ready: false, reason: notComplete };
         if (!generation.current) return { ready: false, reason: generation.reason ?? notComplete };
         const note = rights.text();
         return { ready: true, ...(note !== null && { note }) };
       } catch (error) {
-        const refusal = redisRefusal(fault, 'REDIS_URL') ?? redisRefusal(error, 'REDIS_URL');
+        const asked = { setting: 'REDIS_URL', cluster: settings.cluster };
+        const refusal = redisRefusal(fault, asked) ?? redisRefusal(error, asked);
         const reason = refusal
-          ? `Redis ${refusal}`
+          ? `Redis ${refusal.words}`
           : (rights.text() ?? whyAway(fault === null && client.status === 'ready'));
         return { ready: false, reason };
       }
@@ -103,7 +104,7 @@ function singleClient(url: string): Redis {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: commandTimeoutMs,
-    socketTimeout: socketTimeoutMs,
+    socketTimeout: owedReplyMsMax,
     connectTimeout: 5_000,
     keepAlive: 1_000,
     retryStrategy,
@@ -116,6 +117,6 @@ function clusterClient(url: string): Cluster {
     enableOfflineQueue: false,
     clusterRetryStrategy: retryStrategy,
     slotsRefreshTimeout: 2_000,
-    redisOptions: { maxRetriesPerRequest: 0, commandTimeout: commandTimeoutMs, socketTimeout: socketTimeoutMs },
+    redisOptions: { maxRetriesPerRequest: 0, commandTimeout: commandTimeoutMs, socketTimeout: owedReplyMsMax },
   });
 }

@@ -7,21 +7,17 @@ import {
   type Leadership,
   openNames,
   type StoredView,
+  StoreRefusesError,
   type TagNotes,
   type ViewWrite,
   type ViewWriter,
 } from '../../projector/ports/view-writer.ts';
 import { OtherTypes } from './other-types.ts';
 import { type FieldList, packFields } from './packed-fields.ts';
-import {
-  type Arg,
-  type RedisConnection,
-  type RedisSettings,
-  redisConnection,
-  UnfitStoreError,
-} from './redis-connection.ts';
+import { type Arg, type RedisConnection, redisConnection } from './redis-connection.ts';
 import { type Fence, fenceText, parseFence, type RedisKeys, redisKeys } from './redis-keys.ts';
 import { commitScript, freeScript, type Script, takeScript } from './redis-scripts.ts';
+import type { RedisSettings } from './redis-settings.ts';
 import { listStored, readStored } from './redis-stored-views.ts';
 
 /** What moves of a fence that is held. */
@@ -31,7 +27,9 @@ type Held = Pick<Fence, 'epoch' | 'sequence'>;
 export async function redisViewWriter(settings: RedisSettings, log: Log = silentLog): Promise<ViewWriter> {
   // Two processes that start in the same millisecond are still two.
   const owner = randomBytes(8).toString('hex');
-  return viewWriterOver(await redisConnection(settings), redisKeys(settings.keyPrefix), owner, { log });
+  return viewWriterOver(await redisConnection(settings, { waits: true }), redisKeys(settings.keyPrefix), owner, {
+    log,
+  });
 }
 
 /** Views written over a connection. `owner`: which process this is, in its fences. */
@@ -217,8 +215,9 @@ async function checkFitness(connection: RedisConnection): Promise<void> {
   for (const info of await memoryOf(connection)) {
     const policy = /maxmemory_policy:(\S+)/.exec(info)?.[1];
     if (policy !== undefined && policy !== 'noeviction') {
-      throw new UnfitStoreError(
+      throw new StoreRefusesError(
         `Cannot keep views in this Redis: maxmemory-policy is ${policy}, want noeviction (CONFIG SET maxmemory-policy noeviction)`,
+        { retry: false },
       );
     }
   }

@@ -6,6 +6,19 @@ import type { RiderKind, ValueKind } from '../../schemas/views/view-keys.ts';
  * A view is named by its kind and the id of what it is about. How that is spelled as a key is up to the store.
  */
 
+/**
+ * The store is there, and refuses what is asked of it. The message names no address, so everybody may read it (/readyz).
+ * `retry`: whether waiting may help. Without it nothing but another setting does.
+ */
+export class StoreRefusesError extends Error {
+  override name = 'StoreRefusesError';
+  readonly retry: boolean;
+  constructor(message: string, { retry, cause }: { retry: boolean; cause?: unknown }) {
+    super(message, { cause });
+    this.retry = retry;
+  }
+}
+
 /** A key of a tag that is no view: it should not be there. Its id says where it is, as the store spells it. */
 type ForeignKind = 'foreign';
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
-import type { ViewWriter } from '../ports/view-writer.ts';
+import { StoreRefusesError, type ViewWriter } from '../ports/view-writer.ts';
 
 /** A call that takes longer counts as waiting. */
 const promptMs = 500;
@@ -11,6 +11,8 @@ export class StoreAnswers {
   /** When the calls in progress began, in order. */
   readonly #underWay = new Set<{ beganMs: number }>();
   #failingSinceMs: number | null = null;
+  /** Why the last call failed, where the store said so. Null: it succeeded, or the store did not say. */
+  refusal: string | null = null;
 
   constructor(clock: Clock, measured: (operation: string, seconds: number) => void) {
     this.#clock = clock;
@@ -32,10 +34,12 @@ export class StoreAnswers {
     try {
       const result = await call();
       this.#failingSinceMs = null;
+      this.refusal = null;
       this.#measured(operation, (this.#clock.nowMs() - beganMs) / 1000);
       return result;
     } catch (error) {
       this.#failingSinceMs ??= beganMs;
+      this.refusal = error instanceof StoreRefusesError ? error.message : null;
       throw error;
     } finally {
       this.#underWay.delete(mine);

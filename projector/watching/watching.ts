@@ -28,6 +28,8 @@ export interface ProjectorStatus {
   turnMs: number;
   /** What it waits for, and since when. */
   waits: ReadonlyMap<WaitReason, number>;
+  /** Why its views do not follow the log, where that is the operator's to mend: in words that everybody may read. */
+  troubles: readonly string[];
   partitions: PartitionPosition[];
   /** Tags being compared with the facts, or waiting for that. */
   tagsInRepair: number;
@@ -43,6 +45,9 @@ interface WatchingDeps {
   metrics: ProjectorMetrics;
 }
 
+export const otherLogWords =
+  'the views in the store are of another log, and this projector leads once no other one does: stop those with another KAFKA_BROKERS, KAFKA_TOPIC_PREFIX or ARCHIVE_DIR';
+
 /** Observes a projector: what is stuck, since when, and what it waits for. It decides nothing. */
 export class Watching {
   /** The view writer, with its calls measured. */
@@ -54,6 +59,8 @@ export class Watching {
   standingBySinceMs: number | null = null;
   /** Since when a standby's looks have told nothing about a leader. Null: they do, or it leads. */
   #blindSinceMs: number | null = null;
+  /** The views in the store are of another log. */
+  besideOtherLog = false;
   /** Since when bad records have waited to be set aside. Null: none do. */
   rejectsSinceMs: number | null = null;
   #tagsInRepair = 0;
@@ -165,6 +172,7 @@ export class Watching {
       ),
       turnMs: this.#turnMs,
       waits: this.waits.current(),
+      troubles: [this.besideOtherLog ? otherLogWords : null, this.#answers.refusal].filter((each) => each !== null),
       partitions: position ? partitionsOf(position, logStatus) : [],
       tagsInRepair: this.#tagsInRepair,
       unresolvedRejects: this.rejects.byReason,

@@ -97,7 +97,41 @@ const redisUrl = url(['redis:', 'rediss:'], query, [
   // `redis://localhost:6379/2` is database 2. Any other path is a mistake.
   (value) => !/^(\/\d{0,5})?$/.test(value.pathname),
   'has a path that is no number of a database',
-]).transform((value) => value.href);
+]).transform((value) => value.href.replaceAll(',', '%2C'));
+
+/** `redis://user:password@a:6379,b:6379`, or a whole URL for each address: one URL for each. */
+const eachRedisUrl = (text: string): string[] =>
+  text.split(/,\s*(?=rediss?:)/).flatMap((url) => {
+    const before = /^[a-z]+:\/\/(?:[^/]*@)?/i.exec(url)?.[0] ?? '';
+    const addresses = url.slice(before.length).split(',');
+    return addresses.map((address) => before + address.trim());
+  });
+
+/** A URL's protocol, user and password: one cluster has the same everywhere. */
+function signInOf(url: string): string {
+  const { protocol, username, password } = new URL(url);
+  return `${protocol}//${username}:${password}`;
+}
+
+const redisUrls = z
+  .string()
+  .transform(eachRedisUrl)
+  .pipe(z.array(redisUrl))
+  .pipe(
+    z
+      .array(z.string())
+      .superRefine(
+        unless(
+          [(urls) => new Set(urls).size < urls.length, 'has an address twice'],
+          [
+            (urls) => new Set(urls.map(signInOf)).size > 1,
+            'has addresses with different users, passwords or protocols',
+          ],
+        ),
+      ),
+  );
+const wantRedis =
+  'a redis or rediss URL, such as redis://127.0.0.1:6379; of a Redis Cluster several addresses, such as redis://user:password@10.0.0.1:6379,10.0.0.2:6379';
 
 const brokers = listOf(
   text(/^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}$/).refine((broker) => portOf(broker) <= 65_535),
@@ -167,10 +201,10 @@ export const settingRules = {
     'an absolute http or https URL without query, such as http://127.0.0.1:8081',
     maskUrl,
   ),
-  REDIS_URL: rule(redisUrl, 'a redis or rediss URL, such as redis://127.0.0.1:6379', maskUrl),
+  REDIS_URL: rule(redisUrls, wantRedis, maskUrl),
   REDIS_CLUSTER: rule(trueOrFalse, 'true or false'),
   REDIS_KEY_PREFIX: rule(text(/^[A-Za-z0-9._:-]{1,100}$/), '1 to 100 of the characters A-Z a-z 0-9 . _ : -'),
-  AUTH_REDIS_URL: rule(redisUrl, 'a redis or rediss URL, such as redis://127.0.0.1:6380', maskUrl),
+  AUTH_REDIS_URL: rule(redisUrls, wantRedis, maskUrl),
   ARCHIVE_DIR: rule(folder, 'a folder that exists and can be read'),
   DATA_DIR: rule(z.string(), 'a folder’s path'),
   SIGN_IN_ISSUER: rule(

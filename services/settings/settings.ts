@@ -89,7 +89,7 @@ function checkTogether(has: (name: SettingName) => boolean, given: Given, errors
   needs(sasl.find(has) ?? sasl[0]!, ['KAFKA_BROKERS'], 'give the brokers to sign in to');
   // `false` needs nothing.
   if (given.KAFKA_SSL) needs('KAFKA_SSL', ['KAFKA_BROKERS'], 'give the brokers to connect to');
-  if (given.REDIS_CLUSTER) needs('REDIS_CLUSTER', ['REDIS_URL'], 'give one node of the cluster');
+  if (given.REDIS_CLUSTER) needs('REDIS_CLUSTER', ['REDIS_URL'], 'give some nodes of the cluster');
   together(['SIGN_IN_ISSUER', 'SIGN_IN_CLIENT_ID', 'SIGN_IN_CLIENT_SECRET'], 'give all three of SIGN_IN_* or none');
   if (has('KAFKA_BROKERS') && has('ARCHIVE_DIR')) {
     errors.push('Cannot use setting ARCHIVE_DIR: KAFKA_BROKERS is given too; give one event log, not two');
@@ -98,9 +98,7 @@ function checkTogether(has: (name: SettingName) => boolean, given: Given, errors
     errors.push(`Cannot use setting METRICS_PORT: ${given.METRICS_PORT} is PORT, want another one, or leave it out`);
   if (has('SIGN_IN_ISSUER')) checkOrigin(originOf(given), given, errors);
   if (has('SIGN_IN')) checkPicking(has, given, errors);
-  if (given.REDIS_CLUSTER && given.REDIS_URL && !/\/0?$/.test(new URL(given.REDIS_URL).pathname || '/')) {
-    errors.push('Cannot use setting REDIS_URL: it names a database, want none: a cluster has only database 0');
-  }
+  checkRedis(given, errors);
 }
 
 /**
@@ -119,6 +117,26 @@ function checkOrigin(origin: URL, given: Given, errors: string[]): void {
     );
   }
 }
+
+/** Several addresses are nodes of one Redis Cluster, which has no numbered databases. */
+function checkRedis(given: Given, errors: string[]): void {
+  if (several(given.REDIS_URL) && !given.REDIS_CLUSTER) {
+    errors.push(
+      'Cannot use setting REDIS_URL: it has several addresses, want one; if they are nodes of a Redis Cluster, set REDIS_CLUSTER=true',
+    );
+  }
+  const clusters = {
+    REDIS_URL: given.REDIS_CLUSTER ? given.REDIS_URL : undefined,
+    AUTH_REDIS_URL: given.AUTH_REDIS_URL,
+  };
+  for (const [name, urls] of Object.entries(clusters)) {
+    const isCluster = name === 'REDIS_URL' || several(urls);
+    if (isCluster && urls?.some((url) => !/^\/?0?$/.test(new URL(url).pathname)))
+      errors.push(`Cannot use setting ${name}: it names a database, want none: a cluster has only database 0`);
+  }
+}
+
+const several = (urls: readonly string[] = []): boolean => urls.length > 1;
 
 /** Riders can be picked without proof only in the embedded default (docs/rules.md#picking-a-rider). */
 function checkPicking(has: (name: SettingName) => boolean, given: Given, errors: string[]): void {
@@ -141,8 +159,8 @@ function settingsOf(given: Given) {
   const base = given.BASE_URL ?? { origin: originOf(given).origin, path: '/api' };
   const topicPrefix = given.KAFKA_TOPIC_PREFIX ?? defaultTopicPrefix;
   const cluster = given.REDIS_CLUSTER ?? false;
-  const redisAt = (url: string, cluster: boolean) => ({
-    url,
+  const redisAt = (urls: readonly string[], cluster: boolean) => ({
+    url: urls.join(','),
     cluster,
     keyPrefix: given.REDIS_KEY_PREFIX ?? 'ride-calendar:',
   });
@@ -173,12 +191,10 @@ function settingsOf(given: Given) {
     /** Null without REDIS_URL. Views are then in memory. */
     redis,
     /**
-     * Where grants and sessions are: AUTH_REDIS_URL, or REDIS_URL. Null: in memory. The Redis for grants is one server,
-     * not the views' cluster.
+     * Where grants and sessions are: AUTH_REDIS_URL, or REDIS_URL. Null: in memory. Of its own it is one server, unless it
+     * has several addresses, or one of the views' cluster.
      */
-    authRedis: given.AUTH_REDIS_URL
-      ? redisAt(given.AUTH_REDIS_URL, cluster && given.AUTH_REDIS_URL === given.REDIS_URL)
-      : redis,
+    authRedis: given.AUTH_REDIS_URL ? redisAt(given.AUTH_REDIS_URL, isAuthCluster(given)) : redis,
     /** What is made once and kept: the sample archive, signing keys. */
     dataDir: given.DATA_DIR ?? '.ride-calendar',
     /** The riders' own OpenID Connect provider. */
@@ -213,6 +229,9 @@ function settingsOf(given: Given) {
     embedded,
   };
 }
+
+const isAuthCluster = ({ REDIS_URL = [], REDIS_CLUSTER = false, AUTH_REDIS_URL = [] }: Given): boolean =>
+  several(AUTH_REDIS_URL) || (REDIS_CLUSTER && REDIS_URL.includes(AUTH_REDIS_URL[0]!));
 
 const kafkaOf = (given: Given, brokers: string[], topicPrefix: string) => ({
   brokers,

@@ -5,7 +5,7 @@ import { startKafkaBroker } from '../../infra/local/kafka-broker.ts';
 import { startRedisServer } from '../../infra/local/redis-server.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
 import { copyPortland, portlandKeys } from '../support/portland.ts';
-import { type Env, Processes } from '../support/process.ts';
+import { type Env, Processes, type RunningService } from '../support/process.ts';
 import { refused, words } from '../support/process-ends.ts';
 
 // A server that refuses is named; one that is away is waited for, with a message, and the command still ends when told to.
@@ -60,27 +60,56 @@ describe('start beside complete views', () => {
 });
 
 describe('Redis', () => {
-  it('that refuses the password is no matter of waiting', async () => {
-    const server = await startRedisServer({ args: ['--requirepass', 'hunter2'] });
+  it('that refuses a password or a right is waited for, at the start and later, and ends tools', async () => {
+    const server = await startRedisServer({ args: ['--requirepass', 'hunter2-first'] });
+    const admin = new Redis(server.url.replace('//', '//:hunter2-first@'));
+    const givePassword = (password: string) => admin.config('SET', 'requirepass', password);
+    const env = { ARCHIVE_DIR: portland, REDIS_URL: server.url.replace('//', '//:hunter2@') };
+    const stated = async ({ origin }: RunningService) => JSON.stringify(await (await fetch(`${origin}/readyz`)).json());
+    const saidBy = (running: readonly RunningService[], words: string) =>
+      Promise.all(running.map((one) => expect.poll(() => stated(one), { timeout: 20_000 }).toContain(words)));
+    const waiting = /ride_calendar_waiting_seconds\{[^}]*for="redis"[^}]*\} (?!0$)/m;
     try {
-      const wrong = server.url.replace('//', '//:hunter2-not@');
-      for (const url of [server.url, wrong]) {
-        const ended = await refused(processes, 'projector', { ARCHIVE_DIR: portland, REDIS_URL: url });
-        expect(ended.code).toBe(1);
-        expect(words(ended)).toHaveLength(1);
-        expect(words(ended)[0]).toContain('it refuses the user and password of REDIS_URL');
+      const tool = await processes.run(['generations', 'list'], env);
+      expect([tool.code, words(tool)]).toEqual([
+        1,
+        [expect.stringContaining('refuses the user and password of REDIS_URL')],
+      ]);
+      const [leader, api] = await Promise.all([processes.start('projector', env), processes.start('api', env)]);
+      const refused = 'Redis refuses the user and password of REDIS_URL (WRONGPASS';
+      await leader.printed(`Cannot look who leads, trying again: ${refused}`);
+      await saidBy([leader, api], refused);
+      expect(await (await fetch(`${leader.origin}/metrics`)).text()).toMatch(waiting);
+      await givePassword('hunter2');
+      await Promise.all([leader.ready(), api.ready()]);
+      const standby = await processes.start('projector', env);
+      await standby.ready();
+      const all = [leader, standby, api];
+
+      await givePassword('hunter2-other');
+      for (const type of ['normal', 'pubsub']) await admin.call('CLIENT', 'KILL', 'TYPE', type, 'SKIPME', 'yes');
+      await saidBy(all, refused);
+      await leader.printed('Waiting for');
+      expect(await (await fetch(`${leader.origin}/metrics`)).text()).toMatch(waiting);
+      await givePassword('hunter2');
+      const wellAgain = () =>
+        Promise.all(all.map((one) => expect.poll(() => stated(one), { timeout: 20_000 }).toBe('{"status":"ready"}')));
+      await wellAgain();
+
+      const rights = ['eval', 'evalsha', 'mget', 'hmget'];
+      await admin.call('ACL', 'SETUSER', 'default', ...rights.map((right) => `-${right}`));
+      await saidBy(all, 'grant it');
+      await admin.call('ACL', 'SETUSER', 'default', ...rights.map((right) => `+${right}`));
+      await wellAgain();
+      for (const one of all) {
+        const { code, out, err } = await one.stop();
+        expect([code, out + err]).toEqual([0, expect.not.stringMatching(/hunter2|Folding again/)]);
       }
-      const right = await processes.start('start', {
-        ARCHIVE_DIR: portland,
-        REDIS_URL: server.url.replace('//', '//:hunter2@'),
-      });
-      await right.ready();
-      const { out, err } = await right.stop();
-      expect(out + err).not.toContain('hunter2');
     } finally {
+      admin.disconnect();
       await server.stop();
     }
-  });
+  }, 120_000);
 
   it('that is no cluster, or is one, is said to be', async () => {
     const env = { ARCHIVE_DIR: portland, REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshKeyPrefix() };

@@ -30,6 +30,7 @@ export async function metricNames(register: Registry = allMetrics()): Promise<Se
 const idleStatus: ProjectorStatus = {
   role: 'leader',
   unreadableSinceMs: null,
+  troubles: [],
   turnMs: 0,
   waits: new Map(),
   partitions: [],

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { ViewReader } from '../../../api/ports/view-reader.ts';
 import { backgroundClock } from '../../../projector/ports/clock.ts';
+import type { Projector } from '../../../projector/projector.ts';
 import type { Settings } from '../../settings/settings.ts';
 
 /** Whether a process can do its work. `note`: what the operator should know although it can. */
@@ -12,6 +13,16 @@ export const untilStopped =
   (readiness: Readiness, signal: AbortSignal): Readiness =>
   async () =>
     signal.aborted ? { ready: false, reason: 'the process was told to stop' } : readiness();
+
+/** The readiness of a projector, with what keeps its views from following the log. */
+export const projectorReadiness =
+  (current: () => Pick<Projector, 'ready' | 'status'>): Readiness =>
+  async () => {
+    const note = current().status().troubles.join('; ');
+    if (current().ready) return { ready: true, ...(note && { note }) };
+    const reason = 'the views are not yet at the ends of the log sampled at the start';
+    return { ready: false, reason: note ? `${reason}: ${note}` : reason };
+  };
 
 /** Why part of an API's work is not done, such as sign-in, although reads are answered; null: it is. */
 export type Trouble = () => string | null;
@@ -28,7 +39,7 @@ export function apiReadiness(reader: Pick<ViewReader, 'ready'>, before: Trouble,
     wasReady ||= state.ready;
     if (!wasReady) return state;
     const reads = state.ready ? state.note : `reads get 503: ${state.reason}`;
-    const notes = [before(), reads, after()].filter((note) => note != null);
+    const notes = [before(), reads, after()].filter(Boolean);
     return { ready: true, ...(notes.length > 0 && { note: notes.join('; ') }) };
   };
 }

@@ -1,5 +1,26 @@
 import { describe, expect, it } from 'vitest';
-import { redisAway } from '../../../infra/redis/redis-refusal.ts';
+import { redisAway, redisRefusal } from '../../../infra/redis/redis-refusal.ts';
+
+describe('whether it helps to wait for a Redis that refuses', () => {
+  const refusal = (message: string, cluster: boolean) =>
+    redisRefusal(new Error(message), { setting: 'REDIS_URL', cluster });
+
+  it.each([
+    ['WRONGPASS invalid username-password pair or user is disabled.', /password of REDIS_URL/],
+    ['NOAUTH Authentication required.', /password of REDIS_URL/],
+    ["NOPERM User rider has no permissions to run the 'mget' command", /grant it \+mget/],
+  ])('it does after %s', (message, words) => {
+    for (const cluster of [false, true])
+      expect(refusal(message, cluster)).toEqual({ words: expect.stringMatching(words), ends: false });
+  });
+
+  it('it does not where REDIS_CLUSTER is wrong; a cluster that fails over answers MOVED for a while', () => {
+    const moved = 'MOVED 866 127.0.0.1:7001';
+    expect(refusal(moved, false)).toEqual({ words: 'is a Redis Cluster; set REDIS_CLUSTER=true', ends: true });
+    expect(refusal(moved, true)).toBeNull();
+    expect(refusal('ERR This instance has cluster support disabled', true)?.ends).toBe(true);
+  });
+});
 
 describe('why a Redis cannot be used now', () => {
   it.each([

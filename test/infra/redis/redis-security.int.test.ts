@@ -129,7 +129,7 @@ describe('a Redis that refuses', () => {
   ])('%s is said to, with the setting and without the password', async (_, isCluster, name, password) => {
     const { url } = isCluster ? cluster : server;
     const { writing, reading, signingIn } = await said(password ? signedIn(url, name, password) : url, isCluster);
-    expect(writing).toContain('it refuses the user and password of REDIS_URL');
+    expect(writing).toContain('Redis refuses the user and password of REDIS_URL');
     expect(reading).toContain('Redis refuses the user and password of REDIS_URL');
     expect(signingIn).toContain('it refuses the user and password of AUTH_REDIS_URL');
     expect([writing, reading, signingIn].join()).not.toMatch(/wheel-9|ty(@|%40)re/);
@@ -196,9 +196,8 @@ describe('the command', () => {
     await api.printed("Sign-in's Redis: it refuses the user and password of AUTH_REDIS_URL");
     const { out, err } = await api.stop();
     const projector = await processes.start('projector', { ...env, REDIS_URL: wrong });
-    const ended = await projector.ended;
-    expect(ended.code).toBe(1);
-    expect(ended.err).toContain('it refuses the user and password of REDIS_URL');
+    await projector.printed('trying again: Redis refuses the user and password of REDIS_URL');
+    const ended = await projector.stop();
     expect(out + err + ended.out + ended.err).not.toMatch(/wheel-9|ty(@|%40)re/);
   });
 });

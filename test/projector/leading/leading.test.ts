@@ -5,6 +5,7 @@ import type { Log } from '../../../projector/ports/log.ts';
 import { aborted } from '../../../projector/ports/waiting.ts';
 import { type AnyRecord, type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { allTags, readerKey, rideKey, riderKey, tagOf } from '../../../schemas/views/view-keys.ts';
+import { projectorReadiness } from '../../../services/wiring/http/readiness.ts';
 import { fastClock } from '../../support/fast-clock.ts';
 import { FencedStore } from '../../support/fenced-store.ts';
 import type { HistoryRecord } from '../../support/histories.ts';
@@ -172,12 +173,17 @@ describe('a standby', () => {
     await expect.poll(() => looks, { timeout: 10_000 }).toBeGreaterThan(8);
     const otherLog = () => second.said.filter((line) => line.includes('of another log'));
     expect(otherLog()).toEqual([
-      'The views in the store are of another log. This projector leads once no other one does: stop those with another KAFKA_BROKERS, KAFKA_TOPIC_PREFIX or ARCHIVE_DIR',
+      'Not ready: the views in the store are of another log, and this projector leads once no other one does: stop those with another KAFKA_BROKERS, KAFKA_TOPIC_PREFIX or ARCHIVE_DIR',
     ]);
+    expect(await projectorReadiness(() => second.projector)()).toEqual({
+      ready: false,
+      reason: expect.stringContaining('the views in the store are of another log'),
+    });
     expect([leads(second), second.projector.ready]).toEqual([false, false]);
     await first.stop();
     await hasTakenOver(second);
     expect(otherLog()).toHaveLength(1);
+    expect(second.projector.status().troubles).toEqual([]);
   });
 
   it('takes over at once where the leader was told to stop', async () => {

@@ -40,7 +40,19 @@ const wrong: Partial<Record<SettingName, string[]>> = {
   KAFKA_SASL_MECHANISM: ['gssapi', 'scram'],
   KAFKA_GROUP: ['a b'],
   SCHEMA_REGISTRY_URL: ['a:8081', 'http://a?x', 'redis://a'],
-  REDIS_URL: ['localhost:6379', 'http://a', 'redis://a/x', 'redis://a/1/2', 'redis://a?db=1', 'redis://u:change-me@a'],
+  REDIS_URL: [
+    ...[
+      'localhost:6379',
+      'http://a',
+      'redis://a/x',
+      'redis://a/1/2',
+      'redis://a?db=1',
+      'redis://u:change-me@a',
+      'redis://a,',
+      'redis://a,a',
+    ],
+    ...['redis://a,rediss://b', 'redis://:p@a,redis://b', 'redis://:p@a,redis://:q@b', 'redis://a/1,b/x'],
+  ],
   REDIS_CLUSTER: ['2', 'yes', 'on'],
   REDIS_KEY_PREFIX: ['a{b}', 'a b'],
   AUTH_REDIS_URL: ['localhost'],
@@ -239,6 +251,25 @@ describe('settings', () => {
   it('refuse a database number in a cluster', () => {
     expect(refusal({ REDIS_URL: 'redis://h/2', REDIS_CLUSTER: 'true' })).toHaveLength(1);
     expect(refusal({ REDIS_URL: 'redis://h/0', REDIS_CLUSTER: 'true' })).toEqual([]);
+    expect(refusal({ REDIS_URL: 'redis://h', AUTH_REDIS_URL: 'redis://a,b/2' })).toHaveLength(1);
+  });
+
+  it.each([
+    ['redis://a:1,b:2', 'redis://a:1,redis://b:2'],
+    ['rediss://u:p@a:1, b:2,[::1]:3', 'rediss://u:p@a:1,rediss://u:p@b:2,rediss://u:p@[::1]:3'],
+    ['redis://:x@a:1, redis://:x@b:2', 'redis://:x@a:1,redis://:x@b:2'],
+    // A comma of a password separates nothing.
+    ['redis://:p,q@a:1,b:2', 'redis://:p%2Cq@a:1,redis://:p%2Cq@b:2'],
+  ])('take several addresses of a Redis Cluster: %s', (REDIS_URL, url) => {
+    expect(loadSettings({ REDIS_URL, REDIS_CLUSTER: 'true' }).redis).toMatchObject({ url, cluster: true });
+    expect(loadSettings({ AUTH_REDIS_URL: REDIS_URL }).authRedis).toMatchObject({ url, cluster: true });
+    expect(refusal({ REDIS_URL })).toEqual([expect.stringMatching(/REDIS_URL: it has several .* REDIS_CLUSTER=true$/)]);
+  });
+
+  it('know that sign-in’s Redis is a cluster where it is one of the views’ nodes', () => {
+    const views = { REDIS_URL: 'redis://a:1,b:2', REDIS_CLUSTER: 'true' };
+    const isCluster = (AUTH_REDIS_URL: string) => loadSettings({ ...views, AUTH_REDIS_URL }).authRedis?.cluster;
+    expect([isCluster('redis://b:2'), isCluster('redis://c:3')]).toEqual([true, false]);
   });
 
   const issuer = { SIGN_IN_ISSUER: 'https://id.example.org', SIGN_IN_CLIENT_ID: 'c', SIGN_IN_CLIENT_SECRET: 's' };

@@ -1,0 +1,17 @@
+/** Where a Redis is, and how its keys begin. */
+export interface RedisSettings {
+  /** A `redis://` or `rediss://` URL. Of a cluster, the URLs of some of its nodes, separated by commas. */
+  url: string;
+  cluster: boolean;
+  /** Comes before every key. */
+  keyPrefix: string;
+}
+
+/** The URL of each address. No user or password contains a comma: the settings encode it. */
+export const addressesOf = (url: string): string[] => url.split(',');
+
+/**
+ * A connection that owes a reply for longer may be half open. It is closed, and a new one is made: by itself TCP would
+ * give it up after a quarter of an hour.
+ */
+export const owedReplyMsMax = 3_000;

@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { redisAuthState } from '../../../infra/redis/auth-state-redis.ts';
+import { readStoreState } from '../../../infra/redis/redis-leadership.ts';
+import { redisViewReader } from '../../../infra/redis/redis-view-reader.ts';
+import { redisViewWriter } from '../../../infra/redis/redis-view-writer.ts';
+import { allTags } from '../../../schemas/views/view-keys.ts';
+import { freshKeyPrefix } from '../../support/backends.ts';
+import { complete, lead } from '../../support/lead.ts';
+import { type RedisCluster, startRedisCluster } from '../../support/redis-cluster.ts';
+
+// A Redis Cluster whose first master is dead for good, while its replica takes over.
+
+let cluster: RedisCluster;
+beforeAll(async () => {
+  cluster = await startRedisCluster({ replicas: true });
+}, 60_000);
+afterAll(() => cluster?.stop());
+
+const keyPrefix = freshKeyPrefix();
+const waits = { timeout: 45_000, interval: 200 };
+
+/** Everything that asks the cluster, from one setting. */
+async function clientsOf(url: string) {
+  const settings = { url, cluster: true, keyPrefix };
+  const [writer, reader, state] = [
+    await redisViewWriter(settings),
+    redisViewReader(settings),
+    redisAuthState(settings),
+  ];
+  return {
+    /** Resolves once all of them do their work. */
+    async work() {
+      await vi.waitFor(async () => {
+        await lead(writer);
+        await complete(writer, allTags);
+      }, waits);
+      await vi.waitFor(async () => expect(await reader.ready()).toEqual({ ready: true }), waits);
+      await vi.waitFor(() => state.put('A', 'x', {}, { lifeSeconds: 60 }), waits);
+    },
+    reader,
+    close: () => Promise.all([writer.close(), reader.close(), state.close()]),
+  };
+}
+
+test('is used on by who runs, and found by who has another address', async () => {
+  const [first, second] = cluster.nodes;
+  const running = await clientsOf(first!.url);
+  await running.work();
+  await first!.kill();
+
+  // Before the replica is promoted: the others still name the dead one as a master.
+  const begun = await clientsOf([first!.url, second!.url].join());
+  const reasons = new Set<string>();
+  const asking = setInterval(async () => {
+    const state = await running.reader.ready();
+    if (!state.ready) reasons.add(state.reason);
+  }, 50);
+  await begun.work();
+  await running.work();
+  clearInterval(asking);
+  expect([...reasons].join()).not.toContain('REDIS_CLUSTER');
+  const { tagsUnled } = await readStoreState(
+    { url: [first!.url, second!.url].join(), cluster: true, keyPrefix },
+    new AbortController().signal,
+  );
+  expect(tagsUnled).toBe(0);
+
+  // Who can reach none of them for a while still knows more than the one address that it began with.
+  const left = [...cluster.nodes.slice(1), ...cluster.replicas];
+  await Promise.all(left.map((node) => node.kill()));
+  await vi.waitFor(async () => expect((await running.reader.ready()).ready).toBe(false), waits);
+  await sleep(2_000);
+  await Promise.all(left.map((node) => node.start()));
+  await running.work();
+  await Promise.all([running.close(), begun.close()]);
+}, 180_000);
