@@ -21,7 +21,7 @@ import { addInteractions } from './interactions.ts';
 import { pageSender } from './page-sender.ts';
 import type { SignInParts } from './sign-in-parts.ts';
 import { addSignOut } from './sign-out.ts';
-import { addUpstreamRoutes, upstreamTrouble } from './upstream-routes.ts';
+import { addUpstreamRoutes, upstreamTroubles } from './upstream-routes.ts';
 import { type UpstreamSettings, upstreamSignIn } from './upstream-sign-in.ts';
 
 export interface SignInDeps
@@ -95,6 +95,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
   const grants = grantsOf(library, store, service);
   const erasure = riderErasure(grants, logger, deps.erasureRetryMs);
   const pages = pageSender(service);
+  const upstreamTrouble = upstreamTroubles(logger, nowMs);
   const csrf = createCsrf(deps.cookieKeys, service.origin);
   const parts: SignInParts = { ...options, library, grants, limits, pages, csrf, who };
 
@@ -109,7 +110,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
         if (isForPrograms(request.routeOptions.url ?? path)) return refuseRequest(reply, error.status, error.message);
         return pages.trouble(reply.header('Connection', 'close'), { ...troubles.unreadable, status: error.status });
       }
-      const trouble = upstreamTrouble(error, logger);
+      const trouble = upstreamTrouble(error);
       if (trouble) return pages.trouble(reply, trouble);
       const status = (error as { statusCode?: number }).statusCode ?? 500;
       const away = isAway(error);
@@ -124,7 +125,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
     if (service.https && !deps.proxiesNamed) warnOfUnnamedProxy(scope, logger);
     addEndpoints(scope, parts);
     addInteractions(scope, parts);
-    if (typeof who === 'object') addUpstreamRoutes(scope, parts, who);
+    if (typeof who === 'object') addUpstreamRoutes(scope, parts, who, upstreamTrouble);
     addSignOut(scope, parts);
     addConnectedApps(scope, parts);
   });

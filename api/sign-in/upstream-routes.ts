@@ -2,6 +2,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify';
 import { idPattern } from '../../schemas/events/patterns.ts';
 import { isAway } from '../oauth/library-adapter.ts';
+import { lineLimit } from '../oauth/line-limit.ts';
 import { paths } from '../oauth/metadata.ts';
 import { storeId } from '../oauth/sealed-store.ts';
 import { noRiderPage, type Trouble, troubles } from './error-page.ts';
@@ -28,7 +29,12 @@ interface KeptAttempt extends UpstreamAttempt {
  * To the riders' own provider and back. The cookie of an interaction does not reach the one fixed callback address, so
  * what belongs together is kept in the store by `state`, once, and bound to the browser by a cookie of our own.
  */
-export function addUpstreamRoutes(app: FastifyInstance, parts: SignInParts, upstream: UpstreamSignIn): void {
+export function addUpstreamRoutes(
+  app: FastifyInstance,
+  parts: SignInParts,
+  upstream: UpstreamSignIn,
+  upstreamTrouble: UpstreamTrouble,
+): void {
   const { service, library, riders, store, pages, lifetimes, limits, audit, logger } = parts;
   const cookie = `${service.https ? '__Host-' : ''}ride_calendar_${new URL(service.origin).port}_browser`;
 
@@ -75,32 +81,30 @@ export function addUpstreamRoutes(app: FastifyInstance, parts: SignInParts, upst
     } catch (error) {
       if (error instanceof UpstreamRefusedError) audit('sign_in_refused', { cause: 'provider' });
       // This address is used up, the sign-in that it belongs to is not.
-      const trouble = callbackTrouble(error, logger);
+      const trouble = isAway(error) ? troubles.away : upstreamTrouble(error);
       if (trouble === null) throw error;
+      if (trouble === troubles.away) logger.error({ err: error }, 'sign-in failed');
       return pages.trouble(reply, { ...trouble, again });
     }
   });
 }
 
 /** What a fault of the riders' provider is answered with. Null for any other fault. */
-export function upstreamTrouble(error: unknown, log: FastifyBaseLogger): Trouble | null {
-  if (error instanceof UpstreamAwayError) {
-    log.error({ err: error }, 'the riders’ sign-in can’t be reached');
-    return troubles.upstreamAway;
-  }
-  if (error instanceof UpstreamRefusedError) {
-    const cause = error.cause as { code?: string; error?: string };
-    log.warn({ reason: cause.error ?? cause.code ?? 'unknown' }, error.message);
-    return troubles.upstreamRefused;
-  }
-  return null;
-}
+export type UpstreamTrouble = (error: unknown) => Trouble | null;
 
-/** The same, and for a store of our own that is away. */
-function callbackTrouble(error: unknown, log: FastifyBaseLogger): Trouble | null {
-  if (!isAway(error)) return upstreamTrouble(error, log);
-  log.error({ err: error }, 'sign-in failed');
-  return troubles.away;
+export function upstreamTroubles(log: FastifyBaseLogger, nowMs: () => number): UpstreamTrouble {
+  const isWorthALine = lineLimit(nowMs);
+  return (error) => {
+    if (error instanceof UpstreamAwayError) {
+      if (isWorthALine(error.message)) log.error({ err: error }, 'the riders’ sign-in can’t be reached');
+      return troubles.upstreamAway;
+    }
+    if (error instanceof UpstreamRefusedError) {
+      if (isWorthALine(error.message)) log.warn(error.message);
+      return troubles.upstreamRefused;
+    }
+    return null;
+  };
 }
 
 function browserOf(request: FastifyRequest, cookie: string): string | undefined {

@@ -15,9 +15,11 @@ export interface UpstreamAttempt {
   codeVerifier: string;
 }
 
+/** The provider cannot be reached, or has a fault of its own. */
 export class UpstreamAwayError extends Error {
   override name = 'UpstreamAwayError';
 }
+/** The provider did not let somebody in, or what came back from there is not right. */
 export class UpstreamRefusedError extends Error {
   override name = 'UpstreamRefusedError';
 }
@@ -87,9 +89,13 @@ export function upstreamSignIn(
         });
         return tokens.claims()!.sub;
       } catch (cause) {
-        throw isAway(cause)
-          ? new UpstreamAwayError(`Cannot redeem the code of SIGN_IN_ISSUER ${server.host}`, { cause })
-          : new UpstreamRefusedError(`Sign-in refused by or for SIGN_IN_ISSUER ${server.host}`, { cause });
+        const reason = reasonOf(cause);
+        // Without the cause where that says what a browser brought back, which anybody may have written.
+        if (isAway(cause))
+          throw new UpstreamAwayError(`Cannot redeem the code of SIGN_IN_ISSUER ${server.host} (${reason})`, {
+            ...(!(cause instanceof oidc.AuthorizationResponseError) && { cause }),
+          });
+        throw new UpstreamRefusedError(`Sign-in refused by or for SIGN_IN_ISSUER ${server.host} (${reason})`);
       }
     },
   };
@@ -114,6 +120,19 @@ async function discover(server: URL, clientId: string, secret: string): Promise<
   if (insecure) oidc.allowInsecureRequests(config);
   oidc.enableNonRepudiationChecks(config);
   return config;
+}
+
+const knownErrors = new Set(
+  `access_denied account_selection_required consent_required interaction_required invalid_client invalid_grant
+  invalid_request invalid_scope login_required server_error temporarily_unavailable unauthorized_client
+  unsupported_grant_type unsupported_response_type`.split(/\s+/),
+);
+
+/** An error code of RFC 6749 or OpenID Connect, or the library's own; `other` for any other text. */
+function reasonOf(cause: unknown): string {
+  const { error, code } = cause as { error?: string; code?: string };
+  if (error !== undefined) return knownErrors.has(error) ? error : 'other';
+  return code ?? 'unknown';
 }
 
 /** Whether the provider is to blame rather than the rider or the request: then trying again may help. */

@@ -1,15 +1,12 @@
 import { Counter, type Registry } from 'prom-client';
 import { type AuditTrail, auditEvents } from '../../../api/oauth/audit-trail.ts';
-
-const minuteMs = 60_000;
-/** Strangers can cause events at will: of one kind this many lines a minute, while the counter counts all. */
-const linesPerMinute = 20;
+import { lineLimit } from '../../../api/oauth/line-limit.ts';
 
 interface AuditLogger {
   info(facts: object, message: string): void;
 }
 
-/** The audit trail as log lines (`audit` names the event) and as a counter (docs/audit-trail.md). */
+/** The audit trail as log lines (`audit` names the event), within limits, and as a counter of all (docs/audit-trail.md). */
 export function auditLog(log: AuditLogger, register: Registry, nowMs: () => number = Date.now): AuditTrail {
   const counter = new Counter({
     name: 'ride_calendar_audit_events_total',
@@ -21,18 +18,7 @@ export function auditLog(log: AuditLogger, register: Registry, nowMs: () => numb
   for (const [event, { causes }] of Object.entries(auditEvents)) {
     for (const cause of causes.length > 0 ? causes : ['']) counter.inc({ event, cause }, 0);
   }
-  const lines = new Map<string, number>();
-  let minute = 0;
-
-  const isWorthALine = (kind: string): boolean => {
-    const now = Math.floor(nowMs() / minuteMs);
-    if (now !== minute) lines.clear();
-    minute = now;
-    const count = (lines.get(kind) ?? 0) + 1;
-    lines.set(kind, count);
-    return count <= linesPerMinute;
-  };
-
+  const isWorthALine = lineLimit(nowMs);
   return (...[event, facts]) => {
     const { client, cause = '' }: { client?: string | undefined; cause?: string } = facts ?? {};
     counter.inc({ event, cause });

@@ -105,6 +105,24 @@ describe('a rider who signs in at the ride-management system', () => {
     expect((await browser.open(tryAgain(back.page))).page).toContain('Continue to');
   });
 
+  test('may bring back any text: the log has words of ours, and 20 lines of a kind a minute', async () => {
+    service.log.length = 0;
+    const browser = new TestBrowser(origin);
+    const { url } = await toTheDoor(browser);
+    const reasons = ['login_required', 'temporarily_unavailable', 'other'];
+    for (let i = 0; i < 75; i++) {
+      const sent = await browser.get(`${url}/start`);
+      const state = new URL(sent.headers.get('location')!).searchParams.get('state')!;
+      const error = reasons[i % 3]!.replace('other', `stranger ${'x'.repeat(2000)}`);
+      const query = new URLSearchParams({ error, error_description: 'stranger', error_uri: 'stranger', state });
+      await browser.get(`${origin}/oauth/sign-in-callback?${query}&iss=${encodeURIComponent(upstream.issuer)}`);
+    }
+    const lines = service.log.filter((line) => line.includes('SIGN_IN_ISSUER'));
+    expect(lines.join('').includes('stranger')).toBe(false);
+    const logged = reasons.map((reason) => lines.filter((line) => line.includes(`(${reason})`)).length);
+    expect([logged, lines.length]).toEqual([[20, 20, 20], 60]);
+  });
+
   test('while it is not known who exists is told so, and goes on where they were', async () => {
     const browser = new TestBrowser(origin);
     const { door } = await toTheDoor(browser);
