@@ -20,7 +20,10 @@ export const auditEvents = {
     causes: [
       'invalid_request',
       'invalid_client',
-      'invalid_grant',
+      'grant_wrong',
+      'grant_used',
+      'grant_expired',
+      'grant_revoked',
       'invalid_scope',
       'invalid_target',
       'unauthorized_client',

@@ -14,6 +14,7 @@ import { refusedBecause } from './audit-trail.ts';
 import type { ClientMetadata } from './client-policy.ts';
 import { compareSecretHashes } from './client-secrets.ts';
 import { DocumentAwayError } from './document-fetch.ts';
+import { grantFault } from './grant-faults.ts';
 import { clientKind, type LibraryOptions, temporarilyUnavailable } from './library-adapter.ts';
 import { withholdErrors } from './library-pages.ts';
 import { providerSettings } from './provider-settings.ts';
@@ -152,7 +153,11 @@ function listen(provider: Provider, { store, lifetimes, logger, audit }: Library
   });
   provider.on('grant.error', (ctx: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
     logger.debug({ error: error.error, detail: error.error_detail }, 'token request refused');
-    audit('token_request_refused', { client: ctx.oidc.client?.clientId, cause: refusedBecause(error.error) });
+    const { client } = ctx.oidc;
+    const authenticated = client !== undefined && client.tokenEndpointAuthMethod !== 'none';
+    const fault = error.error === 'invalid_grant' ? grantFault(error, authenticated) : null;
+    audit('token_request_refused', { client: client?.clientId, cause: fault?.cause ?? refusedBecause(error.error) });
+    if (fault?.words) (ctx.body as { error_description: string }).error_description = fault.words;
   });
   provider.on('server_error', (ctx: KoaContextWithOIDC, error: Error) => {
     logger.error({ err: error, path: ctx.path }, 'sign-in failed');
