@@ -162,6 +162,8 @@ export class Leader {
     this.#hasTakenOn = true;
     const checking = this.#check(lanes, repairs, stop);
     await Promise.all([repairs.run(stop), this.#writeRounds(rounds, lanes, repairs, stop), checking]);
+    // One more round: with its position a compare that has just ended is over for the next leader as well.
+    if (!lanes.signal.aborted) await rounds.run(folding.position);
     await this.#finish(lanes);
   }
 
@@ -250,6 +252,7 @@ export class Leader {
   async #finish(lanes: TagLanes): Promise<void> {
     const { writer, tags } = this.#deps;
     if (lanes.signal.aborted) return;
+    lanes.leaving = true;
     lanes.beat();
     if (await lanes.drain()) await Promise.all(tags.map((tag) => writer.leadership?.free(tag)));
   }

@@ -33,6 +33,8 @@ export interface LaneOwner {
   readonly round: number;
   /** The position to store; null before the first round is finished. */
   readonly settled: SettledPosition | null;
+  /** Batches are the last ones of this leader: they carry the position, however young the one before is. */
+  readonly leaving: boolean;
   /** The process that a tag may be stamped for; empty where it may not. */
   stampOf(tag: number): string;
   /** A beat was answered by a process of the store. */
@@ -177,7 +179,8 @@ export class TagLane {
     const { settled, round, clock } = this.#owner;
     const comparing = this.#comparing;
     const turn = this.#beatDue;
-    const carries = settled !== null && settled !== this.#carried && clock.nowMs() - this.#carriedMs >= positionEveryMs;
+    const isDue = this.#owner.leaving || clock.nowMs() - this.#carriedMs >= positionEveryMs;
+    const carries = settled !== null && settled !== this.#carried && isDue;
     const ends = carries && comparing.at === 'compared' && settled.start.round >= comparing.round;
     const notes: TagNotes = {
       ...(!this.comparing && { round }),

@@ -54,6 +54,7 @@ export class TagLanes implements LaneOwner {
   readonly signal: AbortSignal;
   settled: SettledPosition | null = null;
   round = 0;
+  leaving = false;
   // Processes of the store, and whether they may be stamped: all tags were answered as they were left since one was noticed.
   readonly #processes = new Map<number, string>();
   readonly #answeredTurns = new Map<number, number>();

@@ -123,6 +123,18 @@ it('a leader whose views are lost twice while the log stands still leads on, and
   expect([first!.leads, standby.leads]).toEqual([true, false]);
 });
 
+it('a leader that is told to stop as soon as its first fill is finished leaves nothing to compare', async () => {
+  const scene = new Scene(1);
+  const first = scene.startProjector();
+  while (!first.projector.ready) await scene.timeline.step();
+  first.stop();
+  while (first.alive) await scene.timeline.step();
+  scene.startProjector();
+  await settle(scene);
+  expect(scene.said.join('\n')).toContain('the log holds the facts that the views were stored with');
+  expect(scene.said.join('\n')).toContain('to compare: 0 tags');
+});
+
 it('a leader does not wait for records that the log lost after it had asked for the ends', async () => {
   const scene = new Scene(1);
   const [{ redis }] = scene.masters as [Master];

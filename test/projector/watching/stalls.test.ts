@@ -2,12 +2,14 @@ import { afterEach, expect, test } from 'vitest';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import type { LogStatus } from '../../../projector/ports/event-log.ts';
 import { noMetrics } from '../../../projector/ports/metrics.ts';
+import type { Leadership } from '../../../projector/ports/view-writer.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { riderKey } from '../../../schemas/views/view-keys.ts';
 import type { HistoryRecord } from '../../support/histories.ts';
 import { MemoryEventLog } from '../../support/memory-event-log.ts';
 import { type Running, startProjector } from '../../support/projector-run.ts';
 import { sampleRecords } from '../../support/records.ts';
+import { SteppingClock } from '../../support/stepping-clock.ts';
 import { watchedWriter } from '../../support/watched-writer.ts';
 
 // A projector that is stuck says so: the age of what is not readable grows, and what it waits for is named.
@@ -122,4 +124,20 @@ test('a projector that has ended makes nothing readable any more', async () => {
   await running!.stop();
   await expect.poll(ageMs, soon).toBeGreaterThan(100);
   expect(projector.status().role).toBe('standby');
+});
+
+test('a standby whose looks at the store take too long to tell who leads waits for the store', async () => {
+  const clock = new SteppingClock();
+  const look = async (tags: readonly number[]) => {
+    await clock.sleep(2_001);
+    return tags.map(() => ({ fence: '', position: null }));
+  };
+  const leadership = { look, coming: async () => {}, isFree: () => false } as unknown as Leadership;
+  const writer = { ...new MemoryViewStore().writer(), leadership };
+  running = startProjector(new MemoryEventLog({ partitions, records: [] }), writer, null, { clock });
+  const { projector } = running;
+  // Longer than any call is under way.
+  const waitedMs = () => clock.nowMs() - (projector.status().waits.get('redis') ?? Number.POSITIVE_INFINITY);
+  await expect.poll(waitedMs, soon).toBeGreaterThan(60_000);
+  expect(projector.role).toBe('standby');
 });
