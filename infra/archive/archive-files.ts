@@ -1,3 +1,4 @@
+import { type Dirent, readdirSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MissingTopicsError } from '../../projector/ports/event-log.ts';
@@ -77,14 +78,45 @@ export function archiveFile(folder: string, name: string): ArchiveFile {
 }
 
 /**
- * Lists an archive. `named`: what names the folder, for messages. Throws MissingTopicsError if no topic has a folder.
+ * Lists an archive. `named`: what names the folder, for messages. Throws MissingTopicsError if no topic has a folder, and
+ * ArchiveError.
  */
 export async function listArchive(dir: string, prefix: string, named: string): Promise<ArchiveListing> {
+  refuseLinks(dir);
   const lists = await Promise.all(topicNames.map((topic) => listTopicFiles(archiveFolder(dir, prefix, topic))));
   if (lists.every((list) => list === null)) throw await noTopics(dir, prefix, named);
   return Object.fromEntries(
     topicNames.map((topic, index) => [topic, lists[index]?.length ? lists[index] : [[]]]),
   ) as ArchiveListing;
+}
+
+/**
+ * Throws ArchiveError for a link in an archive or in one of its topics' folders (docs/rules.md#archive-files): what it
+ * points to may be outside, and archive forget would rewrite it. The archive itself may be reached by a link.
+ */
+export function refuseLinks(dir: string): void {
+  for (const entry of entriesOf(dir)) {
+    refuseLink(dir, entry);
+    if (!entry.isDirectory() || ![...topicNames, 'rejected'].some((name) => entry.name.endsWith(name))) continue;
+    const folder = join(dir, entry.name);
+    for (const file of entriesOf(folder)) refuseLink(folder, file);
+  }
+}
+
+function refuseLink(folder: string, entry: Dirent): void {
+  if (!entry.isSymbolicLink()) return;
+  throw new ArchiveError(
+    `Cannot use the archive: ${join(folder, entry.name)} is a link; put what it points to in its place, or take it out of the archive`,
+  );
+}
+
+/** None of a folder that cannot be read: who reads it says why. */
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
 }
 
 async function noTopics(dir: string, prefix: string, named: string): Promise<MissingTopicsError> {

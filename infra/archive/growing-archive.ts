@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import type { Reject, RejectSink } from '../../projector/ports/event-log.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
-import { ArchiveError, archiveFolder } from './archive-files.ts';
+import { ArchiveError, archiveFolder, refuseLinks } from './archive-files.ts';
 import { finishForgetting } from './archive-journal.ts';
 import { lockArchive } from './archive-lock.ts';
 import {
@@ -71,6 +71,7 @@ export class GrowingArchive extends ArchiveWriter {
   static async open(options: GrowingArchiveOptions): Promise<GrowingArchive> {
     const { dir, prefix } = options;
     makeFolder(dir, 'the archive');
+    refuseLinks(dir);
     const unlock = lockArchive(dir, 'archive save');
     try {
       finishForgetting(dir, prefix);

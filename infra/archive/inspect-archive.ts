@@ -10,6 +10,7 @@ import {
   byPartition,
   isHidden,
   listArchive,
+  refuseLinks,
 } from './archive-files.ts';
 import { type ArchiveManifest, manifestName } from './archive-manifest.ts';
 import { readRejectedFile, rejectedFiles } from './archive-reject-sink.ts';
@@ -44,12 +45,13 @@ const besideTopics = new Set([manifestName, 'simulated.json']);
 
 /**
  * Compares an archive with its manifest and reads it: every record, or only those that the manifest does not cover. An
- * archive without a manifest is read as it is. Throws MissingTopicsError if the folder is no archive, and the signal's
- * reason.
+ * archive without a manifest is read as it is. Throws MissingTopicsError if the folder is no archive, ArchiveError for
+ * links in it, and the signal's reason.
  */
 export async function inspectArchive(options: InspectOptions): Promise<ArchiveInspection> {
   const { dir, prefix, manifest, read } = options;
   const problems: ArchiveProblem[] = [];
+  refuseLinks(dir);
   const listing = await list(options, problems);
   const progress = progressOf(options, listing);
   const partitions = {} as ArchiveInspection['partitions'];
