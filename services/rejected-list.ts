@@ -25,13 +25,14 @@ interface RejectedListOptions extends RejectChoice {
 /** Says which bad records there are: reasons, counts and places, and what of them can be read. */
 export async function runRejectedList(options: RejectedListOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { json, show } = options;
-  const { rejects, where } = await readRejectedLog('rejected list', options.archive, settings, io);
+  const { rejects, where, note } = await readRejectedLog('rejected list', options.archive, settings, io);
   const wanted = chosen('rejected list', rejects, options);
   const judge = rejectJudge(settings.kafka?.schemaRegistryUrl ?? null, io.signal);
   const shown = new Map<Reject, object>();
   if (show) for (const reject of wanted) shown.set(reject, shownOf(reject, await judge(reject), options));
   if (json) for (const reject of wanted) io.out(textOf({ ...placeOf(reject), ...shown.get(reject) }));
   else for (const line of linesOf(wanted, where, shown)) io.out(line);
+  if (note) io.err(note);
   return 0;
 }
 

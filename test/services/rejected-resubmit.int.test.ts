@@ -1,5 +1,6 @@
 import kafkajs from 'kafkajs';
 import { describe, expect, it } from 'vitest';
+import { GroupPositions } from '../../infra/kafka/kafka-group-positions.ts';
 import { kafkaPublisher } from '../../infra/kafka/kafka-publisher.ts';
 import type { Reject } from '../../projector/ports/event-log.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
@@ -21,7 +22,7 @@ async function setUp(rejects: readonly Reject[]) {
   const { signal } = new AbortController();
   const publisher = kafkaPublisher({ kafka, topicPrefix: env.KAFKA_TOPIC_PREFIX, log: silent, signal });
   await publisher.rejects.publish([...rejects]);
-  return { run, publisher, topicPrefix: env.KAFKA_TOPIC_PREFIX };
+  return { run, publisher, topicPrefix: env.KAFKA_TOPIC_PREFIX, kafka };
 }
 
 const rider = (id: string) => encodeValue('riders', { ...sampleRecords.riders, rider: id });
@@ -122,6 +123,21 @@ describe('rejected resubmit', () => {
     });
     await publisher.close();
   });
+});
+
+it('rejected list says that nobody has looked for bad records where no projector has read the log', async () => {
+  const { run, publisher, topicPrefix, kafka } = await setUp([]);
+  await publisher.publish('metros', [{ partition: 0, key: 'portland', value: Buffer.from('bad'), timestampMs: 1 }]);
+  await publisher.close();
+  const unread = await run('rejected', 'list');
+  expect(unread).toMatchObject({ code: 0, out: [expect.stringMatching(/^0 bad records in Kafka/)] });
+  expect(unread.err).toEqual([
+    expect.stringMatching(/^No projector has committed to the consumer group \S+ that it read/),
+  ]);
+  const positions = new GroupPositions(kafka, kafka.group, silent);
+  positions.reached(`${topicPrefix}metros`, 0, 1);
+  await positions.close();
+  expect((await run('rejected', 'list')).err).toEqual([]);
 });
 
 describe('the commands for the past', () => {

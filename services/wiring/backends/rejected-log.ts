@@ -1,5 +1,6 @@
 import { archiveRejected } from '../../../infra/archive/archive-reject-sink.ts';
 import { KafkaCluster } from '../../../infra/kafka/kafka-cluster.ts';
+import { hasCommitted } from '../../../infra/kafka/kafka-group-positions.ts';
 import { RejectedTopic } from '../../../infra/kafka/kafka-reject-sink.ts';
 import { schemaRegistry } from '../../../infra/registry/schema-registry.ts';
 import { badRecord } from '../../../projector/facts/validator.ts';
@@ -20,6 +21,8 @@ interface RejectedLog {
   rejects: Reject[];
   /** Where they are, in words. */
   where: string;
+  /** Why there may be none, other than that all records are good. */
+  note?: string;
 }
 
 export const rejectPlace = ({ topic, partition, offset }: Pick<Reject, 'topic' | 'partition' | 'offset'>): string =>
@@ -36,7 +39,12 @@ export async function readRejectedLog(
   const dir = archive ?? settings.archiveDir;
   if (settings.kafka && archive === undefined) {
     const rejects = await asUsage(rejectsInKafka(settings.kafka, settings, io));
-    return { rejects: each(rejects), where: `Kafka at ${settings.kafka.brokers.join(', ')}` };
+    const where = `Kafka at ${settings.kafka.brokers.join(', ')}`;
+    if (rejects.length > 0) return { rejects: each(rejects), where };
+    const { group, topicPrefix } = settings.kafka;
+    if (await hasCommitted(settings.kafka, group, topicPrefix)) return { rejects, where };
+    const note = `No projector has committed to the consumer group ${group} that it read this log: a projector finds bad records as it reads`;
+    return { rejects, where, note };
   }
   if (dir === null) {
     throw new UsageError(
