@@ -4,13 +4,13 @@ import { describe, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
 import { latestRecords } from '../reference/facts.ts';
 import { fastClock } from '../support/fast-clock.ts';
-import { FencedStore } from '../support/fenced-store.ts';
 import { type History, historyArb } from '../support/histories.ts';
 import { compactions, deliveries, interleavings } from '../support/log-orders.ts';
 import { MemoryEventLog } from '../support/memory-event-log.ts';
 import { mortalWriter } from '../support/mortal-writer.ts';
 import { projected, type Running, startProjector } from '../support/projector-run.ts';
 import { projecting } from '../support/service.ts';
+import { SharedStore } from '../support/shared-store.ts';
 import { secretMark } from '../support/universe.ts';
 import { dumpViews } from '../support/view-dump.ts';
 import { watchedWriter } from '../support/watched-writer.ts';
@@ -104,7 +104,7 @@ describe('the views', { timeout: 120_000 }, () => {
     );
     await fc.assert(
       fc.asyncProperty(scenario, async ({ history, compacted, lives }) => {
-        const store = new FencedStore();
+        const store = new SharedStore();
         for (const { upTo, commits } of lives.toSorted((a, b) => a.upTo - b.upTo)) {
           const count = Math.ceil((history.records.length * upTo) / 1000);
           const { writer, kill, killed } = mortalWriter(store.writer(), commits);

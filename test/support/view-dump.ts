@@ -1,4 +1,5 @@
-import type { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
+import type { ViewReader } from '../../api/ports/view-reader.ts';
+import type { ViewWriter } from '../../projector/ports/view-writer.ts';
 import { allTags } from '../../schemas/views/view-keys.ts';
 import { keyOf } from './view-names.ts';
 
@@ -7,7 +8,7 @@ import { keyOf } from './view-names.ts';
  * position and the word that a tag is complete: they say what was done, not what the facts are.
  */
 export async function dumpViews(
-  store: MemoryViewStore,
+  store: { reader(): Pick<ViewReader, 'get'>; writer(): ViewWriter },
   tags: readonly number[] = allTags,
 ): Promise<Map<string, string>> {
   const dump = new Map<string, string>();

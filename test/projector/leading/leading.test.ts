@@ -7,12 +7,12 @@ import { type AnyRecord, type TopicName, topicNames } from '../../../schemas/eve
 import { allTags, readerKey, rideKey, riderKey, tagOf } from '../../../schemas/views/view-keys.ts';
 import { projectorReadiness } from '../../../services/wiring/http/readiness.ts';
 import { fastClock } from '../../support/fast-clock.ts';
-import { FencedStore } from '../../support/fenced-store.ts';
 import type { HistoryRecord } from '../../support/histories.ts';
 import { MemoryEventLog } from '../../support/memory-event-log.ts';
 import { mortalWriter } from '../../support/mortal-writer.ts';
 import { projected, type Running, startProjector } from '../../support/projector-run.ts';
 import { sampleRecords } from '../../support/records.ts';
+import { SharedStore } from '../../support/shared-store.ts';
 import { dumpViews } from '../../support/view-dump.ts';
 import { watchedWriter } from '../../support/watched-writer.ts';
 
@@ -72,7 +72,7 @@ afterEach(async () => {
 /** A projector of its own process over the store, with what it says and how many views it compared. */
 function begin(
   made: { log: EventLog },
-  store: FencedStore,
+  store: SharedStore,
   { commits = Number.POSITIVE_INFINITY, build = 'same', onLook = (): void => {} } = {},
 ) {
   const said: string[] = [];
@@ -105,15 +105,15 @@ const leads = ({ projector }: Running): boolean => projector.role === 'leader';
 const hasTakenOver = (one: Running): Promise<void> =>
   expect.poll(() => leads(one) && one.projector.ready, { timeout: 10_000 }).toBe(true);
 /** Tags whose open lists say that their views must be compared. */
-const stillToCompare = (store: FencedStore): number[] => allTags.filter((tag) => store.tag(tag).compare);
-const isRight = async (made: World, store: FencedStore): Promise<void> => {
+const stillToCompare = (store: SharedStore): number[] => allTags.filter((tag) => store.isDoubtful(tag));
+const isRight = async (made: World, store: SharedStore): Promise<void> => {
   const wanted = await made.views();
   await expect.poll(() => dumpViews(store), { timeout: 10_000 }).toEqual(wanted);
 };
 
 describe('a standby', () => {
   it('takes over a leader that was killed, without a comparison of any view', async () => {
-    const [made, store] = [world(), new FencedStore()];
+    const [made, store] = [world(), new SharedStore()];
     const first = begin(made, store);
     await first.ready();
     const second = begin(made, store);
@@ -130,7 +130,7 @@ describe('a standby', () => {
   });
 
   it('is ready once it is folded, and stays so while the leader’s position moves on', async () => {
-    const [made, store] = [world(), new FencedStore()];
+    const [made, store] = [world(), new SharedStore()];
     const first = begin(made, store);
     await first.ready();
     const second = begin(made, store);
@@ -146,10 +146,10 @@ describe('a standby', () => {
   });
 
   it('is not ready before it has folded anything, however often it looks at the leader’s position', async () => {
-    const [made, store] = [world(), new FencedStore()];
+    const [made, store] = [world(), new SharedStore()];
     const first = begin(made, store);
     await first.ready();
-    await expect.poll(() => store.tag(0).position, { timeout: 10_000 }).not.toBeNull();
+    await expect.poll(() => store.position(0), { timeout: 10_000 }).not.toBeNull();
     let looks = 0;
     const deaf = {
       bounds: () => made.log.bounds(),
@@ -162,10 +162,10 @@ describe('a standby', () => {
   });
 
   it('beside the leader of another log says what it waits for, once, and leads when that is told to stop', async () => {
-    const [made, store] = [world(), new FencedStore()];
+    const [made, store] = [world(), new SharedStore()];
     const first = begin(made, store);
     await first.ready();
-    await expect.poll(() => store.tag(0).position, { timeout: 10_000 }).not.toBeNull();
+    await expect.poll(() => store.position(0), { timeout: 10_000 }).not.toBeNull();
     const moved = { bounds: () => made.log.bounds(), identity: async () => 'moved' };
     let looks = 0;
     const log = { ...moved, follow: made.log.follow.bind(made.log), close: async () => {} };
@@ -187,7 +187,7 @@ describe('a standby', () => {
   });
 
   it('takes over at once where the leader was told to stop', async () => {
-    const [made, store] = [world(), new FencedStore()];
+    const [made, store] = [world(), new SharedStore()];
     const first = begin(made, store);
     await first.ready();
     const second = begin(made, store);
@@ -195,7 +195,7 @@ describe('a standby', () => {
     // Its open lists are of use once the first comparison is over.
     await expect.poll(() => stillToCompare(store), { timeout: 10_000 }).toEqual([]);
     await first.stop();
-    expect(allTags.every((tag) => store.tag(tag).fence?.state === 'free' || leads(second))).toBe(true);
+    expect(allTags.every((tag) => store.isFree(tag) || leads(second))).toBe(true);
     await expect.poll(() => leads(second), { timeout: 10_000 }).toBe(true);
     made.ride('ride1', 'changed');
     await isRight(made, store);
@@ -203,7 +203,7 @@ describe('a standby', () => {
   });
 
   it('mends what the leader wrote ahead of its position, though it folds partitions in another order', async () => {
-    const [made, store] = [world(), new FencedStore()];
+    const [made, store] = [world(), new SharedStore()];
     made.follows('r1', 'r2', true);
     const field = 'f2024-10-04';
     expect(new Date(day * 86_400_000).toISOString().slice(0, 10)).toBe('2024-10-04');
@@ -211,13 +211,13 @@ describe('a standby', () => {
     await first.ready();
     await isRight(made, store);
     // The leader folds the RSVP, writes what the follower sees, and dies before its position moves.
-    const held = [...allTags].map((tag) => store.tag(tag).position);
+    const held = allTags.map((tag) => store.position(tag)!);
     made.answers('r2', 'GOING');
     const reads = async () => (await store.reader().fields(readerKey('r1'), [field]))[0];
     await expect.poll(reads, { timeout: 5_000 }).not.toBeNull();
     first.kill();
-    for (const tag of allTags) store.tag(tag).position = held[tag]!;
-    store.tag(tagOf('r1')).open.set(`reader:r1/${field}`, 1);
+    for (const tag of allTags) store.redis.command(['SET', store.keys.position(tag), held[tag]!]);
+    store.redis.command(['ZADD', store.keys.open(tagOf('r1')), '1', `reader:r1/${field}`]);
     // The successor folds the unfollow first: the RSVP is then nothing to the former follower.
     made.follows('r1', 'r2', false);
     const turned = [...made.records].sort((a, b) => Number(b.topic === 'relations') - Number(a.topic === 'relations'));
@@ -231,13 +231,13 @@ describe('a standby', () => {
   });
 
   it('compares all tags where its facts are not those that the views were left with', async () => {
-    const [made, store] = [world(), new FencedStore()];
+    const [made, store] = [world(), new SharedStore()];
     const first = begin(made, store);
     await first.ready();
     first.kill();
     for (const tag of allTags) {
-      const state = store.tag(tag);
-      state.position = state.position!.replace(/"sum":"[0-9a-f]{8}/, '"sum":"00000000');
+      const other = store.position(tag)!.replace(/"sum":"[0-9a-f]{8}/, '"sum":"00000000');
+      store.redis.command(['SET', store.keys.position(tag), other]);
     }
     const second = begin(made, store);
     await hasTakenOver(second);
@@ -246,7 +246,7 @@ describe('a standby', () => {
   });
 
   it('checks the views of another build in the background, and mends what that rendered otherwise', async () => {
-    const [made, store] = [world(), new FencedStore()];
+    const [made, store] = [world(), new SharedStore()];
     const first = begin(made, store, { build: 'older' });
     await first.ready();
     await first.stop();
@@ -263,7 +263,7 @@ describe('a standby', () => {
   });
 
   it('stands by while the leader lives, and never duels with it', async () => {
-    const [made, store] = [world(), new FencedStore()];
+    const [made, store] = [world(), new SharedStore()];
     const [first, second] = [begin(made, store), begin(made, store)];
     await Promise.all([first.ready(), second.ready()]);
     for (let i = 0; i < 20; i++) {
@@ -281,14 +281,14 @@ describe('a standby', () => {
 
 describe('a leader', () => {
   it('compares a store that is new in two passes: some tags, in which it finds nothing, then all others', async () => {
-    const [made, store] = [world(), new FencedStore()];
+    const [made, store] = [world(), new SharedStore()];
     const first = begin(made, store);
     await first.ready();
     const passes = (one: { said: string[] }) =>
       one.said.flatMap((line) => /^Compared (\d+) tags/.exec(line)?.[1] ?? []);
     expect(passes(first)).toEqual(['16', '48']);
     first.kill();
-    for (const tag of allTags) store.tag(tag).compare = true;
+    for (const tag of allTags) store.redis.command(['ZADD', store.keys.open(tag), '1', 'compare']);
     const second = begin(made, store);
     await hasTakenOver(second);
     expect(passes(second)).toEqual(['16', '16', '16', '16']);
@@ -296,7 +296,7 @@ describe('a leader', () => {
   });
 
   it('that another one took over from stands by, changes no byte, and takes over again later', async () => {
-    const [made, store] = [world(), new FencedStore()];
+    const [made, store] = [world(), new SharedStore()];
     const late: number[] = [];
     let frozen: Promise<void> | null = null;
     let deposed = false;
@@ -330,13 +330,13 @@ describe('a leader', () => {
   });
 
   it('takes its tags again where one was lost, compares that one alone, and goes on writing meanwhile', async () => {
-    const [made, store] = [world(), new FencedStore()];
+    const [made, store] = [world(), new SharedStore()];
     const first = begin(made, store);
     await first.ready();
     await expect.poll(() => stillToCompare(store), { timeout: 10_000 }).toEqual([]);
     const before = first.listed();
     const tag = tagOf('ride1');
-    store.tag(tag).fence = null;
+    store.redis.command(['DEL', store.keys.fence(tag)]);
     made.ride('ride2', 'changed');
     await expect.poll(() => first.listed() - before, { timeout: 10_000 }).toBe(1);
     await isRight(made, store);
@@ -344,11 +344,11 @@ describe('a leader', () => {
   });
 
   it('fills a store that was emptied, and says nothing is complete before it is', async () => {
-    const [made, store] = [world(), new FencedStore()];
+    const [made, store] = [world(), new SharedStore()];
     const first = begin(made, store);
     await first.ready();
     await expect.poll(async () => (await store.reader().ready()).ready).toBe(true);
-    store.empty();
+    store.redis.empty();
     expect((await store.reader().ready()).ready).toBe(false);
     await expect.poll(async () => (await store.reader().ready()).ready, { timeout: 10_000 }).toBe(true);
     await isRight(made, store);
@@ -356,7 +356,7 @@ describe('a leader', () => {
   });
 
   it('that dies while it compares leaves the rest of the comparison to the next one', async () => {
-    const [made, store] = [world(400), new FencedStore()];
+    const [made, store] = [world(400), new SharedStore()];
     const first = begin(made, store, { commits: 150 });
     await first.killed;
     const second = begin(made, store);

@@ -3,36 +3,36 @@ import { expect, it } from 'vitest';
 import { NoRoomError } from '../../../projector/leading/room-for-views.ts';
 import { allTags } from '../../../schemas/views/view-keys.ts';
 import { fastClock } from '../../support/fast-clock.ts';
-import { FencedStore } from '../../support/fenced-store.ts';
 import { type History, worldArb } from '../../support/histories.ts';
 import { MemoryEventLog } from '../../support/memory-event-log.ts';
 import { startProjector } from '../../support/projector-run.ts';
+import { SharedStore } from '../../support/shared-store.ts';
 import { dumpViews } from '../../support/view-dump.ts';
 
 const [history] = fc.sample(worldArb(), { numRuns: 1, seed: 7 }) as [History];
-const begin = (store: FencedStore) =>
-  startProjector(new MemoryEventLog(history), store.writer(), null, { clock: fastClock });
+const begin = (store: SharedStore, room: number) => {
+  const writer = store.writer();
+  const leadership = { ...writer.leadership!, room: async () => room };
+  return startProjector(new MemoryEventLog(history), { ...writer, leadership }, null, { clock: fastClock });
+};
 
 // docs/rules.md#fill
 it('a fill that the store’s memory would not hold is refused: nothing is written, and the tags are free', async () => {
-  const store = new FencedStore();
-  store.room = 1_000;
-  const refused = begin(store);
+  const store = new SharedStore();
+  const refused = begin(store, 1_000);
   await expect(refused.ready()).rejects.toThrow(NoRoomError);
   expect(await dumpViews(store)).toEqual(new Map());
-  expect(allTags.filter((tag) => store.tag(tag).fence?.state !== 'free')).toEqual([]);
+  expect(allTags.filter((tag) => !store.isFree(tag))).toEqual([]);
 });
 
 it('a fill that the store has room for goes on, and so does any later start, whatever room is left', async () => {
-  const store = new FencedStore();
-  store.room = 1_000_000;
-  const first = begin(store);
+  const store = new SharedStore();
+  const first = begin(store, 1_000_000);
   await first.ready();
   await first.stop();
   const views = await dumpViews(store);
   expect(views.size).toBeGreaterThan(20);
-  store.room = 0;
-  const second = begin(store);
+  const second = begin(store, 0);
   await second.ready();
   await second.stop();
   expect(await dumpViews(store)).toEqual(views);

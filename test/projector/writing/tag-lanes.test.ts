@@ -4,8 +4,8 @@ import type { ValueWrite, ViewWrite, ViewWriter } from '../../../projector/ports
 import { RefusedError, TagLanes } from '../../../projector/writing/tag-lanes.ts';
 import { allTags, rideKey, tagOf } from '../../../schemas/views/view-keys.ts';
 import { encodeView } from '../../../schemas/views/view-values.ts';
-import { FencedStore } from '../../support/fenced-store.ts';
 import { lead } from '../../support/lead.ts';
+import { SharedStore } from '../../support/shared-store.ts';
 import { SteppingClock } from '../../support/stepping-clock.ts';
 import { watchedWriter } from '../../support/watched-writer.ts';
 
@@ -29,7 +29,7 @@ function lanesOver(writer: ViewWriter, signal = new AbortController().signal) {
   return { lanes, clock, said };
 }
 
-async function ledBy(store: FencedStore): Promise<ViewWriter> {
+async function ledBy(store: SharedStore): Promise<ViewWriter> {
   const writer = store.writer();
   await lead(writer);
   return writer;
@@ -38,7 +38,7 @@ async function ledBy(store: FencedStore): Promise<ViewWriter> {
 describe('tag lanes', () => {
   // docs/rules.md#batch
   it('write batches of at most 200 keys and 512 kB, one at a time in a tag, in the order they came', async () => {
-    const store = new FencedStore();
+    const store = new SharedStore();
     const batches: (readonly ViewWrite[])[] = [];
     let inFlight = 0;
     const writer = watchedWriter(await ledBy(store), {
@@ -62,7 +62,7 @@ describe('tag lanes', () => {
   // docs/rules.md#batch
   it('write batches of at most 500 fields, of one rider or of several', async () => {
     const batches: (readonly ViewWrite[])[] = [];
-    const writer = watchedWriter(await ledBy(new FencedStore()), {
+    const writer = watchedWriter(await ledBy(new SharedStore()), {
       async before(_tag, writes) {
         batches.push(writes);
       },
@@ -91,7 +91,7 @@ describe('tag lanes', () => {
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const writer = watchedWriter(await ledBy(new FencedStore()), { before: () => held });
+    const writer = watchedWriter(await ledBy(new SharedStore()), { before: () => held });
     const { lanes } = lanesOver(writer);
     let added = 0;
     const adding = (async () => {
@@ -109,7 +109,7 @@ describe('tag lanes', () => {
   });
 
   it('divide a rider of many days among batches', async () => {
-    const store = new FencedStore();
+    const store = new SharedStore();
     const fieldsAtATime: number[] = [];
     const writer = watchedWriter(await ledBy(store), {
       before(_tag, writes) {
@@ -129,7 +129,7 @@ describe('tag lanes', () => {
   });
 
   it('wait for a store that is away, longer each time up to two seconds, and say so once', async () => {
-    const store = new FencedStore();
+    const store = new SharedStore();
     let failures = 9;
     const writer = watchedWriter(await ledBy(store), {
       before() {
@@ -149,7 +149,7 @@ describe('tag lanes', () => {
 
   it('give up at once when told to stop, however long the store is away', async () => {
     const stop = new AbortController();
-    const writer = watchedWriter(await ledBy(new FencedStore()), {
+    const writer = watchedWriter(await ledBy(new SharedStore()), {
       before() {
         stop.abort();
         throw new Error('no connection');
@@ -164,7 +164,7 @@ describe('tag lanes', () => {
   it('do not say that the store is back when they are told to stop while it is away', async () => {
     const stop = new AbortController();
     let attempts = 0;
-    const writer = watchedWriter(await ledBy(new FencedStore()), {
+    const writer = watchedWriter(await ledBy(new SharedStore()), {
       before() {
         if (++attempts === 2) stop.abort();
         throw new Error('no connection');
@@ -179,7 +179,7 @@ describe('tag lanes', () => {
   });
 
   it('end with RefusedError, and write nothing, once another leads', async () => {
-    const store = new FencedStore();
+    const store = new SharedStore();
     const { lanes } = lanesOver(await ledBy(store));
     await ledBy(store);
     for (const write of writesOf(1)) await lanes.add(tag, write);
@@ -188,9 +188,9 @@ describe('tag lanes', () => {
   });
 
   it('end with RefusedError, and write nothing more anywhere, once one tag was lost', async () => {
-    const store = new FencedStore();
+    const store = new SharedStore();
     const { lanes } = lanesOver(await ledBy(store));
-    store.tag(tag).fence = null;
+    store.redis.command(['DEL', store.keys.fence(tag)]);
     for (const write of writesOf(1)) await lanes.add(tag, write);
     await expect(lanes.drain()).rejects.toMatchObject({ reason: 'lost' });
     await expect(lanes.drain()).rejects.toBeInstanceOf(RefusedError);
@@ -200,7 +200,7 @@ describe('tag lanes', () => {
 
   it('wait for no other one: a tag whose store is away holds up none of the rest, nor their beats', async () => {
     const committed = new Set<number>();
-    const writer = watchedWriter(await ledBy(new FencedStore()), {
+    const writer = watchedWriter(await ledBy(new SharedStore()), {
       before: (t) => {
         if (t === tag) throw new Error('this master is away');
         committed.add(t);
@@ -217,7 +217,7 @@ describe('tag lanes', () => {
   });
 
   it('stamp a process of the store only once every tag, asked since it was noticed, is as it was left', async () => {
-    const store = new FencedStore();
+    const store = new SharedStore();
     const stamps: { tag: number; process: string; answered: number }[] = [];
     const answered = new Set<number>();
     const writer = watchedWriter(await ledBy(store), {
@@ -244,13 +244,13 @@ describe('tag lanes', () => {
     await settle();
     lanes.beat();
     await settle();
-    const second = stamps.filter(({ process }) => process === 'second');
+    const second = stamps.filter(({ process }) => process === 'second:second');
     expect(new Set(second.map((stamp) => stamp.tag))).toEqual(new Set(allTags));
     expect(second.map((stamp) => stamp.answered)).toEqual(second.map(() => allTags.length));
   });
 
   it('stamp no tag for a process of the store while one tag has not answered since it was noticed', async () => {
-    const store = new FencedStore();
+    const store = new SharedStore();
     const stamps = new Set<string>();
     const silent = allTags.at(-1)!;
     const { promise: answers, resolve: answer } = Promise.withResolvers<void>();
@@ -268,23 +268,23 @@ describe('tag lanes', () => {
     };
     lanes.beginStamping();
     await beat();
-    expect([...stamps]).toEqual(['first']);
+    expect([...stamps]).toEqual(['runfirst:replfirst']);
     isAway = true;
     store.restart('second');
     await beat();
     await beat();
-    expect([...stamps]).toEqual(['first']);
+    expect([...stamps]).toEqual(['runfirst:replfirst']);
     answer();
     await beat();
     await beat();
-    expect([...stamps]).toEqual(['first', 'second']);
+    expect([...stamps]).toEqual(['runfirst:replfirst', 'second:second']);
   });
 
   it('make whoever adds wait while many batches are under way, so that memory stays bounded', async () => {
     let added = 0;
     let waitingMost = 0;
     let committed = 0;
-    const writer = watchedWriter(await ledBy(new FencedStore()), {
+    const writer = watchedWriter(await ledBy(new SharedStore()), {
       async before() {
         await new Promise((resolve) => setImmediate(resolve));
         committed += 1;
