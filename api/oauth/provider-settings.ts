@@ -1,5 +1,6 @@
 import { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { readScope } from '../tokens/access-token.ts';
+import { borrowedName } from './client-names.ts';
 import { type ClientMetadata, clientProblem, isOnDevice } from './client-policy.ts';
 import { withHashedSecret } from './client-secrets.ts';
 import { connectedAppsClientId, ownClients, ownIds } from './clients.ts';
@@ -18,6 +19,7 @@ import type { ServiceUrl } from './service-url.ts';
 export function providerSettings(options: LibraryOptions): Configuration {
   const { service, riders, riderGone, lifetimes, nowMs } = options;
   const clients = [...ownClients(service.origin), ...options.clients];
+  const check = clientCheck(clients, options.knownClients);
   const { renderError, logoutSource, postLogoutSuccessSource } = libraryPages(options);
   return {
     adapter: (kind: string) => libraryAdapter(kind, options),
@@ -75,7 +77,7 @@ export function providerSettings(options: LibraryOptions): Configuration {
     extraClientMetadata: {
       // A metadata member of our own, so that its check runs for every client, however it was registered.
       properties: ['ride_calendar'],
-      validator: (_ctx, _key, _value, metadata) => checkClient(metadata as unknown as ClientMetadata),
+      validator: (_ctx, _key, _value, metadata) => check(metadata as unknown as ClientMetadata),
     },
     features: {
       devInteractions: { enabled: false },
@@ -150,10 +152,14 @@ export function cookieNames({ https, host }: ServiceUrl): { session: string; int
  * Refuses a client, or says what it is. Only the service's own clients may have addresses on this machine if the
  * service is here.
  */
-function checkClient(metadata: ClientMetadata): void {
-  const problem = clientProblem(metadata);
-  if (problem !== null) throw new errors.InvalidClientMetadata(problem);
-  if (isOnDevice(metadata) && !ownIds.has(String(metadata.client_id))) metadata.application_type = 'native';
+function clientCheck(clients: readonly ClientMetadata[], known: ReadonlySet<string>): (client: ClientMetadata) => void {
+  const borrowed = borrowedName(clients);
+  return (metadata) => {
+    const id = String(metadata.client_id);
+    const problem = clientProblem(metadata) ?? (known.has(id) ? null : borrowed(metadata));
+    if (problem !== null) throw new errors.InvalidClientMetadata(problem);
+    if (isOnDevice(metadata) && !ownIds.has(id)) metadata.application_type = 'native';
+  };
 }
 
 function scopesOf(ctx: KoaContextWithOIDC): Set<string> {

@@ -147,6 +147,28 @@ describe('dynamic registration', () => {
     await short.close();
   });
 
+  test('under the name of the service or of the operator’s client is refused, by a document too', async () => {
+    const client_id = 'https://app.example/client.json';
+    const named = (client_name: string) => ({ client_name, redirect_uris: [callback] });
+    const own = await startSignInService({
+      clients: [{ client_id: 'site', token_endpoint_auth_method: 'none', ...named('Portland Rides') }],
+      metadataFetch: async () => Response.json({ client_id, ...named('portland rides') }),
+    });
+    for (const name of ['ride calendar', 'Portland  Rides', 'Connected Apps']) {
+      const { status, body } = await post(own.origin, JSON.stringify(named(name)));
+      expect([status, body.error, body.error_description]).toEqual([
+        400,
+        'invalid_client_metadata',
+        'client_name is that of this service or of another app here',
+      ]);
+    }
+    const asked = await fetch(authorizeUrl(own.origin, { client_id }, newPkce()), { redirect: 'manual' });
+    expect([asked.status, await asked.text()]).toEqual([400, expect.stringContaining('introduced itself wrongly')]);
+    const known = await fetch(authorizeUrl(own.origin, { client_id: 'site' }, newPkce()), { redirect: 'manual' });
+    expect(known.status).toBe(303);
+    await own.close();
+  });
+
   test('is limited by address', async () => {
     const own = await startSignInService();
     const seen = new Set<number>();
