@@ -8,16 +8,12 @@ const benches: Record<string, (options: readonly string[]) => Promise<void>> = {
   reads: async () => (await import('./reads.ts')).benchReads(),
   fold: async () => (await import('./fold.ts')).benchFold(),
   facts: async () => (await import('./facts.ts')).benchFacts(),
-  views: async () => (await import('./views.ts')).benchViews(),
   me: async (options) => (await import('./me.ts')).benchMe(options),
-  friends: async () => (await import('./friends.ts')).benchFriends(),
   replay: async () => (await import('./replay.ts')).benchReplay(),
-  'fan-out': async () => (await import('./fan-out.ts')).benchFanOut(),
   archive: async () => (await import('./archive.ts')).benchArchive(),
   wide: async (options) => (await import('./wide.ts')).benchWide(options),
   start: async (options) => (await import('./start.ts')).benchStart(options),
   freshness: async (options) => (await import('./freshness.ts')).benchFreshness(options),
-  ways: async (options) => (await import('./ways.ts')).benchWays(options),
   takeover: async (options) => (await import('./takeover.ts')).benchTakeover(options),
 };
 const defaults = ['reads', 'fold'];
