@@ -64,8 +64,7 @@ export async function runSimulate(options: SimulateCommandOptions, settings: Set
   } finally {
     await sink.close();
   }
-  const mark = { ...sample, seed: options.seed };
-  if (options.archive !== undefined) await markSimulated(options.archive, mark, settings.topicPrefix);
+  if (options.archive !== undefined) await markSimulated(options.archive, sample, settings.topicPrefix);
   return 0;
 }
 

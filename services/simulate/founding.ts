@@ -3,27 +3,59 @@ import type { Audience, Distance } from '../../schemas/events/records.ts';
 import { metroSketches, slugOf } from './metros.ts';
 import { mix32, Random, toBase } from './random.ts';
 import { rideDescription, riderName, rideTitle, rideTypes, secretVenueName, venueName } from './texts.ts';
-import { blocked, close, flagged, follows, type SimRide, type World } from './world.ts';
+import {
+  blocked,
+  close,
+  dayMs,
+  dayStartMs,
+  flagged,
+  follows,
+  type Records,
+  type SimDistrict,
+  type SimRide,
+  type World,
+} from './world.ts';
 
 /**
  * The rider whose calendar always has something in it: they lead a ride, and have nights of every kind, friends and
  * flags around today. The riders whom they know are never erased. All of them live in the first metro.
  */
 export const sampleRider = 0;
-export const sampleCircle = { friends: [1, 2, 3, 4, 5, 6], closeOnly: 7, flagged: [8, 9], blockedBy: 10 } as const;
-export const circleSize = 12;
-
-/** How many nights a week a rider goes to, on average. */
-const nightsPerWeek = 1.5;
+const friends = [1, 2, 3, 4, 5, 6];
+const closeOnly = 7;
+const flaggedRider = 8;
+/** Flagged and followed, and has blocked the sample rider. */
+const flaggedBlocker = 9;
+const blocker = 10;
+export const circleSize = 11;
+/** The circle's riders, and the share of the first metro's nights that each responds to. */
+export const circleShares = Array.from({ length: circleSize }, (_, rider) => (rider === sampleRider ? 0.3 : 0.2));
 
 /** Makes the metros, districts, riders, rides, relations and keys with which the calendar began. */
 export function foundWorld(world: World): void {
   foundPlaces(world);
   foundRiders(world);
   foundRides(world);
-  expectRiders(world);
   foundRelations(world);
   for (let i = 0; i < 3; i++) addKey(world);
+}
+
+/** Publishes what was founded, in the 300 days before the calendar's first day. */
+export function* publishFounding(world: World): Records {
+  const { metros, districts, keys, riders, rides } = world;
+  const relations = riders.reduce((sum, rider) => sum + rider.relations.length, 0);
+  const stepMs =
+    (300 * dayMs) / (metros.length + districts.length + keys.length + riders.length + rides.length + relations);
+  let published = 0;
+  world.clock = () => dayStartMs(world.firstDay - 300) + Math.floor(published++ * stepMs);
+  for (const metro of metros.keys()) yield world.metro(metro);
+  for (const district of districts.keys()) yield world.district(district);
+  for (const key of keys.keys()) yield world.key(key);
+  for (const rider of riders.keys()) yield world.rider(rider);
+  for (const ride of rides.keys()) yield world.ride(ride);
+  for (const [rider, { relations }] of riders.entries()) {
+    for (const packed of relations) yield world.relation(rider, packed >> 4, packed & 15);
+  }
 }
 
 function foundPlaces(world: World): void {
@@ -95,9 +127,8 @@ export function addRide(world: World, random: Random): number {
     firstDay: firstDayOf(world, random, periodDays, plain),
     periodDays,
     meetTimeMs: index % 13 === 5 ? null : meetTimeOf(random),
-    meeting: meetingAt(random, district.name, district.slug, index),
-    expected: 0,
-    regulars: [],
+    meeting: meetingAt(random, district, index),
+    firstRegular: random.rank(Math.max(1, riders.length), 1.5),
   };
   return world.rides.push(ride) - 1;
 }
@@ -123,41 +154,14 @@ function meetTimeOf(random: Random): number {
   return minutes * minuteMs + (random.chance(0.04) ? 30_000 : 0);
 }
 
-export function meetingAt(random: Random, district: string, slug: string, index: number): SimRide['meeting'] {
+export function meetingAt(random: Random, { name, slug }: SimDistrict, index: number): SimRide['meeting'] {
   const secret = index % 11 === 3 || index % 11 === 7;
   return {
-    place_name: secret ? secretVenueName(random, district) : venueName(random, district),
+    place_name: secret ? secretVenueName(random, name) : venueName(random, name),
     district: slug,
     secret,
     show_neighbourhood: secret ? index % 11 === 7 : random.chance(0.9),
   };
-}
-
-/** How many riders each ride expects, by a power law. A metro's rides share the nights of its riders. */
-function expectRiders(world: World): void {
-  const random = new Random(world.options.seed, 3);
-  const weights = world.rides.map(() => random.pareto(1, 0.6));
-  const nightsOf = (ride: SimRide): number => (ride.periodDays ? world.options.days / ride.periodDays : 1);
-  for (let metro = 0; metro < world.metros.length; metro++) {
-    const riders = world.metros[metro]!.riders.length;
-    const places = (riders * nightsPerWeek * world.options.days) / 7;
-    let total = 0;
-    world.rides.forEach((ride, i) => {
-      if (ride.metro === metro) total += weights[i]! * nightsOf(ride);
-    });
-    world.rides.forEach((ride, i) => {
-      if (ride.metro !== metro) return;
-      // Nobody rides alone: a few come even to the smallest ride.
-      ride.expected = Math.min(Math.max(2.5, (places * weights[i]!) / total), riders * 0.6);
-      chooseRegulars(world, random, ride);
-    });
-  }
-}
-
-export function chooseRegulars(world: World, random: Random, ride: SimRide): void {
-  const { riders } = world.metros[ride.metro]!;
-  const count = riders.length > 0 ? Math.ceil(ride.expected * 2) : 0;
-  ride.regulars = Array.from({ length: count }, () => riders[random.rank(riders.length, 1.3)]!);
 }
 
 function foundRelations(world: World): void {
@@ -171,18 +175,18 @@ function foundRelations(world: World): void {
       world.riders[rider]!.relations.push(other * 16 + bits);
     };
     if (rider === sampleRider) addCircle(add);
-    if (rider === sampleCircle.blockedBy || rider === sampleCircle.flagged[1]) add(sampleRider, blocked);
+    if (rider === blocker || rider === flaggedBlocker) add(sampleRider, blocked);
     const degree = Math.min(Math.floor(random.pareto(3, 0.55)), 400, count >> 1);
     for (let i = 0; i < degree; i++) add(knownRider(world, random, rider), relationBits(random));
   }
 }
 
 function addCircle(add: (other: number, bits: number) => void): void {
-  for (const friend of sampleCircle.friends) add(friend, friend % 3 === 0 ? follows | close : follows);
-  add(sampleCircle.closeOnly, close);
-  add(sampleCircle.flagged[0], flagged);
-  add(sampleCircle.flagged[1], flagged | follows);
-  add(sampleCircle.blockedBy, follows);
+  for (const friend of friends) add(friend, friend % 3 === 0 ? follows | close : follows);
+  add(closeOnly, close);
+  add(flaggedRider, flagged);
+  add(flaggedBlocker, flagged | follows);
+  add(blocker, follows);
 }
 
 /** A rider to follow: mostly of the same metro, and mostly one whom many follow. */

@@ -1,18 +1,88 @@
-import { meetingAt } from './founding.ts';
-import { slugOf } from './metros.ts';
+import {
+  addKey,
+  addRide,
+  addRider,
+  circleShares,
+  circleSize,
+  knownRider,
+  meetingAt,
+  relationBits,
+} from './founding.ts';
 import type { Random } from './random.ts';
 import { cancellationReason, riderName, rideTitle } from './texts.ts';
-import { noneResponse, type SimNight, type SimulatedRecord, type World } from './world.ts';
+import { confirmedResponse, goingResponse, meetsOn, noneResponse, type Records, type World } from './world.ts';
 
-/** Things that happen to a calendar, as the records that upstream would publish. */
-export type Happening = Generator<SimulatedRecord, void, undefined>;
+/** Something that happens on a day. No record where there is no occasion. */
+type Happen = (world: World, random: Random, today: number) => Records;
+
+/** What happens, and how often: so many a day for each thousand riders or rides, or in a thousand days. */
+const happenings: readonly [times: number, per: 'riders' | 'rides' | 'days', happen: Happen][] = [
+  [300, 'riders', onComingNight(respond)],
+  [30, 'riders', onComingNight(thinkAgain)],
+  [12, 'riders', relate],
+  [3, 'riders', renameRider],
+  [40, 'rides', onComingNight(arrange)],
+  [15, 'rides', onComingNight(callOff)],
+  [3, 'rides', onComingNight(removeNight)],
+  [3, 'rides', oneOff],
+  [3, 'rides', onRide(renameRide)],
+  [3, 'rides', onRide(moveRide)],
+  [8, 'rides', onRide(postOrWithdraw)],
+  [200, 'days', leave],
+  [50, 'days', renamePlaces],
+  [50, 'days', replaceKey],
+];
+
+/** What happens to a world of these sizes: how much in a day, and one thing at random. */
+export function happeningsOf({ riders, rides }: World['options']) {
+  const thousands = { riders: riders / 1_000, rides: rides / 1_000, days: 1 / 1_000 };
+  const rates = happenings.map(([times, per, happen]) => ({ rate: times * thousands[per], happen }));
+  const total = rates.reduce((sum, { rate }) => sum + rate, 0);
+  return {
+    perDay: Math.ceil(total),
+    draw(random: Random): Happen {
+      let rest = random.unit() * total;
+      for (const { rate, happen } of rates) {
+        rest -= rate;
+        if (rest < 0) return happen;
+      }
+      return rates[0]!.happen;
+    },
+  };
+}
+
+/** Everything once, so that any world has all of it. */
+export function* oneOfEach(world: World, random: Random, today: number): Records {
+  for (const [, , happen] of happenings) yield* happen(world, random, today);
+}
+
+/** A day begins: the nights of one more day are announced, and riders confirm that they were there yesterday. */
+export function* newDay(world: World, random: Random, day: number): Records {
+  yield* announceDay(world, random, day + world.aheadDays);
+  for (const night of world.nightsByDay.get(day - 1) ?? []) {
+    const { attendance, status } = world.nights[night]!;
+    if (status === 'CANCELLED') continue;
+    for (const [at, packed] of attendance.entries()) {
+      if (((packed >> 1) & 3) !== goingResponse || !random.chance(0.7)) continue;
+      yield world.attendance(night, packed >> 3, confirmedResponse, (packed & 1) === 1, at);
+    }
+  }
+  // A night that nobody looks at any more is forgotten. Otherwise the world would grow forever.
+  const old = day - world.options.days - 30;
+  for (const night of world.nightsByDay.get(old) ?? []) world.nights[night]!.attendance = [];
+  world.nightsByDay.delete(old);
+}
+
+export function* announceDay(world: World, random: Random, day: number): Records {
+  for (const [index, ride] of world.rides.entries()) if (meetsOn(ride, day)) yield* announce(world, random, index, day);
+}
 
 /** Adds a night of a ride, as its leaders announce it. At first it may lack its time and place. */
-export function* announceNight(world: World, ride: number, day: number): Happening {
-  const { meetTimeMs, meeting } = world.rides[ride]!;
+function* announce(world: World, random: Random, ride: number, day: number): Records {
+  const { meetTimeMs, meeting, metro } = world.rides[ride]!;
   const count = world.nights.length;
   const late = count % 17 === 3;
-  const night: SimNight = {
+  const night = world.addNight({
     ride,
     day,
     meetTimeMs: late ? null : meetTimeMs,
@@ -21,98 +91,72 @@ export function* announceNight(world: World, ride: number, day: number): Happeni
     meeting: late || count % 40 === 11 ? null : meeting,
     removed: false,
     attendance: [],
-  };
-  yield world.night(world.addNight(night));
-}
-
-export function* settleNight(world: World, night: number): Happening {
-  const state = world.nights[night]!;
-  if (state.removed) return;
-  const { meetTimeMs, meeting } = world.rides[state.ride]!;
-  state.meetTimeMs = meetTimeMs;
-  state.meeting = meeting;
-  yield world.night(night);
-}
-
-export function* cancelNight(world: World, random: Random, night: number, withReason: boolean): Happening {
-  const state = world.nights[night]!;
-  if (state.removed || state.status === 'CANCELLED') return;
-  const { language } = world.metros[world.rides[state.ride]!.metro]!.sketch;
-  state.status = 'CANCELLED';
-  state.cancellation_reason = withReason ? cancellationReason(random, language) : null;
-  yield world.night(night);
-}
-
-export function* reinstateNight(world: World, night: number): Happening {
-  const state = world.nights[night]!;
-  if (state.removed || state.status === 'ON') return;
-  state.status = 'ON';
-  // Upstream keeps an earlier reason. Only a cancelled night's reason counts.
-  yield world.night(night);
-}
-
-/** Removes a night and its RSVPs. */
-export function* removeNight(world: World, night: number): Happening {
-  const state = world.nights[night]!;
-  if (state.removed) return;
-  state.removed = true;
-  yield world.tombstone('nights', world.nightKey(night));
-  for (const packed of state.attendance) {
-    yield world.tombstone('attendance', world.attendanceKey(night, packed >> 3));
-  }
-  state.attendance = [];
-}
-
-/** Moves a ride to another metro. Its future nights meet at a place there. */
-export function* moveRide(world: World, random: Random, ride: number, fromDay: number): Happening {
-  const state = world.rides[ride]!;
-  if (world.metros.length < 2) return;
-  state.metro = (state.metro + 1) % world.metros.length;
-  const district = world.districts[random.pick(world.metros[state.metro]!.districts)]!;
-  state.meeting = meetingAt(random, district.name, district.slug, ride);
-  yield world.ride(ride);
-  yield* republishNights(world, ride, fromDay, (night) => {
-    night.meeting = state.meeting;
+    riders: world.metros[metro]!.riders.length,
+    asked: 0,
   });
-}
-
-export function* moveMeeting(world: World, random: Random, night: number): Happening {
-  const state = world.nights[night]!;
-  if (state.removed) return;
-  const { districts } = world.metros[world.rides[state.ride]!.metro]!;
-  const district = world.districts[random.pick(districts)]!;
-  state.meeting = random.chance(0.1) ? null : meetingAt(random, district.name, district.slug, random.int(0, 21));
   yield world.night(night);
-}
-
-function* republishNights(world: World, ride: number, fromDay: number, change: (night: SimNight) => void): Happening {
-  for (const [day, nights] of world.nightsByDay) {
-    if (day < fromDay) continue;
-    for (const index of nights) {
-      const night = world.nights[index]!;
-      if (night.ride !== ride || night.removed) continue;
-      change(night);
-      yield world.night(index);
-    }
+  if (metro !== 0) return;
+  // The sample rider's circle goes to enough nights of the first metro that every answer about it has content.
+  for (const [rider, share] of circleShares.entries()) {
+    if (rider >= world.riders.length || !random.chance(share)) continue;
+    yield world.attendance(night, rider, random.chance(0.2) ? noneResponse : goingResponse, random.chance(0.3));
   }
 }
 
-export function* renameRide(world: World, random: Random, ride: number): Happening {
-  const state = world.rides[ride]!;
-  const { sketch, districts } = world.metros[state.metro]!;
-  state.title = rideTitle(random, sketch.language, world.districts[random.pick(districts)]!.name);
-  yield world.ride(ride);
+/** Something that happens to one night, or to one ride. */
+type HappenTo = (world: World, random: Random, index: number, today: number) => Records;
+
+/** On a night of the next days, more often on a popular one. */
+function onComingNight(happen: HappenTo): Happen {
+  return function* (world, random, today) {
+    const nights = world.nightsByDay.get(today + Math.min(Math.floor(random.exponential(6)), world.aheadDays));
+    const night = nights?.[random.rank(nights.length, 2)];
+    if (night !== undefined && !world.nights[night]!.removed) yield* happen(world, random, night, today);
+  };
 }
 
-export function* postRide(world: World, ride: number, posted: boolean): Happening {
-  const state = world.rides[ride]!;
-  if (state.posted === posted) return;
-  state.posted = posted;
-  yield world.ride(ride);
+/**
+ * The next riders of the ride's metro respond. Each ride begins elsewhere in the list, so it has regulars, and nobody is
+ * asked twice. Once all were asked, one of them thinks again.
+ */
+function* respond(world: World, random: Random, night: number): Records {
+  const state = world.nights[night]!;
+  const ride = world.rides[state.ride]!;
+  state.asked += random.int(1, 3);
+  if (state.asked > state.riders) return yield* thinkAgain(world, random, night);
+  const rider = world.metros[ride.metro]!.riders[(ride.firstRegular + state.asked) % state.riders];
+  if (rider === undefined || rider < circleSize || world.riders[rider]!.erased) return;
+  const saved = random.chance(0.25);
+  yield world.attendance(night, rider, saved && random.chance(0.5) ? noneResponse : goingResponse, saved);
 }
 
-/** Gives a rider a new display name, or also a new handle. */
-export function* renameRider(world: World, random: Random, rider: number): Happening {
+/** A rider withdraws or comes after all, or saves the night, or does not save it any more. */
+function* thinkAgain(world: World, random: Random, night: number): Records {
+  const { attendance } = world.nights[night]!;
+  const at = random.int(0, attendance.length - 1);
+  const packed = attendance[at];
+  if (packed === undefined || packed >> 3 < circleSize) return;
+  const response = (packed >> 1) & 3;
+  const other = response === noneResponse ? goingResponse : noneResponse;
+  const saved = (packed & 1) === 1;
+  if (random.chance(0.6)) yield world.attendance(night, packed >> 3, other, saved, at);
+  else yield world.attendance(night, packed >> 3, response, !saved, at);
+}
+
+/** A rider follows another, stops following, or changes a mark. The circle of the sample rider stays as it is. */
+function* relate(world: World, random: Random): Records {
+  const rider = random.int(0, world.riders.length - 1);
+  const { erased, relations } = world.riders[rider]!;
+  if (erased || rider < circleSize) return;
+  const isNew = relations.length === 0 || random.chance(0.6);
+  const other = isNew ? knownRider(world, random, rider) : random.pick(relations) >> 4;
+  if (other === rider || world.riders[other]!.erased) return;
+  yield world.relation(rider, other, isNew || random.chance(0.6) ? relationBits(random) : 0);
+}
+
+/** A rider has a new display name, or also a new handle. */
+function* renameRider(world: World, random: Random): Records {
+  const rider = random.int(0, world.riders.length - 1);
   const state = world.riders[rider]!;
   if (state.erased) return;
   const { handle, name } = riderName(random, rider);
@@ -121,79 +165,135 @@ export function* renameRider(world: World, random: Random, rider: number): Happe
   yield world.rider(rider);
 }
 
-export function* renameDistrict(world: World, district: number): Happening {
-  const state = world.districts[district]!;
-  const { sketch } = world.metros[state.metro]!;
-  const old = [...sketch.districts, ...sketch.cities].find((name) => `${sketch.slug}-${slugOf(name)}` === state.slug)!;
-  // The slug stays, because it identifies the district.
-  state.name = state.name === old ? `Old ${old}` : old;
-  yield world.district(district);
+/** A night is given its ride's time and place, or moves to another place. */
+function* arrange(world: World, random: Random, night: number): Records {
+  const state = world.nights[night]!;
+  const ride = world.rides[state.ride]!;
+  const settled = state.meetTimeMs === ride.meetTimeMs && state.meeting !== null;
+  const place = random.pick(world.metros[ride.metro]!.districts);
+  state.meetTimeMs = ride.meetTimeMs;
+  state.meeting = settled ? meetingAt(random, world.districts[place]!, random.int(0, 21)) : ride.meeting;
+  yield world.night(night);
 }
 
-/** Gives a metro another name, or its first one back. */
-export function* renameMetro(world: World, metro: number): Happening {
-  const state = world.metros[metro]!;
-  state.name = state.name === state.sketch.name ? `Greater ${state.sketch.name}` : state.sketch.name;
-  yield world.metro(metro);
+/** A night is cancelled, or held after all. Upstream keeps the reason then, but only a cancelled night's counts. */
+function* callOff(world: World, random: Random, night: number): Records {
+  const state = world.nights[night]!;
+  const { language } = world.metros[world.rides[state.ride]!.metro]!.sketch;
+  const cancelled = state.status === 'ON';
+  state.status = cancelled ? 'CANCELLED' : 'ON';
+  if (cancelled) state.cancellation_reason = random.chance(0.7) ? cancellationReason(random, language) : null;
+  yield world.night(night);
 }
 
-export function* deleteKey(world: World, key: number): Happening {
-  const state = world.keys[key]!;
-  if (!state.live) return;
-  state.live = false;
-  yield world.tombstone('developer-keys', state.id);
+/** A night and its RSVPs are removed. */
+function* removeNight(world: World, _random: Random, night: number): Records {
+  const state = world.nights[night]!;
+  state.removed = true;
+  yield world.tombstone('nights', world.nightKey(night));
+  for (const packed of state.attendance) {
+    yield world.tombstone('attendance', world.attendanceKey(night, packed >> 3));
+  }
+  state.attendance = [];
 }
 
-/**
- * Erases a rider: removes their record, and then everything that names them, at once or, if upstream `owe`s it, some
- * time later.
- */
-export function* eraseRider(world: World, rider: number, owe: boolean): Happening {
+/** Somebody joins, and posts a ride for one of the next days. Some respond. */
+function* oneOff(world: World, random: Random, today: number): Records {
+  const rider = addRider(world, random);
+  yield world.rider(rider);
+  const index = addRide(world, random);
+  const ride = world.rides[index]!;
+  ride.leaders = [rider];
+  ride.periodDays = null;
+  ride.firstDay = today + random.int(1, Math.max(1, Math.min(14, world.aheadDays)));
+  yield world.ride(index);
+  const night = world.nights.length;
+  yield* announce(world, random, index, ride.firstDay);
+  for (let i = 0; i < 4; i++) yield* respond(world, random, night);
+}
+
+/** To a ride, but not to the sample rider's own. */
+function onRide(happen: HappenTo): Happen {
+  return function* (world, random, today) {
+    if (world.rides.length > 1) yield* happen(world, random, random.int(1, world.rides.length - 1), today);
+  };
+}
+
+function* renameRide(world: World, random: Random, ride: number): Records {
+  const state = world.rides[ride]!;
+  const { sketch, districts } = world.metros[state.metro]!;
+  state.title = rideTitle(random, sketch.language, world.districts[random.pick(districts)]!.name);
+  yield world.ride(ride);
+}
+
+/** A ride moves to another metro. Its coming nights meet at a place there. */
+function* moveRide(world: World, random: Random, ride: number, today: number): Records {
+  const state = world.rides[ride]!;
+  if (world.metros.length < 2) return;
+  state.metro = (state.metro + 1) % world.metros.length;
+  const district = world.districts[random.pick(world.metros[state.metro]!.districts)]!;
+  state.meeting = meetingAt(random, district, ride);
+  yield world.ride(ride);
+  for (let day = today; day <= today + world.aheadDays; day++) {
+    for (const index of (meetsOn(state, day) && world.nightsByDay.get(day)) || []) {
+      const night = world.nights[index]!;
+      if (night.ride !== ride || night.removed) continue;
+      night.meeting = state.meeting;
+      yield world.night(index);
+    }
+  }
+}
+
+function* postOrWithdraw(world: World, random: Random, ride: number): Records {
+  const state = world.rides[ride]!;
+  if (state.posted && random.chance(0.7)) return;
+  state.posted = !state.posted;
+  yield world.ride(ride);
+}
+
+/** A rider is erased, and then everything that names them. */
+function* leave(world: World, random: Random): Records {
+  const rider = random.int(0, world.riders.length - 1);
   const state = world.riders[rider]!;
-  if (state.erased) return;
-  const rest = traces(world, rider);
+  if (state.erased || rider < circleSize) return;
   state.erased = true;
-  state.relations = [];
   yield world.tombstone('riders', state.id);
-  for (const index of world.rides.keys()) {
-    const ride = world.rides[index]!;
+  for (const [index, ride] of world.rides.entries()) {
     if (!ride.leaders.includes(rider)) continue;
     ride.leaders = ride.leaders.filter((leader) => leader !== rider);
     yield world.ride(index);
   }
-  if (owe) world.owed.push(...rest);
-  else for (const { topic, key } of rest) yield world.tombstone(topic, key);
-}
-
-/** Keys of the relations and RSVPs that name a rider. Removes the rider from them. */
-function traces(world: World, rider: number): World['owed'] {
-  const found: World['owed'] = [];
-  for (const packed of world.riders[rider]!.relations) {
-    found.push({ topic: 'relations', key: world.relationKey(rider, packed >> 4) });
-  }
+  for (const packed of state.relations) yield world.tombstone('relations', world.relationKey(rider, packed >> 4));
+  state.relations = [];
   for (const [index, { relations }] of world.riders.entries()) {
-    if (takeOut(relations, 4, rider) !== null) found.push({ topic: 'relations', key: world.relationKey(index, rider) });
+    if (takeOut(relations, 4, rider)) yield world.tombstone('relations', world.relationKey(index, rider));
   }
   for (const [index, { attendance }] of world.nights.entries()) {
-    if (takeOut(attendance, 3, rider) !== null) {
-      found.push({ topic: 'attendance', key: world.attendanceKey(index, rider) });
-    }
+    if (takeOut(attendance, 3, rider)) yield world.tombstone('attendance', world.attendanceKey(index, rider));
   }
-  return found;
 }
 
-/** Removes the only entry about a rider from a packed list. Null if there is none. */
-function takeOut(list: number[], shift: number, rider: number): number | null {
+/** Removes the only entry about a rider from a packed list. False if there is none. */
+function takeOut(list: number[], shift: number, rider: number): boolean {
   const at = list.findIndex((packed) => packed >> shift === rider);
-  return at < 0 ? null : list.splice(at, 1)[0]!;
+  return at >= 0 && list.splice(at, 1).length > 0;
 }
 
-export function* payOwed(world: World, count: number): Happening {
-  for (const { topic, key } of world.owed.splice(0, count)) yield world.tombstone(topic, key);
+/** A metro and a district have another name, or their first one back. Slugs stay: they identify the places. */
+function* renamePlaces(world: World, random: Random): Records {
+  const metro = random.int(0, world.metros.length - 1);
+  const district = random.pick(world.metros[metro]!.districts);
+  for (const place of [world.metros[metro]!, world.districts[district]!])
+    place.name = place.name.startsWith('Greater ') ? place.name.slice(8) : `Greater ${place.name}`;
+  yield world.metro(metro);
+  yield world.district(district);
 }
 
-/** A rider withdraws their RSVP, if there is one. */
-export function* withdraw(world: World, night: number, rider: number): Happening {
-  const packed = world.nights[night]!.attendance.find((rsvp) => rsvp >> 3 === rider);
-  if (packed !== undefined) yield world.attendance(night, rider, noneResponse, (packed & 1) === 1);
+/** A developer makes a key, and deletes an old one: not the key that `simulate` prints. */
+function* replaceKey(world: World, random: Random): Records {
+  const old = world.keys[random.int(1, world.keys.length - 1)]!;
+  yield world.key(addKey(world));
+  if (!old.live) return;
+  old.live = false;
+  yield world.tombstone('developer-keys', old.id);
 }

@@ -1,13 +1,13 @@
-import { ongoingChanges } from './changes.ts';
-import { keyText, riderId, sampleRider } from './founding.ts';
-import { history } from './history.ts';
-import { dayMs, dayStartMs, type SimulatedRecord, type SimulationOptions, World } from './world.ts';
+import { foundWorld, keyText, publishFounding, riderId, sampleRider } from './founding.ts';
+import { announceDay, happeningsOf, newDay, oneOfEach } from './happenings.ts';
+import { Random } from './random.ts';
+import { dayMs, dayStartMs, type Records, type SimulatedRecord, type SimulationOptions, World } from './world.ts';
 
 /**
  * Increase this with every change to the records that the same options make, or to their partitions. Existing samples
  * are then made again.
  */
-export const generatorVersion = 2;
+export const generatorVersion = 3;
 
 export interface Simulation {
   /** The records of the calendar as it is when `today` begins. Consume it to the end, once, before `changes`. */
@@ -24,6 +24,9 @@ export interface Simulation {
   rider: string;
 }
 
+/** The last hour before `today` is left for the changes that follow. */
+const lastHourMs = 3_600_000;
+
 /** A made-up calendar: the same options give the same records, byte for byte. */
 export function simulation(options: SimulationOptions): Simulation {
   const world = new World(options);
@@ -35,7 +38,7 @@ export function simulation(options: SimulationOptions): Simulation {
         last = Math.max(last, Math.floor(clock()));
         return last;
       };
-      return ongoingChanges(world, () => Math.floor(last / dayMs));
+      return ongoing(world, () => Math.floor(last / dayMs));
     },
     size: () => ({
       metro: world.metros.length,
@@ -48,7 +51,47 @@ export function simulation(options: SimulationOptions): Simulation {
   };
 }
 
-const lastHourMs = 3_600_000;
+/**
+ * The calendar's past, up to an hour before `today` begins: what is founded, then what happens day by day. `progress` is
+ * called with the share done, 0 to 1.
+ */
+function* history(world: World, progress: (done: number) => void): Records {
+  const { firstDay, options } = world;
+  const random = new Random(options.seed, 5);
+  const { perDay, draw } = happeningsOf(options);
+  foundWorld(world);
+  yield* publishFounding(world);
+  world.clock = () => dayStartMs(firstDay);
+  for (let day = firstDay; day < firstDay + world.aheadDays; day++) yield* announceDay(world, random, day);
+  for (let day = firstDay; day < options.today; day++) {
+    progress((day - firstDay) / (options.today - firstDay + 1));
+    const isLast = day === options.today - 1;
+    const stepMs = (isLast ? dayMs - lastHourMs : dayMs) / (perDay + 2);
+    const at = (step: number): void => {
+      const ms = Math.floor(dayStartMs(day) + step * stepMs);
+      world.clock = () => ms;
+    };
+    at(0);
+    yield* newDay(world, random, day);
+    for (let step = 1; step <= perDay; step++) {
+      at(step + random.unit());
+      yield* draw(random)(world, random, day);
+    }
+    at(perDay + 2);
+    if (isLast) yield* oneOfEach(world, random, day);
+  }
+  progress(1);
+}
+
+/** What happens from now on, without end. `todayOf` returns the current day. */
+export function* ongoing(world: World, todayOf: () => number): Records {
+  const random = new Random(world.options.seed, 7);
+  const { draw } = happeningsOf(world.options);
+  for (let today = world.options.today - 1; ; ) {
+    for (const now = todayOf(); today < now; ) yield* newDay(world, random, ++today);
+    yield* draw(random)(world, random, today);
+  }
+}
 
 /**
  * A clock for changes that must come out the same every time. They share the hour before `today` began, `stepMs` apart,

@@ -25,11 +25,9 @@ const titles: Record<Language, readonly string[]> = {
   es: listed(`
     Paseo de todos 🚲 | Rodada nocturna | Domingo sin coches: {d} | Tacos y cadenas | Niñas al pedal |
     Rodada de Día de Muertos`),
-  nl: listed(`Rondje {d} | Bakfietsborrel | Avondvierdaagse op de fiets | Tegenwindclub | Stroopwafelrit`),
   de: listed(`
     Kritische Masse {d} | Feierabendrunde | Kaffeefahrt | Müggelsee-Schleife | Straßenkunst in {d} |
     Nachtrad 🌃`),
-  pt: listed(`Pedal das Quintas | Bicicletada – {d} | Pedalada da Graça | Café, pão & pedal | Passeio à beira-rio`),
   da: listed(`Fælles aftentur | Ølcykling på {d} | Morgenrunden | Børnenes cykelparade | Kanelsnegletur`),
   ja: listed(`朝ライド {d} | ラーメンライド 🍜 | Yamanote Loop at Night | 夜の橋めぐり | Coffee & Keirin`),
 };

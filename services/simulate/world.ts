@@ -22,6 +22,9 @@ export type SimulatedRecord = {
   [T in TopicName]: { topic: T; key: string; value: TopicRecords[T] | null; timestampMs: number };
 }[TopicName];
 
+/** What upstream would publish, in order. */
+export type Records = Generator<SimulatedRecord, void, undefined>;
+
 interface SimMetro {
   sketch: MetroSketch;
   name: string;
@@ -31,7 +34,7 @@ interface SimMetro {
   riders: number[];
 }
 
-interface SimDistrict {
+export interface SimDistrict {
   slug: string;
   metro: number;
   name: string;
@@ -59,10 +62,8 @@ export interface SimRide extends Pick<Ride, 'title' | 'description' | 'type' | '
   periodDays: number | null;
   meetTimeMs: number | null;
   meeting: MeetingPlace | null;
-  /** The number of riders to expect at a night. */
-  expected: number;
-  /** Indices into `riders`: those who come again and again. */
-  regulars: number[];
+  /** An index into its metro's riders: those from here on come again and again. */
+  firstRegular: number;
 }
 
 export interface SimNight extends Pick<Night, 'day' | 'status' | 'cancellation_reason' | 'meeting'> {
@@ -71,6 +72,9 @@ export interface SimNight extends Pick<Night, 'day' | 'status' | 'cancellation_r
   removed: boolean;
   /** RSVPs, packed: `rider 8 + response 2 + saved`. */
   attendance: number[];
+  /** How many riders its metro had when it was announced, and how many of them have been asked. */
+  riders: number;
+  asked: number;
 }
 
 interface SimKey {
@@ -109,8 +113,6 @@ export class World {
   readonly nights: SimNight[] = [];
   readonly nightsByDay = new Map<number, number[]>();
   readonly keys: SimKey[] = [];
-  /** Tombstones that upstream still owes, for riders who were erased before their relations and RSVPs were. */
-  readonly owed: { topic: 'attendance' | 'relations'; key: string }[] = [];
   /** Milliseconds since the epoch. Called once per record. Must not decrease. */
   clock: () => number = () => 0;
   #revision = 0;
@@ -167,20 +169,13 @@ export class World {
     });
   }
 
-  /** The index of a rider's RSVP in a night's list. The end of the list if there is none. */
-  rsvpAt(index: number, rider: number): number {
-    const { attendance } = this.nights[index]!;
-    const at = attendance.findIndex((rsvp) => rsvp >> 3 === rider);
-    return at < 0 ? attendance.length : at;
-  }
-
-  /** Sets a rider's RSVP to a night, and returns its record. `at`: its index in the list, if known. */
+  /** Sets a rider's RSVP to a night, and returns its record. `at`: its index in the list, unless it is new. */
   attendance(
     index: number,
     rider: number,
     response: number,
     saved: boolean,
-    at = this.rsvpAt(index, rider),
+    at = this.nights[index]!.attendance.length,
   ): SimulatedRecord {
     const { ride, day, attendance } = this.nights[index]!;
     attendance[at] = rider * 8 + response * 2 + (saved ? 1 : 0);

@@ -2,9 +2,8 @@ import { createHash, hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Attendance, Night, Relation, Ride, TopicName, TopicRecords } from '../../schemas/events/records.ts';
 import { dayText } from '../../schemas/views/days.ts';
-import { ongoingChanges } from '../../services/simulate/changes.ts';
-import { history } from '../../services/simulate/history.ts';
-import { generatorVersion, simulation, steppingClock } from '../../services/simulate/simulation.ts';
+import { foundWorld } from '../../services/simulate/founding.ts';
+import { generatorVersion, ongoing, simulation, steppingClock } from '../../services/simulate/simulation.ts';
 import { defaultSizes, sizeLimits } from '../../services/simulate/sizes.ts';
 import { secretPlaceMark } from '../../services/simulate/texts.ts';
 import { type SimulatedRecord, type SimulationOptions, World } from '../../services/simulate/world.ts';
@@ -108,7 +107,7 @@ describe('the simulation', () => {
 
   // Fails with any change to what is generated: raise generatorVersion with it, so that kept samples are made again.
   it('is of the version that it says', () => {
-    expect([generatorVersion, digest(take()).slice(0, 16)]).toEqual([2, 'cd2ecd9abd32771b']);
+    expect([generatorVersion, digest(take()).slice(0, 16)]).toEqual([3, '9d321203ef2886b0']);
   });
 
   it('makes others from another seed or day', () => {
@@ -141,34 +140,35 @@ describe('the simulation', () => {
   });
 
   it('gives ids to one thing each', () => {
-    const { riders, rides } = { riders: take({ riders: 5_000 }), rides: take({ rides: 3_000 }) };
-    expect(factsOf(riders, 'riders').size + tombstones(riders, 'riders').size).toBe(5_000);
-    expect(factsOf(rides, 'rides').size).toBe(3_000);
+    const { initial, size } = simulation({ ...defaultSizes, riders: 5_000, rides: 3_000, today });
+    const all = [...initial()];
+    expect(factsOf(all, 'riders').size).toBe(size().rider);
+    expect(factsOf(all, 'rides').size).toBe(size().ride);
+    expect(size()).toMatchObject({ rider: expect.closeTo(5_000, -3), ride: expect.closeTo(3_000, -3) });
   });
 
   it('announces the nights of new days as they come', () => {
     const { initial, changes } = simulation({ ...defaultSizes, today });
     const ahead = Math.max(...valuesOf([...initial()], 'nights').map((night) => night.day));
-    let hours = 0;
+    let minutes = 0;
     let latest = 0;
-    for (const { topic, value } of changes(() => todayMs + hours++ * 3_600_000)) {
+    for (const { topic, value } of changes(() => todayMs + minutes++ * 60_000)) {
       if (topic === 'nights' && value) latest = Math.max(latest, value.day);
-      if (hours > 24 * 10) break;
+      if (minutes > 24 * 60 * 10) break;
     }
     expect(latest).toBeGreaterThanOrEqual(ahead + 9);
   });
 
   it('forgets old nights, so that it can go on for years', () => {
     const world = new World({ metros: 1, rides: 20, riders: 50, days: 9, seed: 1, today });
-    for (const _ of history(world, () => {}));
-    const before = world.nightsByDay.size;
+    foundWorld(world);
     let now = todayMs;
     world.clock = () => now;
-    for (const _ of ongoingChanges(world, () => Math.floor(now / 86_400_000))) {
+    for (const _ of ongoing(world, () => Math.floor(now / 86_400_000))) {
       now += 3_600_000;
       if (now > todayMs + 700 * 86_400_000) break;
     }
-    expect(world.nightsByDay.size).toBeLessThan(before + 80);
+    expect(world.nightsByDay.size).toBeLessThan(100);
   });
 });
 
@@ -284,28 +284,21 @@ describe('the default sample has', () => {
     );
   });
 
-  it('riders without a name, renamed, and erased with all or nearly all that named them', () => {
+  it('riders without a name, renamed, and erased with all that named them', () => {
     expect(some(riders, ({ name }) => name === null)).toBeGreaterThan(10);
     expect([...steps(records, 'riders')].some(([old, now]) => old.name !== now.name)).toBe(true);
     const erased = tombstones(records, 'riders');
     expect(erased.size).toBeGreaterThanOrEqual(2);
-    const still = [...relations.keys(), ...attendance.keys()].filter((key) =>
-      key.split('/').some((id) => erased.has(id)),
-    );
-    // What upstream owes at the end of the history, it pays in the changes.
-    expect(still.length).toBeGreaterThan(0);
-    const named = records.filter((r) => r.topic === 'relations' && !r.value).length;
-    expect(named).toBeGreaterThan(still.length);
-    const after = take({}, 20_000);
-    const left = [...factsOf(after, 'relations').keys(), ...factsOf(after, 'attendance').keys()];
-    expect(left.filter((key) => key.split('/').some((id) => erased.has(id)))).toEqual([]);
+    const names = [...relations.keys(), ...attendance.keys(), ...[...rides.values()].flatMap((ride) => ride.leaders)];
+    expect(names.filter((key) => key.split('/').some((id) => erased.has(id)))).toEqual([]);
+    expect(tombstones(records, 'relations').size).toBeGreaterThan(2);
   });
 
   it('metros and districts renamed, keys made and deleted', () => {
     expect([...steps(records, 'metros')].some(([old, now]) => old.name !== now.name)).toBe(true);
     expect([...steps(records, 'districts')].some(([old, now]) => old.name !== now.name)).toBe(true);
-    expect(tombstones(records, 'developer-keys').size).toBe(1);
-    expect(keys.size).toBe(3);
+    expect(tombstones(records, 'developer-keys').size).toBeGreaterThan(0);
+    expect(keys.size).toBeGreaterThan(2);
   });
 
   it('no two riders of one handle, and riders of one display name', () => {

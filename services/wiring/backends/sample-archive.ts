@@ -78,9 +78,8 @@ async function makeSample(dataDir: string, prefix: string, today: number): Promi
     await sink.close();
   }
   const { developerKey, rider } = made;
-  await markSimulated(join(draft, 'archive'), { seed: defaultSizes.seed, developerKey, rider }, prefix);
-  const notes = { day: dayText(today), seed: defaultSizes.seed, generatorVersion, developerKey, rider };
-  await writeFile(join(draft, 'sample.json'), `${JSON.stringify(notes, null, 2)}\n`);
+  await markSimulated(join(draft, 'archive'), { developerKey, rider }, prefix);
+  await writeFile(join(draft, 'sample.json'), `${JSON.stringify({ developerKey, rider }, null, 2)}\n`);
   const folder = join(dataDir, folderName(today, prefix));
   try {
     await rename(draft, folder);

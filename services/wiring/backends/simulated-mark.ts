@@ -6,7 +6,6 @@ import { defaultTopicPrefix } from '../../../schemas/events/records.ts';
 
 /** What `simulate` records about an archive that it made. */
 export interface SimulatedArchive {
-  seed: number;
   /** The text of a developer key that is live in the archive. It is made up, and can be computed from the seed. */
   developerKey: string;
   /** A rider with nights, friends and flags around the day it was made for; null once they were forgotten. */
@@ -21,10 +20,10 @@ const fileName = 'simulated.json';
  */
 export async function markSimulated(
   dir: string,
-  { seed, developerKey, rider }: SimulatedArchive,
+  { developerKey, rider }: SimulatedArchive,
   prefix = defaultTopicPrefix,
 ): Promise<void> {
-  const mark = { seed, developerKey, rider, riders: await ridersDigest(dir, prefix) };
+  const mark = { developerKey, rider, riders: await ridersDigest(dir, prefix) };
   writeMark(dir, mark);
 }
 
@@ -56,8 +55,8 @@ export async function forgettingInMark<T>(
 export async function simulatedMark(dir: string, prefix = defaultTopicPrefix): Promise<SimulatedArchive | null> {
   const mark = await readMark(dir);
   if (mark === null || mark.riders !== (await ridersDigest(dir, prefix))) return null;
-  const { seed, developerKey, rider } = mark;
-  return { seed, developerKey, rider };
+  const { developerKey, rider } = mark;
+  return { developerKey, rider };
 }
 
 async function readMark(dir: string): Promise<(SimulatedArchive & { riders: string }) | null> {

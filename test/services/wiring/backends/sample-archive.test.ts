@@ -89,7 +89,7 @@ describe('the sample archive', () => {
   it('is one when several processes make it at the same time', async () => {
     const samples = await Promise.all(Array.from({ length: 4 }, () => ensureSampleArchive({ dataDir, now })));
     for (const sample of samples) expect(sample).toEqual(samples[0]);
-    expect(await readdir(dataDir)).toEqual(['sample-2026-11-21-v2']);
+    expect(await readdir(dataDir)).toEqual(['sample-2026-11-21-v3']);
     expect((await readTopic(samples[0]!.dir, 'metros')).length).toBeGreaterThan(3);
   });
 
@@ -103,7 +103,7 @@ describe('the sample archive', () => {
     await ensureSampleArchive({ dataDir, now });
     expect((await readdir(dataDir)).sort()).toEqual([
       'oauth-keys.json',
-      'sample-2026-11-21-v2',
+      'sample-2026-11-21-v3',
       'sample-notes',
       'sample-unfinished-new',
     ]);

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { markSimulated, simulatedMark } from '../../../../services/wiring/backends/simulated-mark.ts';
 import { portlandDirectory } from '../../../support/portland.ts';
 
-const made = { seed: 7, developerKey: 'rck_x', rider: 'r1' };
+const made = { developerKey: 'rck_x', rider: 'r1' };
 let dir: string;
 const ridersFolder = () => join(dir, 'ride-calendar.riders');
 
