@@ -22,7 +22,7 @@ interface FoldingDeps extends RetryDeps {
   rejects: RejectSink | null;
   metrics: ProjectorMetrics;
   /** Absent: nobody asks how far it is. */
-  watching?: Pick<Watching, 'turn' | 'taking' | 'took' | 'rejects' | 'rejectsSinceMs'>;
+  watching?: Pick<Watching, 'turn' | 'changes' | 'rejects' | 'waits'>;
 }
 
 /**
@@ -133,14 +133,14 @@ export class Folding {
     // A hold may be at an offset that is folded already.
     if (batch.nextOffset <= this.position[batch.topic][batch.partition]! && batch.records.length === 0) return;
     const { watching } = this.#deps;
-    watching?.taking(batch);
     const before = this.fanOuts.added;
     this.#partitions.take(batch);
     const taken = this.intake.take(batch);
     // In the same turn as the facts and their sum.
     this.position[batch.topic][batch.partition] = batch.nextOffset;
     const { added } = this.fanOuts;
-    watching?.took(batch, this.fold.touched === ignoreChanges ? null : added > before ? added : 0);
+    // What is from before the start's ends is not measured.
+    if (this.fold.touched !== ignoreChanges) watching?.changes.take(batch, added > before ? added : 0);
     await taken;
     this.#batches += 1;
     this.moved.notify();

@@ -21,7 +21,7 @@ interface IntakeDeps extends RetryDeps {
   sink: RejectSink | null;
   barriers: PositionBarriers;
   metrics: ProjectorMetrics;
-  watching?: Pick<Watching, 'rejects' | 'rejectsSinceMs'>;
+  watching?: Pick<Watching, 'rejects' | 'waits'>;
 }
 
 /**
@@ -113,14 +113,13 @@ export class Intake {
       this.#pending.count -= rejects.length;
       this.#pending.bytes -= bytes;
       // Each batch of rejects that is acknowledged is a step on.
-      if (watching) watching.rejectsSinceMs = null;
+      watching?.waits.end('rejects');
       this.#noteWaiting();
     });
   }
 
   #noteWaiting(): void {
-    const { watching, clock } = this.#deps;
-    if (watching && this.#pending.count > 0) watching.rejectsSinceMs ??= clock.nowMs();
+    if (this.#pending.count > 0) this.#deps.watching?.waits.begin('rejects');
   }
 }
 

@@ -201,7 +201,7 @@ export class Projector {
     if (this.#ready && !wasReady)
       this.#deps.log.info('Ready: standing by with the log folded, to take over if the leader ends');
     this.#watching.turn();
-    if (isFolded) this.#watching.standsBy(this.#deps.clock.nowMs());
+    if (isFolded) this.#watching.standsBy();
   }
 
   /** Such a standby is never ready, however long it waits beside the leader. */
@@ -252,10 +252,8 @@ export class Projector {
 
   #stand(role: Role): void {
     if (role === this.#watching.role) return;
-    this.#watching.role = role;
+    this.#watching.stand(role);
     if (role === 'leader') this.#besideOtherLog(false);
-    this.#watching.standingBySinceMs = role === 'standby' ? this.#deps.clock.nowMs() : null;
-    this.#watching.judged(true);
     this.#ready = false;
     this.#asked = null;
   }

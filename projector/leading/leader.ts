@@ -229,7 +229,7 @@ export class Leader {
       const changes = watching.changes.begin();
       const all = await rounds.run(folding.position);
       // Not waited for: the next round is not to be delayed by measuring this one.
-      if (all) void watching.changes.written(changes, folding.fanOuts.told, clock.nowMs());
+      if (all) void watching.changes.written(changes, folding.fanOuts.told);
       if (all && !stands) {
         lanes.beginStamping();
         void repairs.done().then(() => this.#deps.onReady());

@@ -31,8 +31,6 @@ export class UnreadableChanges {
   readonly #clock: Clock;
   #taken: Taken[] = [];
   #kept = 0;
-  /** Changes whose fan-outs are still in progress. */
-  #fanningOut: Taken[] = [];
 
   constructor(measured: Measured, keptMax = kept, clock: Clock = realClock) {
     this.#measured = measured;
@@ -40,14 +38,15 @@ export class UnreadableChanges {
     this.#clock = clock;
   }
 
-  take(batch: LogBatch, arrivedMs: number, fanOut: number): void {
-    const { records, unreadSinceMs: sinceMs = arrivedMs } = batch;
+  /** A batch was folded. `fanOut`: the number of the last fan-out that it began, 0 for none. */
+  take({ records, unreadSinceMs }: Pick<LogBatch, 'records' | 'unreadSinceMs'>, fanOut: number): void {
     if (records.length === 0) return;
+    const arrivedMs = this.#clock.nowMs();
     // Beyond the limit, the first change of a batch stands for all of it.
     const some = this.#kept + records.length > this.#keptMax ? records.slice(0, 1) : records;
     this.#kept += some.length;
     const timestampsMs = Float64Array.from(some, ({ timestampMs }) => timestampMs);
-    this.#taken.push({ arrivedMs, sinceMs, timestampsMs, fanOut });
+    this.#taken.push({ arrivedMs, sinceMs: unreadSinceMs ?? arrivedMs, timestampsMs, fanOut });
   }
 
   /** A round begins, which writes everything taken so far. Pass the result to `written`. */
@@ -55,23 +54,22 @@ export class UnreadableChanges {
     return this.#taken.length;
   }
 
-  /** The first `count` changes are written. Fan-outs up to this number have been written to all watchers. */
-  async written(count: number, fannedOut: number, nowMs: number): Promise<void> {
-    if (count === 0 && this.#fanningOut.length === 0) return;
+  /** The store has answered a round. Fan-outs up to this number have been written to all watchers. */
+  async written(round: number, fannedOut: number): Promise<void> {
     const done: Taken[] = [];
-    const written = this.#taken.splice(0, count);
-    const open = [...this.#fanningOut, ...written];
-    this.#fanningOut = [];
-    for (const taken of open) (taken.fanOut > fannedOut ? this.#fanningOut : done).push(taken);
-    await this.#measure(done, nowMs);
+    this.#taken = this.#taken.filter((taken, i) => {
+      const isDone = i < round && taken.fanOut <= fannedOut;
+      if (isDone) done.push(taken);
+      return !isDone;
+    });
+    await this.#measure(done, this.#clock.nowMs());
   }
 
   /** Since when the oldest change has not been readable. Null: all are. */
   get sinceMs(): number | null {
-    let oldest = Number.POSITIVE_INFINITY;
-    for (const { sinceMs } of this.#fanningOut) oldest = Math.min(oldest, sinceMs);
-    for (const { sinceMs } of this.#taken) oldest = Math.min(oldest, sinceMs);
-    return oldest === Number.POSITIVE_INFINITY ? null : oldest;
+    return this.#taken.length === 0
+      ? null
+      : this.#taken.reduce((oldest, { sinceMs }) => Math.min(oldest, sinceMs), Number.POSITIVE_INFINITY);
   }
 
   async #measure(done: readonly Taken[], nowMs: number): Promise<void> {

@@ -1,46 +1,23 @@
 import type { Clock } from '../ports/clock.ts';
+import type { LogStatus } from '../ports/event-log.ts';
 import type { Log } from '../ports/log.ts';
 
 /** What a projector may wait for. These are labels of a metric. */
 export const waitReasons = ['kafka', 'redis', 'registry', 'transaction', 'rejects', 'leader'] as const;
 export type WaitReason = (typeof waitReasons)[number];
 
-/** For each reason, since when it waits, in milliseconds since the epoch. Null: it does not. */
-type WaitSources = Record<WaitReason, () => number | null>;
-
-/** `lasting`: the wait has been logged. */
-type Wait = { at: 'flowing' } | { at: 'waiting'; sinceMs: number } | { at: 'lasting'; sinceMs: number };
-
-/** What a look at a wait found. */
-interface Look {
-  sinceMs: number | null;
-  nowMs: number;
+interface Wait {
+  sinceMs: number;
+  /** Why the last attempt failed that has. Null: none has. */
+  cause: Error | null;
 }
 
-type Transitions = { [At in Wait['at']]: (wait: Extract<Wait, { at: At }>, look: Look) => Wait };
-
+// What is answered sooner is not waited for.
+const promptMs = 500;
 const lastingMs = 2_000;
 const lookMs = 500;
 // On a busy machine a look may be late. It is this late only if the process did not run at all.
 const stoodStillMs = 2_000;
-
-const flowing: Wait = { at: 'flowing' };
-const transitions: Transitions = {
-  flowing: (_, { sinceMs, nowMs }) => (sinceMs === null ? flowing : waiting(sinceMs, nowMs)),
-  waiting: (_, { sinceMs, nowMs }) => (sinceMs === null ? flowing : waiting(sinceMs, nowMs)),
-  // It began when it was first seen, whatever the process waits for now.
-  lasting: (wait, { sinceMs }) => (sinceMs === null ? flowing : wait),
-};
-
-function waiting(sinceMs: number, nowMs: number): Wait {
-  return { at: nowMs - sinceMs >= lastingMs ? 'lasting' : 'waiting', sinceMs };
-}
-
-/** The wait after a look at it. */
-export function lookedAt(wait: Wait, look: Look): Wait {
-  const transition = transitions[wait.at] as (wait: Wait, look: Look) => Wait;
-  return transition(wait, look);
-}
 
 const words: Record<WaitReason, { begins: string; ends: string }> = {
   kafka: { begins: 'Kafka, which does not answer: changes are not read', ends: 'Kafka answers again' },
@@ -65,57 +42,94 @@ const words: Record<WaitReason, { begins: string; ends: string }> = {
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
+interface WaitsDeps {
+  clock: Clock;
+  log: Log;
+  /** What the event log waits for. */
+  logStatus(): LogStatus | null;
+}
+
 /**
- * Checks regularly what the projector waits for. Logs a wait that lasts once, and its end, and also when the process
- * itself stood still.
+ * The list of what a projector waits for. A wait begins with an attempt and ends when one succeeds, however many fail
+ * between. Logs a wait that lasts, once, and its end, and also when the process itself stood still.
  */
 export class Waits {
-  readonly #sources: WaitSources;
-  readonly #deps: { clock: Clock; log: Log };
-  readonly #waits = new Map<WaitReason, Wait>();
+  readonly #deps: WaitsDeps;
+  /** By reason, then by what exactly is waited for. */
+  readonly #begun = new Map<WaitReason, Map<string, Wait>>(waitReasons.map((reason) => [reason, new Map()]));
+  readonly #told = new Map<WaitReason, number>();
 
-  constructor(sources: WaitSources, deps: { clock: Clock; log: Log }) {
-    this.#sources = sources;
+  constructor(deps: WaitsDeps) {
     this.#deps = deps;
+  }
+
+  /** Unless it has begun already. `cause`: why an attempt failed. */
+  begin(reason: WaitReason, what = '', cause: Error | null = null): void {
+    const waits = this.#begun.get(reason)!;
+    const before = waits.get(what) ?? { sinceMs: this.#deps.clock.nowMs(), cause: null };
+    waits.set(what, { ...before, ...(cause && { cause }) });
+  }
+
+  end(reason: WaitReason, what = ''): void {
+    this.#begun.get(reason)!.delete(what);
+  }
+
+  /** Why attempts have failed that it waits for. */
+  causes(reason: WaitReason): Error[] {
+    return [...this.#begun.get(reason)!.values()].flatMap(({ cause }) => cause ?? []);
   }
 
   /** What it waits for now, and since when. */
   current(): Map<WaitReason, number> {
-    const found = waitReasons.map((reason) => [reason, this.#sources[reason]()] as const);
-    return new Map(found.filter((pair): pair is readonly [WaitReason, number] => pair[1] !== null));
+    const current = new Map<WaitReason, number>();
+    const add = (reason: WaitReason, sinceMs: number): void =>
+      void current.set(reason, Math.min(sinceMs, current.get(reason) ?? sinceMs));
+    const nowMs = this.#deps.clock.nowMs();
+    for (const [reason, waits] of this.#begun) {
+      for (const { sinceMs } of waits.values()) if (nowMs - sinceMs >= promptMs) add(reason, sinceMs);
+    }
+    const { silentSinceMs = null, partitions = [] } = this.#deps.logStatus() ?? {};
+    if (silentSinceMs !== null) add('kafka', silentSinceMs);
+    for (const { waitsFor, unreadSinceMs } of partitions) {
+      if (waitsFor !== null && unreadSinceMs !== null) add(waitsFor, unreadSinceMs);
+    }
+    return current;
   }
 
   async watch(signal: AbortSignal): Promise<void> {
-    let lookedMs = this.#deps.clock.nowMs();
+    const { clock, log } = this.#deps;
+    let lookedMs = clock.nowMs();
     while (!signal.aborted) {
-      await this.#deps.clock.sleep(lookMs, signal);
+      await clock.sleep(lookMs, signal);
       if (signal.aborted) return;
-      const nowMs = this.#deps.clock.nowMs();
+      const nowMs = clock.nowMs();
       const stoodMs = nowMs - lookedMs - lookMs;
       lookedMs = nowMs;
       // After a standstill, responses that came meanwhile are read first.
       if (stoodMs < stoodStillMs) this.look();
-      else this.#deps.log.warn(`This process stood still for ${seconds(stoodMs)}: stopped, or without a processor`);
+      else log.warn(`This process stood still for ${seconds(stoodMs)}: stopped, or without a processor`);
     }
   }
 
   look(): void {
-    const nowMs = this.#deps.clock.nowMs();
+    const { clock, log } = this.#deps;
+    const nowMs = clock.nowMs();
+    const current = this.current();
     for (const reason of waitReasons) {
-      const before = this.#waits.get(reason) ?? flowing;
-      const after = lookedAt(before, { sinceMs: this.#sources[reason](), nowMs });
-      this.#waits.set(reason, after);
-      if (before.at !== after.at) this.#tell(reason, before, after, nowMs);
+      const sinceMs = current.get(reason);
+      const toldMs = this.#told.get(reason);
+      if (sinceMs === undefined && toldMs !== undefined) {
+        this.#told.delete(reason);
+        log.info(`${words[reason].ends}, after ${seconds(nowMs - toldMs)}`);
+      } else if (sinceMs !== undefined && toldMs === undefined && nowMs - sinceMs >= lastingMs) {
+        this.#told.set(reason, sinceMs);
+        const [cause] = this.causes(reason);
+        const why = cause ? ` (${cause.message})` : '';
+        const message = `Waiting for ${seconds(nowMs - sinceMs)} for ${words[reason].begins}${why}`;
+        // Waiting is normal for a standby.
+        if (reason === 'leader') log.info(message);
+        else log.warn(message);
+      }
     }
-  }
-
-  #tell(reason: WaitReason, before: Wait, after: Wait, nowMs: number): void {
-    const { begins, ends } = words[reason];
-    if (after.at === 'lasting') {
-      const message = `Waiting for ${seconds(nowMs - after.sinceMs)} for ${begins}`;
-      // Waiting is normal for a standby.
-      if (reason === 'leader') this.#deps.log.info(message);
-      else this.#deps.log.warn(message);
-    } else if (before.at === 'lasting') this.#deps.log.info(`${ends}, after ${seconds(nowMs - before.sinceMs)}`);
   }
 }

@@ -1,13 +1,13 @@
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { EventLog, LogBatch, LogStatus, Position } from '../ports/event-log.ts';
+import type { EventLog, LogStatus, Position } from '../ports/event-log.ts';
 import type { Log } from '../ports/log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
-import type { ViewWriter } from '../ports/view-writer.ts';
+import { StoreRefusesError, type ViewWriter } from '../ports/view-writer.ts';
 import { UnreadableChanges } from './unreadable-changes.ts';
 import { UnresolvedRejects } from './unresolved-rejects.ts';
 import { type WaitReason, Waits } from './waits.ts';
-import { StoreAnswers, watchedWriter } from './watched-writer.ts';
+import { forgetBatches, watchedWriter } from './watched-writer.ts';
 
 export type Role = 'leader' | 'standby';
 
@@ -54,25 +54,15 @@ export class Watching {
   readonly writer: ViewWriter;
   readonly changes: UnreadableChanges;
   readonly rejects = new UnresolvedRejects();
-  role: Role = 'standby';
-  /** Since when a standby has waited for the leader to stop. Null: it leads, or is not ready to. */
-  standingBySinceMs: number | null = null;
-  /** Since when a standby's looks have told nothing about a leader. Null: they do, or it leads. */
-  #blindSinceMs: number | null = null;
   /** The views in the store are of another log. */
   besideOtherLog = false;
-  /** Since when bad records have waited to be set aside. Null: none do. */
-  rejectsSinceMs: number | null = null;
+  readonly waits: Waits;
+  #role: Role = 'standby';
   #tagsInRepair = 0;
   /** Since when tags have been compared. What the store lost is not readable until that is done. */
   #repairSinceMs: number | null = null;
   readonly #eventLog: EventLog;
   readonly #clock: Clock;
-  readonly #answers: StoreAnswers;
-  readonly waits: Waits;
-  /** Since when the log has been asked for its bounds. */
-  #logSinceMs: number | null = null;
-  #inHandSinceMs: number | null = null;
   /**
    * Until the views have reached the ends sampled at the start, anything may be unreadable. Also once the projector has
    * ended.
@@ -85,20 +75,29 @@ export class Watching {
     this.#clock = clock;
     this.#turnMs = clock.nowMs();
     this.#behindSinceMs = this.#turnMs;
-    this.#answers = new StoreAnswers(clock, (operation, seconds) => metrics.storeAnswered(operation, seconds));
-    this.writer = watchedWriter(writer, this.#answers);
-    const measured = (fromRecord: number, fromArrival: number): void => metrics.readable(fromRecord, fromArrival);
-    this.changes = new UnreadableChanges(measured, undefined, clock);
-    const waitsFor = (reason: 'registry' | 'transaction') => () => this.#partitionWaits(reason);
-    const sources = {
-      kafka: () => oldest(this.#logSinceMs, this.#logStatus?.silentSinceMs ?? null),
-      redis: () => oldest(this.#answers.silentSinceMs, this.#blindSinceMs),
-      registry: waitsFor('registry'),
-      transaction: waitsFor('transaction'),
-      rejects: () => this.rejectsSinceMs,
-      leader: () => this.standingBySinceMs,
-    };
-    this.waits = new Waits(sources, { clock, log });
+    this.waits = new Waits({ clock, log, logStatus: () => this.#logStatus });
+    const { waits } = this;
+    this.writer = watchedWriter(writer, {
+      waits,
+      clock,
+      measured: (...answered) => metrics.storeAnswered(...answered),
+    });
+    this.changes = new UnreadableChanges((...age) => metrics.readable(...age), undefined, clock);
+  }
+
+  get role(): Role {
+    return this.#role;
+  }
+
+  /** It leads from now on, or stands by. */
+  stand(role: Role): void {
+    this.#role = role;
+    this.judged(true);
+    if (role === 'leader') this.waits.end('leader');
+    else {
+      this.waits.begin('leader');
+      forgetBatches(this.waits);
+    }
   }
 
   /** The loop came round. */
@@ -108,26 +107,12 @@ export class Watching {
 
   /** Awaits what the log is asked for before it is followed. */
   async askingLog<T>(answer: Promise<T>): Promise<T> {
-    this.#logSinceMs = this.#clock.nowMs();
+    this.waits.begin('kafka');
     try {
       return await answer;
     } finally {
-      this.#logSinceMs = null;
+      this.waits.end('kafka');
     }
-  }
-
-  /** A batch is being taken in. */
-  taking(batch: LogBatch): void {
-    this.#inHandSinceMs = batch.records.length > 0 ? (batch.unreadSinceMs ?? this.#clock.nowMs()) : null;
-  }
-
-  /**
-   * The batch is folded. `fanOut`: the number of the last fan-out that it began, 0 for none. Null: it is from before
-   * the start's ends.
-   */
-  took(batch: LogBatch, fanOut: number | null): void {
-    this.#inHandSinceMs = null;
-    if (fanOut !== null) this.changes.take(batch, this.#clock.nowMs(), fanOut);
   }
 
   /** This many more (or fewer) tags are being compared with the facts. */
@@ -142,50 +127,46 @@ export class Watching {
   }
 
   /** A standby is folded: it waits for the leader to stop. What is not readable is the leader's to say. */
-  standsBy(nowMs: number): void {
-    this.standingBySinceMs ??= nowMs;
+  standsBy(): void {
+    this.waits.begin('leader');
     this.#behindSinceMs = null;
   }
 
   /** Whether a standby's look at the store could tell anything about a leader. */
   judged(could: boolean): void {
-    this.#blindSinceMs = could ? null : (this.#blindSinceMs ?? this.#clock.nowMs());
+    if (could) this.waits.end('redis', 'a look that counts');
+    else this.waits.begin('redis', 'a look that counts');
   }
 
   /** The projector has ended. */
   ended(): void {
     this.#behindSinceMs ??= this.#clock.nowMs();
-    this.role = 'standby';
+    this.#role = 'standby';
   }
 
   status(position: Position | null): ProjectorStatus {
     const logStatus = this.#logStatus;
     const unread = logStatus?.partitions.map(({ unreadSinceMs }) => unreadSinceMs) ?? [];
     return {
-      role: this.role,
-      unreadableSinceMs: oldest(
-        this.#behindSinceMs,
-        this.#repairSinceMs,
-        this.#inHandSinceMs,
-        this.changes.sinceMs,
-        ...unread,
-      ),
+      role: this.#role,
+      unreadableSinceMs: oldest(this.#behindSinceMs, this.#repairSinceMs, this.changes.sinceMs, ...unread),
       turnMs: this.#turnMs,
       waits: this.waits.current(),
-      troubles: [this.besideOtherLog ? otherLogWords : null, this.#answers.refusal].filter((each) => each !== null),
+      troubles: [...(this.besideOtherLog ? [otherLogWords] : []), ...this.#refusals],
       partitions: position ? partitionsOf(position, logStatus) : [],
       tagsInRepair: this.#tagsInRepair,
       unresolvedRejects: this.rejects.byReason,
     };
   }
 
-  get #logStatus(): LogStatus | null {
-    return this.#eventLog.status?.() ?? null;
+  /** Each once: every tag may say the same. */
+  get #refusals(): string[] {
+    const refusals = this.waits.causes('redis').filter((cause) => cause instanceof StoreRefusesError);
+    return [...new Set(refusals.map(({ message }) => message))];
   }
 
-  #partitionWaits(reason: 'registry' | 'transaction'): number | null {
-    const waiting = this.#logStatus?.partitions.filter(({ waitsFor }) => waitsFor === reason) ?? [];
-    return oldest(...waiting.map(({ unreadSinceMs }) => unreadSinceMs));
+  get #logStatus(): LogStatus | null {
+    return this.#eventLog.status?.() ?? null;
   }
 }
 

@@ -41,10 +41,6 @@ export interface LaneOwner {
   answered(tag: number, process: string, turn: number): void;
   wrote(views: number, bytes: number): void;
   refused(reason: 'fenced' | 'lost'): void;
-  /** An attempt failed: called before the lane counts as away. */
-  failed(cause: Error): void;
-  /** The lane is no longer away. */
-  answersAgain(): void;
   /** The store has put `compare` into the open list, which was too long. */
   mustCompare(tag: number): void;
 }
@@ -205,15 +201,13 @@ export class TagLane {
   /** Attempts until the store answers; null when told to stop. */
   async #untilAnswered(attempt: () => Promise<CommitResult>): Promise<CommitResult | null> {
     const { clock, signal } = this.#owner;
-    const onFailure = (cause: unknown): void => {
-      this.#owner.failed(cause as Error);
+    const onFailure = (): void => {
       this.away = true;
       this.#changed.notify();
     };
     const result = await retry(attempt, { limits, clock, signal, onFailure });
     if (this.away) {
       this.away = false;
-      this.#owner.answersAgain();
       this.#changed.notify();
     }
     return result;

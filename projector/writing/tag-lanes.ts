@@ -1,5 +1,4 @@
 import type { Clock } from '../ports/clock.ts';
-import type { Log } from '../ports/log.ts';
 import { openNames, type ViewWrite, type ViewWriter } from '../ports/view-writer.ts';
 import type { SettledPosition } from './settled-position.ts';
 import { batchFieldsMax, type LaneOwner, TagLane } from './tag-lane.ts';
@@ -29,7 +28,6 @@ export class RefusedError extends Error {
 interface TagLanesDeps {
   writer: ViewWriter;
   clock: Clock;
-  log: Log;
   signal: AbortSignal;
   /** Tags this projector owns. */
   tags: readonly number[];
@@ -169,20 +167,6 @@ export class TagLanes implements LaneOwner {
   refused(reason: 'fenced' | 'lost'): void {
     this.#refused ??= new RefusedError(reason);
     this.#refusal.abort();
-  }
-
-  failed(cause: Error): void {
-    if (!this.#anyAway) this.#deps.log.warn(`Cannot write views, trying again: ${cause.message}`);
-  }
-
-  answersAgain(): void {
-    if (this.#anyAway) return;
-    // Told to stop, a lane gives up: that says nothing about the store. A refusal is an answer.
-    if (this.#refused || !this.signal.aborted) this.#deps.log.info('Views can be written again');
-  }
-
-  get #anyAway(): boolean {
-    return this.#lanes.values().some((lane) => lane.away);
   }
 
   #queued(): number {

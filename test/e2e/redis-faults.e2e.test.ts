@@ -1,6 +1,10 @@
+import { execFileSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { needCommand } from '../../infra/local/debian-packages.ts';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
 import { latestRecords } from '../reference/facts.ts';
 import { differencesAfter, Hammer, type Question, questionsOf } from '../support/calendar-answers.ts';
@@ -68,6 +72,29 @@ async function expectRightOr503(fail: () => Promise<unknown>, withinMs = 15_000)
   return hammer;
 }
 
+// A second of what was sampled counts for so many, so that an alert needs no minutes.
+const lapse = 6;
+
+/** The alert fires on a gauge as a process had it, second by second. */
+async function expectAlert(alert: string, series: string, seconds: readonly number[]): Promise<void> {
+  await needCommand('promtool', 'prometheus', 'install Prometheus');
+  const rules = new URL('../../infra/deploy/alerts.yaml', import.meta.url).pathname;
+  const file = join(await processes.folder(), 'alert.yaml');
+  const lines = [
+    `rule_files: [${rules}]`,
+    `evaluation_interval: ${lapse}s`,
+    'tests:',
+    `  - interval: ${lapse}s`,
+    `    input_series: [{ series: '${series}', values: '${seconds.map((each) => each * lapse).join(' ')}' }]`,
+    '    promql_expr_test:',
+    `      - expr: ALERTS{alertname="${alert}", alertstate="firing"}`,
+    `        eval_time: ${(seconds.length - 1) * lapse}s`,
+    `        exp_samples: [{ labels: 'ALERTS{alertname="${alert}", alertstate="firing", severity="page"}', value: 1 }]`,
+  ];
+  await writeFile(file, `${lines.join('\n')}\n`);
+  execFileSync('promtool', ['test', 'rules', file]);
+}
+
 describe('Redis', () => {
   it('emptied under a running projector is right again within seconds', async () => {
     for (let again = 0; again < 3; again++) {
@@ -84,8 +111,6 @@ describe('Redis', () => {
       await redis.start();
     });
     expect(hammer.refused).toBeGreaterThan(0);
-    await projector.printed('Cannot write views, trying again');
-    await projector.printed('Views can be written again');
   });
 
   it('that comes back from an older snapshot shows nothing of the past', async () => {
@@ -141,13 +166,24 @@ describe('Redis', () => {
   });
 
   it('whose memory is full is a stall that is reported, and reads go on; with more memory it goes on', async () => {
+    const waiting = async (): Promise<[series: string, seconds: number]> => {
+      const text = await (await fetch(`${projector.origin}/metrics`)).text();
+      const [, series, value] = /^(ride_calendar_waiting_seconds{[^}]*for="redis"[^}]*}) (.*)$/m.exec(text)!;
+      return [series!, Number(value)];
+    };
+    const samples: number[] = [];
+    const [series] = await waiting();
     await expectRightOr503(async () => {
       await admin.config('SET', 'maxmemory', '1mb');
-      await projector.printed(/Cannot write views, trying again: .*maxmemory/);
-      await sleep(1_500);
+      // The background check reads every ten seconds.
+      for (; samples.length < 14; await sleep(1_000)) samples.push((await waiting())[1]);
+      await projector.printed(/Waiting for .* for the view store, .*maxmemory/);
       await admin.config('SET', 'maxmemory', '0');
       await sleep(2_500);
     });
+    expect((await waiting())[1]).toBe(0);
+    await projector.printed('The view store answers again, after');
+    await expectAlert('RedisTakesNoWrites', series, samples);
     await portland.publishRides();
     await ask();
     expect((await differencesAfter(api.api, questions, 10_000)).slice(0, 5)).toEqual([]);

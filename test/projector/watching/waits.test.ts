@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Clock } from '../../../projector/ports/clock.ts';
 import type { Log } from '../../../projector/ports/log.ts';
-import { lookedAt, type WaitReason, Waits, waitReasons } from '../../../projector/watching/waits.ts';
+import { Waits, waitReasons } from '../../../projector/watching/waits.ts';
 
 /** A log that is kept, by level. */
 function keptLog() {
@@ -17,40 +17,35 @@ function keptLog() {
 function watched() {
   const { lines, log } = keptLog();
   const clock = { ms: 1_000_000, nowMs: () => clock.ms, sleep: async () => {} };
-  const since = new Map<WaitReason, number>();
-  const sources = Object.fromEntries(waitReasons.map((reason) => [reason, () => since.get(reason) ?? null])) as Record<
-    WaitReason,
-    () => number | null
-  >;
-  const waits = new Waits(sources, { clock, log });
+  const waits = new Waits({ clock, log, logStatus: () => null });
   const after = (ms: number): void => {
     clock.ms += ms;
     waits.look();
   };
-  return { waits, clock, lines, since, after };
+  return { waits, clock, lines, after };
 }
 
 test('a wait that lasts is told once, as is its end', () => {
-  const { clock, lines, since, after } = watched();
-  since.set('kafka', clock.ms);
+  const { waits, lines, after } = watched();
+  waits.begin('kafka');
   after(1_900);
   expect(lines).toEqual([]);
   after(200);
   after(5_000);
   expect(lines).toEqual(['warn Waiting for 2.1 s for Kafka, which does not answer: changes are not read']);
-  since.delete('kafka');
+  waits.end('kafka');
   after(5_000);
   after(500);
   expect(lines.slice(1)).toEqual(['info Kafka answers again, after 12.1 s']);
 });
 
 test('a short wait is not told, and a second one is counted from its own beginning', () => {
-  const { clock, lines, since, after } = watched();
-  since.set('redis', clock.ms);
+  const { waits, lines, after } = watched();
+  waits.begin('redis');
   after(1_900);
-  since.delete('redis');
+  waits.end('redis');
   after(500);
-  since.set('redis', clock.ms);
+  waits.begin('redis');
   after(1_900);
   expect(lines).toEqual([]);
   after(200);
@@ -58,17 +53,29 @@ test('a short wait is not told, and a second one is counted from its own beginni
 });
 
 test('waits for several are told apart, and a standby’s is no warning', () => {
-  const { waits, clock, lines, since, after } = watched();
+  const { waits, clock, lines, after } = watched();
   const begunMs = clock.ms;
-  for (const reason of waitReasons) since.set(reason, begunMs);
+  for (const reason of waitReasons) waits.begin(reason);
   after(3_000);
   expect(lines.map((line) => line.split(' ')[0])).toEqual(['warn', 'warn', 'warn', 'warn', 'warn', 'info']);
   expect(waits.current()).toEqual(new Map(waitReasons.map((reason) => [reason, begunMs])));
 });
 
-test('a wait that goes over into another one of the same is one wait', () => {
-  const lasting = lookedAt({ at: 'waiting', sinceMs: 0 }, { sinceMs: 0, nowMs: 2_000 });
-  expect(lookedAt(lasting, { sinceMs: 2_500, nowMs: 3_000 })).toEqual({ at: 'lasting', sinceMs: 0 });
+test('a wait goes on while one of several things is waited for, and says why it does', () => {
+  const { waits, clock, lines, after } = watched();
+  const begunMs = clock.ms;
+  waits.begin('redis', 'tag 1');
+  after(1_000);
+  waits.begin('redis', 'tag 2');
+  waits.begin('redis', 'tag 1', new Error('OOM'));
+  after(1_000);
+  expect(lines).toEqual([expect.stringMatching(/^warn Waiting for 2\.0 s for the view store, .* \(OOM\)$/)]);
+  waits.end('redis', 'tag 1');
+  after(1_000);
+  expect(waits.current()).toEqual(new Map([['redis', begunMs + 1_000]]));
+  waits.end('redis', 'tag 2');
+  after(1_000);
+  expect(lines.slice(1)).toEqual(['info The view store answers again, after 4.0 s']);
 });
 
 test('a process that stood still says so, and blames nobody else', async () => {
@@ -85,9 +92,7 @@ test('a process that stood still says so, and blames nobody else', async () => {
     },
   };
   // What was asked before it stood still was answered meanwhile, and is read a moment later.
-  const none = () => null;
-  const kafka = () => (looks === 2 ? 500 : null);
-  const sources = { kafka, redis: none, registry: none, transaction: none, rejects: none, leader: none };
-  await new Waits(sources, { clock, log }).watch(stop.signal);
+  const logStatus = () => (looks === 2 ? { partitions: [], silentSinceMs: 500 } : null);
+  await new Waits({ clock, log, logStatus }).watch(stop.signal);
   expect(lines).toEqual(['warn This process stood still for 5.0 s: stopped, or without a processor']);
 });

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { Log } from '../../../projector/ports/log.ts';
 import type { ValueWrite, ViewWrite, ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { RefusedError, TagLanes } from '../../../projector/writing/tag-lanes.ts';
 import { allTags, rideKey, tagOf } from '../../../schemas/views/view-keys.ts';
@@ -23,10 +22,8 @@ const writesOf = (count: number, text = 'x'): ValueWrite[] =>
 
 function lanesOver(writer: ViewWriter, signal = new AbortController().signal) {
   const clock = new SteppingClock();
-  const said: string[] = [];
-  const log: Log = { info: (m) => said.push(m), warn: (m) => said.push(m), error: (m) => said.push(m) };
-  const lanes = new TagLanes({ writer, clock, log, signal, tags: allTags, onWritten() {}, onCompare() {} });
-  return { lanes, clock, said };
+  const lanes = new TagLanes({ writer, clock, signal, tags: allTags, onWritten() {}, onCompare() {} });
+  return { lanes, clock };
 }
 
 async function ledBy(store: SharedStore): Promise<ViewWriter> {
@@ -128,7 +125,7 @@ describe('tag lanes', () => {
     expect(read.map(String)).toEqual(fields.map(({ value }) => value));
   });
 
-  it('wait for a store that is away, longer each time up to two seconds, and say so once', async () => {
+  it('wait for a store that is away, longer each time up to two seconds', async () => {
     const store = new SharedStore();
     let failures = 9;
     const writer = watchedWriter(await ledBy(store), {
@@ -136,14 +133,13 @@ describe('tag lanes', () => {
         if (failures-- > 0) throw new Error('no connection');
       },
     });
-    const { lanes, clock, said } = lanesOver(writer);
+    const { lanes, clock } = lanesOver(writer);
     for (const write of writesOf(2)) await lanes.add(tag, write);
     expect(await lanes.drain()).toBe(false);
     expect(lanes.isAway(tag)).toBe(true);
     await lanes.written([tag]);
     expect(lanes.isAway(tag)).toBe(false);
     expect(clock.slept).toEqual([50, 100, 200, 400, 800, 1_600, 2_000, 2_000, 2_000]);
-    expect(said).toEqual(['Cannot write views, trying again: no connection', 'Views can be written again']);
     expect(await store.reader().get(writesOf(2).map(({ id }) => rideKey(id)))).toEqual([view('x'), view('x')]);
   });
 
@@ -159,23 +155,6 @@ describe('tag lanes', () => {
     for (const write of writesOf(2)) await lanes.add(tag, write);
     await lanes.drain();
     expect(clock.slept).toEqual([]);
-  });
-
-  it('do not say that the store is back when they are told to stop while it is away', async () => {
-    const stop = new AbortController();
-    let attempts = 0;
-    const writer = watchedWriter(await ledBy(new SharedStore()), {
-      before() {
-        if (++attempts === 2) stop.abort();
-        throw new Error('no connection');
-      },
-    });
-    const { lanes, said } = lanesOver(writer, stop.signal);
-    for (const write of writesOf(2)) await lanes.add(tag, write);
-    await lanes.drain();
-    await lanes.written([tag]);
-    expect(attempts).toBe(2);
-    expect(said).toEqual(['Cannot write views, trying again: no connection']);
   });
 
   it('end with RefusedError, and write nothing, once another leads', async () => {

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { silentLog } from '../../../projector/ports/log.ts';
+import { Waits } from '../../../projector/watching/waits.ts';
+import { forgetBatches, watchedWriter } from '../../../projector/watching/watched-writer.ts';
+import { lead } from '../../support/lead.ts';
+import { SharedStore } from '../../support/shared-store.ts';
+import { watchedWriter as disturbed } from '../../support/watched-writer.ts';
+
+/** A writer whose batches of tag 1 are refused for want of memory, a second each; since when it is waited for. */
+async function full() {
+  let isFull = true;
+  const clock = { ms: 0, nowMs: () => clock.ms, sleep: async () => {} };
+  const waits = new Waits({ clock, log: silentLog, logStatus: () => null });
+  const store = disturbed(new SharedStore().writer(), {
+    before(tag) {
+      clock.ms += 1_000;
+      if (tag === 1 && isFull) throw new Error('OOM');
+    },
+  });
+  await lead(store);
+  clock.ms = 0;
+  const writer = watchedWriter(store, { waits, clock, measured() {} });
+  const write = () => writer.commit(1, []).catch(() => {});
+  const since = () => waits.current().get('redis');
+  await write();
+  const empty = (): void => {
+    isFull = false;
+  };
+  return { waits, writer, write, since, empty };
+}
+
+test('a batch that is refused is waited for until it succeeds, whatever else does', async () => {
+  const { writer, write, since, empty } = await full();
+  await writer.read([]);
+  await writer.leadership!.look([1]);
+  await writer.leadership!.coming([2]);
+  for await (const _ of writer.list([1])) expect.unreachable();
+  await writer.commit(2, []);
+  await write();
+  expect(since()).toBe(0);
+  empty();
+  await write();
+  expect(since()).toBeUndefined();
+});
+
+test('once another leads, no batch is waited for', async () => {
+  const { waits, since } = await full();
+  expect(since()).toBe(0);
+  forgetBatches(waits);
+  expect(since()).toBeUndefined();
+});
