@@ -3,7 +3,7 @@ import { daysAhead, daysBack } from '../../api/calendar/me-answers.ts';
 import type { Facts } from '../../projector/facts/facts.ts';
 import { Fold } from '../../projector/facts/fold.ts';
 import { parseDay } from '../../schemas/views/days.ts';
-import { AnswerWatch } from './answer-watch.ts';
+import { TouchedViews, UsedViews } from './answer-watch.ts';
 import { type PastAnswer, PastAnswers, type PastRequest } from './past-answers.ts';
 import type { PastSources } from './past-records.ts';
 import { FoldInTime, RecordsInTime, type TimedRecord } from './records-in-time.ts';
@@ -54,7 +54,8 @@ class AnswerHistory {
   readonly #fold = new Fold();
   readonly #foldInTime: FoldInTime;
   readonly #answers = new PastAnswers(this.#fold.facts);
-  readonly #watch: AnswerWatch;
+  readonly #touched: TouchedViews;
+  readonly #used = new UsedViews(this.#answers);
   readonly #midnights = new LocalMidnights(this.#fold.facts);
   readonly #request: PastRequest;
   #now!: PastAnswer;
@@ -66,7 +67,7 @@ class AnswerHistory {
   private constructor(records: RecordsInTime, request: PastRequest) {
     this.#request = request;
     this.#foldInTime = new FoldInTime(this.#fold, records);
-    this.#watch = new AnswerWatch(this.#fold, this.#answers, request.rider === null);
+    this.#touched = new TouchedViews(this.#fold, request.rider === null);
   }
 
   static async begin(records: RecordsInTime, request: PastRequest): Promise<AnswerHistory> {
@@ -84,7 +85,7 @@ class AnswerHistory {
     for (const timed of group) {
       if (!this.#foldInTime.take(timed)) continue;
       zones ||= timed.bytes.topic === 'metros';
-      if (!this.#watch.touched()) continue;
+      if (!this.#isTouched()) continue;
       const before = this.#now;
       this.#now = await this.#ask(atMs);
       if (!sameAnswer(before, this.#now)) behind.push(timed);
@@ -92,6 +93,17 @@ class AnswerHistory {
     if (zones) this.#midnights.reread();
     this.#midnightMs = this.#midnights.after(atMs);
     yield* this.#tell(atMs, behind);
+  }
+
+  /** Whether the changes since the last call touch what the answer was made of. What they do not touch is not rendered again. */
+  #isTouched(): boolean {
+    const { reader } = this.#answers;
+    let isTouched = false;
+    for (const part of this.#touched.take(this.#request.rider)) {
+      reader.partChanged(part);
+      if (this.#used.has(part)) isTouched = true;
+    }
+    return isTouched;
   }
 
   /** A version for each midnight before an instant that changes the answer. */
@@ -113,7 +125,7 @@ class AnswerHistory {
   }
 
   #ask(clockMs: number): Promise<PastAnswer> {
-    this.#watch.begin();
+    this.#used.begin();
     return this.#answers.ask(this.#request, clockMs);
   }
 

@@ -55,20 +55,10 @@ export class FactsViewReader implements ViewReader {
     listener.hearing(true);
   }
 
-  /** The facts changed, so earlier results are invalid. */
-  changed(): void {
-    this.#fieldsOf.fields.clear();
-    this.#listener?.allChanged();
-  }
-
-  /** One view changed. */
-  viewChanged(key: string): void {
-    this.#listener?.changed(key);
-  }
-
-  /** One field of a reader changed. */
-  fieldChanged(key: string, field: string): void {
-    if (this.#fieldsOf.key === key) this.#fieldsOf.fields.delete(field);
+  /** One view changed, or one field of a reader. */
+  partChanged({ key, field }: { key: string; field: string | null }): void {
+    if (field === null) this.#listener?.changed(key);
+    else if (this.#fieldsOf.key === key) this.#fieldsOf.fields.delete(field);
   }
 
   async ready(): Promise<{ ready: true }> {

@@ -119,6 +119,7 @@ describe('the changes between two instants', { timeout: 600_000 }, () => {
           expect([target, named.has(target)]).toEqual([target, wanted]);
         }
         for (const { target, records } of changed.slice(0, 4)) {
+          expect(records.every(({ timeMs }) => timeMs > fromMs && timeMs <= toMs)).toBe(true);
           const versions = await versionsOf(from, { target, rider: null }, toMs);
           const behind = versions.filter(({ atMs }) => atMs > fromMs).flatMap((version) => version.records);
           const places = (list: typeof records) => list.map(({ bytes: r }) => `${r.topic}/${r.partition}@${r.offset}`);
