@@ -21,12 +21,15 @@ export interface HttpAppOptions {
    * be closed.
    */
   first?(request: IncomingMessage, response: ServerResponse, last: boolean): boolean;
+  /** May answer for a path that does not exist, in place of the 404 for programs. */
+  noSuchPath?(request: IncomingMessage): Answer | null;
   /** Once it aborts, each answer is the last of its connection, so that none is idle when the server ends. */
   draining?: AbortSignal;
 }
 
 /** A Fastify application for registered paths, on the server whose edge all answers share (http-edge.ts). */
-export function httpApp({ trustProxy, arrival, onFault, first, draining }: HttpAppOptions): FastifyInstance {
+export function httpApp(options: HttpAppOptions): FastifyInstance {
+  const { trustProxy, arrival, onFault, first, noSuchPath, draining } = options;
   let closing = false;
   const paths = new RegisteredPaths();
   const app = Fastify({
@@ -62,7 +65,8 @@ export function httpApp({ trustProxy, arrival, onFault, first, draining }: HttpA
     onRequest(request, reply) {
       reply.hijack();
       const methods = paths.methodsAt(request.raw.url!);
-      send(reply.raw, methods.length > 0 ? refuse.otherMethod(methods) : refuse.notFound(noSuchRouteBody));
+      if (methods.length > 0) send(reply.raw, refuse.otherMethod(methods));
+      else send(reply.raw, noSuchPath?.(request.raw) ?? refuse.notFound(noSuchRouteBody));
     },
     handler: () => {},
   });

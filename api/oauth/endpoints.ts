@@ -13,6 +13,9 @@ const publicHeaders = { ...corsHeaders, 'Cache-Control': 'public, max-age=300' }
 const noStore = { ...corsHeaders, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 const formType = 'application/x-www-form-urlencoded';
 
+/** For an address that a sign-in goes on by, once: no HEAD, which a program that looks at links might send. */
+export const goesOn = { exposeHeadRoute: false };
+
 /** The protocol's own endpoints: authorize, token, revocation, registration, keys and metadata. */
 export function addEndpoints(app: FastifyInstance, parts: SignInParts): void {
   addMetadata(app, parts);
@@ -50,7 +53,7 @@ function addMetadata(app: FastifyInstance, { service, registration, metadataFetc
 
 function addAuthorize(app: FastifyInstance, { service, library, riders, limits, pages, who }: SignInParts): void {
   const headers = pageHeaders(`${pagePolicy()}; script-src`, service.https);
-  app.get(paths.authorize, { exposeHeadRoute: false }, async (request, reply) => {
+  app.get(paths.authorize, async (request, reply) => {
     const query = request.raw.url!.split('?').slice(1).join('?');
     // Cookies belong to a host name. A browser that uses another name of this machine is redirected to BASE_URL's.
     const host = request.headers.host ?? '';
@@ -63,20 +66,16 @@ function addAuthorize(app: FastifyInstance, { service, library, riders, limits, 
       headers,
     });
   });
-  app.get<{ Params: { uid: string } }>(
-    `${paths.authorize}/:uid`,
-    { exposeHeadRoute: false },
-    async (request, reply) => {
-      const { uid } = request.params;
-      // The library ends the sign-in before it asks whether the rider exists. If that cannot be told, it would send the
-      // rider back to the app. This throws instead, and the page can be loaded again.
-      const interaction = await library.interactionOf(uid);
-      const { login, error } = (interaction?.result ?? {}) as InteractionResults;
-      const rider = login?.accountId ?? interaction?.session?.accountId;
-      if (rider !== undefined && error === undefined) await riders.exists(rider);
-      await library.answer(request, reply, { url: `${paths.authorize}/${encodeURIComponent(uid)}`, headers });
-    },
-  );
+  app.get<{ Params: { uid: string } }>(`${paths.authorize}/:uid`, goesOn, async (request, reply) => {
+    const { uid } = request.params;
+    // The library ends the sign-in before it asks whether the rider exists. If that cannot be told, it would send the
+    // rider back to the app. This throws instead, and the page can be loaded again.
+    const interaction = await library.interactionOf(uid);
+    const { login, error } = (interaction?.result ?? {}) as InteractionResults;
+    const rider = login?.accountId ?? interaction?.session?.accountId;
+    if (rider !== undefined && error === undefined) await riders.exists(rider);
+    await library.answer(request, reply, { url: `${paths.authorize}/${encodeURIComponent(uid)}`, headers });
+  });
 }
 
 function addTokenEndpoints(app: FastifyInstance, { service, library, limits, store }: SignInParts): void {

@@ -110,7 +110,9 @@ function requestAs(service: ServiceUrl): (request: FastifyRequest, as: Partial<L
     // The client's address as far as proxies are trusted. Rate limits count by it.
     headers['x-forwarded-for'] = ip;
     if (accept) headers.accept = accept;
-    const own: Record<string, unknown> = { headers, url: url ?? raw.url };
+    // node:http leaves out the body of what answers a HEAD. The library has no pages for it.
+    const method = raw.method === 'HEAD' ? 'GET' : raw.method;
+    const own: Record<string, unknown> = { headers, method, url: url ?? raw.url };
     if (body !== undefined) {
       const bytes = Buffer.from(body.text);
       headers['content-type'] = body.type;

@@ -31,7 +31,7 @@ export function addConnectedApps(app: FastifyInstance, parts: SignInParts): void
       }),
     );
 
-  app.get(paths.connectedApps, { exposeHeadRoute: false }, async (request, reply) => {
+  app.get(paths.connectedApps, async (request, reply) => {
     const query = request.raw.url!.split('?')[1];
     const who = await signedIn(parts, request, reply);
     if (who && query === undefined) return await show(who, reply);

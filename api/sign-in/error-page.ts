@@ -1,3 +1,4 @@
+import { paths } from '../oauth/metadata.ts';
 import { html, type Page } from './page.ts';
 
 /** What went wrong, for the rider, and the code that the app's makers will ask for. */
@@ -9,6 +10,8 @@ export interface Trouble {
   code?: string;
   /** Where the rider can go on without the app. */
   again?: string;
+  /** Whether the rider may want to see which apps are connected, since the app cannot be named. */
+  apps?: boolean;
   /** Where the app expects its response. */
   back?: { to: string; words: string };
 }
@@ -17,8 +20,9 @@ export const troubles = {
   expired: {
     status: 400,
     title: 'This sign-in is over',
-    text: 'It took too long, was finished already, or was begun in another browser. Go back to your app and start again.',
+    text: 'It was finished already, took too long, or was begun in another browser. If your app has let you in, you can close this page. If not, go back to your app and start again.',
     code: 'interaction_expired',
+    apps: true,
   },
   forged: {
     status: 403,
@@ -55,6 +59,13 @@ export const troubles = {
     title: 'The sign-in was not finished',
     text: 'The ride account’s own sign-in was cancelled or refused. Try again, or go back to your app.',
     code: 'upstream_refused',
+  },
+  noSuchPage: {
+    status: 404,
+    title: 'There is no such page',
+    text: 'The address is wrong, or has changed. If an app sent you here, go back to it and start again.',
+    code: 'not_found',
+    apps: true,
   },
   wrongHost: {
     status: 421,
@@ -101,11 +112,12 @@ export function libraryTrouble(code: string, status: number): Trouble {
   return { status, ...words, code };
 }
 
-export function errorPage({ title, text, code, again, back }: Trouble): Page {
+export function errorPage({ title, text, code, again, apps, back }: Trouble): Page {
   return {
     title,
     body: html`<p>${text}</p>
 ${again === undefined ? null : html`<p class="actions"><a class="button" href="${again}">Try again</a></p>`}
+${apps ? html`<p class="actions"><a class="button plain" href="${paths.connectedApps}">See your connected apps</a></p>` : null}
 ${back === undefined ? null : html`<p><a href="${back.to}">Go on to ${back.words}</a></p>`}
 ${code === undefined ? null : html`<p class="soft">Error code: <code>${code}</code></p>`}`,
   };

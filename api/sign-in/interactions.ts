@@ -26,7 +26,7 @@ export function addInteractions(app: FastifyInstance, parts: SignInParts): void 
   const misdirected = (request: Asked): boolean =>
     who === 'picker' && !isLoopback((request.headers.host ?? '').replace(/:\d+$/, ''));
 
-  app.get(path, { exposeHeadRoute: false }, async (request: Asked, reply) => {
+  app.get(path, async (request: Asked, reply) => {
     if (misdirected(request)) return pages.trouble(reply, 'wrongHost');
     const interaction = await library.interaction(request, reply, request.params.uid);
     if (!interaction) return pages.trouble(reply, 'expired');
@@ -70,7 +70,7 @@ export function addInteractions(app: FastifyInstance, parts: SignInParts): void 
   });
 }
 
-async function askWho(parts: SignInParts, interaction: Interaction, reply: FastifyReply, alert?: string) {
+async function askWho(parts: SignInParts, interaction: Interaction, reply: FastifyReply, alert?: string, typed = '') {
   const { who, pages, riders } = parts;
   const form: SignInForm = {
     action: `${paths.signIn}/${interaction.uid}`,
@@ -81,7 +81,7 @@ async function askWho(parts: SignInParts, interaction: Interaction, reply: Fasti
   const targets = redirectSources(String(interaction.params.redirect_uri));
   if (who === 'nobody') return pages.page(reply, closedPage, 503);
   if (who === 'picker')
-    return pages.page(reply, pickerPage(form, await riders.sample(sampleSize)), alert ? 422 : 200, targets);
+    return pages.page(reply, pickerPage(form, await riders.sample(sampleSize), typed), alert ? 422 : 200, targets);
   return pages.page(reply, upstreamPage(form, `${form.action}/start`, who.providerHost), 200, targets);
 }
 
@@ -94,7 +94,7 @@ async function pick(
 ) {
   if (parts.who !== 'picker') return parts.pages.trouble(reply, 'forged');
   if (!idPattern.test(rider) || !(await parts.riders.exists(rider)))
-    return await askWho(parts, interaction, reply, 'There is no such rider. Pick one, or check the id.');
+    return await askWho(parts, interaction, reply, 'There is no such rider. Pick one, or check the id.', rider);
   return reply.redirect(await finishLogin(parts, interaction, rider, request, reply), 303);
 }
 

@@ -21,7 +21,7 @@ const cancel = (app: string | null): Html =>
   app === null ? html`` : html`<button class="plain" name="do" value="cancel">Cancel</button>`;
 
 /** The embedded default: whoever sits at this machine picks a rider of the sample. */
-export function pickerPage(form: SignInForm, riders: readonly SampleRider[]): Page {
+export function pickerPage(form: SignInForm, riders: readonly SampleRider[], typed: string): Page {
   return {
     title: 'Sign in',
     alert: form.alert,
@@ -40,7 +40,7 @@ ${riders.map(
 <form method="post" action="${form.action}">
 <input type="hidden" name="csrf" value="${form.csrf}">
 <label for="rider">Or give a rider’s id</label>
-<input type="text" id="rider" name="rider" autocomplete="off" spellcheck="false" maxlength="64">
+<input type="text" id="rider" name="rider" value="${typed}" autocomplete="off" spellcheck="false" maxlength="64">
 <p class="actions"><button name="do" value="pick">Sign in</button>${cancel(form.app)}</p>
 </form>`,
   };

@@ -17,7 +17,7 @@ export function addSignOut(app: FastifyInstance, parts: SignInParts): void {
   const { service, library, csrf, pages, providerHost, knownClients } = parts;
   const headers = pageHeaders(pagePolicy(), service.https);
 
-  app.get(paths.signOut, { exposeHeadRoute: false }, async (request, reply) => {
+  app.get(paths.signOut, async (request, reply) => {
     const query = new URLSearchParams(request.raw.url!.split('?')[1]);
     // The library would keep it in the session.
     if (query.getAll('state').some((state) => state.length > parameterLengthMax))
@@ -51,7 +51,7 @@ export function addSignOut(app: FastifyInstance, parts: SignInParts): void {
     });
   });
 
-  app.get(paths.signedOut, { exposeHeadRoute: false }, async (request, reply) => {
+  app.get(paths.signedOut, async (request, reply) => {
     await library.answer(request, reply, { url: paths.signedOut, accept: 'text/html', headers });
   });
 }

@@ -1,6 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify';
 import { idPattern } from '../../schemas/events/patterns.ts';
+import { goesOn } from '../oauth/endpoints.ts';
 import { isAway } from '../oauth/library-adapter.ts';
 import { lineLimit } from '../oauth/line-limit.ts';
 import { paths } from '../oauth/metadata.ts';
@@ -40,7 +41,7 @@ export function addUpstreamRoutes(
 
   app.get<{ Params: { uid: string }; Querystring: { other?: string } }>(
     `${paths.signIn}/:uid/start`,
-    { exposeHeadRoute: false },
+    goesOn,
     async (request, reply) => {
       const interaction = await library.interaction(request, reply, request.params.uid);
       if (interaction?.prompt.name !== 'login') return pages.trouble(reply, 'expired');
@@ -59,7 +60,7 @@ export function addUpstreamRoutes(
     },
   );
 
-  app.get(paths.callback, { exposeHeadRoute: false }, async (request, reply) => {
+  app.get(paths.callback, goesOn, async (request, reply) => {
     const callback = new URL(service.origin + paths.callback);
     callback.search = request.raw.url!.split('?').slice(1).join('?');
     const state = callback.searchParams.get('state') ?? '';

@@ -90,6 +90,42 @@ describe('every page', () => {
   });
 });
 
+// docs/rules.md#head
+test('HEAD of a page is GET without the body, and an address that a sign-in goes on by takes none', async () => {
+  const browser = new TestBrowser(origin);
+  const { url } = await picker(browser);
+  const cookie = browser.cookieHeader(url);
+  const authorize = authorizeUrl(origin, client, newPkce());
+  for (const page of [url, authorize, `${origin}/oauth/connected-apps`, `${origin}/oauth/sign-out`]) {
+    const [got, head] = await Promise.all(
+      ['GET', 'HEAD'].map((method) => fetch(page, { method, headers: { cookie }, redirect: 'manual' })),
+    );
+    expect([page, head!.status, await head!.text()]).toEqual([page, got!.status, '']);
+    expect(head!.headers.get('content-type')).toBe(got!.headers.get('content-type'));
+  }
+  const resume = `${origin}/oauth/authorize/${url.split('/').at(-1)}`;
+  for (const once of [resume, `${url}/start`, `${origin}/oauth/sign-in-callback`])
+    expect((await fetch(once, { method: 'HEAD' })).status).toBeOneOf([404, 405]);
+});
+
+test('a sign-in that is over, also by its success, has a way on, and so has a page that does not exist', async () => {
+  const { browser, url, page } = await consent();
+  await browser.follow(await browser.post(url, { do: 'allow', csrf: csrfOf(page) }));
+  const over = await browser.open(url);
+  const nope = await fetch(`${origin}/oauth/nope`, { headers: { accept: 'text/html,*/*' } });
+  for (const [status, shown] of [
+    [over.response.status, over.page],
+    [nope.status, await nope.text()],
+  ] as const) {
+    expect(status).toBeOneOf([400, 404]);
+    expect(shown).toContain('href="/oauth/connected-apps">See your connected apps');
+  }
+  expect((await browser.open(`${origin}/oauth/connected-apps`)).page).toContain('You are signed in as');
+  expect(nope.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+  const forPrograms = await fetch(`${origin}/oauth/nope`);
+  expect([forPrograms.status, await forPrograms.json()]).toMatchObject([404, { error: 'not_found' }]);
+});
+
 describe('a form', () => {
   test.each([
     ['without its token', {}, {}],
@@ -199,7 +235,10 @@ describe('a form', () => {
     expect(at.response.status).toBe(200);
     for (const rider of ['nobody', '', 'a/b', '__proto__', 'x'.repeat(100)]) {
       const posted = await browser.post(first.url, { do: 'pick', csrf: csrfOf(first.page), rider });
-      expect([posted.status, await posted.text()]).toEqual([422, expect.stringContaining('There is no such rider')]);
+      const page = await posted.text();
+      expect([posted.status, page]).toEqual([422, expect.stringContaining('There is no such rider')]);
+      // To look at what was typed.
+      expect(page).toContain(`name="rider" value="${rider}"`);
     }
   });
 });
