@@ -66,7 +66,8 @@ async function damage(master: Redis): Promise<string[]> {
   const [reader, otherReader] = (await views('reader')) as [string, string];
   const value = (await master.getBuffer(night))!;
   await master.setrange(night, value.length - 1, String.fromCharCode(value[value.length - 1]! ^ 1));
-  await master.del(gone, otherType);
+  // One by one: they may be in different slots.
+  for (const key of [gone, otherType]) await master.del(key);
   await master.lpush(otherType, 'x');
   const [field] = await master.hkeys(reader);
   await master.hset(reader, field!, 'x');
