@@ -52,6 +52,6 @@ function linesOf(dir: string, forgotten: Forgotten & { example: boolean }): stri
   return [
     ...lines,
     `Removed ${what.join(', ')}: ${countText(files, 'file')} of ${dir} written anew`,
-    'What serves or follows this archive must be started again. Copies of it, exports and Kafka are not changed',
+    'What serves this archive must be started again. Copies of it, exports and Kafka are not changed',
   ];
 }

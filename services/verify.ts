@@ -38,7 +38,9 @@ export async function runVerify(options: VerifyOptions, settings: Settings, io: 
     compared += views;
     progress.update(compared);
   };
-  const verification = new Verification({ eventLog, live, clock: realClock, log, signal: io.signal, onCompared });
+  const isReadOnce = settings.kafka === null;
+  const deps = { eventLog, live, clock: realClock, log, signal: io.signal, isReadOnce, onCompared };
+  const verification = new Verification(deps);
   try {
     const verified = await asUsage(verification.run());
     progress.stop();

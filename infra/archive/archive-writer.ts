@@ -73,7 +73,7 @@ export class ArchiveWriter {
     return topics;
   }
 
-  /** Writes what was appended, as whole blocks that readers see at once. */
+  /** Writes what was appended, as whole blocks. */
   flush(): void {
     for (const one of this.#all()) one.flush();
   }

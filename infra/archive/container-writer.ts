@@ -14,8 +14,8 @@ const longType = avro.Type.forSchema('long');
 const deflateLevel = 1;
 
 /**
- * Appends whole blocks to a container file. A block is one write. So a reader of the growing file, or of the file after
- * a crash, finds at most one incomplete block, at the end.
+ * Appends whole blocks to a container file. A block is one write. So whoever reads the file meanwhile, or after a crash,
+ * finds at most one incomplete block, at the end.
  */
 export class ContainerWriter {
   readonly path: string;

@@ -314,7 +314,7 @@ describe('archive forget', () => {
     const said = (who: string) => heard((io) => runArchiveForget({ rider: who, dir: archive.dir }, settings, io));
     expect((await said('ada')).out).toEqual([
       `Removed 1 record of riders, a leader of 1 record of rides: 2 files of ${archive.dir} written anew`,
-      'What serves or follows this archive must be started again. Copies of it, exports and Kafka are not changed',
+      'What serves this archive must be started again. Copies of it, exports and Kafka are not changed',
     ]);
     expect((await said('ada')).out).toEqual([`Nothing of the rider is in ${archive.dir}`]);
   });

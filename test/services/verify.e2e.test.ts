@@ -1,6 +1,8 @@
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { archiveEventLog } from '../../infra/archive/archive-event-log.ts';
+import { ArchiveWriter } from '../../infra/archive/archive-writer.ts';
 import { redisViewWriter } from '../../infra/redis/redis-view-writer.ts';
 import type { EventLog } from '../../projector/ports/event-log.ts';
 import { silentLog } from '../../projector/ports/log.ts';
@@ -11,8 +13,10 @@ import { openKafkaLog } from '../../services/wiring/backends/kafka.ts';
 import { portlandDir } from '../support/archive.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
 import { heard } from '../support/heard.ts';
+import { copyPortland } from '../support/portland.ts';
 import { type Env, Processes } from '../support/process.ts';
 import { type Running, startProjector } from '../support/projector-run.ts';
+import { sampleRecords } from '../support/records.ts';
 import { dumpRedis } from '../support/redis-dump.ts';
 
 const processes = new Processes();
@@ -189,6 +193,17 @@ describe('verify of an archive', () => {
       1,
       expect.stringMatching(/^As of metros\/0@\d+ .*relations\/0@\d+/),
       expect.stringMatching(`^  different: ${metro.replace(/[{}]/g, '.')}, from byte \\d+ on: `),
+    ]);
+    // Added since the projector started, which does not read it before it starts again.
+    const longer = await copyPortland(join(await processes.folder(), 'portland'));
+    const writer = new ArchiveWriter({ dir: longer });
+    const at = { partition: 0, offset: writer.nextOffset('metros', 0)!, timestampMs: 1 };
+    writer.append('metros', { ...at, key: 'kiel', value: { ...sampleRecords.metros, metro: 'kiel' } });
+    await writer.close();
+    const grown = await heard((io) => runCli(['verify'], io, { ...archive, ARCHIVE_DIR: longer }));
+    expect([grown.code, grown.err.at(-1)]).toEqual([
+      1,
+      expect.stringContaining('Cannot verify: the archive holds more than the views are of'),
     ]);
     await projecting.stop();
   });
