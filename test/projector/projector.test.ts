@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
+import { noMetrics } from '../../projector/ports/metrics.ts';
 import { parseStoredPosition } from '../../projector/writing/settled-position.ts';
 import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
 import { topicNames } from '../../schemas/events/records.ts';
@@ -119,6 +120,22 @@ describe('a projector', () => {
     await until(async () => (await store.reader().ready()).ready);
     expect(await dumpViews(store)).toEqual(wanted);
     expect(short).toEqual([]);
+  });
+
+  it('compares a store that is new in two passes: some tags, in which it finds nothing, then all others', async () => {
+    const log = new Publishing();
+    const records = Array.from({ length: 300 }, (_, i) => log.rider(`r${i}`));
+    const store = new MemoryViewStore();
+    const passes = async (): Promise<number[]> => {
+      const counted: number[] = [];
+      const metrics = { ...noMetrics, reconciled: (tags: number) => void counted.push(tags) };
+      const { ready, stop } = start(new MemoryEventLog({ partitions, records }), store.writer(), null, { metrics });
+      await ready();
+      await stop();
+      return counted;
+    };
+    expect(await passes()).toEqual([16, 48]);
+    expect(await passes()).toEqual([16, 16, 16, 16]);
   });
 
   // docs/rules.md#position

@@ -26,7 +26,7 @@ export interface Surroundings {
   random: Random;
   weather: Weather;
   masters: readonly Master[];
-  log: SimulatedLog;
+  log: Pick<SimulatedLog, 'adapter'>;
   rejects: SimulatedRejects;
   /** How this format's keys are spelled. */
   keys: RedisKeys;

@@ -1,10 +1,12 @@
 import { expect, it } from 'vitest';
 import { redisKeys } from '../../infra/redis/redis-keys.ts';
+import { tagOf } from '../../schemas/views/view-keys.ts';
 import { sampleRecords } from '../support/records.ts';
 import type { Master } from './network.ts';
 import { ApiProcess, olderFormat, ProjectorProcess } from './processes.ts';
 import { settle } from './run-seed.ts';
 import { Scene, type SceneOptions } from './scene.ts';
+import type { SimulatedLog } from './simulated-log.ts';
 import { days, developerKey, reader, riders, rides, tags } from './world.ts';
 
 // What once went wrong, or is most likely to, step by step. Random worlds are in simulator.test.ts.
@@ -33,6 +35,7 @@ it('a leader that loses one tag still writes what another tag had not answered',
   await settle(scene);
   // The position moves on as well: a lost tag's compare ends only with it.
   expect(scene.said.join('\n')).toContain('taking the lead again');
+  expect(scene.said.join('\n')).toContain('Compared 1 tag with the facts');
 });
 
 it('a follower whose new leader folded the unfollow first does not see the RSVP that the old one had written', async () => {
@@ -69,6 +72,59 @@ it('a folded standby takes over before a leader that was killed and started agai
   expect([standby.leads, restarted.leads]).toEqual([true, false]);
   scene.log.release();
   await settle(scene);
+});
+
+it('a standby is ready once it is folded, not before, and stays so while the leader’s position moves on', async () => {
+  const scene = await led();
+  const standby = scene.startProjector();
+  scene.log.hold(standby.process, 'rides');
+  await scene.goOn(3_000);
+  expect(standby.projector.ready).toBe(false);
+  scene.log.release();
+  const readies: boolean[] = [];
+  for (let change = 0; change < 300; change++) {
+    scene.publish();
+    await scene.goOn(20);
+    readies.push(standby.projector.ready);
+    expect(standby.leads).toBe(false);
+  }
+  // From some moment on.
+  expect(readies.indexOf(true)).toBeLessThan(150);
+  expect(readies.slice(readies.indexOf(true))).not.toContain(false);
+});
+
+it('a standby beside the leader of another log says what it waits for, once, and leads when that is told to stop', async () => {
+  const scene = await led();
+  const moved = (...args: Parameters<SimulatedLog['adapter']>) => ({
+    ...scene.log.adapter(...args),
+    identity: async () => 'moved',
+  });
+  const standby = new ProjectorProcess(
+    { ...scene.around, log: { adapter: moved } },
+    'projector of another log',
+    'same',
+  );
+  await scene.goOn(3_000);
+  expect([standby.leads, standby.projector.ready]).toEqual([false, false]);
+  expect(standby.projector.status().troubles).toEqual([expect.stringContaining('are of another log')]);
+  scene.projectors[0]!.stop();
+  await scene.goOn(5_000);
+  expect([standby.leads, standby.projector.ready]).toEqual([true, true]);
+  expect(standby.projector.status().troubles).toEqual([]);
+  expect(scene.said.filter((line) => line.includes('are of another log'))).toHaveLength(1);
+});
+
+it('a leader checks the views of another build in the background, and mends what that rendered otherwise', async () => {
+  const scene = await led();
+  const [first] = scene.projectors;
+  first!.stop();
+  while (first!.alive) await scene.timeline.step();
+  const [ride] = rides as [string];
+  const { keys } = scene.around;
+  scene.redisOf(tagOf(ride)).command(['SET', keys.of(tagOf(ride), 'ride', ride), 'rendered otherwise']);
+  scene.startProjector('other');
+  await settle(scene);
+  expect(scene.said.join('\n')).toContain('to compare: 0 tags');
 });
 
 it('an old version that is started after a week beside newer views answers nothing before it is led', async () => {
