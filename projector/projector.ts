@@ -235,11 +235,17 @@ export class Projector {
   }
 
   async #beatComing(signal: AbortSignal): Promise<void> {
-    const { leadership } = this.#deps.writer;
+    const { clock, tags, writer } = this.#deps;
+    const { leadership } = writer;
     while (leadership && !signal.aborted) {
-      await this.#deps.clock.sleep(beatMs, signal);
-      // A leader's fences say the same. The looks log a store that is away.
-      if (this.#watching.role === 'standby') await leadership.coming(this.#deps.tags).catch(() => undefined);
+      await clock.sleep(beatMs, signal);
+      const sinceMs = this.status().unreadableSinceMs;
+      // A leader's fences say that it is there. The looks log a store that is away.
+      const beat =
+        this.#watching.role === 'standby'
+          ? leadership.coming(tags)
+          : leadership.unreadable(sinceMs === null ? null : clock.nowMs() - sinceMs);
+      await beat.catch(() => undefined);
     }
   }
 

@@ -18,23 +18,23 @@ export async function runGenerationsList(
   return 0;
 }
 
-const asJson = ({ format, keys, bytes, leaders, tagsUnled, standby }: Generation) => ({
+const asJson = ({ format, keys, bytes, leaders, tagsUnled, standbys }: Generation) => ({
   format,
   keys,
   bytes,
   leaders,
   tags_unled: tagsUnled,
-  standby,
+  standby: standbys.length > 0,
 });
 
-function lineOf({ format, keys, bytes, leaders, tagsUnled, standby }: Generation): string {
+function lineOf({ format, keys, bytes, leaders, tagsUnled, standbys }: Generation): string {
   const own = format === viewFormat ? ' (of this version)' : '';
   const led = leaders.map(
     ({ epoch, tags, alive }) =>
       `${alive ? 'led' : 'was led, and shows no sign of life'}: ${tags} of ${tagCount} tags since ${new Date(epoch).toISOString()}`,
   );
   const unled = tagsUnled > 0 ? [`nobody leads ${tagsUnled} tags`] : [];
-  const standing = standby ? ['a projector stands by'] : [];
+  const standing = standbys.length > 0 ? ['a projector stands by'] : [];
   const size = `${keys.toLocaleString('en')} keys, ${(bytes / 1e6).toFixed(1)} MB`;
   return [`Format ${format}${own}: ${size}`, ...led, ...unled, ...standing].join('; ');
 }

@@ -3,7 +3,8 @@ import { type Leading, readStoreState, type StoreState } from '../infra/redis/re
 import { inOrder } from '../projector/leading/beginning.ts';
 import type { Position } from '../projector/ports/event-log.ts';
 import { nearest } from '../projector/position.ts';
-import { parseStoredPosition, type StoredPosition } from '../projector/writing/settled-position.ts';
+import { parseStoredPosition, type StoredPosition, viewsOfAnotherLog } from '../projector/writing/settled-position.ts';
+import { viewFormat } from '../schemas/views/view-keys.ts';
 import type { Settings } from './settings/settings.ts';
 import { type ExitCode, type Io, needKafka, needRedis } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
@@ -18,36 +19,36 @@ export async function runLag({ json = false }: { json?: boolean }, settings: Set
   const { topicPrefix } = kafka;
   const store = await readStoreState(redis, io.signal);
   const ends = await kafkaLogEnds({ kafka, topicPrefix, log: makeLogger(settings), signal: io.signal });
-  try {
-    const lag = await lagOf(ends, store);
-    if (json) io.out(JSON.stringify(lag));
-    else for (const line of linesOf(lag)) io.out(line);
-    return lag.tags_unled > 0 ? 1 : 0;
-  } finally {
-    await ends.close();
-  }
+  const lag = lagOf(ends, store);
+  if (json) io.out(JSON.stringify(lag));
+  else for (const line of linesOf(lag)) io.out(line);
+  return lag.tags_unled > 0 ? 1 : 0;
 }
 
-async function lagOf(ends: LogEnds, { leaders, standbys, tagsUnled, positions }: StoreState) {
+function lagOf(ends: LogEnds, store: StoreState) {
+  const { leaders, standbys, tagsUnled, otherFormats, positions, unreadableMs } = store;
   const position = writtenTo(positions, ends.identity);
+  if (position === null && positions.some(({ text }) => text !== null))
+    throw new Error(`Cannot say how far the views are: ${viewsOfAnotherLog}`);
   const partitions = ends.partitions.map(({ topic, partition, low, end }) => {
     const at = position?.[topic][partition] ?? null;
     // Null: no projector has left one for this log.
     return { topic, partition, position: at, end, lag: Math.max(0, end - Math.max(low, at ?? 0)) };
   });
-  const none = Object.fromEntries(ends.partitions.map(({ topic }) => [topic, [] as number[]])) as Position;
-  const oldestMs = await ends.oldestAfter(position ?? none);
   const dead = leaders.filter(({ alive }) => !alive).reduce((tags, leader) => tags + leader.tags, 0);
+  const unled = tagsUnled + dead;
   return {
     partitions,
     lag: partitions.reduce((sum, one) => sum + one.lag, 0),
-    /** Seconds; null: every change is readable. */
-    oldest_unreadable_age: oldestMs === null ? null : Math.max(0, Date.now() - oldestMs) / 1000,
+    /** Seconds, as the leader's metric says it. Null: every change is readable, or nobody leads and it is not known. */
+    oldest_unreadable_age: unled > 0 || unreadableMs === null ? null : unreadableMs / 1000,
     leaders,
     /** Ids of projectors that stand by. */
     standbys,
     /** Tags that no running projector leads. */
-    tags_unled: tagsUnled + dead,
+    tags_unled: unled,
+    /** Other view formats that a running projector leads. */
+    other_formats: otherFormats,
   };
 }
 
@@ -70,7 +71,8 @@ function linesOf({
   leaders,
   standbys,
   tags_unled: unled,
-}: Awaited<ReturnType<typeof lagOf>>): string[] {
+  other_formats: others,
+}: ReturnType<typeof lagOf>): string[] {
   const rows = [
     ['partition', 'position', 'end', 'lag'],
     ...partitions.map(({ topic, partition, position, end, lag }) => [
@@ -83,13 +85,17 @@ function linesOf({
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   const line = (row: string[]) =>
     row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join('  ');
-  const oldest = age === null ? 'Every change is readable' : `Oldest change not yet readable: ${age.toFixed(1)} s old`;
+  const known = age === null ? 'Every change is readable' : `Oldest change not yet readable: ${age.toFixed(1)} s old`;
+  const oldest = unled > 0 ? 'How old the oldest change not yet readable is: not known while nobody leads' : known;
   return [
     ...rows.map(line),
     oldest,
     ...leaders.map(leaderLine),
     standbys.length > 0 ? `Standing by: ${standbys.join(', ')}` : 'Nobody stands by',
-    ...(unled > 0 ? [`No running projector leads ${unled} of 64 tags`] : []),
+    ...(unled > 0
+      ? [`No running projector leads ${unled} of 64 tags of view format ${viewFormat}, this version's`]
+      : []),
+    ...others.map((format) => `A projector leads view format ${format}: ask the lag with its version`),
   ];
 }
 

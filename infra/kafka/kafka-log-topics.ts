@@ -9,7 +9,6 @@ import { byTopic, type TopicName, topicNames } from '../../schemas/events/record
 import type { KafkaConnection } from './kafka-client.ts';
 import { KafkaCluster, type KafkaTopic } from './kafka-cluster.ts';
 import { untilKafkaAnswers } from './kafka-retry.ts';
-import { recordPieces } from './record-batch.ts';
 
 const newTopicsAdvice =
   'A key may now be in two partitions, and its order is lost: create topics under a new KAFKA_TOPIC_PREFIX, publish every entity there again, then point the service and its upstream at them';
@@ -106,12 +105,9 @@ export interface LogEnds {
   /** Which log it is, as the event log's `identity`. */
   identity: string;
   partitions: PartitionEnd[];
-  /** The time of the oldest record that stands at or after a position, in ms since the epoch; null: there is none. */
-  oldestAfter(position: Position): Promise<number | null>;
-  close(): Promise<void>;
 }
 
-/** Where the log ends now. Reads no more than the first records after a position, and commits nothing. */
+/** Where the log ends now. Reads no records, and commits nothing. */
 export async function kafkaLogEnds(options: {
   kafka: KafkaConnection;
   topicPrefix: string;
@@ -131,31 +127,8 @@ export async function kafkaLogEnds(options: {
     const partitions = topicNames.flatMap((topic) =>
       bounds[topic].map(({ low, end }, partition) => ({ topic, partition, low, end })),
     );
-    const timeOfFirst = async ({ topic, partition, low, end }: PartitionEnd, position: Position) => {
-      const offset = Math.max(low, position[topic][partition] ?? 0);
-      if (offset >= end) return null;
-      const { id: topicId, partitions } = topics.find(({ name }) => name === topicPrefix + topic)!;
-      const { node, epoch } = partitions[partition]!;
-      const [found] = await cluster.fetch(node, [{ topicId, partition, offset, leaderEpoch: epoch, lastEpoch: -1 }], 0);
-      const [piece] = found ? recordPieces(found.batches, offset, found.nextOffset) : [];
-      return piece?.records[0]?.timestampMs ?? null;
-    };
-    return {
-      identity: logTopics.identityOf(topics),
-      partitions,
-      async oldestAfter(position) {
-        let oldest: number | null = null;
-        for (const one of partitions) {
-          const what = `Cannot read ${one.topic}/${one.partition}`;
-          const timeMs = await untilKafkaAnswers(what, () => timeOfFirst(one, position), asking);
-          if (timeMs !== null) oldest = Math.min(oldest ?? timeMs, timeMs);
-        }
-        return oldest;
-      },
-      close: () => cluster.close(),
-    };
-  } catch (error) {
+    return { identity: logTopics.identityOf(topics), partitions };
+  } finally {
     await cluster.close();
-    throw error;
   }
 }

@@ -1,10 +1,9 @@
 import type { Cluster, Redis } from 'ioredis';
 import { backgroundClock, type Clock } from '../../projector/ports/clock.ts';
 import { allTags, viewFormat } from '../../schemas/views/view-keys.ts';
-import { formatsMax, parseFence, redisKeys } from './redis-keys.ts';
+import { otherFormats, parseFence, redisKeys } from './redis-keys.ts';
 
 const lookMs = 250;
-const otherFormats = Array.from({ length: formatsMax }, (_, i) => i + 1).filter((format) => format !== viewFormat);
 
 /** Looks which view formats a store holds, and who leads ours, until it is known that ours is the one to be served. */
 export class GenerationGuard {

@@ -1,29 +1,21 @@
 import { randomBytes } from 'node:crypto';
-import { backgroundClock } from '../../projector/ports/clock.ts';
 import { allTags } from '../../schemas/views/view-keys.ts';
 import { type RedisConnection, readText, scanKeys } from './redis-connection.ts';
 import { redisKeys } from './redis-keys.ts';
-import { type Leading, leadersOf } from './redis-leadership.ts';
+import { type WhoLeads, whoLeads } from './redis-leadership.ts';
 import { viewWriterOver } from './redis-view-writer.ts';
 
 /** The view formats in a store: what each holds, and who leads it. */
 
-// Long enough for several beats of a leader (projector/writing/tag-lanes.ts), and signs of life of a standby.
-const watchMs = 2_000;
 // A projector that stands by takes over after five looks, 500 ms apart, at a fence that stands still.
 const beatMs = 500;
 
-export interface Generation {
+export interface Generation extends WhoLeads {
   /** The number of its view format. */
   format: number;
   keys: number;
   /** As Redis reckons it, a hash by some of its fields. */
   bytes: number;
-  leaders: Leading[];
-  /** Tags that nobody has a fence on. */
-  tagsUnled: number;
-  /** Whether a projector of it stands by, or is coming. */
-  standby: boolean;
 }
 
 /** All view formats that have keys, in order. Changes nothing. */
@@ -49,28 +41,6 @@ export async function listGenerations(
   const formats = [...sizes.keys()].sort((a, b) => a - b);
   const led = await whoLeads(connection, keyPrefix, formats, signal);
   return formats.map((format, i) => ({ format, ...sizes.get(format)!, ...led[i]! }));
-}
-
-/** Two looks at the fences and signs of life of some formats, a moment apart. */
-async function whoLeads(
-  connection: RedisConnection,
-  keyPrefix: string,
-  formats: readonly number[],
-  signal: AbortSignal,
-): Promise<Pick<Generation, 'leaders' | 'tagsUnled' | 'standby'>[]> {
-  const look = async (format: number) => {
-    const keys = redisKeys(keyPrefix, format);
-    const all = (name: (tag: number) => string) => Promise.all(allTags.map((tag) => readText(connection, name(tag))));
-    return { fences: await all(keys.fence), signs: await all(keys.coming) };
-  };
-  const before = await Promise.all(formats.map(look));
-  await backgroundClock.sleep(watchMs, signal);
-  signal.throwIfAborted();
-  const after = await Promise.all(formats.map(look));
-  return after.map(({ fences, signs }, i) => ({
-    ...leadersOf(before[i]!.fences, fences),
-    standby: signs.some((sign, tag) => sign !== before[i]!.signs[tag]),
-  }));
 }
 
 /** It is led, or became so meanwhile: nothing more is removed. */
@@ -101,7 +71,7 @@ export async function dropGeneration(
     throw new Error(`Cannot drop format ${format}: the store holds nothing of it`);
   }
   const [led] = await whoLeads(connection, keyPrefix, [format], signal);
-  if (led!.standby || led!.leaders.some(({ alive }) => alive)) {
+  if (led!.standbys.length > 0 || led!.leaders.some(({ alive }) => alive)) {
     throw new StillLedError(`Cannot drop format ${format}: a projector of it runs; stop it first`);
   }
   const writer = viewWriterOver(connection, keys, randomBytes(8).toString('hex'));

@@ -5,8 +5,11 @@ const publicKindSet = new Set<string>(publicKinds);
 const viewKinds = new Set<string>([...factKinds, 'reader']);
 /** All keys of one view format. */
 export const generation = `g${viewFormat}`;
-/** How many view formats an API process looks for beside its own (generation-guard.ts): their numbers are 1 to this. */
-export const formatsMax = 99;
+/** The numbers of view formats that are looked for beside our own. */
+const formatsMax = 99;
+export const otherFormats = Array.from({ length: formatsMax }, (_, i) => i + 1).filter(
+  (format) => format !== viewFormat,
+);
 
 /**
  * View keys as Redis keys: `<prefix>g3:pub:{v17}:day:portland/2015-06-13`. A generation is a view format: all its keys
@@ -48,7 +51,7 @@ export function redisKeys(keyPrefix: string, format: number = viewFormat) {
       const id = redisKey.slice(prefix.length);
       const tag = Number(/^[^{]*\{v(\d+)\}/.exec(id)?.[1] ?? -1);
       if (tag < 0 || tag >= tagCount) return { tag: -1, kind: 'foreign', id };
-      const notes = [this.fence, this.complete, this.position, this.open, this.coming, this.led];
+      const notes = [this.fence, this.complete, this.position, this.open, this.coming, this.led, this.unreadable];
       const isNote = redisKey.startsWith(this.schema('')) || notes.some((note) => note(tag) === redisKey);
       return isNote ? null : { tag, kind: 'foreign', id };
     },
@@ -66,6 +69,8 @@ export function redisKeys(keyPrefix: string, format: number = viewFormat) {
     coming: note('coming'),
     /** The owner of the fence, once it has led the tag to the log's ends. */
     led: note('led'),
+    /** How old the oldest change is that is not readable, in milliseconds; empty: all are. Of no tag in particular. */
+    unreadable: (): string => note('unreadable')(0),
     /** The text of a schema of the registry: of no tag in particular. */
     schema: (name: string): string => note(`schema:${name}`)(0),
     /** The tag whose fence this Redis key is, or -1. */

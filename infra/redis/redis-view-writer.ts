@@ -78,6 +78,9 @@ export function viewWriterOver(
       const value = `${owner}:${Math.floor(clock.nowMs())}`;
       await Promise.all(tags.map((tag) => connection.command(keys.coming(tag), ['SET', keys.coming(tag), value])));
     },
+    async unreadable(ageMs) {
+      await connection.command(keys.unreadable(), ['SET', keys.unreadable(), String(ageMs ?? '')]);
+    },
     async take(tag, seen, doubtful) {
       const lastEpoch = held.get(tag)?.epoch ?? 0;
       const args = [seen, owner, doubtful ? '1' : '0', String(lastEpoch)];

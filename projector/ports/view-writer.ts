@@ -122,6 +122,8 @@ export interface Leadership {
   look(tags: readonly number[]): Promise<TagLook[]>;
   /** Says that a projector is there and will lead: moves a key of each tag. */
   coming(tags: readonly number[]): Promise<void>;
+  /** Says, for operators' commands, how old the oldest change is that is not readable. Null: all are. */
+  unreadable(ageMs: number | null): Promise<void>;
   /**
    * Takes a tag if its fence is still the one that was seen; null if it is another one. `doubtful`: the store lost or
    * changed something of it, so that it is no longer complete, and its views must be compared.

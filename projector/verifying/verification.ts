@@ -10,7 +10,7 @@ import type { StoredName } from '../ports/view-writer.ts';
 import { untilAborted } from '../ports/waiting.ts';
 import { copyPosition, isWithin, nearest, partitionsBehind, positionOf } from '../position.ts';
 import { compareStored } from '../writing/comparison.ts';
-import { parseStoredPosition, type StoredPosition } from '../writing/settled-position.ts';
+import { parseStoredPosition, type StoredPosition, viewsOfAnotherLog } from '../writing/settled-position.ts';
 import { type Covered, type Difference, Judge, type Unjudged } from './judge.ts';
 import { WindowMarks } from './window-marks.ts';
 
@@ -168,7 +168,7 @@ export class Verification {
     if (stored.length > 0) return new Map(stored);
     throw new NothingToVerifyError(
       notes.some(({ position }) => position !== null)
-        ? 'the views are of another log, or of one whose topics were made anew: check KAFKA_BROKERS, KAFKA_TOPIC_PREFIX, REDIS_URL and REDIS_KEY_PREFIX'
+        ? viewsOfAnotherLog
         : 'no projector has written views of this version there: check REDIS_URL and REDIS_KEY_PREFIX, and run a projector',
     );
   }

@@ -42,6 +42,9 @@ export function settledPosition(
   };
 }
 
+export const viewsOfAnotherLog =
+  'the views are of another log, or of one whose topics were made anew: check KAFKA_BROKERS, KAFKA_TOPIC_PREFIX, REDIS_URL and REDIS_KEY_PREFIX';
+
 /** A stored position; null where there is none, or one that this software does not know. */
 export function parseStoredPosition(text: string | null): StoredPosition | null {
   if (text === null) return null;

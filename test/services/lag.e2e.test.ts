@@ -1,5 +1,8 @@
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { viewFormat } from '../../schemas/views/view-keys.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
+import { kafkaClient } from '../support/kafka.ts';
 import { type Env, Processes, type RunningService } from '../support/process.ts';
 
 const processes = new Processes();
@@ -30,7 +33,8 @@ it('lag says what no projector has read yet, and that nobody leads', async () =>
   const before = await lag();
   expect(before).toMatchObject({ code: 1, err: '', leaders: [], tags_unled: 64 });
   expect(before.lag).toBeGreaterThan(100);
-  expect(before.oldest_unreadable_age).toBeGreaterThan(0);
+  // Nobody knows when they arrived.
+  expect(before.oldest_unreadable_age).toBeNull();
   expect(before.partitions).toContainEqual(expect.objectContaining({ topic: 'metros', partition: 0, position: null }));
 });
 
@@ -47,6 +51,44 @@ it('lag is nothing once a projector has written all, and grows when it is gone',
   const after = await lag();
   expect(after).toMatchObject({ code: 1, lag: 0, tags_unled: 64 });
   expect(after.leaders).toEqual([expect.objectContaining({ tags: 64, alive: false })]);
+}, 120_000);
+
+it('lag counts a change’s age from its arrival, as the metric does, however old its record is', async () => {
+  projector = await (await processes.start('projector', env)).ready();
+  // What follows an open transaction is hidden: it has arrived, and is not readable.
+  const transactionalId = env.KAFKA_TOPIC_PREFIX!;
+  const producer = kafkaClient().producer({ transactionalId, idempotent: true, maxInFlightRequests: 1 });
+  await producer.connect();
+  const transaction = await producer.transaction();
+  const record = { partition: 0, key: 'r1', value: null, timestamp: String(Date.now() - 20 * 86_400_000) };
+  await transaction.send({ topic: `${env.KAFKA_TOPIC_PREFIX}riders`, messages: [record] });
+  const age = async (): Promise<number> => (await lag()).oldest_unreadable_age ?? 0;
+  await expect.poll(age, { timeout: 30_000 }).toBeGreaterThan(0);
+  expect(await age()).toBeLessThan(3_600);
+  await transaction.abort();
+  await producer.disconnect();
+  await expect.poll(age, { timeout: 30_000 }).toBe(0);
+}, 120_000);
+
+it('lag says whose the views are where they are another log’s, or a projector’s of another view format', async () => {
+  const other = { ...env, KAFKA_TOPIC_PREFIX: freshTopicPrefix() };
+  expect(await processes.run(['topics'], other)).toMatchObject({ code: 0 });
+  expect(await processes.run(['lag'], other)).toMatchObject({
+    code: 1,
+    out: '',
+    err: expect.stringContaining('the views are of another log'),
+  });
+  await projector.stop();
+  const redis = new Redis(redisUrl());
+  let moved = 0;
+  const fence = `${env.REDIS_KEY_PREFIX}g98:pub:{v0}:fence`;
+  const beats = setInterval(() => void redis.set(fence, `1:${++moved}:someone:led`), 100);
+  expect(await lag()).toMatchObject({ code: 1, tags_unled: 64, other_formats: [98] });
+  const { out } = await processes.run(['lag'], env);
+  clearInterval(beats);
+  redis.disconnect();
+  expect(out).toContain(`No running projector leads 64 of 64 tags of view format ${viewFormat}`);
+  expect(out).toContain('A projector leads view format 98');
 }, 120_000);
 
 it('lag says what is missing, and that Redis is away, and ends', async () => {

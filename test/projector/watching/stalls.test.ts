@@ -141,3 +141,18 @@ test('a standby whose looks at the store take too long to tell who leads waits f
   await expect.poll(waitedMs, soon).toBeGreaterThan(60_000);
   expect(projector.role).toBe('standby');
 });
+
+test('Kafka is waited for while it does not say where it ends, and an archive, which is read, is not', async () => {
+  const never = { bounds: () => new Promise<never>(() => {}) };
+  const begin = (more: object) =>
+    startProjector(
+      Object.assign(new MemoryEventLog({ partitions, records: [] }), never, more),
+      new MemoryViewStore().writer(),
+      null,
+    );
+  const archive = begin({});
+  const kafka = begin({ identity: async () => 'topic ids' });
+  await expect.poll(() => [...kafka.projector.status().waits.keys()], soon).toEqual(['kafka']);
+  expect([...archive.projector.status().waits.keys()]).toEqual([]);
+  await Promise.all([archive.stop(), kafka.stop()]);
+});
