@@ -51,7 +51,7 @@ describe('the records of random histories', () => {
           expect(offsets).toEqual([...new Set(offsets)].toSorted((a, b) => a - b));
         }
       }),
-      { numRuns: 50 },
+      { numRuns: 20 },
     );
   });
 });
@@ -66,7 +66,7 @@ describe('other ways to see one log', () => {
         expect(records).toHaveLength(history.records.length);
         expect(sorted(latestRecords(records))).toEqual(sorted(latestRecords(history.records)));
       }),
-      { numRuns: 50 },
+      { numRuns: 20 },
     );
   });
 
@@ -80,7 +80,7 @@ describe('other ways to see one log', () => {
           expect(last?.nextOffset ?? 0).toBe((published.at(-1)?.offset ?? -1) + 1);
         }
       }),
-      { numRuns: 50 },
+      { numRuns: 20 },
     );
   });
 
@@ -92,7 +92,7 @@ describe('other ways to see one log', () => {
           expect(sorted(latestRecords(compacted.records))).toEqual(sorted(latestRecords(withoutBad(history).records)));
         },
       ),
-      { numRuns: 50 },
+      { numRuns: 20 },
     );
   });
 
@@ -110,14 +110,14 @@ describe('other ways to see one log', () => {
 });
 
 describe('worlds', () => {
-  /** Of 500 worlds with a request each: how often each thing was seen, at least once in the answer. */
+  /** Of 250 worlds with a request each: how often each thing was seen, at least once in the answer. */
   const counts = new Map<string, number>();
   const saw = (what: string): void => void counts.set(what, (counts.get(what) ?? 0) + 1);
   beforeAll(() => {
     const sampled = worldArb().chain((history) =>
       fc.tuple(fc.constant(history), clockArb(history), requestArb(history)),
     );
-    for (const [history, clockMs, request] of fc.sample(sampled, { numRuns: 500, seed: 20150613 })) {
+    for (const [history, clockMs, request] of fc.sample(sampled, { numRuns: 250, seed: 20150613 })) {
       const facts = latestRecords(history.records);
       see(request, answer(facts, clockMs, request));
       if (isLive(facts, keyTexts[0]!)) saw('a live key');
@@ -141,22 +141,22 @@ describe('worlds', () => {
   it.each([
     ...['getDay', 'getRide', 'getMyNights', 'getKnown', 'getFriends', 'getFlagged'].map((operation) => [
       `${operation} with nights`,
-      20,
+      10,
     ]),
-    ['getDay 400', 3],
-    ['getRide 404', 5],
-    ['getMyNights 401', 5],
-    ['a live key', 100],
-    ['a key that is not live', 100],
-    ['a bad record', 200],
-    ['a secret place in the log', 300],
-    ['a block that hides somebody', 200],
-  ] as [string, number][])('show %s in at least %i of 500', (what, least) => {
+    ['getDay 400', 1],
+    ['getRide 404', 2],
+    ['getMyNights 401', 2],
+    ['a live key', 50],
+    ['a key that is not live', 50],
+    ['a bad record', 100],
+    ['a secret place in the log', 150],
+    ['a block that hides somebody', 100],
+  ] as [string, number][])('show %s in at least %i of 250', (what, least) => {
     expect(counts.get(what) ?? 0).toBeGreaterThanOrEqual(least);
   });
 
   it.each(Object.keys(sights))('show %s in at least a fifth', (what) => {
-    expect(counts.get(what) ?? 0).toBeGreaterThanOrEqual(100);
+    expect(counts.get(what) ?? 0).toBeGreaterThanOrEqual(50);
   });
 
   it('never show a secret place', () => {

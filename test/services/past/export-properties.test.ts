@@ -25,6 +25,8 @@ const scenarioArb = pastArb.chain((history) =>
   ),
 );
 
+const numRuns = Number(process.env.RUNS ?? 7);
+
 const keys = {
   metros: 'metro',
   districts: 'district',
@@ -66,7 +68,7 @@ describe('an export', { timeout: 600_000 }, () => {
         expect(row!.n).toBe('0');
         rmSync(dir, { recursive: true });
       }),
-      { numRuns: 25, endOnFailure: true },
+      { numRuns, endOnFailure: true },
     );
   });
 
@@ -87,7 +89,7 @@ describe('an export', { timeout: 600_000 }, () => {
           expect(byDay(rows)).toEqual(await daysOf(facts, atMs));
         }
       }),
-      { numRuns: 20, endOnFailure: true },
+      { numRuns, endOnFailure: true },
     );
   });
 });

@@ -72,6 +72,8 @@ function publicTargets(records: readonly HistoryRecord[]): string[] {
   return [...ofDays, ...new Set(rides.filter(isName).map((ride) => `/rides/${ride}`))];
 }
 
+const numRuns = Number(process.env.RUNS ?? 5);
+
 describe('the history of an answer', { timeout: 600_000 }, () => {
   it('agrees with the calendar as of any instant, midnights included', async () => {
     await fc.assert(
@@ -93,7 +95,7 @@ describe('the history of an answer', { timeout: 600_000 }, () => {
           expect(answer).not.toEqual(versions[i - 1]!.answer);
         }
       }),
-      { numRuns: 15, endOnFailure: true },
+      { numRuns, endOnFailure: true },
     );
   });
 });
@@ -126,7 +128,7 @@ describe('the changes between two instants', { timeout: 600_000 }, () => {
           expect(places(records)).toEqual(expect.arrayContaining(places(behind)));
         }
       }),
-      { numRuns: 10, endOnFailure: true },
+      { numRuns, endOnFailure: true },
     );
   });
 });

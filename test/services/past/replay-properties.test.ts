@@ -49,6 +49,8 @@ async function ask({ facts }: FoldedPast, requests: readonly CalendarRequest[], 
   return got;
 }
 
+const numRuns = Number(process.env.RUNS ?? 12);
+
 describe('the calendar as of an instant', { timeout: 600_000 }, () => {
   it('is what the records of a time at or before it say, and no other', async () => {
     await fc.assert(
@@ -63,7 +65,7 @@ describe('the calendar as of an instant', { timeout: 600_000 }, () => {
         });
         expect(await ask(past, requests, atMs)).toEqual(wanted);
       }),
-      { numRuns: 40 },
+      { numRuns },
     );
   });
 
@@ -74,7 +76,7 @@ describe('the calendar as of an instant', { timeout: 600_000 }, () => {
         const two = await foldOf(repartitioned(history, partitions), chunkings[1], by, atMs);
         expect(await ask(two, requests, atMs)).toEqual(await ask(one, requests, atMs));
       }),
-      { numRuns: 30 },
+      { numRuns },
     );
   });
 
@@ -97,7 +99,7 @@ describe('the calendar as of an instant', { timeout: 600_000 }, () => {
         expect(again.offsets).toEqual(before.offsets);
         expect(await ask(again, requests, atMs)).toEqual(await ask(before, requests, atMs));
       }),
-      { numRuns: 40 },
+      { numRuns },
     );
   });
 });

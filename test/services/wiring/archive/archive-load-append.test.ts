@@ -83,7 +83,7 @@ describe('archive load --append', () => {
         await load(archive.dir, log, { append: true });
         expect(lastOf(log)).toEqual(lastOf(whole));
       }),
-      { numRuns: 60 },
+      { numRuns: 12 },
     );
   });
 
