@@ -6,7 +6,7 @@ import { type Arrival, edgeServer } from './http-edge.ts';
 import { noSuchRouteBody, refuse } from './refusals.ts';
 import { decodeText, splitTarget } from './target.ts';
 
-export interface HttpAppOptions {
+interface HttpAppOptions {
   /**
    * Addresses and ranges of proxies whose X-Forwarded-For is trusted. It is used for `request.ip`, by which rate limits
    * count, and for nothing else. Other forwarding headers are never read. Without this, no X-Forwarded-For is trusted.

@@ -103,7 +103,7 @@ const copyable = (text: string): string =>
   `<div class="copy"><code>${escapeHtml(text)}</code><button type="button">Copy</button></div>`;
 
 /** The page at /docs. `assets` is the folder of its scripts and styles, relative to the page. */
-export function docsPage(options: DocsOptions, assets: string): string {
+function docsPage(options: DocsOptions, assets: string): string {
   const { openapiUrl, oauthClientId, sampleKey, sample } = options;
   const data = { openapi: openapiUrl, key: sampleKey, 'client-id': oauthClientId, ...sample };
   const attributes = Object.entries(data).map(([name, value]) =>

@@ -66,7 +66,7 @@ export interface SimRide extends Pick<Ride, 'title' | 'description' | 'type' | '
   firstRegular: number;
 }
 
-export interface SimNight extends Pick<Night, 'day' | 'status' | 'cancellation_reason' | 'meeting'> {
+interface SimNight extends Pick<Night, 'day' | 'status' | 'cancellation_reason' | 'meeting'> {
   ride: number;
   meetTimeMs: number | null;
   removed: boolean;

@@ -61,12 +61,12 @@ const registered = [
   ['/oauth/token', 'POST, OPTIONS'],
   ['/oauth/revoke', 'POST, OPTIONS'],
   ['/oauth/register', 'POST, OPTIONS'],
-  ['/oauth/authorize?client_id=x', 'GET'],
+  ['/oauth/authorize?client_id=x', 'GET, HEAD'],
   ['/oauth/authorize/some-sign-in', 'GET'],
-  ['/oauth/sign-in/some-sign-in', 'GET, POST'],
-  ['/oauth/sign-out', 'GET'],
-  ['/oauth/sign-out/success', 'GET'],
-  ['/oauth/connected-apps', 'GET, POST'],
+  ['/oauth/sign-in/some-sign-in', 'GET, HEAD, POST'],
+  ['/oauth/sign-out', 'GET, HEAD'],
+  ['/oauth/sign-out/success', 'GET, HEAD'],
+  ['/oauth/connected-apps', 'GET, HEAD, POST'],
 ] as const;
 
 // docs/rules.md#other-paths
