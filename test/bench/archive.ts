@@ -2,66 +2,79 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import kafkajs from 'kafkajs';
-import { kafkaEventLog } from '../../infra/kafka/kafka-event-log.ts';
-import { kafkaPublisher } from '../../infra/kafka/kafka-publisher.ts';
 import { startKafkaBroker } from '../../infra/local/kafka-broker.ts';
-import type { LogBounds } from '../../projector/ports/event-log.ts';
-import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
-import { loadSettings } from '../../services/settings/settings.ts';
-import { defaultSizes } from '../../services/simulate/sizes.ts';
-import { runSimulate } from '../../services/simulate.ts';
-import { archiveLoad } from '../../services/wiring/archive/archive-load.ts';
-import { archiveSave } from '../../services/wiring/archive/archive-save.ts';
-import { followToEnds } from '../../services/wiring/backends/follow-to-ends.ts';
-import { assertReadable } from '../../services/wiring/backends/readable-archive.ts';
-import { readArchive, startOf } from '../support/archive.ts';
+import { readArchive } from '../support/archive.ts';
 import { TestKafka } from '../support/kafka.ts';
-import { median, table, thousands } from './statistics.ts';
+import { runCommand } from './commands.ts';
+import { otherCore, pin } from './pinned-process.ts';
+import type { Bench, Row } from './versions.ts';
 
 const partitions = 4;
 /** Old timestamps would begin a segment with every batch, and have records compacted away meanwhile. */
 const settings = { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'segment.ms': String(2 ** 50) };
-const rounds = 3;
 const batchRecords = 5_000;
-const { signal } = new AbortController();
-
-/** By the clock, and of this process's CPU. */
-interface Cost {
-  seconds: number;
-  cpuSeconds: number;
-}
 
 type Message = { key: Buffer; value: Buffer | null; timestamp: string };
 /** What a load publishes of a topic, in memory. */
 type Messages = Record<TopicName, Message[]>;
 
+const rowsOf = (name: string, to?: string): Row[] =>
+  (['clock', 'CPU'] as const).map((of) => ({
+    name: `${name}, ${of}`,
+    unit: 's',
+    ...(to && { to: `${to}, ${of}`, aim: '2' }),
+  }));
+
 /** `archive save` and `archive load` against a consumer and a producer that do nothing else, on the same broker. */
-export async function benchArchive(): Promise<void> {
-  const dir = await mkdtemp(join(tmpdir(), 'ride-calendar-bench-'));
-  const broker = await startKafkaBroker();
-  try {
-    const archive = join(dir, 'archive');
-    const sizes = { ...defaultSizes, riders: 60_000, rides: 1_200, days: 60 };
-    const io = { out: () => {}, err: () => {}, watched: false, signal };
-    await runSimulate({ ...sizes, rate: 0, archive, json: true }, loadSettings({}), io);
-    const messages = await messagesOf(archive);
-    const costs: Record<string, Cost[]> = {};
-    for (let round = 0; round < rounds; round++) {
-      for (const [name, cost] of Object.entries(await oneRound(broker.brokers, dir, archive, messages, round))) {
-        costs[name] ??= [];
-        costs[name].push(cost);
-      }
-    }
-    print(
-      costs,
-      topicNames.reduce((sum, topic) => sum + messages[topic].length, 0),
-    );
-  } finally {
-    await broker.stop();
-    await rm(dir, { recursive: true, force: true });
-  }
-}
+export const archive: Bench = {
+  options: { riders: '60000' },
+  async prepare([version], { riders }, ended) {
+    pin(process.pid, otherCore);
+    const dir = await mkdtemp(join(tmpdir(), 'ride-calendar-bench-'));
+    ended.defer(() => rm(dir, { recursive: true, force: true }));
+    const broker = await startKafkaBroker();
+    ended.defer(() => broker.stop());
+    pin(broker.pid, otherCore);
+    const from = join(dir, 'archive');
+    const sizes = ['--riders', riders!, '--rides', '1200', '--days', '60', '--rate', '0'];
+    await runCommand(version!, ['simulate', '--archive', from, ...sizes], {});
+    const messages = await messagesOf(from);
+    const records = topicNames.reduce((sum, topic) => sum + messages[topic].length, 0);
+    let saves = 0;
+    return {
+      title: `Archive: ${records} records`,
+      rows: [
+        ...rowsOf('bare producer (kafkajs)'),
+        ...rowsOf('archive load', 'bare producer (kafkajs)'),
+        ...rowsOf('bare consumer (kafkajs)'),
+        ...rowsOf('archive save', 'bare consumer (kafkajs)'),
+        ...rowsOf('archive check'),
+      ],
+      async measure(each) {
+        await using bare = new TestKafka(broker.brokers);
+        await using loaded = new TestKafka(broker.brokers);
+        for (const kafka of [bare, loaded]) await kafka.createTopics({ partitions, settings });
+        const env = { KAFKA_BROKERS: broker.brokers, KAFKA_TOPIC_PREFIX: loaded.topicPrefix };
+        const to = join(dir, `saved-${saves++}`);
+        const costs = {
+          'bare producer (kafkajs)': await produceBare(bare, messages),
+          'archive load': await runCommand(each, ['archive', 'load', from], env),
+          'bare consumer (kafkajs)': await consumeBare(loaded, records),
+          'archive save': await runCommand(each, ['archive', 'save', to], env),
+          'archive check': await runCommand(each, ['archive', 'check', to], {}),
+        };
+        await rm(to, { recursive: true });
+        return Object.fromEntries(
+          Object.entries(costs).flatMap(([name, { seconds, cpuSeconds }]) => [
+            [`${name}, clock`, seconds],
+            [`${name}, CPU`, cpuSeconds],
+          ]),
+        );
+      },
+    };
+  },
+};
 
 async function messagesOf(dir: string): Promise<Messages> {
   const messages = Object.fromEntries(topicNames.map((topic) => [topic, []])) as unknown as Messages;
@@ -72,24 +85,9 @@ async function messagesOf(dir: string): Promise<Messages> {
   return messages;
 }
 
-async function oneRound(brokers: string, dir: string, archive: string, messages: Messages, round: number) {
-  await using bare = new TestKafka(brokers);
-  await using loaded = new TestKafka(brokers);
-  for (const kafka of [bare, loaded]) await kafka.createTopics({ partitions, settings });
-  const produce = await timed(() => produceBare(bare, messages));
-  const load = await timed(() => loadInto(loaded, archive));
-  const consume = await consumeBare(loaded);
-  const fetch = await timed(() => fetchBare(loaded));
-  const save = await timed(() => saveFrom(loaded, join(dir, `saved-${round}`)));
-  const read = await timed(async () => void (await readArchive(archive)));
-  const compare = await timed(() => assertReadable(archive, 'ride-calendar.', false, { warn: () => {} }));
-  return { produce, load, consume, fetch, save, read, compare };
-}
-
-async function timed(run: () => Promise<void>): Promise<Cost> {
-  const since = costSince();
-  await run();
-  return since();
+interface Cost {
+  seconds: number;
+  cpuSeconds: number;
 }
 
 /** What this process spends from now on. */
@@ -103,7 +101,8 @@ function costSince(): () => Cost {
 }
 
 /** kafkajs alone, of messages that are in memory. */
-async function produceBare(kafka: TestKafka, messages: Messages): Promise<void> {
+async function produceBare(kafka: TestKafka, messages: Messages): Promise<Cost> {
+  const since = costSince();
   const producer = kafka.client.producer({
     idempotent: true,
     maxInFlightRequests: 1,
@@ -119,20 +118,12 @@ async function produceBare(kafka: TestKafka, messages: Messages): Promise<void> 
     }
   }
   await producer.disconnect();
-}
-
-async function loadInto(kafka: TestKafka, dir: string): Promise<void> {
-  const publisher = kafkaPublisher({ ...kafka.options });
-  const log = openLog(kafka);
-  await archiveLoad({ dir }, { publisher, log }, { signal, append: false, keepPartitions: false });
-  await Promise.all([publisher.close(), log.close()]);
+  return since();
 }
 
 /** kafkajs alone, from its first batch on: how long its group takes to form is no matter of speed. */
-async function consumeBare(kafka: TestKafka): Promise<Cost> {
-  const log = openLog(kafka);
-  let left = countOf(await log.bounds());
-  await log.close();
+async function consumeBare(kafka: TestKafka, records: number): Promise<Cost> {
+  let left = records;
   const consumer = kafka.client.consumer({ groupId: `${kafka.topicPrefix}bench` });
   await consumer.connect();
   await consumer.subscribe({ topics: topicNames.map((topic) => kafka.topicPrefix + topic), fromBeginning: true });
@@ -149,49 +140,4 @@ async function consumeBare(kafka: TestKafka): Promise<Cost> {
   const cost = await done.promise;
   await consumer.disconnect();
   return cost;
-}
-
-/** The product's own fetching, with nothing decoded. */
-async function fetchBare(kafka: TestKafka): Promise<void> {
-  const log = openLog(kafka);
-  const bounds = await log.bounds();
-  await followToEnds(log, startOf(bounds), bounds, signal, async () => {});
-  await log.close();
-}
-
-async function saveFrom(kafka: TestKafka, dir: string): Promise<void> {
-  const log = openLog(kafka);
-  await archiveSave(log, async () => {}, dir, { signal });
-  await log.close();
-}
-
-const openLog = (kafka: TestKafka) => kafkaEventLog({ ...kafka.options, writers: new WriterSchemas(), registry: null });
-
-const countOf = (bounds: LogBounds): number =>
-  topicNames.flatMap((topic) => bounds[topic]).reduce((sum, { low, end }) => sum + end - low, 0);
-
-function print(costs: Record<string, Cost[]>, records: number): void {
-  const rate = (name: string, of: keyof Cost) => thousands(records / median(costs[name]!.map((cost) => cost[of])));
-  const ratio = (name: string, to: string, of: keyof Cost) =>
-    median(costs[name]!.map((cost, round) => costs[to]![round]![of] / cost[of])).toFixed(2);
-  console.log(`archive: ${records} records, ${rounds} rounds, medians; rates as ratios within a round\n`);
-  const row = (what: string, name: string, to?: string) => [
-    what,
-    ...(['seconds', 'cpuSeconds'] as const).flatMap((of) => [rate(name, of), to ? ratio(name, to, of) : '']),
-  ];
-  console.log(
-    table(
-      ['', 'records/s', 'ratio', 'records per CPU-second', 'ratio'],
-      [
-        row('bare producer (kafkajs)', 'produce'),
-        row('archive load', 'load', 'produce'),
-        row('bare consumer (kafkajs)', 'consume'),
-        row('archive save', 'save', 'consume'),
-        row('bare fetch', 'fetch'),
-        row('archive save', 'save', 'fetch'),
-        row('reading an archive', 'read'),
-        row('comparing its hashes', 'compare', 'read'),
-      ],
-    ),
-  );
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Audience, Distance } from '../../schemas/events/records.ts';
 import { dayText } from '../../schemas/views/days.ts';
-import type { BenchRecord } from './memory-event-log.ts';
+import type { BenchRecord } from './world-archive.ts';
 
 /** A small calendar whose answers have the sizes to be measured: a day of about 6 kB, one of about 40 kB, a ride. */
 

@@ -1,37 +1,40 @@
+import { parseArgs } from 'node:util';
 import { machine } from './machine.ts';
+import { type Bench, measureInTurns } from './versions.ts';
 
-/**
- * `npm run bench` and `npm run bench -- <name> …`: prints figures; it is no test, and asserts nothing. What begins with a
- * dash is an option of the benchmark before it: `start --riders=100000`.
- */
-const benches: Record<string, (options: readonly string[]) => Promise<void>> = {
-  reads: async () => (await import('./reads.ts')).benchReads(),
-  fold: async () => (await import('./fold.ts')).benchFold(),
-  facts: async () => (await import('./facts.ts')).benchFacts(),
-  me: async (options) => (await import('./me.ts')).benchMe(options),
-  replay: async () => (await import('./replay.ts')).benchReplay(),
-  archive: async () => (await import('./archive.ts')).benchArchive(),
-  wide: async (options) => (await import('./wide.ts')).benchWide(options),
-  start: async (options) => (await import('./start.ts')).benchStart(options),
-  freshness: async (options) => (await import('./freshness.ts')).benchFreshness(options),
-  takeover: async (options) => (await import('./takeover.ts')).benchTakeover(options),
+/** `npm run bench -- <name> …`: prints figures; it is no test, and asserts nothing. README.md has the options. */
+const benches: Record<string, () => Promise<Bench>> = {
+  start: async () => (await import('./start.ts')).start,
+  reads: async () => (await import('./reads.ts')).reads,
+  me: async () => (await import('./me.ts')).me,
+  freshness: async () => (await import('./freshness.ts')).freshness,
+  takeover: async () => (await import('./takeover.ts')).takeover,
+  wide: async () => (await import('./wide.ts')).wide,
+  archive: async () => (await import('./archive.ts')).archive,
+  replay: async () => (await import('./replay.ts')).replay,
 };
-const defaults = ['reads', 'fold'];
 
-const asked: { name: string; options: string[] }[] = [];
-for (const word of process.argv.slice(2)) {
-  if (word.startsWith('-') && asked.length > 0) asked.at(-1)!.options.push(word);
-  else asked.push({ name: word, options: [] });
-}
-const names = asked.map(({ name }) => name);
-const unknown = names.filter((name) => !(name in benches));
-if (unknown.length > 0) {
-  console.error(`Cannot measure ${unknown.join(', ')}: want any of ${Object.keys(benches).join(', ')}`);
-  process.exitCode = 2;
-} else {
-  console.log(`${machine()}\n`);
-  for (const { name, options } of asked.length > 0 ? asked : defaults.map((name) => ({ name, options: [] }))) {
-    await benches[name]!(options);
+try {
+  const names = process.argv.slice(2).filter((word) => !word.startsWith('-'));
+  const unknown = names.filter((name) => !(name in benches));
+  if (names.length === 0 || unknown.length > 0)
+    throw new Error(
+      `Cannot measure ${unknown.join(', ') || 'nothing'}: want some of ${Object.keys(benches).join(', ')}`,
+    );
+  const asked = await Promise.all(names.map((name) => benches[name]!()));
+  const own = Object.assign({}, ...asked.map(({ options }) => options)) as Record<string, string>;
+  const options = Object.fromEntries(
+    ['old', 'rounds', ...Object.keys(own)].map((name) => [name, { type: 'string' as const }]),
+  );
+  const { values } = parseArgs({ options, args: process.argv.slice(2), allowPositionals: true });
+  console.log(machine());
+  for (const bench of asked) {
     console.log();
+    await measureInTurns(bench, values as Record<string, string>);
   }
+} catch (error) {
+  const { code, message } = error as { code?: string; message: string };
+  const isUsage = code?.startsWith('ERR_PARSE_ARGS') || message.startsWith('Cannot measure');
+  console.error(isUsage ? message : error);
+  process.exitCode = isUsage ? 2 : 1;
 }

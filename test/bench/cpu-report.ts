@@ -1,5 +1,64 @@
-/** Loaded into a measured process by `--import`: it answers each message with the CPU time that the process has used. */
-process.on('message', () => {
+import { writeFileSync } from 'node:fs';
+
+/** Loaded into a measured process by `--import`: it says what the process used, when asked and in the end. */
+
+/** Since the process began, its code's loading included. */
+export interface Used {
+  cpuSeconds: number;
+  rssMiBMax: number;
+}
+
+/** Turns of the event loop since they were asked for: CPU milliseconds of the longest, and of all over 1 ms. */
+export interface LoopTurns {
+  longest: number;
+  all: number;
+}
+
+function used(): Used {
   const { user, system } = process.cpuUsage();
-  process.send!({ cpuSeconds: (user + system) / 1e6 });
+  return { cpuSeconds: (user + system) / 1e6, rssMiBMax: process.resourceUsage().maxRSS / 1_024 };
+}
+
+/** Everything this process holds: the heap, and what typed arrays hold beside it. Needs `--expose-gc`. */
+function mibHeld(): number {
+  // What the first collection frees beside the heap is counted off by the next.
+  for (let i = 0; i < 3; i++) globalThis.gc!();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return (heapUsed + arrayBuffers) / 2 ** 20;
+}
+
+let turns: LoopTurns | null = null;
+
+async function watchTurns(): Promise<void> {
+  const mine: LoopTurns = { longest: 0, all: 0 };
+  turns = mine;
+  const cpuMs = (): number => {
+    const { user, system } = process.threadCpuUsage();
+    return (user + system) / 1_000;
+  };
+  for (let last = cpuMs(); turns === mine; ) {
+    await new Promise((resolve) => setImmediate(resolve));
+    const now = cpuMs();
+    mine.longest = Math.max(mine.longest, now - last);
+    if (now - last > 1) mine.all += now - last;
+    last = now;
+  }
+}
+
+const answers: Record<string, () => unknown> = {
+  used,
+  mibHeld,
+  watchTurns: () => void watchTurns(),
+  turns() {
+    const seen = turns;
+    turns = null;
+    return seen;
+  },
+};
+
+process.on('message', (asked: string) => void process.send!({ answer: answers[asked]!() }));
+// Or a command would never end.
+process.channel?.unref();
+process.on('exit', () => {
+  if (process.env.BENCH_USED) writeFileSync(process.env.BENCH_USED, JSON.stringify(used()));
 });

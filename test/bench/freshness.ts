@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { redisLiveViews } from '../../infra/redis/redis-stored-views.ts';
 import type { LiveViews } from '../../projector/ports/live-views.ts';
 import { allTags } from '../../schemas/views/view-keys.ts';
 import type { Observed } from './freshness-observer.ts';
 import { anyChange, anyRsvp, LiveChain, probeChange, probes, sharedNowMs } from './live-chain.ts';
 import { startPinned } from './pinned-process.ts';
-import { quantile, table } from './statistics.ts';
+import { quantile } from './statistics.ts';
+import type { Bench, Figures, Row } from './versions.ts';
 
 const tickMs = 5;
 // Each probe changes so often.
@@ -20,68 +20,68 @@ const rsvpsPerSecond = 1_000;
  * From when a change is handed to the producer until it can be read over HTTP, and until a bare consumer has it, of the
  * same changes. Quantiles of the probes' changes, which are few among all.
  */
-export async function benchFreshness(args: readonly string[] = []): Promise<void> {
-  const { rates, seconds } = options(args);
-  const chain = await LiveChain.start();
-  // Not kept to one core: Kafka, Redis, two services and the observer share both.
-  const observer = await startPinned('freshness-observer.ts', [], null);
-  const live = await redisLiveViews({ url: chain.redis.url, cluster: false, keyPrefix: 'ride-calendar:' });
-  try {
-    const projector = await (await chain.projector()).ready(120_000);
-    const api = await (await chain.api()).ready(60_000);
-    await observer.ask({ brokers: chain.broker.brokers, port: Number(new URL(api.origin).port) });
-    const pids = { Kafka: chain.broker.pid, projector: projector.pid, Redis: chain.redis.pid, API: api.pid };
-    const bench = new Freshness(chain, () => observer.ask<Observed>('collect'), live, pids);
-    await bench.phase(1_000, 5_000, false);
-    const rows: string[][] = [];
-    const cpuRows: string[][] = [];
-    for (const rate of rates) {
-      const alone = await bench.phase(rate, seconds * 1_000, false);
-      const repairing = await bench.phase(rate, seconds * 1_000, true);
-      rows.push(row('alone', rate, alone), row('during a repair', rate, repairing, alone));
-      cpuRows.push(cpuRow('alone', rate, alone), cpuRow('during a repair', rate, repairing));
-    }
-    const rsvps = await bench.phase(rsvpsPerSecond, seconds * 1_000, false, anyRsvp);
-    rows.push(row('RSVPs only', rsvpsPerSecond, rsvps));
-    cpuRows.push(cpuRow('RSVPs only', rsvpsPerSecond, rsvps));
-    console.log(
-      `Freshness: ${seconds} s each; a change is readable over HTTP, beside a bare consumer of the same changes`,
-    );
-    const head = [
-      '',
-      'changes/s',
-      'probes',
-      'Kafka p50',
-      'p99',
-      'readable p50',
-      'p99',
-      'ratio p50',
-      'p99',
-      'p99 to alone',
+export const freshness: Bench = {
+  options: { rates: '100,1000', seconds: '20' },
+  async prepare(_versions, options) {
+    const rates = options.rates!.split(',').map(Number);
+    const ms = Number(options.seconds) * 1_000;
+    const phases = [
+      ...rates.flatMap((rate) => [
+        { name: `${rate} changes/s`, rate, repair: false, change: anyChange },
+        { name: `${rate} changes/s in a repair`, rate, repair: true, change: anyChange },
+      ]),
+      { name: `${rsvpsPerSecond} RSVPs/s`, rate: rsvpsPerSecond, repair: false, change: anyRsvp },
     ];
-    console.log(table(head, rows));
-    console.log('\nCPU seconds a second');
-    console.log(table(['', 'changes/s', ...Object.keys(pids)], cpuRows));
-  } finally {
-    await live.close();
-    await observer.end();
-    await chain.end();
-  }
-}
+    return {
+      title: `Freshness: ${options.seconds} s each; a change is readable over HTTP, beside a bare consumer of the same changes`,
+      rows: phases.flatMap(({ name }): Row[] => [
+        ...quantiles.flatMap(([share]): Row[] => [
+          { name: `${name}: Kafka alone, ${share}`, unit: 'ms' },
+          { name: `${name}: readable, ${share}`, unit: 'ms', to: `${name}: Kafka alone, ${share}`, aim: '2' },
+        ]),
+        ...measuredProcesses.map((process): Row => ({ name: `${name}: CPU of ${process}, of a second`, unit: 'ms' })),
+      ]),
+      async measure(version) {
+        await using chain = await LiveChain.start(version);
+        // Not kept to one core: Kafka, Redis, two services and the observer share both.
+        const observer = await startPinned('freshness-observer.ts', [], null);
+        const live = await redisLiveViews({ url: chain.redis.url, cluster: false, keyPrefix: 'ride-calendar:' });
+        try {
+          const projector = await (await chain.projector()).ready(120_000);
+          const api = await (await chain.api()).ready(60_000);
+          await observer.ask({ brokers: chain.broker.brokers, port: Number(new URL(api.origin).port) });
+          const pids = [projector.pid, api.pid, chain.broker.pid, chain.redis.pid];
+          const bench = new Freshness(chain, () => observer.ask<Observed>('collect'), live, pids);
+          await bench.phase(1_000, 5_000, false);
+          const figures: Figures = {};
+          for (const { name, rate, repair, change } of phases) {
+            const { kafka, read, cpu } = await bench.phase(rate, ms, repair, change);
+            for (const [share, of] of quantiles) {
+              figures[`${name}: Kafka alone, ${share}`] = quantile(kafka, of);
+              figures[`${name}: readable, ${share}`] = quantile(read, of);
+            }
+            for (const [i, process] of measuredProcesses.entries())
+              figures[`${name}: CPU of ${process}, of a second`] = 1_000 * cpu[i]!;
+          }
+          return figures;
+        } finally {
+          await live.close();
+          await observer.end();
+        }
+      },
+    };
+  },
+};
 
-function options(args: readonly string[]) {
-  const { values } = parseArgs({
-    args: [...args],
-    options: { rates: { type: 'string', default: '100,1000,5000' }, seconds: { type: 'string', default: '20' } },
-  });
-  return { rates: values.rates.split(',').map(Number), seconds: Number(values.seconds) };
-}
+const quantiles = [
+  ['p50', 0.5],
+  ['p99', 0.99],
+] as const;
+const measuredProcesses = ['projector', 'API', 'Kafka', 'Redis'] as const;
 
 interface Latencies {
-  perSecond: number;
   kafka: number[];
   read: number[];
-  repairs: number;
   /** CPU seconds a second, by process. */
   cpu: number[];
 }
@@ -93,11 +93,11 @@ class Freshness {
   readonly #pids: readonly number[];
   #seq = 0;
 
-  constructor(chain: LiveChain, collect: () => Promise<Observed>, live: LiveViews, pids: Record<string, number>) {
+  constructor(chain: LiveChain, collect: () => Promise<Observed>, live: LiveViews, pids: readonly number[]) {
     this.#chain = chain;
     this.#collect = collect;
     this.#live = live;
-    this.#pids = Object.values(pids);
+    this.#pids = pids;
   }
 
   /** Produces at a rate for some time, and waits until the last probes can be read. */
@@ -105,19 +105,18 @@ class Freshness {
     await this.#collect();
     const sent = probes.map(() => new Map<number, number>());
     const stop = new AbortController();
-    const repairing = repair ? this.#repairOver(stop.signal) : Promise.resolve(0);
+    const repairing = repair ? this.#repairOver(stop.signal) : null;
     const startMs = sharedNowMs();
     const before = this.#pids.map(cpuSeconds);
-    const produced = await this.#produce(rate, ms, sent, change);
+    await this.#produce(rate, ms, sent, change);
     const seconds = (sharedNowMs() - startMs) / 1_000;
-    const perSecond = produced / seconds;
     const cpu = this.#pids.map((pid, i) => (cpuSeconds(pid) - before[i]!) / seconds);
     stop.abort();
-    const repairs = await repairing;
+    await repairing;
     const observed = await this.#drained(sent);
     const latencies = (seen: readonly [number, number][][]) =>
       probes.flatMap((_, i) => latenciesOf(sent[i]!, seen[i]!));
-    return { perSecond, repairs, cpu, kafka: latencies(observed.consumed), read: latencies(observed.read) };
+    return { cpu, kafka: latencies(observed.consumed), read: latencies(observed.read) };
   }
 
   async #produce(
@@ -125,7 +124,7 @@ class Freshness {
     ms: number,
     sent: readonly Map<number, number>[],
     change: typeof anyChange,
-  ): Promise<number> {
+  ): Promise<void> {
     const startMs = sharedNowMs();
     const under: Set<Promise<void>> = new Set();
     let [produced, probed] = [0, 0];
@@ -148,7 +147,6 @@ class Freshness {
       await sleep(tickMs);
     }
     await Promise.all(under);
-    return produced;
   }
 
   async #drained(sent: readonly Map<number, number>[]): Promise<Observed> {
@@ -166,15 +164,12 @@ class Freshness {
     }
   }
 
-  /** Has the leader compare all tags, whole, over and over. Returns how often it was through. */
-  async #repairOver(signal: AbortSignal): Promise<number> {
-    for (let repairs = 0; ; repairs++) {
+  /** Has the leader compare all tags, whole, over and over. */
+  async #repairOver(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
       await this.#live.askCompare(allTags);
-      while ((await this.#live.notes(allTags)).some(({ compare }) => compare)) {
-        await sleep(100);
-        if (signal.aborted) return repairs;
-      }
-      if (signal.aborted) return repairs + 1;
+      const isAsked = async () => (await this.#live.notes(allTags)).some(({ compare }) => compare);
+      while (!signal.aborted && (await isAsked())) await sleep(100);
     }
   }
 }
@@ -193,24 +188,4 @@ function cpuSeconds(pid: number): number {
   const [, fields] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
   const [user, system] = fields!.split(' ').slice(11, 13).map(Number);
   return (user! + system!) / 100;
-}
-
-const cpuRow = (what: string, rate: number, { cpu }: Latencies): string[] => [
-  what,
-  String(rate),
-  ...cpu.map((one) => one.toFixed(2)),
-];
-
-function row(what: string, rate: number, { kafka, read, perSecond, repairs }: Latencies, alone?: Latencies): string[] {
-  const ms = (value: number): string => `${value.toFixed(1)} ms`;
-  const ratio = (share: number): string => (quantile(read, share) / quantile(kafka, share)).toFixed(2);
-  return [
-    alone ? `${what} (${repairs} through)` : what,
-    `${rate} (${perSecond.toFixed(0)})`,
-    String(read.length),
-    ...[0.5, 0.99].map((share) => ms(quantile(kafka, share))),
-    ...[0.5, 0.99].map((share) => ms(quantile(read, share))),
-    ...[0.5, 0.99].map(ratio),
-    alone ? (quantile(read, 0.99) / quantile(alone.read, 0.99)).toFixed(2) : '',
-  ];
 }

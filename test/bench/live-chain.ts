@@ -3,12 +3,12 @@ import kafkajs, { type Producer } from 'kafkajs';
 import { type KafkaBroker, startKafkaBroker } from '../../infra/local/kafka-broker.ts';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
-import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
 import { dayText } from '../../schemas/views/days.ts';
-import { loadSettings } from '../../services/settings/settings.ts';
-import { runTopics } from '../../services/topics.ts';
 import { kafkaClient } from '../support/kafka.ts';
 import { type Env, Processes, type RunningService } from '../support/process.ts';
+import { runCommand } from './commands.ts';
+import type { Version } from './versions.ts';
+import type { BenchRecord } from './world-archive.ts';
 
 /** The whole chain as it is run, Kafka to HTTP, for benchmarks of how soon a change can be read. */
 export const probes = ['probe0', 'probe1'] as const;
@@ -21,10 +21,7 @@ const followed = 5;
 const days = 30;
 const firstDay = Math.floor(Date.now() / 86_400_000);
 
-interface Change {
-  topic: TopicName;
-  key: string;
-  value: AnyRecord;
+interface Change extends BenchRecord {
   /** Of a probe's change: its number. */
   seq?: number;
 }
@@ -102,28 +99,29 @@ export const sharedNowMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 export class LiveChain {
   readonly broker: KafkaBroker;
   readonly redis: RedisServer;
-  readonly processes = new Processes();
+  readonly processes: Processes;
   readonly env: Env;
   readonly #producer: Producer;
 
-  private constructor(broker: KafkaBroker, redis: RedisServer, producer: Producer) {
+  private constructor(broker: KafkaBroker, redis: RedisServer, producer: Producer, version: Version) {
     this.broker = broker;
     this.redis = redis;
+    this.processes = new Processes(version.folder);
     this.env = { KAFKA_BROKERS: broker.brokers, REDIS_URL: redis.url, LOG_LEVEL: 'info' };
     this.#producer = producer;
   }
 
-  static async start(): Promise<LiveChain> {
+  /** Kafka with a world, and Redis. The services are those of a version. */
+  static async start(version: Version, records: Iterable<Change> = world()): Promise<LiveChain> {
     const [broker, redis] = await Promise.all([startKafkaBroker(), startRedisServer()]);
-    const io = { out() {}, err: console.error, watched: false, signal: new AbortController().signal };
-    await runTopics({ json: true }, loadSettings({ KAFKA_BROKERS: broker.brokers, LOG_LEVEL: 'error' }), io);
+    await runCommand(version, ['topics'], { KAFKA_BROKERS: broker.brokers });
     const producer = kafkaClient(broker.brokers).producer({
       createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
     });
     await producer.connect();
-    const chain = new LiveChain(broker, redis, producer);
+    const chain = new LiveChain(broker, redis, producer, version);
     let batch: Change[] = [];
-    for (const change of world()) {
+    for (const change of records) {
       if (batch.push(change) < 2_000) continue;
       await chain.publish(batch);
       batch = [];
@@ -146,14 +144,14 @@ export class LiveChain {
       topic: topicPrefix + topic,
       messages: all.map(({ key, value, seq }) => ({
         key,
-        value: encodeValue(topic as 'rides', value as never),
+        value: value && encodeValue(topic as 'rides', value as never),
         ...(seq !== undefined && { headers: { seq: String(seq) } }),
       })),
     }));
     await this.#producer.sendBatch({ topicMessages, acks: -1 });
   }
 
-  async end(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     await this.#producer.disconnect();
     await this.processes.close();
     await Promise.all([this.broker.stop(), this.redis.stop()]);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { dayText } from '../../schemas/views/days.ts';
-import type { BenchRecord } from './memory-event-log.ts';
+import type { BenchRecord } from './world-archive.ts';
 
 /**
  * A metro in which each reader has nights of their own and 60 friends. Some of the friends go to each of 60 nights within

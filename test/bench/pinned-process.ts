@@ -18,7 +18,9 @@ export interface PinnedProcess {
   pid: number;
   /** Sends a message and waits for what it answers. */
   ask<Answer>(message: object | string): Promise<Answer>;
-  send(message: object): void;
+  hasEnded(): boolean;
+  /** Resolves to its exit code. */
+  ended: Promise<number | null>;
   end(): Promise<void>;
 }
 
@@ -36,8 +38,10 @@ export async function startPinned(
   const child: ChildProcess = fork(resolvePath(import.meta.dirname, file), [...args], {
     execArgv: ['--disable-warning=ExperimentalWarning', ...execArgv],
     serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env,
   });
+  const ended = once(child, 'exit').then(([code]) => code as number | null);
   await once(child, 'spawn');
   if (core !== null) pin(child.pid!, core);
   return {
@@ -53,12 +57,11 @@ export async function startPinned(
         });
         child.send(message);
       }),
-    send: (message) => void child.send(message),
+    hasEnded: () => child.exitCode !== null || child.signalCode !== null,
+    ended,
     async end() {
-      if (child.exitCode !== null) return;
-      const exited = once(child, 'exit');
       child.kill('SIGTERM');
-      await exited;
+      await ended;
     },
   };
 }

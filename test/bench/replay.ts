@@ -1,76 +1,64 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import avsc from 'avsc';
-import { writeExport } from '../../services/past/export/write-export.ts';
-import { foldPast } from '../../services/past/past-fold.ts';
-import { openPastLog, type PastLog } from '../../services/past/past-log.ts';
-import { sourcesOf } from '../../services/past/past-records.ts';
-import { loadSettings } from '../../services/settings/settings.ts';
-import { defaultSizes } from '../../services/simulate/sizes.ts';
-import { runSimulate } from '../../services/simulate.ts';
-import { quietIo } from '../support/heard.ts';
-import { median, millions, table } from './statistics.ts';
+import { runCommand } from './commands.ts';
+import { otherCore, pin } from './pinned-process.ts';
+import type { Bench } from './versions.ts';
 
-const rounds = 5;
+const bare = 'bare decoding by avsc, CPU';
+const far = ['--as-of', '2100-01-01T00:00:00Z'];
 
 /** An archive read to the facts that answer, and written as tables, against bare Avro decoding of the same files. */
-export async function benchReplay(): Promise<void> {
-  const dir = mkdtempSync(join(tmpdir(), 'bench-replay-'));
-  try {
+export const replay: Bench = {
+  options: { riders: '60000' },
+  async prepare([version], { riders }, ended) {
+    pin(process.pid, otherCore);
+    const dir = mkdtempSync(join(tmpdir(), 'bench-replay-'));
+    ended.defer(() => rmSync(dir, { recursive: true, force: true }));
     const archive = join(dir, 'archive');
-    const settings = loadSettings({ LOG_LEVEL: 'silent' });
-    await runSimulate({ ...defaultSizes, riders: 60_000, rides: 1_500, rate: 0, archive }, settings, quietIo);
-    const log = await openPastLog('bench', archive, settings, quietIo);
-    const measured: { bare: number; replay: number; export: number }[] = [];
-    let records = 0;
-    for (let round = 0; round <= rounds; round++) {
-      const bare = await cpuSecondsOf(async () => {
-        records = await decodeBare(log);
-      });
-      const replay = await cpuSecondsOf(() => replayed(log));
-      const exported = round === 0 ? 0 : await cpuSecondsOf(() => exportTo(join(dir, `tables-${round}`), log));
-      // The first round compiles.
-      if (round > 0) measured.push({ bare: records / bare, replay: records / replay, export: records / exported });
-    }
-    const of = (name: keyof (typeof measured)[number]) => measured.map((one) => one[name]);
-    const ratio = (name: 'replay' | 'export') => median(measured.map((one) => one[name] / one.bare)).toFixed(2);
-    console.log(
-      `Replay: ${rounds} alternating rounds, ${Math.round(records / 1000)}k records, a second of CPU time, medians`,
-    );
-    const rows = [
-      ['bare decoding by avsc', millions(median(of('bare'))), '1.00', ''],
-      ['replay, ready to answer', millions(median(of('replay'))), ratio('replay'), '0.50'],
-      ['export --personal', millions(median(of('export'))), ratio('export'), '1 million a minute'],
-    ];
-    console.log(table(['', 'records', 'ratio', 'aim'], rows));
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
-  }
-}
+    const sizes = ['--riders', riders!, '--rides', '1500', '--rate', '0'];
+    await runCommand(version!, ['simulate', '--archive', archive, ...sizes], {});
+    const records = await decodeBare(archive);
+    let exports = 0;
+    return {
+      title: `Replay: ${records} records`,
+      rows: [
+        { name: bare, unit: 's' },
+        { name: 'replay to one answer, CPU', unit: 's', to: bare, aim: '2' },
+        { name: 'replay to one answer, peak memory', unit: 'MiB' },
+        { name: 'export --personal, CPU', unit: 's', to: bare },
+      ],
+      async measure(each) {
+        const env = { ARCHIVE_DIR: archive };
+        const before = process.cpuUsage();
+        await decodeBare(archive);
+        const { user, system } = process.cpuUsage(before);
+        const replayed = await runCommand(each, ['replay', ...far, '--get', '/metros/portland/days/2015-06-13'], env);
+        const exported = await runCommand(
+          each,
+          ['export', join(dir, `tables-${exports++}`), '--personal', ...far],
+          env,
+        );
+        return {
+          [bare]: (user + system) / 1e6,
+          'replay to one answer, CPU': replayed.cpuSeconds,
+          'replay to one answer, peak memory': replayed.rssMiBMax,
+          'export --personal, CPU': exported.cpuSeconds,
+        };
+      },
+    };
+  },
+};
 
-async function cpuSecondsOf(run: () => Promise<unknown>): Promise<number> {
-  const before = process.cpuUsage();
-  await run();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1e6;
-}
-
-async function decodeBare({ listing }: PastLog): Promise<number> {
+async function decodeBare(archive: string): Promise<number> {
   let records = 0;
-  for (const { path } of Object.values(listing).flat(2)) {
-    const decoder = avsc.createFileDecoder(path);
+  for (const name of readdirSync(archive, { recursive: true, encoding: 'utf8' })) {
+    if (!name.endsWith('.avro')) continue;
+    const decoder = avsc.createFileDecoder(join(archive, name));
     decoder.on('data', () => records++);
     await once(decoder, 'end');
   }
   return records;
-}
-
-const all = { atMs: Number.POSITIVE_INFINITY, signal: quietIo.signal };
-const replayed = ({ listing, bounds }: PastLog) => foldPast(sourcesOf({ listing, bounds }, 'timestamp'), all);
-
-function exportTo(dir: string, { listing, bounds }: PastLog) {
-  const what = { clockMs: Date.now(), personal: true, secrets: false };
-  return writeExport(dir, sourcesOf({ listing, bounds }, 'timestamp'), { ...all, ...what }, () => '{}');
 }

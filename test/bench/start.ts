@@ -1,107 +1,93 @@
 import { mkdirSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { startKafkaBroker } from '../../infra/local/kafka-broker.ts';
 import { startRedisServer } from '../../infra/local/redis-server.ts';
-import { loadSettings } from '../../services/settings/settings.ts';
-import { defaultSizes } from '../../services/simulate/sizes.ts';
-import { runSimulate } from '../../services/simulate.ts';
-import { runTopics } from '../../services/topics.ts';
+import { runCommand, startServer } from './commands.ts';
+import type { Used } from './cpu-report.ts';
 import { measuredCore, otherCore, pin, startPinned } from './pinned-process.ts';
-import type { StartCost, StartSide } from './start-process.ts';
-import { median, table } from './statistics.ts';
+import type { Bench, Figures, Version } from './versions.ts';
 
-const sides: readonly { name: string; side: StartSide; aim: string }[] = [
-  { name: 'bare fetch, counting records', side: 'bare', aim: '' },
-  { name: 'folded', side: 'folded', aim: '' },
-  { name: 'first start, into an empty Redis', side: 'started', aim: '3' },
-  { name: 'next start, nothing to write', side: 'started', aim: '2.5' },
-];
+// A view's tag is known to be right once a round after its compare is stored: then a next start need not compare it.
+const settleMs = 3_000;
+const bare = 'bare fetch, CPU';
 
 /** CPU and memory of a projector's start, from a real Kafka into a real Redis, against bare fetching of the same records. */
-export async function benchStart(args: readonly string[] = []): Promise<void> {
-  const { riders, rounds, profile } = options(args);
-  pin(process.pid, otherCore);
-  const [broker, redis] = await Promise.all([startKafkaBroker(), startRedisServer()]);
-  for (const { pid } of [broker, redis]) pin(pid, otherCore);
-  try {
-    await fillKafka(broker.brokers, riders);
-    const costs = sides.map((): StartCost[] => []);
-    let redisSeconds: number[] = [];
-    for (let round = 0; round < rounds; round++) {
-      const client = new Redis(redis.url);
-      await client.flushall();
-      for (const [i, { side }] of sides.entries()) {
+export const start: Bench = {
+  options: { riders: '20000', profile: '' },
+  async prepare(versions, { riders, profile }, ended) {
+    pin(process.pid, otherCore);
+    const [broker, redis] = await Promise.all([startKafkaBroker(), startRedisServer()]);
+    ended.defer(async () => void (await Promise.all([broker.stop(), redis.stop()])));
+    for (const { pid } of [broker, redis]) pin(pid, otherCore);
+    const env = { KAFKA_BROKERS: broker.brokers, REDIS_URL: redis.url };
+    // A projector of nothing: what any takes.
+    const idle = { ...env, KAFKA_TOPIC_PREFIX: 'empty.', REDIS_KEY_PREFIX: 'empty:' };
+    for (const each of [env, idle]) await runCommand(versions[0]!, ['topics'], each);
+    await runCommand(
+      versions[0]!,
+      ['simulate', '--riders', riders!, '--seed', '7', '--rate', '0', '--count', '0'],
+      env,
+    );
+    const client = new Redis(redis.url);
+    ended.defer(() => client.disconnect());
+    let records = 0;
+
+    const bareFetch = async (): Promise<number> => {
+      const fetching = await startPinned('bare-fetch.ts', [broker.brokers], measuredCore);
+      const fetched = await fetching.ask<{ records: number; cpuSeconds: number }>('fetch');
+      await fetching.ended;
+      records = fetched.records;
+      return fetched.cpuSeconds;
+    };
+    /** Until its views stand. Then it stops as by SIGTERM, which is not measured. */
+    const started = async (version: Version, name: string, settings = env): Promise<Used & { mibHeld: number }> => {
+      const folder = profile && `${profile}/${version.name}-${name}`;
+      if (folder) mkdirSync(folder, { recursive: true });
+      const execArgv = ['--expose-gc', ...(folder ? ['--cpu-prof', `--cpu-prof-dir=${folder}`] : [])];
+      const projector = await startServer(version, 'projector', settings, { execArgv });
+      const used = await projector.ask<Used>('used');
+      await sleep(settleMs);
+      const mibHeld = await projector.ask<number>('mibHeld');
+      await projector.end();
+      return { ...used, mibHeld };
+    };
+    return {
+      title: `Start: ${riders} riders; CPU time and held memory less those of a projector of an empty log`,
+      rows: [
+        { name: bare, unit: 's' },
+        { name: 'first start, CPU', unit: 's', to: bare, aim: '3' },
+        { name: 'first start, peak memory', unit: 'MiB', aim: '600 MiB' },
+        { name: 'next start, CPU', unit: 's', to: bare, aim: '2.5' },
+        { name: 'next start, peak memory', unit: 'MiB', aim: '600 MiB' },
+        { name: 'held by a record', unit: 'B' },
+        { name: 'Redis in a first start, CPU', unit: 's' },
+      ],
+      async measure(version): Promise<Figures> {
+        await client.flushall();
+        const fetched = await bareFetch();
+        const none = await started(version, 'empty', idle);
+        await client.flushall();
         const before = await cpuSecondsOf(client);
-        costs[i]!.push(await run(side, [broker.brokers, redis.url], profile && `${profile}/${i}-${side}`));
-        if (i === 2) redisSeconds = [...redisSeconds, (await cpuSecondsOf(client)) - before];
-      }
-      client.disconnect();
-    }
-    print(costs, riders, rounds, median(redisSeconds));
-  } finally {
-    await Promise.all([broker.stop(), redis.stop()]);
-  }
-}
-
-function options(args: readonly string[]) {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      riders: { type: 'string', default: '20000' },
-      rounds: { type: 'string', default: '3' },
-      profile: { type: 'string' },
-    },
-  });
-  return { riders: Number(values.riders), rounds: Number(values.rounds), profile: values.profile };
-}
-
-async function fillKafka(brokers: string, riders: number): Promise<void> {
-  const settings = loadSettings({ KAFKA_BROKERS: brokers, LOG_LEVEL: 'error' });
-  const io = { out: () => {}, err: console.error, watched: false, signal: new AbortController().signal };
-  await runTopics({ json: true }, settings, io);
-  await runSimulate({ ...defaultSizes, riders, seed: 7, rate: 0, count: 0, json: true }, settings, io);
-}
-
-async function run(side: StartSide, servers: readonly string[], profile?: string): Promise<StartCost> {
-  if (profile) mkdirSync(profile, { recursive: true });
-  const flags = profile ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : [];
-  const measured = await startPinned('start-process.ts', [side, ...servers], measuredCore, flags);
-  try {
-    return await measured.ask<StartCost>('start');
-  } finally {
-    // A profile is written when the process ends by itself.
-    if (!profile) await measured.end();
-  }
-}
+        const first = await started(version, 'first');
+        const redisSeconds = (await cpuSecondsOf(client)) - before;
+        const next = await started(version, 'next');
+        return {
+          [bare]: fetched,
+          'first start, CPU': first.cpuSeconds - none.cpuSeconds,
+          'first start, peak memory': first.rssMiBMax,
+          'next start, CPU': next.cpuSeconds - none.cpuSeconds,
+          'next start, peak memory': next.rssMiBMax,
+          'held by a record': ((next.mibHeld - none.mibHeld) * 2 ** 20) / records,
+          'Redis in a first start, CPU': redisSeconds,
+        };
+      },
+    };
+  },
+};
 
 async function cpuSecondsOf(client: Redis): Promise<number> {
   const info = await client.info('cpu');
   const [user, system] = ['user', 'sys'].map((what) => Number(new RegExp(`used_cpu_${what}:(\\S+)`).exec(info)?.[1]));
   return user! + system!;
-}
-
-function print(costs: readonly StartCost[][], riders: number, rounds: number, redisSeconds: number): void {
-  const [bare] = costs;
-  const { records, views } = costs[2]![0]!;
-  console.log(`start: ${riders} riders, ${records} records, ${views} views, ${rounds} rounds, medians\n`);
-  const rows = sides.map(({ name, aim }, i) => {
-    const all = costs[i]!;
-    const of = (what: keyof StartCost) => median(all.map((cost) => cost[what]));
-    const ratio = median(all.map(({ cpuSeconds }, round) => cpuSeconds / bare![round]!.cpuSeconds));
-    const rss = `${of('rssMiBMax').toFixed(0)} MiB`;
-    return [
-      name,
-      `${of('cpuSeconds').toFixed(2)} s`,
-      ratio.toFixed(2),
-      aim,
-      `${of('seconds').toFixed(1)} s`,
-      rss,
-      String(of('views')),
-    ];
-  });
-  console.log(table(['', 'CPU', 'to bare', 'aim', 'clock', 'peak memory', 'views written'], rows));
-  console.log(
-    `Redis itself took ${redisSeconds.toFixed(2)} s of CPU for the first start; memory is to be at most 600 MiB`,
-  );
 }

@@ -14,6 +14,3 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
     row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join('  ');
   return [line(head), widths.map((width) => '-'.repeat(width)).join('  '), ...rows.map(line)].join('\n');
 }
-
-export const thousands = (value: number): string => `${(value / 1000).toFixed(1)}k`;
-export const millions = (value: number): string => `${(value / 1e6).toFixed(2)}M`;

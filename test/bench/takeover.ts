@@ -1,52 +1,43 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import type { RunningService } from '../support/process.ts';
 import { LiveChain, probeChange, sharedNowMs } from './live-chain.ts';
 import { ProbeReader } from './probe-reader.ts';
-import { median, table } from './statistics.ts';
+import type { Bench, Figures } from './versions.ts';
 
 const probeEveryMs = 20;
 const settleMs = 2_000;
 const takeOverMsMax = 60_000;
 const ways = [
-  { name: 'kill -9', end: (leader: RunningService) => leader.kill(), aimSeconds: 4 },
-  { name: 'SIGTERM', end: (leader: RunningService) => leader.stop(), aimSeconds: 1 },
+  { name: 'kill -9', end: (leader: RunningService) => leader.kill(), aim: '4 s' },
+  { name: 'SIGTERM', end: (leader: RunningService) => leader.stop(), aim: '1 s' },
 ] as const;
 
 /** From when a leader is ended until a change that was produced after that can be read over HTTP, with a standby there. */
-export async function benchTakeover(args: readonly string[] = []): Promise<void> {
-  const { values } = parseArgs({ args: [...args], options: { times: { type: 'string', default: '10' } } });
-  const times = Number(values.times);
-  const chain = await LiveChain.start();
-  try {
-    let leader = await (await chain.projector()).ready(120_000);
-    let standby = await (await chain.projector()).ready(120_000);
-    const api = await (await chain.api()).ready(60_000);
-    const prober = new Prober(chain, Number(new URL(api.origin).port));
-    const rows: string[][] = [];
-    const successors: RunningService[] = [];
-    for (const { name, end, aimSeconds } of ways) {
-      const seconds: number[] = [];
-      for (let i = 0; i < times; i++) {
-        await sleep(settleMs);
-        const readable = prober.readableAgain();
-        await Promise.all([readable, end(leader)]);
-        seconds.push((await readable) / 1_000);
-        successors.push(standby);
-        [leader, standby] = [standby, await (await chain.projector()).ready(120_000)];
-      }
-      const sorted = seconds.toSorted((a, b) => a - b);
-      const [least, most] = [sorted[0]!, sorted.at(-1)!].map((one) => `${one.toFixed(2)} s`);
-      rows.push([name, String(times), `${median(seconds).toFixed(2)} s`, least!, most!, `${aimSeconds} s`]);
-    }
-    prober.end();
-    const compares = successors.filter(({ out, err }) => (out() + err()).includes('Compared ')).length;
-    console.log(`Take-over: ${compares} of ${successors.length} new leaders compared views`);
-    console.log(table(['', 'times', 'median', 'least', 'most', 'aim'], rows));
-  } finally {
-    await chain.end();
-  }
-}
+export const takeover: Bench = {
+  async prepare() {
+    return {
+      title: 'Take-over',
+      rows: ways.map(({ name, aim }) => ({ name, unit: 's', aim })),
+      async measure(version) {
+        await using chain = await LiveChain.start(version);
+        let leader = await (await chain.projector()).ready(120_000);
+        let standby = await (await chain.projector()).ready(120_000);
+        const api = await (await chain.api()).ready(60_000);
+        using prober = new Prober(chain, Number(new URL(api.origin).port));
+        const figures: Figures = {};
+        for (const { name, end } of ways) {
+          await sleep(settleMs);
+          const readable = prober.readableAgain();
+          await Promise.all([readable, end(leader)]);
+          figures[name] = (await readable) / 1_000;
+          if (/Compared /.test(standby.out() + standby.err())) console.log(`${name}: the new leader compared views`);
+          [leader, standby] = [standby, await (await chain.projector()).ready(120_000)];
+        }
+        return figures;
+      },
+    };
+  },
+};
 
 /** Changes a ride all the while, and reads it. */
 class Prober {
@@ -81,7 +72,7 @@ class Prober {
     });
   }
 
-  end(): void {
+  [Symbol.dispose](): void {
     clearInterval(this.#timer);
     this.#reader.end();
   }

@@ -1,5 +1,5 @@
 import { dayText } from '../../schemas/views/days.ts';
-import type { BenchRecord } from './memory-event-log.ts';
+import type { BenchRecord } from './world-archive.ts';
 
 /** Worlds of which one thing is wide, and changes of it, one after another. */
 export interface WideCase {

@@ -1,0 +1,119 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startRedisServer } from '../../infra/local/redis-server.ts';
+import { loadSigningKeys } from '../../services/settings/sign-in-files.ts';
+import { startServer } from './commands.ts';
+import type { Used } from './cpu-report.ts';
+import { type LoadTarget, type PreparedLoad, prepareLoad } from './load.ts';
+import { otherCore, pin } from './pinned-process.ts';
+import type { Version } from './versions.ts';
+import { type BenchRecord, writeWorld } from './world-archive.ts';
+
+const warmUpMs = 1_500;
+const roundMs = 700;
+export const baseUrl = 'http://127.0.0.1:8080/api';
+
+/** Where a service's answers come from. */
+export type Store = 'memory' | 'Redis';
+
+/** A route whose answers are counted. */
+export type Route = Omit<LoadTarget, 'port'> & { name: string };
+
+/** Whatever answers requests, and says what CPU time it used. */
+export interface Answering {
+  port: number;
+  ask<Answer>(what: 'used'): Promise<Answer>;
+}
+
+/** The services of some versions over one world, each over a store of its own. Its folder has the signing keys. */
+export class Services {
+  readonly dir: string;
+  readonly #services = new Map<string, Answering>();
+  readonly #loads = new Map<string, Promise<PreparedLoad>>();
+
+  private constructor(dir: string) {
+    this.dir = dir;
+  }
+
+  static async start(
+    versions: readonly Version[],
+    stores: readonly Store[],
+    world: Iterable<BenchRecord>,
+    ended: AsyncDisposableStack,
+  ): Promise<Services> {
+    pin(process.pid, otherCore);
+    const dir = await mkdtemp(join(tmpdir(), 'ride-calendar-bench-'));
+    ended.defer(() => rm(dir, { recursive: true, force: true }));
+    await writeWorld(join(dir, 'archive'), world);
+    await loadSigningKeys(null, dir);
+    const services = new Services(dir);
+    for (const version of versions) {
+      for (const store of stores)
+        services.#services.set(`${version.name} ${store}`, await services.#start(version, store, ended));
+    }
+    return services;
+  }
+
+  async #start(version: Version, store: Store, ended: AsyncDisposableStack): Promise<Answering> {
+    const env = {
+      ...{ BASE_URL: baseUrl, ARCHIVE_DIR: join(this.dir, 'archive'), OAUTH_KEYS: join(this.dir, 'oauth-keys.json') },
+      DATA_DIR: join(this.dir, `${version.name}-${store}`),
+    };
+    const started = async (command: string, more: Record<string, string> = {}, core?: number) => {
+      const server = await startServer(version, command, { ...env, ...more }, core === undefined ? {} : { core });
+      ended.defer(() => server.end());
+      return server;
+    };
+    if (store === 'memory') return started('start');
+    const redis = await startRedisServer();
+    ended.defer(() => redis.stop());
+    pin(redis.pid, otherCore);
+    const views = { REDIS_URL: redis.url };
+    await started('projector', views, otherCore);
+    return started('api', views);
+  }
+
+  of(version: Version, store: Store): Answering {
+    return this.#services.get(`${version.name} ${store}`)!;
+  }
+
+  /** All must send the same: otherwise their times say nothing about each other. */
+  async assertSame({ name, requests }: Route): Promise<void> {
+    for (const { path, headers = {} } of requests) {
+      const answers = [...this.#services.values()].map(async ({ port }) => {
+        const answer = await fetch(`http://127.0.0.1:${port}${path}`, { headers });
+        return `${answer.status} ${answer.headers.get('etag')} ${await answer.text()}`;
+      });
+      if (new Set(await Promise.all(answers)).size > 1)
+        throw new Error(`Cannot compare ${name}: the services answer differently`);
+    }
+  }
+
+  /** One round: CPU microseconds of an answer. */
+  async cpuMicros(service: Answering, route: Route): Promise<number> {
+    const load = await this.load(service, route);
+    const before = await service.ask<Used>('used');
+    const { answers } = await load.run(roundMs);
+    const after = await service.ask<Used>('used');
+    return ((after.cpuSeconds - before.cpuSeconds) / answers) * 1e6;
+  }
+
+  /** The route's client, warmed up. */
+  load(service: Answering, route: Route): Promise<PreparedLoad> {
+    const key = `${service.port} ${route.name}`;
+    const load = this.#loads.get(key) ?? this.#prepare(service, route);
+    this.#loads.set(key, load);
+    return load;
+  }
+
+  async #prepare({ port }: Answering, route: Route): Promise<PreparedLoad> {
+    const load = await prepareLoad({ port, ...route });
+    await load.run(warmUpMs);
+    return load;
+  }
+
+  async close(): Promise<void> {
+    for (const load of this.#loads.values()) (await load).close();
+  }
+}
