@@ -1,6 +1,7 @@
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePorts } from '../../infra/local/free-port.ts';
 import { portlandDirectory } from '../support/portland.ts';
 import { type Env, Processes, type RunningService } from '../support/process.ts';
 import { authorizeUrl, nights, register, signedIn } from '../support/sign-in-flow.ts';
@@ -89,7 +90,7 @@ describe('riders of an archive', () => {
     await cp(simulated, mixed, { recursive: true });
     await rm(join(mixed, 'ride-calendar.riders'), { recursive: true });
     await cp(join(real, 'ride-calendar.riders'), join(mixed, 'ride-calendar.riders'), { recursive: true });
-    const refused = await processes.run(['start'], { ARCHIVE_DIR: mixed });
+    const refused = await processes.run(['start'], { ARCHIVE_DIR: mixed, PORT: String((await freePorts(1))[0]) });
     expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('manifest') });
     await rm(join(mixed, 'manifest.json'));
     const service = await serve({ ARCHIVE_DIR: mixed });
