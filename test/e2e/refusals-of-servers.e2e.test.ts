@@ -79,7 +79,8 @@ describe('Redis', () => {
       const refused = 'Redis refuses the user and password of REDIS_URL (WRONGPASS';
       await leader.printed(`Cannot look who leads, trying again: ${refused}`);
       await saidBy([leader, api], refused);
-      expect(await (await fetch(`${leader.origin}/metrics`)).text()).toMatch(waiting);
+      const metrics = async () => (await fetch(`${leader.origin}/metrics`)).text();
+      await expect.poll(metrics, { timeout: 20_000 }).toMatch(waiting);
       await givePassword('hunter2');
       await Promise.all([leader.ready(), api.ready()]);
       const standby = await processes.start('projector', env);
@@ -89,8 +90,7 @@ describe('Redis', () => {
       await givePassword('hunter2-other');
       for (const type of ['normal', 'pubsub']) await admin.call('CLIENT', 'KILL', 'TYPE', type, 'SKIPME', 'yes');
       await saidBy(all, refused);
-      await leader.printed('Waiting for');
-      expect(await (await fetch(`${leader.origin}/metrics`)).text()).toMatch(waiting);
+      await expect.poll(metrics, { timeout: 20_000 }).toMatch(waiting);
       await givePassword('hunter2');
       const wellAgain = () =>
         Promise.all(all.map((one) => expect.poll(() => stated(one), { timeout: 20_000 }).toBe('{"status":"ready"}')));

@@ -113,10 +113,7 @@ describe('commands on Kafka', () => {
     await run(runArchiveSave, { dir: again }, to);
     expect(await lastOfEachKeyIn(again, to.topicPrefix)).toEqual(published);
 
-    // A second time has nothing left to do, and behind records of others it is refused.
-    const [, second] = await run(runArchiveLoad, { dir: saved }, to);
-    expect(second).toMatchObject({ records: 0, before: expect.any(Number) });
-    await run(runSimulate, { ...small, seed: 2 }, to);
+    // The topics are not empty any more.
     await expect(run(runArchiveLoad, { dir: saved }, to)).rejects.toThrow(UsageError);
   });
 
