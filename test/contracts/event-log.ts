@@ -296,13 +296,14 @@ export function eventLogContract(
       await expect(following.done).rejects.toThrow(PartitionsChangedError);
     });
 
-    test('a position below what is left ends the following', async () => {
+    test('a position below what is left, or beyond the end, ends the following', async () => {
       await fixture.createTopics(1);
       await fixture.append('riders', 0, riders(4));
       await fixture.deleteBefore('riders', 0, 3);
       const log = open();
       expect((await log.bounds()).riders).toEqual([{ low: 3, end: 4 }]);
-      await expect(follow(from(1, { riders: [1] }), undefined, log).done).rejects.toThrow(LogTruncatedError);
+      for (const offset of [1, 5])
+        await expect(follow(from(1, { riders: [offset] }), undefined, log).done).rejects.toThrow(LogTruncatedError);
       const following = follow(from(1, { riders: [3] }), undefined, log);
       await vi.waitFor(() => expect(following.texts).toEqual(['r3@3']), soon);
     });

@@ -264,24 +264,6 @@ test('a large block comes in batches, and offsets before the position are left o
   await log.close();
 });
 
-test('offsets before the position are left out, block for block', async () => {
-  await using archive = await TestArchive.make();
-  const writer = new ArchiveWriter({ dir: archive.dir, blockBytes: 300 });
-  for (let i = 0; i < 100; i++) writer.append('riders', { ...archivedRider(i), timestampMs: 1 });
-  await writer.close();
-  const log = archive.open();
-  const bounds = await log.bounds();
-  const abort = new AbortController();
-  const offsets: number[] = [];
-  const onBatch = async ({ records, nextOffset }: LogBatch) => {
-    offsets.push(...offsetsOf(records));
-    if (nextOffset === 100) abort.abort();
-  };
-  await log.follow({ ...startOf(bounds), riders: [77] }, { onBatch }, abort.signal);
-  expect(offsets).toEqual(Array.from({ length: 23 }, (_, i) => 77 + i));
-  await log.close();
-});
-
 test('an archive in a folder of another prefix is read by that prefix', async () => {
   await using archive = await TestArchive.make();
   await mkdir(archive.dir, { recursive: true });

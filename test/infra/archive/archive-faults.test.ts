@@ -5,10 +5,10 @@ import avro from 'avsc';
 import { describe, expect, test } from 'vitest';
 import { ArchiveError } from '../../../infra/archive/archive-files.ts';
 import { parseContainerHeader } from '../../../infra/archive/avro-container.ts';
-import { LogTruncatedError, MissingTopicsError, type Position } from '../../../projector/ports/event-log.ts';
+import { MissingTopicsError, type Position } from '../../../projector/ports/event-log.ts';
 import { archivedSchemas } from '../../../schemas/avro/avro-types.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
-import { archivedRider, startOf, TestArchive } from '../../support/archive.ts';
+import { archivedRider, TestArchive } from '../../support/archive.ts';
 
 describe('an archive that is not whole', () => {
   test('ends, for its bounds, with the last whole block, and that is said once', async () => {
@@ -208,16 +208,5 @@ describe('refusals name what is wrong and the fix', () => {
     await expect(archive.read()).rejects.toThrow(
       `Cannot read ${second}: it begins at offset 4, but ${first} goes on to 5`,
     );
-  });
-
-  test('a position beyond the end: another archive stands where one was', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
-    await archive.append('riders', 0, [{ ...archivedRider(0), timestampMs: 1 }]);
-    const log = archive.open();
-    const from = { ...startOf(await log.bounds()), riders: [2] };
-    const following = log.follow(from, { onBatch: async () => undefined }, new AbortController().signal);
-    await expect(following).rejects.toThrow(LogTruncatedError);
-    await log.close();
   });
 });

@@ -2,9 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs from 'kafkajs';
 import { describe, expect, test, vi } from 'vitest';
-import { startKafkaBroker } from '../../../infra/local/kafka-broker.ts';
 import { SchemaRegistryAwayError } from '../../../infra/registry/schema-registry.ts';
-import { LogTruncatedError, MissingTopicsError, PartitionsChangedError } from '../../../projector/ports/event-log.ts';
+import { LogTruncatedError, PartitionsChangedError } from '../../../projector/ports/event-log.ts';
 import { topicTypes } from '../../../schemas/avro/avro-types.ts';
 import { eventLogContract } from '../../contracts/event-log.ts';
 import { metroValue, positionAt, TestKafka } from '../../support/kafka.ts';
@@ -25,32 +24,6 @@ describe('what is read', () => {
     const following = kafka.follow(kafka.eventLog(), positionAt(1));
     await vi.waitFor(() => expect(following.position.metros).toEqual([10]), soon);
     expect(following.metros).toEqual(['a0', 'b0', 'a1', 'b1', 'a2', 'b2', 'a3', 'b3', 'a4', 'b4']);
-  });
-
-  test('a record comes with its place, time, headers and bytes; a tombstone as null', async () => {
-    await using kafka = new TestKafka();
-    await kafka.createTopics({ partitions: 2 });
-    await kafka.sendRaw(
-      'metros',
-      [
-        { key: 'kiel', value: metroValue('kiel') },
-        { key: 'kiel', value: null },
-      ],
-      { partition: 1 },
-    );
-    const following = kafka.follow(kafka.eventLog(), positionAt(2));
-    await vi.waitFor(() => expect(following.position.metros).toEqual([0, 2]), soon);
-    const [good, tombstone] = following.records;
-    expect(good).toMatchObject({
-      topic: 'metros',
-      partition: 1,
-      offset: 0,
-      timestampMs: 1_700_000_000_000,
-      key: 'kiel',
-    });
-    expect(good).toMatchObject({ value: { metro: 'kiel', time_zone: 'Europe/Berlin' } });
-    expect(good!.raw()).toEqual({ key: Buffer.from('kiel'), value: metroValue('kiel'), headers: {} });
-    expect(tombstone).toMatchObject({ offset: 1, key: 'kiel', value: null });
   });
 
   test('what cannot be decoded comes with a reason, and as it came', async () => {
@@ -84,19 +57,6 @@ describe('what is read', () => {
     );
     const all = [300 << 10, 3 << 20, 900 << 10, metroValue('kiel').length];
     expect(lengths).toEqual([all, all, all]);
-  });
-
-  test('it goes on from the position given, and as the log grows', async () => {
-    await using kafka = new TestKafka();
-    await kafka.createTopics();
-    await kafka.sendMetros(['aa', 'bb', 'cc']);
-    const following = kafka.follow(kafka.eventLog(), { ...positionAt(1), metros: [2] });
-    await vi.waitFor(() => expect(following.metros).toEqual(['cc']), soon);
-    await kafka.sendMetros(['dd']);
-    await vi.waitFor(() => expect(following.metros).toEqual(['cc', 'dd']), soon);
-    await following.stop();
-    await kafka.sendMetros(['ee']);
-    expect(following.metros).toEqual(['cc', 'dd']);
   });
 });
 
@@ -186,33 +146,9 @@ describe('positions', () => {
       { timeout: 50_000, interval: 300 },
     );
   });
-
-  test('positions are committed to the group, for lag tools', async () => {
-    await using kafka = new TestKafka();
-    await kafka.createTopics();
-    await kafka.sendMetros(['aa', 'bb']);
-    const group = `${kafka.topicPrefix}group`;
-    const following = kafka.follow(kafka.eventLog({ group }), positionAt(1));
-    await vi.waitFor(() => expect(following.position.metros).toEqual([2]), soon);
-    await following.stop();
-    const committed = await (await kafka.admin()).fetchOffsets({
-      groupId: group,
-      topics: [`${kafka.topicPrefix}metros`],
-    });
-    expect(committed[0]!.partitions).toMatchObject([{ partition: 0, offset: '2' }]);
-  });
 });
 
 describe('faults', () => {
-  test('topics that are missing are named, with how to make them', async () => {
-    await using kafka = new TestKafka();
-    const eventLog = kafka.eventLog();
-    await expect(eventLog.bounds()).rejects.toThrow(MissingTopicsError);
-    await expect(eventLog.bounds()).rejects.toThrow(
-      `${kafka.topicPrefix}rejected; make them with: npx ride-calendar topics`,
-    );
-  });
-
   // docs/rules.md#partition-growth
   test('a topic that got more partitions stops the follower, with words on new topics', async () => {
     await using kafka = new TestKafka();
@@ -224,13 +160,6 @@ describe('faults', () => {
     await (await kafka.admin()).createPartitions({ topicPartitions });
     await expect(following.done).rejects.toThrow(PartitionsChangedError);
     await expect(following.done).rejects.toThrow(/nights: it had 1 partitions and has 2.*KAFKA_TOPIC_PREFIX/);
-  });
-
-  test('a position with another number of partitions than the topic is refused', async () => {
-    await using kafka = new TestKafka();
-    await kafka.createTopics({ partitions: 2 });
-    const following = kafka.follow(kafka.eventLog(), positionAt(1));
-    await expect(following.done).rejects.toThrow(PartitionsChangedError);
   });
 
   // A broker makes a topic by itself, with its own number of partitions, if somebody asks for it (auto.create.topics.enable).
@@ -269,53 +198,9 @@ describe('faults', () => {
     await expect(following.done).rejects.toThrow(LogTruncatedError);
     await expect(following.done).rejects.toThrow(/metros\/0@1: it went unread/);
   });
-
-  test('records deleted before they were read stop the follower', async () => {
-    await using kafka = new TestKafka();
-    await kafka.createTopics({ settings: { 'cleanup.policy': 'compact,delete', 'retention.ms': '-1' } });
-    await kafka.sendMetros(['aa', 'bb', 'cc']);
-    await kafka.deleteBefore('metros', 0, 2);
-    const eventLog = kafka.eventLog();
-    expect((await eventLog.bounds()).metros).toEqual([{ low: 2, end: 3 }]);
-    await expect(kafka.follow(eventLog, positionAt(1)).done).rejects.toThrow(LogTruncatedError);
-    await expect(kafka.follow(eventLog, { ...positionAt(1), metros: [4] }).done).rejects.toThrow(LogTruncatedError);
-  });
 });
 
 describe('what it waits for', () => {
-  test('a broker that is killed and comes back: nothing is missed, nothing comes twice', async () => {
-    const broker = await startKafkaBroker();
-    await using kafka = new TestKafka(broker.brokers);
-    await kafka.createTopics();
-    await kafka.sendMetros(['aa', 'bb']);
-    const eventLog = kafka.eventLog({ checkEveryMs: 200 });
-    const following = kafka.follow(eventLog, positionAt(1));
-    await vi.waitFor(() => expect(following.metros).toEqual(['aa', 'bb']), soon);
-    await broker.kill();
-    const bounds = eventLog.bounds();
-    await vi.waitFor(() => expect(kafka.log.lines.join()).toContain('Cannot read from Kafka'), soon);
-    await broker.start();
-    await kafka.sendMetros(['cc']);
-    await vi.waitFor(() => expect(following.metros).toEqual(['aa', 'bb', 'cc']), { ...soon, timeout: 40_000 });
-    expect((await bounds).metros[0]!.low).toBe(0);
-    expect(kafka.log.lines.join()).toContain('over, Kafka answers again');
-    await following.stop();
-    await eventLog.close();
-    await broker.stop();
-  }, 90_000);
-
-  test('an event loop that was blocked for long: nothing is missed, nothing comes twice', async () => {
-    await using kafka = new TestKafka();
-    await kafka.createTopics();
-    await kafka.sendMetros(['aa']);
-    const following = kafka.follow(kafka.eventLog(), positionAt(1));
-    await vi.waitFor(() => expect(following.metros).toEqual(['aa']), soon);
-    const blockedUntil = Date.now() + 3_000;
-    while (Date.now() < blockedUntil);
-    await kafka.sendMetros(['bb']);
-    await vi.waitFor(() => expect(following.metros).toEqual(['aa', 'bb']), soon);
-  });
-
   // docs/rules.md#schema-registry
   test('a schema registry that is away: only its partition waits, and goes on where it was', async () => {
     await using kafka = new TestKafka();

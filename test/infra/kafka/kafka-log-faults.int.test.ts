@@ -62,18 +62,23 @@ describe('a partition that loses its tail', () => {
     await vi.waitFor(() => expect(again.metros).toEqual(['aa', 'dd', 'ee', 'ff', 'gg']), soon);
   }, 90_000);
 
-  test('a new leader without a loss stops nobody', async () => {
+  test('a new leader without a loss stops nobody, and nothing comes twice', async () => {
     await using kafka = new TestKafka(broker.brokers);
     await kafka.createTopics();
     await kafka.sendMetros(['aa', 'bb']);
-    const following = kafka.follow(kafka.eventLog({ checkEveryMs: 200 }), positionAt(1));
+    const eventLog = kafka.eventLog({ checkEveryMs: 200 });
+    const following = kafka.follow(eventLog, positionAt(1));
     await vi.waitFor(() => expect(following.metros).toEqual(['aa', 'bb']), soon);
     for (const key of ['cc', 'dd']) {
       await broker.kill();
+      const bounds = eventLog.bounds();
+      await vi.waitFor(() => expect(kafka.log.lines.join()).toContain('Cannot read from Kafka'), soon);
       await broker.start();
       await kafka.sendMetros([key]);
+      expect((await bounds).metros[0]!.low).toBe(0);
     }
     await vi.waitFor(() => expect(following.metros).toEqual(['aa', 'bb', 'cc', 'dd']), { ...soon, timeout: 40_000 });
+    expect(kafka.log.lines.join()).toContain('over, Kafka answers again');
     await following.stop();
   }, 120_000);
 });

@@ -98,28 +98,3 @@ test('a topic that is missing is named', async () => {
   await using publisher = publisherOf(kafka);
   await expect(publisher.publish('metros', [record('aa')])).rejects.toThrow(MissingTopicsError);
 });
-
-test("kafkajs's consumer calls nothing for control records: no position of ours could pass them", async () => {
-  await using kafka = new TestKafka();
-  await kafka.createTopics();
-  const producer = kafka.client.producer({
-    transactionalId: kafka.topicPrefix,
-    maxInFlightRequests: 1,
-    idempotent: true,
-  });
-  await producer.connect();
-  const transaction = await producer.transaction();
-  await transaction.send({ topic: `${kafka.topicPrefix}metros`, messages: [{ key: 'no', value: metroValue('no') }] });
-  await transaction.abort();
-  await producer.disconnect();
-  const called: string[] = [];
-  const passed: string[] = [];
-  const consumer = kafka.client.consumer({ groupId: kafka.topicPrefix, maxWaitTimeInMs: 100 });
-  await consumer.connect();
-  await consumer.subscribe({ topic: `${kafka.topicPrefix}metros`, fromBeginning: true });
-  consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => void passed.push(payload.lastOffset));
-  await consumer.run({ autoCommit: false, eachBatch: async ({ batch }) => void called.push(batch.lastOffset()) });
-  await vi.waitFor(() => expect(passed).toContain('1'), soon);
-  expect(called).toEqual([]);
-  await consumer.disconnect();
-});

@@ -52,8 +52,3 @@ test('documents at names whose DNS never answers keep no other look-up waiting',
   expect(ended).toBe(0);
   await Promise.all(stuck);
 });
-
-test('a document is not fetched where DNS leads to this machine', async () => {
-  const fetching = metadataFetch({ resolve: resolver() });
-  await expect(fetching('https://inside.example/client.json')).rejects.toThrow('not on the public internet');
-});

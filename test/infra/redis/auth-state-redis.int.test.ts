@@ -2,23 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { StateStoreAwayError } from '../../../api/oauth/state-store.ts';
 import { type RedisServer, startRedisServer } from '../../../infra/local/redis-server.ts';
 import { redisAuthState } from '../../../infra/redis/auth-state-redis.ts';
-import { authStateContract } from '../../contracts/auth-state.ts';
 import { freshKeyPrefix, redisUrl } from '../../support/backends.ts';
-import { startRedisCluster } from '../../support/redis-cluster.ts';
 import { stallingProxy } from '../../support/stalling-proxy.ts';
-
-authStateContract('Redis', () => redisAuthState({ url: redisUrl(), keyPrefix: freshKeyPrefix() }));
-
-describe('on a Redis Cluster', () => {
-  let cluster: Awaited<ReturnType<typeof startRedisCluster>>;
-  beforeAll(async () => {
-    cluster = await startRedisCluster();
-  });
-  afterAll(async () => {
-    await cluster.stop();
-  });
-  authStateContract('a Redis Cluster', () => redisAuthState({ url: cluster.url, cluster: true }));
-});
 
 describe('a Redis that is restarted', () => {
   let server: RedisServer;

@@ -53,40 +53,6 @@ it('a Redis that is not connected yet is asked until it is, and believed once it
   await expect.poll(covers).toBe(true);
 });
 
-it('an API that starts during a repair has doubts like any other', async () => {
-  const { masters, guard, covers } = scene();
-  masters.tag = moving(null);
-  guard.connectionChanged();
-  await expect.poll(() => masters.looks).toBeGreaterThan(5 * allTags.length);
-  expect(covers()).toBe(false);
-  masters.tag = moving('a');
-  await expect.poll(covers).toBe(true);
-});
-
-it('the same Redis after a lost connection is answered from once it has told its process', async () => {
-  const { masters, guard, covers } = scene();
-  await expect.poll(covers).toBe(true);
-  masters.processes = new Error('away');
-  guard.connectionChanged();
-  await turns(5);
-  expect(covers()).toBe(false);
-  masters.processes = ['a'];
-  await expect.poll(covers).toBe(true);
-});
-
-it('a Redis that comes back as another process is not believed by its old stamps, though its fences move', async () => {
-  const { masters, guard, covers } = scene();
-  await expect.poll(covers).toBe(true);
-  masters.processes = ['b'];
-  masters.tag = moving('a');
-  guard.connectionChanged();
-  const before = masters.looks;
-  await expect.poll(() => masters.looks).toBeGreaterThan(before + 3 * allTags.length);
-  expect(covers()).toBe(false);
-  masters.tag = moving('b');
-  await expect.poll(covers).toBe(true);
-});
-
 it('another Redis that no projector writes to is answered from after a minute by the clock', async () => {
   const { masters, clock, guard, covers } = scene();
   await expect.poll(covers).toBe(true);

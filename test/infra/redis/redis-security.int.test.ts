@@ -56,20 +56,6 @@ const oneCluster = once(async () => {
 const signedIn = (url: string, name = user.name, password = user.password): string =>
   url.replace('//', `//${name}:${encodeURIComponent(password)}@`);
 
-viewStoreContract('redis over TLS, signed in,', async () => {
-  const server = await oneServer();
-  const settings = { url: signedIn(server.url), cluster: false, keyPrefix: freshKeyPrefix() };
-  const admin = new Redis(settings.url);
-  return {
-    writer: () => redisViewWriter(settings),
-    reader: () => redisViewReader(settings),
-    empty: async () => {
-      await admin.flushall();
-    },
-    close: async () => admin.disconnect(),
-  };
-});
-
 viewStoreContract('redis cluster over TLS, signed in,', async () => {
   const cluster = await oneCluster();
   const settings = { url: signedIn(cluster.url, ''), cluster: true, keyPrefix: freshKeyPrefix() };
@@ -86,7 +72,6 @@ viewStoreContract('redis cluster over TLS, signed in,', async () => {
   };
 });
 
-authStateContract('Redis over TLS, signed in', async () => redisAuthState({ url: signedIn((await oneServer()).url) }));
 authStateContract('a Redis Cluster over TLS, signed in', async () =>
   redisAuthState({ url: signedIn((await oneCluster()).url, ''), cluster: true }),
 );
@@ -187,17 +172,5 @@ describe('the command', () => {
     const { code, out, err } = await service.stop();
     expect(code).toBe(0);
     expect(out + err).not.toMatch(/Sign-in's Redis|ty(@|%40)re/);
-  });
-
-  test('says which Redis refuses a password, and never the password', async () => {
-    const wrong = signedIn((await oneServer()).url, user.name, 'wheel-9');
-    const api = await processes.start('api', { ...env, REDIS_URL: wrong, AUTH_REDIS_URL: wrong });
-    await api.printed('Not ready: Redis refuses the user and password of REDIS_URL');
-    await api.printed("Sign-in's Redis: it refuses the user and password of AUTH_REDIS_URL");
-    const { out, err } = await api.stop();
-    const projector = await processes.start('projector', { ...env, REDIS_URL: wrong });
-    await projector.printed('trying again: Redis refuses the user and password of REDIS_URL');
-    const ended = await projector.stop();
-    expect(out + err + ended.out + ended.err).not.toMatch(/wheel-9|ty(@|%40)re/);
   });
 });
