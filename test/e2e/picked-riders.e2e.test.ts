@@ -1,7 +1,6 @@
-import { cp, rm } from 'node:fs/promises';
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePorts } from '../../infra/local/free-port.ts';
 import { portlandDirectory } from '../support/portland.ts';
 import { type Env, Processes, type RunningService } from '../support/process.ts';
 import { authorizeUrl, nights, register, signedIn } from '../support/sign-in-flow.ts';
@@ -39,14 +38,6 @@ async function signInPage(service: RunningService): Promise<{ status: number; pa
   return { status: response.status, page };
 }
 
-async function expectNobody(service: RunningService): Promise<void> {
-  expect(tokenIn(service)).toBeUndefined();
-  expect(service.out()).toContain('SIGN_IN=pick');
-  const { status, page } = await signInPage(service);
-  expect(status).toBe(503);
-  expect(page).not.toContain('value="pick"');
-}
-
 async function expectAnybody(service: RunningService, rider: string): Promise<void> {
   expect((await nights(service.api, tokenIn(service)!)).status).toBe(200);
   expect((await signInPage(service)).page).toContain('value="pick"');
@@ -64,7 +55,11 @@ async function expectDay(service: RunningService): Promise<void> {
 describe('riders of an archive', () => {
   it('can not be picked where it may be real: no token is printed, and no page offers them', async () => {
     const service = await serve({ ARCHIVE_DIR: real });
-    await expectNobody(service);
+    expect(tokenIn(service)).toBeUndefined();
+    expect(service.out()).toContain('SIGN_IN=pick');
+    const { status, page } = await signInPage(service);
+    expect(status).toBe(503);
+    expect(page).not.toContain('value="pick"');
     await service.stop();
   });
 
@@ -82,19 +77,6 @@ describe('riders of an archive', () => {
     const rider = /a token for (\S+),/.exec(service.out())![1]!;
     await expectAnybody(service, rider);
     await expectDay(service);
-    await service.stop();
-  });
-
-  it('can not be picked once real ones were copied over those that simulate made', async () => {
-    const mixed = join(await processes.folder(), 'mixed');
-    await cp(simulated, mixed, { recursive: true });
-    await rm(join(mixed, 'ride-calendar.riders'), { recursive: true });
-    await cp(join(real, 'ride-calendar.riders'), join(mixed, 'ride-calendar.riders'), { recursive: true });
-    const refused = await processes.run(['start'], { ARCHIVE_DIR: mixed, PORT: String((await freePorts(1))[0]) });
-    expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('manifest') });
-    await rm(join(mixed, 'manifest.json'));
-    const service = await serve({ ARCHIVE_DIR: mixed });
-    await expectNobody(service);
     await service.stop();
   });
 });

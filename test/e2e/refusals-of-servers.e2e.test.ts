@@ -5,7 +5,7 @@ import { startKafkaBroker } from '../../infra/local/kafka-broker.ts';
 import { startRedisServer } from '../../infra/local/redis-server.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
 import { copyPortland, portlandKeys } from '../support/portland.ts';
-import { type Env, Processes, type RunningService } from '../support/process.ts';
+import { Processes, type RunningService } from '../support/process.ts';
 import { refused, words } from '../support/process-ends.ts';
 
 // A server that refuses is named; one that is away is waited for, with a message, and the command still ends when told to.
@@ -151,15 +151,4 @@ describe('servers that are away at start', () => {
       await Promise.all([broker.stop(), server.stop()]);
     }
   }, 120_000);
-
-  it.each([
-    ['projector', { KAFKA_BROKERS: '127.0.0.1:1' }, 'Cannot read the bounds of the event log'],
-    ['projector', { KAFKA_BROKERS: '127.0.0.1:1', REDIS_URL: 'redis://127.0.0.1:1' }, 'Cannot look who leads'],
-    ['start', { KAFKA_BROKERS: '127.0.0.1:1' }, 'Cannot read the bounds of the event log'],
-  ])('%s with %j ends on SIGTERM all the same', async (command, env, message) => {
-    const prefix = { REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshKeyPrefix() };
-    const service = await processes.start(command, { ...prefix, ...(env as Env) });
-    await service.printed(message);
-    expect((await service.stop()).code).toBe(0);
-  });
 });

@@ -1,7 +1,7 @@
 import { createHash, hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { Attendance, Night, Relation, Ride, TopicName, TopicRecords } from '../../schemas/events/records.ts';
-import { dayText } from '../../schemas/views/days.ts';
+import { badRecord } from '../../projector/facts/validator.ts';
+import type { Attendance, Night, TopicName, TopicRecords } from '../../schemas/events/records.ts';
 import { foundWorld } from '../../services/simulate/founding.ts';
 import { generatorVersion, ongoing, simulation, steppingClock } from '../../services/simulate/simulation.ts';
 import { defaultSizes, sizeLimits } from '../../services/simulate/sizes.ts';
@@ -56,50 +56,6 @@ function* steps<T extends TopicName>(
   }
 }
 
-const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
-const urlPattern = /^https?:\/\/[A-Za-z0-9._~:/?#@!$&'()*+,;=%[\]-]+$/;
-
-/** What is wrong with a record by the rules of the event log; null: nothing. */
-function wrongWith({ topic, key, value }: SimulatedRecord): string | null {
-  if (value === null) return wrongKey(topic, key);
-  switch (topic) {
-    case 'metros':
-      new Intl.DateTimeFormat('en', { timeZone: value.time_zone });
-      return wrongKey(topic, key) ?? (value.metro === key ? null : 'key');
-    case 'districts':
-      return wrongKey(topic, key) ?? (value.district === key ? null : 'key');
-    case 'developer-keys':
-      return wrongKey(topic, key) ?? (value.key_id === key && value.key_hash.length === 32 ? null : 'key');
-    case 'riders':
-      return wrongKey(topic, key) ?? (value.rider === key && value.handle !== '' ? null : 'key');
-    case 'rides':
-      return wrongKey(topic, key) ?? (value.ride !== key ? 'key' : urlPattern.test(value.url) ? null : 'url');
-    case 'nights':
-      if (`${value.ride}/${dayText(value.day)}` !== key) return 'key';
-      if (value.meet_time !== null && !(value.meet_time >= 0 && value.meet_time < 86_400_000)) return 'time';
-      return wrongKey(topic, key) ?? (urlPattern.test(value.url) ? null : 'url');
-    case 'attendance':
-      return wrongKey(topic, key) ?? (`${value.ride}/${dayText(value.day)}/${value.rider}` === key ? null : 'key');
-    case 'relations':
-      if (value.rider === value.other) return 'self';
-      return wrongKey(topic, key) ?? (`${value.rider}/${value.other}` === key ? null : 'key');
-  }
-}
-
-function wrongKey(topic: TopicName, key: string): string | null {
-  const patterns: Record<TopicName, RegExp> = {
-    metros: /^[a-z0-9-]{2,32}$/,
-    districts: /^[a-z0-9-]{1,80}$/,
-    'developer-keys': idPattern,
-    riders: idPattern,
-    rides: /^[a-z0-9]{4,32}$/,
-    nights: /^[a-z0-9]{4,32}\/\d{4}-\d{2}-\d{2}$/,
-    attendance: /^[a-z0-9]{4,32}\/\d{4}-\d{2}-\d{2}\/[A-Za-z0-9_-]{1,64}$/,
-    relations: /^[A-Za-z0-9_-]{1,64}\/[A-Za-z0-9_-]{1,64}$/,
-  };
-  return patterns[topic].test(key) ? null : 'pattern';
-}
-
 describe('the simulation', () => {
   it('makes the same records from the same options, changes included', () => {
     expect(digest(take({}, 2_000))).toBe(digest(take({}, 2_000)));
@@ -122,7 +78,7 @@ describe('the simulation', () => {
     ['few riders of many days', { metros: 3, rides: 7, riders: 13, days: 200 }],
   ])('keeps the rules of the event log with %s', (_, sizes) => {
     const records = take(sizes, 5_000);
-    expect(records.filter((record) => wrongWith(record)).slice(0, 3)).toEqual([]);
+    expect(records.filter(({ topic, key, value }) => badRecord(topic, key, value)).slice(0, 3)).toEqual([]);
   });
 
   it('lets revisions rise for every key, and time never go back or past today', () => {
@@ -172,171 +128,139 @@ describe('the simulation', () => {
   });
 });
 
-function tombstones(records: SimulatedRecord[], topic: TopicName): Set<string> {
-  return new Set(records.filter((r) => r.topic === topic && !r.value).map((r) => r.key));
-}
+const tombstones = (topic: TopicName): Set<string> =>
+  new Set(sample.filter((record) => record.topic === topic && !record.value).map(({ key }) => key));
+/** How many facts of the sample are so. */
+const some = <T extends TopicName>(topic: T, test: (fact: TopicRecords[T]) => boolean): number =>
+  [...factsOf(sample, topic).values()].filter(test).length;
+/** Whether a record of the sample changes the one before it so. */
+const changed = <T extends TopicName>(topic: T, test: (old: TopicRecords[T], now: TopicRecords[T]) => boolean) =>
+  [...steps(sample, topic)].some(([old, now]) => test(old, now));
+const distinct = <T extends TopicName>(topic: T, of: (fact: TopicRecords[T]) => unknown): number =>
+  new Set([...factsOf(sample, topic).values()].map(of)).size;
 
-describe('the default sample has', () => {
-  const records = take();
-  const metros = factsOf(records, 'metros');
-  const districts = factsOf(records, 'districts');
-  const riders = factsOf(records, 'riders');
-  const rides = factsOf(records, 'rides');
-  const nights = factsOf(records, 'nights');
-  const attendance = factsOf(records, 'attendance');
-  const relations = factsOf(records, 'relations');
-  const keys = factsOf(records, 'developer-keys');
-  const some = <T>(facts: Map<string, T>, test: (fact: T) => boolean): number =>
-    [...facts.values()].filter(test).length;
+const sample = take();
+const isCancelled = ({ status }: Night): boolean => status === 'CANCELLED';
+const answered = (from: Attendance['response'], to: Attendance['response']): boolean =>
+  changed('attendance', (old, now) => old.response === from && now.response === to);
 
-  it('metros in four zones: one southern, one with half an hour, one a Link name', () => {
-    const zones = [...metros.values()].map((metro) => metro.time_zone);
-    expect(new Set(zones).size).toBe(4);
-    expect(zones).toContain('Australia/Melbourne');
-    expect(zones).toContain('Asia/Kolkata');
+describe('the default sample', () => {
+  it.each<[string, () => boolean]>([
+    ['metros in four zones', () => distinct('metros', ({ time_zone }) => time_zone) === 4],
+    ['a southern zone', () => some('metros', ({ time_zone }) => time_zone === 'Australia/Melbourne') > 0],
+    ['a zone of half hours', () => some('metros', ({ time_zone }) => time_zone === 'Asia/Kolkata') > 0],
+    ['renamed metros', () => changed('metros', (old, now) => old.name !== now.name)],
+    ['districts of one name', () => distinct('districts', ({ name }) => name) < factsOf(sample, 'districts').size],
+    ['cities', () => some('districts', ({ kind }) => kind === 'CITY') > 3],
+    ['districts', () => some('districts', ({ kind }) => kind === 'DISTRICT') > 20],
+    ['renamed districts', () => changed('districts', (old, now) => old.name !== now.name)],
+    ['emoji', () => some('rides', ({ title }) => /\p{Extended_Pictographic}/u.test(title)) > 0],
+    ['accents', () => some('rides', ({ title }) => /[éèêà]/i.test(title)) > 0],
+    ['rides with and without a distance', () => distinct('rides', ({ distance }) => distance === null) === 2],
+    ['rides with and without an audience', () => distinct('rides', ({ audience }) => audience === null) === 2],
+    ['rides with and without a description', () => distinct('rides', ({ description }) => !description) === 2],
+    ['rides never posted', () => some('rides', ({ posted }) => !posted) > 2],
+    ['rides taken back', () => changed('rides', (old, now) => old.posted && !now.posted)],
+    ['rides moved to another metro', () => changed('rides', (old, now) => old.metro !== now.metro)],
+    ['renamed rides', () => changed('rides', (old, now) => old.title !== now.title)],
+    ['nights without a meeting', () => some('nights', ({ meeting }) => meeting === null) > 0],
+    ['secret places', () => some('nights', ({ meeting: at }) => !!at?.secret && !at.show_neighbourhood) > 5],
+    ['half-secret places', () => some('nights', ({ meeting: at }) => !!at?.secret && at.show_neighbourhood) > 5],
+    ['nights without a time', () => some('nights', ({ meet_time }) => meet_time === null) > 5],
+    ['nights given a time', () => changed('nights', (old, now) => old.meet_time === null && now.meet_time !== null)],
+    ['nights at midnight', () => some('nights', ({ meet_time }) => meet_time === 0) > 0],
+    ['reasons', () => some('nights', (night) => isCancelled(night) && night.cancellation_reason !== null) > 2],
+    ['no reasons', () => some('nights', (night) => isCancelled(night) && night.cancellation_reason === null) > 2],
+    ['nights on again', () => changed('nights', (old, now) => isCancelled(old) && !isCancelled(now))],
+    ['nights taken out', () => tombstones('nights').size > 0],
+    ['riders who go no more', () => answered('GOING', 'NONE')],
+    ['riders who confirm', () => answered('GOING', 'CONFIRMED')],
+    ['none confirmed ahead', () => !some('attendance', ({ response: is, day }) => is === 'CONFIRMED' && day >= today)],
+    ['saved alone', () => some('attendance', ({ saved, response }) => saved && response === 'NONE') > 50],
+    ['saved and going', () => some('attendance', ({ saved, response }) => saved && response !== 'NONE') > 50],
+    ['answers ahead', () => some('attendance', ({ day }) => day >= today) > 200],
+    ['answers of the past', () => some('attendance', ({ day }) => day < today) > 200],
+    ['close friends', () => some('relations', ({ follows, close }) => follows && close) > 50],
+    ['close ones not followed', () => some('relations', ({ follows, close }) => !follows && close) > 2],
+    ['flags', () => some('relations', ({ flagged }) => flagged) > 10],
+    ['blocks', () => some('relations', ({ blocked }) => blocked) > 10],
+    [
+      'empty relations',
+      () => some('relations', (one) => !one.follows && !one.close && !one.flagged && !one.blocked) > 2,
+    ],
+    ['relations taken back', () => tombstones('relations').size > 2],
+    ['riders without a name', () => some('riders', ({ name }) => name === null) > 10],
+    ['riders of one name', () => distinct('riders', ({ name }) => name) < factsOf(sample, 'riders').size],
+    ['a handle for each', () => distinct('riders', ({ handle }) => handle) === factsOf(sample, 'riders').size],
+    ['renamed riders', () => changed('riders', (old, now) => old.name !== now.name)],
+    ['live keys', () => factsOf(sample, 'developer-keys').size > 2],
+    ['deleted keys', () => tombstones('developer-keys').size > 0],
+  ])('has %s', (_, has) => {
+    expect(has()).toBe(true);
   });
 
-  it('district names that repeat across metros, and cities', () => {
-    const names = [...districts.values()].map((district) => district.name);
-    expect(new Set(names).size).toBeLessThan(names.length);
-    expect(some(districts, ({ kind }) => kind === 'CITY')).toBeGreaterThan(3);
-    expect(some(districts, ({ kind }) => kind === 'DISTRICT')).toBeGreaterThan(20);
+  it('has rides of one date and rides of many', () => {
+    const perRide = Object.values(Object.groupBy(factsOf(sample, 'nights').values(), ({ ride }) => ride));
+    expect(perRide.filter((nights) => nights!.length === 1).length).toBeGreaterThan(5);
+    expect(perRide.filter((nights) => nights!.length >= 8).length).toBeGreaterThan(40);
   });
 
-  it('rides of every kind, with accents and emoji', () => {
-    const perRide = new Map<string, number>();
-    for (const { ride } of nights.values()) perRide.set(ride, (perRide.get(ride) ?? 0) + 1);
-    expect([...perRide.values()].filter((count) => count === 1).length).toBeGreaterThan(5);
-    expect([...perRide.values()].filter((count) => count >= 8).length).toBeGreaterThan(40);
-    const titles = [...rides.values()].map((ride) => ride.title);
-    expect(titles.some((title) => /\p{Extended_Pictographic}/u.test(title))).toBe(true);
-    expect(titles.some((title) => /[éèêà]/i.test(title))).toBe(true);
-    for (const field of ['distance', 'audience', 'description'] as const) {
-      expect(new Set([...rides.values()].map((ride) => ride[field] === null)).size).toBe(2);
-    }
-  });
-
-  it('secret and half-secret meeting points, whose places can be told from others', () => {
-    const meetings = [...nights.values()].map((night) => night.meeting);
-    const secret = meetings.filter((meeting) => meeting?.secret);
-    expect(secret.filter((meeting) => meeting?.show_neighbourhood).length).toBeGreaterThan(5);
-    expect(secret.filter((meeting) => !meeting?.show_neighbourhood).length).toBeGreaterThan(5);
-    for (const meeting of meetings) {
+  it('marks the names of secret places, and no other, so that a search for leaks finds them', () => {
+    for (const { meeting } of factsOf(sample, 'nights').values()) {
       expect(meeting?.place_name?.startsWith(secretPlaceMark) ?? false).toBe(meeting?.secret ?? false);
     }
-    expect(meetings).toContain(null);
   });
 
-  it('nights without a time, at midnight, and some given one later', () => {
-    expect(some(nights, ({ meet_time }) => meet_time === null)).toBeGreaterThan(5);
-    expect(some(nights, ({ meet_time }) => meet_time === 0)).toBeGreaterThan(0);
-    expect([...steps(records, 'nights')].some(([old, now]) => old.meet_time === null && now.meet_time !== null)).toBe(
-      true,
-    );
+  it('names erased riders nowhere', () => {
+    const erased = tombstones('riders');
+    expect(erased.size).toBeGreaterThanOrEqual(2);
+    const leaders = [...factsOf(sample, 'rides').values()].flatMap((ride) => ride.leaders);
+    const names = [...factsOf(sample, 'relations').keys(), ...factsOf(sample, 'attendance').keys(), ...leaders];
+    expect(names.filter((key) => key.split('/').some((id) => erased.has(id)))).toEqual([]);
   });
 
-  it('cancellations with and without a reason, and reversals', () => {
-    const cancelled = (night: Night): boolean => night.status === 'CANCELLED';
-    expect(some(nights, (night) => cancelled(night) && night.cancellation_reason !== null)).toBeGreaterThan(2);
-    expect(some(nights, (night) => cancelled(night) && night.cancellation_reason === null)).toBeGreaterThan(2);
-    expect([...steps(records, 'nights')].some(([old, now]) => cancelled(old) && !cancelled(now))).toBe(true);
-    expect(tombstones(records, 'nights').size).toBeGreaterThan(0);
-  });
-
-  it('rides never posted, taken back, moved to another metro, renamed', () => {
-    const changes = [...steps(records, 'rides')];
-    const change = (test: (old: Ride, now: Ride) => boolean): boolean => changes.some(([old, now]) => test(old, now));
-    expect(some(rides, ({ posted }) => !posted)).toBeGreaterThan(2);
-    expect(change((old, now) => old.posted && !now.posted)).toBe(true);
-    expect(change((old, now) => old.metro !== now.metro)).toBe(true);
-    expect(change((old, now) => old.title !== now.title)).toBe(true);
-  });
-
-  it('answers that come and go, and nights confirmed and saved', () => {
-    const changes = [...steps(records, 'attendance')];
-    const change = (from: Attendance['response'], to: Attendance['response']): boolean =>
-      changes.some(([old, now]) => old.response === from && now.response === to);
-    expect(change('GOING', 'NONE')).toBe(true);
-    expect(change('GOING', 'CONFIRMED')).toBe(true);
-    expect(some(attendance, ({ response, day }) => response === 'CONFIRMED' && day >= today)).toBe(0);
-    expect(some(attendance, ({ saved, response }) => saved && response === 'NONE')).toBeGreaterThan(50);
-    expect(some(attendance, ({ saved, response }) => saved && response !== 'NONE')).toBeGreaterThan(50);
-    expect(some(attendance, ({ day }) => day >= today)).toBeGreaterThan(200);
-    expect(some(attendance, ({ day }) => day < today)).toBeGreaterThan(200);
-  });
-
-  it('a skewed graph of follows, close friends, flags and blocks', () => {
+  it('has a tenth of riders whom a third of all follow', () => {
     const followers = new Map<string, number>();
-    for (const { other, follows } of relations.values()) {
+    for (const { other, follows } of factsOf(sample, 'relations').values()) {
       if (follows) followers.set(other, (followers.get(other) ?? 0) + 1);
     }
     const counts = [...followers.values()].sort((a, b) => b - a);
-    const total = counts.reduce((sum, count) => sum + count, 0);
-    const top = counts.slice(0, riders.size / 10).reduce((sum, count) => sum + count, 0);
-    expect(top / total).toBeGreaterThan(0.3);
-    const count = (test: (relation: Relation) => boolean): number => some(relations, test);
-    expect(count(({ follows, close }) => follows && close)).toBeGreaterThan(50);
-    expect(count(({ follows, close }) => !follows && close)).toBeGreaterThan(2);
-    expect(count(({ flagged }) => flagged)).toBeGreaterThan(10);
-    expect(count(({ blocked }) => blocked)).toBeGreaterThan(10);
-    expect(count(({ follows, close, flagged, blocked }) => !follows && !close && !flagged && !blocked)).toBeGreaterThan(
-      2,
-    );
+    const sum = (some: number[]) => some.reduce((total, count) => total + count, 0);
+    expect(sum(counts.slice(0, factsOf(sample, 'riders').size / 10)) / sum(counts)).toBeGreaterThan(0.3);
   });
 
-  it('riders without a name, renamed, and erased with all that named them', () => {
-    expect(some(riders, ({ name }) => name === null)).toBeGreaterThan(10);
-    expect([...steps(records, 'riders')].some(([old, now]) => old.name !== now.name)).toBe(true);
-    const erased = tombstones(records, 'riders');
-    expect(erased.size).toBeGreaterThanOrEqual(2);
-    const names = [...relations.keys(), ...attendance.keys(), ...[...rides.values()].flatMap((ride) => ride.leaders)];
-    expect(names.filter((key) => key.split('/').some((id) => erased.has(id)))).toEqual([]);
-    expect(tombstones(records, 'relations').size).toBeGreaterThan(2);
-  });
+  it.each([1, 2, 3, 77, 2_147_483_647])(
+    'has a live developer key and a rider worth looking at, with seed %i',
+    (seed) => {
+      const { initial, developerKey, rider } = simulation({ ...defaultSizes, seed, today });
+      const all = [...initial()];
+      expect(developerKey).toMatch(/^rck_[A-Za-z0-9_-]{43}$/);
+      const hashes = [...factsOf(all, 'developer-keys').values()].map((key) => key.key_hash.toString('hex'));
+      expect(hashes).toContain(hash('sha256', developerKey));
+      expect(JSON.stringify(all)).not.toContain(developerKey);
+      expect(factsOf(all, 'riders').has(rider)).toBe(true);
 
-  it('metros and districts renamed, keys made and deleted', () => {
-    expect([...steps(records, 'metros')].some(([old, now]) => old.name !== now.name)).toBe(true);
-    expect([...steps(records, 'districts')].some(([old, now]) => old.name !== now.name)).toBe(true);
-    expect(tombstones(records, 'developer-keys').size).toBeGreaterThan(0);
-    expect(keys.size).toBeGreaterThan(2);
-  });
+      const near = ({ day }: { day: number }): boolean => Math.abs(day - today) <= 14;
+      const answers = [...factsOf(all, 'attendance').values()].filter(near);
+      const own = answers.filter((answer) => answer.rider === rider);
+      const kinds = new Set(
+        own.map(({ response, saved, day }) => `${response}${saved} ${day < today ? 'past' : 'coming'}`),
+      );
+      expect(kinds).toContain('GOINGfalse coming');
+      expect(kinds).toContain('CONFIRMEDfalse past');
+      expect([...kinds].some((kind) => kind.startsWith('NONEtrue'))).toBe(true);
+      const led = [...factsOf(all, 'rides').values()].filter((ride) => ride.leaders.includes(rider) && ride.posted);
+      expect(led.length).toBeGreaterThan(0);
 
-  it('no two riders of one handle, and riders of one display name', () => {
-    const handles = [...riders.values()].map((rider) => rider.handle);
-    const names = [...riders.values()].map((rider) => rider.name);
-    expect(new Set(handles).size).toBe(handles.length);
-    expect(new Set(names).size).toBeLessThan(names.length);
-  });
-
-  it.each([1, 2, 3, 77, 2_147_483_647])('a live developer key and a rider worth looking at, with seed %i', (seed) => {
-    const { initial, developerKey, rider } = simulation({ ...defaultSizes, seed, today });
-    const all = [...initial()];
-    expect(developerKey).toMatch(/^rck_[A-Za-z0-9_-]{43}$/);
-    const hashes = [...factsOf(all, 'developer-keys').values()].map((key) => key.key_hash.toString('hex'));
-    expect(hashes).toContain(hash('sha256', developerKey));
-    expect(JSON.stringify(all)).not.toContain(developerKey);
-    expect(factsOf(all, 'riders').has(rider)).toBe(true);
-
-    const near = ({ day }: { day: number }): boolean => Math.abs(day - today) <= 14;
-    const answers = [...factsOf(all, 'attendance').values()].filter(near);
-    const own = answers.filter((answer) => answer.rider === rider);
-    const kinds = new Set(
-      own.map(({ response, saved, day }) => `${response}${saved} ${day < today ? 'past' : 'coming'}`),
-    );
-    expect(kinds).toContain('GOINGfalse coming');
-    expect(kinds).toContain('CONFIRMEDfalse past');
-    expect([...kinds].some((kind) => kind.startsWith('NONEtrue'))).toBe(true);
-    const led = [...factsOf(all, 'rides').values()].filter((ride) => ride.leaders.includes(rider) && ride.posted);
-    expect(led.length).toBeGreaterThan(0);
-
-    const goes = (other: string): boolean =>
-      answers.some((answer) => answer.rider === other && answer.day >= today && answer.response !== 'NONE');
-    const marks = [...factsOf(all, 'relations').values()].filter((relation) => relation.rider === rider);
-    for (const mark of ['follows', 'close', 'flagged'] as const) {
-      expect(marks.filter((relation) => relation[mark] && goes(relation.other)).length).toBeGreaterThan(0);
-    }
-    // A flag shows even where the flagged rider has blocked the reader.
-    const blockers = [...factsOf(all, 'relations').values()].filter((r) => r.other === rider && r.blocked);
-    expect(marks.some((mark) => mark.flagged && blockers.some((blocker) => blocker.rider === mark.other))).toBe(true);
-  });
+      const goes = (other: string): boolean =>
+        answers.some((answer) => answer.rider === other && answer.day >= today && answer.response !== 'NONE');
+      const marks = [...factsOf(all, 'relations').values()].filter((relation) => relation.rider === rider);
+      for (const mark of ['follows', 'close', 'flagged'] as const) {
+        expect(marks.filter((relation) => relation[mark] && goes(relation.other)).length).toBeGreaterThan(0);
+      }
+      // A flag shows even where the flagged rider has blocked the reader.
+      const blockers = [...factsOf(all, 'relations').values()].filter((r) => r.other === rider && r.blocked);
+      expect(marks.some((mark) => mark.flagged && blockers.some((blocker) => blocker.rider === mark.other))).toBe(true);
+    },
+  );
 });
