@@ -64,19 +64,6 @@ describe('an archive that is not as its manifest says is neither loaded nor serv
     await expectRefused(saved.dir, other, 'it is not there; the manifest says 1 record');
   });
 
-  test('with a file of which every record can be read, but others than were saved', async () => {
-    await using saved = await SavedArchive.make();
-    await saved.save();
-    const [file] = (await saved.archive.files('riders')) as [string];
-    rmSync(file);
-    const writer = new ArchiveWriter({ dir: saved.dir });
-    for (const [offset, key] of ['a', 'x', 'c', 'd', 'e', 'f', 'g'].entries()) {
-      writer.append('riders', { ...rider(key, 1_000 + offset), partition: 0, offset });
-    }
-    await writer.close();
-    await expectRefused(saved.dir, file, 'its bytes are not those that were saved');
-  });
-
   test('with a manifest that can not be read', async () => {
     await using saved = await SavedArchive.make();
     await saved.save();

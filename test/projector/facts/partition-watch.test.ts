@@ -57,19 +57,6 @@ const byNeither: Chooser = (key, partitions) => {
 };
 
 describe('a topic whose keys are placed', () => {
-  it.each<[string, Chooser]>([
-    ['by murmur2', murmur2Partition],
-    ['by CRC32', crc32Partition],
-  ])('%s alone is warned of never', (_, choose) => {
-    const { watch, warnings, take } = watching();
-    watch.warn();
-    for (let i = 0; i < 300; i++) {
-      const { partition, record } = relation(i, choose);
-      take(partition, [record]);
-    }
-    expect(warnings).toEqual([]);
-  });
-
   it('by both kinds of producers is warned of, once, and only when the log is folded up to its ends', () => {
     const { watch, warnings, explained, take } = watching();
     const kinds = [murmur2Partition, crc32Partition];

@@ -105,26 +105,6 @@ describe('tag lanes', () => {
     expect(await lanes.drain()).toBe(true);
   });
 
-  it('divide a rider of many days among batches', async () => {
-    const store = new SharedStore();
-    const fieldsAtATime: number[] = [];
-    const writer = watchedWriter(await ledBy(store), {
-      before(_tag, writes) {
-        fieldsAtATime.push(writes.reduce((sum, write) => sum + (write.kind === 'reader' ? write.fields.length : 0), 0));
-      },
-    });
-    const { lanes } = lanesOver(writer);
-    const fields = Array.from({ length: 1_050 }, (_, i) => ({ field: `o${i}`, value: `ride=${i % 8}` }));
-    await lanes.add(tag, { kind: 'reader', id: 'r1', fields });
-    await lanes.drain();
-    expect(fieldsAtATime).toEqual([500, 500, 50]);
-    const read = await store.reader().fields(
-      `${tag}|reader:r1`,
-      fields.map(({ field }) => field),
-    );
-    expect(read.map(String)).toEqual(fields.map(({ value }) => value));
-  });
-
   it('wait for a store that is away, longer each time up to two seconds', async () => {
     const store = new SharedStore();
     let failures = 9;
@@ -257,27 +237,5 @@ describe('tag lanes', () => {
     await beat();
     await beat();
     expect([...stamps]).toEqual(['runfirst:replfirst', 'second:second']);
-  });
-
-  it('make whoever adds wait while many batches are under way, so that memory stays bounded', async () => {
-    let added = 0;
-    let waitingMost = 0;
-    let committed = 0;
-    const writer = watchedWriter(await ledBy(new SharedStore()), {
-      async before() {
-        await new Promise((resolve) => setImmediate(resolve));
-        committed += 1;
-      },
-    });
-    const { lanes } = lanesOver(writer);
-    // Each is a batch of its own by its size.
-    const value = view('z'.repeat(512 * 1024));
-    for (let i = 0; i < 300; i++) {
-      await lanes.add(tagOf(`ride${i}`), { kind: 'ride', id: `ride${i}`, value });
-      waitingMost = Math.max(waitingMost, ++added - committed);
-    }
-    await lanes.drain();
-    expect(committed).toBe(300);
-    expect(waitingMost).toBeLessThan(64);
   });
 });

@@ -148,18 +148,4 @@ describe('archive load', () => {
     await load(archive.dir, log, { onProgress: archive.growingOnce(rider('late')) });
     expect(keysOf(log.all('riders'))).toEqual(['a', 'b']);
   });
-
-  test('names itself where the archive is gone by then', async () => {
-    await expect(load('/nope', new KeptLog(1))).rejects.toThrow('there is no such folder. archive load: name a folder');
-  });
-
-  test('ends with the reason when it is aborted', async () => {
-    const abort = new AbortController();
-    const log = new KeptLog(4);
-    log.publish = async () => {
-      abort.abort(new Error('stopped'));
-      return new Map();
-    };
-    await expect(load(portlandDir, log, { signal: abort.signal })).rejects.toThrow('stopped');
-  });
 });

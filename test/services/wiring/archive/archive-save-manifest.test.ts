@@ -105,40 +105,19 @@ describe('exact_since', () => {
 });
 
 describe('a save that goes on with an archive', () => {
-  test('refuses one with a flipped byte, wherever it is, and touches nothing', async () => {
+  test('refuses one that is not as it was saved, and touches nothing', async () => {
     await using saved = await SavedArchive.make();
     await saved.save();
     await saved.source.append('riders', 0, [rider('new')]);
     const [file] = await saved.archive.files('riders');
-    const { length } = readFileSync(file!);
-    for (const at of [0, 10, length >> 1, length - 1]) {
-      await saved.flip(file!, at);
-      const before = await saved.bytes();
-      await expect(saved.save()).rejects.toThrow(
-        new RegExp(`${file}: its bytes are not those that were saved.*Nothing was saved`),
-      );
-      expect(await saved.bytes()).toEqual(before);
-      expect(existsSync(`${saved.dir}/.lock`)).toBe(false);
-      await saved.flip(file!, at);
-    }
+    await saved.flip(file!);
+    const before = await saved.bytes();
+    const why = new RegExp(`${file}: its bytes are not those that were saved.*Nothing was saved`);
+    await expect(saved.save()).rejects.toThrow(why);
+    expect(await saved.bytes()).toEqual(before);
+    expect(existsSync(`${saved.dir}/.lock`)).toBe(false);
+    await saved.flip(file!);
     expect((await saved.save()).records).toBe(1);
-  });
-
-  test('refuses one with a file missing, cut, or put between', async () => {
-    await using saved = await SavedArchive.make();
-    await saved.save();
-    const [file] = await saved.archive.files('riders');
-    const bytes = readFileSync(file!);
-    writeFileSync(file!, bytes.subarray(0, -1));
-    await expect(saved.save()).rejects.toThrow(`${file}: it has ${bytes.length - 1} bytes, and the manifest says`);
-    rmSync(file!);
-    await expect(saved.save()).rejects.toThrow(`${file}: it is not there; the manifest says 3 records`);
-    writeFileSync(file!, bytes);
-    const other = file!.replace('0.avro', '1.avro');
-    writeFileSync(other, bytes);
-    await expect(saved.save()).rejects.toThrow(`${other}: the manifest does not list it`);
-    rmSync(other);
-    expect((await saved.save()).records).toBe(0);
   });
 
   test('reads one without a manifest to its end', async () => {
@@ -152,13 +131,6 @@ describe('a save that goes on with an archive', () => {
     await saved.flip(file!, last);
     expect((await saved.save()).records).toBe(0);
     expect(saved.manifest().topics.riders!.partitions[0]).toMatchObject({ records: 3, last_offset: 2 });
-  });
-
-  test('refuses a manifest that can not be read', async () => {
-    await using saved = await SavedArchive.make();
-    await saved.save();
-    appendFileSync(`${saved.dir}/manifest.json`, 'x');
-    await expect(saved.save()).rejects.toThrow(`Cannot read ${saved.dir}/manifest.json: it is not JSON`);
   });
 
   test('takes up what a save that was killed had written behind the manifest, and cuts off half a block', async () => {
@@ -194,6 +166,8 @@ describe('a save that goes on with an archive', () => {
     await expect(saved.save()).rejects.toThrow('it is of another log, or the topics were deleted and made again since');
     saved.identity = null;
     await saved.source.removeFiles('riders');
+    await saved.source.createTopics(2);
+    await expect(saved.save()).rejects.toThrow(/its riders\/\d goes on to offset \d, the log holds 0 to/);
     const writer = new ArchiveWriter({ dir: saved.source.dir });
     for (let offset = 0; offset < 5; offset++) {
       writer.append('riders', { ...rider(`x${offset}`), partition: 0, offset });

@@ -28,6 +28,7 @@ const widerRiders = {
 } as unknown as Schema;
 
 describe('archive save from Kafka', () => {
+  // docs/rules.md#archived-record, #raw-values
   test('keeps headers, in their order, and values whose writer has more fields than our schema', async () => {
     await using kafka = new TestKafka();
     await using archive = await TestArchive.make();

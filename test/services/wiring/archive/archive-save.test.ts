@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { archiveEventLog } from '../../../../infra/archive/archive-event-log.ts';
 import { archiveRejected } from '../../../../infra/archive/archive-reject-sink.ts';
-import { ArchiveWriter } from '../../../../infra/archive/archive-writer.ts';
 import type { LogRecord } from '../../../../projector/ports/decoded-record.ts';
 import type { Reject } from '../../../../projector/ports/event-log.ts';
 import { type TopicName, topicNames } from '../../../../schemas/events/records.ts';
@@ -57,33 +56,6 @@ describe('archive save', () => {
     expect(heard.at(-1)).toEqual({ done: heard[0]!.total, total: heard[0]!.total });
   });
 
-  // docs/rules.md#archived-record, #raw-values
-  test('keeps headers, in their order, and the values that our schema does not hold', async () => {
-    await using source = await TestArchive.make();
-    await using archive = await TestArchive.make();
-    await source.createTopics(1);
-    const headers = [
-      { key: 'trace', value: Buffer.from([0xff, 0]) },
-      { key: 'trace', value: null },
-      { key: 'by', value: Buffer.from('desk') },
-    ];
-    const writer = new ArchiveWriter({ dir: source.dir });
-    const whole = { ...rider('a'), partition: 0, offset: 0, headers, rawValue: Buffer.from('as it came') };
-    writer.append('riders', whole);
-    writer.append('riders', { ...rider('b'), partition: 0, offset: 1 });
-    await writer.close();
-    await using log = opened(source.dir);
-    await archiveSave(log, noRejects, archive.dir, { signal });
-    const [first, second] = (await archive.read()).records as LogRecord[];
-    expect(first).toMatchObject({ headers, rawValue: Buffer.from('as it came') });
-    expect(first!.raw()).toEqual({
-      key: Buffer.from('a'),
-      value: Buffer.from('as it came'),
-      headers: { trace: Buffer.alloc(0), by: Buffer.from('desk') },
-    });
-    expect(second).toMatchObject({ headers: [], rawValue: null });
-  });
-
   test('sets what can not be decoded aside, and the bad records there are, each once', async () => {
     await using source = await TestArchive.make();
     await using archive = await TestArchive.make();
@@ -112,27 +84,6 @@ describe('archive save', () => {
     const result = await archiveSave(log, noRejects, archive.dir, { signal, onProgress: () => log.append(at(++last)) });
     expect([result.records, last > 2]).toEqual([2, true]);
     expect((await archive.read()).bounds.riders).toEqual([{ low: 0, end: 2 }]);
-  });
-
-  test('goes on with an archive of an earlier part of the log, and refuses one of another', async () => {
-    await using source = await TestArchive.make();
-    await using archive = await TestArchive.make();
-    await source.createTopics(2);
-    await source.append('riders', 1, [rider('a'), rider('b')]);
-    await using log = opened(source.dir);
-    await archiveSave(log, noRejects, archive.dir, { signal });
-    await source.append('riders', 1, [rider('c')]);
-    await using longer = opened(source.dir);
-    expect(await archiveSave(longer, noRejects, archive.dir, { signal })).toMatchObject({ records: 1, rejected: 0 });
-    expect((await archive.read()).records.map(({ offset }) => offset)).toEqual([0, 1, 2]);
-
-    await using other = await TestArchive.make();
-    await other.createTopics(2);
-    await other.append('riders', 1, [rider('x')]);
-    await using otherLog = opened(other.dir);
-    await expect(archiveSave(otherLog, noRejects, archive.dir, { signal })).rejects.toThrow(
-      'Cannot save to the archive: its riders/1 goes on to offset 2, the log holds 0 to 0',
-    );
   });
 });
 
