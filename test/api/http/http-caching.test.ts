@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { metro, night, ride } from '../../reference/example-log.ts';
 import { type HttpService, startHttpService } from '../../support/http-service.ts';
 import { everyOperation, publicOperations, riderOperations, smallWorld, withKey } from '../../support/small-world.ts';
 
@@ -97,50 +96,6 @@ describe('max-age', () => {
       expect(await maxAge(smallWorld.ride)).toBe('5');
       nowMs = midnight + 86_400_000;
       expect(await maxAge(smallWorld.ride)).toBe('3600');
-    });
-  });
-
-  it('is the whole of CACHE_SECONDS where no midnight changes the answer', async () => {
-    await withService({ cacheSeconds: 3_600, clockMs: () => midnight - 10 * second }, async (service) => {
-      for (const path of [
-        smallWorld.emptyDay,
-        '/metros/quiet/days/2015-06-13',
-        '/metros/pdx/days/2015-06-12',
-        '/metros/pdx/days/2015-06-14',
-        `${smallWorld.day}?q=nothing`,
-      ]) {
-        expect([path, await cacheControl(service, path, withKey())]).toEqual([path, 'private, max-age=3600']);
-      }
-      expect(await cacheControl(service, `${smallWorld.day}?q=loop`, withKey())).toBe('private, max-age=10');
-      expect(await cacheControl(service, smallWorld.day, { ...withKey(), 'If-None-Match': '*' })).toBe(
-        'private, max-age=10',
-      );
-    });
-  });
-
-  it('looks ahead over days of 23 and 25 hours, and over the clock that goes back past midnight', async () => {
-    const records = [
-      ...smallWorld.records,
-      metro('stj', { time_zone: 'America/St_Johns' }),
-      ride('rock', { metro: 'stj' }),
-      night('rock', '2010-11-06'),
-    ];
-    // The 6th began to be past at 00:00 of the 7th, was not at 23:01, and was for good an hour later.
-    const first = Date.parse('2010-11-07T02:30:00Z');
-    let nowMs = 0;
-    await withService({ cacheSeconds: 86_400, clockMs: () => nowMs, records }, async (service) => {
-      const told = async () => {
-        const answer = await service.ask('/metros/stj/days/2010-11-06', withKey());
-        return [answer.body.toString().includes('"past":true'), answer.headers['cache-control']];
-      };
-      nowMs = first - 10 * second;
-      expect(await told()).toEqual([false, 'private, max-age=10']);
-      nowMs = first;
-      expect(await told()).toEqual([true, 'private, max-age=60']);
-      nowMs = first + 60 * second;
-      expect(await told()).toEqual([false, `private, max-age=${59 * 60}`]);
-      nowMs = first + 3_600 * second;
-      expect(await told()).toEqual([true, 'private, max-age=86400']);
     });
   });
 });
