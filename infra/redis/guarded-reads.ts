@@ -1,7 +1,6 @@
 import { StoreAwayError, type ViewReader } from '../../api/ports/view-reader.ts';
 import { completeKey, isCompleteKey, parseKey } from '../../schemas/views/view-keys.ts';
-import type { GenerationGuard } from './generation-guard.ts';
-import type { FailoverGuard } from './redis-failover-guard.ts';
+import type { ReadGuard } from './read-guard.ts';
 
 /** The commands that views are read with. Keys are views' keys. */
 interface ReadCommands {
@@ -14,8 +13,7 @@ interface ReadCommands {
 
 interface GuardedReadsDeps {
   commands: ReadCommands;
-  guard: Pick<FailoverGuard, 'covers' | 'isComplete'>;
-  generation: Pick<GenerationGuard, 'current' | 'reason'>;
+  guard: Pick<ReadGuard, 'covers' | 'isComplete' | 'current' | 'reason'>;
   /** Several masters share the tags. */
   isCluster: boolean;
   /** Why a command failed. */
@@ -27,8 +25,8 @@ interface GuardedReads extends Pick<ViewReader, 'get' | 'fields'> {
   areComplete(tags: readonly number[]): Promise<boolean>;
 }
 
-/** Reads of views that are answered only where the guards say that there are no newer ones, and that none were lost. */
-export function guardedReads({ commands, guard, generation, isCluster, onFault }: GuardedReadsDeps): GuardedReads {
+/** Reads of views that are answered only where the guard says that there are no newer ones, and that none were lost. */
+export function guardedReads({ commands, guard, isCluster, onFault }: GuardedReadsDeps): GuardedReads {
   const away = (cause: unknown): never => {
     onFault(cause);
     throw new StoreAwayError(`Cannot read views: ${(cause as Error).message}`, { cause });
@@ -42,8 +40,8 @@ export function guardedReads({ commands, guard, generation, isCluster, onFault }
     value === null || !isCompleteKey(key) || guard.isComplete(parseKey(key).tag, value.toString()) ? value : null;
 
   const assertCurrent = (): void => {
-    if (!generation.current)
-      throw new StoreAwayError(`Cannot read views: ${generation.reason ?? 'it is not known yet whether they are led'}`);
+    if (!guard.current)
+      throw new StoreAwayError(`Cannot read views: ${guard.reason ?? 'it is not known yet whether they are led'}`);
   };
   const get = async (keys: readonly string[]): Promise<(Buffer | null)[]> => {
     const distinct = [...new Set(keys)];

@@ -1,10 +1,9 @@
 import { Cluster, Redis } from 'ioredis';
 import type { ChangeListener, ViewReader } from '../../api/ports/view-reader.ts';
 import { allTags, completeKey, readerKey } from '../../schemas/views/view-keys.ts';
-import { redisGenerationGuard } from './generation-guard.ts';
 import { guardedReads } from './guarded-reads.ts';
+import { redisReadGuard } from './read-guard.ts';
 import { redisClusterClient } from './redis-cluster-client.ts';
-import { redisFailoverGuard } from './redis-failover-guard.ts';
 import { redisKeys } from './redis-keys.ts';
 import { MissingRights, redisRefusal } from './redis-refusal.ts';
 import { owedReplyMsMax, type RedisSettings } from './redis-settings.ts';
@@ -28,8 +27,7 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
   });
   const rights = new MissingRights();
   client.on('ready', () => void probe());
-  const guard = redisFailoverGuard(client, keys);
-  const generation = redisGenerationGuard(client, settings.keyPrefix);
+  const guard = redisReadGuard(client, settings.keyPrefix);
   let tracking: Tracking | null = null;
 
   /** Sends every command once, so that a missing right is known before a request needs it. */
@@ -53,7 +51,6 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
       fields: (key, names) => client.hmgetBuffer(keys.toRedis(key), ...names),
     },
     guard,
-    generation,
     isCluster: client instanceof Cluster,
     onFault: (cause) => rights.noted(cause, noReads),
   });
@@ -70,7 +67,7 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
       if (rights.text() !== null) await probe();
       try {
         if (!(await reads.areComplete(allTags))) return { ready: false, reason: notComplete };
-        if (!generation.current) return { ready: false, reason: generation.reason ?? notComplete };
+        if (!guard.current) return { ready: false, reason: guard.reason ?? notComplete };
         const note = rights.text();
         return { ready: true, ...(note !== null && { note }) };
       } catch (error) {
@@ -84,7 +81,6 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
     },
     async close() {
       guard.close();
-      generation.close();
       tracking?.stop();
       client.disconnect();
     },

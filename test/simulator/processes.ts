@@ -2,11 +2,10 @@ import { type CalendarRequest, calendar } from '../../api/calendar/calendar.ts';
 import { ViewCache } from '../../api/calendar/view-cache.ts';
 import type { Answer } from '../../api/http/answer.ts';
 import type { ViewReader } from '../../api/ports/view-reader.ts';
-import { GenerationGuard } from '../../infra/redis/generation-guard.ts';
 import { guardedReads } from '../../infra/redis/guarded-reads.ts';
 import { InvalidationWatch } from '../../infra/redis/invalidation-watch.ts';
+import { ReadGuard } from '../../infra/redis/read-guard.ts';
 import type { Arg, RedisConnection } from '../../infra/redis/redis-connection.ts';
-import { FailoverGuard } from '../../infra/redis/redis-failover-guard.ts';
 import { type RedisKeys, redisKeys } from '../../infra/redis/redis-keys.ts';
 import { viewWriterOver } from '../../infra/redis/redis-view-writer.ts';
 import type { Log } from '../../projector/ports/log.ts';
@@ -140,11 +139,10 @@ export class ProjectorProcess {
   onEnd: (fault: Error | null) => void = () => {};
 }
 
-/** The reading side in a process of its own: the real calendar, cache and failover guard. */
+/** The reading side in a process of its own: the real calendar, cache and guard. */
 export class ApiProcess {
   readonly process: SimulatedProcess;
-  readonly guard: FailoverGuard;
-  readonly generation: GenerationGuard;
+  readonly guard: ReadGuard;
   readonly faults: unknown[] = [];
   readonly reader: ViewReader;
   readonly #answers: (request: CalendarRequest) => { answer: Answer | Promise<Answer> } | null;
@@ -154,34 +152,20 @@ export class ApiProcess {
     const { keys, tags } = around;
     const all = connections(around, this.process, 'redis', () => this.guard.connectionChanged());
     const on = (tag: number): Connection => all[tag % all.length]!;
-    this.guard = new FailoverGuard(
+    const others = otherFormats(keys);
+    this.guard = new ReadGuard(
       {
         processes: async () =>
           all.every(({ ready }) => ready)
             ? ((await Promise.all(all.map((each) => each.send((redis) => redis.process)))) as string[])
             : null,
         async look(tag) {
-          const [fence, stamp, coming] = await textsOf(on(tag), [
-            keys.fence(tag),
-            keys.complete(tag),
-            keys.coming(tag),
-          ]);
-          return { fence: fence!, stamp: stamp!, coming: coming! };
+          const own = [keys.fence(tag), keys.complete(tag), keys.coming(tag), keys.led(tag)];
+          const names = [...own, ...others.map((other) => other.keys.fence(tag))];
+          const [fence, stamp, coming, led, ...found] = await textsOf(on(tag), names);
+          const formats = others.filter((_, i) => found[i] !== null).map(({ format }) => format);
+          return { fence: fence!, stamp: stamp!, coming: coming!, led: led!, others: formats };
         },
-      },
-      this.process.clock,
-      tags,
-    );
-    this.generation = new GenerationGuard(
-      async (tag) => {
-        const others = otherFormats(keys);
-        const names = [keys.fence(tag), keys.led(tag), ...others.map((other) => other.keys.fence(tag))];
-        const [fence, led, ...found] = await textsOf(on(tag), names);
-        return {
-          fence: fence!,
-          led: led!,
-          others: others.filter((_, i) => found[i] !== null).map(({ format }) => format),
-        };
       },
       this.process.clock,
       tags,
@@ -221,7 +205,6 @@ export class ApiProcess {
           (await command(on(parseKey(view).tag), ['HMGET', keys.toRedis(view), ...fields])) as (Buffer | null)[],
       },
       guard: this.guard,
-      generation: this.generation,
       isCluster: around.masters.length > 1,
       onFault: () => {},
     });
@@ -234,7 +217,7 @@ export class ApiProcess {
       noticePause: () => watch?.noticePause(),
       ready: async () => {
         const complete = await reads.areComplete(around.tags).catch(() => false);
-        return complete && this.generation.current ? { ready: true } : { ready: false, reason: 'not complete' };
+        return complete && this.guard.current ? { ready: true } : { ready: false, reason: 'not complete' };
       },
       close: async () => this.process.kill(),
     };

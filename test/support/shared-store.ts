@@ -30,8 +30,12 @@ export class SharedStore {
         assertAbsent: async () => {},
         fields: (view, names) => ask('HMGET', this.keys.toRedis(view), ...names),
       },
-      guard: { covers: () => true, isComplete: (_, stamp) => stamp === this.redis.process },
-      generation: { current: true, reason: null },
+      guard: {
+        covers: () => true,
+        isComplete: (_, stamp) => stamp === this.redis.process,
+        current: true,
+        reason: null,
+      },
       isCluster: false,
       onFault() {},
     });

@@ -49,10 +49,6 @@ describe('compose', () => {
 
   const services = ['topics', 'simulate', 'projector', 'api', 'operator'];
 
-  it('makes the image once', () => {
-    expect(read('compose.yaml').match(/^ +build:/gm)).toHaveLength(1);
-  });
-
   it('publishes no port of the API itself, so that more than one can run', () => {
     expect(service('api')).not.toContain('ports:');
     expect(service('proxy')).toContain("'127.0.0.1:8080:8080'");
@@ -88,10 +84,6 @@ describe('compose', () => {
 
   it.each(['topics', 'simulate', 'operator'])('asks %s, which serves nothing, for no health', (name) => {
     expect(service(name)).toContain('healthcheck: { disable: true }');
-  });
-
-  it('starts no Java machine to see whether Kafka is there', () => {
-    expect(service('kafka')).not.toContain('kafka-broker-api-versions');
   });
 
   it('gives each service settings that exist', () => {

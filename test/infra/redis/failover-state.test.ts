@@ -15,56 +15,26 @@ const silent: TagBelief = { at: 'silent', seen };
 const stamped: TagBelief = { at: 'stamped' };
 
 describe('a tag', () => {
+  const now = (seen: string): TagBelief => ({ at: 'doubted', seen, sinceMs: 5_000 });
   // Every state with every kind of look: what it becomes.
-  const cases: [string, TagBelief, TagLook, TagBelief][] = [
-    ['seen first, unstamped', { at: 'unseen' }, look(), { ...doubted, sinceMs: 5_000 }],
-    ['seen first, stamped for this process', { at: 'unseen' }, look({ stamp: here }), stamped],
-    [
-      'seen first, stamped for another process',
-      { at: 'unseen' },
-      look({ stamp: 'run0:repl1' }),
-      { ...doubted, sinceMs: 5_000 },
-    ],
-    [
-      'stamped for this process under another replication id',
-      { at: 'unseen' },
-      look({ stamp: 'run1:repl0' }),
-      { ...doubted, sinceMs: 5_000 },
-    ],
-    ['doubted, and still', doubted, look({ nowMs: 60_000 }), doubted],
-    ['doubted, and still for more than a minute', doubted, look({ nowMs: 60_001 }), silent],
-    [
-      'doubted, whose fence moves',
-      doubted,
-      look({ fence: '1:8' }),
-      { at: 'doubted', seen: '1:8 null', sinceMs: 5_000 },
-    ],
-    [
-      'doubted, while a projector is coming',
-      doubted,
-      look({ coming: 'a:1' }),
-      { at: 'doubted', seen: '1:7 a:1', sinceMs: 5_000 },
-    ],
-    [
-      'doubted, whose fence is lost',
-      doubted,
-      look({ fence: null }),
-      { at: 'doubted', seen: 'null null', sinceMs: 5_000 },
-    ],
-    ['doubted, and stamped at last', doubted, look({ stamp: here }), stamped],
-    ['silent, and still', silent, look(), silent],
-    ['silent, whose fence moves', silent, look({ fence: '1:8' }), { at: 'doubted', seen: '1:8 null', sinceMs: 5_000 }],
-    [
-      'silent, while a projector is coming',
-      silent,
-      look({ coming: 'a:1' }),
-      { at: 'doubted', seen: '1:7 a:1', sinceMs: 5_000 },
-    ],
-    ['silent, and stamped', silent, look({ stamp: here }), stamped],
-    ['stamped, and stamped again', stamped, look({ stamp: here }), stamped],
-  ];
-  it.each(cases)('%s', (_, tag, found, after) => {
-    expect(lookedAt(tag, found, new Set([here]))).toEqual(after);
+  it.each<[string, TagBelief, Partial<TagLook>, TagBelief]>([
+    ['seen first, unstamped', { at: 'unseen' }, {}, now(seen)],
+    ['seen first, stamped for this process', { at: 'unseen' }, { stamp: here }, stamped],
+    ['seen first, stamped for another process', { at: 'unseen' }, { stamp: 'run0:repl1' }, now(seen)],
+    ['stamped for this process under another replication id', { at: 'unseen' }, { stamp: 'run1:repl0' }, now(seen)],
+    ['doubted, and still', doubted, { nowMs: 60_000 }, doubted],
+    ['doubted, and still for more than a minute', doubted, { nowMs: 60_001 }, silent],
+    ['doubted, whose fence moves', doubted, { fence: '1:8' }, now('1:8 null')],
+    ['doubted, while a projector is coming', doubted, { coming: 'a:1' }, now('1:7 a:1')],
+    ['doubted, whose fence is lost', doubted, { fence: null }, now('null null')],
+    ['doubted, and stamped at last', doubted, { stamp: here }, stamped],
+    ['silent, and still', silent, {}, silent],
+    ['silent, whose fence moves', silent, { fence: '1:8' }, now('1:8 null')],
+    ['silent, while a projector is coming', silent, { coming: 'a:1' }, now('1:7 a:1')],
+    ['silent, and stamped', silent, { stamp: here }, stamped],
+    ['stamped, and stamped again', stamped, { stamp: here }, stamped],
+  ])('%s', (_, tag, found, after) => {
+    expect(lookedAt(tag, look(found), new Set([here]))).toEqual(after);
   });
 });
 

@@ -134,16 +134,6 @@ it('a rider’s hash of another type is written whole with the rider’s next ch
   expect(told).toEqual([expect.stringContaining(`a key of kind reader in tag ${tag} in Redis, with another type`)]);
 }, 60_000);
 
-it('a rider’s hash and an open list of another type are replaced when a compare is asked for', async () => {
-  const { live, keys, lines, replace, types, readUntil } = await leading();
-  const names = [keys.toRedis(hash), keys.open(tag)];
-  await replace(...names);
-  await live.askCompare([tag]);
-  const seen = await readUntil(async () => (await types(...names)).join() === 'hash,zset');
-  expect(seen).toEqual(['']);
-  expect(lines.join('\n')).toContain(`a key of kind reader in tag ${tag}`);
-}, 60_000);
-
 it('a view and control keys of another type are replaced and named, and the view is not read as absent', async () => {
   const { reader, live, keys, lines, replace, types } = await leading();
   const card = riderKey('ada');

@@ -1,23 +1,27 @@
 import { afterEach, expect, it } from 'vitest';
 import type { TagLook } from '../../../infra/redis/failover-state.ts';
-import { FailoverGuard } from '../../../infra/redis/redis-failover-guard.ts';
+import type { FormatLook } from '../../../infra/redis/generation-state.ts';
+import { ReadGuard } from '../../../infra/redis/read-guard.ts';
 import { allTags } from '../../../schemas/views/view-keys.ts';
 import { SteppingClock } from '../../support/stepping-clock.ts';
 
-const guards: FailoverGuard[] = [];
+const guards: ReadGuard[] = [];
 afterEach(() => {
   for (const guard of guards.splice(0)) guard.close();
 });
+
+/** No other view format is there. */
+const alone = { led: null, others: [] };
 
 /** A guard over masters that are as the test says, by a clock that steps. */
 function scene({ connected = true } = {}) {
   const masters = {
     processes: (connected ? ['a'] : null) as readonly string[] | Error | null,
-    tag: (): Omit<TagLook, 'nowMs'> => ({ fence: '1:7', coming: null, stamp: 'a' }),
+    tag: (): Omit<TagLook, 'nowMs'> & FormatLook => ({ ...alone, fence: '1:7', coming: null, stamp: 'a' }),
     looks: 0,
   };
   const clock = new SteppingClock();
-  const guard = new FailoverGuard(
+  const guard = new ReadGuard(
     {
       async processes() {
         if (masters.processes instanceof Error) throw masters.processes;
@@ -37,7 +41,7 @@ function scene({ connected = true } = {}) {
 /** A projector writes: every look sees another fence. */
 function moving(stamp: string | null) {
   let sequence = 0;
-  return () => ({ fence: `2:${++sequence}`, coming: null, stamp });
+  return () => ({ ...alone, fence: `2:${++sequence}`, coming: null, stamp });
 }
 
 const turns = async (count: number): Promise<void> => {
@@ -72,6 +76,23 @@ it('a replica that takes over without a lost connection is noticed at the next c
   expect(clock.slept).toContain(1_000);
   masters.tag = moving('b');
   await expect.poll(covers).toBe(true);
+});
+
+it('views beside another format are looked at, though all are stamped, until a leader of ours has come to the ends', async () => {
+  const { masters, guard, covers } = scene();
+  let sequence = 0;
+  let led: string | null = null;
+  masters.tag = () => ({ fence: `2:${++sequence}:ada:led`, coming: null, stamp: 'a', led, others: [1] });
+  await expect.poll(covers).toBe(true);
+  const before = masters.looks;
+  await expect.poll(() => masters.looks).toBeGreaterThan(before + 3 * allTags.length);
+  expect([guard.current, guard.reason]).toEqual([false, expect.stringContaining('format 1')]);
+  led = 'ada';
+  await expect.poll(() => guard.current).toBe(true);
+  await turns(5);
+  const { looks } = masters;
+  await turns(20);
+  expect(masters.looks).toBe(looks);
 });
 
 it('a guard that is closed asks no more', async () => {
