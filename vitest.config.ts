@@ -6,6 +6,9 @@ import { defineConfig } from 'vitest/config';
 // test/setup/backends.ts starts once for a run that has any of them.
 const needServers = ['test/**/*.int.test.ts', 'test/**/*.e2e.test.ts'];
 
+// Ten thousand simulated worlds are as much work as all other unit tests.
+const worlds = ['test/simulator/simulator.test.ts'];
+
 /** Tests of archives write and sync thousands of small files: in memory that takes half the time. */
 function roomyFolder(): string {
   const inMemory = '/dev/shm';
@@ -27,13 +30,17 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: needServers,
+          exclude: [...needServers, ...worlds],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           // Files share a process and its modules: seven times as fast. So no test may leave a global changed.
           isolate: false,
           env: { TMPDIR: roomyFolder() },
         },
+      },
+      {
+        extends: true,
+        test: { name: 'worlds', include: worlds },
       },
       {
         extends: true,

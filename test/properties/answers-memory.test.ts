@@ -2,7 +2,7 @@ import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
 import { answersProperty } from './answers.ts';
 
 // More where somebody asks for them: RUNS=5000 npx vitest run test/properties
-const numRuns = Number(process.env.RUNS ?? 1_000);
+const numRuns = Number(process.env.RUNS ?? 300);
 
 answersProperty(
   'memory',
