@@ -228,8 +228,7 @@ export class Leader {
       this.#roundBytes = 0;
       const changes = watching.changes.begin();
       const all = await rounds.run(folding.position);
-      // Not waited for: the next round is not to be delayed by measuring this one.
-      if (all) void watching.changes.written(changes, folding.fanOuts.told);
+      if (all) watching.changes.written(changes, folding.fanOuts.told);
       if (all && !stands) {
         lanes.beginStamping();
         void repairs.done().then(() => this.#deps.onReady());

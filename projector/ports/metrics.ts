@@ -17,8 +17,8 @@ export interface ProjectorMetrics {
   revisionRegressed(topic: TopicName): void;
   partitionExplained(topic: TopicName, more: ExplainedRecords): void;
   written(views: number, bytes: number): void;
-  /** A change became readable: how long after its record's own time, and after it arrived here, in seconds. */
-  readable(fromRecordSeconds: number, fromArrivalSeconds: number): void;
+  /** A batch of changes became readable: how long after the time of its first record, in seconds. */
+  readable(seconds: number): void;
   /** A call of the view store was answered. */
   storeAnswered(operation: string, seconds: number): void;
   /** Views were compared with the facts. */

@@ -82,7 +82,7 @@ export class Watching {
       clock,
       measured: (...answered) => metrics.storeAnswered(...answered),
     });
-    this.changes = new UnreadableChanges((...age) => metrics.readable(...age), undefined, clock);
+    this.changes = new UnreadableChanges((seconds) => metrics.readable(seconds), clock);
   }
 
   get role(): Role {

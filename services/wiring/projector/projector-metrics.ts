@@ -86,13 +86,7 @@ function countMetrics(registers: Registry[]) {
 function measureMetrics(registers: Registry[]) {
   const fresh = new Histogram({
     name: 'ride_calendar_freshness_seconds',
-    help: 'From the time of a change’s record to its views being readable, for each change since the start',
-    buckets: freshnessBuckets,
-    registers,
-  });
-  const fromArrival = new Histogram({
-    name: 'ride_calendar_freshness_from_arrival_seconds',
-    help: 'From the arrival of a change in the projector to its views being readable, for each change since the start',
+    help: 'From the time of a batch’s first record to its changes being readable, for each batch since the start',
     buckets: freshnessBuckets,
     registers,
   });
@@ -112,10 +106,7 @@ function measureMetrics(registers: Registry[]) {
   });
   return {
     projector: {
-      readable(fromRecordSeconds, fromArrivalSeconds) {
-        fresh.observe(fromRecordSeconds);
-        fromArrival.observe(fromArrivalSeconds);
-      },
+      readable: (seconds) => fresh.observe(seconds),
       storeAnswered: (operation, seconds) => store.observe({ operation }, seconds),
     } satisfies Partial<ProjectorMetrics>,
     kafkaAnswered: (request: string, seconds: number): void => kafka.observe({ request }, seconds),
