@@ -5,7 +5,6 @@ import { notAsSaved } from '../infra/archive/partition-inspection.ts';
 import { countText } from '../projector/ports/log.ts';
 import type { Settings } from './settings/settings.ts';
 import { archiveLoad, type LoadResult } from './wiring/archive/archive-load.ts';
-import { splitKeysText } from './wiring/archive/split-keys.ts';
 import { openKafkaLog, openKafkaPublisher } from './wiring/backends/kafka.ts';
 import { warnOfMissingTopics } from './wiring/backends/readable-archive.ts';
 import { needFolderName } from './wiring/command/empty-folder.ts';
@@ -49,7 +48,6 @@ export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Sett
         { publisher, log },
         { append, keepPartitions, signal: io.signal, log: logger, onProgress: percentOf(progress) },
       );
-      for (const split of result.splitKeys) io.err(splitKeysText(split, keepPartitions));
       return { result: { dir, ...result }, lines: linesOf(dir, append, result) };
     });
   } finally {

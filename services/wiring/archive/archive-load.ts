@@ -11,7 +11,6 @@ import { followToEnds } from '../backends/follow-to-ends.ts';
 import { UsageError } from '../command/io.ts';
 import type { Part } from '../command/progress.ts';
 import { holdsMore, type LoadedRecord, type LoadSource, loadedRecord, loadSequence } from './load-sequence.ts';
-import { SplitKeyFinder, type SplitKeys } from './split-keys.ts';
 
 /** What an archive can be loaded into. */
 export interface LoadTarget {
@@ -41,7 +40,6 @@ export interface LoadResult {
   rejected: number;
   /** Values of which only what our schema holds was published. */
   cut: number;
-  splitKeys: SplitKeys[];
 }
 
 /** How many records are published at once, and how many bad ones. */
@@ -99,7 +97,7 @@ function checkPartitions(archive: LogBounds, there: LogBounds): void {
 
 /** One load, topic by topic. */
 class Loading {
-  readonly result: LoadResult = { records: 0, newer: 0, same: 0, rejected: 0, cut: 0, splitKeys: [] };
+  readonly result: LoadResult = { records: 0, newer: 0, same: 0, rejected: 0, cut: 0 };
   /** Bad records that are not published with the topics, by place and timestamp, each once. */
   readonly bad = new Map<string, Reject>();
   readonly #source: LoadSource;
@@ -123,15 +121,12 @@ class Loading {
 
   async topic(topic: TopicName): Promise<void> {
     const isWanted = this.#options.append ? await this.#wanted(topic) : () => true;
-    const finder = this.#source.bounds[topic].length > 1 ? new SplitKeyFinder(topic) : null;
     await loadSequence(this.#source, topic, (record) => {
       this.#done++;
-      finder?.note(record.keyBytes!, record.partition);
       return isWanted(record) ? this.#add(topic, record) : undefined;
     });
     await this.#publish(topic);
     await this.#publishing;
-    if (finder?.found) this.result.splitKeys.push(finder.found);
     this.#report();
   }
 
