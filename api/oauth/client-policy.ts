@@ -21,16 +21,12 @@ const strictly = new RegExp(
   `^[A-Za-z][A-Za-z0-9+.-]*:(?://((?:[\\w.~!$&'()*+,;=:@[\\]-]|%[\\dA-Fa-f]{2})*)(?=[/?]|$))?(${pchars})(?:\\?(?:${pchars}|\\?)*)?$`,
 );
 
-// These would let a client make the service fetch any address. Nothing here needs them.
-const refusedMembers = ['jwks_uri', 'sector_identifier_uri', 'request_uris', 'backchannel_logout_uri'];
-
 /**
  * What this service refuses of any client, beyond the library's own checks: `member problem`, or null. Redirects go to
  * https, to this machine (RFC 8252) or to an app's own scheme. Names must not pretend to be something else on the
  * consent page.
  */
 export function clientProblem(metadata: ClientMetadata): string | null {
-  for (const member of refusedMembers) if (metadata[member] !== undefined) return `${member} is not accepted here`;
   return (
     nameProblem(metadata.client_name) ??
     urisProblem(metadata, 'redirect_uris') ??
@@ -103,7 +99,8 @@ function isReadAlike({ hostname, pathname }: URL, authority: string | undefined,
   return host !== '' && host === hostname && (path || '/') === pathname && !/%2e/i.test(path);
 }
 
-// Metadata of OpenID Connect, which is not supported here, would make later requests fail. RFC 7591 allows ignoring it.
+// What is left out has no meaning here, or would make later requests fail (OpenID Connect's), or would make the service fetch
+// any address (jwks_uri). RFC 7591 allows ignoring it.
 const knownMembers = [
   'redirect_uris',
   'post_logout_redirect_uris',
@@ -112,11 +109,6 @@ const knownMembers = [
   'response_types',
   'application_type',
   'client_name',
-  'client_uri',
-  'logo_uri',
-  'tos_uri',
-  'policy_uri',
-  'contacts',
   'scope',
 ];
 

@@ -11,11 +11,6 @@ const clientShape = z
       .regex(/^[!-~]{32,512}$/, 'must be 32 to 512 printable ASCII characters')
       .optional(),
     client_name: z.string().optional(),
-    client_uri: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
-    logo_uri: z.url().optional(),
-    tos_uri: z.url().optional(),
-    policy_uri: z.url().optional(),
-    contacts: z.array(z.string()).optional(),
     redirect_uris: z.array(z.string(), 'must be a list of URIs').min(1, 'must name at least one URI'),
     post_logout_redirect_uris: z.array(z.string()).optional(),
     token_endpoint_auth_method: z.enum(clientAuthMethods, `must be one of ${clientAuthMethods.join(', ')}`).optional(),
@@ -25,8 +20,6 @@ const clientShape = z
     response_types: z.array(z.literal('code', 'must be code')).optional(),
     scope: z.literal('read', 'must be "read"').optional(),
     application_type: z.enum(['web', 'native'], 'must be web or native').optional(),
-    software_id: z.string().optional(),
-    software_version: z.string().optional(),
   })
   .check(({ value, issues }) => {
     const method = value.token_endpoint_auth_method;

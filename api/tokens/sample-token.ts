@@ -14,7 +14,6 @@ export interface SampleTokenOptions {
   audience: string;
   /** By default that of a token from signing in. */
   lifetimeSeconds?: number;
-  nowMs?: () => number;
 }
 
 /**
@@ -22,8 +21,8 @@ export interface SampleTokenOptions {
  * request that `npm start` prints on its sample data, and for tests.
  */
 export async function signSampleToken(options: SampleTokenOptions): Promise<string> {
-  const { rider, keys, issuer, audience, lifetimeSeconds = accessTokenSeconds, nowMs = Date.now } = options;
-  const now = Math.floor(nowMs() / 1000);
+  const { rider, keys, issuer, audience, lifetimeSeconds = accessTokenSeconds } = options;
+  const now = Math.floor(Date.now() / 1000);
   return await new SignJWT({ scope: readScope, client_id: 'sample' })
     .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: keys[0].kid })
     .setIssuer(issuer)
