@@ -42,8 +42,7 @@ const nothing = { leaders: 0, rejected: 0, headers: 0, raw: 0, finished: false, 
 
 /** An archive of records given as topic, key and value, in the order of their offsets in partition 0. */
 async function archiveOf(records: readonly [TopicName, string, AnyRecord | null, object?][]) {
-  const archive = await TestArchive.make();
-  await archive.createTopics(1);
+  const archive = await TestArchive.make(1);
   const writer = new ArchiveWriter({ dir: archive.dir, blockBytes: 300 });
   const next = new Map<TopicName, number>();
   for (const [topic, key, value, more] of records) {

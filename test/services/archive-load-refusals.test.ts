@@ -174,8 +174,7 @@ describe('an archive that goes on behind its manifest', () => {
 
 describe('an archive without a manifest', () => {
   test('is served as it is, and loaded if every record can be read', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
+    await using archive = await TestArchive.make(1);
     await archive.append('riders', 0, [rider('a'), rider('b')]);
     await expectLoads(archive.dir);
     expect(await serve(archive.dir)).toEqual([]);

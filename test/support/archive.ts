@@ -27,8 +27,11 @@ export class TestArchive implements EventLogFixture, AsyncDisposable {
     this.dir = dir;
   }
 
-  static async make(): Promise<TestArchive> {
-    return new TestArchive(await mkdtemp(join(tmpdir(), 'archive-')));
+  /** `partitions`: of each topic; without them there are no topics yet. */
+  static async make(partitions?: number): Promise<TestArchive> {
+    const archive = new TestArchive(await mkdtemp(join(tmpdir(), 'archive-')));
+    if (partitions !== undefined) await archive.createTopics(partitions);
+    return archive;
   }
 
   async createTopics(partitions: number): Promise<void> {

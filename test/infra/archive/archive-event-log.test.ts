@@ -46,8 +46,7 @@ describe('an archive that another library wrote', () => {
   });
 
   test.each(['null', 'deflate'])('with codec %s, its own names and more fields, is read', async (codec) => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
+    await using archive = await TestArchive.make(1);
     await archive.removeFiles('riders');
     const schema: Schema = {
       type: 'record',
@@ -100,8 +99,7 @@ describe('an archive that another library wrote', () => {
 
 describe('a value that can not be decoded', () => {
   test('is one bad record in the middle of its block', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
+    await using archive = await TestArchive.make(1);
     for (const file of await archive.files('attendance')) await rm(file);
     const text = JSON.stringify(archivedSchemas.attendance).replace('"CONFIRMED"', '"CONFIRMED","MAYBE"');
     const record = (offset: number, response: string) => ({
@@ -137,8 +135,7 @@ describe('a value that can not be decoded', () => {
   });
 
   test('is one bad record also where fields follow the value', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
+    await using archive = await TestArchive.make(1);
     for (const file of await archive.files('attendance')) await rm(file);
     const text = JSON.stringify(archivedSchemas.attendance).replace('"CONFIRMED"', '"CONFIRMED","MAYBE"');
     const schema = JSON.parse(text) as { fields: object[] };
@@ -159,8 +156,7 @@ describe('a value that can not be decoded', () => {
   });
 
   test('for the steps that it takes is one bad record too', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
+    await using archive = await TestArchive.make(1);
     await archive.removeFiles('riders');
     const [level, deep] = [100, 10_000];
     let nested: unknown = 'int';
@@ -185,8 +181,7 @@ describe('a value that can not be decoded', () => {
   });
 
   test('for its texts alone: a key or a field that is not UTF-8', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
+    await using archive = await TestArchive.make(1);
     await archive.removeFiles('riders');
     const text = JSON.stringify(archivedSchemas.riders)
       .replace('"name":"key","type":"string"', '"name":"key","type":"bytes"')
@@ -212,8 +207,7 @@ describe('a value that can not be decoded', () => {
 
 // docs/rules.md#archive-read
 test('an archive is read as it is when it is first asked: what a save adds comes with the next reader', async () => {
-  await using archive = await TestArchive.make();
-  await archive.createTopics(1);
+  await using archive = await TestArchive.make(1);
   const add = (offset: number) => archive.append('riders', 0, [{ ...archivedRider(offset), timestampMs: 1 }]);
   await add(0);
   const log = archive.open();

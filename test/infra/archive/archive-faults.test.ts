@@ -12,8 +12,7 @@ import { archivedRider, TestArchive } from '../../support/archive.ts';
 
 describe('an archive that is not whole', () => {
   test('ends, for its bounds, with the last whole block, and that is said once', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
+    await using archive = await TestArchive.make(1);
     await archive.append('riders', 0, [{ ...archivedRider(0), timestampMs: 1 }]);
     const [file] = (await archive.files('riders')) as [string];
     const { length } = await readFile(file);
@@ -28,8 +27,7 @@ describe('an archive that is not whole', () => {
   });
 
   test('is refused where another file follows the half block, with file and byte', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
+    await using archive = await TestArchive.make(1);
     await archive.removeFiles('riders');
     const first = await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [archivedRider(0)]);
     await archive.writeFile('riders', 0, 1, archivedSchemas.riders, [archivedRider(1)]);
@@ -42,8 +40,7 @@ describe('an archive that is not whole', () => {
   });
 
   test('is refused where a file holds offsets before that of its name', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
+    await using archive = await TestArchive.make(1);
     await archive.removeFiles('riders');
     const file = await archive.writeFile('riders', 0, 50, archivedSchemas.riders, [archivedRider(7)]);
     await expect(archive.open().bounds()).rejects.toThrow(
@@ -52,8 +49,7 @@ describe('an archive that is not whole', () => {
   });
 
   test('is refused where a sync marker is wrong', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
+    await using archive = await TestArchive.make(1);
     await archive.append('riders', 0, [{ ...archivedRider(0), timestampMs: 1 }]);
     const [file] = (await archive.files('riders')) as [string];
     await archive.edit(file, (bytes) => Buffer.concat([bytes.subarray(0, -1), Buffer.from([bytes.at(-1)! ^ 1])]));
@@ -63,8 +59,7 @@ describe('an archive that is not whole', () => {
   });
 
   test('is refused where a block holds more or fewer records than it says', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
+    await using archive = await TestArchive.make(1);
     await archive.removeFiles('riders');
     const file = await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [archivedRider(0), archivedRider(1)]);
     const bytes = await readFile(file);
@@ -89,8 +84,7 @@ describe('an archive that is not whole', () => {
     ['is larger than 129 MiB', deflateRawSync(Buffer.alloc((129 << 20) + 1), { level: 1 }), 1],
     ['has over 1000000 records', deflateRawSync(Buffer.alloc(0)), 1_000_001],
   ])('is refused where a block %s, with file and byte', async (what, stored, count) => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
+    await using archive = await TestArchive.make(1);
     const [file] = (await archive.files('riders')) as [string];
     const { length, sync } = parseContainerHeader(await readFile(file))!;
     const long = (number: number) => avro.Type.forSchema('long').toBuffer(number);
@@ -104,8 +98,7 @@ describe('an archive that is not whole', () => {
   });
 
   test('is refused where a deflated block is spoilt', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
+    await using archive = await TestArchive.make(1);
     await archive.append('riders', 0, [{ ...archivedRider(0), timestampMs: 1 }]);
     const [file] = (await archive.files('riders')) as [string];
     await archive.edit(file, (bytes) => {
@@ -142,8 +135,7 @@ describe('refusals name what is wrong and the fix', () => {
   });
 
   test('a file that is no container file', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
+    await using archive = await TestArchive.make(1);
     const [file] = (await archive.files('riders')) as [string];
     await writeFile(file, '{"rider":"r0001"}');
     const error = await refused(
@@ -154,8 +146,7 @@ describe('refusals name what is wrong and the fix', () => {
   });
 
   test('a misnamed file, but not what is no Avro file or hidden', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
+    await using archive = await TestArchive.make(1);
     await writeFile(join(archive.folder('riders'), '_SUCCESS'), '');
     await writeFile(join(archive.folder('riders'), '.0-0.avro.crc'), '');
     await writeFile(join(archive.folder('riders'), 'README.md'), '');
@@ -166,8 +157,7 @@ describe('refusals name what is wrong and the fix', () => {
   });
 
   test("another topic's schema", async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
+    await using archive = await TestArchive.make(1);
     const [file] = (await archive.files('riders')) as [string];
     const [metros] = (await archive.files('metros')) as [string];
     await copyFile(metros, file);
@@ -175,8 +165,7 @@ describe('refusals name what is wrong and the fix', () => {
   });
 
   test('an unknown codec', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
+    await using archive = await TestArchive.make(1);
     const [file] = (await archive.files('riders')) as [string];
     await archive.edit(file, (bytes) => Buffer.from(bytes.toString('latin1').replace('deflate', 'xz-fast'), 'latin1'));
     await refused(
@@ -186,8 +175,7 @@ describe('refusals name what is wrong and the fix', () => {
   });
 
   test('records of another partition, and offsets that go back', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
+    await using archive = await TestArchive.make(1);
     await archive.removeFiles('riders');
     const path = await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [archivedRider(0, 1)]);
     await expect(archive.read()).rejects.toThrow('partition 1 in a file of partition 0');
@@ -197,8 +185,7 @@ describe('refusals name what is wrong and the fix', () => {
   });
 
   test('files that repeat each other', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
+    await using archive = await TestArchive.make(1);
     await archive.removeFiles('riders');
     const first = await archive.writeFile('riders', 0, 0, archivedSchemas.riders, [archivedRider(0), archivedRider(5)]);
     const second = await archive.writeFile('riders', 0, 4, archivedSchemas.riders, [

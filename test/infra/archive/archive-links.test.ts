@@ -22,8 +22,7 @@ const commands: Record<string, (dir: string) => Promise<unknown>> = {
 
 /** An archive of a rider. */
 async function archiveOfRider(): Promise<TestArchive> {
-  const archive = await TestArchive.make();
-  await archive.createTopics(1);
+  const archive = await TestArchive.make(1);
   await archive.append('riders', 0, [{ ...archivedRider(0), timestampMs: 1 }]);
   return archive;
 }

@@ -88,8 +88,7 @@ describe('archive load --append', () => {
   });
 
   test('publishes bad records of the archive that its topics do not bring', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
+    await using archive = await TestArchive.make(1);
     await archive.appendUndecodable('rides', 0, 'r1');
     const log = new KeptLog(1);
     expect(await load(archive.dir, log, { append: true })).toMatchObject({ records: 1, rejected: 0 });

@@ -67,8 +67,7 @@ describe('archive load', () => {
   });
 
   test('keeps headers, in their order', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
+    await using archive = await TestArchive.make(1);
     const headers = [
       { key: '2', value: Buffer.from('x') },
       { key: '1', value: null },
@@ -84,8 +83,7 @@ describe('archive load', () => {
 
   // docs/rules.md#raw-values
   test('publishes of a value that came with more fields what our schema holds, and counts it', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
+    await using archive = await TestArchive.make(1);
     const writer = new ArchiveWriter({ dir: archive.dir });
     writer.append('riders', { ...rider('a'), partition: 0, offset: 0, rawValue: Buffer.from('as it came') });
     writer.append('riders', { ...rider('b'), partition: 0, offset: 1 });
@@ -115,8 +113,7 @@ describe('archive load', () => {
   });
 
   test('publishes the archive’s bad records as such', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
+    await using archive = await TestArchive.make(1);
     const sink = archiveRejectSink({ dir: archive.dir });
     const rejects = Array.from({ length: 1_100 }, (_, i) => reject(i));
     await sink.publish(rejects);
@@ -128,8 +125,7 @@ describe('archive load', () => {
   });
 
   test('leaves a bad record that the topics hold too to the projector, which sets it aside at its new offset', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(1);
+    await using archive = await TestArchive.make(1);
     await archive.append('riders', 0, [rider('a'), rider('b')]);
     const sink = archiveRejectSink({ dir: archive.dir });
     const { timestampMs } = rider('b');
