@@ -21,6 +21,11 @@ export function leadershipContract(name: string, makeFixture: () => Promise<View
       open.push(made);
       return made as ViewWriter & { leadership: Leadership };
     };
+    const leader = async () => {
+      const made = await writer();
+      await lead(made);
+      return made;
+    };
     const fences = async ({ leadership }: ViewWriter, tags = allTags): Promise<string[]> =>
       (await leadership!.look(tags)).map(({ fence }) => fence);
     beforeAll(async () => {
@@ -59,8 +64,7 @@ export function leadershipContract(name: string, makeFixture: () => Promise<View
     });
 
     it('writes nothing of a leader into an emptied store, before it has taken the tag again as doubtful', async () => {
-      const w = await writer();
-      await lead(w);
+      const w = await leader();
       await complete(w, [tag]);
       await store.empty();
       expect(await w.commit(tag, [valueWrite(ride, view('1'))])).toEqual({ committed: false, reason: 'lost' });
@@ -144,8 +148,7 @@ export function leadershipContract(name: string, makeFixture: () => Promise<View
     });
 
     it('says compare in place of a list that is too long, or where a leader doubts, until a compare has ended', async () => {
-      const w = await writer();
-      await lead(w);
+      const w = await leader();
       const take = async () => (await w.leadership.take(tag, (await fences(w, [tag]))[0]!, false))!;
       for (let i = 0; i <= 100; i++) {
         const fields = Object.fromEntries(Array.from({ length: 200 }, (_, field) => [`o${i}-${field}`, 'x']));

@@ -58,6 +58,11 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
       open.push(made);
       return made;
     };
+    const leader = async () => {
+      const made = await writer();
+      await lead(made);
+      return made;
+    };
     const reader = (): ViewReader => {
       const made = store.reader();
       open.push(made);
@@ -73,8 +78,7 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
     afterAll(() => store.close());
 
     it('gives back the bytes that were committed, and null for what is absent', async () => {
-      const w = await writer();
-      await lead(w);
+      const w = await leader();
       const bytes = Buffer.concat([view('x'), Buffer.from([0, 255, 10, 13])]);
       expect(await w.commit(tag, [valueWrite(ride, bytes)])).toMatchObject({ committed: true });
       await complete(w, allTags);
@@ -86,8 +90,7 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
 
     // docs/rules.md#batch
     it('writes a batch whole: sets, deletes, fields and removed fields', async () => {
-      const w = await writer();
-      await lead(w);
+      const w = await leader();
       const reader1 = readerKey('rider1');
       const readerTag = parseKey(reader1).tag;
       await w.commit(readerTag, [
@@ -112,8 +115,7 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
     });
 
     it('writes fields of any length, and a thousand at once', async () => {
-      const w = await writer();
-      await lead(w);
+      const w = await leader();
       const key = readerKey('rider1');
       const lengths = [0, 1, 31, 32, 255, 256, 65_535, 65_536, 200_000];
       const texts = Object.fromEntries(lengths.map((length) => [`f${length}`, 'ä'.repeat(length / 2)]));
@@ -126,8 +128,7 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
     });
 
     it('lists keys with digests and hashes with fields, only of the tags asked for', async () => {
-      const w = await writer();
-      await lead(w);
+      const w = await leader();
       const value = view('listed');
       const hash = readerKey('rider1');
       await w.commit(tag, [valueWrite(ride, value)]);
@@ -152,8 +153,7 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
     });
 
     it('reads whole values and hashes by their names, and null for what is absent', async () => {
-      const w = await writer();
-      await lead(w);
+      const w = await leader();
       const value = view('read');
       const hash = readerKey('rider1');
       await w.commit(tag, [valueWrite(ride, value)]);
@@ -168,8 +168,7 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
 
     // docs/rules.md#ready-api
     it('keeps what a tag is told: stamped as complete for the process that answers, and is ready once every tag is', async () => {
-      const w = await writer();
-      await lead(w);
+      const w = await leader();
       const asked = await w.commit(tag, [], { stamp: '' });
       expect(asked).toMatchObject({ committed: true, process: expect.stringMatching(/./) });
       expect(await w.commit(tag, [], {})).toMatchObject({ committed: true });
@@ -182,8 +181,7 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
     });
 
     it('lets readers hear of every change to the public layer and of an emptied store, and of nothing of riders', async () => {
-      const w = await writer();
-      await lead(w);
+      const w = await leader();
       const r = reader();
       const heard = new Heard();
       r.watch(heard);

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { ViewReader } from '../../../api/ports/view-reader.ts';
 import { type RedisServer, startRedisServer } from '../../../infra/local/redis-server.ts';
 import { redisViewReader } from '../../../infra/redis/redis-view-reader.ts';
 import { redisViewWriter } from '../../../infra/redis/redis-view-writer.ts';
@@ -62,6 +63,19 @@ const userWith = (rights: string[], name = `user-${++users}`): Promise<string> =
   redisUserWith([server.url], name, rights);
 const refusedTo = (url: string): Promise<string[]> => refusedByRedis([server.url], new URL(url).username);
 
+/** Whether a reader hears changes now. */
+function hearingOf(reader: ViewReader): () => boolean {
+  let hears = false;
+  reader.watch({
+    changed() {},
+    allChanged() {},
+    hearing(now) {
+      hears = now;
+    },
+  });
+  return () => hears;
+}
+
 describe('a reader', () => {
   it.each([
     [null, null, true],
@@ -76,14 +90,7 @@ describe('a reader', () => {
   ])('whose user lacks %s says so, and what comes of it: %s', async (lacking, consequence, isReady) => {
     const url = await userWith(but(redisRights('api', keyPrefix), lacking));
     const reader = redisViewReader({ url, cluster: false, keyPrefix });
-    let hears = false;
-    reader.watch({
-      changed() {},
-      allChanged() {},
-      hearing(now) {
-        hears = now;
-      },
-    });
+    const hears = hearingOf(reader);
     try {
       const said = await vi.waitFor(
         async () => {
@@ -92,14 +99,14 @@ describe('a reader', () => {
           const words = (state.ready ? state.note : state.reason) ?? '';
           expect(words).toContain(lacking === '~' ? '~<REDIS_KEY_PREFIX>*' : (lacking ?? ''));
           expect(words).toContain(consequence ?? '');
-          if (lacking === null) expect(hears).toBe(true);
+          if (lacking === null) expect(hears()).toBe(true);
           return words;
         },
         { timeout: 20_000, interval: 100 },
       );
       if (lacking === null) expect([said, await refusedTo(url)]).toEqual(['', []]);
       else expect(said).toContain('grant it');
-      if (consequence === 'nothing is cached') expect(hears).toBe(false);
+      if (consequence === 'nothing is cached') expect(hears()).toBe(false);
       if (lacking === '+hmget') await expect(reader.fields(readerKey('x'), ['a'])).rejects.toThrow('hmget');
     } finally {
       await reader.close();
@@ -109,21 +116,14 @@ describe('a reader', () => {
   it('says it no more once the right is granted', async () => {
     const url = await userWith(but(redisRights('api', keyPrefix), '+subscribe'), 'mended');
     const reader = redisViewReader({ url, cluster: false, keyPrefix });
-    let hears = false;
-    reader.watch({
-      changed() {},
-      allChanged() {},
-      hearing(now) {
-        hears = now;
-      },
-    });
+    const hears = hearingOf(reader);
     const note = async () => (await reader.ready()) as { note?: string };
     await vi.waitFor(async () => expect((await note()).note).toContain('+subscribe'), { timeout: 20_000 });
     await admin.call('ACL', 'SETUSER', 'mended', '+subscribe');
     await vi.waitFor(
       async () => {
         expect(await note()).toEqual({ ready: true });
-        expect(hears).toBe(true);
+        expect(hears()).toBe(true);
       },
       { timeout: 30_000 },
     );
@@ -180,14 +180,7 @@ it('the rights are enough on a Redis Cluster', async () => {
   const urlOf = (user: 'projector' | 'api') => redisUserWith(urls, user, redisRights(user, prefix));
   const writer = await redisViewWriter({ url: await urlOf('projector'), cluster: true, keyPrefix: prefix });
   const reader = redisViewReader({ url: await urlOf('api'), cluster: true, keyPrefix: prefix });
-  let hears = false;
-  reader.watch({
-    changed() {},
-    allChanged() {},
-    hearing(now) {
-      hears = now;
-    },
-  });
+  const hears = hearingOf(reader);
   try {
     await writeAll(writer);
     await lead(writer);
@@ -195,7 +188,7 @@ it('the rights are enough on a Redis Cluster', async () => {
       async () => {
         await complete(writer, allTags);
         expect(await reader.ready()).toEqual({ ready: true });
-        expect(hears).toBe(true);
+        expect(hears()).toBe(true);
       },
       { timeout: 20_000, interval: 400 },
     );
