@@ -44,20 +44,6 @@ describe('start with nothing set', () => {
     expect(JSON.parse(mine!.body).nights.length).toBeGreaterThan(0);
   });
 
-  it.each([
-    ['/healthz', 'application/json', '"ok"'],
-    ['/readyz', 'application/json', '"ready"'],
-    ['/metrics', 'text/plain', 'ride_calendar_folded_records_total{topic="nights"}'],
-    ['/docs', 'text/html', '<html'],
-    ['/api/openapi.json', 'application/json', '"openapi":"3.1.0"'],
-    ['/.well-known/oauth-protected-resource/api', 'application/json', '"scopes_supported"'],
-  ])('serves %s', async (path, type, words) => {
-    const response = await fetch(first.origin + path);
-    expect(response.status).toBe(200);
-    expect(response.headers.get('content-type')).toContain(type);
-    expect(await response.text()).toContain(words);
-  });
-
   it('takes the same sample again, and makes a fresh one once its dates are far away', async () => {
     const samples = async (): Promise<string[]> =>
       (await readdir(dataDir)).filter((name) => name.startsWith('sample-')).sort();
@@ -102,16 +88,6 @@ describe('start with Portland’s archive', () => {
   });
   let facts: ReturnType<typeof latestRecords>;
   let riders: Map<string, string>;
-
-  it('serves the 17 nights of 2015-06-13 to the live key, and 401 to the deleted one', async () => {
-    const path = `${service.api}/metros/portland/days/2015-06-13`;
-    const live = await fetch(path, { headers: { 'X-Api-Key': portlandKeys.live } });
-    expect(live.status).toBe(200);
-    expect(((await live.json()) as { nights: object[] }).nights).toHaveLength(17);
-    const deleted = await fetch(path, { headers: { 'X-Api-Key': portlandKeys.deleted } });
-    expect(deleted.status).toBe(401);
-    expect(await deleted.json()).toMatchObject({ error: 'invalid_key', input: null });
-  });
 
   it('answers every day, ride and rider as the reference does', async () => {
     const deadKeys = [portlandKeys.deleted, 'nonsense'];

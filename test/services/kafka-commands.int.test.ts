@@ -14,7 +14,6 @@ import { runSimulate } from '../../services/simulate.ts';
 import { runTopics } from '../../services/topics.ts';
 import { type Io, UsageError } from '../../services/wiring/command/io.ts';
 import { freshTopicPrefix, kafkaBrokers } from '../support/backends.ts';
-import { portlandDirectory } from '../support/portland.ts';
 
 let dir: string;
 beforeAll(async () => {
@@ -115,27 +114,6 @@ describe('commands on Kafka', () => {
 
     // The topics are not empty any more.
     await expect(run(runArchiveLoad, { dir: saved }, to)).rejects.toThrow(UsageError);
-  });
-
-  it('a load that is stopped says how to go on, and going on comes to the same', async () => {
-    const settings = freshSettings();
-    await run(runTopics, { partitions: 4 }, settings);
-    const stop = new AbortController();
-    const errors: string[] = [];
-    const io: Io = { out: () => {}, err: (line) => errors.push(line), watched: false, signal: stop.signal };
-    stop.abort();
-    expect(await runArchiveLoad({ dir: portlandDirectory }, settings, io)).toBe(1);
-    expect(errors).toEqual([expect.stringMatching(/^Stopped before the end: call it again/)]);
-
-    const ends = async (): Promise<Map<string, number | null>> => {
-      const saved = join(dir, `saved-${Math.random()}`);
-      await run(runArchiveSave, { dir: saved }, settings);
-      return lastOfEachKeyIn(saved, settings.topicPrefix);
-    };
-    await run(runArchiveLoad, { dir: portlandDirectory }, settings);
-    const once = await ends();
-    await run(runArchiveLoad, { dir: portlandDirectory, append: true }, settings);
-    expect(await ends()).toEqual(once);
   });
 
   it('an endless simulation keeps its pace and ends on a signal', async () => {

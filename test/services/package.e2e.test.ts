@@ -1,12 +1,12 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePorts } from '../../infra/local/free-port.ts';
 
 // What is published, or put in an image, is JavaScript: Node strips no types inside node_modules. So the package is
 // made as `npm pack` makes it, unpacked into a node_modules of its own beside what it depends on, and run from there.
@@ -32,15 +32,6 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 describe('the package', () => {
   it('holds the launcher and what is built, no source and no test', async () => {
     const files = (await readdir(installed, { recursive: true, withFileTypes: true }))
@@ -53,7 +44,7 @@ describe('the package', () => {
   });
 
   it('starts, serves its sample, its docs and its OpenAPI document, and stops when told to', async () => {
-    const port = await freePort();
+    const [port] = await freePorts(1);
     const child = spawn(process.execPath, [join(installed, 'services', 'ride-calendar.js'), 'start'], {
       cwd: dir,
       env: { PATH: process.env.PATH, PORT: String(port) },
