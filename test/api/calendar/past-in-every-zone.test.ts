@@ -2,12 +2,7 @@ import fc from 'fast-check';
 import tzdata from 'tzdata' with { type: 'json' };
 import { beforeAll, describe, expect, it } from 'vitest';
 import { dayAt, secondsUntil } from '../../../api/calendar/local-days.ts';
-import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
-import { dayOf, dayText, localDay } from '../../reference/dates.ts';
-import { metro, night, ride } from '../../reference/example-log.ts';
-import { toLogRecord } from '../../support/histories.ts';
-import { answering, projecting } from '../../support/service.ts';
-import { keyHash } from '../../support/universe.ts';
+import { localDay } from '../../reference/dates.ts';
 
 /** `past` flips at the metro's midnight (docs/rules.md#past), in every zone, and on days when clocks change. */
 
@@ -93,67 +88,6 @@ describe('a local date', () => {
       ),
       { numRuns: 40 },
     );
-  });
-});
-
-describe('a night', () => {
-  it('is past from its metro’s midnight on, in every zone, on the day of a clock change and the days around it', async () => {
-    const key = `rck_${'Z'.repeat(43)}`;
-    const store = new MemoryViewStore();
-    const projector = await projecting(store.writer());
-    let clockMs = 0;
-    const api = answering(store.reader(), () => clockMs);
-    const days = new Map<string, number[]>();
-    const value = { key_id: 'k', key_hash: keyHash(key), label: null, revision: 1, changed_at: 0 };
-    const records = [{ topic: 'developer-keys' as const, key: 'k', value }, ...everyZone.flatMap(withNights)];
-    await projector.complete();
-    for (const [i, record] of records.entries()) {
-      const place = { partition: 0, offset: i, timestampMs: 0 };
-      await projector.take({
-        topic: record.topic,
-        partition: 0,
-        records: [toLogRecord({ ...record, ...place })],
-        nextOffset: i + 1,
-      });
-    }
-    await projector.settle();
-
-    function withNights(zone: string, i: number) {
-      // The first change is St John's or Apia's odd one, the last the rule of today.
-      const list = changes.get(zone)!;
-      const odd = zone.includes('Apia') ? list.filter((ms) => Math.abs(ms - Date.UTC(2011, 11, 30)) < 2 * dayMs) : [];
-      const near = [list[0], list.at(-1), ...odd, Date.UTC(2026, 6, 1)].filter((ms) => ms !== undefined);
-      const dates = new Set(near.flatMap((ms) => [-1, 0, 1].map((n) => localDay(zone, ms) + n)));
-      days.set(zone, [...dates]);
-      const nights = [...dates].map((day) => night(`ride${i}`, dayText(day)));
-      return [metro(`z${i}`, { time_zone: zone }), ride(`ride${i}`, { metro: `z${i}` }), ...nights];
-    }
-
-    for (const [i, zone] of everyZone.entries()) {
-      for (const day of days.get(zone)!) {
-        // Past from the first instant at which it is a later date there; found by looking at the date itself.
-        let [low, high] = [(day - 2) * dayMs, (day + 3) * dayMs];
-        while (high - low > 1) {
-          const middle = Math.floor((low + high) / 2);
-          if (localDay(zone, middle) > day) high = middle;
-          else low = middle;
-        }
-        for (clockMs of [low, high, high - 60_000, high + 30_000, high + hourMs - 1, high + 2 * hourMs]) {
-          const past = localDay(zone, clockMs) > day;
-          const got = await api.get(`/metros/z${i}/days/${dayText(day)}`, { 'x-api-key': key });
-          expect([zone, dayText(day), clockMs, JSON.parse(got.body).nights[0].past]).toEqual([
-            zone,
-            dayText(day),
-            clockMs,
-            past,
-          ]);
-          const onRide = JSON.parse((await api.get(`/rides/ride${i}`, { 'x-api-key': key })).body);
-          const ofRide = onRide.nights.find((each: { day: string }) => each.day === dayText(day));
-          expect([zone, clockMs, ofRide.past]).toEqual([zone, clockMs, past]);
-          for (const each of onRide.nights) expect(each.past).toBe(localDay(zone, clockMs) > dayOf(each.day)!);
-        }
-      }
-    }
   });
 });
 

@@ -2,11 +2,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import {
   allTags,
   completeKey,
-  developerKeyKey,
-  metroKey,
   nightKey,
   parseKey,
-  readerKey,
   rideKey,
   riderKey,
   tagOf,
@@ -175,10 +172,4 @@ describe('an emptied store', () => {
     expect((await from.ask('/me/nights', withToken('dead'))).status).toBe(401);
     expect((await from.ask(smallWorld.day, {}, 'OPTIONS')).status).toBe(204);
   });
-});
-
-it('the keys of these tests are where they are thought to be', () => {
-  expect(tagOf('ada')).toBe(Number(readerKey('ada').split('|')[0]));
-  expect(tagOf('pdx')).toBe(Number(metroKey('pdx').split('|')[0]));
-  expect(tagOfKey('x')).toBe(Number(developerKeyKey(keyHash('x').toString('hex')).split('|')[0]));
 });

@@ -4,8 +4,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ViewCache } from '../../../api/calendar/view-cache.ts';
 import { type AppDeps, createApp } from '../../../api/http/app.ts';
 import { openApiDocument } from '../../../api/openapi/openapi.ts';
-import { portlandKeys } from '../../support/portland.ts';
-import { portlandNowMs, portlandViews } from '../../support/portland-service.ts';
+import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
+import { topicNames } from '../../../schemas/events/records.ts';
+import { toLogRecord } from '../../support/histories.ts';
+import { portlandKeys, readPortland } from '../../support/portland.ts';
+import { projecting } from '../../support/service.ts';
 import { runSchemathesis } from './schemathesis.ts';
 
 /** The HTTP application over Portland's views, asked whatever Schemathesis makes of the OpenAPI document. */
@@ -30,6 +33,22 @@ function documentWith(examples: Record<string, unknown>): Buffer {
   return Buffer.from(JSON.stringify(document));
 }
 
+/** A view store that holds all of Portland, as the projector leaves it. */
+async function portlandViews(): Promise<MemoryViewStore> {
+  const store = new MemoryViewStore();
+  const projector = await projecting(store.writer());
+  const records = await readPortland();
+  for (const topic of topicNames) {
+    for (const record of records.filter((record) => record.topic === topic)) {
+      const { partition, offset } = record;
+      await projector.take({ topic, partition, records: [toLogRecord(record)], nextOffset: offset + 1 });
+    }
+  }
+  await projector.settle();
+  await projector.complete();
+  return store;
+}
+
 interface Parameter {
   name: string;
   example: unknown;
@@ -41,7 +60,8 @@ beforeAll(async () => {
   const deps: AppDeps = {
     baseUrl: 'http://127.0.0.1/api',
     cache: new ViewCache(reader),
-    calendarNowMs: () => portlandNowMs,
+    // In Portland's fullest month.
+    calendarNowMs: () => Date.parse('2015-06-13T19:00:00Z'),
     cacheSeconds: 60,
     checker: { check: (token) => token },
     openApi: Buffer.alloc(0),
