@@ -1,7 +1,7 @@
 import type { Reject } from '../projector/ports/event-log.ts';
 
 /** The place and timestamp of a bad record. */
-export type RejectPlace = Pick<Reject, 'topic' | 'partition' | 'offset' | 'timestampMs'>;
+type RejectPlace = Pick<Reject, 'topic' | 'partition' | 'offset' | 'timestampMs'>;
 
 /**
  * Which bad records are set aside already, in 16 bytes each. A record is identified by its place and its timestamp: if

@@ -7,7 +7,7 @@ import type { ManifestPartition } from './archive-manifest.ts';
 import { encodeArchived } from './archived-bytes.ts';
 
 /** A record's place and time. */
-export interface Mark {
+interface Mark {
   offset: number;
   timestampMs: number;
 }

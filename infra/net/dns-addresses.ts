@@ -4,7 +4,7 @@ import { Resolver } from 'node:dns/promises';
 /** All addresses of a name. Empty if it has none. Nothing is left running once the signal aborts. */
 export type ResolveAddresses = (host: string, signal: AbortSignal) => Promise<LookupAddress[]>;
 
-export interface DnsOptions {
+interface DnsOptions {
   /** The timeout of one query, and how often it is retried. */
   timeoutMs?: number;
   tries?: number;

@@ -17,15 +17,11 @@ export interface MetadataFetchOptions {
   ca?: string;
 }
 
-/** Why something was not fetched. Says nothing about what an address answered. */
-export class FetchRefusedError extends Error {
-  override name = 'FetchRefusedError';
-}
-
 /**
  * A fetch for URLs that strangers choose (SSRF protection): https only, public internet addresses only, no redirects,
- * and limits of size and time. Throws DocumentAwayError if trying again may help. A name is resolved once, and the connection goes to the address that was
- * checked, so a second DNS answer (DNS rebinding) changes nothing.
+ * and limits of size and time. Throws DocumentAwayError if trying again may help, and else an error that says nothing of
+ * what an address answered. A name is resolved once, and the connection goes to the address that was checked, so a second
+ * DNS answer (DNS rebinding) changes nothing.
  */
 export function metadataFetch(options: MetadataFetchOptions = {}): typeof fetch {
   const { bytesMax = 16 * 1024, timeoutMs = 4000, isAllowed = isPublicAddress, ca } = options;
@@ -35,22 +31,21 @@ export function metadataFetch(options: MetadataFetchOptions = {}): typeof fetch 
     const literal = host.replace(/^\[|\]$/g, '');
     const found = isIP(literal) ? [{ address: literal, family: isIP(literal) }] : await resolve(host, signal);
     if (signal.aborted) throw new DocumentAwayError('the document took too long');
-    if (found.length === 0) throw new FetchRefusedError('the host has no address');
+    if (found.length === 0) throw new Error('the host has no address');
     // One reserved address among public ones is an attack, not a mistake.
-    if (!found.every(({ address }) => isAllowed(address)))
-      throw new FetchRefusedError('the host is not on the public internet');
+    if (!found.every(({ address }) => isAllowed(address))) throw new Error('the host is not on the public internet');
     return found;
   };
 
   const get = async (url: URL, signal: AbortSignal): Promise<Response> => {
-    if (url.protocol !== 'https:') throw new FetchRefusedError('only https is fetched');
-    if (url.username !== '' || url.password !== '') throw new FetchRefusedError('the URL has a user or password');
+    if (url.protocol !== 'https:') throw new Error('only https is fetched');
+    if (url.username !== '' || url.password !== '') throw new Error('the URL has a user or password');
     const addresses = await checkedAddresses(url.hostname, signal);
     const response = await respond(url, addresses, signal, ca);
     const status = response.statusCode ?? 0;
     if (status !== 200) {
       response.destroy();
-      if (status >= 300 && status < 400) throw new FetchRefusedError('redirects are not followed');
+      if (status >= 300 && status < 400) throw new Error('redirects are not followed');
       return new Response(null, { status: status >= 200 && status <= 599 ? status : 502 });
     }
     const body = await readLimited(response, bytesMax);
@@ -105,6 +100,6 @@ async function readLimited(response: IncomingMessage, bytesMax: number): Promise
     throw new DocumentAwayError('the document ended early', { cause });
   }
   // Leaving the loop has closed the connection.
-  if (bytes > bytesMax) throw new FetchRefusedError(`the document is longer than ${bytesMax} bytes`);
+  if (bytes > bytesMax) throw new Error(`the document is longer than ${bytesMax} bytes`);
   return Buffer.concat(chunks);
 }
