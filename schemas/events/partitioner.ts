@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import type { TopicName } from './records.ts';
 
 /** The default number of partitions of each topic, in Kafka and in archives that `simulate` makes. */
@@ -25,7 +26,7 @@ export function murmur2Partition(key: Uint8Array, partitions: number): number {
  * librdkafka's default (`consistent_random`): CRC-32 of the key's bytes. It puts an empty key into a random partition.
  */
 export function crc32Partition(key: Uint8Array, partitions: number): number {
-  return (crc32(key) >>> 0) % partitions;
+  return crc32(key) % partitions;
 }
 
 const seed = 0x9747b28c;
@@ -49,33 +50,4 @@ export function murmur2(data: Uint8Array): number {
   h ^= h >>> 13;
   h = Math.imul(h, m);
   return h ^ (h >>> 15);
-}
-
-/** Tables for slicing-by-4, one after another: a table is for a byte with this many zero bytes after it. */
-const crcTables = new Int32Array(4 * 256);
-for (let byte = 0; byte < 256; byte++) {
-  let crc = byte;
-  for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
-  crcTables[byte] = crc;
-}
-for (let byte = 0; byte < 768; byte++) {
-  const crc = crcTables[byte]!;
-  crcTables[256 + byte] = crcTables[crc & 0xff]! ^ (crc >>> 8);
-}
-
-/** zlib's CRC-32, as a signed number. Node's own takes three times as long for a key, and this runs for millions. */
-export function crc32(data: Uint8Array): number {
-  const { length } = data;
-  const whole = length - (length & 3);
-  let crc = -1;
-  for (let i = 0; i < whole; i += 4) {
-    crc ^= data[i]! | (data[i + 1]! << 8) | (data[i + 2]! << 16) | (data[i + 3]! << 24);
-    crc =
-      crcTables[768 + (crc & 0xff)]! ^
-      crcTables[512 + ((crc >>> 8) & 0xff)]! ^
-      crcTables[256 + ((crc >>> 16) & 0xff)]! ^
-      crcTables[crc >>> 24]!;
-  }
-  for (let i = whole; i < length; i++) crc = crcTables[(crc ^ data[i]!) & 0xff]! ^ (crc >>> 8);
-  return ~crc;
 }
