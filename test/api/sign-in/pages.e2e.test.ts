@@ -111,7 +111,9 @@ test('HEAD of a page is GET without the body, and an address that a sign-in goes
 test('a sign-in that is over, also by its success, has a way on, and so has a page that does not exist', async () => {
   const { browser, url, page } = await consent();
   await browser.follow(await browser.post(url, { do: 'allow', csrf: csrfOf(page) }));
+  expect((await browser.post(url, { do: 'allow', csrf: csrfOf(page) })).status).toBe(400);
   const over = await browser.open(url);
+  expect(over.page).toContain('interaction_expired');
   const nope = await fetch(`${origin}/oauth/nope`, { headers: { accept: 'text/html,*/*' } });
   for (const [status, shown] of [
     [over.response.status, over.page],
@@ -254,13 +256,7 @@ describe('a rider', () => {
     expect(new URL(url).searchParams.get('error')).toBe('access_denied');
   });
 
-  test('who goes back to a page that is done is told so, and to one that took too long as well', async () => {
-    const { browser, url, page } = await consent();
-    await browser.follow(await browser.post(url, { do: 'allow', csrf: csrfOf(page) }));
-    expect((await browser.open(url)).page).toContain('interaction_expired');
-    const again = await browser.post(url, { do: 'allow', csrf: csrfOf(page) });
-    expect(again.status).toBe(400);
-
+  test('who goes back to a page that took too long is told so', async () => {
     const quick = await startSignInService({ lifetimes: { interaction: 4 } });
     const late = new TestBrowser(quick.origin);
     const at = await late.open(authorizeUrl(quick.origin, await register(quick.origin), newPkce()));
