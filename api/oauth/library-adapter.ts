@@ -35,7 +35,6 @@ export interface LibraryOptions {
   /** OAUTH_CLIENT_METADATA: the fetch of client ID metadata documents. Null if they are off. */
   metadataFetch: typeof fetch | null;
   lifetimes: Lifetimes;
-  nowMs: () => number;
   /** Where riders prove who they are, and may still be signed in. Null: not at a provider. */
   providerHost: string | null;
   logger: FastifyBaseLogger;

@@ -17,7 +17,7 @@ import type { ServiceUrl } from './service-url.ts';
  * optional PKCE; one scope and one resource.
  */
 export function providerSettings(options: LibraryOptions): Configuration {
-  const { service, riders, riderGone, lifetimes, nowMs } = options;
+  const { service, riders, riderGone, lifetimes } = options;
   const clients = [...ownClients(service.origin), ...options.clients];
   const check = clientCheck(clients, options.knownClients);
   const { renderError, logoutSource, postLogoutSuccessSource } = libraryPages(options);
@@ -47,7 +47,7 @@ export function providerSettings(options: LibraryOptions): Configuration {
     rotateRefreshToken: true,
     // Signing out ends the browser's session. Apps stay connected until the rider disconnects them.
     expiresWithSession: async () => false,
-    loadExistingGrant: async (ctx) => await existingGrant(ctx, service, lifetimes, nowMs),
+    loadExistingGrant: async (ctx) => await existingGrant(ctx, service, lifetimes),
     findAccount: async (_ctx, sub) => {
       if (await riders.exists(sub)) return { accountId: sub, claims: async () => ({ sub }) };
       riderGone(sub);
@@ -65,7 +65,7 @@ export function providerSettings(options: LibraryOptions): Configuration {
       Session: lifetimes.session,
       RefreshToken: (ctx) => {
         const grantEnd = ctx.oidc.entities.Grant?.exp ?? Number.POSITIVE_INFINITY;
-        return Math.max(1, Math.min(lifetimes.refreshToken, grantEnd - Math.floor(nowMs() / 1000)));
+        return Math.max(1, Math.min(lifetimes.refreshToken, grantEnd - Math.floor(Date.now() / 1000)));
       },
     },
     cookies: {
@@ -176,7 +176,7 @@ function onlyOne(resources: string[]): string {
  * A grant that makes asking the rider unnecessary: what was just consented to; or, for a web client in the same
  * session, a grant with half of its life left. The page of connected apps needs none, because it asks for nothing.
  */
-async function existingGrant(ctx: KoaContextWithOIDC, service: ServiceUrl, lifetimes: Lifetimes, nowMs: () => number) {
+async function existingGrant(ctx: KoaContextWithOIDC, service: ServiceUrl, lifetimes: Lifetimes) {
   const { oidc } = ctx;
   const { Grant } = oidc.provider;
   const clientId = oidc.client!.clientId;
@@ -188,7 +188,7 @@ async function existingGrant(ctx: KoaContextWithOIDC, service: ServiceUrl, lifet
   const before = oidc.session?.grantIdFor(clientId);
   if (before === undefined) return undefined;
   const grant = await Grant.find(before);
-  const fresh = grant?.exp !== undefined && grant.exp - nowMs() / 1000 > lifetimes.grant / 2;
+  const fresh = grant?.exp !== undefined && grant.exp - Date.now() / 1000 > lifetimes.grant / 2;
   return fresh && grant.accountId === oidc.account?.accountId ? grant : undefined;
 }
 

@@ -39,11 +39,10 @@ export interface SignInDeps
   proxiesNamed: boolean;
   /** Tests pass other values. */
   lifetimes?: Partial<Lifetimes>;
-  nowMs?: () => number;
   /** How often erasing a rider is retried if it failed. */
   erasureRetryMs?: number;
 }
-type Optional = 'audit' | 'lifetimes' | 'nowMs';
+type Optional = 'audit' | 'lifetimes';
 
 export interface SignIn {
   /**
@@ -63,13 +62,13 @@ export interface SignIn {
  * client of the file is refused, or if riders could be picked from another machine.
  */
 export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Promise<SignIn> {
-  const { logger, audit = noAudit, nowMs = Date.now, clients } = deps;
+  const { logger, audit = noAudit, clients } = deps;
   const store = sealedStore(deps.store, deps.cookieKeys);
   const lifetimes = { ...defaultLifetimes, ...deps.lifetimes };
   const service = serviceUrl(deps.baseUrl);
   checkPicker(deps);
   const limits = rateLimits(store);
-  const who = whoSignsIn(deps.who, service, nowMs);
+  const who = whoSignsIn(deps.who, service);
   const riderGone = (rider: string): void => {
     // Retried by itself.
     erasure.gone(rider).catch((error: unknown) => logger.debug({ err: error }, 'cannot end what an erased rider has'));
@@ -87,7 +86,6 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
     registration: deps.registration,
     metadataFetch: deps.metadataFetch && documentFetch({ fetchPublic: deps.metadataFetch, limits, clientAddress }),
     lifetimes,
-    nowMs,
     providerHost: typeof who === 'object' ? who.providerHost : null,
     logger,
   };
@@ -95,7 +93,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
   const grants = grantsOf(library, store, service);
   const erasure = riderErasure(grants, logger, deps.erasureRetryMs);
   const pages = pageSender(service);
-  const upstreamTrouble = upstreamTroubles(logger, nowMs);
+  const upstreamTrouble = upstreamTroubles(logger);
   const csrf = createCsrf(deps.cookieKeys, service.origin);
   const parts: SignInParts = { ...options, library, grants, limits, pages, csrf, who };
 
@@ -149,9 +147,9 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
   };
 }
 
-function whoSignsIn(who: SignInDeps['who'], service: ServiceUrl, nowMs: () => number): SignInParts['who'] {
+function whoSignsIn(who: SignInDeps['who'], service: ServiceUrl): SignInParts['who'] {
   if (who === null) return 'nobody';
-  return 'upstream' in who ? upstreamSignIn(who.upstream, service.origin + paths.callback, nowMs) : 'picker';
+  return 'upstream' in who ? upstreamSignIn(who.upstream, service.origin + paths.callback) : 'picker';
 }
 
 /**

@@ -93,8 +93,8 @@ export function addUpstreamRoutes(
 /** What a fault of the riders' provider is answered with. Null for any other fault. */
 export type UpstreamTrouble = (error: unknown) => Trouble | null;
 
-export function upstreamTroubles(log: FastifyBaseLogger, nowMs: () => number): UpstreamTrouble {
-  const isWorthALine = lineLimit(nowMs);
+export function upstreamTroubles(log: FastifyBaseLogger): UpstreamTrouble {
+  const isWorthALine = lineLimit(Date.now);
   return (error) => {
     if (error instanceof UpstreamAwayError) {
       if (isWorthALine(error.message)) log.error({ err: error }, 'the riders’ sign-in can’t be reached');

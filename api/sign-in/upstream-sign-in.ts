@@ -39,18 +39,14 @@ const freshMs = 3_600_000;
  * token's signature checked too. The provider is asked for its metadata at the first sign-in, so that it need not be
  * there when the service starts.
  */
-export function upstreamSignIn(
-  { issuer, clientId, clientSecret }: UpstreamSettings,
-  redirectUri: string,
-  nowMs: () => number,
-) {
+export function upstreamSignIn({ issuer, clientId, clientSecret }: UpstreamSettings, redirectUri: string) {
   const server = new URL(issuer);
   let known: { config: Promise<oidc.Configuration>; untilMs: number } | undefined;
 
   const configuration = async (): Promise<oidc.Configuration> => {
-    if (!known || known.untilMs <= nowMs()) {
+    if (!known || known.untilMs <= Date.now()) {
       const config = discover(server, clientId, clientSecret);
-      known = { config, untilMs: nowMs() + freshMs };
+      known = { config, untilMs: Date.now() + freshMs };
       config.catch(() => {
         known = undefined;
       });
