@@ -18,15 +18,13 @@ export interface ArchiveLoadOptions {
   json?: boolean;
   /** Brings topics that hold records to the archive's facts. */
   append?: boolean;
-  /** Keep the archive's partition numbers. */
-  keepPartitions?: boolean;
   /** Also where files are not as the manifest says. */
   unchecked?: boolean;
 }
 
 /** Publishes an archive's records to the log in Kafka. */
 export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Settings, io: Io): Promise<ExitCode> {
-  const { dir, json, append = false, keepPartitions = false, unchecked = false } = options;
+  const { dir, json, append = false, unchecked = false } = options;
   const kafka = needKafka(settings, 'archive load');
   needFolderName(dir, 'archive load');
   const { topicPrefix } = kafka;
@@ -46,7 +44,7 @@ export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Sett
       const result = await archiveLoad(
         { dir, prefix },
         { publisher, log },
-        { append, keepPartitions, signal: io.signal, log: logger, onProgress: percentOf(progress) },
+        { append, signal: io.signal, log: logger, onProgress: percentOf(progress) },
       );
       return { result: { dir, ...result }, lines: linesOf(dir, append, result) };
     });

@@ -180,7 +180,6 @@ function archiveCommands(program: Commands): void {
       async () => (await import('./archive-load.ts')).runArchiveLoad,
     )
     .option('--append', 'of each key the last record, unless the topics hold one that is newer or as old')
-    .option('--keep-partitions', 'the archive’s own partitions; the topics must have as many')
     .option('--unchecked', 'what is there, though it is not as the archive’s manifest.json says');
 }
 

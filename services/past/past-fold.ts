@@ -55,8 +55,8 @@ interface FoldPastOptions {
   onProgress?(records: number): void;
 }
 
-/** Called for each record, with the cursor on it. */
-type Visit = (cursor: PartitionCursor) => void;
+/** Called for each record, with the cursor on it. Returns a promise if the next record must wait. */
+type Visit = (cursor: PartitionCursor) => unknown;
 
 /**
  * Folds the records whose time is at or before an instant. For each key the last record in its partition wins, whatever
@@ -104,7 +104,7 @@ export async function eachOfTopic(
     let open = await loaded(cursors);
     while (open.length > 0) {
       signal.throwIfAborted();
-      visitLoaded(open, visit);
+      await visitLoaded(open, visit);
       open = await loaded(open);
     }
   } finally {
@@ -120,14 +120,15 @@ async function loaded(cursors: readonly PartitionCursor[]): Promise<PartitionCur
 }
 
 /** Visits records, the earliest first, until a partition has none loaded. With equal times the lower partition comes first. */
-function visitLoaded(cursors: readonly PartitionCursor[], visit: Visit): void {
+async function visitLoaded(cursors: readonly PartitionCursor[], visit: Visit): Promise<void> {
   for (;;) {
     let first: PartitionCursor | null = null;
     for (const cursor of cursors) {
       if (cursor.encoded === null) return;
       if (!first || cursor.latestMs < first.latestMs) first = cursor;
     }
-    visit(first!);
+    const busy = visit(first!);
+    if (busy) await busy;
     first!.step();
   }
 }

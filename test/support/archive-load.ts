@@ -8,11 +8,7 @@ import { sampleRecords } from './records.ts';
 /** What tests of `archive load` share: archives of a few riders, and logs to load them into. */
 
 export const load = (dir: string, log: KeptLog, options: Partial<LoadOptions> = {}) =>
-  archiveLoad(
-    { dir },
-    { publisher: log, log },
-    { signal: new AbortController().signal, append: false, keepPartitions: false, ...options },
-  );
+  archiveLoad({ dir }, { publisher: log, log }, { signal: new AbortController().signal, append: false, ...options });
 
 export const startMs = 1_700_000_000_000;
 

@@ -6,7 +6,6 @@ import type { Reject } from '../../../../projector/ports/event-log.ts';
 import type { PublishedRecord } from '../../../../projector/ports/log-publisher.ts';
 import { decodeValue } from '../../../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../../../schemas/avro/writer-schemas.ts';
-import { murmur2Partition } from '../../../../schemas/events/partitioner.ts';
 import { type TopicName, topicNames } from '../../../../schemas/events/records.ts';
 import { portlandDir, readArchive, TestArchive } from '../../../support/archive.ts';
 import { archiveOf, keysOf, load, publishedRider, rider } from '../../../support/archive-load.ts';
@@ -31,16 +30,12 @@ const content = ({ key, value, timestampMs }: LogRecord) => ({ key, value, times
 
 // docs/rules.md#archive-load
 describe('archive load', () => {
-  test('publishes every record to the partition where murmur2 puts its key, whatever partitions the archive has', async () => {
+  test('publishes every record, whatever partitions the archive has', async () => {
     const log = new KeptLog(5);
     const { records } = await readArchive(portlandDir);
     expect(await load(portlandDir, log)).toMatchObject({ records: records.length, rejected: 0 });
     const order = (one: { key: string; timestampMs: number; value: unknown }) => `${one.key} ${one.timestampMs}`;
     for (const topic of topicNames) {
-      const astray = Array.from({ length: 5 }, (_, partition) =>
-        log.partition(topic, partition).filter((one) => murmur2Partition(one!.key as Buffer, 5) !== partition),
-      );
-      expect(astray.flat()).toEqual([]);
       const wanted = (records.filter((one) => one.topic === topic) as LogRecord[]).map(content);
       const all = log.all(topic).map((record) => read(topic, record));
       const sorted = (list: typeof all) => list.toSorted((a, b) => (order(a) < order(b) ? -1 : 1));
@@ -91,25 +86,6 @@ describe('archive load', () => {
     const log = new KeptLog(1);
     expect(await load(archive.dir, log)).toMatchObject({ records: 2, cut: 1 });
     expect(log.partition('riders', 0)).toMatchObject([publishedRider('a'), publishedRider('b')]);
-  });
-
-  test('with --keep-partitions keeps the archive’s numbers, and refuses topics that have more or fewer', async () => {
-    const { bounds, records } = await readArchive(portlandDir);
-    const log = new KeptLog((topic) => bounds[topic].length);
-    await load(portlandDir, log, { keepPartitions: true });
-    for (const topic of topicNames) {
-      for (const partition of bounds[topic].keys()) {
-        const own = (records as LogRecord[]).filter((one) => one.topic === topic && one.partition === partition);
-        expect(log.partition(topic, partition).map((one) => read(topic, one!))).toEqual(own.map(content));
-      }
-    }
-    for (const count of [3, 5]) {
-      const other = new KeptLog((topic) => (topic === 'attendance' ? count : bounds[topic].length));
-      await expect(load(portlandDir, other, { keepPartitions: true })).rejects.toThrow(
-        `Cannot load the archive with --keep-partitions: attendance has ${count} partitions in the log and 4 in the archive`,
-      );
-      expect(other.all('metros')).toEqual([]);
-    }
   });
 
   test('publishes the archive’s bad records as such', async () => {
