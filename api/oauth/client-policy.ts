@@ -27,11 +27,7 @@ const strictly = new RegExp(
  * consent page.
  */
 export function clientProblem(metadata: ClientMetadata): string | null {
-  return (
-    nameProblem(metadata.client_name) ??
-    urisProblem(metadata, 'redirect_uris') ??
-    urisProblem(metadata, 'post_logout_redirect_uris')
-  );
+  return nameProblem(metadata.client_name) ?? redirectsProblem(metadata);
 }
 
 /** The type of a client: native if it says so or is on the rider's device, else `web`, OpenID Connect's default (Registration, 2). */
@@ -59,13 +55,12 @@ function nameProblem(name: unknown): string | null {
   return null;
 }
 
-function urisProblem(metadata: ClientMetadata, member: string): string | null {
-  const uris = metadata[member];
+function redirectsProblem({ redirect_uris: uris }: ClientMetadata): string | null {
   if (!Array.isArray(uris)) return null;
-  if (uris.length > redirectUrisMax) return `${member} must have at most ${redirectUrisMax} members`;
+  if (uris.length > redirectUrisMax) return `redirect_uris must have at most ${redirectUrisMax} members`;
   for (const uri of uris) {
     const problem = typeof uri === 'string' ? redirectProblem(uri) : 'must be a text';
-    if (problem !== null) return `${member} ${problem}`;
+    if (problem !== null) return `redirect_uris ${problem}`;
   }
   return null;
 }
@@ -103,7 +98,6 @@ function isReadAlike({ hostname, pathname }: URL, authority: string | undefined,
 // any address (jwks_uri). RFC 7591 allows ignoring it.
 const knownMembers = [
   'redirect_uris',
-  'post_logout_redirect_uris',
   'token_endpoint_auth_method',
   'grant_types',
   'response_types',

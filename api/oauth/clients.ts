@@ -12,7 +12,6 @@ const clientShape = z
       .optional(),
     client_name: z.string().optional(),
     redirect_uris: z.array(z.string(), 'must be a list of URIs').min(1, 'must name at least one URI'),
-    post_logout_redirect_uris: z.array(z.string()).optional(),
     token_endpoint_auth_method: z.enum(clientAuthMethods, `must be one of ${clientAuthMethods.join(', ')}`).optional(),
     grant_types: z
       .array(z.enum(['authorization_code', 'refresh_token'], 'must be authorization_code or refresh_token'))

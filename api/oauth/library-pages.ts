@@ -1,34 +1,20 @@
 import type { Configuration, errors, KoaContextWithOIDC, Provider } from 'oidc-provider';
-import { redirectSources, redirectWords } from '../sign-in/client-words.ts';
+import { redirectWords } from '../sign-in/client-words.ts';
 import { errorPage, libraryTrouble, troubles } from '../sign-in/error-page.ts';
 import { type Page, pageHeaders, pagePolicy, renderPage } from '../sign-in/page.ts';
-import { signedOutPage, signOutPage, stillSignedInPage } from '../sign-in/pages.ts';
-import type { LibraryOptions } from './library-adapter.ts';
+import type { ServiceUrl } from './service-url.ts';
 
 /** An error as it is sent to its client. */
 type ErrorOut = Parameters<NonNullable<Configuration['renderError']>>[1];
 
-/** Our pages in place of the library's own. */
-export function libraryPages({ service, providerHost }: Pick<LibraryOptions, 'service' | 'providerHost'>) {
-  const show = (ctx: KoaContextWithOIDC, page: Page, status: number): void => {
+/** Our page of an error, in place of the library's own. */
+export function errorRenderer({ https }: ServiceUrl): NonNullable<Configuration['renderError']> {
+  return (ctx, answer, error) => {
+    const [page, status] = errorPageOf(ctx, answer, error as errors.OIDCProviderError);
     ctx.status = status;
     ctx.type = 'text/html; charset=utf-8';
-    ctx.set(pageHeaders(pagePolicy(signOutTargets(ctx)), service.https));
+    ctx.set(pageHeaders(pagePolicy(), https));
     ctx.body = renderPage(page);
-  };
-  return {
-    async renderError(ctx: KoaContextWithOIDC, answer: ErrorOut, error: Error): Promise<void> {
-      show(ctx, ...errorPageOf(ctx, answer, error as errors.OIDCProviderError));
-    },
-    async logoutSource(ctx: KoaContextWithOIDC, form: string): Promise<void> {
-      // The library passes a form. Our own page needs only this value from it.
-      const secret = /name="xsrf" value="([0-9a-f]+)"/.exec(form)?.[1] ?? '';
-      show(ctx, signOutPage(secret), 200);
-    },
-    async postLogoutSuccessSource(ctx: KoaContextWithOIDC): Promise<void> {
-      const isSignedIn = (await ctx.oidc.provider.Session.get(ctx)).accountId !== undefined;
-      show(ctx, isSignedIn ? stillSignedInPage : signedOutPage(providerHost), 200);
-    },
   };
 }
 
@@ -74,10 +60,4 @@ function answerAddress(uri: string, answer: ErrorOut): { to: string; words: stri
   for (const [name, value] of Object.entries(answer))
     if (value !== undefined) url.searchParams.set(name, String(value));
   return { to: url.href, words: redirectWords(uri) };
-}
-
-/** Addresses that a client registered for the end of signing out. */
-function signOutTargets(ctx: KoaContextWithOIDC): string[] {
-  const uri = (ctx.oidc.session?.state as { postLogoutRedirectUri?: string } | undefined)?.postLogoutRedirectUri;
-  return uri === undefined ? [] : redirectSources(uri);
 }

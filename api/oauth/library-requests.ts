@@ -5,11 +5,8 @@ import { canonicalResource, type ServiceUrl } from './service-url.ts';
 
 /** Requests as the library should see them: what has no meaning here is left out, and what has one is spelled in one way. */
 
-/**
- * The longest `state`, also at signing out. The parameters of a request are stored until the sign-in ends, and anybody
- * may begin one.
- */
-export const parameterLengthMax = 1000;
+// The parameters of a request are stored until the sign-in ends, and anybody may begin one.
+const parameterLengthMax = 1000;
 const limited = ['client_id', 'state', 'prompt'];
 
 // The library's other parameters have no meaning here: hints, languages, OpenID Connect's nonce.

@@ -139,7 +139,6 @@ function listen(provider: Provider, { store, lifetimes, logger, audit }: Library
   provider.on('registration_create.success', (_ctx: KoaContextWithOIDC, client: Client) => {
     audit('client_registered', { client: client.clientId });
   });
-  provider.on('end_session.success', () => audit('sign_out'));
   provider.on('grant.revoked', (ctx: KoaContextWithOIDC) => {
     audit('grant_ended', { client: ctx.oidc.client?.clientId, cause: 'revoked' });
   });

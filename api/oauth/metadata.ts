@@ -11,14 +11,10 @@ export const paths = {
   signIn: '/oauth/sign-in',
   callback: '/oauth/sign-in-callback',
   signOut: '/oauth/sign-out',
-  signedOut: '/oauth/sign-out/success',
   connectedApps: '/oauth/connected-apps',
   serverMetadata: '/.well-known/oauth-authorization-server',
   resourceMetadata: '/.well-known/oauth-protected-resource',
 } as const;
-
-/** Where the form of our page for signing out is posted. */
-export const signOutConfirm = `${paths.signOut}/confirm`;
 
 export interface Offers {
   registration: boolean;
@@ -46,7 +42,6 @@ export function serverMetadata({ origin, resource }: ServiceUrl, { registration,
     token_endpoint_auth_methods_supported: clientAuthMethods,
     revocation_endpoint: origin + paths.revoke,
     revocation_endpoint_auth_methods_supported: clientAuthMethods,
-    end_session_endpoint: origin + paths.signOut,
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
     ...(clientMetadata && { client_id_metadata_document_supported: true }),

@@ -6,21 +6,20 @@ import { withHashedSecret } from './client-secrets.ts';
 import { connectedAppsClientId, ownClients, ownIds } from './clients.ts';
 import { allowRead } from './grants.ts';
 import { type LibraryOptions, libraryAdapter } from './library-adapter.ts';
-import { libraryPages } from './library-pages.ts';
+import { errorRenderer } from './library-pages.ts';
 import { lengthChecks } from './library-requests.ts';
 import type { Lifetimes } from './lifetimes.ts';
 import { clientAuthMethods, paths } from './metadata.ts';
 import type { ServiceUrl } from './service-url.ts';
 
 /**
- * oidc-provider's configuration: OAuth 2.1 only. No id tokens, userinfo, pushed requests, DPoP, implicit flow or
+ * oidc-provider's configuration: OAuth 2.1 only. No id tokens, userinfo, logout by apps, pushed requests, DPoP, implicit flow or
  * optional PKCE; one scope and one resource.
  */
 export function providerSettings(options: LibraryOptions): Configuration {
   const { service, riders, riderGone, lifetimes } = options;
   const clients = [...ownClients(service.origin), ...options.clients];
   const check = clientCheck(clients, options.knownClients);
-  const { renderError, logoutSource, postLogoutSuccessSource } = libraryPages(options);
   return {
     adapter: (kind: string) => libraryAdapter(kind, options),
     clients: clients.map(withHashedSecret) as unknown as NonNullable<Configuration['clients']>,
@@ -84,7 +83,7 @@ export function providerSettings(options: LibraryOptions): Configuration {
       userinfo: { enabled: false },
       dPoP: { enabled: false },
       pushedAuthorizationRequests: { enabled: false },
-      rpInitiatedLogout: { enabled: true, logoutSource, postLogoutSuccessSource },
+      rpInitiatedLogout: { enabled: false },
       // docs/rules.md#revocation
       revocation: {
         enabled: true,
@@ -120,14 +119,13 @@ export function providerSettings(options: LibraryOptions): Configuration {
     fetchResponseBodyLimits: { 'client_id metadata document': Number.POSITIVE_INFINITY },
     // Only documents of clients are fetched, which has bounds of its own. Without them nothing is.
     fetch: options.metadataFetch ?? (() => Promise.reject(new Error('nothing is fetched'))),
-    renderError,
+    renderError: errorRenderer(service),
     routes: {
       authorization: paths.authorize,
       token: paths.token,
       revocation: paths.revoke,
       registration: paths.register,
       jwks: paths.jwks,
-      end_session: paths.signOut,
     },
     // Open to every origin: there are no cookies at these endpoints, and only those who know the secrets get an answer.
     clientBasedCORS: () => true,

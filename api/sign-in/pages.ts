@@ -1,4 +1,4 @@
-import { paths, signOutConfirm } from '../oauth/metadata.ts';
+import { paths } from '../oauth/metadata.ts';
 import type { RiderCard, SampleRider } from '../tokens/rider-directory.ts';
 import { type Html, html, type Page } from './page.ts';
 
@@ -167,30 +167,22 @@ ${apps.map(
 }
 
 /** Asks before signing out: a link from elsewhere must not be enough. */
-export function signOutPage(secret: string): Page {
+export function signOutPage(csrf: string): Page {
   return {
     title: 'Sign out?',
     body: html`<p>This signs you out in this browser. Apps you have connected stay connected.</p>
-<form method="post" action="${signOutConfirm}">
-<input type="hidden" name="xsrf" value="${secret}">
-<p class="actions"><button name="logout" value="yes">Sign out</button><button class="plain">Stay signed in</button></p>
+<form method="post" action="${paths.signOut}">
+<input type="hidden" name="csrf" value="${csrf}">
+<p class="actions"><button>Sign out</button><a class="button plain" href="${paths.connectedApps}">Stay signed in</a></p>
 </form>`,
   };
 }
 
-/** `back`: where the app that sent the rider wants them next. */
-export function signedOutPage(providerHost: string | null, back: { to: string; words: string } | null = null): Page {
+export function signedOutPage(providerHost: string | null): Page {
   return {
     title: 'You are signed out',
     body: html`<p>This browser is no longer signed in to Ride Calendar. Apps you have connected stay connected until you disconnect them.</p>
 ${providerHost === null ? null : html`<p>You may still be signed in at ${providerHost}.</p>`}
-${back === null ? null : html`<p><a href="${back.to}">Go on to ${back.words}</a></p>`}
 <p class="actions"><a class="button plain" href="${paths.connectedApps}">Sign in to see connected apps</a></p>`,
   };
 }
-
-export const stillSignedInPage: Page = {
-  title: 'You are still signed in',
-  body: html`<p>Nothing has changed.</p>
-<p class="actions"><a class="button plain" href="${paths.connectedApps}">Connected apps</a></p>`,
-};

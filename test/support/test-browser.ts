@@ -82,7 +82,7 @@ export class TestBrowser {
 
 /** The hidden CSRF token of a page of ours. */
 export function csrfOf(page: string): string {
-  return /name="(?:csrf|xsrf)" value="([^"]+)"/.exec(page)?.[1] ?? '';
+  return /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? '';
 }
 
 export interface Pkce {

@@ -62,8 +62,7 @@ const registered = [
   ['/oauth/authorize?client_id=x', 'GET, HEAD'],
   ['/oauth/authorize/some-sign-in', 'GET'],
   ['/oauth/sign-in/some-sign-in', 'GET, HEAD, POST'],
-  ['/oauth/sign-out', 'GET, HEAD'],
-  ['/oauth/sign-out/success', 'GET, HEAD'],
+  ['/oauth/sign-out', 'GET, HEAD, POST'],
   ['/oauth/connected-apps', 'GET, HEAD, POST'],
 ] as const;
 

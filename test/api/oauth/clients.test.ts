@@ -183,7 +183,6 @@ test('a client cannot have a name that deceives', () => {
     { client_name: 'x'.repeat(81) },
     { redirect_uris: Array.from({ length: 11 }, (_, i) => `https://a.example/${i}`) },
     { redirect_uris: [7] },
-    { post_logout_redirect_uris: ['http://a.example'] },
   ])
     expect([more, clientProblem({ ...fine, ...more })]).toEqual([more, expect.any(String)]);
 });

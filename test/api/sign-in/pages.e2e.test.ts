@@ -33,7 +33,7 @@ const consent = async (browser = new TestBrowser(origin)) => {
 
 describe('every page', () => {
   test('can’t be framed, runs no script, is not kept, and shows what others wrote as text', async () => {
-    const signedOut = await new TestBrowser(origin).get('/oauth/sign-out/success');
+    const signedOut = await new TestBrowser(origin).get('/oauth/sign-out');
     const pages: [string, Response, string][] = [
       ['sign-in', (await picker()).response, (await picker()).page],
       ['consent', (await consent()).response, (await consent()).page],
@@ -199,7 +199,7 @@ describe('a form', () => {
     expect([token.status, await token.json()]).toMatchObject([status, { error: 'invalid_request' }]);
   });
 
-  test.each(['sign-in/x', 'connected-apps', 'sign-out/confirm'])(
+  test.each(['sign-in/x', 'connected-apps', 'sign-out'])(
     'that is huge is refused for that, from a browser that is not signed in, at /oauth/%s',
     async (path) => {
       const body = new URLSearchParams({ a: 'x'.repeat(200_000) });
