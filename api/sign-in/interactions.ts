@@ -62,7 +62,9 @@ export function addInteractions(app: FastifyInstance, parts: SignInParts): void 
       case 'consent allow': {
         const grantId = await grants.make(interaction);
         audit('consent', { client });
-        return await finish({ consent: { grantId } });
+        // The sign-in before this page stays part of the result. The library takes a `prompt=login` that no part of the
+        // result answers as unanswered, and would ask for a sign-in again.
+        return await finish({ ...interaction.lastSubmission, consent: { grantId } });
       }
       default:
         return pages.trouble(reply, 'expired');

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { approve, authorizeUrl, type Client, callback, redeem, register } from '../../support/sign-in-flow.ts';
+import { approve, authorizeUrl, type Client, callback, nights, redeem, register } from '../../support/sign-in-flow.ts';
 import { startSignInService, type TestService } from '../../support/sign-in-service.ts';
 import { csrfOf, newPkce, TestBrowser } from '../../support/test-browser.ts';
 
@@ -304,15 +304,31 @@ describe('a rider', () => {
     expect(new URL((await ask(site, at)).url).searchParams.has('code')).toBe(true);
   });
 
-  test('may go on as somebody else, and the session is then theirs', async () => {
-    const { browser, url, page } = await consent();
-    const switched = await browser.follow(await browser.post(url, { do: 'switch', csrf: csrfOf(page) }));
-    const again = await switched.response.text();
-    expect(again).toContain('Pick any rider');
-    const picked = await browser.follow(
-      await browser.post(switched.url, { do: 'pick', rider: 'rider-ada', csrf: csrfOf(again) }),
-    );
-    expect(await picked.response.text()).toContain('Ada Lovelace');
+  const [native, web] = [{ client_id: 'named' }, { client_id: 'site', redirect_uri: 'https://site.example/cb' }];
+  const anew = { prompt: 'login' };
+  test.each([
+    ['a native app', native, ['who', 'switch', 'who', 'allow']],
+    ['a web app', web, ['who', 'switch', 'who', 'allow']],
+    ['a native app that asks for a new sign-in', { ...native, ...anew }, ['who', 'allow']],
+    ['a web app that asks for a new sign-in', { ...web, ...anew }, ['who', 'allow']],
+    ['a native app that asks for it of who is signed in', { ...native, ...anew }, ['who', 'allow'], 'rider-cy'],
+    ['a web app that asks for it of who is signed in', { ...web, ...anew }, ['who', 'allow'], 'rider-cy'],
+  ])('signs in once and says yes once for %s', async (_, { client_id, ...more }, steps, signedIn?: string) => {
+    const browser = new TestBrowser(origin);
+    if (signedIn !== undefined) await approve(browser, authorizeUrl(origin, client, newPkce()), signedIn);
+    const riders = ['rider-cy', 'rider-ada'].slice(steps.includes('switch') ? 0 : 1);
+    const pkce = newPkce();
+    let at = await browser.open(authorizeUrl(origin, { client_id }, pkce, more));
+    for (const step of steps) {
+      const form = step === 'who' ? { do: 'pick', rider: riders.shift()! } : { do: step };
+      expect(at.page).toContain(step === 'who' ? 'Pick any rider' : 'will be able to see');
+      const next = await browser.follow(await browser.post(at.url, { ...form, csrf: csrfOf(at.page) }));
+      at = { ...next, page: next.response.headers.has('location') ? '' : await next.response.text() };
+    }
+    const redirectUri = 'redirect_uri' in more ? { redirect_uri: more.redirect_uri } : {};
+    const code = new URL(at.url).searchParams.get('code')!;
+    const { body } = await redeem(origin, { client_id }, code, pkce.verifier, redirectUri);
+    expect(await nights(service.baseUrl, body.access_token)).toEqual({ status: 200, rider: 'rider-ada' });
   });
 
   test('with two tabs signs two apps in, whatever the order', async () => {

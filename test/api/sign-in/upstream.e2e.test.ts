@@ -90,9 +90,13 @@ describe('a rider who signs in at the ride-management system', () => {
     expect(refused.response.status).toBe(403);
   });
 
-  test('anew, because the app asked for it, is asked anew there too', async () => {
-    const { door } = await toTheDoor(new TestBrowser(origin), { prompt: 'login' });
+  test('anew, because the app asked for it, is asked anew there too, once', async () => {
+    const browser = new TestBrowser(origin);
+    const { door } = await toTheDoor(browser, { prompt: 'login' });
     expect(door.searchParams.get('prompt')).toBe('login');
+    const consent = await browser.open(await upstream.signIn(door.href, 'rider-ada'));
+    const end = await browser.follow(await browser.post(consent.url, { do: 'allow', csrf: csrfOf(consent.page) }));
+    expect(new URL(end.url).searchParams.has('code')).toBe(true);
   });
 
   test('who cancels there is told so', async () => {
