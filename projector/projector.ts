@@ -8,7 +8,7 @@ import type { EventLog, LogBounds, Position, RejectSink } from './ports/event-lo
 import type { Log } from './ports/log.ts';
 import { noMetrics, type ProjectorMetrics } from './ports/metrics.ts';
 import type { Leadership, TagLook, ViewWriter } from './ports/view-writer.ts';
-import { retry, retryLogged, untilAborted } from './ports/waiting.ts';
+import { retryLogged, untilAborted } from './ports/waiting.ts';
 import { assertSamePartitions, copyPosition, isWithin, nearest, positionOf } from './position.ts';
 import { otherLogWords, type ProjectorStatus, type Role, Watching } from './watching/watching.ts';
 import { type PositionOrigin, parseStoredPosition } from './writing/settled-position.ts';
@@ -147,10 +147,15 @@ export class Projector {
   /** Stands by, leads, and stands by again. */
   async #takeTurns(leadership: Leadership, folding: Folding, leader: Leader, stop: AbortSignal): Promise<void> {
     const { log } = this.#deps;
+    const announced = { ...this.#deps, signal: stop };
     while (!stop.aborted) {
       const seen = await this.#standBy(leadership, folding, stop);
       if (seen === null) return;
-      const taken = await this.#retrying('take over the views', () => takeAll(leadership, this.#deps.tags, seen), stop);
+      const taken = await retryLogged(
+        'take over the views',
+        () => takeAll(leadership, this.#deps.tags, seen),
+        announced,
+      );
       for (let term: Term | null = taken && { taken, doubtful: null }; term; ) {
         this.#stand('leader');
         const end = await leader.lead(term.taken, term.doubtful);
@@ -218,20 +223,7 @@ export class Projector {
       const taken = await takeAll(leadership, this.#deps.tags, seen, (tag) => doubtful.has(tag));
       return taken && { taken, doubtful };
     };
-    return this.#retrying('take the views again', take, stop);
-  }
-
-  #retrying<T>(what: string, attempt: () => Promise<T>, signal: AbortSignal): Promise<T | null> {
-    const { log, clock } = this.#deps;
-    return retry(attempt, {
-      limits: { minMs: 100, maxMs: 2_000 },
-      clock,
-      signal,
-      onFailure(cause) {
-        if ((cause as { retry?: boolean }).retry === false) throw cause;
-        log.warn(`Cannot ${what}, trying again: ${(cause as Error).message}`);
-      },
-    });
+    return retryLogged('take the views again', take, { ...this.#deps, signal: stop });
   }
 
   async #beatComing(signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 import { crc32Partition, murmur2Partition } from '../../schemas/events/partitioner.ts';
 import { byTopic, type TopicName, topicNames } from '../../schemas/events/records.ts';
-import type { EncodedRecord, LogBatch, LogBounds } from '../ports/event-log.ts';
+import type { LogBatch, LogBounds } from '../ports/event-log.ts';
 import type { Log } from '../ports/log.ts';
 import type { ExplainedRecords, ProjectorMetrics } from '../ports/metrics.ts';
 
@@ -17,9 +17,8 @@ interface Counts extends ExplainedRecords {
  * which of its records is the last. A warning says so, once per topic. Storing the partition of every key would take
  * more memory than the facts.
  *
- * Nearly every log is explained by one of them. CRC32 takes longer, so once it has missed a record it is not computed
- * until murmur2 misses one too. It is still known exactly whether either explains all, and the fold takes only a
- * fiftieth longer.
+ * Nearly every log is explained by one of them. CRC32 takes longer, so once it has missed a record it is computed only
+ * for those that murmur2 misses. It is still known exactly whether either explains all.
  */
 export class PartitionWatch {
   readonly #partitions: Record<TopicName, number>;
@@ -38,8 +37,7 @@ export class PartitionWatch {
   take({ topic, partition, records }: LogBatch): void {
     const counts = this.#counts[topic];
     const { murmur2, crc32, neither } = counts;
-    const partitions = this.#partitions[topic];
-    countAll(counts, records, partition, partitions);
+    for (const { keyBytes } of records) count(counts, keyBytes, partition, this.#partitions[topic]);
     this.#deps.metrics.partitionExplained(topic, {
       records: records.length,
       murmur2: counts.murmur2 - murmur2,
@@ -66,33 +64,14 @@ export class PartitionWatch {
   }
 }
 
-/** The fast path: records for which murmur2 decides and CRC32 is not needed. */
-function countAll(counts: Counts, records: readonly EncodedRecord[], partition: number, partitions: number): void {
-  let plain = 0;
-  for (const record of records) {
-    const settled = counts.crc32 < counts.crc32Asked && counts.murmur2 === counts.records;
-    const key = record.keyBytes;
-    if (settled && key !== null && murmur2Partition(key, partitions) === partition) plain++;
-    else count(counts, key, partition, partitions);
-  }
-  counts.records += plain;
-  counts.murmur2 += plain;
-}
-
 function count(counts: Counts, key: Buffer | null, partition: number, partitions: number): void {
   counts.records++;
-  if (partitions === 1 || key === null || key.length === 0) {
-    // With one partition, or without a key, any partition is right.
-    counts.murmur2++;
-    counts.crc32++;
-    counts.crc32Asked++;
-    return;
-  }
-  const isMurmur2 = murmur2Partition(key, partitions) === partition;
+  // With one partition, or without a key, any partition is right.
+  const isAny = partitions === 1 || key === null || key.length === 0;
+  const isMurmur2 = isAny || murmur2Partition(key, partitions) === partition;
   if (isMurmur2) counts.murmur2++;
-  // Before this record: has CRC32 missed one, and murmur2 none?
-  if (isMurmur2 && counts.crc32 < counts.crc32Asked && counts.murmur2 === counts.records) return;
+  if (isMurmur2 && counts.crc32 < counts.crc32Asked) return;
   counts.crc32Asked++;
-  if (crc32Partition(key, partitions) === partition) counts.crc32++;
+  if (isAny || crc32Partition(key, partitions) === partition) counts.crc32++;
   else if (!isMurmur2) counts.neither++;
 }

@@ -4,7 +4,7 @@ import type { TopicName } from '../../schemas/events/records.ts';
 export interface ExplainedRecords {
   records: number;
   murmur2: number;
-  /** No longer counted once CRC32 has missed a record, while murmur2 explains all. */
+  /** Once CRC32 has missed a record, only of those that murmur2 misses. */
   crc32: number;
   neither: number;
 }
@@ -23,9 +23,8 @@ export interface ProjectorMetrics {
   storeAnswered(operation: string, seconds: number): void;
   /** Views were compared with the facts. */
   compared(views: number): void;
-  reconciled(tags: number, differing: number): void;
-  /** A tag's views were compared in the background; those of all tags were, at this time in milliseconds since the epoch. */
-  checkedTag(): void;
+  reconciled(differing: number): void;
+  /** The views of all tags were compared in the background, at this time in milliseconds since the epoch. */
   checkedAll(nowMs: number): void;
   /** A view was found wrong there, though nothing was on its way. */
   faulty(kind: string): void;
@@ -41,7 +40,6 @@ export const noMetrics: ProjectorMetrics = {
   storeAnswered() {},
   compared() {},
   reconciled() {},
-  checkedTag() {},
   checkedAll() {},
   faulty() {},
 };

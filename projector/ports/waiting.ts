@@ -145,7 +145,8 @@ export class Turns {
   }
 }
 
-const loggedLimits = { minMs: 100, maxMs: 5_000 };
+// A store that answers again is not left waiting long: there may be no leader meanwhile.
+const loggedLimits = { minMs: 100, maxMs: 2_000 };
 
 export interface RetryDeps {
   clock: Clock;

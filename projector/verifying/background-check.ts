@@ -58,7 +58,6 @@ export class BackgroundCheck {
       const beganMs = clock.nowMs();
       if (!(await this.#checkOne(tag, stop))) continue;
       pauseMs = Math.max(everyMs, (clock.nowMs() - beganMs) / shareOfTime);
-      metrics.checkedTag();
       unchecked.delete(tag);
       if (unchecked.size > 0) continue;
       metrics.checkedAll(clock.nowMs());

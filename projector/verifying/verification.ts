@@ -26,9 +26,9 @@ interface VerificationDeps {
   clock: Clock;
   log: Log;
   signal: AbortSignal;
-  /** So many views more were compared. */
   /** A projector reads the log no further than it was when it started: an archive. */
   isReadOnce?: boolean;
+  /** So many views more were compared. */
   onCompared?(views: number): void;
 }
 
@@ -192,7 +192,7 @@ export class Verification {
       {
         signal: this.#signal,
         clock,
-        onCompared(_, views) {
+        onCompared(views) {
           compared += views;
           onCompared?.(views);
         },

@@ -102,8 +102,8 @@ export type OnDifference = (tag: number, write: ViewWrite) => Promise<void> | vo
 interface CompareOptions {
   signal?: AbortSignal;
   clock?: Clock;
-  /** Called now and then: how many steps were made since the last call, and of how many views that are stored or should be. */
-  onCompared?(steps: number, views: number): void;
+  /** Called now and then: how many views that are stored or should be were compared since the last call. */
+  onCompared?(views: number): void;
 }
 
 /** What a comparison found: keys in the store, and views that differ. */
@@ -127,10 +127,10 @@ export async function compareStored(
   const comparison = new Comparison(facts);
   const turns = new Turns(clock);
   const compared: Compared = { found: 0, differing: 0 };
-  let [steps, views] = [0, 0];
+  let views = 0;
   const tell = (): void => {
-    onCompared(steps, views);
-    [steps, views] = [0, 0];
+    onCompared(views);
+    views = 0;
   };
   const differs = async (tag: number, write: ViewWrite): Promise<void> => {
     compared.differing += write.kind === 'reader' ? Math.max(1, write.fields.length) : 1;
@@ -144,7 +144,6 @@ export async function compareStored(
   const step = async (): Promise<void> => {
     // On an empty store this takes minutes. Stopping the projector must not wait for it.
     if (stopped) signal!.throwIfAborted();
-    steps += 1;
     if (!turns.due()) return;
     tell();
     await turns.take();

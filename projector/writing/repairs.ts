@@ -99,7 +99,7 @@ export class Repairs {
     }
     lanes.beat();
     this.#changed.notify();
-    metrics.reconciled(tags.length, differing);
+    metrics.reconciled(differing);
     log.info(
       `Compared ${countText(tags.length, 'tag')} with the facts: ${countText(differing, 'view')} missing or different, and rewritten; ${countText(this.#wanted.size, 'tag')} left`,
     );
@@ -109,7 +109,7 @@ export class Repairs {
     const { facts, writer, lanes, metrics, clock } = this.#deps;
     const mend: OnDifference = (tag, write) => lanes.add(tag, write, { patience: true });
     const whole = tags.some((tag) => this.#whole.has(tag));
-    const options = { signal: stop, clock, onCompared: (steps: number) => metrics.compared(steps) };
+    const options = { signal: stop, clock, onCompared: (views: number) => metrics.compared(views) };
     const compare = async (): Promise<number> => {
       const compared = await compareStored(facts, writer.list(tags, whole), tags, mend, options);
       this.#tagsPerPass = compared.found === 0 ? tagCount : tagsPerPass;

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
-import { noMetrics } from '../../projector/ports/metrics.ts';
 import { parseStoredPosition } from '../../projector/writing/settled-position.ts';
 import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
 import { topicNames } from '../../schemas/events/records.ts';
@@ -128,8 +127,12 @@ describe('a projector', () => {
     const store = new MemoryViewStore();
     const passes = async (): Promise<number[]> => {
       const counted: number[] = [];
-      const metrics = { ...noMetrics, reconciled: (tags: number) => void counted.push(tags) };
-      const { ready, stop } = start(new MemoryEventLog({ partitions, records }), store.writer(), null, { metrics });
+      const info = (said: string) => {
+        const [, tags] = /^Compared (\d+) tags/.exec(said) ?? [];
+        if (tags) counted.push(Number(tags));
+      };
+      const log = { info, warn() {}, error() {} };
+      const { ready, stop } = start(new MemoryEventLog({ partitions, records }), store.writer(), null, { log });
       await ready();
       await stop();
       return counted;

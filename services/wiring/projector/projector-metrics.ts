@@ -50,7 +50,6 @@ function countMetrics(registers: Registry[]) {
     'reconciled_views_total',
     'Views that differed from the facts when compared, and were mended',
   );
-  const checked = counter('checked_tags_total', 'Tags (of 64) compared with the facts in the background');
   const checkedAll = new Gauge({
     name: 'ride_calendar_all_checked_timestamp_seconds',
     help: 'When the background comparison last had been through all tags since the start; 0: not yet',
@@ -76,8 +75,7 @@ function countMetrics(registers: Registry[]) {
       bytes.inc(size);
     },
     compared: (count) => compared.inc(count),
-    reconciled: (_tags, count) => differing.inc(count),
-    checkedTag: () => checked.inc(),
+    reconciled: (count) => differing.inc(count),
     checkedAll: (nowMs) => checkedAll.set(nowMs / 1000),
     faulty: (kind) => faulty.inc({ kind }),
   } satisfies Partial<ProjectorMetrics>;
