@@ -29,7 +29,6 @@ const partitionSchema = z.object({
   first_timestamp: time,
   last_timestamp: time,
   hash: z.union([sha256, z.literal('')]),
-  hash_start: z.object({ chain: z.union([sha256, z.literal('')]), from_offset: count }),
   files: z.array(fileSchema),
 });
 

@@ -139,7 +139,6 @@ class PartitionWriter {
 
   /** The position that was saved, if it is beyond the last record. */
   reached(nextOffset: number): void {
-    this.#ledger.settle();
     this.#ledger.nextOffset = Math.max(nextOffset, this.#ledger.nextOffset ?? 0);
   }
 
@@ -177,13 +176,12 @@ class PartitionWriter {
       end = this.#encode(archived, offset);
     }
     if (this.#blockCount++ === 0) this.#blockFirstOffset = offset;
-    this.#ledger.add(record, record.key, this.#block, this.#blockLength, end);
+    this.#ledger.add(record, this.#block.subarray(this.#blockLength, end));
     this.#blockLength = end;
   }
 
   flush(): void {
     if (this.#blockCount === 0) return;
-    this.#ledger.settle();
     this.#file ??= this.#create(this.#blockFirstOffset);
     this.#file.appendBlock(this.#blockCount, this.#block.subarray(0, this.#blockLength));
     this.#blockCount = 0;

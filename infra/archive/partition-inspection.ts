@@ -163,16 +163,13 @@ async function readRecords(
   const { said } = one;
   const vouched = one.sameHash && one.read !== 'all' ? said : null;
   const ledger = vouched ? PartitionLedger.of(one.topic, vouched) : new PartitionLedger(one.topic);
-  const from = vouched?.hash_start.from_offset ?? -1;
   const vouchedTo = vouched?.last_offset ?? -1;
   const take = (record: LogRecord | UndecodableRecord) => {
-    if (record.offset < from) return;
-    if (record.offset <= vouchedTo) ledger.rehash(record);
-    else ledger.addRead(record);
+    if (record.offset > vouchedTo) ledger.addRead(record);
   };
   const ends: FileEnd[] = [];
   let readTo = -1;
-  for (const file of filesFrom(one.files, from)) {
+  for (const file of filesFrom(one.files, vouchedTo + 1)) {
     try {
       const end = await readFile(one, file, { readTo, take });
       if (end) ends.push({ file, ...end });

@@ -1,4 +1,4 @@
-import { createHash, type Hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { LogRecord, UndecodableRecord } from '../../projector/ports/decoded-record.ts';
 import { archivedTypes } from '../../schemas/avro/avro-types.ts';
 import { canonicalForm, crc64Avro } from '../../schemas/avro/single-object.ts';
@@ -18,17 +18,15 @@ export class PartitionLedger {
   records = 0;
   first: Mark | null = null;
   last: Mark | null = null;
-  /** The last record's key. Null if it was not read or is not UTF-8. */
-  lastKey: string | null = null;
   /** The next offset to save. It is beyond the last record if bad records followed that. */
   nextOffset: number | null = null;
-  #hash = new PartitionHash();
+  #hash = new PartitionHash('');
 
   constructor(topic: TopicName) {
     this.#topic = topic;
   }
 
-  /** From the manifest's entry. The hash must be continued by `rehash`, with the records from `hashFrom` on. */
+  /** From the manifest's entry, to go on from there. */
   static of(topic: TopicName, said: ManifestPartition): PartitionLedger {
     const ledger = new PartitionLedger(topic);
     ledger.records = said.records;
@@ -37,38 +35,22 @@ export class PartitionLedger {
       ledger.first = { offset: said.first_offset!, timestampMs: said.first_timestamp! };
       ledger.last = { offset: said.last_offset, timestampMs: said.last_timestamp! };
     }
-    ledger.#hash = new PartitionHash(said.hash_start.chain);
+    ledger.#hash = new PartitionHash(said.hash);
     return ledger;
   }
 
-  /** Adds a record that was just encoded. `bytes` may not change until `settle`. */
-  add(mark: Mark, key: string | null, bytes: Buffer, start: number, end: number): void {
-    const { offset, timestampMs } = mark;
+  /** Adds a record, encoded as our archives store it. */
+  add({ offset, timestampMs }: Mark, bytes: Uint8Array): void {
     this.records++;
     this.first ??= { offset, timestampMs };
     this.last = { offset, timestampMs };
-    this.lastKey = key;
     this.nextOffset = Math.max(this.nextOffset ?? 0, offset + 1);
-    this.#hash.add(offset, bytes, start, end);
+    this.#hash.add(bytes);
   }
 
   /** Adds a record that was read. */
   addRead(record: LogRecord | UndecodableRecord): void {
-    const bytes = encodeArchived(this.#topic, record);
-    this.add(record, keyOf(record), bytes, 0, bytes.length);
-    this.settle();
-  }
-
-  /** Adds a record to the hash only. The rest of the ledger includes it already. */
-  rehash(record: LogRecord | UndecodableRecord): void {
-    const bytes = encodeArchived(this.#topic, record);
-    this.lastKey = keyOf(record);
-    this.#hash.add(record.offset, bytes, 0, bytes.length);
-    this.settle();
-  }
-
-  settle(): void {
-    this.#hash.settle();
+    this.add(record, encodeArchived(this.#topic, record));
   }
 
   summary(): Omit<ManifestPartition, 'files' | 'partition'> {
@@ -80,12 +62,9 @@ export class PartitionLedger {
       first_timestamp: this.first?.timestampMs ?? null,
       last_timestamp: this.last?.timestampMs ?? null,
       hash: this.#hash.digest(),
-      hash_start: this.#hash.start(),
     };
   }
 }
-
-const keyOf = (record: LogRecord | UndecodableRecord): string | null => ('key' in record ? record.key : null);
 
 /** The schema of `Archived` by which a topic's records are hashed. Hashes by different schemas cannot be compared. */
 export function hashSchemaOf(topic: TopicName): string {
@@ -94,60 +73,38 @@ export function hashSchemaOf(topic: TopicName): string {
     .padStart(16, '0');
 }
 
-/** To continue a hash, at most the records of this many offsets are read. */
-const chunkOffsets = 65_536;
+const hashBytes = 32;
 
 /**
- * One hash over a partition's records, however they are divided into files (docs/rules.md#archive-manifest). Records
- * whose offset divided by 65,536 gives the same whole number are a chunk. The hash is the SHA-256 of: the hash before
- * the chunk, as lower-case hexadecimal (nothing before the first), and the chunk's records, each as `Archived` in
- * Avro's binary encoding.
+ * One hash over a partition's records, however they are divided into files (docs/rules.md#archive-manifest): the SHA-256
+ * of the hash before a record and the record, as `Archived` in Avro's binary encoding. Nothing is before the first.
  */
-export class PartitionHash {
-  #chain: string;
-  #chunk = -1;
-  #hash: Hash | null = null;
-  /** Adjacent bytes that are not hashed yet. One long update is faster than many short ones. */
-  #row: Buffer | null = null;
-  #rowStart = 0;
-  #rowEnd = 0;
+class PartitionHash {
+  /** The hash so far, with room for a record behind it. Empty: there is no record. */
+  #chain: Buffer;
+  #length: number;
 
-  /** `chain`: continues from the start of a chunk, which `start` gave. */
-  constructor(chain = '') {
-    this.#chain = chain;
+  constructor(hex: string) {
+    this.#chain = Buffer.from(hex, 'hex');
+    this.#length = this.#chain.length;
   }
 
-  /** Adds a record: `bytes` from `start` to `end`, which must not change until `settle`. */
-  add(offset: number, bytes: Buffer, start: number, end: number): void {
-    const chunk = Math.floor(offset / chunkOffsets);
-    if (chunk !== this.#chunk) this.#begin(chunk);
-    if (bytes !== this.#row || start !== this.#rowEnd) {
-      this.settle();
-      this.#row = bytes;
-      this.#rowStart = start;
-    }
-    this.#rowEnd = end;
-  }
-
-  settle(): void {
-    if (this.#row) this.#hash!.update(this.#row.subarray(this.#rowStart, this.#rowEnd));
-    this.#row = null;
+  add(record: Uint8Array): void {
+    const length = this.#length + record.length;
+    if (this.#chain.length < hashBytes + record.length) this.#chain = this.#roomFor(record.length);
+    this.#chain.set(record, this.#length);
+    hash('sha256', this.#chain.subarray(0, length), 'buffer').copy(this.#chain);
+    this.#length = hashBytes;
   }
 
   /** Empty if there is no record. */
   digest(): string {
-    this.settle();
-    return this.#hash ? this.#hash.copy().digest('hex') : this.#chain;
+    return this.#chain.toString('hex', 0, this.#length);
   }
 
-  /** Where it can be continued: the hash before the records from an offset on. */
-  start(): { chain: string; from_offset: number } {
-    return { chain: this.#chain, from_offset: Math.max(0, this.#chunk) * chunkOffsets };
-  }
-
-  #begin(chunk: number): void {
-    this.#chain = this.digest();
-    this.#hash = createHash('sha256').update(this.#chain);
-    this.#chunk = chunk;
+  #roomFor(bytes: number): Buffer {
+    const chain = Buffer.allocUnsafe(hashBytes + 2 * bytes);
+    this.#chain.copy(chain, 0, 0, this.#length);
+    return chain;
   }
 }

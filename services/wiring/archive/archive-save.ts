@@ -203,11 +203,8 @@ class Saving {
   }
 
   #compare(topic: TopicName, partition: number, one: EncodedRecord): void {
-    const { last, lastKey } = this.#parts.archive.ledger(topic, partition);
-    if (one.offset !== last?.offset) return;
-    const record = decoded(one);
-    const key = 'key' in record ? record.key : null;
-    if (record.timestampMs === last.timestampMs && (lastKey === null || key === lastKey)) return;
+    const { last } = this.#parts.archive.ledger(topic, partition);
+    if (one.offset !== last?.offset || one.timestampMs === last.timestampMs) return;
     throw new UsageError(
       `Cannot save to the archive: its last record of ${topic}/${partition}, at offset ${last.offset}, is another one in the log, which was cut off or made anew since; save to an empty folder`,
     );

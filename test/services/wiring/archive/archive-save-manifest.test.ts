@@ -42,7 +42,7 @@ describe('the manifest of a saved archive', () => {
       next_offset: 3,
       first_timestamp: 1_000,
       last_timestamp: 1_002,
-      hash: sha256(Buffer.concat(records)),
+      hash: records.reduce((before, one) => sha256(Buffer.concat([Buffer.from(before, 'hex'), one])), ''),
       files: [{ name: '0-00000000000000000000.avro', records: 3, bytes: bytes.length, sha256: sha256(bytes) }],
     });
     expect(manifest.topics.nights!.partitions).toMatchObject([{ records: 0, hash: '', last_offset: null }, {}]);
@@ -170,8 +170,8 @@ describe('a save that goes on with an archive', () => {
     await expect(saved.save()).rejects.toThrow(/its riders\/\d goes on to offset \d, the log holds 0 to/);
     const writer = new ArchiveWriter({ dir: saved.source.dir });
     for (let offset = 0; offset < 5; offset++) {
-      writer.append('riders', { ...rider(`x${offset}`), partition: 0, offset });
-      writer.append('riders', { ...rider(`y${offset}`), partition: 1, offset });
+      writer.append('riders', { ...rider(`x${offset}`, 5), partition: 0, offset });
+      writer.append('riders', { ...rider(`y${offset}`, 5), partition: 1, offset });
     }
     await writer.close();
     await expect(saved.save()).rejects.toThrow(
