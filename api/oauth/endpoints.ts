@@ -91,7 +91,7 @@ function addTokenEndpoints(app: FastifyInstance, { service, library, limits, sto
         url: path,
         accept: 'application/json',
         body: { text: canonical.form, type: formType },
-        headers: corsHeaders,
+        headers: noStore,
       });
       if (reply.raw.statusCode === 400 || reply.raw.statusCode === 401) await limit.refused(request, form);
     });

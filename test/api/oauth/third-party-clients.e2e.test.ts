@@ -203,6 +203,7 @@ describe('a client that has a secret', () => {
       headers,
     });
     expect(revoked.status).toBe({ invalid_grant: 200, invalid_client: 401, invalid_request: 400 }[error]!);
+    expect(revoked.headers.get('cache-control')).toBe('no-store');
   });
 });
 
