@@ -1,5 +1,5 @@
 import { manifestName } from '../infra/archive/archive-manifest.ts';
-import { inspectSettled, type SettledInspection } from '../infra/archive/inspect-settled.ts';
+import { type CheckedArchive, checkArchive } from '../infra/archive/check-archive.ts';
 import { countText } from '../projector/ports/log.ts';
 import type { Settings } from './settings/settings.ts';
 import { needFolderName } from './wiring/command/empty-folder.ts';
@@ -17,7 +17,7 @@ export async function runArchiveCheck(options: ArchiveCheckOptions, settings: Se
   const { dir, json } = options;
   needFolderName(dir, 'archive check');
   return runWithProgress({ json, title: 'Read' }, io, async (progress) => {
-    const found = await inspectSettled({
+    const found = await checkArchive({
       dir,
       wantedPrefix: settings.topicPrefix,
       read: () => 'all',
@@ -33,7 +33,7 @@ export async function runArchiveCheck(options: ArchiveCheckOptions, settings: Se
   });
 }
 
-function linesOf(dir: string, { manifest, files, records, rejected, problems }: SettledInspection): string[] {
+function linesOf(dir: string, { manifest, files, records, rejected, problems }: CheckedArchive): string[] {
   const what = `${countText(records, 'record')} in ${countText(files, 'file')}, and ${rejected} set aside: ${dir}`;
   const lines = problems.map(({ file, kind, problem }) => `${kind}: ${file}: ${problem}`);
   if (problems.length > 0) return [...lines, `${countText(problems.length, 'problem')}. Read ${what}`];

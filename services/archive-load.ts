@@ -1,6 +1,6 @@
 import { archivePrefix, listArchive } from '../infra/archive/archive-files.ts';
 import { readManifest } from '../infra/archive/archive-manifest.ts';
-import { assertAsSaved } from '../infra/archive/inspect-settled.ts';
+import { assertAsSaved } from '../infra/archive/check-archive.ts';
 import { notAsSaved } from '../infra/archive/partition-inspection.ts';
 import { countText } from '../projector/ports/log.ts';
 import type { Settings } from './settings/settings.ts';

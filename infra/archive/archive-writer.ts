@@ -111,8 +111,6 @@ class PartitionWriter {
   readonly #ledger: PartitionLedger;
   /** Manifest entries of the files, by name. The open file's is as it was when last noted. */
   readonly #files: Map<string, ManifestFile>;
-  /** A file without records whose format is not ours. A file of its name replaces it. */
-  #emptyPath: string | null = null;
   #block: Buffer;
   #blockLength = 0;
   #blockCount = 0;
@@ -222,7 +220,6 @@ class PartitionWriter {
   #create(firstOffset: number): ContainerWriter {
     this.#begun = true;
     const path = archiveFilePath(this.#folder, this.#partition, firstOffset);
-    if (path === this.#emptyPath) rmSync(path);
     return ContainerWriter.create(path, schemaTextOf(this.#topic), this.#codec);
   }
 
@@ -230,8 +227,8 @@ class PartitionWriter {
   #goOn(files: ArchiveFile[]): void {
     for (const { path } of files.toReversed()) {
       const content = readContainer(path);
-      if (!content) {
-        // A crash between creating the file and writing its header.
+      if (!content || (content.blocks.length === 0 && !this.#isOurs(content))) {
+        // A crash between creating the file and writing its header, or an empty partition of another format.
         rmSync(path);
         this.#files.delete(basename(path));
         continue;
@@ -248,12 +245,13 @@ class PartitionWriter {
     }
   }
 
+  #isOurs({ header }: ContainerContent): boolean {
+    return header.schemaText === schemaTextOf(this.#topic) && header.codec === this.#codec;
+  }
+
   #takeUp(path: string, content: ContainerContent): void {
-    const { header, end, restBytes, blocks } = content;
-    const isOurs =
-      header.schemaText === schemaTextOf(this.#topic) && header.codec === this.#codec && end < this.#fileBytes;
-    if (!isOurs && blocks.length === 0) this.#emptyPath = path;
-    if (!isOurs && restBytes === 0) return;
+    const isOurs = this.#isOurs(content) && content.end < this.#fileBytes;
+    if (!isOurs && content.restBytes === 0) return;
     this.#file = ContainerWriter.resume(path, content);
     if (!isOurs) this.#closeFile();
   }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ArchiveError } from '../../../infra/archive/archive-files.ts';
-import { assertAsSaved } from '../../../infra/archive/inspect-settled.ts';
+import { assertAsSaved } from '../../../infra/archive/check-archive.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
 import { SettingsError } from '../../settings/settings.ts';
 

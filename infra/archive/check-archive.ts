@@ -8,7 +8,7 @@ import { type ArchiveManifest, manifestName, readManifest } from './archive-mani
 import { type ArchiveInspection, type InspectOptions, inspectArchive } from './inspect-archive.ts';
 import { type ArchiveProblem, notAsSaved, type Reading } from './partition-inspection.ts';
 
-interface SettledOptions extends Pick<InspectOptions, 'dir' | 'signal' | 'onProgress'> {
+interface CheckOptions extends Pick<InspectOptions, 'dir' | 'signal' | 'onProgress'> {
   /** The prefix to choose if there are folders of several. If absent: the manifest's prefix, or that of the folders. */
   wantedPrefix: string;
   /** What to read, given the manifest or null. */
@@ -17,42 +17,28 @@ interface SettledOptions extends Pick<InspectOptions, 'dir' | 'signal' | 'onProg
   verb: string;
 }
 
-export interface SettledInspection extends ArchiveInspection {
+export interface CheckedArchive extends ArchiveInspection {
   manifest: ArchiveManifest | null;
 }
 
-const attemptsMax = 3;
-
 /**
- * Inspects an archive that another process may be writing. If the manifest or the writer changed meanwhile, what looks
- * wrong is checked again. Throws ArchiveError while `archive forget` rewrites the archive.
+ * Inspects an archive, which another process may be writing: a save that began before counts as no problem. Throws
+ * ArchiveError while `archive forget` rewrites the archive.
  */
-export async function inspectSettled(options: SettledOptions): Promise<SettledInspection> {
+export async function checkArchive(options: CheckOptions): Promise<CheckedArchive> {
   const { dir, wantedPrefix, read, verb, signal, onProgress } = options;
-  for (let attempt = 1; ; attempt++) {
-    const holder = lockHolder(dir);
-    if (holder?.command === 'archive forget') {
-      throw new ArchiveError(
-        `Cannot ${verb} ${dir}: archive forget (process ${holder.pid}) is rewriting it; wait for it`,
-      );
-    }
-    const { manifest, problems: ofManifest } = manifestOf(dir, holder !== null);
-    const prefix = manifest?.prefix ?? (await archivePrefix(dir, wantedPrefix));
-    const found = await inspectArchive({
-      dir,
-      prefix,
-      manifest,
-      read: read(manifest),
-      beingWritten: holder !== null,
-      signal,
-      ...(onProgress && { onProgress }),
-    });
-    const problems = [...ofManifest, ...found.problems];
-    const isNewer = JSON.stringify(manifestOf(dir, true).manifest) !== JSON.stringify(manifest);
-    const hasWriterNow = lockHolder(dir) !== null && holder === null;
-    if (problems.length > 0 && (isNewer || hasWriterNow) && attempt < attemptsMax) continue;
-    return { ...found, manifest, problems };
+  const holder = lockHolder(dir);
+  if (holder?.command === 'archive forget') {
+    throw new ArchiveError(
+      `Cannot ${verb} ${dir}: archive forget (process ${holder.pid}) is rewriting it; wait for it`,
+    );
   }
+  const beingWritten = holder !== null;
+  const { manifest, problems } = manifestOf(dir, beingWritten);
+  const prefix = manifest?.prefix ?? (await archivePrefix(dir, wantedPrefix));
+  const reading = { dir, prefix, manifest, read: read(manifest), beingWritten, signal };
+  const found = await inspectArchive({ ...reading, ...(onProgress && { onProgress }) });
+  return { ...found, manifest, problems: [...problems, ...found.problems] };
 }
 
 /** A log has an identity, and no save of it has come to its end. */
@@ -100,7 +86,7 @@ interface AsSavedOptions {
 export async function assertAsSaved(options: AsSavedOptions): Promise<ArchiveProblem[]> {
   const { dir, prefix, verb, fix, withoutManifest, signal } = options;
   if (withoutManifest === 'none' && !isForgetting(dir) && !readManifest(dir)) return [];
-  const { manifest, problems } = await inspectSettled({
+  const { manifest, problems } = await checkArchive({
     dir,
     wantedPrefix: prefix,
     read: (said) => (said ? 'none' : withoutManifest),
