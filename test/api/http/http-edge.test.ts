@@ -224,6 +224,14 @@ describe('what the parser refuses', () => {
     expect([answers.length, answers[0]!.headers.connection, closed, rest.length]).toEqual([1, 'close', true, 0]);
   });
 
+  it.each([
+    ['has a body', 'HEAD / HTTP/1.1\r\nHost x\r\n\r\n', true],
+    ['has none after it was parsed', 'HEAD / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n', false],
+  ])('for HEAD %s', async (_, bytes, hasBody) => {
+    const { answers, closed, rest } = await service.converse(bytes, { methods: ['HEAD'] });
+    expect([answers[0]!.status, closed, rest.length > 0]).toEqual([400, true, hasBody]);
+  });
+
   it('closes the connection also of a client that keeps its side open', async () => {
     const socket = connect({ port: service.port, host: '127.0.0.1', allowHalfOpen: true });
     socket.write('nonsense\r\n\r\n');

@@ -60,6 +60,15 @@ describe('header fields', () => {
       expect(json(answer)).toMatchObject({ status: 431 });
     }
   });
+
+  it.each([
+    [1_000, 200],
+    [1_001, 431],
+  ])('that are %d are answered %d', async (count, status) => {
+    const others = Array.from({ length: count - 2 }, (_, i) => `X-${i}: x\r\n`).join('');
+    const request = `GET ${dayTarget} HTTP/1.1\r\nHost: x\r\n${others}X-Api-Key: ${smallWorld.liveKey}\r\n\r\n`;
+    expect((await service.exchange(request)).status).toBe(status);
+  });
 });
 
 describe('a wish for more than HTTP/1.1', () => {
