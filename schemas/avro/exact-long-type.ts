@@ -17,20 +17,9 @@ class ExactLongType extends (avro.types.LongType as unknown as new () => {
   _write(tap: Tap, value: unknown): void;
 }) {
   override _write(tap: Tap, value: unknown): void {
-    if (typeof value === 'bigint') {
-      writeBig(tap, value);
-      return;
-    }
-    const isLong = typeof value === 'number' && Number.isSafeInteger(value);
-    if (!isLong || (value >= avscMin && value <= avscMax)) {
-      super._write(tap, value);
-      return;
-    }
-    const magnitude = value < 0 ? -(value + 1) : value;
-    tap.buf[tap.pos++] = 0x80 | ((magnitude % 64) * 2) | (value < 0 ? 1 : 0);
-    let rest = Math.floor(magnitude / 64);
-    for (; rest > 0x7f; rest = Math.floor(rest / 128)) tap.buf[tap.pos++] = 0x80 | (rest % 128);
-    tap.buf[tap.pos++] = rest;
+    const isInexact = Number.isSafeInteger(value) && ((value as number) < avscMin || (value as number) > avscMax);
+    if (isInexact || typeof value === 'bigint') writeBig(tap, BigInt(value as number | bigint));
+    else super._write(tap, value);
   }
 }
 

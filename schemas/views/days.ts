@@ -50,8 +50,7 @@ function twoDigits(bytes: Uint8Array, at: number): number {
 
 /** The day of a `YYYY-MM-DD` that exists, in the years 0001 to 9999. Otherwise null. */
 export function parseDay(text: string): number | null {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null;
-  const day = Date.parse(`${text}T00:00:00Z`) / 86_400_000;
-  // In some engines Date.parse reads 2026-02-30 as 2 March. Only a date that is formatted the same exists.
-  return day >= dayMin && day <= dayMax && dayText(day) === text ? day : null;
+  const bytes = Buffer.from(text);
+  const day = bytes.length === dayTextLength ? dayOfBytes(bytes, 0) : Number.NaN;
+  return Number.isNaN(day) ? null : day;
 }
