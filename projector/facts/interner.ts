@@ -22,10 +22,6 @@ export class Interner {
   /** The tags that were asked for, by number: a fan-out asks for those of all watchers many times. */
   #tags = new Uint8Array(0);
 
-  get size(): number {
-    return this.#size;
-  }
-
   /** The text's number, or -1. */
   find(text: string): number {
     const end = write(text);

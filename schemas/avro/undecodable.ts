@@ -1,5 +1,5 @@
 /** Why a batch of records is bad as a whole (docs/rules.md#bad-batches). It stands in the log as one record without a key. */
-export const batchFaults = ['batch too large', 'unreadable batch'] as const;
+const batchFaults = ['batch too large', 'unreadable batch'] as const;
 export type BatchFault = (typeof batchFaults)[number];
 
 export const isBatchFault = (reason: unknown): reason is BatchFault => batchFaults.includes(reason as BatchFault);
