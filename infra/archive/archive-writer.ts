@@ -5,12 +5,11 @@ import { defaultTopicPrefix, type TopicName, topicNames } from '../../schemas/ev
 import { archiveDecoder } from './archive-decoder.ts';
 import { ArchiveError, type ArchiveFile, archiveFilePath, archiveFolder, filesByPartition } from './archive-files.ts';
 import { type ArchiveManifest, type ManifestFile, type ManifestPartition, writeManifest } from './archive-manifest.ts';
-import { type ArchiveRecord, archivedOf } from './archived-bytes.ts';
 import { type ContainerCodec, type ContainerContent, readContainer } from './avro-container.ts';
 import { ContainerWriter } from './container-writer.ts';
 import { makeFolder } from './make-folder.ts';
 import type { KnownPartition } from './partition-inspection.ts';
-import { hashSchemaOf, PartitionLedger } from './partition-ledger.ts';
+import { type ArchiveRecord, archivedOf, hashSchemaOf, PartitionLedger } from './partition-ledger.ts';
 
 interface ArchiveWriterOptions {
   dir: string;
@@ -23,8 +22,6 @@ interface ArchiveWriterOptions {
   /** What there is already, as an inspection found it. Without it the files' ends are read, and there is no summary. */
   known?: (topic: TopicName, partition: number) => KnownPartition | undefined;
 }
-
-export type { ArchiveRecord } from './archived-bytes.ts';
 
 type ManifestTopics = ArchiveManifest['topics'];
 

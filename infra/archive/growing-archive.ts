@@ -12,11 +12,11 @@ import {
   writeManifest,
 } from './archive-manifest.ts';
 import { archiveRejectSink, rejectedEntry, rejectedFiles } from './archive-reject-sink.ts';
-import { type ArchiveRecord, ArchiveWriter } from './archive-writer.ts';
+import { ArchiveWriter } from './archive-writer.ts';
 import { inspectArchive } from './inspect-archive.ts';
 import { makeFolder } from './make-folder.ts';
 import { type KnownPartition, notAsSaved } from './partition-inspection.ts';
-import { PartitionLedger } from './partition-ledger.ts';
+import { type ArchiveRecord, PartitionLedger } from './partition-ledger.ts';
 
 interface GrowingArchiveOptions {
   dir: string;
