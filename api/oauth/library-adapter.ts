@@ -158,12 +158,13 @@ const owned: Record<string, Owner> = {
     ((prompt as { name?: string } | undefined)?.name === 'consent' ? (session as Signed)?.accountId : undefined),
 };
 
-function translated<A extends unknown[], R>(call: (...args: A) => Promise<R>): (...args: A) => Promise<R> {
+/** A call of the library's, whose faults of the stores it gets as `temporarily_unavailable`. */
+export function translated<A extends unknown[], R>(call: (...args: A) => Promise<R>): (...args: A) => Promise<R> {
   return async (...args) => {
     try {
       return await call(...args);
     } catch (cause) {
-      throw cause instanceof StateStoreAwayError ? temporarilyUnavailable(cause) : cause;
+      throw isStoreAway(cause) ? temporarilyUnavailable(cause) : cause;
     }
   };
 }
@@ -179,22 +180,7 @@ export function temporarilyUnavailable(cause: unknown): errors.OIDCProviderError
 
 /** Whether an error says that a store behind sign-in is away, so that trying again may help. */
 export const isAway = (error: unknown): boolean =>
-  error instanceof StateStoreAwayError ||
-  error instanceof StoreAwayError ||
-  (error as { statusCode?: number }).statusCode === 503;
+  isStoreAway(error) || (error as { statusCode?: number }).statusCode === 503;
 
-/** The same directory, with its faults turned into `temporarily_unavailable`. */
-export function ridersOrUnavailable(riders: RiderDirectory): RiderDirectory {
-  const asked = async <T>(answer: Promise<T>): Promise<T> => {
-    try {
-      return await answer;
-    } catch (cause) {
-      throw temporarilyUnavailable(cause);
-    }
-  };
-  return {
-    exists: (rider) => asked(riders.exists(rider)),
-    card: (rider) => asked(riders.card(rider)),
-    sample: (count) => asked(riders.sample(count)),
-  };
-}
+const isStoreAway = (error: unknown): boolean =>
+  error instanceof StateStoreAwayError || error instanceof StoreAwayError;

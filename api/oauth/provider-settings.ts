@@ -5,7 +5,7 @@ import { type ClientMetadata, clientProblem, isOnDevice } from './client-policy.
 import { withHashedSecret } from './client-secrets.ts';
 import { connectedAppsClientId, ownClients, ownIds } from './clients.ts';
 import { allowRead } from './grants.ts';
-import { type LibraryOptions, libraryAdapter } from './library-adapter.ts';
+import { type LibraryOptions, libraryAdapter, translated } from './library-adapter.ts';
 import { errorRenderer } from './library-pages.ts';
 import { lengthChecks } from './library-requests.ts';
 import type { Lifetimes } from './lifetimes.ts';
@@ -47,11 +47,11 @@ export function providerSettings(options: LibraryOptions): Configuration {
     // Signing out ends the browser's session. Apps stay connected until the rider disconnects them.
     expiresWithSession: async () => false,
     loadExistingGrant: async (ctx) => await existingGrant(ctx, service, lifetimes),
-    findAccount: async (_ctx, sub) => {
+    findAccount: translated(async (_ctx: unknown, sub: string) => {
       if (await riders.exists(sub)) return { accountId: sub, claims: async () => ({ sub }) };
       riderGone(sub);
       return undefined;
-    },
+    }),
     interactions: {
       policy: policy(),
       url: (_ctx, interaction) => `${paths.signIn}/${interaction.uid}`,

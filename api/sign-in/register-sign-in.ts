@@ -6,7 +6,7 @@ import { documentFetch } from '../oauth/document-fetch.ts';
 import { addEndpoints, isForPrograms, refuseRequest, sendFault } from '../oauth/endpoints.ts';
 import { grantsOf } from '../oauth/grants.ts';
 import { openLibrary } from '../oauth/library.ts';
-import { isAway, type LibraryOptions, ridersOrUnavailable } from '../oauth/library-adapter.ts';
+import { isAway, type LibraryOptions } from '../oauth/library-adapter.ts';
 import { defaultLifetimes, type Lifetimes } from '../oauth/lifetimes.ts';
 import { paths } from '../oauth/metadata.ts';
 import { rateLimits } from '../oauth/rate-limit.ts';
@@ -76,7 +76,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
   const options: LibraryOptions = {
     service,
     store,
-    riders: ridersOrUnavailable(deps.riders),
+    riders: deps.riders,
     riderGone,
     audit,
     keys: deps.keys,

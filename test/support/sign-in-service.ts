@@ -38,11 +38,11 @@ export function testRiders(riders: SampleRider[] = sampleRiders): TestRiders {
     erase: (rider) => living.delete(rider),
     publish: (rider) => living.set(rider, { rider, handle: rider, name: null }),
     async exists(rider) {
-      if (directory.away) throw new Error('the views are away');
+      if (directory.away) throw new StoreAwayError('the views are away');
       return living.has(rider);
     },
     async card(rider) {
-      if (directory.away) throw new Error('the views are away');
+      if (directory.away) throw new StoreAwayError('the views are away');
       const found = living.get(rider);
       return found ? { handle: found.handle, name: found.name } : null;
     },
