@@ -43,7 +43,7 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
   const connection = watchConnection(redis, options);
   const ask = async <T>(command: () => Promise<T>): Promise<T> => {
     // The connection has been lost for long. Fails at once, because earlier commands have waited in vain.
-    if (connection.lostForMs() > commandTimeoutMs) throw awayError();
+    if (connection.lostForMs() > commandTimeoutMs) throw connection.away();
     // A cluster client keeps commands that it cannot send forever.
     const gaveUp = new AbortController();
     const late = sleep(commandTimeoutMs, undefined, { signal: gaveUp.signal, ref: false }).then(() => {
@@ -53,7 +53,7 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
     try {
       return await Promise.race([command(), late]);
     } catch (cause) {
-      throw connection.refused(cause) ?? awayError(cause);
+      throw connection.away(cause);
     } finally {
       gaveUp.abort();
     }
@@ -124,16 +124,13 @@ function connect({ url, cluster = false }: RedisAuthStateOptions, commandTimeout
   return client as Client;
 }
 
-const awayError = (cause?: unknown): StateStoreAwayError =>
-  new StateStoreAwayError(`Sign-in's Redis (AUTH_REDIS_URL) ${redisAway(cause)}`, { cause });
-
 const setting = 'AUTH_REDIS_URL (or, without it, of REDIS_URL)';
 
 interface Connection {
   /** How long it has been lost. 0: it is open. */
   lostForMs(): number;
-  /** A command failed. Reports it if waiting will not help. */
-  refused(error: unknown): StateStoreAwayError | null;
+  /** The error of a command that failed with `cause`, or was not sent. Reports once what waiting will not help. */
+  away(cause?: unknown): StateStoreAwayError;
 }
 
 function watchConnection(
@@ -142,29 +139,40 @@ function watchConnection(
 ): Connection {
   const asked = { setting, cluster, scriptRights: signInRights };
   let lostAt: number | undefined;
-  let told = false;
+  /** Why there is no connection, as far as Redis or the network said. A command that waits in vain says no reason. */
+  let fault: Error | undefined;
   const toldRefusals = new Set<string>();
-  const refused = (error: unknown): StateStoreAwayError | null => {
-    const words = redisRefusal(error, asked)?.words;
+  const refusalOf = (cause: unknown): string | null => {
+    const words = redisRefusal(cause, asked)?.words;
     if (words === undefined) return null;
-    if (!toldRefusals.has(words)) onError(new Error(`it ${words}`, { cause: error }));
+    if (!toldRefusals.has(words)) onError(new Error(`it ${words}`, { cause }));
     toldRefusals.add(words);
-    return new StateStoreAwayError(`Sign-in's Redis ${words}`, { cause: error });
+    return words;
   };
   redis.on('close', () => {
     lostAt ??= performance.now();
   });
   redis.on('ready', () => {
     lostAt = undefined;
-    told = false;
+    fault = undefined;
     toldRefusals.clear();
   });
   redis.on('error', (error: Error) => {
-    const refusal = redisRefusal(error, asked);
-    if (!told) onError(refusal ? new Error(`it ${refusal.words}`, { cause: error }) : error);
-    told = true;
+    if (refusalOf(error) === null && fault === undefined) onError(error);
+    fault = error;
   });
-  return { lostForMs: () => (lostAt === undefined ? 0 : performance.now() - lostAt), refused };
+  return {
+    lostForMs: () => (lostAt === undefined ? 0 : performance.now() - lostAt),
+    away(cause) {
+      for (const one of [cause, fault]) {
+        const words = refusalOf(one);
+        if (words !== null) return new StateStoreAwayError(`Sign-in's Redis ${words}`, { cause: one });
+      }
+      return new StateStoreAwayError(`Sign-in's Redis (AUTH_REDIS_URL) ${redisAway(cause, fault)}`, {
+        cause: cause ?? fault,
+      });
+    },
+  };
 }
 
 const payloadOf = (text: string | null | undefined): StatePayload | null =>

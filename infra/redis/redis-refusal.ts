@@ -56,15 +56,16 @@ const answers: Record<string, string> = {
 };
 
 /**
- * Why a Redis cannot be used now, in words that follow "it ". They are shown to everybody on /readyz, so they name no
- * address: the messages of network errors do.
+ * Why a Redis cannot be used now, in words that follow "it ", as the first error has it that says so. They are shown to
+ * everybody on /readyz, so they name no address: the messages of network errors do.
  */
-export function redisAway(error: unknown): string {
-  for (const { message } of causesOf(error)) {
+export function redisAway(...errors: unknown[]): string {
+  const causes = errors.flatMap(causesOf);
+  for (const { message } of causes) {
     const answer = Object.keys(answers).find((name) => new RegExp(`(^|[ -])${name} `).test(message));
     if (answer !== undefined) return answers[answer]!;
   }
-  for (const one of causesOf(error)) {
+  for (const one of causes) {
     const { code } = one as NodeJS.ErrnoException;
     if (code !== undefined && /^E[A-Z]+$/.test(code)) return `cannot be reached (${code})`;
   }
