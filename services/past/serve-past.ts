@@ -56,7 +56,7 @@ export async function servePast(facts: Facts, settings: Settings, rider: string 
     files,
     signal,
     sampleKey: key,
-    sampleRiders: (count) => liveliestRiders(facts, count),
+    sampleRiders: (count) => liveliestRiders(facts, count, first?.day),
     ...(first && { sample: first }),
   });
   await listen();

@@ -52,6 +52,18 @@ async function expectDay(service: RunningService): Promise<void> {
   expect(((await answer.json()) as { nights: unknown[] }).nights.length).toBeGreaterThan(0);
 }
 
+/** The rider whose token is printed sees somebody wherever the page of the documentation asks by itself. */
+async function expectFriendsAndFlags(service: RunningService): Promise<void> {
+  const [, metro, day] = /metros\/(\S+)\/days\/(\S+)/.exec(service.out())!;
+  const to = new Date(Date.parse(day!) + 7 * 86_400_000).toISOString().slice(0, 10);
+  for (const operation of ['known', 'friends', 'flagged']) {
+    const url = `${service.api}/me/${operation}?metro=${metro}&from=${day}&to=${to}`;
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${tokenIn(service)}` } });
+    expect([operation, await answer.json()]).not.toEqual([operation, { nights: [] }]);
+    expect(answer.status).toBe(200);
+  }
+}
+
 describe('riders of an archive', () => {
   it('can not be picked where it may be real: no token is printed, and no page offers them', async () => {
     const service = await serve({ ARCHIVE_DIR: real });
@@ -67,6 +79,7 @@ describe('riders of an archive', () => {
     const service = await serve({ ARCHIVE_DIR: real, SIGN_IN: 'pick', NOW: '2015-06-13T19:00:00Z' });
     await expectAnybody(service, 'r0020');
     await expectDay(service);
+    await expectFriendsAndFlags(service);
     const docs = await (await fetch(`${service.origin}/docs`)).text();
     expect(docs).toContain(`data-key="${/X-Api-Key: (\S+)'/.exec(service.out())![1]}"`);
     await service.stop();
