@@ -251,9 +251,7 @@ export class Leader {
   async #finish(lanes: TagLanes): Promise<void> {
     const { writer, tags } = this.#deps;
     if (lanes.signal.aborted) return;
-    lanes.leaving = true;
-    lanes.beat();
-    if (await lanes.drain()) await Promise.all(tags.map((tag) => writer.leadership?.free(tag)));
+    if (await lanes.leave()) await Promise.all(tags.map((tag) => writer.leadership?.free(tag)));
   }
 
   #wrote(views: number, bytes: number): void {

@@ -79,10 +79,7 @@ export class BackgroundCheck {
         store: this.#deps.writer,
         begin: () => this.#begin(tag, isDoubtful),
         // A store that was emptied or restored since is found by its fence: that is no fault of these views.
-        end: async () => {
-          this.#deps.lanes.beat();
-          await this.#deps.lanes.written([tag]);
-        },
+        end: () => this.#deps.lanes.check(tag),
         onDifferences: (differences, write) => {
           // Whatever happened to the store or to this leader: a compare of the tag will tell.
           if (isDoubtful()) return;

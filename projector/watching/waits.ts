@@ -13,7 +13,7 @@ interface Wait {
 }
 
 // What is answered sooner is not waited for.
-const promptMs = 500;
+export const promptMs = 500;
 const lastingMs = 2_000;
 const lookMs = 500;
 // On a busy machine a look may be late. It is this late only if the process did not run at all.
@@ -22,7 +22,7 @@ const stoodStillMs = 2_000;
 const words: Record<WaitReason, { begins: string; ends: string }> = {
   kafka: { begins: 'Kafka, which does not answer: changes are not read', ends: 'Kafka answers again' },
   redis: {
-    begins: 'the view store, which does not answer or takes no writes: changes are not readable',
+    begins: 'the view store, which does not answer, answers late or takes no writes: changes are not readable, or late',
     ends: 'The view store answers again',
   },
   registry: {
@@ -40,7 +40,7 @@ const words: Record<WaitReason, { begins: string; ends: string }> = {
   leader: { begins: 'the leader to go: this projector stands by', ends: 'Standing by has ended' },
 };
 
-const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+export const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
 interface WaitsDeps {
   clock: Clock;

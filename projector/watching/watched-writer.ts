@@ -1,7 +1,7 @@
 import { allTags } from '../../schemas/views/view-keys.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ViewWriter } from '../ports/view-writer.ts';
-import type { Waits } from './waits.ts';
+import { promptMs, seconds, type Waits } from './waits.ts';
 
 interface WatchedWriterDeps {
   waits: Waits;
@@ -9,7 +9,7 @@ interface WatchedWriterDeps {
   measured(operation: string, seconds: number): void;
 }
 
-// A success ends the waits that are named with it; the last is its own. A store that is full still answers reads, so
+// A prompt success ends the waits that are named with it; the last is its own. A store that is full still answers reads, so
 // these end no wait for a write. And of the masters of a cluster one may be full: each tag waits for its own batch.
 const reads = ['reads'];
 const writes = [...reads, 'writes'];
@@ -24,8 +24,11 @@ export function watchedWriter(writer: ViewWriter, { waits, clock, measured }: Wa
     waits.begin('redis', own);
     try {
       const result = await attempt();
-      for (const what of ends) waits.end('redis', what);
-      measured(operation, (clock.nowMs() - beganMs) / 1000);
+      const tookMs = clock.nowMs() - beganMs;
+      // A store that always answers late would else never be waited for longer than one answer takes.
+      if (tookMs >= promptMs) waits.begin('redis', own, new Error(`an answer took ${seconds(tookMs)}`));
+      else for (const what of ends) waits.end('redis', what);
+      measured(operation, tookMs / 1000);
       return result;
     } catch (error) {
       waits.begin('redis', own, error as Error);

@@ -66,10 +66,6 @@ export class TagLane {
     this.#owner = owner;
   }
 
-  get busy(): boolean {
-    return this.#running !== null;
-  }
-
   /** Batches that were sent and are not written yet. */
   get queued(): number {
     return this.#queue.length;
@@ -124,10 +120,19 @@ export class TagLane {
     this.#comparing = { at: 'compared', round: this.#owner.round + 1 };
   }
 
-  /** Resolves once nothing is under way; without `patience` also once the store does not answer. */
+  /** A beat that `settled` waits for, behind all that was sent. */
+  check(): void {
+    this.#queue.push(emptyBatch());
+    this.#run();
+  }
+
+  /**
+   * Resolves once all that was sent is written; without `patience` also once the store does not answer. It waits for no
+   * beat: where an answer takes longer than a beat is due, there is always one under way.
+   */
   async settled(patience: boolean): Promise<void> {
     const { signal } = this.#owner;
-    while (this.busy && !signal.aborted && (patience || !this.away)) await this.#changed.wait();
+    while (this.queued > 0 && !signal.aborted && (patience || !this.away)) await this.#changed.wait();
   }
 
   /** Resolves once no batch is in flight any more, after all was told to stop. */
@@ -150,10 +155,10 @@ export class TagLane {
 
   async #sendAll(): Promise<void> {
     while (this.#isDue && !this.#owner.signal.aborted) {
-      // A beat that became due during the last batch.
-      if (this.#queue.length === 0) this.#queue.push(emptyBatch());
-      if (!(await this.#send(this.#queue[0]!))) break;
-      this.#queue.shift();
+      const [batch] = this.#queue;
+      if (!(await this.#send(batch ?? emptyBatch()))) break;
+      if (batch) this.#queue.shift();
+      if (this.#queue.length === 0) this.#changed.notify();
     }
   }
 

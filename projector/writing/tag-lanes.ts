@@ -104,7 +104,7 @@ export class TagLanes implements LaneOwner {
     this.flush();
     await Promise.all([...this.#lanes.values()].map((lane) => lane.settled(false)));
     this.#assertNotRefused();
-    return !this.#lanes.values().some((lane) => lane.busy);
+    return !this.#lanes.values().some((lane) => lane.queued > 0);
   }
 
   /** As `drain`, of some tags, however long it takes. */
@@ -135,8 +135,22 @@ export class TagLanes implements LaneOwner {
 
   /** Every lane beats now, also during a long round: API processes take it as a sign of life. */
   beat(): void {
+    if (this.leaving) return;
     this.#turn += 1;
     for (const lane of this.#lanes.values()) lane.beat(this.#turn);
+  }
+
+  /** Resolves once the store has answered that a tag is as it was left. Throws RefusedError. */
+  check(tag: number): Promise<void> {
+    this.lane(tag).check();
+    return this.written([tag]);
+  }
+
+  /** As `drain`, with a last batch in every lane that carries the position. No fence moves after it. */
+  leave(): Promise<boolean> {
+    this.leaving = true;
+    for (const lane of this.#lanes.values()) lane.check();
+    return this.drain();
   }
 
   /** The views stand where no reader has seen newer ones: from now on tags are stamped as complete. */

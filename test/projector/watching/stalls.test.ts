@@ -90,7 +90,7 @@ test('a store that does not answer is waited for, and shows in every change that
   await expect.poll(() => samples.filter((seconds) => seconds > 1), soon).toHaveLength(5);
   expect(samples).toHaveLength(5);
   await expect.poll(ageMs, soon).toBeNull();
-  expect(waits()).toEqual([]);
+  await expect.poll(waits, soon).toEqual([]);
 });
 
 test('rejects that are not taken are waited for', async () => {

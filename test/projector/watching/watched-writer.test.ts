@@ -9,11 +9,12 @@ import { watchedWriter as disturbed } from '../../support/watched-writer.ts';
 /** A writer whose batches of tag 1 are refused for want of memory, a second each; since when it is waited for. */
 async function full() {
   let isFull = true;
+  let tookMs = 1_000;
   const clock = { ms: 0, nowMs: () => clock.ms, sleep: async () => {} };
   const waits = new Waits({ clock, log: silentLog, logStatus: () => null });
   const store = disturbed(new SharedStore().writer(), {
     before(tag) {
-      clock.ms += 1_000;
+      clock.ms += tookMs;
       if (tag === 1 && isFull) throw new Error('OOM');
     },
   });
@@ -26,11 +27,15 @@ async function full() {
   const empty = (): void => {
     isFull = false;
   };
-  return { waits, writer, write, since, empty };
+  const answersIn = (ms: number): void => {
+    tookMs = ms;
+  };
+  return { waits, clock, writer, write, since, empty, answersIn };
 }
 
 test('a batch that is refused is waited for until it succeeds, whatever else does', async () => {
-  const { writer, write, since, empty } = await full();
+  const { writer, write, since, empty, answersIn } = await full();
+  answersIn(499);
   await writer.read([]);
   await writer.leadership!.look([1]);
   await writer.leadership!.coming([2]);
@@ -39,6 +44,19 @@ test('a batch that is refused is waited for until it succeeds, whatever else doe
   await write();
   expect(since()).toBe(0);
   empty();
+  await write();
+  expect(since()).toBeUndefined();
+});
+
+test('a store that always answers late is waited for from the first late answer until a prompt one', async () => {
+  const { waits, clock, write, since, empty, answersIn } = await full();
+  forgetBatches(waits);
+  empty();
+  answersIn(600);
+  for (let i = 0; i < 50; i++) await write();
+  expect(clock.ms - since()!).toBe(50 * 600);
+  expect(waits.causes('redis').map(({ message }) => message)).toEqual(['an answer took 0.6 s']);
+  answersIn(499);
   await write();
   expect(since()).toBeUndefined();
 });

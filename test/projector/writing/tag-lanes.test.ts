@@ -105,6 +105,30 @@ describe('tag lanes', () => {
     expect(await lanes.drain()).toBe(true);
   });
 
+  it('wait for no beat: a store whose answers take longer than a beat is due only delays', async () => {
+    const store = new SharedStore();
+    let beats = 0;
+    const { lanes } = lanesOver(
+      watchedWriter(await ledBy(store), {
+        // The next beat is due before each answer.
+        async before(t) {
+          await new Promise((resolve) => setImmediate(resolve));
+          if (t === tag && ++beats < 200) lanes.beat();
+        },
+      }),
+    );
+    for (const write of writesOf(2)) await lanes.add(tag, write);
+    expect(await lanes.drain()).toBe(true);
+    expect(beats).toBeLessThan(10);
+    expect(await store.reader().get(writesOf(2).map(({ id }) => rideKey(id)))).toEqual([view('x'), view('x')]);
+    expect(await lanes.leave()).toBe(true);
+    expect(beats).toBeLessThan(20);
+    lanes.beat();
+    const last = store.redis.snapshot;
+    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+    expect(store.redis.snapshot).toEqual(last);
+  });
+
   it('wait for a store that is away, longer each time up to two seconds', async () => {
     const store = new SharedStore();
     let failures = 9;
