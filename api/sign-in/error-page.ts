@@ -60,6 +60,13 @@ export const troubles = {
     text: 'The ride account’s own sign-in was cancelled or refused. Try again, or go back to your app.',
     code: 'upstream_refused',
   },
+  noSuchPage: {
+    status: 404,
+    title: 'There is no such page',
+    text: 'The address is wrong, or has changed. If an app sent you here, go back to it and start again.',
+    code: 'not_found',
+    apps: true,
+  },
   wrongHost: {
     status: 421,
     title: 'This page is elsewhere',

@@ -47,20 +47,41 @@ const wholeNumber = (min: number, max: number) =>
     .transform(Number)
     .pipe(z.number().min(min).max(max));
 
+/** What is wrong with a value, in words that an error adds to it: `which has a query`. */
+export interface Fault {
+  which: string;
+}
+
+/** Refuses a value by its faults, if it has any. */
+const unless =
+  <T>(...faults: [isWrong: (value: T) => boolean, which: string][]) =>
+  (value: T, ctx: z.RefinementCtx): void => {
+    for (const [isWrong, which] of faults) {
+      if (isWrong(value)) ctx.addIssue({ code: 'custom', params: { which } satisfies Fault });
+    }
+  };
+
 // The password in the files of infra/deploy/kubernetes/example, which everybody knows.
 const examplePassword = 'change-me';
-const password = z.string().refine((value) => value !== examplePassword);
+const password = z.string().superRefine(unless([(value) => value === examplePassword, 'is the example’s']));
 
-const withoutUser = (value: URL): boolean => value.username + value.password === '';
+const query = [(value: URL) => value.search !== '', 'has a query'] as [(value: URL) => boolean, string];
+const user = [(value: URL) => value.username + value.password !== '', 'has a user or password'] as typeof query;
 
-/** An absolute URL of one of the protocols, without a query or fragment, and not with the example's password. */
-const url = (...protocols: string[]) =>
+/** An absolute URL of one of the protocols, without a fragment, and without what else it must not have. */
+const url = (protocols: readonly string[], ...without: (typeof query)[]) =>
   z
     .string()
     .refine((value) => URL.canParse(value) && !/\s/.test(value))
     .transform((value) => new URL(value))
     .refine((value) => protocols.includes(value.protocol) && value.hostname !== '')
-    .refine((value) => value.search === '' && !value.href.includes('#') && value.password !== examplePassword);
+    .superRefine(
+      unless<URL>(
+        ...without,
+        [(value) => value.href.includes('#'), 'has a fragment'],
+        [(value) => value.password === examplePassword, 'has the example’s password'],
+      ),
+    );
 
 const addressOrRange = (text: string): boolean => {
   const [address, bits, ...more] = text.split('/');
@@ -72,10 +93,11 @@ const addressOrRange = (text: string): boolean => {
 // Not a number of proxies: with a number, a client that reaches the service directly could claim any address.
 const proxies = listOf(z.string().refine(addressOrRange));
 
-const redisUrl = url('redis:', 'rediss:')
+const redisUrl = url(['redis:', 'rediss:'], query, [
   // `redis://localhost:6379/2` is database 2. Any other path is a mistake.
-  .refine((value) => /^(\/\d{0,5})?$/.test(value.pathname))
-  .transform((value) => value.href.replaceAll(',', '%2C'));
+  (value) => !/^(\/\d{0,5})?$/.test(value.pathname),
+  'has a path that is no number of a database',
+]).transform((value) => value.href.replaceAll(',', '%2C'));
 
 /** `redis://user:password@a:6379,b:6379`, or a whole URL for each address: one URL for each. */
 const eachRedisUrl = (text: string): string[] =>
@@ -96,10 +118,20 @@ const redisUrls = z
   .transform(eachRedisUrl)
   .pipe(z.array(redisUrl))
   .pipe(
-    z.array(z.string()).refine((urls) => new Set(urls).size === urls.length && new Set(urls.map(signInOf)).size === 1),
+    z
+      .array(z.string())
+      .superRefine(
+        unless(
+          [(urls) => new Set(urls).size < urls.length, 'has an address twice'],
+          [
+            (urls) => new Set(urls.map(signInOf)).size > 1,
+            'has addresses with different users, passwords or protocols',
+          ],
+        ),
+      ),
   );
 const wantRedis =
-  'a redis or rediss URL without a query, with a database’s number as its path if any, and not with the example’s password, such as redis://127.0.0.1:6379; of a Redis Cluster several addresses, none twice, all with one protocol, user and password, such as redis://user:password@10.0.0.1:6379,10.0.0.2:6379';
+  'a redis or rediss URL, such as redis://127.0.0.1:6379; of a Redis Cluster several addresses, such as redis://user:password@10.0.0.1:6379,10.0.0.2:6379';
 
 const brokers = listOf(
   text(/^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}$/).refine((broker) => portOf(broker) <= 65_535),
@@ -110,13 +142,16 @@ const portOf = (broker: string): number => Number(broker.slice(broker.lastIndexO
 /** Our paths beside the interface. The base path must not overlap them. */
 const ownPaths = /^\/(docs|healthz|readyz|metrics|oauth|\.well-known)(\/|$)/;
 
-const baseUrl = url('http:', 'https:')
-  .refine(withoutUser)
+const baseUrl = url(['http:', 'https:'], user, query)
   .transform((value) => ({ origin: value.origin, path: value.pathname.replace(/\/$/, '') }))
-  .refine(({ path }) => !ownPaths.test(path) && /^(\/[A-Za-z0-9._~-]+)*$/.test(path));
+  .superRefine(
+    unless(
+      [({ path }) => ownPaths.test(path), 'has a path that is the service’s own'],
+      [({ path }) => !/^(\/[A-Za-z0-9._~-]+)*$/.test(path), 'has a path of other characters than A-Z a-z 0-9 . _ ~ -'],
+    ),
+  );
 
-const issuer = url('http:', 'https:')
-  .refine(withoutUser)
+const issuer = url(['http:', 'https:'], user, query)
   .refine((value) => value.protocol === 'https:' || isLoopback(value.hostname))
   .transform((value) => value.href.replace(/\/$/, ''));
 
@@ -150,7 +185,7 @@ export const settingRules = {
   PORT: rule(wholeNumber(1, 65_535), 'a whole number from 1 to 65535'),
   BASE_URL: rule(
     baseUrl,
-    'an absolute http or https URL without user, query or fragment, whose path has A-Z a-z 0-9 . _ ~ - between slashes and is not one of the service’s own (/docs, /oauth…), such as https://rides.example.org/api',
+    'an absolute http or https URL without user, query or fragment, whose path is not one of the service’s own (/docs, /oauth…), such as https://rides.example.org/api',
     maskUrl,
   ),
   TRUST_PROXY: rule(proxies, 'IP addresses or ranges of proxies, several separated by commas, such as 10.0.0.0/8,::1'),
@@ -159,11 +194,11 @@ export const settingRules = {
   KAFKA_SSL: rule(trueOrFalse, 'true or false'),
   KAFKA_SASL_MECHANISM: rule(word('plain', 'scram-sha-256', 'scram-sha-512'), 'plain, scram-sha-256 or scram-sha-512'),
   KAFKA_SASL_USERNAME: rule(z.string(), 'a user name'),
-  KAFKA_SASL_PASSWORD: rule(password, 'a password other than the example’s', hidden),
+  KAFKA_SASL_PASSWORD: rule(password, 'a password', hidden),
   KAFKA_GROUP: rule(text(/^[A-Za-z0-9._-]{1,200}$/), '1 to 200 of the characters A-Z a-z 0-9 . _ -'),
   SCHEMA_REGISTRY_URL: rule(
-    url('http:', 'https:').transform((value) => value.href.replace(/\/$/, '')),
-    'an absolute http or https URL without query or fragment, and not with the example’s password, such as http://127.0.0.1:8081',
+    url(['http:', 'https:'], query).transform((value) => value.href.replace(/\/$/, '')),
+    'an absolute http or https URL without query, such as http://127.0.0.1:8081',
     maskUrl,
   ),
   REDIS_URL: rule(redisUrls, wantRedis, maskUrl),
@@ -178,7 +213,7 @@ export const settingRules = {
     maskUrl,
   ),
   SIGN_IN_CLIENT_ID: rule(z.string(), 'a client id'),
-  SIGN_IN_CLIENT_SECRET: rule(password, 'a client secret other than the example’s', hidden),
+  SIGN_IN_CLIENT_SECRET: rule(password, 'a client secret', hidden),
   SIGN_IN: rule(word('pick'), 'pick, or nothing'),
   OAUTH_CLIENTS: rule(file, 'a file that exists and can be read, with a JSON array of client metadata (RFC 7591)'),
   OAUTH_REGISTRATION: rule(onOrOff, 'on or off'),

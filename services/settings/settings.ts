@@ -1,6 +1,6 @@
 import { isLoopback } from '../../api/oauth/service-url.ts';
 import { defaultTopicPrefix } from '../../schemas/events/records.ts';
-import { type SettingName, type SettingRule, type SettingValue, settingRules } from './settings-schema.ts';
+import { type Fault, type SettingName, type SettingRule, type SettingValue, settingRules } from './settings-schema.ts';
 
 /** The settings, checked. Null: not given, and there is no default. */
 export type Settings = ReturnType<typeof settingsOf>;
@@ -34,7 +34,13 @@ function readGiven(env: Readonly<Record<string, string | undefined>>, errors: st
     if (!text) continue;
     const result = read.safeParse(text);
     if (result.success) given[name] = result.data;
-    else errors.push(`Cannot use setting ${name}: got ${JSON.stringify(show ? show(text) : text)}, want ${want}`);
+    else {
+      const [fault] = result.error.issues.flatMap((issue) =>
+        issue.code === 'custom' && issue.params ? [issue.params as Fault] : [],
+      );
+      const got = `got ${JSON.stringify(show ? show(text) : text)}${fault ? `, which ${fault.which}` : ''}`;
+      errors.push(`Cannot use setting ${name}: ${got}, want ${want}`);
+    }
   }
   return given as Given;
 }

@@ -6,6 +6,7 @@ import type { StateStore } from '../../../api/oauth/state-store.ts';
 import { registerDocs } from '../../../api/openapi/docs.ts';
 import { openApiDocument } from '../../../api/openapi/openapi.ts';
 import type { ViewReader } from '../../../api/ports/view-reader.ts';
+import { noSuchPage } from '../../../api/sign-in/no-such-page.ts';
 import { registerSignIn, type SignIn, type SignInDeps } from '../../../api/sign-in/register-sign-in.ts';
 import type { SampleRider } from '../../../api/tokens/rider-directory.ts';
 import { createTokenChecker } from '../../../api/tokens/token-checker.ts';
@@ -97,6 +98,7 @@ async function application(options: ServeOptions, closing: AbortSignal) {
     checker: createTokenChecker({ issuer: origin, audience: baseUrl, keys, audit }),
     openApi: Buffer.from(JSON.stringify(openApiDocument(baseUrl))),
     riderGone,
+    noSuchPath: noSuchPage(origin.startsWith('https:')),
     onFault: (cause) => log.error({ err: cause }, 'Cannot answer a request'),
     onAnswer: metrics.answered,
   });

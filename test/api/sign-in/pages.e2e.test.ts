@@ -108,15 +108,24 @@ test('HEAD of a page is GET without the body, and an address that a sign-in goes
     expect((await fetch(once, { method: 'HEAD' })).status).toBeOneOf([404, 405]);
 });
 
-test('a sign-in that is over, also by its success, has a way on', async () => {
+test('a sign-in that is over, also by its success, has a way on, and so has a page that does not exist', async () => {
   const { browser, url, page } = await consent();
   await browser.follow(await browser.post(url, { do: 'allow', csrf: csrfOf(page) }));
   expect((await browser.post(url, { do: 'allow', csrf: csrfOf(page) })).status).toBe(400);
   const over = await browser.open(url);
   expect(over.page).toContain('interaction_expired');
-  expect(over.response.status).toBe(400);
-  expect(over.page).toContain('href="/oauth/connected-apps">See your connected apps');
+  const nope = await fetch(`${origin}/oauth/nope`, { headers: { accept: 'text/html,*/*' } });
+  for (const [status, shown] of [
+    [over.response.status, over.page],
+    [nope.status, await nope.text()],
+  ] as const) {
+    expect(status).toBeOneOf([400, 404]);
+    expect(shown).toContain('href="/oauth/connected-apps">See your connected apps');
+  }
   expect((await browser.open(`${origin}/oauth/connected-apps`)).page).toContain('You are signed in as');
+  expect(nope.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+  const forPrograms = await fetch(`${origin}/oauth/nope`);
+  expect([forPrograms.status, await forPrograms.json()]).toMatchObject([404, { error: 'not_found' }]);
 });
 
 describe('a form', () => {

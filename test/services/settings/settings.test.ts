@@ -190,6 +190,20 @@ describe('settings', () => {
     expect(Object.keys(wrong).concat(anyText).sort()).toEqual(Object.keys(settingRules).sort());
   });
 
+  it.each([
+    ['BASE_URL', 'http://x/api?x=1', 'got "http://x/api", which has a query, want'],
+    ['BASE_URL', 'http://u:p@x/api', 'got "http://***@x/api", which has a user or password, want'],
+    ['BASE_URL', 'http://x/api#', 'got "http://x/api#", which has a fragment, want'],
+    ['BASE_URL', 'http://x/oauth/api', 'got "http://x/oauth/api", which has a path that is the service’s own, want'],
+    ['SIGN_IN_ISSUER', 'https://x?y', 'got "https://x", which has a query, want'],
+    ['SCHEMA_REGISTRY_URL', 'https://x?y', 'got "https://x", which has a query, want'],
+    ['REDIS_URL', 'redis://x/y', 'got "redis://x/y", which has a path that is no number of a database, want'],
+    ['REDIS_URL', 'redis://u:change-me@x', 'got "redis://***@x", which has the example’s password, want'],
+    ['KAFKA_SASL_PASSWORD', 'change-me', 'got "(hidden)", which is the example’s, want'],
+  ])('%s names what is wrong with %j', (name, value, words) => {
+    expect(refusal({ [name]: value })[0]).toContain(`Cannot use setting ${name}: ${words} `);
+  });
+
   it('are named where a variable is one edit away from one, and only then', () => {
     const misspelt = { METRIC_PORT: '1', OAUTH_KEY: '/x', REDIS_ULR: 'x', CACHE_SECOND5: '1', DRAINSECONDS: '' };
     const others = { PATH: '/bin', PORT: '1', HOME: '/', HOSTNAME: 'h', REDIS_PORT: '1', KAFKA_BROKRS_: 'x' };
