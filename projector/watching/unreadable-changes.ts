@@ -51,6 +51,11 @@ export class UnreadableChanges {
     });
   }
 
+  /** Another projector leads: what is not readable is that one's to say. */
+  forget(): void {
+    this.#taken = [];
+  }
+
   /** Since when the oldest change has not been readable. Null: all are. */
   get sinceMs(): number | null {
     return this.#taken.length === 0

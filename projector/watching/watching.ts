@@ -97,6 +97,7 @@ export class Watching {
     else {
       this.waits.begin('leader');
       forgetBatches(this.waits);
+      this.changes.forget();
     }
   }
 

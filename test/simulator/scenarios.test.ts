@@ -59,6 +59,22 @@ it('a follower whose new leader folded the unfollow first does not see the RSVP 
   expect(scene.said.join('\n')).toContain('to compare: 0 tags');
 });
 
+it('a leader that is deposed with changes in hand counts none of them as unreadable once it stands by', async () => {
+  const scene = await led();
+  const [first] = scene.projectors as [ProjectorProcess];
+  const standby = scene.startProjector();
+  await settle(scene);
+  scene.publish(scene.changes.ride(rides[0]!));
+  const age = () => first.projector.status().unreadableSinceMs;
+  while (age() === null) await scene.timeline.step();
+  first.process.freeze();
+  await scene.goOn(4_000);
+  first.process.resume((channels) => channels[0]!);
+  await settle(scene);
+  expect([first.leads, standby.leads]).toEqual([false, true]);
+  expect(age()).toBeNull();
+});
+
 it('a folded standby takes over before a leader that was killed and started again has folded', async () => {
   const scene = await led();
   const [first] = scene.projectors;
