@@ -8,7 +8,7 @@ import { archiveLoad, type LoadResult } from './wiring/archive/archive-load.ts';
 import { openKafkaLog, openKafkaPublisher } from './wiring/backends/kafka.ts';
 import { warnOfMissingTopics } from './wiring/backends/readable-archive.ts';
 import { needFolderName } from './wiring/command/empty-folder.ts';
-import { asUsage, type ExitCode, type Io, needKafka } from './wiring/command/io.ts';
+import { type ExitCode, type Io, needKafka } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
 import { percentOf } from './wiring/command/progress.ts';
 import { runWithProgress } from './wiring/command/run-with-progress.ts';
@@ -30,9 +30,9 @@ export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Sett
   const { topicPrefix } = kafka;
   const logger = makeLogger(settings);
   const manifest = unchecked ? null : readManifest(dir);
-  const prefix = manifest?.prefix ?? (await asUsage(archivePrefix(dir, topicPrefix)));
+  const prefix = manifest?.prefix ?? (await archivePrefix(dir, topicPrefix));
   // Checked before anything waits for Kafka.
-  await asUsage(listArchive(dir, prefix, 'archive load'));
+  await listArchive(dir, prefix, 'archive load');
   warnOfMissingTopics(dir, prefix, logger);
   const log = openKafkaLog(kafka, logger, io.signal);
   const publisher = openKafkaPublisher(kafka, logger, io.signal);

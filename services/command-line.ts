@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { causeText } from '../infra/net/cause-chain.ts';
+import { MissingTopicsError } from '../projector/ports/event-log.ts';
 import { addCommands } from './commands.ts';
 import { loadSettings, misspeltSettings, type Settings, SettingsError } from './settings/settings.ts';
 import { type ExitCode, type Io, UsageError, withoutProgress } from './wiring/command/io.ts';
@@ -89,7 +90,8 @@ export async function runCli(args: readonly string[], io: Io, env: typeof proces
       for (const line of error.lines) io.err(line);
       return 2;
     }
-    if (error instanceof UsageError) {
+    // Topics are for the user to make, or the settings name others.
+    if (error instanceof UsageError || error instanceof MissingTopicsError) {
       io.err(error.message);
       return 2;
     }

@@ -15,7 +15,7 @@ import {
   rejectJudge,
   rejectPlace,
 } from './wiring/backends/rejected-log.ts';
-import { asUsage, type ExitCode, type Io, needKafka, UsageError } from './wiring/command/io.ts';
+import { type ExitCode, type Io, needKafka, UsageError } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
 
 interface RejectedResubmitOptions extends RejectChoice {
@@ -52,7 +52,7 @@ export async function runRejectedResubmit(
   const publisher = openKafkaPublisher(kafka, logger, io.signal);
   try {
     const judge = rejectJudge(kafka.schemaRegistryUrl, io.signal);
-    const outcomes = await asUsage(resubmit(wanted, { log, publisher, judge, signal: io.signal }));
+    const outcomes = await resubmit(wanted, { log, publisher, judge, signal: io.signal });
     tell(outcomes, options, io);
     return outcomes.some(({ now, note }) => (now === null && note !== superseded) || (now !== null && note !== null))
       ? 1

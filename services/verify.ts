@@ -10,7 +10,7 @@ import { topicNames } from '../schemas/events/records.ts';
 import type { Settings } from './settings/settings.ts';
 import { openArchive } from './wiring/backends/event-log.ts';
 import { openKafkaLog } from './wiring/backends/kafka.ts';
-import { asUsage, type ExitCode, type Io, needStoreAndLog } from './wiring/command/io.ts';
+import { type ExitCode, type Io, needStoreAndLog } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
 import { showProgress } from './wiring/command/progress.ts';
 
@@ -42,13 +42,13 @@ export async function runVerify(options: VerifyOptions, settings: Settings, io: 
   const deps = { eventLog, live, clock: realClock, log, signal: io.signal, isReadOnce, onCompared };
   const verification = new Verification(deps);
   try {
-    const verified = await asUsage(verification.run());
+    const verified = await verification.run();
     progress.stop();
     for (const { position, differences } of verified.found) {
       if (!json) io.out(`As of ${positionText(position)}:`);
       for (const one of differences) io.out(json ? jsonOf(one, position, live) : lineOf(one, live));
     }
-    const left = repair ? await asUsage(repairAll(verification, namesOf(verified))) : undefined;
+    const left = repair ? await repairAll(verification, namesOf(verified)) : undefined;
     for (const line of json ? [summaryJson(verified, left)] : summaryLines(verified, left, live)) io.out(line);
     for (const doubt of doubtsOf(verified, left)) io.err(doubt);
     return namesOf(verified).length > 0 ? 1 : 0;

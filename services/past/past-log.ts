@@ -12,7 +12,6 @@ import { ensureSampleArchive } from '../wiring/backends/sample-archive.ts';
 import { simulatedMark } from '../wiring/backends/simulated-mark.ts';
 import { needFolderName } from '../wiring/command/empty-folder.ts';
 import type { Io } from '../wiring/command/io.ts';
-import { asUsage } from '../wiring/command/io.ts';
 import { makeLogger } from '../wiring/command/logger.ts';
 import { percentOf, withProgress } from '../wiring/command/progress.ts';
 
@@ -54,7 +53,7 @@ export async function openPastLog(
     const logger = makeLogger(settings);
     warnOfMissingTopics(dir, prefix, logger);
     const named = archive === undefined ? 'ARCHIVE_DIR' : '--archive';
-    await asUsage(assertReadable(dir, prefix, false, logger, named));
+    await assertReadable(dir, prefix, false, logger, named);
     const isMadeUp = (await simulatedMark(dir, prefix)) !== null;
     return openArchive({ dir, prefix, named, where: `the archive ${dir}` }, isMadeUp, io);
   }
@@ -72,7 +71,7 @@ interface OpenedArchive {
 }
 
 async function openArchive({ dir, prefix, named, where }: OpenedArchive, madeUp: boolean, io: Io): Promise<PastLog> {
-  const listing = await asUsage(listArchive(dir, prefix, named));
+  const listing = await listArchive(dir, prefix, named);
   const bounds = await archiveBounds(listing, (cut) => io.err(`May not be exact: ${cut}`));
   const manifest = readManifest(dir);
   const { exact_since: exactSince = null, saved_until: savedUntil = null } = manifest ?? {};
@@ -89,7 +88,7 @@ async function openCopyOfKafka(kafka: KafkaSettings, settings: Settings, io: Io)
   // Also if the process ends in another way: the copy contains riders' records.
   process.once('exit', close);
   try {
-    await asUsage(copyKafka(dir, kafka, settings, io));
+    await copyKafka(dir, kafka, settings, io);
     const where = `Kafka at ${kafka.brokers.join(', ')}`;
     const opened = await openArchive({ dir, prefix: kafka.topicPrefix, named: 'KAFKA_BROKERS', where }, false, io);
     return { ...opened, isCompacted: true, exactSince: null, close };

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => processes.close());
 
 describe('topics that do not exist', () => {
-  it.each(['start', 'projector'])('end %s, which says how to make them', async (command) => {
+  it.each(['start', 'projector', 'lag', 'verify'])('end %s, which says how to make them', async (command) => {
     const prefix = freshTopicPrefix();
     const ended = await refused(processes, command, {
       KAFKA_BROKERS: kafkaBrokers(),
@@ -28,7 +28,7 @@ describe('topics that do not exist', () => {
       REDIS_URL: redisUrl(),
       REDIS_KEY_PREFIX: freshKeyPrefix(),
     });
-    expect(ended.code).toBe(1);
+    expect(ended.code).toBe(2);
     expect(words(ended)).toHaveLength(1);
     expect(words(ended)[0]).toContain(`${prefix}nights`);
     expect(words(ended)[0]).toContain('npx ride-calendar topics');

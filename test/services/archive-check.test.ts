@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { lockArchive } from '../../infra/archive/archive-lock.ts';
 import { archiveRejectSink } from '../../infra/archive/archive-reject-sink.ts';
 import { ArchiveWriter } from '../../infra/archive/archive-writer.ts';
+import { MissingTopicsError } from '../../projector/ports/event-log.ts';
 import { runArchiveCheck } from '../../services/archive-check.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
 import { UsageError } from '../../services/wiring/command/io.ts';
@@ -183,7 +184,7 @@ describe('archive check', () => {
     await expect(check('')).rejects.toThrow(
       "Cannot run archive check: the folder's name is empty (an unset variable?)",
     );
-    await expect(check('/nowhere')).rejects.toThrow(UsageError);
+    await expect(check('/nowhere')).rejects.toThrow(MissingTopicsError);
     await expect(check('/nowhere')).rejects.toThrow('Cannot read the archive /nowhere: there is no such folder');
   });
 });

@@ -16,7 +16,7 @@ import { readManifest } from '../../infra/archive/archive-manifest.ts';
 import { archiveRejected, archiveRejectSink } from '../../infra/archive/archive-reject-sink.ts';
 import { ArchiveWriter } from '../../infra/archive/archive-writer.ts';
 import type { LogRecord } from '../../projector/ports/decoded-record.ts';
-import type { Reject } from '../../projector/ports/event-log.ts';
+import { MissingTopicsError, type Reject } from '../../projector/ports/event-log.ts';
 import { archivedSchemas } from '../../schemas/avro/avro-types.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
 import type { AnyRecord, Attendance, Relation, Ride, Rider, TopicName } from '../../schemas/events/records.ts';
@@ -325,7 +325,7 @@ describe('archive forget', () => {
     await expect(forget('ada', '/nowhere')).rejects.toThrow(
       'Cannot read the archive /nowhere: there is no such folder',
     );
-    await expect(forget('ada', '/nowhere')).rejects.toThrow(UsageError);
+    await expect(forget('ada', '/nowhere')).rejects.toThrow(MissingTopicsError);
   });
 });
 

@@ -14,7 +14,7 @@ import { openPastLog, type PastLog } from '../../past/past-log.ts';
 import { type PastRecord, sourcesOf } from '../../past/past-records.ts';
 import type { KafkaSettings, Settings } from '../../settings/settings.ts';
 import { needFolderName } from '../command/empty-folder.ts';
-import { asUsage, type Io, UsageError } from '../command/io.ts';
+import { type Io, UsageError } from '../command/io.ts';
 import { makeLogger } from '../command/logger.ts';
 
 interface RejectedLog {
@@ -38,7 +38,7 @@ export async function readRejectedLog(
   if (archive !== undefined) needFolderName(archive, `${command} --archive`);
   const dir = archive ?? settings.archiveDir;
   if (settings.kafka && archive === undefined) {
-    const rejects = await asUsage(rejectsInKafka(settings.kafka, settings, io));
+    const rejects = await rejectsInKafka(settings.kafka, settings, io);
     const where = `Kafka at ${settings.kafka.brokers.join(', ')}`;
     if (rejects.length > 0) return { rejects: each(rejects), where };
     const { group, topicPrefix } = settings.kafka;

@@ -1,4 +1,3 @@
-import { MissingTopicsError } from '../../../projector/ports/event-log.ts';
 import { type Settings, SettingsError } from '../../settings/settings.ts';
 
 /** A command's input and output. */
@@ -32,15 +31,6 @@ export type ExitCode = 0 | 1 | 2;
 /** The command cannot be run as it was called. Printed in one line, exit code 2. */
 export class UsageError extends Error {
   override name = 'UsageError';
-}
-
-/** Missing topics are for the user to make: their error becomes a UsageError. */
-export async function asUsage<T>(attempt: Promise<T>): Promise<T> {
-  try {
-    return await attempt;
-  } catch (error) {
-    throw error instanceof MissingTopicsError ? new UsageError(error.message, { cause: error }) : error;
-  }
 }
 
 /** The Kafka settings, for a command that needs them. Throws UsageError that names KAFKA_BROKERS. */

@@ -1,4 +1,4 @@
-import { asUsage, type ExitCode, type Io } from './io.ts';
+import type { ExitCode, Io } from './io.ts';
 import { type Progress, withProgress } from './progress.ts';
 
 interface ReportingCommand {
@@ -25,7 +25,7 @@ export async function runWithProgress(
   run: (progress: Progress) => Promise<Outcome>,
 ): Promise<ExitCode> {
   try {
-    const { result, lines, code = 0 } = await asUsage(withProgress(io, title, total, run));
+    const { result, lines, code = 0 } = await withProgress(io, title, total, run);
     for (const line of json ? [JSON.stringify(result)] : lines) io.out(line);
     return code;
   } catch (error) {
