@@ -140,7 +140,9 @@ class Following {
       const [waitsFor = null] = this.#reasons.get(`${topic}/${one.partition}`) ?? [];
       return { topic, partition: one.partition, end: one.end, unreadSinceMs: reader.unreadSinceMs(one), waitsFor };
     });
-    return { partitions, silentSinceMs: reader.silentSinceMs };
+    const { gone } = this.#topics;
+    const since = [reader.silentSinceMs, gone?.sinceMs].filter((ms) => typeof ms === 'number');
+    return { partitions, silentSinceMs: since.length > 0 ? Math.min(...since) : null, lacks: gone?.words ?? null };
   }
 
   #findTopics(): Promise<KafkaTopic[]> {

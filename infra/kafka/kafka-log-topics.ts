@@ -1,3 +1,4 @@
+import { realClock } from '../../projector/ports/clock.ts';
 import {
   type LogBounds,
   MissingTopicsError,
@@ -18,10 +19,16 @@ export class KafkaLogTopics {
   readonly prefix: string;
   readonly #cluster: KafkaCluster;
   #first: ReadonlyMap<string, KafkaTopic> | null = null;
+  #gone: { words: string; sinceMs: number } | null = null;
 
   constructor(cluster: KafkaCluster, prefix: string) {
     this.#cluster = cluster;
     this.prefix = prefix;
+  }
+
+  /** Topics that were there and are not now, in words that everybody may read; null: there are none. */
+  get gone(): { words: string; sinceMs: number } | null {
+    return this.#gone;
   }
 
   /** Our name for a Kafka topic. */
@@ -40,7 +47,8 @@ export class KafkaLogTopics {
     if (this.#first) {
       for (const topic of topics) if (topic.name !== rejected) assertSame(this.#first.get(topic.name)!, topic);
       // They existed before: a broker that is starting takes a moment to know its topics.
-      if (missing.length > 0) throw new Error(`Kafka does not know ${missing.join(', ')} just now`);
+      this.#gone = goneNow(missing, this.#gone);
+      if (this.#gone) throw new Error(this.#gone.words);
     } else if (missing.length > 0) {
       throw new MissingTopicsError(
         `Cannot read the event log: Kafka has no ${missing.join(', ')}; make them with: npx ride-calendar topics`,
@@ -77,6 +85,12 @@ export class KafkaLogTopics {
       if (partitions.length !== expected) throw partitionsChanged(name, expected, partitions.length);
     }
   }
+}
+
+function goneNow(missing: readonly string[], before: KafkaLogTopics['gone']): KafkaLogTopics['gone'] {
+  if (missing.length === 0) return null;
+  const words = `Kafka no longer has ${missing.join(', ')}; if that was deleted, make it with: npx ride-calendar topics, publish its entities there again, and start again, to fold the new one from its start`;
+  return { words, sinceMs: before?.sinceMs ?? realClock.nowMs() };
 }
 
 function assertSame(first: KafkaTopic, now: KafkaTopic): void {

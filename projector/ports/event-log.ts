@@ -95,8 +95,10 @@ interface PartitionStatus {
 
 export interface LogStatus {
   partitions: PartitionStatus[];
-  /** Since when the log has not answered, in milliseconds since the epoch; null: it answers. */
+  /** Since when the log has not answered or has lacked topics, in milliseconds since the epoch; null: neither. */
   silentSinceMs: number | null;
+  /** Which topics it lacks and what to do, in words that everybody may read. Null or absent: none. */
+  lacks?: string | null;
 }
 
 /** Where a partition is to be held for now, and what resolves once that may be another place. */

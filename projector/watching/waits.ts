@@ -20,7 +20,7 @@ const lookMs = 500;
 const stoodStillMs = 2_000;
 
 const words: Record<WaitReason, { begins: string; ends: string }> = {
-  kafka: { begins: 'Kafka, which does not answer: changes are not read', ends: 'Kafka answers again' },
+  kafka: { begins: 'Kafka, which does not answer or lacks topics: changes are not read', ends: 'Kafka answers again' },
   redis: {
     begins: 'the view store, which does not answer, answers late or takes no writes: changes are not readable, or late',
     ends: 'The view store answers again',

@@ -155,7 +155,7 @@ export class Watching {
       unreadableSinceMs: oldest(this.#behindSinceMs, this.#repairSinceMs, this.changes.sinceMs, ...unread),
       turnMs: this.#turnMs,
       waits: this.waits.current(),
-      troubles: [...(this.besideOtherLog ? [otherLogWords] : []), ...this.#refusals],
+      troubles: [...(this.besideOtherLog ? [otherLogWords] : []), ...this.#refusals, ...lacking(logStatus)],
       partitions: position ? partitionsOf(position, logStatus) : [],
       tagsInRepair: this.#tagsInRepair,
       unresolvedRejects: this.rejects.byReason,
@@ -172,6 +172,8 @@ export class Watching {
     return this.#eventLog.status?.() ?? null;
   }
 }
+
+const lacking = (logStatus: LogStatus | null): string[] => (logStatus?.lacks ? [logStatus.lacks] : []);
 
 function oldest(...times: (number | null)[]): number | null {
   const known = times.filter((time) => time !== null);

@@ -164,16 +164,21 @@ describe('faults', () => {
 
   // A broker makes a topic by itself, with its own number of partitions, if somebody asks for it (auto.create.topics.enable).
   test.each([1, 3])(
-    'a topic that was deleted and made again, with %i partitions, stops the follower',
+    'a topic that was deleted is waited for and named; made again, with %i partitions, it stops the follower',
     async (numPartitions) => {
       await using kafka = new TestKafka();
       await kafka.createTopics();
-      const following = kafka.follow(kafka.eventLog({ checkEveryMs: 200 }), positionAt(1));
+      const eventLog = kafka.eventLog({ checkEveryMs: 200 });
+      const following = kafka.follow(eventLog, positionAt(1));
       await kafka.sendMetros(['aa']);
       await vi.waitFor(() => expect(following.metros).toEqual(['aa']), soon);
       const admin = await kafka.admin();
       const topic = `${kafka.topicPrefix}metros`;
       await admin.deleteTopics({ topics: [topic] });
+      const words = `Kafka no longer has ${topic}; if that was deleted, make it with: npx ride-calendar topics`;
+      const lacks = { lacks: expect.stringContaining(words), silentSinceMs: expect.any(Number) };
+      await vi.waitFor(() => expect(eventLog.status!()).toMatchObject(lacks), soon);
+      expect(kafka.log.lines.join('\n')).toContain(words);
       await vi.waitFor(() => admin.createTopics({ topics: [{ topic, numPartitions }] }), soon);
       await expect(following.done).rejects.toThrow(
         /metros: it was deleted and made again.*delete it and create it with: npx ride-calendar topics; then start again/,

@@ -105,12 +105,13 @@ test('rejects that are not taken are waited for', async () => {
   await expect.poll(() => projector.status().unresolvedRejects.get('key disagrees with value'), soon).toBe(0);
 });
 
-test('a log that does not answer is waited for though nobody knows of a change, and its ends are told', async () => {
+test('a log that does not answer or lacks topics is waited for though nobody knows of a change, and what is known is told', async () => {
   const { say, ageMs, waits, projector } = await stuck();
   await expect.poll(ageMs, soon).toBeNull();
   const sinceMs = Date.now() - 3_000;
   const at = { topic: 'riders' as const, partition: 0, end: 7, unreadSinceMs: sinceMs, waitsFor: null };
-  say({ partitions: [at], silentSinceMs: sinceMs });
+  say({ partitions: [at], silentSinceMs: sinceMs, lacks: 'Kafka no longer has riders' });
+  expect(projector.status().troubles).toEqual(['Kafka no longer has riders']);
   expect(ageMs()).toBeGreaterThanOrEqual(3_000);
   expect(waits()).toEqual(['kafka']);
   expect(projector.status().partitions).toContainEqual({ topic: 'riders', partition: 0, position: 1, end: 7 });
