@@ -7,7 +7,7 @@ import { type Clock, realClock } from './ports/clock.ts';
 import type { EventLog, LogBounds, Position, RejectSink } from './ports/event-log.ts';
 import type { Log } from './ports/log.ts';
 import { noMetrics, type ProjectorMetrics } from './ports/metrics.ts';
-import type { Leadership, TagLook, ViewWriter } from './ports/view-writer.ts';
+import { type Leadership, StoreRefusesError, type TagLook, type ViewWriter } from './ports/view-writer.ts';
 import { retryLogged, untilAborted } from './ports/waiting.ts';
 import { assertSamePartitions, copyPosition, isWithin, nearest, positionOf } from './position.ts';
 import { otherLogWords, type ProjectorStatus, type Role, Watching } from './watching/watching.ts';
@@ -55,6 +55,8 @@ export class Projector {
   #ready = false;
   /** Of a standby: up to where the look before asked it to fold. */
   #asked: Position | null = null;
+  /** Of a standby: why a sign of life was refused since it looked last. */
+  #refusal: Error | null = null;
 
   constructor(deps: ProjectorDeps) {
     const all: Defaulted = { ...defaults, ...deps };
@@ -151,11 +153,7 @@ export class Projector {
     while (!stop.aborted) {
       const seen = await this.#standBy(leadership, folding, stop);
       if (seen === null) return;
-      const taken = await retryLogged(
-        'take over the views',
-        () => takeAll(leadership, this.#deps.tags, seen),
-        announced,
-      );
+      const taken = await retryLogged('take over the views', () => this.#takeAll(leadership, seen, stop), announced);
       for (let term: Term | null = taken && { taken, doubtful: null }; term; ) {
         this.#stand('leader');
         const end = await leader.lead(term.taken, term.doubtful);
@@ -172,6 +170,17 @@ export class Projector {
     }
   }
 
+  /** From a store that refuses, nothing is taken with an old look: its leader may not have been able to move its fences. */
+  #takeAll(leadership: Leadership, seen: readonly string[], stop: AbortSignal): Promise<TakenTags | null> {
+    const { clock, log, tags } = this.#deps;
+    return takeAll(leadership, tags, seen).catch(async (cause: unknown) => {
+      if (!(cause instanceof StoreRefusesError && cause.retry)) throw cause;
+      log.warn(`Cannot take over the views, standing by again: ${cause.message}`);
+      await clock.sleep(beatMs, stop);
+      return null;
+    });
+  }
+
   /** Resolves to the fences that may be taken. */
   #standBy(leadership: Leadership, folding: Folding, stop: AbortSignal): Promise<readonly string[] | null> {
     const { eventLog } = this.#deps;
@@ -180,6 +189,11 @@ export class Projector {
       leadership,
       signal: stop,
       onLook: (looks) => this.#follow(looks, folding),
+      refusal: () => {
+        const refusal = this.#refusal;
+        this.#refusal = null;
+        return refusal;
+      },
       onJudged: (could) => this.#watching.judged(could),
       isFolded: async () => {
         const { limit } = folding;
@@ -232,12 +246,12 @@ export class Projector {
     while (leadership && !signal.aborted) {
       await clock.sleep(beatMs, signal);
       const sinceMs = this.status().unreadableSinceMs;
-      // A leader's fences say that it is there. The looks log a store that is away.
-      const beat =
-        this.#watching.role === 'standby'
-          ? leadership.coming(tags)
-          : leadership.unreadable(sinceMs === null ? null : clock.nowMs() - sinceMs);
-      await beat.catch(() => undefined);
+      // A leader's fences say that it is there. The looks log a store that is away, or takes no writes.
+      if (this.#watching.role === 'standby') {
+        await leadership.coming(tags).catch((cause: Error) => {
+          this.#refusal = cause;
+        });
+      } else await leadership.unreadable(sinceMs === null ? null : clock.nowMs() - sinceMs).catch(() => undefined);
     }
   }
 

@@ -2,7 +2,7 @@ import { ClientOfflineError, createClient, createCluster, RESP_TYPES } from 'red
 import { backgroundClock } from '../../projector/ports/clock.ts';
 import { StoreRefusesError } from '../../projector/ports/view-writer.ts';
 import { settledWithin } from '../../projector/ports/waiting.ts';
-import { redisRefusal } from './redis-refusal.ts';
+import { redisRefusal, refusesNow } from './redis-refusal.ts';
 import { addressesOf, owedReplyMsMax, type RedisSettings } from './redis-settings.ts';
 
 const connectTimeoutMs = 5_000;
@@ -18,7 +18,10 @@ export interface RedisConnection {
 }
 
 interface ConnectionOptions {
-  /** A password or a right that Redis refuses is waited for: errors say so. By default they say that waiting is in vain. */
+  /**
+   * What Redis refuses for want of a password, a right or room is waited for: errors say so. By default they say that
+   * waiting is in vain.
+   */
   waits?: boolean;
 }
 
@@ -27,7 +30,8 @@ export function redisConnection(settings: RedisSettings, { waits = false }: Conn
   const { url, cluster } = settings;
   const told = (cause: unknown): unknown => {
     const refusal = redisRefusal(cause, { setting: 'REDIS_URL', cluster });
-    if (refusal === null) return cause;
+    const now = waits ? refusesNow(cause) : null;
+    if (refusal === null) return now === null ? cause : new StoreRefusesError(`Redis ${now}`, { retry: true, cause });
     const { words, ends } = refusal;
     if (waits && !ends) return new StoreRefusesError(`Redis ${words}`, { retry: true, cause });
     return new StoreRefusesError(`Cannot keep views in this Redis: it ${words}`, { retry: false, cause });

@@ -55,17 +55,23 @@ const answers: Record<string, string> = {
   NOREPLICAS: 'takes no writes, because too few replicas follow it (NOREPLICAS)',
 };
 
+/** Why a Redis that is there refuses for now, in words that follow "it ". Null: the error says no such thing. */
+export function refusesNow(...errors: unknown[]): string | null {
+  for (const { message } of errors.flatMap(causesOf)) {
+    const answer = Object.keys(answers).find((name) => new RegExp(`(^|[ -])${name} `).test(message));
+    if (answer !== undefined) return answers[answer]!;
+  }
+  return null;
+}
+
 /**
  * Why a Redis cannot be used now, in words that follow "it ", as the first error has it that says so. They are shown to
  * everybody on /readyz, so they name no address: the messages of network errors do.
  */
 export function redisAway(...errors: unknown[]): string {
-  const causes = errors.flatMap(causesOf);
-  for (const { message } of causes) {
-    const answer = Object.keys(answers).find((name) => new RegExp(`(^|[ -])${name} `).test(message));
-    if (answer !== undefined) return answers[answer]!;
-  }
-  for (const one of causes) {
+  const refused = refusesNow(...errors);
+  if (refused !== null) return refused;
+  for (const one of errors.flatMap(causesOf)) {
     const { code } = one as NodeJS.ErrnoException;
     if (code !== undefined && /^E[A-Z]+$/.test(code)) return `cannot be reached (${code})`;
   }

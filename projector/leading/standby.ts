@@ -7,6 +7,8 @@ import { beatMs } from '../writing/tag-lanes.ts';
 // A look that takes longer says more about the store than about the leader.
 const lookMsMax = 2_000;
 const tooSlow = new Error(`the view store took over ${lookMsMax / 1_000} s, which says nothing about a leader`);
+const noWrites = ({ message }: Error) =>
+  new Error(`the view store takes no sign of life, which says nothing about a leader: ${message}`);
 // Between two looks: whether the leader has gone of its own accord.
 const freeEveryMs = 100;
 // A leader moves each fence every 500 ms. One that has stood still for so many looks, each begun 500 ms after the answer of
@@ -21,6 +23,8 @@ interface StandbyDeps {
   signal: AbortSignal;
   /** What the tags say now: the fold follows the positions. */
   onLook(looks: readonly TagLook[]): void;
+  /** Why a sign of life of this projector was refused since this was last asked; null: none was. */
+  refusal(): Error | null;
   /** Whether the last look told anything about a leader. */
   onJudged(could: boolean): void;
   /** Whether the log is folded as far as it may be. */
@@ -42,12 +46,14 @@ export async function standBy(deps: StandbyDeps): Promise<readonly string[] | nu
       return null;
     });
     const answeredMs = clock.nowMs();
-    const counts = looks !== null && answeredMs - beganMs <= lookMsMax;
+    // A leader's fences may stand still for the same reason.
+    const refusal = deps.refusal();
+    const counts = looks !== null && refusal === null && answeredMs - beganMs <= lookMsMax;
     deps.onJudged(counts);
     if (counts) fault.over();
     else watch.missed();
     if (looks) {
-      if (!counts) fault.happened(tooSlow);
+      if (!counts) fault.happened(refusal ? noWrites(refusal) : tooSlow);
       deps.onLook(looks);
       const fences = looks.map(({ fence }) => fence);
       if (counts && watch.looked(fences) && (await deps.isFolded())) return signal.aborted ? null : fences;
@@ -79,7 +85,7 @@ async function untilFree(deps: StandbyDeps, untilMs: number): Promise<readonly s
 
 /**
  * Says whether all of some fences may be taken, from looks at them. A look that failed or was too slow says nothing of
- * the leader: a store that is frozen or away deposes nobody. No clock is compared, so it is not misled by one.
+ * the leader, nor does one while nothing can be written: a store that is frozen, full or away deposes nobody. No clock is compared, so it is not misled by one.
  */
 export class FenceWatch {
   readonly #isFree: (fence: string) => boolean;

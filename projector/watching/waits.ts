@@ -74,6 +74,21 @@ export class Waits {
     this.#begun.get(reason)!.delete(what);
   }
 
+  /** The waits for several things go on as one. */
+  join(reason: WaitReason, several: readonly string[], one: string): void {
+    const waits = this.#begun.get(reason)!;
+    for (const what of several) {
+      const { sinceMs, cause } = waits.get(what) ?? {};
+      waits.delete(what);
+      if (sinceMs === undefined) continue;
+      const before = waits.get(one);
+      waits.set(one, {
+        sinceMs: Math.min(sinceMs, before?.sinceMs ?? sinceMs),
+        cause: before?.cause ?? cause ?? null,
+      });
+    }
+  }
+
   /** Why attempts have failed that it waits for. */
   causes(reason: WaitReason): Error[] {
     return [...this.#begun.get(reason)!.values()].flatMap(({ cause }) => cause ?? []);

@@ -10,7 +10,7 @@ interface WatchedWriterDeps {
 }
 
 // A prompt success ends the waits that are named with it; the last is its own. A store that is full still answers reads, so
-// these end no wait for a write. And of the masters of a cluster one may be full: each tag waits for its own batch.
+// these end no wait for a write, nor does a write that finds another fence. And of the masters of a cluster one may be full: each tag waits for its own batch.
 const reads = ['reads'];
 const writes = [...reads, 'writes'];
 const ofTag = (tag: number): string[] => [...writes, `tag ${tag}`];
@@ -18,7 +18,12 @@ const ofTag = (tag: number): string[] => [...writes, `tag ${tag}`];
 /** The same writer, with its calls measured and waited for. Closing says nothing about the store. */
 export function watchedWriter(writer: ViewWriter, { waits, clock, measured }: WatchedWriterDeps): ViewWriter {
   const { leadership } = writer;
-  const call = async <T>(operation: string, ends: readonly string[], attempt: () => Promise<T>): Promise<T> => {
+  const call = async <T>(
+    operation: string,
+    ends: readonly string[],
+    attempt: () => Promise<T>,
+    wrote: (result: T) => boolean = () => true,
+  ): Promise<T> => {
     const beganMs = clock.nowMs();
     const own = ends.at(-1)!;
     waits.begin('redis', own);
@@ -27,7 +32,7 @@ export function watchedWriter(writer: ViewWriter, { waits, clock, measured }: Wa
       const tookMs = clock.nowMs() - beganMs;
       // A store that always answers late would else never be waited for longer than one answer takes.
       if (tookMs >= promptMs) waits.begin('redis', own, new Error(`an answer took ${seconds(tookMs)}`));
-      else for (const what of ends) waits.end('redis', what);
+      else for (const what of wrote(result) ? ends : reads) waits.end('redis', what);
       measured(operation, tookMs / 1000);
       return result;
     } catch (error) {
@@ -36,7 +41,13 @@ export function watchedWriter(writer: ViewWriter, { waits, clock, measured }: Wa
     }
   };
   return {
-    commit: (tag, batch, notes) => call('commit', ofTag(tag), () => writer.commit(tag, batch, notes)),
+    commit: (tag, batch, notes) =>
+      call(
+        'commit',
+        ofTag(tag),
+        () => writer.commit(tag, batch, notes),
+        ({ committed }) => committed,
+      ),
     async *list(tags, whole) {
       const iterator = writer.list(tags, whole)[Symbol.asyncIterator]();
       try {
@@ -54,14 +65,21 @@ export function watchedWriter(writer: ViewWriter, { waits, clock, measured }: Wa
       ...leadership,
       look: (tags) => call('look', reads, () => leadership.look(tags)),
       coming: (tags) => call('coming', writes, () => leadership.coming(tags)),
-      take: (tag, seen, doubtful) => call('take', writes, () => leadership.take(tag, seen, doubtful)),
+      take: (tag, seen, doubtful) =>
+        call(
+          'take',
+          writes,
+          () => leadership.take(tag, seen, doubtful),
+          (taken) => taken !== null,
+        ),
       free: (tag) => call('free', writes, () => leadership.free(tag)),
     },
     close: () => writer.close(),
   };
 }
 
-/** Another projector leads: no batch of this one is waited for. */
-export function forgetBatches(waits: Waits): void {
-  for (const tag of allTags) waits.end('redis', ofTag(tag).at(-1));
+/** Another projector leads: batches are waited for until a sign of life of this one is written. */
+export function joinBatches(waits: Waits): void {
+  const batches = allTags.map((tag) => ofTag(tag).at(-1)!);
+  waits.join('redis', batches, writes.at(-1)!);
 }

@@ -7,7 +7,7 @@ import { StoreRefusesError, type ViewWriter } from '../ports/view-writer.ts';
 import { UnreadableChanges } from './unreadable-changes.ts';
 import { UnresolvedRejects } from './unresolved-rejects.ts';
 import { type WaitReason, Waits } from './waits.ts';
-import { forgetBatches, watchedWriter } from './watched-writer.ts';
+import { joinBatches, watchedWriter } from './watched-writer.ts';
 
 export type Role = 'leader' | 'standby';
 
@@ -96,7 +96,7 @@ export class Watching {
     if (role === 'leader') this.waits.end('leader');
     else {
       this.waits.begin('leader');
-      forgetBatches(this.waits);
+      joinBatches(this.waits);
       this.changes.forget();
     }
   }

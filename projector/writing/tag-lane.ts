@@ -8,7 +8,8 @@ import type { SettledPosition } from './settled-position.ts';
 const batchKeysMax = 200;
 export const batchFieldsMax = 500;
 const batchBytesMax = 512 * 1024;
-const limits = { minMs: 50, maxMs: 2_000 };
+// A fence that a store refused to move moves again before a standby has looked often enough (docs/rules.md#beginning).
+const limits = { minMs: 50, maxMs: 1_000 };
 const positionEveryMs = 250;
 
 interface Batch {

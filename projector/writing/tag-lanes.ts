@@ -38,7 +38,7 @@ interface TagLanesDeps {
 
 /**
  * One lane a tag, side by side: none waits for another one. A tag whose store does not answer is waited for, ever longer
- * up to two seconds; the others flow on. A fence that is not as it was left ends them all.
+ * up to a second; the others flow on. A fence that is not as it was left ends them all.
  */
 export class TagLanes implements LaneOwner {
   readonly #deps: TagLanesDeps;

@@ -178,6 +178,9 @@ describe('Redis', () => {
       // The background check reads every ten seconds.
       for (; samples.length < 14; await sleep(1_000)) samples.push((await waiting())[1]);
       await projector.printed(/Waiting for .* for the view store, .*maxmemory/);
+      expect(await (await fetch(`${projector.origin}/readyz`)).json()).toMatchObject({
+        note: 'Redis is full (OOM); raise its maxmemory',
+      });
       await admin.config('SET', 'maxmemory', '0');
       await sleep(2_500);
     });

@@ -1,5 +1,6 @@
 import type { Arg } from '../../infra/redis/redis-connection.ts';
 import { commitScript, freeScript, takeScript } from '../../infra/redis/redis-scripts.ts';
+import { StoreRefusesError } from '../../projector/ports/view-writer.ts';
 import { unpacked } from '../support/packed-texts.ts';
 
 /** `list`: another program wrote the key with a type that no view has. */
@@ -22,6 +23,8 @@ export class RedisInMemory {
   /** How far a SCAN has got, by its cursor. */
   readonly #cursors = [''];
   #trackers: { prefix: string; tracker: Tracker }[] = [];
+  /** It takes no more (OOM). */
+  isFull = false;
   runId: string;
   replicationId: string;
 
@@ -96,9 +99,21 @@ export class RedisInMemory {
       case 'SCAN':
         return this.#scan(Number(key), String(rest[1]));
       case 'EVALSHA':
-        return this.#script(key, rest);
+        return this.#wholeScript(key, rest);
       default:
         throw new Error(`ERR unknown command ${name}`);
+    }
+  }
+
+  /** A full store refuses all of a script, or nothing. */
+  #wholeScript(sha: string, args: readonly Arg[]): unknown {
+    if (!this.isFull) return this.#script(sha, args);
+    const before = copied(this.#keys);
+    try {
+      return this.#script(sha, args);
+    } catch (cause) {
+      this.#keys = before;
+      throw cause;
     }
   }
 
@@ -269,6 +284,7 @@ export class RedisInMemory {
   }
 
   #set(key: string, value: Arg): void {
+    if (this.isFull) throw new StoreRefusesError('Redis is full (OOM)', { retry: true });
     this.#keys.set(key, typeof value === 'string' ? Buffer.from(value) : value);
     this.#changed(key);
   }

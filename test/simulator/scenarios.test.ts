@@ -75,6 +75,30 @@ it('a leader that is deposed with changes in hand counts none of them as unreada
   expect(age()).toBeNull();
 });
 
+it('a store that takes no writes, or only now and then, deposes no leader, and is waited for by all until it takes them', async () => {
+  const scene = await led();
+  const [first] = scene.projectors as [ProjectorProcess];
+  const standby = scene.startProjector();
+  await settle(scene);
+  const [{ redis }] = scene.masters as [Master];
+  redis.isFull = true;
+  scene.publish();
+  await scene.goOn(20_000);
+  for (const { projector } of [first, standby]) {
+    const { waits, troubles } = projector.status();
+    expect(scene.timeline.nowMs - waits.get('redis')!).toBeGreaterThan(19_000);
+    expect(troubles).toEqual(['Redis is full (OOM)']);
+  }
+  for (let i = 0; i < 60; i++) {
+    redis.isFull = !scene.random.chance(0.3);
+    await scene.goOn(300);
+  }
+  redis.isFull = false;
+  await settle(scene);
+  expect([first.leads, standby.leads]).toEqual([true, false]);
+  expect(scene.said.join('\n')).not.toContain('taken over');
+});
+
 it('a folded standby takes over before a leader that was killed and started again has folded', async () => {
   const scene = await led();
   const [first] = scene.projectors;

@@ -9,13 +9,15 @@ interface Store {
   fenceAt(tag: number, ms: number): string;
   /** How long the look at all tags takes that begins at a moment. */
   lookMs?(ms: number): number;
+  /** Why a sign of life was refused, as a look at some moment asks. */
+  refusal?(ms: number): Error | null;
   isFolded?(ms: number): boolean;
   /** What passes between two looks at the clock. */
   tickMs?: number;
 }
 
 /** Stands by until it may take the tags; says when that is, when each look at all of them began, and which ones told nothing. */
-async function stoodBy({ fenceAt, lookMs = () => 0, isFolded = () => true, tickMs = 0 }: Store) {
+async function stoodBy({ fenceAt, lookMs = () => 0, isFolded = () => true, refusal = () => null, tickMs = 0 }: Store) {
   const [began, blind, said]: [number[], number[], string[]] = [[], [], []];
   let nowMs = 0;
   const clock: Clock = {
@@ -47,6 +49,7 @@ async function stoodBy({ fenceAt, lookMs = () => 0, isFolded = () => true, tickM
     log: { info: say, warn: say, error: say },
     signal,
     onLook() {},
+    refusal: () => refusal(nowMs),
     onJudged: (could) => could || blind.push(began.length),
     isFolded: async () => isFolded(nowMs),
   });
@@ -88,6 +91,22 @@ describe('a standby', () => {
   it('never sleeps for less than no time, however long it is between two looks at the clock', async () => {
     const { fences } = await stoodBy({ fenceAt: () => 'led', tickMs: 90 });
     expect(fences).toEqual(['led', 'led', 'led']);
+  });
+
+  it('begins to count again after its own sign of life was refused, and says why it can not judge', async () => {
+    const full = new Error('Redis is full');
+    const { began, blind, said } = await stoodBy({
+      fenceAt: () => 'led',
+      refusal: (ms) => (ms < 10_000 || ms === 11_000 ? full : null),
+    });
+    expect(began.filter((ms) => ms > 11_000)).toHaveLength(5);
+    expect(blind).toHaveLength(21);
+    expect(new Set(said)).toEqual(
+      new Set([
+        'Cannot look who leads, trying again: the view store takes no sign of life, which says nothing about a leader: Redis is full',
+        'It could look who leads now',
+      ]),
+    );
   });
 
   it('begins to count again after a look of more than two seconds, and says once that it can not judge', async () => {

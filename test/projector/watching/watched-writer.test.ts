@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { silentLog } from '../../../projector/ports/log.ts';
 import { Waits } from '../../../projector/watching/waits.ts';
-import { forgetBatches, watchedWriter } from '../../../projector/watching/watched-writer.ts';
+import { joinBatches, watchedWriter } from '../../../projector/watching/watched-writer.ts';
 import { lead } from '../../support/lead.ts';
 import { SharedStore } from '../../support/shared-store.ts';
 import { watchedWriter as disturbed } from '../../support/watched-writer.ts';
@@ -50,8 +50,9 @@ test('a batch that is refused is waited for until it succeeds, whatever else doe
 
 test('a store that always answers late is waited for from the first late answer until a prompt one', async () => {
   const { waits, clock, write, since, empty, answersIn } = await full();
-  forgetBatches(waits);
   empty();
+  answersIn(0);
+  await write();
   answersIn(600);
   for (let i = 0; i < 50; i++) await write();
   expect(clock.ms - since()!).toBe(50 * 600);
@@ -61,9 +62,13 @@ test('a store that always answers late is waited for from the first late answer 
   expect(since()).toBeUndefined();
 });
 
-test('once another leads, no batch is waited for', async () => {
-  const { waits, since } = await full();
+test('once another leads, batches are waited for until something is written: to find another fence is not enough', async () => {
+  const { waits, writer, since } = await full();
+  joinBatches(waits);
+  expect(await writer.leadership!.take(2, 'another fence', false)).toBeNull();
+  expect(await writer.leadership!.look([1])).toHaveLength(1);
   expect(since()).toBe(0);
-  forgetBatches(waits);
+  expect(waits.causes('redis').map(({ message }) => message)).toEqual(['OOM']);
+  await writer.leadership!.coming([1]);
   expect(since()).toBeUndefined();
 });
