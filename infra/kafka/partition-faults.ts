@@ -14,6 +14,8 @@ export class PartitionFaults {
   readonly #resting = new Set<ReaderPartition>();
   readonly #log: Log;
   readonly #signal: AbortSignal;
+  /** What is to be said at the end of this turn, and of which partitions: an answer of Kafka may be about many. */
+  readonly #toSay = new Map<string, { level: keyof Log; rest: string; names: string[] }>();
 
   constructor(log: Log, signal: AbortSignal) {
     this.#log = log;
@@ -31,8 +33,11 @@ export class PartitionFaults {
   async failed(partition: ReaderPartition, error: unknown): Promise<void> {
     let backOff = this.#backOffs.get(partition);
     if (!backOff) {
-      const what = `Cannot read ${partition.topic}/${partition.partition} from Kafka`;
-      backOff = new LoggedBackOff(what, { log: this.#log, signal: this.#signal });
+      const name = `${partition.topic}/${partition.partition}`;
+      const what = cannotRead([name]);
+      const say = (level: keyof Log) => (line: string) => this.#say(level, name, line.slice(what.length));
+      const log = { info: say('info'), warn: say('warn'), error: say('error') };
+      backOff = new LoggedBackOff(what, { log, signal: this.#signal });
       this.#backOffs.set(partition, backOff);
     }
     this.#resting.add(partition);
@@ -47,7 +52,21 @@ export class PartitionFaults {
     this.#backOffs.get(partition)?.succeeded();
     this.#backOffs.delete(partition);
   }
+
+  #say(level: keyof Log, name: string, rest: string): void {
+    if (this.#toSay.size === 0) setImmediate(() => this.#sayAll());
+    const line = this.#toSay.get(level + rest) ?? { level, rest, names: [] };
+    line.names.push(name);
+    this.#toSay.set(level + rest, line);
+  }
+
+  #sayAll(): void {
+    for (const { level, rest, names } of this.#toSay.values()) this.#log[level](cannotRead(names) + rest);
+    this.#toSay.clear();
+  }
 }
+
+const cannotRead = (names: readonly string[]): string => `Cannot read ${names.join(', ')} from Kafka`;
 
 const unreachable = new Set(['PLT_KFK_NETWORK', 'PLT_KFK_TIMEOUT', 'PLT_KFK_AUTHENTICATION', 'PLT_KFK_USER']);
 
