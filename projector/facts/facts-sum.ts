@@ -25,10 +25,13 @@ const topicSeeds = Object.fromEntries(Object.keys(countedFields).map((topic, i) 
 >;
 
 /**
- * The sum of facts: 128 bits that are equal in two processes exactly when their facts are equal, however they got them
- * (docs/rules.md#law). Each fact is hashed (MurmurHash3, x86, 128 bits) and the hashes are added, lane by lane. So the
- * order does not matter, and a changed fact is subtracted and added again. What the facts do not keep does not count:
- * tombstones, RSVPs without a response and relations without a mark.
+ * The sum of facts: 128 bits that are equal in two processes if their facts are equal, however they got them
+ * (docs/rules.md#law), and differ by all odds if the facts differ. Each fact is hashed and the hashes are added, lane by
+ * lane. So the order does not matter, and a changed fact is subtracted and added again. What the facts do not keep does
+ * not count: tombstones, RSVPs without a response and relations without a mark.
+ *
+ * A record's hash has 128 bits (MurmurHash3, x86). The hash of an RSVP or a relation has 64: its lanes 2 and 3 are
+ * functions of its lanes 0 and 1. So two different edges are taken for one with a chance of 2^-64.
  */
 export class FactsSum {
   readonly #sum = new Int32Array(4);
@@ -55,7 +58,10 @@ export class FactsSum {
     if (after) this.#addRecord(topic, key, after, 1);
   }
 
-  /** Uses two words of each end: there are millions of edges, so this must be a few multiplications. */
+  /**
+   * Uses two words of each end, which make 64 bits: there are millions of edges, so this must be a few multiplications.
+   * Lanes 2 and 3 follow from p and q.
+   */
   #addEdge(seed: number, from: Interner, a: number, to: Interner, b: number, sign: 1 | -1): void {
     let p = Math.imul(from.hash(a, 0) + seed, c1) ^ to.hash(b, 0);
     let q = Math.imul(from.hash(a, 1) ^ seed, c2) + to.hash(b, 1);
