@@ -9,6 +9,7 @@ import { TestKafka } from '../support/kafka.ts';
 import { runCommand } from './commands.ts';
 import { otherCore, pin } from './pinned-process.ts';
 import type { Bench, Row } from './versions.ts';
+import { forAnyVersion } from './world-archive.ts';
 
 const partitions = 4;
 /** Old timestamps would begin a segment with every batch, and have records compacted away meanwhile. */
@@ -39,6 +40,7 @@ export const archive: Bench = {
     const from = join(dir, 'archive');
     const sizes = ['--riders', riders!, '--rides', '1200', '--days', '60', '--rate', '0'];
     await runCommand(version!, ['simulate', '--archive', from, ...sizes], {});
+    await forAnyVersion(from);
     const messages = await messagesOf(from);
     const records = topicNames.reduce((sum, topic) => sum + messages[topic].length, 0);
     let saves = 0;

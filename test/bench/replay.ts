@@ -6,6 +6,7 @@ import avsc from 'avsc';
 import { runCommand } from './commands.ts';
 import { otherCore, pin } from './pinned-process.ts';
 import type { Bench } from './versions.ts';
+import { forAnyVersion } from './world-archive.ts';
 
 const bare = 'bare decoding by avsc, CPU';
 const far = ['--as-of', '2100-01-01T00:00:00Z'];
@@ -20,6 +21,7 @@ export const replay: Bench = {
     const archive = join(dir, 'archive');
     const sizes = ['--riders', riders!, '--rides', '1500', '--rate', '0'];
     await runCommand(version!, ['simulate', '--archive', archive, ...sizes], {});
+    await forAnyVersion(archive);
     const records = await decodeBare(archive);
     let exports = 0;
     return {
