@@ -78,12 +78,9 @@ export async function prepareLoad({ port, requests, unheardOf, status }: LoadTar
     bodySizes: sizes,
     bodyBytes: sizes.reduce((sum, size) => sum + size, 0) / sizes.length,
     async run(ms) {
-      // Opened by the first run: a server closes connections that nothing comes on for long.
-      if (sockets.length === 0) {
-        sockets = await Promise.all(Array.from({ length: connections }, () => open(port)));
-        sockets.forEach(use);
-      }
-      if (fault) throw fault;
+      // Opened for each run: a server closes connections that nothing comes on for long, as between turns.
+      sockets = await Promise.all(Array.from({ length: connections }, () => open(port)));
+      sockets.forEach(use);
       answers = 0;
       running = true;
       busy = sockets.length;
@@ -96,8 +93,10 @@ export async function prepareLoad({ port, requests, unheardOf, status }: LoadTar
         running = false;
       }, ms);
       await ended;
+      const seconds = (performance.now() - start) / 1000;
+      for (const socket of sockets) socket.removeAllListeners('close').destroy();
       if (fault) throw fault;
-      return { answers, seconds: (performance.now() - start) / 1000 };
+      return { answers, seconds };
     },
     close: () => {
       for (const socket of sockets) socket.removeAllListeners('close').destroy();
