@@ -1,13 +1,19 @@
 import type { PublishedRecord } from '../../projector/ports/log-publisher.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
+import { topicNames } from '../../schemas/events/records.ts';
 import { archiveLoad, type LoadOptions } from '../../services/wiring/archive/archive-load.ts';
 import { TestArchive } from './archive.ts';
-import type { KeptLog } from './kept-log.ts';
+import { MemoryEventLog } from './memory-event-log.ts';
 import { sampleRecords } from './records.ts';
 
 /** What tests of `archive load` share: archives of a few riders, and logs to load them into. */
 
-export const load = (dir: string, log: KeptLog, options: Partial<LoadOptions> = {}) =>
+export function emptyLog(partitions: number, low = 0): MemoryEventLog {
+  const counts = Object.fromEntries(topicNames.map((topic) => [topic, partitions]));
+  return new MemoryEventLog({ partitions: counts as never, records: [] }, 7, low);
+}
+
+export const load = (dir: string, log: MemoryEventLog, options: Partial<LoadOptions> = {}) =>
   archiveLoad({ dir }, { publisher: log, log }, { signal: new AbortController().signal, append: false, ...options });
 
 export const startMs = 1_700_000_000_000;
@@ -24,7 +30,7 @@ export const publishedRider = (key: string, timestampMs = startMs): PublishedRec
   timestampMs,
 });
 
-export const keysOf = (records: readonly (PublishedRecord | null)[]) => records.map((record) => String(record?.key));
+export const keysOf = (records: readonly PublishedRecord[]) => records.map(({ key }) => String(key));
 
 /** An archive of riders: of each partition keys and times, in order. */
 export async function archiveOf(...partitions: [string, number][][]): Promise<TestArchive> {

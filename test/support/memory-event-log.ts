@@ -1,5 +1,18 @@
-import type { EncodedRecord, EventLog, Follower, Hold, LogBounds, Position } from '../../projector/ports/event-log.ts';
+import { kafkaLogRecord } from '../../infra/kafka/kafka-log-record.ts';
+import { placeOf } from '../../infra/reject-places.ts';
+import type {
+  EncodedRecord,
+  EventLog,
+  Follower,
+  Hold,
+  LogBounds,
+  Position,
+  Reject,
+} from '../../projector/ports/event-log.ts';
+import type { LogPublisher, PublishedRecord } from '../../projector/ports/log-publisher.ts';
 import { aborted } from '../../projector/ports/waiting.ts';
+import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
+import { murmur2Partition } from '../../schemas/events/partitioner.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import type { History, HistoryRecord } from './histories.ts';
 import { toLogRecord } from './histories.ts';
@@ -7,19 +20,27 @@ import { toLogRecord } from './histories.ts';
 const heldAlready: Hold = { offset: 0, moved: Promise.resolve() };
 
 /**
- * An event log in an array, for tests of the projector alone: it delivers in the order given (each partition's own order
- * must be that of its offsets), a few records at a time, and goes on as records are appended.
+ * An event log in an array. It delivers in the order given (each partition's own order must be that of its offsets), a
+ * few records at a time, and goes on as records are appended or published.
  */
-export class MemoryEventLog implements EventLog {
+export class MemoryEventLog implements EventLog, LogPublisher {
+  readonly rejected: Reject[] = [];
+  readonly rejects = { publish: async (rejects: readonly Reject[]) => this.#reject(rejects) };
   readonly #partitions: Record<TopicName, number>;
-  readonly #records: EncodedRecord[] = [];
+  #records: EncodedRecord[] = [];
   readonly #batchMax: number;
+  /** The first offset of every partition. */
+  readonly #low: number;
+  readonly #writers = new WriterSchemas();
+  /** As many records are still published; then the connection is gone. */
+  #left = Number.POSITIVE_INFINITY;
   /** How many records are delivered for now; the bounds tell of all. */
   #revealed = Number.POSITIVE_INFINITY;
   readonly #followers = new Set<Follower>();
   #grown: (() => void)[] = [];
 
-  constructor(history: Pick<History, 'partitions' | 'records'>, batchMax = 7) {
+  constructor(history: Pick<History, 'partitions' | 'records'>, batchMax = 7, low = 0) {
+    this.#low = low;
     this.#partitions = history.partitions;
     this.#records.push(...history.records.map(toLogRecord));
     this.#batchMax = batchMax;
@@ -28,6 +49,52 @@ export class MemoryEventLog implements EventLog {
   append(...records: HistoryRecord[]): void {
     this.#records.push(...records.map(toLogRecord));
     this.#grow();
+  }
+
+  async publish(topic: TopicName, records: readonly PublishedRecord[]): Promise<ReadonlyMap<number, number>> {
+    const ends = (await this.bounds())[topic].map(({ end }) => end);
+    const first = new Map<number, number>();
+    for (const record of records) {
+      const partition = record.partition ?? murmur2Partition(Buffer.from(record.key!), ends.length);
+      if (this.#left-- <= 0) throw new Error('killed');
+      const offset = ends[partition]!++;
+      if (!first.has(partition)) first.set(partition, offset);
+      const headers = (record.headers ?? []).map(({ key, value }) => [Buffer.from(key), value] as const);
+      const fetched = { ...record, offset, key: Buffer.from(record.key!), headers };
+      this.#records.push(kafkaLogRecord(topic, partition, fetched, this.#writers) as EncodedRecord);
+    }
+    this.#grow();
+    return first;
+  }
+
+  /** Ends after so many records more, as a process does that is killed: what went through has gone through. */
+  dieAfter(records: number): void {
+    this.#left = records;
+  }
+
+  /** Takes superseded records out, as far as `keep` says so of their offsets. */
+  compact(keep: (offset: number) => boolean): void {
+    const later = new Set<string>();
+    const kept = this.#records.toReversed().filter(({ topic, partition, offset, keyBytes }) => {
+      const key = `${topic}/${partition}/${keyBytes}`;
+      const isLast = !later.has(key);
+      later.add(key);
+      return isLast || keep(offset);
+    });
+    this.#records = kept.toReversed();
+  }
+
+  /** All that a topic holds, as it was published. */
+  all(topic: TopicName): PublishedRecord[] {
+    return this.#records
+      .filter((record) => record.topic === topic)
+      .map(({ keyBytes: key, valueBytes: value, timestampMs, headers = [] }) => ({ key, value, timestampMs, headers }));
+  }
+
+  #reject(rejects: readonly Reject[]): number {
+    const fresh = rejects.filter((one) => !this.rejected.some((known) => placeOf(known) === placeOf(one)));
+    this.rejected.push(...fresh);
+    return fresh.length;
   }
 
   /** Delivers no more than the first records, though the log's ends are beyond them. */
@@ -42,9 +109,10 @@ export class MemoryEventLog implements EventLog {
   }
 
   async bounds(): Promise<LogBounds> {
+    const low = this.#low;
     const bounds = {} as LogBounds;
     for (const topic of topicNames) {
-      bounds[topic] = Array.from({ length: this.#partitions[topic] }, () => ({ low: 0, end: 0 }));
+      bounds[topic] = Array.from({ length: this.#partitions[topic] }, () => ({ low, end: low }));
     }
     for (const { topic, partition, offset } of this.#records) bounds[topic][partition]!.end = offset + 1;
     return bounds;

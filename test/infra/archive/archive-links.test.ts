@@ -7,17 +7,16 @@ import { runArchiveForget } from '../../../services/archive-forget.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { archiveSave } from '../../../services/wiring/archive/archive-save.ts';
 import { archivedRider, readArchive, TestArchive } from '../../support/archive.ts';
-import { load } from '../../support/archive-load.ts';
+import { emptyLog, load } from '../../support/archive-load.ts';
 import { heard } from '../../support/heard.ts';
-import { KeptLog } from '../../support/kept-log.ts';
 
 const settings = loadSettings({});
 const commands: Record<string, (dir: string) => Promise<unknown>> = {
   check: (dir) => heard((io) => runArchiveCheck({ dir }, settings, io)),
   forget: (dir) => heard((io) => runArchiveForget({ rider: 'r0', dir }, settings, io)),
-  load: (dir) => load(dir, new KeptLog(1)),
+  load: (dir) => load(dir, emptyLog(1)),
   read: (dir) => readArchive(dir),
-  save: (dir) => archiveSave(new KeptLog(1), async () => {}, dir, { signal: new AbortController().signal }),
+  save: (dir) => archiveSave(emptyLog(1), async () => {}, dir, { signal: new AbortController().signal }),
 };
 
 /** An archive of a rider. */

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { PublishedRecord } from '../../../../projector/ports/log-publisher.ts';
 import { TestArchive } from '../../../support/archive.ts';
-import { archiveOf, keysOf, load, publishedRider, rider, startMs } from '../../../support/archive-load.ts';
-import { KeptLog } from '../../../support/kept-log.ts';
+import { archiveOf, emptyLog, keysOf, load, publishedRider, rider, startMs } from '../../../support/archive-load.ts';
+import type { MemoryEventLog } from '../../../support/memory-event-log.ts';
 
 const gone = (key: string, timestampMs = startMs) => ({ key: Buffer.from(key), value: null, timestampMs });
 
@@ -11,7 +10,7 @@ const gone = (key: string, timestampMs = startMs) => ({ key: Buffer.from(key), v
 describe('archive load', () => {
   test('refuses topics that hold records, and publishes nothing', async () => {
     await using archive = await archiveOf([['a', 5]]);
-    const log = new KeptLog(1);
+    const log = emptyLog(1);
     await log.publish('nights', [{ key: 'x', value: null, timestampMs: 1 }]);
     await expect(load(archive.dir, log)).rejects.toThrow(
       "Cannot load the archive: nights holds records; load into empty topics, for example of a new KAFKA_TOPIC_PREFIX, or bring the topics to the archive's facts with --append",
@@ -31,7 +30,7 @@ describe('archive load --append', () => {
       ['same there', 6],
     ]);
     await archive.append('riders', 0, [{ ...rider('gone'), value: null }]);
-    const log = new KeptLog(1);
+    const log = emptyLog(1);
     const held = [
       publishedRider('newer there', startMs + 6),
       publishedRider('same there', startMs + 6),
@@ -56,7 +55,7 @@ describe('archive load --append', () => {
       ['a', 1],
       ['b', 1],
     ]);
-    const log = new KeptLog(1);
+    const log = emptyLog(1);
     await log.publish('riders', [gone('a', startMs + 2), gone('b', startMs)]);
     expect(await load(archive.dir, log, { append: true })).toMatchObject({ records: 1, newer: 1 });
     expect(keysOf(log.all('riders'))).toEqual(['a', 'b', 'b']);
@@ -67,17 +66,17 @@ describe('archive load --append', () => {
       Array.from({ length: 60 }, (_, i): [string, number] => [`k${i % 7}`, i * 3]),
       Array.from({ length: 60 }, (_, i): [string, number] => [`k${(i * 5) % 11}`, i * 2]),
     );
-    const lastOf = (log: KeptLog) => new Map(log.all('riders').map((one: PublishedRecord) => [String(one.key), one]));
-    const whole = new KeptLog(3);
+    const lastOf = (log: MemoryEventLog) => new Map(log.all('riders').map((one) => [String(one.key), one]));
+    const whole = emptyLog(3);
     await load(archive.dir, whole);
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(50), { minLength: 1, maxLength: 4 }), async (records) => {
-        const log = new KeptLog(3, 7);
+        const log = emptyLog(3, 7);
         for (const [i, count] of records.entries()) {
           log.dieAfter(count);
           const stopped = load(archive.dir, log, { append: i > 0 && log.all('riders').length > 0 });
           await stopped.catch((error) => expect(error.message).toBe('killed'));
-          log.compact((fromEnd) => fromEnd % 2 === 0);
+          log.compact((offset) => offset % 2 === 0);
         }
         log.dieAfter(Number.POSITIVE_INFINITY);
         await load(archive.dir, log, { append: true });
@@ -90,7 +89,7 @@ describe('archive load --append', () => {
   test('publishes bad records of the archive that its topics do not bring', async () => {
     await using archive = await TestArchive.make(1);
     await archive.appendUndecodable('rides', 0, 'r1');
-    const log = new KeptLog(1);
+    const log = emptyLog(1);
     expect(await load(archive.dir, log, { append: true })).toMatchObject({ records: 1, rejected: 0 });
     expect(log.all('rides')[0]!.value!.subarray(0, 2)).toEqual(Buffer.from([0xc3, 1]));
   });
