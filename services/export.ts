@@ -50,10 +50,10 @@ function saidOf(
   { where, exactSince, isCompacted }: PastLog,
   { clockMs, ...how }: { clockMs: number; by: RecordClock; personal: boolean; secrets: boolean },
 ) {
-  const { records, bad: bad_records, outOfOrder: out_of_order, offsets } = past;
+  const { records, bad: bad_records, offsets } = past;
   const as_of = instantText(clockMs);
   const of = { log: where, compacted: isCompacted, exact_since: exactSince };
-  return { version: 1, as_of, ...how, ...of, records, bad_records, out_of_order, offsets, tables };
+  return { version: 1, as_of, ...how, ...of, records, bad_records, offsets, tables };
 }
 
 function linesOf(dir: string, { tables, past }: Exported, { personal, secrets }: ExportCommandOptions): string[] {

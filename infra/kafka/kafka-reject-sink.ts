@@ -108,7 +108,7 @@ export class RejectedTopic {
 /**
  * Sets bad records aside in `<prefix>rejected` (docs/rules.md#rejected), with the headers of `rejectedHeaders`,
  * acknowledged by all replicas. Reads what the topic holds first, and again before each publish, so that a restart or a
- * takeover publishes nothing twice. Keeps 16 bytes per record in memory.
+ * takeover publishes nothing twice.
  */
 export function kafkaRejectSink(options: {
   kafka: KafkaConnection;

@@ -2,7 +2,6 @@ import { secondsUntil } from '../../api/calendar/local-days.ts';
 import { daysAhead, daysBack } from '../../api/calendar/me-answers.ts';
 import type { Facts } from '../../projector/facts/facts.ts';
 import { Fold } from '../../projector/facts/fold.ts';
-import { parseDay } from '../../schemas/views/days.ts';
 import { TouchedViews, UsedViews } from './answer-watch.ts';
 import { type PastAnswer, PastAnswers, type PastRequest } from './past-answers.ts';
 import type { PastSources } from './past-records.ts';
@@ -23,10 +22,11 @@ interface HistoryOptions {
 }
 
 const dayMs = 86_400_000;
-/** Local dates are at most a day from UTC's, and a clock that goes back takes no more than a day. */
-const slackDays = 3;
-/** How far from today a rider's nights are shown. */
-const ownDays = Math.max(daysBack, daysAhead);
+/**
+ * How far from a night a midnight may change an answer: as far as a rider's nights are shown. Local dates are at most a
+ * day from UTC's, and a clock that goes back takes no more than a day.
+ */
+const nearDays = Math.max(daysBack, daysAhead) + 3;
 
 /**
  * Every version of one answer, oldest first: at each instant it is what `replay --as-of` says of it, with the clock
@@ -61,8 +61,8 @@ class AnswerHistory {
   #now!: PastAnswer;
   #told!: PastAnswer;
   #midnightMs = Number.POSITIVE_INFINITY;
-  #ownDays: { nights: number; days: number[] } = { nights: 0, days: [] };
-  #shownDays: { of: PastAnswer | null; days: number[] } = { of: null, days: [] };
+  /** The first and last day of the nights known so far. */
+  #nightDays = { nights: 0, first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
 
   private constructor(records: RecordsInTime, request: PastRequest) {
     this.#request = request;
@@ -91,7 +91,7 @@ class AnswerHistory {
       if (!sameAnswer(before, this.#now)) behind.push(timed);
     }
     if (zones) this.#midnights.reread();
-    this.#midnightMs = this.#midnights.after(atMs);
+    this.#midnightMs = this.#midnightAfter(atMs);
     yield* this.#tell(atMs, behind);
   }
 
@@ -108,13 +108,11 @@ class AnswerHistory {
 
   /** A version for each midnight before an instant that changes the answer. */
   async *midnights(beforeMs: number): AsyncGenerator<Version> {
-    for (;;) {
-      this.#passQuietDays();
-      if (this.#midnightMs >= beforeMs) return;
+    while (this.#midnightMs < beforeMs) {
       const atMs = this.#midnightMs;
       this.#now = await this.#ask(atMs);
       yield* this.#tell(atMs, []);
-      this.#midnightMs = this.#midnights.after(atMs);
+      this.#midnightMs = this.#midnightAfter(atMs);
     }
   }
 
@@ -129,33 +127,17 @@ class AnswerHistory {
     return this.#answers.ask(this.#request, clockMs);
   }
 
-  /** A midnight far from every night changes nothing: the next one is near a night, or there is none. */
-  #passQuietDays(): void {
-    if (this.#midnightMs === Number.POSITIVE_INFINITY) return;
-    const near = this.#request.rider === null ? slackDays : ownDays + slackDays;
-    const today = Math.floor(this.#midnightMs / dayMs);
-    const next = this.#nightDays().find((day) => day + near >= today);
-    if (next === undefined) this.#midnightMs = Number.POSITIVE_INFINITY;
-    else if (next - near > today) this.#midnightMs = this.#midnights.after((next - near) * dayMs);
-  }
-
-  /** Days of the nights that the answer has, or may come to have, ascending. */
-  #nightDays(): number[] {
-    const { nightDay } = this.#fold.facts;
-    if (this.#request.rider === null) {
-      if (this.#shownDays.of !== this.#now) this.#shownDays = { of: this.#now, days: daysIn(this.#now) };
-      return this.#shownDays.days;
+  /** The next midnight that may change an answer: none is long before the first night, or long after the last. */
+  #midnightAfter(ms: number): number {
+    const days = this.#nightDays;
+    for (const { nightDay } = this.#fold.facts; days.nights < nightDay.length; days.nights++) {
+      days.first = Math.min(days.first, nightDay[days.nights]!);
+      days.last = Math.max(days.last, nightDay[days.nights]!);
     }
-    if (this.#ownDays.nights !== nightDay.length) {
-      this.#ownDays = { nights: nightDay.length, days: [...new Set(nightDay)].sort((a, b) => a - b) };
-    }
-    return this.#ownDays.days;
+    if (days.nights === 0) return Number.POSITIVE_INFINITY;
+    const nextMs = this.#midnights.after(Math.max(ms, (days.first - nearDays) * dayMs));
+    return nextMs < (days.last + nearDays) * dayMs ? nextMs : Number.POSITIVE_INFINITY;
   }
-}
-
-function daysIn({ body }: PastAnswer): number[] {
-  const texts = [...body.matchAll(/"day":"(\d{4}-\d{2}-\d{2})"/g)].map((match) => match[1]!);
-  return texts.map((text) => parseDay(text)!).sort((a, b) => a - b);
 }
 
 export const sameAnswer = (a: PastAnswer, b: PastAnswer): boolean => a.status === b.status && a.body === b.body;

@@ -3,46 +3,17 @@ import { Fold } from '../../projector/facts/fold.ts';
 import { Validator } from '../../projector/facts/validator.ts';
 import type { EncodedRecord } from '../../projector/ports/event-log.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
-import { PartitionCursor, type PartitionSource, type PastSources } from './past-records.ts';
+import { PartitionCursor, type PastSources } from './past-records.ts';
 
 /** What was folded, and up to where in each partition. */
-export interface FoldedPast extends Pick<Tally, 'records' | 'bad' | 'outOfOrder' | 'offsets'> {
+export interface FoldedPast {
   facts: Facts;
-}
-
-/** Counts what a fold of the past takes, by partition. */
-class Tally {
-  /** For each partition, one more than the offset of the last record that counts. */
-  readonly offsets = {} as Record<TopicName, number[]>;
   /** Good records that count. */
-  records = 0;
+  records: number;
   /** Records that count, but are bad. */
-  bad = 0;
-  /** Records below the offsets whose time is earlier than that of a record before them in their partition. */
-  outOfOrder = 0;
-  /**
-   * Late records after the last one that counts. They are below the offsets only if a record that counts follows them.
-   */
-  readonly #late = new Map<PartitionCursor, number>();
-
-  begin({ topic, partition, low }: PartitionSource): void {
-    this.offsets[topic] ??= [];
-    this.offsets[topic][partition] = low;
-  }
-
-  take(cursor: PartitionCursor, counts: boolean): void {
-    if (cursor.isLate) this.#late.set(cursor, (this.#late.get(cursor) ?? 0) + 1);
-    if (!counts) return;
-    const { topic, partition } = cursor.source;
-    this.offsets[topic][partition] = cursor.encoded!.offset + 1;
-    this.outOfOrder += this.#late.get(cursor) ?? 0;
-    this.#late.delete(cursor);
-  }
-
-  used(isGood: boolean): void {
-    if (isGood) this.records++;
-    else this.bad++;
-  }
+  bad: number;
+  /** For each partition, one more than the offset of the last record that counts. */
+  offsets: Record<TopicName, number[]>;
 }
 
 /** After this many records, the progress is reported. */
@@ -65,19 +36,20 @@ type Visit = (cursor: PartitionCursor) => unknown;
  */
 export async function foldPast(sources: PastSources, options: FoldPastOptions): Promise<FoldedPast> {
   const fold = new Fold();
-  const tally = new Tally();
+  const offsets = Object.fromEntries(topicNames.map((topic) => [topic, []])) as unknown as FoldedPast['offsets'];
+  const past: FoldedPast = { facts: fold.facts, records: 0, bad: 0, offsets };
+  for (const { topic, partition, low } of sources.partitions) offsets[topic][partition] = low;
   let read = 0;
-  for (const source of sources.partitions) tally.begin(source);
   for (const topic of topicNames) {
-    await eachOfTopic(sources, topic, options.signal, (cursor) => {
+    await eachOfTopic(sources, topic, options.signal, ({ timeMs, encoded, source }) => {
       if (++read % turnRecords === 0) options.onProgress?.(read);
-      const counts = cursor.timeMs <= options.atMs;
-      tally.take(cursor, counts);
-      if (counts) tally.used(applyIfGood(fold, cursor.encoded!));
+      if (timeMs > options.atMs) return;
+      offsets[topic][source.partition] = encoded!.offset + 1;
+      if (applyIfGood(fold, encoded!)) past.records++;
+      else past.bad++;
     });
   }
-  const { records, bad, outOfOrder, offsets } = tally;
-  return { facts: fold.facts, records, bad, outOfOrder, offsets };
+  return past;
 }
 
 const validator = new Validator();

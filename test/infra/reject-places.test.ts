@@ -1,30 +1,24 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { RejectPlaces } from '../../infra/reject-places.ts';
 
-const place = (offset: number, timestampMs: number, partition = 0) => ({
-  topic: 'rides' as const,
-  partition,
-  offset,
-  timestampMs,
-});
+const reject = (offset: number, timestampMs: number, topic: 'rides' | 'riders' = 'rides', partition = 0) => {
+  return { topic, partition, offset, timestampMs, reason: 'x', raw: { key: null, value: null, headers: {} } };
+};
 
-test('a place is known once it was added, whatever the order and how often', () => {
-  fc.assert(
-    fc.property(fc.array(fc.tuple(fc.nat(60), fc.nat(2), fc.nat(1))), (added) => {
-      const places = new RejectPlaces();
-      for (const one of added) places.add(place(...one));
-      const all = Array.from({ length: 61 * 3 * 2 }, (_, i) => [i % 61, Math.floor(i / 61) % 3, i % 2] as const);
-      const known = new Set(added.map(String));
-      for (const one of all) expect([one, places.has(place(...one))]).toEqual([one, known.has(String(one))]);
-    }),
-  );
-});
-
-test('numbers larger than 32 bits are told apart, and topics', () => {
+test('a place is known by topic, partition, offset and time, and an unknown one is asked for once', () => {
   const places = new RejectPlaces();
-  places.add(place(2 ** 40, 2 ** 41));
-  const asked = [place(2 ** 40, 2 ** 41), place(2 ** 40 + 1, 2 ** 41), place(2 ** 40, 2 ** 41 + 1), place(0, 0)];
-  expect(asked.map((one) => places.has(one))).toEqual([true, false, false, false]);
-  expect(places.has({ ...place(2 ** 40, 2 ** 41), topic: 'riders' })).toBe(false);
+  places.add(reject(2 ** 40, 5));
+  const others = [
+    reject(2 ** 40 + 1, 5),
+    reject(2 ** 40, 6),
+    reject(2 ** 40, 5, 'riders'),
+    reject(2 ** 40, 5, 'rides', 1),
+  ];
+  expect(places.unknown([reject(2 ** 40, 5), ...others, ...others])).toEqual(others);
+});
+
+test('the oldest places are forgotten, so that a flood of bad records does not fill the memory', () => {
+  const places = new RejectPlaces(2);
+  for (const offset of [1, 2, 2, 3]) places.add(reject(offset, 0));
+  expect(places.unknown([1, 2, 3].map((offset) => reject(offset, 0)))).toEqual([reject(1, 0)]);
 });
