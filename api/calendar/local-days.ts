@@ -75,29 +75,11 @@ function firstChange(zone: string, from: number, to: number, offset: number): nu
 
 /** Local time minus UTC, in milliseconds. */
 function offsetOf(zone: string, ms: number): number {
-  const second = Math.floor(ms / 1000) * 1000;
-  const parts: Record<string, string> = {};
-  for (const { type, value } of formatOf(zone).formatToParts(second)) parts[type] = value;
-  const beforeChrist = parts.era?.startsWith('B') ?? false;
-  const year = beforeChrist ? 1 - Number(parts.year) : Number(parts.year);
-  // Date.UTC reads years 0 to 99 as 1900 to 1999.
-  const local = new Date(0);
-  local.setUTCFullYear(year, Number(parts.month) - 1, Number(parts.day));
-  local.setUTCHours(Number(parts.hour), Number(parts.minute), Number(parts.second));
-  return local.getTime() - second;
+  // Such as GMT-07:00, or GMT-07:52:58 before there were standard zones. GMT alone is no offset.
+  const text = formatOf(zone).format(ms);
+  const [, sign, hours, minutes, seconds = 0] = /GMT([+-])(\d\d):(\d\d):?(\d\d)?$/.exec(text) ?? [];
+  const offset = ((Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * 60 + Number(seconds)) * 1000;
+  return sign === '-' ? -offset : offset;
 }
 
-const formatOf = memoize(
-  (zone) =>
-    new Intl.DateTimeFormat('en-US-u-ca-gregory-nu-latn', {
-      timeZone: zone,
-      hourCycle: 'h23',
-      era: 'narrow',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-    }),
-);
+const formatOf = memoize((zone) => new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' }));
