@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { networksOf } from './client-address.ts';
+import { networkOf } from './client-address.ts';
 import { storeId } from './sealed-store.ts';
 import type { Limiter, StateStore } from './state-store.ts';
 
@@ -17,9 +17,7 @@ export interface RateLimit {
 
 export interface RateLimitOptions {
   windowSeconds: number;
-  /**
-   * For one IPv4 address or one IPv6 /64. A /56, which many subscribers have, may do twice as much, a /48 four times.
-   */
+  /** For one IPv4 address or one IPv6 /48. */
   max: number;
   /** For one client from one address. */
   clientMax?: number;
@@ -29,31 +27,27 @@ export interface RateLimitOptions {
 
 interface Level {
   limiter: Limiter;
-  key: string;
   max: number;
+  keyOf(network: string, client: string | undefined): string | null;
 }
 
 export function rateLimit(store: Pick<StateStore, 'limiter'>, name: string, options: RateLimitOptions): RateLimit {
   const { windowSeconds: duration, max, clientMax, allMax } = options;
-  const limiterOf = (level: string, points: number | undefined): Omit<Level, 'key'>[] =>
+  const level = (of: string, points: number | undefined, keyOf: Level['keyOf']): Level[] =>
     points === undefined
       ? []
-      : [{ limiter: store.limiter({ name: `${name}-${level}`, points, duration }), max: points }];
-  const [byClient, all] = [limiterOf('client', clientMax), limiterOf('all', allMax)];
-  const byNetwork = [1, 2, 4].flatMap((times) => limiterOf(`network-${times}`, max * times));
-
+      : [{ limiter: store.limiter({ name: `${name}-${of}`, points, duration }), max: points, keyOf }];
   /** What counts a request, narrowest first. */
-  const levels = (address: string, client: string | undefined): Level[] => {
-    const networks = networksOf(address);
-    return [
-      ...(client === undefined ? [] : byClient.map((level) => ({ ...level, key: hashed(`${networks[0]} ${client}`) }))),
-      ...networks.map((network, i) => ({ ...byNetwork[i]!, key: hashed(network) })),
-      ...all.map((level) => ({ ...level, key: 'all' })),
-    ];
-  };
+  const levels = [
+    ...level('client', clientMax, (network, client) => (client === undefined ? null : hashed(`${network} ${client}`))),
+    ...level('network', max, hashed),
+    ...level('all', allMax, () => 'all'),
+  ];
 
   /** Seconds to wait: 0 if there is room, or was for the one that is added. */
-  const wait = async ({ limiter, key, max }: Level, add: 0 | 1): Promise<number> => {
+  const wait = async ({ limiter, max, keyOf }: Level, address: string, client: string | undefined, add: 0 | 1) => {
+    const key = keyOf(networkOf(address), client);
+    if (key === null) return 0;
     // A store that is away limits nothing. The request will fail by itself, with the right error.
     const counted = await limiter.penalty(key, add).catch(() => null);
     if (counted === null || counted.consumedPoints - add < max) return 0;
@@ -61,15 +55,15 @@ export function rateLimit(store: Pick<StateStore, 'limiter'>, name: string, opti
   };
   return {
     async hit(address, client) {
-      // The first that is full ends the loop: a request that one network is refused does not count for a wider one.
-      for (const level of levels(address, client)) {
-        const seconds = await wait(level, 1);
+      // The first that is full ends the loop: a request that one network is refused does not count for all together.
+      for (const level of levels) {
+        const seconds = await wait(level, address, client, 1);
         if (seconds > 0) return seconds;
       }
       return null;
     },
     async full(address, client) {
-      const waits = await Promise.all(levels(address, client).map((level) => wait(level, 0)));
+      const waits = await Promise.all(levels.map((level) => wait(level, address, client, 0)));
       return Math.max(...waits) || null;
     },
   };
