@@ -1,32 +1,75 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { generation } from '../../../infra/redis/redis-keys.ts';
 import type { Log } from '../../../projector/ports/log.ts';
 
 /** Buckets of histograms of round trips to a server, in seconds. */
 export const serverBuckets = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 0.6, 2, 10, 30];
 
-// Labels of every metric are operations, statuses, topics and reasons: never ids, places or names.
+type SetSeries = (labels: Record<string, string | number>, value: number) => void;
+
+/** Declares metrics. Their labels are operations, statuses, topics and reasons: never ids, places or names. */
+export function metricsIn(register: Registry) {
+  const declared = (name: string, help: string, labelNames: string[] = []) => ({
+    name: `ride_calendar_${name}`,
+    help,
+    labelNames,
+    registers: [register],
+  });
+  return {
+    /** `read`: sets all of its values anew at each scrape. */
+    counter: (name: string, help: string, labels?: string[], read?: (set: SetSeries) => void) =>
+      new Counter({
+        ...declared(name, help, labels),
+        collect() {
+          if (read) this.reset();
+          read?.((of, value) => this.inc(of, value));
+        },
+      }),
+    histogram: (name: string, help: string, buckets: number[], labels?: string[]) =>
+      new Histogram({ ...declared(name, help, labels), buckets }),
+    /** A gauge whose one value is read at each scrape. */
+    value: (name: string, help: string, read: () => number | Promise<number>): void => {
+      new Gauge({
+        ...declared(name, help),
+        async collect() {
+          this.set(await read());
+        },
+      });
+    },
+    /** A gauge whose values are all set anew at each scrape. */
+    series: (name: string, help: string, labels: string[], read: (set: SetSeries) => void): void => {
+      new Gauge({
+        ...declared(name, help, labels),
+        collect() {
+          this.reset();
+          read((of, value) => this.set(of, value));
+        },
+      });
+    },
+  };
+}
 
 /** The Prometheus metrics of every process. A projector and an API add their own. */
 export function processMetrics(log: Pick<Log, 'warn'>, authorityFile = process.env.NODE_EXTRA_CA_CERTS): Registry {
   const register = new Registry();
   collectDefaultMetrics({ register });
-  new Gauge({
-    name: 'ride_calendar_build_info',
-    help: '1; the labels say which build runs, and in which format it keeps views',
-    labelNames: ['version', 'view_format'],
-    registers: [register],
-  }).set({ version: packageVersion(), view_format: generation }, 1);
-  const expiry = new Gauge({
-    name: 'ride_calendar_certificate_expiry_timestamp_seconds',
-    help: 'When the first certificate of a setting’s file ends, of those that had not ended at the start',
-    labelNames: ['setting'],
-    registers: [register],
-  });
+  const { series } = metricsIn(register);
+  const version = packageVersion();
+  series(
+    'build_info',
+    '1; the labels say which build runs, and in which format it keeps views',
+    ['version', 'view_format'],
+    (set) => set({ version, view_format: generation }, 1),
+  );
   const expiryMs = earliestExpiryMs(authorityFile, log);
-  if (expiryMs !== null) expiry.set({ setting: 'NODE_EXTRA_CA_CERTS' }, expiryMs / 1000);
+  series(
+    'certificate_expiry_timestamp_seconds',
+    'When the first certificate of a setting’s file ends, of those that had not ended at the start',
+    ['setting'],
+    (set) => expiryMs !== null && set({ setting: 'NODE_EXTRA_CA_CERTS' }, expiryMs / 1000),
+  );
   return register;
 }
 

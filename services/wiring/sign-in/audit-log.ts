@@ -1,6 +1,7 @@
-import { Counter, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { type AuditTrail, auditEvents } from '../../../api/oauth/audit-trail.ts';
 import { lineLimit } from '../../../api/oauth/line-limit.ts';
+import { metricsIn } from '../http/process-metrics.ts';
 
 interface AuditLogger {
   info(facts: object, message: string): void;
@@ -8,12 +9,8 @@ interface AuditLogger {
 
 /** The audit trail as log lines (`audit` names the event), within limits, and as a counter of all (docs/audit-trail.md). */
 export function auditLog(log: AuditLogger, register: Registry, nowMs: () => number = Date.now): AuditTrail {
-  const counter = new Counter({
-    name: 'ride_calendar_audit_events_total',
-    help: 'Security events, by event and cause',
-    labelNames: ['event', 'cause'],
-    registers: [register],
-  });
+  const { counter: declare } = metricsIn(register);
+  const counter = declare('audit_events_total', 'Security events, by event and cause', ['event', 'cause']);
   // Prometheus sees an increase from 0 to 1, but not the first 1 of a series that was not there before.
   for (const [event, { causes }] of Object.entries(auditEvents)) {
     for (const cause of causes.length > 0 ? causes : ['']) counter.inc({ event, cause }, 0);
