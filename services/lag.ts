@@ -1,11 +1,12 @@
-import { kafkaLogEnds, type LogEnds } from '../infra/kafka/kafka-log-topics.ts';
 import { type Leading, readStoreState, type StoreState } from '../infra/redis/redis-leadership.ts';
 import { inOrder } from '../projector/leading/beginning.ts';
-import type { Position } from '../projector/ports/event-log.ts';
+import type { LogBounds, Position } from '../projector/ports/event-log.ts';
 import { nearest } from '../projector/position.ts';
 import { parseStoredPosition, type StoredPosition, viewsOfAnotherLog } from '../projector/writing/settled-position.ts';
+import { topicNames } from '../schemas/events/records.ts';
 import { viewFormat } from '../schemas/views/view-keys.ts';
 import type { Settings } from './settings/settings.ts';
+import { openKafkaLog } from './wiring/backends/kafka.ts';
 import { type ExitCode, type Io, needKafka, needRedis } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
 
@@ -16,25 +17,27 @@ import { makeLogger } from './wiring/command/logger.ts';
 export async function runLag({ json = false }: { json?: boolean }, settings: Settings, io: Io): Promise<ExitCode> {
   const kafka = needKafka(settings, 'lag');
   const redis = needRedis(settings, 'lag');
-  const { topicPrefix } = kafka;
   const store = await readStoreState(redis, io.signal);
-  const ends = await kafkaLogEnds({ kafka, topicPrefix, log: makeLogger(settings), signal: io.signal });
-  const lag = lagOf(ends, store);
+  const log = openKafkaLog(kafka, makeLogger(settings), io.signal);
+  const ends = Promise.all([log.identity!(), log.bounds()]).finally(() => log.close());
+  const lag = lagOf(...(await ends), store);
   if (json) io.out(JSON.stringify(lag));
   else for (const line of linesOf(lag)) io.out(line);
   return lag.tags_unled > 0 ? 1 : 0;
 }
 
-function lagOf(ends: LogEnds, store: StoreState) {
+function lagOf(identity: string, bounds: LogBounds, store: StoreState) {
   const { leaders, standbys, tagsUnled, otherFormats, positions, unreadableMs } = store;
-  const position = writtenTo(positions, ends.identity);
+  const position = writtenTo(positions, identity);
   if (position === null && positions.some(({ text }) => text !== null))
     throw new Error(`Cannot say how far the views are: ${viewsOfAnotherLog}`);
-  const partitions = ends.partitions.map(({ topic, partition, low, end }) => {
-    const at = position?.[topic][partition] ?? null;
-    // Null: no projector has left one for this log.
-    return { topic, partition, position: at, end, lag: Math.max(0, end - Math.max(low, at ?? 0)) };
-  });
+  const partitions = topicNames.flatMap((topic) =>
+    bounds[topic].map(({ low, end }, partition) => {
+      const at = position?.[topic][partition] ?? null;
+      // Null: no projector has left one for this log.
+      return { topic, partition, position: at, end, lag: Math.max(0, end - Math.max(low, at ?? 0)) };
+    }),
+  );
   const dead = leaders.filter(({ alive }) => !alive).reduce((tags, leader) => tags + leader.tags, 0);
   const unled = tagsUnled + dead;
   return {

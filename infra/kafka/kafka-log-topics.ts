@@ -5,11 +5,8 @@ import {
   PartitionsChangedError,
   type Position,
 } from '../../projector/ports/event-log.ts';
-import type { Log } from '../../projector/ports/log.ts';
 import { byTopic, type TopicName, topicNames } from '../../schemas/events/records.ts';
-import type { KafkaConnection } from './kafka-client.ts';
-import { KafkaCluster, type KafkaTopic } from './kafka-cluster.ts';
-import { untilKafkaAnswers } from './kafka-retry.ts';
+import type { KafkaCluster, KafkaTopic } from './kafka-cluster.ts';
 
 const newTopicsAdvice =
   'A key may now be in two partitions, and its order is lost: create topics under a new KAFKA_TOPIC_PREFIX, publish every entity there again, then point the service and its upstream at them';
@@ -60,21 +57,13 @@ export class KafkaLogTopics {
 
   /** Bounds of every partition, sampled now. */
   async bounds(): Promise<LogBounds> {
-    return this.boundsOf(await this.find());
-  }
-
-  async boundsOf(topics: readonly KafkaTopic[]): Promise<LogBounds> {
-    const bounds = await this.#cluster.bounds(topics);
+    const bounds = await this.#cluster.bounds(await this.find());
     return byTopic((name) => bounds.get(this.prefix + name)!);
   }
 
   /** The topics' own ids, in the order of our names. A recreated topic has another id. */
   async identity(): Promise<string> {
-    return this.identityOf(await this.find());
-  }
-
-  identityOf(topics: readonly KafkaTopic[]): string {
-    const ids = new Map(topics.map(({ name, id }) => [name, id]));
+    const ids = new Map((await this.find()).map(({ name, id }) => [name, id]));
     return topicNames.map((name) => ids.get(this.prefix + name)).join(' ');
   }
 
@@ -107,42 +96,3 @@ const partitionsChanged = (name: string, before: number, after: number) =>
   new PartitionsChangedError(
     `Cannot go on reading ${name}: it had ${before} partitions and has ${after}. ${newTopicsAdvice}`,
   );
-
-interface PartitionEnd {
-  topic: TopicName;
-  partition: number;
-  low: number;
-  end: number;
-}
-
-export interface LogEnds {
-  /** Which log it is, as the event log's `identity`. */
-  identity: string;
-  partitions: PartitionEnd[];
-}
-
-/** Where the log ends now. Reads no records, and commits nothing. */
-export async function kafkaLogEnds(options: {
-  kafka: KafkaConnection;
-  topicPrefix: string;
-  log: Log;
-  signal: AbortSignal;
-}): Promise<LogEnds> {
-  const { kafka, topicPrefix, log, signal } = options;
-  const cluster = new KafkaCluster(kafka);
-  const logTopics = new KafkaLogTopics(cluster, topicPrefix);
-  const asking = { log, signal, isFatal: (error: unknown) => error instanceof MissingTopicsError };
-  try {
-    const look = async () => {
-      const topics = await logTopics.find();
-      return { topics, bounds: await logTopics.boundsOf(topics) };
-    };
-    const { topics, bounds } = await untilKafkaAnswers('Cannot read the bounds of the event log', look, asking);
-    const partitions = topicNames.flatMap((topic) =>
-      bounds[topic].map(({ low, end }, partition) => ({ topic, partition, low, end })),
-    );
-    return { identity: logTopics.identityOf(topics), partitions };
-  } finally {
-    await cluster.close();
-  }
-}
