@@ -36,27 +36,8 @@ export function kafkaPublisher(options: {
   };
 }
 
-/**
- * Headers as kafkajs takes them. It wants an object, which would move headers with numeric names to the front and group
- * headers of one name, and it cannot measure a null value. So all headers are given under one name, as a list whose
- * `map` returns them unchanged: kafkajs calls `map` to encode each value. The items of the list itself are there only
- * to be measured.
- */
+/** Headers as kafkajs takes them: those of one name stand together, and a header without a value gets an empty one. */
 function kafkaHeaders(headers: readonly RecordHeader[]): IHeaders {
-  const sized = headers.flatMap(({ key, value }) => [key, value ?? '']);
-  return { headers: Object.assign(sized, { map: () => headers.map(encodable) }) };
-}
-
-/** kafkajs takes a value's length before it checks for null. So the first read returns an empty value. */
-function encodable({ key, value }: RecordHeader): object {
-  if (value !== null) return { key, value };
-  let asked = false;
-  return {
-    key,
-    get value() {
-      if (asked) return null;
-      asked = true;
-      return '';
-    },
-  };
+  const byName = Map.groupBy(headers, ({ key }) => key);
+  return Object.fromEntries([...byName].map(([key, all]) => [key, all.map(({ value }) => value ?? '')]));
 }
