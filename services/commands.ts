@@ -57,15 +57,7 @@ function logCommands(program: Commands): void {
     )
     .option('--check', 'only look: create nothing')
     .addOption(wholeOption('--partitions <n>', 'of riders, rides, nights, attendance and relations alike', 1, 1000))
-    .addOption(wholeOption('--replication-factor <n>', 'of topics to create (default: the broker’s)', 1, 9))
-    .addOption(
-      wholeOption(
-        '--max-compaction-lag-days <n>',
-        'after this time superseded records, also of erased riders, may go even if fewer than 64 MB follow them',
-        7,
-        3650,
-      ),
-    );
+    .addOption(wholeOption('--replication-factor <n>', 'of topics to create (default: the broker’s)', 1, 9));
   program.add(
     'lag',
     'Says how far the views are behind the event log, how old the oldest change is that is not yet readable, and who leads. ' +

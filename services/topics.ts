@@ -6,7 +6,6 @@ import { makeLogger } from './wiring/command/logger.ts';
 interface TopicsCommandOptions {
   partitions?: number;
   replicationFactor?: number;
-  maxCompactionLagDays?: number;
   /** Report only, create nothing. */
   check?: boolean;
   json?: boolean;
@@ -15,11 +14,10 @@ interface TopicsCommandOptions {
 /** Creates missing topics, and reports how the others differ. Exit code 1 if one is missing or would lose records. */
 export async function runTopics(options: TopicsCommandOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const kafka = needKafka(settings, 'topics');
-  const { check, partitions, replicationFactor, maxCompactionLagDays } = options;
+  const { check, partitions, replicationFactor } = options;
   const wanted: TopicsOptions = { kafka, topicPrefix: kafka.topicPrefix, create: !check, log: makeLogger(settings) };
   if (partitions !== undefined) wanted.partitions = partitions;
   if (replicationFactor !== undefined) wanted.replicationFactor = replicationFactor;
-  if (maxCompactionLagDays !== undefined) wanted.compactionLagDaysMax = maxCompactionLagDays;
   const reports = await ensureTopics(wanted);
   if (options.json) io.out(JSON.stringify({ topics: reports }));
   else for (const report of reports) for (const line of linesOf(report)) io.out(line);

@@ -96,27 +96,6 @@ Object.assign(fromKafkaJs('network/requestQueue/index.js').prototype, {
   },
 });
 
-interface CreateTopicsResponse {
-  parse(data: { topicErrors: { topic: string; errorMessage: string | null }[] }): Promise<unknown>;
-}
-
-/**
- * kafkajs receives a broker's reason for refusing a topic, such as a setting that its policy forbids, but keeps only
- * the error code. This keeps the reason.
- */
-for (const version of [1, 2, 3]) {
-  const response: CreateTopicsResponse = fromKafkaJs(`protocol/requests/createTopics/v${version}/response.js`);
-  const { parse } = response;
-  response.parse = (data) =>
-    parse(data).catch((error: { errors?: (Error & { topic?: string })[] }) => {
-      for (const one of error.errors ?? []) {
-        const said = data.topicErrors.find(({ topic }) => topic === one.topic)?.errorMessage;
-        if (said) one.message = said;
-      }
-      throw error;
-    });
-}
-
 /** kafkajs itself compresses with gzip only. Its encoder has the bytes in `buffer`. */
 const zstd = {
   compress: ({ buffer }: { buffer: Buffer }) => promisify(zstdCompress)(buffer),

@@ -12,8 +12,7 @@ import { describeError, untilKafkaAnswers } from './kafka-retry.ts';
 import { topicSettings } from './kafka-topic-settings.ts';
 
 const longMax = String(2n ** 63n - 1n);
-const dayMs = 86_400_000;
-const weekMs = 7 * dayMs;
+const weekMs = 7 * 86_400_000;
 const rejectedBytesMin = 4 << 20;
 /** Room in a rejected record for the headers that name its place and reason. */
 const rejectedHeaderBytes = 64 << 10;
@@ -22,8 +21,8 @@ const rejectedHeaderBytes = 64 << 10;
 interface WantedSetting {
   name: string;
   value: string;
-  /** `least`: a larger number (or -1, no limit) is fine. `most`: a smaller one is. */
-  rule: 'equal' | 'least' | 'most';
+  /** `least`: a larger number (or -1, no limit) is fine. */
+  rule: 'equal' | 'least';
   /** Topics work without it, and some brokers do not know it. */
   optional?: boolean;
 }
@@ -59,8 +58,6 @@ export interface TopicsOptions {
   partitions?: number;
   /** The broker's default if absent. */
   replicationFactor?: number;
-  /** In days, 7 or more: after this time a superseded record may be compacted even if its segment is not full. */
-  compactionLagDaysMax?: number;
   /** True by default. False: only reports. */
   create?: boolean;
   /** Aborts waiting for Kafka: throws its reason. */
@@ -85,20 +82,17 @@ const compacted: WantedSetting[] = [
 
 interface PlanOptions {
   partitions?: number | undefined;
-  compactionLagDaysMax?: number | undefined;
   /** The size of the largest record that `rejected` must accept. */
   rejectedBytesMax?: number;
 }
 
 /** The nine topics and their settings. */
 function topicsPlan(topicPrefix: string, options: PlanOptions = {}): TopicPlan[] {
-  const { partitions, compactionLagDaysMax: days, rejectedBytesMax = rejectedBytesMin } = options;
-  const settings = [...compacted];
-  if (days !== undefined) settings.push({ name: 'max.compaction.lag.ms', value: String(days * dayMs), rule: 'most' });
+  const { partitions, rejectedBytesMax = rejectedBytesMin } = options;
   const facts = topicNames.map((name) => ({
     topic: topicPrefix + name,
     partitions: defaultPartitions[name] === 1 ? 1 : (partitions ?? defaultPartitions[name]),
-    settings,
+    settings: compacted,
   }));
   const rejected: WantedSetting[] = [
     { name: 'cleanup.policy', value: 'delete', rule: 'equal' },
@@ -114,7 +108,7 @@ function topicsPlan(topicPrefix: string, options: PlanOptions = {}): TopicPlan[]
  * Throws if Kafka does not answer or refuses.
  */
 export async function ensureTopics(options: TopicsOptions): Promise<TopicReport[]> {
-  const { kafka, topicPrefix, partitions, compactionLagDaysMax, create = true, log } = options;
+  const { kafka, topicPrefix, partitions, create = true, log } = options;
   const cluster = new KafkaCluster(kafka);
   const done = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, done.signal]) : done.signal;
@@ -126,7 +120,7 @@ export async function ensureTopics(options: TopicsOptions): Promise<TopicReport[
     await untilAborted(admin.connect(), signal);
     const settings = await untilAborted(topicSettings(admin, [...there.keys()]), signal);
     const rejectedBytes = rejectedBytesMax(settings);
-    const plans = topicsPlan(topicPrefix, { partitions, compactionLagDaysMax, rejectedBytesMax: rejectedBytes });
+    const plans = topicsPlan(topicPrefix, { partitions, rejectedBytesMax: rejectedBytes });
     const missing = plans.filter(({ topic }) => !there.has(topic));
     if (create && missing.length > 0) {
       await untilAborted(createTopics(admin, missing, options.replicationFactor ?? -1, true), signal);
@@ -208,14 +202,10 @@ function report(plan: TopicPlan, partitions: number, values: ReadonlyMap<string,
   for (const { name, value: wanted, rule, optional = false } of plan.settings) {
     const value = values.get(name) ?? '';
     if (optional && value === '') continue;
-    if (value === wanted || isEnough(rule, value, wanted)) continue;
+    const isEnough = rule === 'least' && (Number(value) >= Number(wanted) || value === '-1');
+    if (value === wanted || isEnough) continue;
     differences.push({ setting: name, value, wanted, harmful: !optional });
   }
   const state = differences.length === 0 ? 'as planned' : 'different';
   return { topic: plan.topic, state, partitions, differences };
-}
-
-function isEnough(rule: WantedSetting['rule'], value: string, wanted: string): boolean {
-  if (rule === 'most') return Number(value) <= Number(wanted);
-  return rule === 'least' && (Number(value) >= Number(wanted) || value === '-1');
 }
