@@ -44,21 +44,15 @@ describe.each(everyOperation)('$name', ({ path, headers }) => {
   });
 
   it('answers HEAD as GET, headers and all, without the body', async () => {
-    const [get, head] = [await ask(), await ask({}, 'HEAD')];
-    expect(head.body.length).toBe(0);
-    expect([head.status, withoutDate(head)]).toEqual([get.status, withoutDate(get)]);
-    const [refusedGet, refusedHead] = [await service.ask(`${path}/`), await service.ask(`${path}/`, {}, 'HEAD')];
-    expect([refusedHead.status, withoutDate(refusedHead)]).toEqual([refusedGet.status, withoutDate(refusedGet)]);
-  });
-
-  it('answers HEAD without credentials and with wrong inputs as GET, too', async () => {
     for (const [target, some] of [
+      [path, headers],
+      [`${path}/`, {}],
       [path, {}],
       [path, withToken('dead')],
       [path.replace('2015-06-', '2015-06x'), headers],
     ] as const) {
       const [get, head] = [await service.ask(target, some), await service.ask(target, some, 'HEAD')];
-      expect([head.status, withoutDate(head)]).toEqual([get.status, withoutDate(get)]);
+      expect([head.status, head.body.length, withoutDate(head)]).toEqual([get.status, 0, withoutDate(get)]);
     }
   });
 

@@ -26,11 +26,6 @@ describe('a URL of 8,000 bytes', () => {
     expect(target.length).toBe(8_000);
     expect((await service.exchange(requestText('GET', target, headers))).status).toBe(200);
   });
-
-  it('works in absolute form', async () => {
-    const target = targetOf(8_000, `http://elsewhere.example${dayTarget}?utm=`);
-    expect((await service.exchange(requestText('GET', target, withKey()))).status).toBe(200);
-  });
 });
 
 describe('a longer URL', () => {

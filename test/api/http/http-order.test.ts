@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tagOf } from '../../../schemas/views/view-keys.ts';
+import { gone, rider } from '../../reference/example-log.ts';
 import { type HttpService, json, requestText, startHttpService } from '../../support/http-service.ts';
 import type { RawAnswer } from '../../support/raw-http.ts';
 import { publicOperations, riderOperations, smallWorld, withKey, withToken } from '../../support/small-world.ts';
@@ -189,6 +190,17 @@ describe.each(riderOperations)('$name', ({ name, path }) => {
     }
   });
 
+  // docs/rules.md#bearer
+  it('takes no token from the query, a cookie, a body or the header of keys', async () => {
+    const query = `${path}${path.includes('?') ? '&' : '?'}access_token=ada&token=ada&bearer=ada&authorization=ada`;
+    expect((await service.ask(query)).status).toBe(401);
+    for (const headers of [{ Cookie: 'access_token=ada' }, { 'X-Api-Key': 'ada' }] as Record<string, string>[]) {
+      expect((await service.ask(path, headers)).status).toBe(401);
+    }
+    const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    expect((await service.ask(path, form, 'GET', 'access_token=ada')).status).toBe(401);
+  });
+
   it.each(['bearer ada', 'BEARER ada', 'Bearer    ada'])('takes %j as a bearer token', async (authorization) => {
     const answer = await service.ask(path, { Authorization: authorization });
     expect(answer.status).toBe(200);
@@ -207,6 +219,17 @@ describe.each(riderOperations)('$name', ({ name, path }) => {
     expect((await service.ask(absent, withToken('dead'))).status).toBe(401);
     expect((await service.ask(absent, { ...withToken(), 'If-None-Match': '*' })).status).toBe(404);
   });
+});
+
+// docs/rules.md#live-token, #ended-tokens
+it('a live token ends with its rider, at once, and lives again with them', async () => {
+  const statuses = () =>
+    Promise.all(['/me/nights', smallWorld.day].map(async (path) => (await service.ask(path, withToken('bo'))).status));
+  expect(await statuses()).toEqual([200, 200]);
+  await service.publish([gone('riders', 'bo')]);
+  expect(await statuses()).toEqual([401, 401]);
+  await service.publish([rider('bo')]);
+  expect(await statuses()).toEqual([200, 200]);
 });
 
 describe('a fault of ours', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { routePath, splitTarget } from '../../../api/http/target.ts';
+import { routePath } from '../../../api/http/target.ts';
 
 describe.each(['', '/api', '/calendar/api', '/caf%C3%A9'])('below %j, a path', (base) => {
   it.each([
@@ -75,15 +75,4 @@ it('any bytes are a route or none', () => {
       expect(route === null || typeof route.operation === 'string').toBe(true);
     }),
   );
-});
-
-describe('a request target', () => {
-  it.each([
-    ['/rides/abcd', '/rides/abcd', ''],
-    ['/rides/abcd?', '/rides/abcd', ''],
-    ['/rides/abcd?a=1?b', '/rides/abcd', 'a=1?b'],
-    ['*', '*', ''],
-  ])('%s is parted', (target, path, query) => {
-    expect(splitTarget(target)).toEqual({ path, query });
-  });
 });

@@ -1,11 +1,6 @@
-import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import * as oauth from 'oauth4webapi';
-import * as oidc from 'openid-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { metadataFetch } from '../../../infra/net/metadata-fetch.ts';
-import { makeCertificate } from '../../support/certificate.ts';
-import { approve, callback, nights, tokenRequest, whoseNights } from '../../support/sign-in-flow.ts';
+import { approve, callback, tokenRequest, whoseNights } from '../../support/sign-in-flow.ts';
 import { startSignInService, type TestService } from '../../support/sign-in-service.ts';
 import { TestBrowser } from '../../support/test-browser.ts';
 
@@ -34,58 +29,8 @@ afterAll(async () => {
   await service.close();
 });
 
-describe('openid-client', () => {
-  test.each([
-    ['a confidential client by basic', 'site', () => oidc.ClientSecretBasic(secret)],
-    ['a confidential client by form', 'poster', () => oidc.ClientSecretPost(secret)],
-  ])('signs in %s, refreshes and revokes', async (_, clientId, authentication) => {
-    const config = await oidc.discovery(
-      new URL(service.origin),
-      clientId,
-      { client_secret: secret },
-      authentication(),
-      {
-        algorithm: 'oauth2',
-        execute: [oidc.allowInsecureRequests],
-      },
-    );
-    await wholeFlow(config);
-  });
-
-  async function wholeFlow(config: oidc.Configuration): Promise<void> {
-    const pkceCodeVerifier = oidc.randomPKCECodeVerifier();
-    const expectedState = oidc.randomState();
-    const url = oidc.buildAuthorizationUrl(config, {
-      redirect_uri: callback,
-      scope: 'read',
-      resource: service.baseUrl,
-      state: expectedState,
-      code_challenge: await oidc.calculatePKCECodeChallenge(pkceCodeVerifier),
-      code_challenge_method: 'S256',
-    });
-    const end = await approve(new TestBrowser(service.origin), url.href);
-    const tokens = await oidc.authorizationCodeGrant(config, end, { pkceCodeVerifier, expectedState });
-    expect((await nights(service.baseUrl, tokens.access_token)).rider).toBe('rider-ada');
-    const read = await oidc.fetchProtectedResource(
-      config,
-      tokens.access_token,
-      new URL(`${service.baseUrl}/me/nights`),
-      'GET',
-    );
-    expect(whoseNights(await read.json())).toBe('rider-ada');
-    const second = await oidc.refreshTokenGrant(config, tokens.refresh_token!);
-    await oidc.tokenRevocation(config, second.refresh_token!);
-    await expect(oidc.refreshTokenGrant(config, second.refresh_token!)).rejects.toMatchObject({
-      error: 'invalid_grant',
-    });
-  }
-});
-
 /** What an MCP client does: it knows an address, gets a 401, and finds everything else out by itself. */
-async function signInFromA401(
-  resource: string,
-  identify: (server: oauth.AuthorizationServer) => Promise<oauth.Client>,
-) {
+async function signInFromA401(resource: string) {
   const refused = await fetch(`${resource}/me/nights`);
   expect(refused.status).toBe(401);
   const named = /resource_metadata="([^"]+)"/.exec(refused.headers.get('www-authenticate')!)![1]!;
@@ -97,7 +42,7 @@ async function signInFromA401(
     await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure }),
   );
   expect(server.code_challenge_methods_supported).toContain('S256');
-  const client = await identify(server);
+  const client = await registered(server);
   const verifier = oauth.generateRandomCodeVerifier();
   const state = oauth.generateRandomState();
   const url = new URL(server.authorization_endpoint!);
@@ -149,37 +94,10 @@ async function registered(server: oauth.AuthorizationServer): Promise<oauth.Clie
   return await oauth.processDynamicClientRegistrationResponse(response);
 }
 
-describe('oauth4webapi, knowing only the base path,', () => {
-  test('signs in with a client that it registers', async () => {
-    const { read, checked } = await signInFromA401(service.baseUrl, registered);
-    expect(whoseNights(read)).toBe('rider-ada');
-    expect(checked).toMatchObject({ sub: 'rider-ada', scope: 'read', aud: service.baseUrl });
-  });
-
-  test('signs in with a metadata document as its client id', async () => {
-    const certificate = makeCertificate(['client.example']);
-    const documents = createServer(certificate, (_request, response) => {
-      response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify({ client_id: id, client_name: 'MCP client', redirect_uris: [callback] }));
-    });
-    await new Promise<void>((resolve) => documents.listen(0, '127.0.0.1', resolve));
-    const id = `https://client.example:${(documents.address() as AddressInfo).port}/client.json`;
-    const other = await startSignInService({
-      registration: false,
-      metadataFetch: metadataFetch({
-        ca: certificate.cert,
-        resolve: async () => [{ address: '127.0.0.1', family: 4 }],
-        isAllowed: () => true,
-      }),
-    });
-    const { read } = await signInFromA401(other.baseUrl, async (server) => {
-      expect(server.client_id_metadata_document_supported).toBe(true);
-      return { client_id: id };
-    });
-    expect(whoseNights(read)).toBe('rider-ada');
-    await other.close();
-    documents.close();
-  });
+test('oauth4webapi, knowing only the base path, signs in with a client that it registers', async () => {
+  const { read, checked } = await signInFromA401(service.baseUrl);
+  expect(whoseNights(read)).toBe('rider-ada');
+  expect(checked).toMatchObject({ sub: 'rider-ada', scope: 'read', aud: service.baseUrl });
 });
 
 describe('a client that has a secret', () => {

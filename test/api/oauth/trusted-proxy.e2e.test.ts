@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { authorizeUrl, callback, register } from '../../support/sign-in-flow.ts';
+import { authorizeUrl, callback } from '../../support/sign-in-flow.ts';
 import { startSignInService, type TestService, type TestServiceOptions } from '../../support/sign-in-service.ts';
 import { newPkce } from '../../support/test-browser.ts';
 
@@ -67,12 +67,6 @@ test('whoever connects from elsewhere is who connects, whatever they say', async
   expect(await registering(by('203.0.113.2'), '127.0.0.2')).toBe(201);
 });
 
-test('what is not an address is limited like one', async () => {
-  await start(['127.0.0.1']);
-  await exhaust(by('not an address'));
-  expect(await registering(by('203.0.113.1'))).toBe(201);
-});
-
 test('documents that apps name themselves by are fetched for each address behind the proxy', async () => {
   let fetched = 0;
   const never: typeof fetch = async () => {
@@ -90,33 +84,6 @@ test('documents that apps name themselves by are fetched for each address behind
   expect([refused.status, fetched]).toEqual([503, 60]);
   await ask('203.0.113.2', 62);
   expect(fetched).toBeGreaterThan(60);
-});
-
-test('a trusted proxy too changes no URL that the service names', async () => {
-  const { origin, baseUrl } = await start(['127.0.0.1']);
-  const client = await register(origin);
-  const forged = {
-    ...by('203.0.113.1'),
-    'x-forwarded-host': 'evil.example',
-    'x-forwarded-proto': 'https',
-    'x-forwarded-port': '443',
-    forwarded: 'host=evil.example;proto=https',
-  };
-  const said: string[] = [];
-  for (const url of [
-    `${origin}/.well-known/oauth-authorization-server`,
-    `${origin}/.well-known/oauth-protected-resource/api`,
-    `${baseUrl}/me/nights`,
-    authorizeUrl(origin, client, newPkce()),
-    authorizeUrl(origin, { client_id: 'nobody' }, newPkce()),
-    `${origin}/oauth/sign-out`,
-  ]) {
-    const response = await fetch(url, { headers: forged, redirect: 'manual' });
-    said.push(JSON.stringify([...response.headers]), await response.text());
-  }
-  expect(said.join('\n')).toContain(origin);
-  expect(said.join('\n')).not.toMatch(/evil\.example|https:\/\/127/);
-  expect(said.join('\n').toLowerCase()).not.toContain('; secure');
 });
 
 const warnings = () => service.log.filter((line) => line.includes('TRUST_PROXY is not set'));

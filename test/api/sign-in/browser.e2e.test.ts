@@ -87,28 +87,6 @@ const newPage = async (options: Parameters<Browser['newContext']>[0] = {}): Prom
   await (await browser.newContext({ javaScriptEnabled: false, ...options })).newPage();
 
 describe('in a browser', () => {
-  test('a rider goes all the way from a 401 to their nights', async () => {
-    const refused = await fetch(`${service.baseUrl}/me/nights`);
-    expect(refused.status).toBe(401);
-    const page = await newPage();
-    await page.goto((await app.begin()).href);
-    await expectHeading(page, 'Sign in');
-    await pickFirst(page);
-    await expectHeading(page, 'Let Night Rider read your rides?');
-    await click(page, 'Allow');
-    await expectHeading(page, 'Back in the app');
-    const tokens = await app.finish(page.url());
-    const nights = await fetch(`${service.baseUrl}/me/nights`, {
-      headers: { authorization: `Bearer ${tokens.access_token}` },
-    });
-    expect([nights.status, await nights.json()]).toEqual([
-      200,
-      { nights: expect.any(Array), flagged: expect.any(Array) },
-    ]);
-    const refreshed = await oidc.refreshTokenGrant(app.config, tokens.refresh_token!);
-    expect(refreshed.scope).toBe('read');
-  });
-
   test('a rider goes all the way by keyboard', async () => {
     const page = await newPage();
     await page.goto((await app.begin()).href);
@@ -145,27 +123,6 @@ describe('in a browser', () => {
     await page.goto((await app.begin()).href);
     await click(page, 'Allow');
     expect((await app.finish(page.url())).scope).toBe('read');
-  });
-
-  test('a rider sees connected apps, disconnects one, signs out, and is then asked again who they are', async () => {
-    const context = await browser.newContext({ javaScriptEnabled: false });
-    const page = await context.newPage();
-    await page.goto((await app.begin()).href);
-    await pickFirst(page);
-    await click(page, 'Allow');
-    const tokens = await app.finish(page.url());
-    await page.goto(`${service.origin}/oauth/connected-apps`);
-    expect(await page.getByRole('heading', { level: 2 }).first().innerText()).toBe('Night Rider');
-    await page.getByRole('button', { name: 'Disconnect Night Rider' }).first().click();
-    expect(await page.getByRole('alert').innerText()).toContain('Night Rider is disconnected');
-    await expect(oidc.refreshTokenGrant(app.config, tokens.refresh_token!)).rejects.toMatchObject({
-      error: 'invalid_grant',
-    });
-    await page.getByRole('link', { name: 'Sign out' }).click();
-    await click(page, 'Sign out');
-    await expectHeading(page, 'You are signed out');
-    await page.goto((await app.begin()).href);
-    await expectHeading(page, 'Sign in');
   });
 
   test('the reference at /docs signs a rider in and answers for them', async () => {
