@@ -70,7 +70,7 @@ it('lag counts a change’s age from its arrival, as the metric does, however ol
   await expect.poll(age, { timeout: 30_000 }).toBe(0);
 }, 120_000);
 
-it('lag says whose the views are where they are another log’s, or a projector’s of another view format', async () => {
+it('lag and a projector say whose the views are where they are another log’s, lag also a projector’s of another view format', async () => {
   const other = { ...env, KAFKA_TOPIC_PREFIX: freshTopicPrefix() };
   expect(await processes.run(['topics'], other)).toMatchObject({ code: 0 });
   expect(await processes.run(['lag'], other)).toMatchObject({
@@ -78,6 +78,11 @@ it('lag says whose the views are where they are another log’s, or a projector�
     out: '',
     err: expect.stringContaining('the views are of another log'),
   });
+  const beside = await processes.start('projector', other);
+  const readiness = async () => await (await fetch(`${beside.origin}/readyz`)).json();
+  const reason = expect.stringContaining('the views in the store are of another log');
+  await expect.poll(readiness, { timeout: 30_000 }).toEqual({ status: 'not ready', reason });
+  await beside.stop();
   await projector.stop();
   const redis = new Redis(redisUrl());
   let moved = 0;
