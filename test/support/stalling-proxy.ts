@@ -1,4 +1,5 @@
 import { connect, createServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** What a connection through the proxy is for: told by the first command that only one of them sends. */
 type ConnectionKind = 'tracker' | 'data';
@@ -13,14 +14,17 @@ interface Piped {
   isStalled: boolean;
 }
 
-/** Writes in order, each after a delay of its own. */
+/** Writes in order, each after a delay of its own. Timers alone do not keep the order where the process is late. */
 function lateWriter(to: Socket, delayMs: () => number): (bytes: Buffer) => void {
-  let dueMs = 0;
+  let written = Promise.resolve();
   return (bytes) => {
-    const nowMs = performance.now();
-    dueMs = Math.max(dueMs, nowMs + delayMs());
-    if (dueMs <= nowMs) to.write(bytes);
-    else setTimeout(() => to.writable && to.write(bytes), dueMs - nowMs);
+    const ms = delayMs();
+    const due = ms > 0 ? sleep(ms) : null;
+    written = written
+      .then(() => due)
+      .then(() => {
+        if (to.writable) to.write(bytes);
+      });
   };
 }
 
