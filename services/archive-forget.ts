@@ -4,7 +4,6 @@ import { type Forgotten, forgetRider } from '../infra/archive/forget-rider.ts';
 import { countText } from '../projector/ports/log.ts';
 import { idPattern } from '../schemas/events/patterns.ts';
 import type { Settings } from './settings/settings.ts';
-import { forgettingInMark } from './wiring/backends/simulated-mark.ts';
 import { needFolderName } from './wiring/command/empty-folder.ts';
 import { type ExitCode, type Io, UsageError } from './wiring/command/io.ts';
 import { percentOf } from './wiring/command/progress.ts';
@@ -29,13 +28,12 @@ export async function runArchiveForget(options: ArchiveForgetOptions, settings: 
   return runWithProgress(command, io, async (progress) => {
     const prefix = readManifest(dir)?.prefix ?? (await archivePrefix(dir, settings.topicPrefix));
     const onProgress = percentOf(progress);
-    const forget = () => forgetRider({ dir, prefix, rider, signal: io.signal, onProgress });
-    const forgotten = await forgettingInMark({ dir, prefix, rider }, forget);
+    const forgotten = await forgetRider({ dir, prefix, rider, signal: io.signal, onProgress });
     return { result: { dir, ...forgotten }, lines: linesOf(dir, forgotten) };
   });
 }
 
-function linesOf(dir: string, forgotten: Forgotten & { example: boolean }): string[] {
+function linesOf(dir: string, forgotten: Forgotten): string[] {
   const { records, leaders, rejected, headers, raw, files, finished, example } = forgotten;
   const removed = [
     ...Object.entries(records).map(([topic, count]) => `${countText(count, 'record')} of ${topic}`),
@@ -46,7 +44,7 @@ function linesOf(dir: string, forgotten: Forgotten & { example: boolean }): stri
     ...(headers > 0 ? [`headers of ${countText(headers, 'record')}`] : []),
     ...(raw > 0 ? [`${countText(raw, 'value')} as they came, of which our schema’s fields are left`] : []),
   ];
-  const what = [...removed, ...changed, ...(example ? ['the example in simulated.json'] : [])];
+  const what = [...removed, ...changed, ...(example ? ['the example in the manifest'] : [])];
   const lines = finished ? ['Finished what an earlier call had begun'] : [];
   if (what.length === 0) return [...lines, `Nothing of the rider is in ${dir}`];
   return [

@@ -7,7 +7,6 @@ import type { Settings } from './settings/settings.ts';
 import { type Simulation, simulation, steppingClock } from './simulate/simulation.ts';
 import { archiveSink, kafkaSink, type RecordSink } from './simulate/sinks.ts';
 import { dayMs, type SimulatedRecord } from './simulate/world.ts';
-import { markSimulated } from './wiring/backends/simulated-mark.ts';
 import { needEmptyFolder } from './wiring/command/empty-folder.ts';
 import { type ExitCode, type Io, needKafka, UsageError } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
@@ -39,7 +38,7 @@ const breath = 2_000;
 export async function runSimulate(options: SimulateCommandOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const today = Math.floor((settings.nowMs ?? Date.now()) / dayMs);
   const made = simulation({ ...options, today });
-  const sink = await openSink(options, settings, io);
+  const sink = await openSink(options, made, settings, io);
   const tally = new Tally(sink);
   const sample = { developerKey: made.developerKey, rider: made.rider, today: dayText(today) };
   try {
@@ -64,14 +63,19 @@ export async function runSimulate(options: SimulateCommandOptions, settings: Set
   } finally {
     await sink.close();
   }
-  if (options.archive !== undefined) await markSimulated(options.archive, sample, settings.topicPrefix);
   return 0;
 }
 
-async function openSink(options: SimulateCommandOptions, settings: Settings, { signal }: Io): Promise<RecordSink> {
+async function openSink(
+  options: SimulateCommandOptions,
+  { developerKey, rider }: Simulation,
+  settings: Settings,
+  { signal }: Io,
+): Promise<RecordSink> {
   if (options.archive !== undefined) {
     await needEmptyFolder(options.archive, 'simulate --archive');
-    return archiveSink({ dir: options.archive, prefix: settings.topicPrefix });
+    const place = { dir: options.archive, prefix: settings.topicPrefix };
+    return archiveSink(place, { developer_key: developerKey, rider });
   }
   const kafka = needKafka(settings, 'simulate without --archive');
   const [{ ensureTopics }, { openKafkaPublisher }] = await Promise.all([

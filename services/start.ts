@@ -56,7 +56,7 @@ export async function runStart(options: StartOptions, settings: Settings, io: Io
     const first = firstDay(facts(), settings.nowMs ?? Date.now());
     const picks = picksRiders(settings, opened);
     const own = picks && opened.madeUp === null ? ownKey() : null;
-    const key = opened.madeUp?.developerKey ?? own;
+    const key = opened.madeUp?.developer_key ?? own;
     const served = await serve({
       settings,
       reader: own === null ? reader : withKey(reader, own),

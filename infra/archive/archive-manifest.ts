@@ -43,6 +43,14 @@ const writerSchema = z.object({
   references: z.array(z.string()).readonly(),
 });
 
+/** What `simulate` says of an archive that it made (docs/rules.md#picking-a-rider). */
+const simulatedSchema = z.object({
+  /** The text of a developer key that is live in the archive. It is made up, and can be computed from the seed. */
+  developer_key: z.string(),
+  /** A rider with nights, friends and flags around the day it was made for. Null once they were forgotten. */
+  rider: z.string().nullable(),
+});
+
 const instant = z.iso.datetime().nullable();
 
 const manifestSchema = z.object({
@@ -60,11 +68,14 @@ const manifestSchema = z.object({
   ),
   rejected: z.array(fileSchema),
   schemas: z.array(writerSchema),
+  /** Absent unless all records are as `simulate` wrote them. */
+  simulated: simulatedSchema.optional(),
 });
 
 export type ManifestFile = z.infer<typeof fileSchema>;
 export type ManifestPartition = z.infer<typeof partitionSchema>;
 export type ManifestWriterSchema = z.infer<typeof writerSchema>;
+export type SimulatedArchive = z.infer<typeof simulatedSchema>;
 /** `manifest.json` (docs/rules.md#archive-manifest). Timestamps of records are in milliseconds since the epoch. */
 export type ArchiveManifest = z.infer<typeof manifestSchema>;
 

@@ -4,7 +4,13 @@ import { archivedSchemas, archivedTypes } from '../../schemas/avro/avro-types.ts
 import { defaultTopicPrefix, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { archiveDecoder } from './archive-decoder.ts';
 import { ArchiveError, type ArchiveFile, archiveFilePath, archiveFolder, filesByPartition } from './archive-files.ts';
-import { type ArchiveManifest, type ManifestFile, type ManifestPartition, writeManifest } from './archive-manifest.ts';
+import {
+  type ArchiveManifest,
+  type ManifestFile,
+  type ManifestPartition,
+  type SimulatedArchive,
+  writeManifest,
+} from './archive-manifest.ts';
 import { type ContainerCodec, type ContainerContent, readContainer } from './avro-container.ts';
 import { ContainerWriter } from './container-writer.ts';
 import { makeFolder } from './make-folder.ts';
@@ -269,12 +275,13 @@ function lastOffset(
 
 /**
  * Writes the manifest of an archive that is made as a whole, and not saved from a log. Call it before the first file, so
- * that an incomplete archive is recognized, and again when everything is written.
+ * that an incomplete archive is recognized, and again when everything is written: then with `simulated`.
  */
 export function writeManifestOfMade(
   { dir, prefix }: { dir: string; prefix: string },
   writer: ArchiveWriter,
   partitions: Record<TopicName, number>,
+  simulated?: SimulatedArchive,
 ): void {
   const topics = writer.manifestTopics(partitions);
   const exact_since = firstInstant(topics);
@@ -287,6 +294,7 @@ export function writeManifestOfMade(
     topics,
     rejected: [],
     schemas: [],
+    ...(simulated && { simulated }),
   });
 }
 

@@ -35,6 +35,8 @@ export interface Forgotten {
   headers: number;
   /** Values as they came, of which only what our schema holds is left. */
   raw: number;
+  /** The rider was the example in the manifest of an archive that `simulate` made. */
+  example: boolean;
   /** Files that were rewritten. */
   files: number;
   /** An earlier call was killed, and has now been finished. */
@@ -72,7 +74,15 @@ class Forgetting {
   readonly #options: ForgetOptions;
   readonly #manifest: ArchiveManifest | null;
   readonly #changed: string[] = [];
-  readonly #result = { records: {} as Forgotten['records'], leaders: 0, rejected: 0, headers: 0, raw: 0, files: 0 };
+  readonly #result = {
+    records: {} as Forgotten['records'],
+    leaders: 0,
+    rejected: 0,
+    headers: 0,
+    raw: 0,
+    example: false,
+    files: 0,
+  };
   #done = 0;
   #total = 0;
 
@@ -82,7 +92,7 @@ class Forgetting {
   }
 
   async run(): Promise<Omit<Forgotten, 'finished'>> {
-    const { dir, prefix, signal } = this.#options;
+    const { dir, prefix, rider, signal } = this.#options;
     const manifest = this.#manifest;
     const found = await inspectArchive({ dir, prefix, manifest, read: 'unvouched', beingWritten: true, signal });
     if (found.problems.length > 0) throw notAsSaved(dir, found.problems, fix);
@@ -96,11 +106,14 @@ class Forgetting {
       this.#forgetRejected(path),
     );
     signal.throwIfAborted();
-    if (this.#changed.length === 0) return this.#result;
+    const simulated = manifest?.simulated;
+    const example = simulated?.rider === rider;
+    if (this.#changed.length === 0 && !example) return this.#result;
     const { log = null, exact_since = null, saved_until = null, schemas = [] } = manifest ?? {};
     const state = { version: 1 as const, prefix, log, exact_since, saved_until };
-    replaceFiles(dir, prefix, this.#changed, manifestText({ ...state, topics, rejected, schemas }));
-    return { ...this.#result, files: this.#changed.length };
+    const mark = simulated && { simulated: example ? { ...simulated, rider: null } : simulated };
+    replaceFiles(dir, prefix, this.#changed, manifestText({ ...state, topics, rejected, schemas, ...mark }));
+    return { ...this.#result, example, files: this.#changed.length };
   }
 
   async #forgetTopic(topic: TopicName, files: ArchiveFile[][], known: KnownPartition[]): Promise<ManifestTopic> {

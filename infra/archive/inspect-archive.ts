@@ -40,9 +40,6 @@ export interface ArchiveInspection {
   rejected: number;
 }
 
-/** `simulate` writes these beside the topics. */
-const besideTopics = new Set([manifestName, 'simulated.json']);
-
 /**
  * Compares an archive with its manifest and reads it: every record, or only those that the manifest does not cover. An
  * archive without a manifest is read as it is. Throws MissingTopicsError if the folder is no archive, ArchiveError for
@@ -169,7 +166,7 @@ function fileOf(folder: string, name: string, strict: boolean): ArchiveFile | Ar
 function namesBeside({ dir, prefix, manifest }: InspectOptions): ArchiveProblem[] {
   if (!manifest) return [];
   const ours = new Set([...topicNames, 'rejected'].map((name) => basename(archiveFolder(dir, prefix, name))));
-  const others = (namesIn(dir) ?? []).filter((name) => !isHidden(name) && !besideTopics.has(name) && !ours.has(name));
+  const others = (namesIn(dir) ?? []).filter((name) => !isHidden(name) && name !== manifestName && !ours.has(name));
   return others.map((name) => foreign(join(dir, name), 'it does not belong to the archive'));
 }
 

@@ -9,7 +9,6 @@ import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import type { KafkaSettings, Settings } from '../settings/settings.ts';
 import { assertReadable, warnOfMissingTopics } from '../wiring/backends/readable-archive.ts';
 import { ensureSampleArchive } from '../wiring/backends/sample-archive.ts';
-import { simulatedMark } from '../wiring/backends/simulated-mark.ts';
 import { needFolderName } from '../wiring/command/empty-folder.ts';
 import type { Io } from '../wiring/command/io.ts';
 import { makeLogger } from '../wiring/command/logger.ts';
@@ -54,12 +53,11 @@ export async function openPastLog(
     warnOfMissingTopics(dir, prefix, logger);
     const named = archive === undefined ? 'ARCHIVE_DIR' : '--archive';
     await assertReadable(dir, prefix, false, logger, named);
-    const isMadeUp = (await simulatedMark(dir, prefix)) !== null;
-    return openArchive({ dir, prefix, named, where: `the archive ${dir}` }, isMadeUp, io);
+    return openArchive({ dir, prefix, named, where: `the archive ${dir}` }, io);
   }
   const sample = await ensureSampleArchive({ dataDir, prefix, now: settings.nowMs ?? Date.now() });
   const where = 'the made-up sample calendar';
-  return openArchive({ dir: sample.dir, prefix, named: 'DATA_DIR', where }, true, io);
+  return openArchive({ dir: sample, prefix, named: 'DATA_DIR', where }, io);
 }
 
 interface OpenedArchive {
@@ -70,14 +68,14 @@ interface OpenedArchive {
   where: string;
 }
 
-async function openArchive({ dir, prefix, named, where }: OpenedArchive, madeUp: boolean, io: Io): Promise<PastLog> {
+async function openArchive({ dir, prefix, named, where }: OpenedArchive, io: Io): Promise<PastLog> {
   const listing = await listArchive(dir, prefix, named);
   const bounds = await archiveBounds(listing, (cut) => io.err(`May not be exact: ${cut}`));
   const manifest = readManifest(dir);
   const { exact_since: exactSince = null, saved_until: savedUntil = null } = manifest ?? {};
   // Without a manifest nobody knows whether files of it are missing.
   const hasManifest = manifest !== null;
-  const isMadeUp = madeUp && hasManifest;
+  const isMadeUp = manifest?.simulated !== undefined;
   const saved = { hasManifest, exactSince, savedUntil, isCompacted: false, isMadeUp };
   return { dir, prefix, listing, bounds, where, ...saved, close() {} };
 }
@@ -90,7 +88,7 @@ async function openCopyOfKafka(kafka: KafkaSettings, settings: Settings, io: Io)
   try {
     await copyKafka(dir, kafka, settings, io);
     const where = `Kafka at ${kafka.brokers.join(', ')}`;
-    const opened = await openArchive({ dir, prefix: kafka.topicPrefix, named: 'KAFKA_BROKERS', where }, false, io);
+    const opened = await openArchive({ dir, prefix: kafka.topicPrefix, named: 'KAFKA_BROKERS', where }, io);
     return { ...opened, isCompacted: true, exactSince: null, close };
   } catch (error) {
     close();

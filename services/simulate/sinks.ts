@@ -1,3 +1,4 @@
+import type { SimulatedArchive } from '../../infra/archive/archive-manifest.ts';
 import { ArchiveWriter, writeManifestOfMade } from '../../infra/archive/archive-writer.ts';
 import type { LogPublisher, PublishedRecord } from '../../projector/ports/log-publisher.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
@@ -20,7 +21,7 @@ export interface RecordSink {
  * Writes to an archive, with offsets from 0. Each key is in the partition that Kafka's own producer would choose by
  * default.
  */
-export function archiveSink(place: { dir: string; prefix: string }): RecordSink {
+export function archiveSink(place: { dir: string; prefix: string }, simulated?: SimulatedArchive): RecordSink {
   const writer = new ArchiveWriter(place);
   const nextOffsets = new Map(topicNames.map((topic) => [topic, Array<number>(defaultPartitions[topic]).fill(0)]));
   writeManifestOfMade(place, writer, defaultPartitions);
@@ -34,7 +35,7 @@ export function archiveSink(place: { dir: string; prefix: string }): RecordSink 
       return undefined;
     },
     flush: async () => writer.flush(),
-    complete: async () => writeManifestOfMade(place, writer, defaultPartitions),
+    complete: async () => writeManifestOfMade(place, writer, defaultPartitions, simulated),
     close: () => writer.close(),
   };
 }

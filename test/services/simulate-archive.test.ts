@@ -1,10 +1,9 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readManifest } from '../../infra/archive/archive-manifest.ts';
-import { ArchiveWriter } from '../../infra/archive/archive-writer.ts';
 import type { LogRecord } from '../../projector/ports/decoded-record.ts';
 import { defaultPartitions, murmur2Partition } from '../../schemas/events/partitioner.ts';
 import { defaultTopicPrefix, topicNames } from '../../schemas/events/records.ts';
@@ -15,7 +14,7 @@ import { simulation } from '../../services/simulate/simulation.ts';
 import { archiveSink } from '../../services/simulate/sinks.ts';
 import { defaultSizes } from '../../services/simulate/sizes.ts';
 import { runSimulate } from '../../services/simulate.ts';
-import { markSimulated, simulatedMark } from '../../services/wiring/backends/simulated-mark.ts';
+import { archiveSave } from '../../services/wiring/archive/archive-save.ts';
 import { readArchive, TestArchive } from '../support/archive.ts';
 import { heard } from '../support/heard.ts';
 
@@ -67,7 +66,7 @@ describe('simulate --archive', () => {
     );
     const fix = `remove ${archive.dir}, and call it again`;
     expect(run).toEqual({ code: 1, out: [], err: [`Stopped before the end of the calendar: ${fix}`] });
-    expect(existsSync(join(archive.dir, 'simulated.json'))).toBe(false);
+    expect(readManifest(archive.dir)!.simulated).toBeUndefined();
     const { code, out } = await heard((io) => runArchiveCheck({ dir: archive.dir, json: true }, settings, io));
     const { problems } = JSON.parse(out[0]!) as { problems: { kind: string }[] };
     expect([code, new Set(problems.map(({ kind }) => kind))]).toEqual([1, new Set(['unfinished'])]);
@@ -82,19 +81,22 @@ describe('simulate --archive', () => {
       one.topic === 'riders' && 'key' in one && one.key !== rider ? [one.key] : [],
     );
     const forget = (who: string) => heard((io) => runArchiveForget({ rider: who, dir }, settings, io));
-    expect((await forget(riders[0]!)).out[0]).not.toContain('simulated.json');
-    expect(await simulatedMark(dir)).toMatchObject({ developerKey, rider });
-    expect((await forget(rider)).out[0]).toContain(', the example in simulated.json: ');
-    expect(await simulatedMark(dir)).toMatchObject({ developerKey, rider: null });
-    expect(readFileSync(join(dir, 'simulated.json'), 'utf8')).not.toContain(rider);
-    // Also where the mark counted no more: other riders were put there.
-    await markSimulated(dir, { developerKey, rider });
-    const writer = new ArchiveWriter({ dir });
-    writer.addPartition('riders', 9, 0);
-    await writer.close();
-    rmSync(join(dir, 'manifest.json'));
-    await forget(rider);
-    expect(readFileSync(join(dir, 'simulated.json'), 'utf8')).not.toContain(rider);
-    expect(await simulatedMark(dir)).toBeNull();
+    expect((await forget(riders[0]!)).out[0]).not.toContain('the example');
+    expect(readManifest(dir)!.simulated).toEqual({ developer_key: developerKey, rider });
+    expect((await forget(rider)).out[0]).toContain(', the example in the manifest: ');
+    expect(readManifest(dir)!.simulated).toEqual({ developer_key: developerKey, rider: null });
+  });
+
+  it('is made up no more from the moment that something is saved to it', async () => {
+    await using archive = await TestArchive.make();
+    const { dir } = archive;
+    await heard((io) => runSimulate({ ...options, archive: dir }, settings, io));
+    const log = archive.open();
+    const begun: unknown[] = [];
+    const onProgress = () => begun.push(readManifest(dir)!.simulated);
+    expect(readManifest(dir)).toHaveProperty('simulated');
+    await archiveSave(log, async () => {}, dir, { signal: new AbortController().signal, onProgress });
+    await log.close();
+    expect(new Set(begun)).toEqual(new Set([undefined]));
   });
 });

@@ -164,8 +164,9 @@ class Saving {
         return Math.max(low, last?.offset ?? next);
       });
     }
-    // Before the first file: if this process is killed, the manifest shows that the save did not finish.
-    if (!archive.manifest) archive.checkpoint(this.#partitions, this.#state);
+    // Before the first record: if this process is killed, the manifest shows that the save did not finish, and no longer
+    // that `simulate` made all records.
+    archive.checkpoint(this.#partitions, this.#state);
     for (const topic of topicNames)
       for (const [i, { low }] of bounds[topic].entries()) archive.addPartition(topic, i, low);
     return from as Position;

@@ -1,10 +1,10 @@
 import { archiveEventLog } from '../../../infra/archive/archive-event-log.ts';
+import { readManifest, type SimulatedArchive } from '../../../infra/archive/archive-manifest.ts';
 import type { EventLog, RejectSink } from '../../../projector/ports/event-log.ts';
 import type { Log } from '../../../projector/ports/log.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { assertReadable, warnOfMissingTopics } from './readable-archive.ts';
 import { ensureSampleArchive } from './sample-archive.ts';
-import { type SimulatedArchive, simulatedMark } from './simulated-mark.ts';
 
 export interface OpenLog {
   eventLog: EventLog;
@@ -16,7 +16,7 @@ export interface OpenLog {
    * The developer key and rider of a made-up log (the sample, or an archive that `simulate` made). Null for any other
    * log.
    */
-  madeUp: Pick<SimulatedArchive, 'developerKey' | 'rider'> | null;
+  madeUp: SimulatedArchive | null;
 }
 
 /**
@@ -34,13 +34,13 @@ export async function openEventLog(
     return openProjectedKafka(settings.kafka, settings, log, onAnswer);
   }
   const { topicPrefix: prefix, dataDir, archiveDir } = settings;
-  const sample = archiveDir ? null : await ensureSampleArchive({ dataDir, prefix, now: settings.nowMs ?? Date.now() });
-  const dir = archiveDir ?? sample!.dir;
+  const dir = archiveDir ?? (await ensureSampleArchive({ dataDir, prefix, now: settings.nowMs ?? Date.now() }));
+  const isSample = archiveDir === null;
   return {
-    eventLog: await openArchive(dir, prefix, log, sample !== null),
+    eventLog: await openArchive(dir, prefix, log, isSample),
     rejects: null,
-    where: sample ? 'a made-up sample calendar' : `the archive ${dir}`,
-    madeUp: sample ?? (await simulatedMark(dir, prefix)),
+    where: isSample ? 'a made-up sample calendar' : `the archive ${dir}`,
+    madeUp: readManifest(dir)?.simulated ?? null,
   };
 }
 

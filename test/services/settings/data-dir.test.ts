@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { inDataDir } from '../../../services/settings/data-dir.ts';
 import { loadCookieKeys, loadSigningKeys } from '../../../services/settings/sign-in-files.ts';
-import { ensureSampleArchive } from '../../../services/wiring/backends/sample-archive.ts';
 
 let dataDir: string;
 beforeEach(async () => {
@@ -29,15 +28,6 @@ describe('a fault of the data folder', () => {
     await expect(load()).rejects.toThrow(
       `Cannot use ${join(dataDir, name)}: EISDIR, it is a folder; move it away, or name another folder in DATA_DIR`,
     );
-  });
-
-  it('names the path and the setting where a sample can not be read', async () => {
-    const { dir } = await ensureSampleArchive({ dataDir, now: Date.UTC(2026, 10, 21) });
-    const notes = join(dir, '..', 'sample.json');
-    await rm(notes);
-    await mkdir(notes);
-    const again = ensureSampleArchive({ dataDir, now: Date.UTC(2026, 10, 21) });
-    await expect(again).rejects.toThrow(/^Cannot use \S+: EISDIR, .*DATA_DIR$/);
   });
 
   it('leaves errors alone that say enough', async () => {

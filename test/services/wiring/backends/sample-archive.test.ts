@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import avro from 'avsc';
@@ -32,7 +32,8 @@ async function readTopic(dir: string, topic: string): Promise<{ key: string; val
 
 describe('the sample archive', () => {
   it('has records of every topic, which any Avro reader takes', async () => {
-    const { dir, rider, developerKey } = await ensureSampleArchive({ dataDir, now });
+    const dir = await ensureSampleArchive({ dataDir, now });
+    const { rider, developer_key: developerKey } = readManifest(dir)!.simulated!;
     const counts = await Promise.all(topicNames.map(async (topic) => (await readTopic(dir, topic)).length));
     expect(Math.min(...counts)).toBeGreaterThan(3);
     expect((await readTopic(dir, 'riders')).some(({ key, value }) => key === rider && value !== null)).toBe(true);
@@ -43,55 +44,55 @@ describe('the sample archive', () => {
 
   it('is made once and taken again for a week', async () => {
     const first = await ensureSampleArchive({ dataDir, now });
-    await writeFile(join(first.dir, 'mark'), '');
+    await writeFile(join(first, 'mark'), '');
     for (const days of [0, 1, 7])
       expect(await ensureSampleArchive({ dataDir, now: now + days * dayMs })).toEqual(first);
-    expect(await readdir(first.dir)).toContain('mark');
+    expect(await readdir(first)).toContain('mark');
     expect((await readdir(dataDir)).length).toBe(1);
   });
 
   it('is made afresh once it is older than a week, or of a later day', async () => {
-    const { dir } = await ensureSampleArchive({ dataDir, now });
+    const dir = await ensureSampleArchive({ dataDir, now });
     for (const days of [8, -1]) {
-      expect((await ensureSampleArchive({ dataDir, now: now + days * dayMs })).dir).not.toBe(dir);
+      expect(await ensureSampleArchive({ dataDir, now: now + days * dayMs })).not.toBe(dir);
     }
     // The first may still be in use.
     expect((await readdir(dataDir)).length).toBe(3);
   });
 
   it('of another generator is not taken', async () => {
-    const { dir } = await ensureSampleArchive({ dataDir, now });
+    const dir = await ensureSampleArchive({ dataDir, now });
     const folder = join(dir, '..');
     await rename(folder, folder.replace(/v\d+$/, 'v0'));
-    expect((await ensureSampleArchive({ dataDir, now })).dir).toBe(dir);
+    expect(await ensureSampleArchive({ dataDir, now })).toBe(dir);
     expect(await readdir(dir)).toContain('ride-calendar.riders');
   });
 
   it('of another KAFKA_TOPIC_PREFIX is another, kept and forgotten in the same way', async () => {
-    const { dir } = await ensureSampleArchive({ dataDir, now });
+    const dir = await ensureSampleArchive({ dataDir, now });
     const other = await ensureSampleArchive({ dataDir, now, prefix: 'other.' });
-    expect(other.dir).not.toBe(dir);
-    expect(await readdir(other.dir)).toContain('other.riders');
+    expect(other).not.toBe(dir);
+    expect(await readdir(other)).toContain('other.riders');
     expect(await ensureSampleArchive({ dataDir, now, prefix: 'other.' })).toEqual(other);
-    await utimes(join(other.dir, '..'), 0, 0);
+    await utimes(join(other, '..'), 0, 0);
     await ensureSampleArchive({ dataDir, now: now + 40 * dayMs });
     expect((await readdir(dataDir)).filter((name) => name.endsWith('other.'))).toEqual([]);
   });
 
   it('that was left half made is made again', async () => {
-    const { dir } = await ensureSampleArchive({ dataDir, now });
-    await writeFile(join(dir, '..', 'sample.json'), '{"day":');
+    const dir = await ensureSampleArchive({ dataDir, now });
+    await writeFile(join(dir, 'manifest.json'), '{"version":');
     await rm(join(dir, 'ride-calendar.riders'), { recursive: true });
     const again = await ensureSampleArchive({ dataDir, now });
-    expect(await readdir(again.dir)).toContain('ride-calendar.riders');
-    expect(JSON.parse(await readFile(join(dir, '..', 'sample.json'), 'utf8'))).toMatchObject({ rider: again.rider });
+    expect(await readdir(again)).toContain('ride-calendar.riders');
+    expect(readManifest(again)!.simulated!.rider).not.toBeNull();
   });
 
   it('is one when several processes make it at the same time', async () => {
     const samples = await Promise.all(Array.from({ length: 2 }, () => ensureSampleArchive({ dataDir, now })));
     for (const sample of samples) expect(sample).toEqual(samples[0]);
-    expect(await readdir(dataDir)).toEqual(['sample-2026-11-21-v3']);
-    expect((await readTopic(samples[0]!.dir, 'metros')).length).toBeGreaterThan(3);
+    expect(await readdir(dataDir)).toEqual(['sample-2026-11-21-v4']);
+    expect((await readTopic(samples[0]!, 'metros')).length).toBeGreaterThan(3);
   });
 
   it('cleans up what crashed processes left and samples of months ago, and nothing else', async () => {
@@ -104,7 +105,7 @@ describe('the sample archive', () => {
     await ensureSampleArchive({ dataDir, now });
     expect((await readdir(dataDir)).sort()).toEqual([
       'oauth-keys.json',
-      'sample-2026-11-21-v3',
+      'sample-2026-11-21-v4',
       'sample-notes',
       'sample-unfinished-new',
     ]);
