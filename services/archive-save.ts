@@ -1,6 +1,6 @@
 import { KafkaCluster } from '../infra/kafka/kafka-cluster.ts';
 import { RejectedTopic } from '../infra/kafka/kafka-reject-sink.ts';
-import { minCompactionLagMs } from '../infra/kafka/kafka-topic-settings.ts';
+import { leastSettingMs } from '../infra/kafka/kafka-topic-settings.ts';
 import { countText } from '../projector/ports/log.ts';
 import { WriterSchemas } from '../schemas/avro/writer-schemas.ts';
 import { topicNames } from '../schemas/events/records.ts';
@@ -48,7 +48,8 @@ export async function runArchiveSave(options: ArchiveSaveOptions, settings: Sett
       const result = await archiveSave(log, (onRejects) => rejected.readOn(onRejects, io.signal), dir, {
         prefix,
         signal: io.signal,
-        compactionLagMs: () => minCompactionLagMs(kafka, topics, { log: logger, signal: io.signal }),
+        compactionLagMs: () =>
+          leastSettingMs('min.compaction.lag.ms', kafka, topics, { log: logger, signal: io.signal }),
         schemaOf: (value) => writers.named(value),
         ...(follow && { followEveryMs, onCheckpoint: saying(options, progress, io) }),
         ...(!follow && { onProgress: percentOf(progress) }),

@@ -17,9 +17,10 @@ import { KafkaCluster, type KafkaTopic, type RequestObserver } from './kafka-clu
 import { GroupPositions } from './kafka-group-positions.ts';
 import { kafkaLogRecord, unknownSchemaId } from './kafka-log-record.ts';
 import { KafkaLogTopics } from './kafka-log-topics.ts';
-import { type Chunk, KafkaReader, type ReaderPartition, type Remainder } from './kafka-reader.ts';
-import { untilKafkaAnswers } from './kafka-retry.ts';
-import { deleteRetentionMs } from './kafka-topic-settings.ts';
+import { type Chunk, KafkaReader, type Remainder } from './kafka-reader.ts';
+import { untilAnswered } from './kafka-retry.ts';
+import { leastSettingMs } from './kafka-topic-settings.ts';
+import type { ReaderPartition } from './reader-partition.ts';
 import type { FetchedRecord } from './record-batch.ts';
 import { SchemaWaits } from './schema-waits.ts';
 
@@ -54,8 +55,8 @@ export function kafkaEventLog(options: KafkaEventLogOptions): EventLog {
   const asking = { log: options.log, signal: stop, isFatal: isFault };
   let following: Following | null = null;
   return {
-    bounds: () => untilKafkaAnswers('Cannot read the bounds of the event log', () => topics.bounds(), asking),
-    identity: () => untilKafkaAnswers('Cannot look up the topics', () => topics.identity(), asking),
+    bounds: () => untilAnswered('Cannot read the bounds of the event log', () => topics.bounds(), asking),
+    identity: () => untilAnswered('Cannot look up the topics', () => topics.identity(), asking),
     follow: async (from, follower, signal) => {
       following = new Following(options, topics, from, follower, AbortSignal.any([signal, stop]));
       await following.run(cluster);
@@ -78,8 +79,8 @@ class Following {
   readonly #follower: Follower;
   readonly #signal: AbortSignal;
   readonly #schemas: SchemaWaits | null;
-  /** Why a partition waits, by `topic/partition`. The follower is told once, however many reasons there are. */
-  readonly #reasons = new Map<string, Set<'registry' | 'transaction'>>();
+  /** Partitions that wait for the schema registry. */
+  readonly #needSchemas = new Set<ReaderPartition>();
   #reader: KafkaReader | null = null;
 
   constructor(
@@ -104,7 +105,8 @@ class Following {
       const topics = await this.#findTopics();
       this.#topics.assertFits(topics, this.#from);
       const names = topics.map(({ name }) => name);
-      const retentionMs = await deleteRetentionMs(kafka, names, { log, signal: this.#signal });
+      const asking = { log, signal: this.#signal };
+      const retentionMs = await leastSettingMs('delete.retention.ms', kafka, names, asking);
       const positions = group === null ? null : new GroupPositions(kafka, group, log);
       const reader = new KafkaReader(
         cluster,
@@ -116,8 +118,8 @@ class Following {
             return remainder;
           },
           topics: () => this.#findTopics(),
-          onHeldBack: (partition, heldBack) => this.#heldBack(partition, heldBack),
-          awayMsMax: (topic) => retentionMs.get(topic)! / 2,
+          onHeldBack: (partition) => this.#heldBack(partition),
+          awayMsMax: retentionMs / 2,
         },
         { log, checkEveryMs },
       );
@@ -135,9 +137,9 @@ class Following {
   status(): LogStatus | null {
     const reader = this.#reader;
     if (!reader) return null;
-    const partitions = reader.partitions.map((one) => {
+    const partitions = reader.partitions.map((one): LogStatus['partitions'][number] => {
       const topic = this.#topics.shortName(one.topic);
-      const [waitsFor = null] = this.#reasons.get(`${topic}/${one.partition}`) ?? [];
+      const waitsFor = this.#needSchemas.has(one) ? 'registry' : one.heldBack ? 'transaction' : null;
       return { topic, partition: one.partition, end: one.end, unreadSinceMs: reader.unreadSinceMs(one), waitsFor };
     });
     const { gone } = this.#topics;
@@ -148,7 +150,7 @@ class Following {
   #findTopics(): Promise<KafkaTopic[]> {
     const { log } = this.#options;
     const what = 'Cannot look up the topics of the event log';
-    return untilKafkaAnswers(what, () => this.#topics.find(), { log, signal: this.#signal, isFatal: isFault });
+    return untilAnswered(what, () => this.#topics.find(), { log, signal: this.#signal, isFatal: isFault });
   }
 
   #startOf({ name, id, partitions }: KafkaTopic) {
@@ -174,7 +176,7 @@ class Following {
       const record = this.#recordOf(topic, partition, fetched);
       if (typeof record === 'number') {
         nextOffset = fetched.offset;
-        goOn = () => this.#untilSchemaIsKnown(topic, partition, record);
+        goOn = () => this.#untilSchemaIsKnown(from, record);
         break;
       }
       records.push(record);
@@ -189,25 +191,25 @@ class Following {
     return typeof record !== 'number' || this.#schemas ? record : unknownSchemaId(topic, partition, fetched);
   }
 
-  async #untilSchemaIsKnown(topic: TopicName, partition: number, id: number): Promise<void> {
-    await this.#schemas!.wait(id, () => this.#setWaiting(topic, partition, 'registry', true));
-    this.#setWaiting(topic, partition, 'registry', false);
+  async #untilSchemaIsKnown(partition: ReaderPartition, id: number): Promise<void> {
+    await this.#schemas!.wait(id, () => {
+      this.#needSchemas.add(partition);
+      this.#sayWaiting(partition);
+    });
+    this.#needSchemas.delete(partition);
+    this.#sayWaiting(partition);
   }
 
-  #heldBack({ topic, partition, offset }: ReaderPartition, heldBack: boolean): void {
+  #heldBack(from: ReaderPartition): void {
+    const { topic, partition, offset, heldBack } = from;
     const what = `an open transaction at ${topic}/${partition}@${offset}`;
     if (heldBack) this.#options.log.warn(`Cannot read on: ${what} hides what follows until its producer ends it`);
     else this.#options.log.info(`Reading on: ${topic}/${partition} is no longer held back by an open transaction`);
-    this.#setWaiting(this.#topics.shortName(topic), partition, 'transaction', heldBack);
+    this.#sayWaiting(from);
   }
 
-  #setWaiting(topic: TopicName, partition: number, reason: 'registry' | 'transaction', waiting: boolean): void {
-    const key = `${topic}/${partition}`;
-    const reasons = this.#reasons.get(key) ?? new Set();
-    const before = reasons.size > 0;
-    if (waiting) reasons.add(reason);
-    else reasons.delete(reason);
-    this.#reasons.set(key, reasons);
-    if (before !== reasons.size > 0) this.#follower.onWaiting?.(topic, partition, reasons.size > 0);
+  #sayWaiting(from: ReaderPartition): void {
+    const waiting = from.heldBack || this.#needSchemas.has(from);
+    this.#follower.onWaiting?.(this.#topics.shortName(from.topic), from.partition, waiting);
   }
 }

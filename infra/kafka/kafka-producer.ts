@@ -6,7 +6,7 @@ import type { KafkaConnection } from './kafka-client.ts';
 import { KafkaCluster } from './kafka-cluster.ts';
 import { kafkaJs } from './kafka-js.ts';
 import { namingRight, refusalOf } from './kafka-refusal.ts';
-import { describeError, untilKafkaAnswers } from './kafka-retry.ts';
+import { describeError, untilAnswered } from './kafka-retry.ts';
 
 const recordsMax = 5_000;
 /** kafkajs puts all records of a send for one partition into one batch. Brokers accept batches of 1 MiB by default. */
@@ -80,7 +80,7 @@ export class KafkaProducer {
   async #assertExists(topic: string): Promise<void> {
     if (this.#known.has(topic)) return;
     const find = () => this.#cluster.topics([topic]);
-    const found = await untilKafkaAnswers(`Cannot publish to ${topic}`, find, { log: this.#log, signal: this.#signal });
+    const found = await untilAnswered(`Cannot publish to ${topic}`, find, { log: this.#log, signal: this.#signal });
     if (found.length === 0) {
       throw new MissingTopicsError(`Cannot publish to ${topic}: no such topic; make it with: npx ride-calendar topics`);
     }

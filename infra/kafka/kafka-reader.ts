@@ -6,43 +6,18 @@ import { untilAborted, WakeUp } from '../../projector/ports/waiting.ts';
 import type { FetchedPartition } from './fetch-api.ts';
 import { type KafkaCluster, type KafkaTopic, kafkaErrors } from './kafka-cluster.ts';
 import { LoggedBackOff } from './kafka-retry.ts';
-import { awayTooLong, diverged, errorOf, isUnreadable, PartitionFaults, truncated } from './partition-faults.ts';
-import { batchBytesMax, type Piece, type RecordBatch, recordPieces } from './record-batch.ts';
-
-/** The state of a partition. What is fetched and not yet handled is queued in `fetched`. */
-export interface ReaderPartition {
-  readonly topic: string;
-  readonly topicId: string;
-  readonly partition: number;
-  /** The next offset to fetch. */
-  offset: number;
-  /** The leader's node id. -1 if there is none. */
-  leader: number;
-  leaderEpoch: number;
-  /** The epoch of the batch before `offset`; -1 while none was read. */
-  lastEpoch: number;
-  fetched: Fetched[];
-  /** Its handler waits for something. Nothing is fetched or handled meanwhile. */
-  waiting: boolean;
-  /** One more than its last offset, as far as is known; `stableEnd`: as far as a `read_committed` reader gets. */
-  end: number;
-  stableEnd: number;
-  /** When it was last known to have been read to its end, in milliseconds since the epoch. */
-  caughtUpMs: number;
-  /** Since when an open transaction has held it back, or null. */
-  heldBackSinceMs: number | null;
-  /** Whether that was reported. */
-  heldBack: boolean;
-}
-
-/** Batches as they were fetched: packed. */
-interface Fetched {
-  batches: RecordBatch[];
-  /** The first offset that is not handled yet. */
-  from: number;
-  nextOffset: number;
-  sinceMs: number;
-}
+import { isUnreadable, PartitionFaults } from './partition-faults.ts';
+import {
+  advance,
+  diverged,
+  errorOf,
+  noteHeldBack,
+  type ReaderPartition,
+  readerPartition,
+  type StartingPoint,
+  truncated,
+} from './reader-partition.ts';
+import { batchBytesMax, type Piece, recordPieces } from './record-batch.ts';
 
 export interface Chunk extends Piece {
   /** Since when its first record has been there to be read, in milliseconds since the epoch. */
@@ -60,10 +35,10 @@ interface ReaderHandler {
   onChunk(partition: ReaderPartition, chunk: Chunk): Promise<Remainder | null>;
   /** The topics with their present leaders. Called at the start, after errors and regularly. May throw to end the reader. */
   topics(): Promise<readonly KafkaTopic[]>;
-  /** An open transaction has hidden the following records for a while, or no longer hides them. */
-  onHeldBack?(partition: ReaderPartition, heldBack: boolean): void;
+  /** An open transaction has hidden the following records for a while, or no longer hides them: `heldBack` says which. */
+  onHeldBack?(partition: ReaderPartition): void;
   /** The longest time, in milliseconds, that a partition may be unread before records of it can be missed. */
-  awayMsMax?(topic: string): number;
+  awayMsMax?: number;
 }
 
 const fetchWaitMs = 500;
@@ -73,7 +48,6 @@ const heldFetchWaitMs = 50;
 const lateMs = 500;
 /** Answers queued per partition, beside the one that is being handled. */
 const queuedMax = 2;
-const heldBackDelayMs = 2_000;
 
 /**
  * Reads partitions from Kafka without end and without a consumer group: no session that times out, no rejoin, no
@@ -97,7 +71,7 @@ export class KafkaReader {
 
   constructor(
     cluster: KafkaCluster,
-    partitions: readonly { topic: string; topicId: string; partition: number; offset: number }[],
+    partitions: readonly StartingPoint[],
     handler: ReaderHandler,
     { log, checkEveryMs, bytesMax = batchBytesMax }: { log: Log; checkEveryMs: number; bytesMax?: number },
   ) {
@@ -107,9 +81,7 @@ export class KafkaReader {
     this.#checkEveryMs = checkEveryMs;
     this.#batchBytesMax = bytesMax;
     this.#faults = new PartitionFaults(log, this.#stop.signal);
-    const unread = { leader: -1, leaderEpoch: -1, lastEpoch: -1, end: 0, stableEnd: 0, caughtUpMs: Date.now() };
-    const started = { ...unread, waiting: false, heldBackSinceMs: null, heldBack: false };
-    this.#partitions = partitions.map((partition) => ({ ...partition, ...started, fetched: [] }));
+    this.#partitions = partitions.map(readerPartition);
   }
 
   /** Resolves once `signal` aborts and the present chunk is handled. Rejects with the first error. */
@@ -277,39 +249,12 @@ export class KafkaReader {
         continue;
       }
       this.#faults.succeeded(partition);
-      if (this.#advance(partition, found)) served.add(partition);
+      if (advance(partition, found, this.#handler.awayMsMax)) served.add(partition);
+      if (noteHeldBack(partition, found)) this.#handler.onHeldBack?.(partition);
     }
     // Kafka fills a response in the order of the request, so partitions that got records go to the end of the queue.
     this.#partitions = [...this.#partitions.filter((one) => !served.has(one)), ...served];
     if (served.size > 0) this.#wakeUp.notify();
-  }
-
-  #advance(partition: ReaderPartition, found: FetchedPartition): boolean {
-    const nowMs = Date.now();
-    const moved = found.nextOffset > partition.offset;
-    partition.end = found.highWatermark;
-    partition.stableEnd = found.lastStableOffset;
-    if (moved) {
-      const awayMsMax = this.#handler.awayMsMax?.(partition.topic) ?? Number.POSITIVE_INFINITY;
-      if (nowMs - partition.caughtUpMs > awayMsMax) throw awayTooLong(partition, awayMsMax);
-      partition.offset = found.nextOffset;
-      partition.lastEpoch = found.lastEpoch;
-      const { batches, offset, nextOffset } = found;
-      const sinceMs = Math.max(partition.caughtUpMs, batches[0]?.timestampMs ?? 0);
-      partition.fetched.push({ batches, from: offset, nextOffset, sinceMs });
-    }
-    if (partition.offset >= found.lastStableOffset) partition.caughtUpMs = nowMs;
-    this.#noteHeldBack(partition, found, nowMs);
-    return moved;
-  }
-
-  #noteHeldBack(partition: ReaderPartition, found: FetchedPartition, nowMs: number): void {
-    const heldBack = partition.offset >= found.lastStableOffset && found.lastStableOffset < found.highWatermark;
-    partition.heldBackSinceMs = heldBack ? (partition.heldBackSinceMs ?? nowMs) : null;
-    // Most transactions end within moments, and are not worth reporting.
-    const lasting = partition.heldBackSinceMs !== null && nowMs - partition.heldBackSinceMs >= heldBackDelayMs;
-    if (lasting !== partition.heldBack) this.#handler.onHeldBack?.(partition, lasting);
-    partition.heldBack = lasting;
   }
 
   async #handleAll(): Promise<void> {

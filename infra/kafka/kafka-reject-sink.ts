@@ -6,7 +6,7 @@ import type { KafkaConnection } from './kafka-client.ts';
 import { KafkaCluster } from './kafka-cluster.ts';
 import { KafkaProducer } from './kafka-producer.ts';
 import { KafkaReader } from './kafka-reader.ts';
-import { untilKafkaAnswers } from './kafka-retry.ts';
+import { untilAnswered } from './kafka-retry.ts';
 import { batchBytesMax, type FetchedRecord } from './record-batch.ts';
 
 /**
@@ -79,7 +79,7 @@ export class RejectedTopic {
       return { topic, bounds: (await this.#cluster.bounds([topic])).get(this.name)! };
     };
     const isFatal = (error: unknown) => error instanceof MissingTopicsError;
-    const found = () => untilKafkaAnswers(`Cannot read ${this.name}`, find, { log: this.#log, signal, isFatal });
+    const found = () => untilAnswered(`Cannot read ${this.name}`, find, { log: this.#log, signal, isFatal });
     const { topic, bounds } = await found();
     const from = bounds.map(({ low }, partition) => Math.max(low, this.#position[partition] ?? 0));
     const done = new AbortController();

@@ -49,23 +49,22 @@ export class LoggedBackOff {
   }
 }
 
-export interface RetryOptions {
-  log: Log;
-  signal: AbortSignal;
+export interface RetryOptions extends LoggedBackOffOptions {
   /** Whether waiting cannot fix this error. */
   isFatal?: (error: unknown) => boolean;
 }
 
 /**
- * Retries until it succeeds, because Kafka comes back. Throws errors for which `isFatal` is true, what Kafka refuses
+ * Retries until it succeeds, because servers come back. Throws errors for which `isFatal` is true, what Kafka refuses
  * permanently (`refusalOf`), and the signal's reason.
  */
-export async function untilKafkaAnswers<T>(
+export async function untilAnswered<T>(
   what: string,
   attempt: () => Promise<T>,
-  { log, signal, isFatal = () => false }: RetryOptions,
+  { isFatal = () => false, ...options }: RetryOptions,
 ): Promise<T> {
-  const backOff = new LoggedBackOff(what, { log, signal });
+  const { signal } = options;
+  const backOff = new LoggedBackOff(what, options);
   for (;;) {
     signal.throwIfAborted();
     try {

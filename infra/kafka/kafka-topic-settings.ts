@@ -6,8 +6,6 @@ import { kafkaJs } from './kafka-js.ts';
 import { namingRight, refusalOf } from './kafka-refusal.ts';
 import { describeError } from './kafka-retry.ts';
 
-const kafkaDefaultMs = 86_400_000;
-
 /** Every topic's effective settings, including defaults, by name. The topics must exist. */
 export async function topicSettings(
   admin: Admin,
@@ -26,51 +24,28 @@ export async function topicSettings(
   );
 }
 
-interface Asking {
-  log: Log;
-  signal: AbortSignal;
-}
+/** What holds by default. */
+const kafkaDefaultsMs = { 'delete.retention.ms': 86_400_000, 'min.compaction.lag.ms': 0 };
 
-/** delete.retention.ms of every topic. If we may not read it: Kafka's default, a day. */
-export function deleteRetentionMs(
+/** The lowest value of a setting among the topics, in milliseconds. If we may not read it: Kafka's default. */
+export async function leastSettingMs(
+  setting: keyof typeof kafkaDefaultsMs,
   kafka: KafkaConnection,
   topics: readonly string[],
-  asking: Asking,
-): Promise<Map<string, number>> {
-  return settingMs(kafka, topics, 'delete.retention.ms', { ms: kafkaDefaultMs, text: 'a day' }, asking);
-}
-
-/**
- * How long Kafka keeps superseded records at least, in all of the topics. If we may not read it: 0, Kafka's default.
- */
-export async function minCompactionLagMs(
-  kafka: KafkaConnection,
-  topics: readonly string[],
-  asking: Asking,
+  { log, signal }: { log: Log; signal: AbortSignal },
 ): Promise<number> {
-  const all = await settingMs(kafka, topics, 'min.compaction.lag.ms', { ms: 0, text: '0' }, asking);
-  return Math.min(...all.values());
-}
-
-async function settingMs(
-  kafka: KafkaConnection,
-  topics: readonly string[],
-  setting: string,
-  kafkaDefault: { ms: number; text: string },
-  { log, signal }: Asking,
-): Promise<Map<string, number>> {
   const done = new AbortController();
   const admin = kafkaJs(kafka, log, AbortSignal.any([signal, done.signal])).admin();
+  const defaultMs = kafkaDefaultsMs[setting];
   try {
     await untilAborted(admin.connect(), signal);
     const settings = await untilAborted(topicSettings(admin, topics), signal);
-    return new Map(topics.map((topic) => [topic, Number(settings.get(topic)?.get(setting) ?? kafkaDefault.ms)]));
+    return Math.min(...[...settings.values()].map((values) => Number(values.get(setting) ?? defaultMs)));
   } catch (error) {
     signal.throwIfAborted();
-    log.warn(
-      `Cannot read ${setting} of the topics, taking Kafka's default of ${kafkaDefault.text}: ${refusalOf(error, 'Kafka') ?? describeError(error)}`,
-    );
-    return new Map(topics.map((topic) => [topic, kafkaDefault.ms]));
+    const why = refusalOf(error, 'Kafka') ?? describeError(error);
+    log.warn(`Cannot read ${setting} of the topics, taking Kafka's default of ${defaultMs} ms: ${why}`);
+    return defaultMs;
   } finally {
     done.abort();
   }

@@ -8,7 +8,7 @@ import type { KafkaConnection } from './kafka-client.ts';
 import { KafkaCluster } from './kafka-cluster.ts';
 import { kafkaJs } from './kafka-js.ts';
 import { namingRight, refusalOf } from './kafka-refusal.ts';
-import { describeError, untilKafkaAnswers } from './kafka-retry.ts';
+import { describeError, untilAnswered } from './kafka-retry.ts';
 import { topicSettings } from './kafka-topic-settings.ts';
 
 const longMax = String(2n ** 63n - 1n);
@@ -115,7 +115,7 @@ export async function ensureTopics(options: TopicsOptions): Promise<TopicReport[
   const admin = kafkaJs(kafka, log, signal).admin();
   try {
     const names = topicsPlan(topicPrefix).map(({ topic }) => topic);
-    const found = await untilKafkaAnswers('Cannot look up the topics', () => cluster.topics(names), { log, signal });
+    const found = await untilAnswered('Cannot look up the topics', () => cluster.topics(names), { log, signal });
     const there = new Map(found.map((topic) => [topic.name, topic]));
     await untilAborted(admin.connect(), signal);
     const settings = await untilAborted(topicSettings(admin, [...there.keys()]), signal);

@@ -1,9 +1,7 @@
-import { LogTruncatedError } from '../../projector/ports/event-log.ts';
 import type { Log } from '../../projector/ports/log.ts';
 import { causeChain } from '../net/cause-chain.ts';
-import type { ReaderPartition } from './kafka-reader.ts';
-import { errorText, isUnauthorized, MissingKafkaRightError } from './kafka-refusal.ts';
 import { LoggedBackOff } from './kafka-retry.ts';
+import type { ReaderPartition } from './reader-partition.ts';
 
 /**
  * Partitions that cannot be read now, each with its own back-off. The other partitions of the broker are read
@@ -77,29 +75,4 @@ export function isUnreadable(error: unknown): boolean {
     if (name === 'AbortError' || unreachable.has(code ?? '') || syscall !== undefined) return false;
   }
   return true;
-}
-
-/** The error for one of Kafka's error codes of a partition. */
-export const errorOf = ({ topic }: ReaderPartition, code: number): Error =>
-  isUnauthorized(code)
-    ? new MissingKafkaRightError(`Read on topic ${topic}`)
-    : new Error(`it answers with ${errorText(code)}`);
-
-export function diverged({ topic, partition, offset }: ReaderPartition): LogTruncatedError {
-  return new LogTruncatedError(
-    `Cannot go on at ${topic}/${partition}@${offset}: Kafka lost records that were read, and has others in their place (an unclean leader election, or a restored broker); start again, to fold the log from its start`,
-  );
-}
-
-export function truncated({ topic, partition, offset }: ReaderPartition): LogTruncatedError {
-  return new LogTruncatedError(
-    `Cannot read ${topic}/${partition}@${offset}: Kafka no longer has this offset (records were deleted, or a broker lost them); start again, to fold the log from its start`,
-  );
-}
-
-export function awayTooLong({ topic, partition, offset }: ReaderPartition, awayMsMax: number): LogTruncatedError {
-  const hours = Math.round(awayMsMax / 360_000) / 10;
-  return new LogTruncatedError(
-    `Cannot go on at ${topic}/${partition}@${offset}: it went unread for more than ${hours} hours, half of delete.retention.ms, so tombstones may be gone; start again, to fold the log from its start`,
-  );
 }

@@ -193,8 +193,6 @@ export class BatchReading {
   #at = 0;
   #left: number;
   #fault: BatchFault | null = null;
-  /** The bad record was handed out. */
-  #ended = false;
   /** Where the bad record would be. */
   #nextOffset: number;
 
@@ -216,24 +214,23 @@ export class BatchReading {
 
   /** Null after the last record. */
   next(): FetchedRecord | null {
-    if (this.#fault === null) {
-      if (this.#left <= 0) return null;
-      this.#left -= 1;
-      try {
-        const record = this.#record();
-        this.#nextOffset = record.offset + 1;
-        return record;
-      } catch {
-        this.#fault = 'unreadable batch';
-      }
+    if (this.#fault !== null) return this.#badBatch(this.#fault);
+    if (this.#left <= 0) return null;
+    this.#left -= 1;
+    try {
+      const record = this.#record();
+      this.#nextOffset = record.offset + 1;
+      return record;
+    } catch {
+      return this.#badBatch('unreadable batch');
     }
-    if (this.#ended) return null;
-    this.#ended = true;
-    return this.#badBatch(this.#fault);
   }
 
+  /** The last record: nothing is read behind it. */
   #badBatch(fault: BatchFault): FetchedRecord {
     const { lastOffset, timestampMs, attributes, bytes } = this.#batch;
+    this.#fault = null;
+    this.#left = 0;
     const codec = attributes & compressionBits;
     const headers = [
       [batchHeaders.lastOffset, String(lastOffset)],

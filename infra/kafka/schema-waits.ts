@@ -1,7 +1,7 @@
 import type { Log } from '../../projector/ports/log.ts';
 import type { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import type { SchemaRegistry } from '../registry/schema-registry.ts';
-import { LoggedBackOff } from './kafka-retry.ts';
+import { untilAnswered } from './kafka-retry.ts';
 
 /**
  * Looks up schemas for the partitions that wait for them, each id once however many wait, until the registry answers
@@ -34,21 +34,17 @@ export class SchemaWaits {
   }
 
   async #untilKnown(id: number, isAway: () => void): Promise<void> {
-    const backOff = new LoggedBackOff(`Cannot look up schema ${id}`, {
-      log: this.#log,
-      signal: this.#signal,
-      who: 'the schema registry',
-    });
-    while (!this.#signal.aborted) {
+    const lookUp = async (): Promise<void> => {
       try {
         this.#writers.addRegistered(id, await this.#registry.lookUp(id, this.#signal));
-        backOff.succeeded();
-        break;
       } catch (error) {
         isAway();
-        await backOff.failed(error).catch(() => undefined);
+        throw error;
       }
-    }
+    };
+    const options = { log: this.#log, signal: this.#signal, who: 'the schema registry' };
+    // It throws only once the signal aborts.
+    await untilAnswered(`Cannot look up schema ${id}`, lookUp, options).catch(() => undefined);
     this.#waits.delete(id);
   }
 }

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import type { ReaderPartition } from '../../../infra/kafka/kafka-reader.ts';
 import { errorText } from '../../../infra/kafka/kafka-refusal.ts';
-import { errorOf, PartitionFaults } from '../../../infra/kafka/partition-faults.ts';
+import { PartitionFaults } from '../../../infra/kafka/partition-faults.ts';
+import { errorOf, type ReaderPartition } from '../../../infra/kafka/reader-partition.ts';
 
 it('one of Kafka’s errors is said by its name, and one that is new by its number', () => {
   const rides = { topic: 'ride-calendar.rides' } as ReaderPartition;

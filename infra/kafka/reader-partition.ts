@@ -1,0 +1,108 @@
+import { LogTruncatedError } from '../../projector/ports/event-log.ts';
+import type { FetchedPartition } from './fetch-api.ts';
+import { errorText, isUnauthorized, MissingKafkaRightError } from './kafka-refusal.ts';
+import type { RecordBatch } from './record-batch.ts';
+
+// Most transactions end within moments, and are not worth reporting.
+const heldBackDelayMs = 2_000;
+
+/** Where a partition is read from. */
+export interface StartingPoint {
+  readonly topic: string;
+  readonly topicId: string;
+  readonly partition: number;
+  /** The next offset to fetch. */
+  offset: number;
+}
+
+/** The state of a partition that is read. What is fetched and not yet handled is queued in `fetched`. */
+export interface ReaderPartition extends StartingPoint {
+  /** The leader's node id. -1 if there is none. */
+  leader: number;
+  leaderEpoch: number;
+  /** The epoch of the batch before `offset`; -1 while none was read. */
+  lastEpoch: number;
+  fetched: Fetched[];
+  /** Its handler waits for something. Nothing is fetched or handled meanwhile. */
+  waiting: boolean;
+  /** One more than its last offset, as far as is known; `stableEnd`: as far as a `read_committed` reader gets. */
+  end: number;
+  stableEnd: number;
+  /** When it was last known to have been read to its end, in milliseconds since the epoch. */
+  caughtUpMs: number;
+  /** Since when an open transaction has held it back, or null. */
+  heldBackSinceMs: number | null;
+  /** Whether it has done so for a while. */
+  heldBack: boolean;
+}
+
+/** Batches as they were fetched: packed. */
+interface Fetched {
+  batches: RecordBatch[];
+  /** The first offset that is not handled yet. */
+  from: number;
+  nextOffset: number;
+  sinceMs: number;
+}
+
+export function readerPartition(from: StartingPoint): ReaderPartition {
+  const unread = { leader: -1, leaderEpoch: -1, lastEpoch: -1, end: 0, stableEnd: 0, caughtUpMs: Date.now() };
+  return { ...from, ...unread, fetched: [], waiting: false, heldBackSinceMs: null, heldBack: false };
+}
+
+/** Queues what was fetched. Returns whether there was something. */
+export function advance(
+  partition: ReaderPartition,
+  found: FetchedPartition,
+  awayMsMax = Number.POSITIVE_INFINITY,
+): boolean {
+  const nowMs = Date.now();
+  const moved = found.nextOffset > partition.offset;
+  partition.end = found.highWatermark;
+  partition.stableEnd = found.lastStableOffset;
+  if (moved) {
+    if (nowMs - partition.caughtUpMs > awayMsMax) throw awayTooLong(partition, awayMsMax);
+    partition.offset = found.nextOffset;
+    partition.lastEpoch = found.lastEpoch;
+    const { batches, offset, nextOffset } = found;
+    const sinceMs = Math.max(partition.caughtUpMs, batches[0]?.timestampMs ?? 0);
+    partition.fetched.push({ batches, from: offset, nextOffset, sinceMs });
+  }
+  if (partition.offset >= found.lastStableOffset) partition.caughtUpMs = nowMs;
+  return moved;
+}
+
+/** Notes whether an open transaction hides the following records. Returns whether `heldBack` is another now. */
+export function noteHeldBack(partition: ReaderPartition, found: FetchedPartition): boolean {
+  const nowMs = Date.now();
+  const isHidden = partition.offset >= found.lastStableOffset && found.lastStableOffset < found.highWatermark;
+  partition.heldBackSinceMs = isHidden ? (partition.heldBackSinceMs ?? nowMs) : null;
+  const before = partition.heldBack;
+  partition.heldBack = partition.heldBackSinceMs !== null && nowMs - partition.heldBackSinceMs >= heldBackDelayMs;
+  return partition.heldBack !== before;
+}
+
+/** The error for one of Kafka's error codes of a partition. */
+export const errorOf = ({ topic }: ReaderPartition, code: number): Error =>
+  isUnauthorized(code)
+    ? new MissingKafkaRightError(`Read on topic ${topic}`)
+    : new Error(`it answers with ${errorText(code)}`);
+
+export function diverged({ topic, partition, offset }: ReaderPartition): LogTruncatedError {
+  return new LogTruncatedError(
+    `Cannot go on at ${topic}/${partition}@${offset}: Kafka lost records that were read, and has others in their place (an unclean leader election, or a restored broker); start again, to fold the log from its start`,
+  );
+}
+
+export function truncated({ topic, partition, offset }: ReaderPartition): LogTruncatedError {
+  return new LogTruncatedError(
+    `Cannot read ${topic}/${partition}@${offset}: Kafka no longer has this offset (records were deleted, or a broker lost them); start again, to fold the log from its start`,
+  );
+}
+
+function awayTooLong({ topic, partition, offset }: ReaderPartition, awayMsMax: number): LogTruncatedError {
+  const hours = Math.round(awayMsMax / 360_000) / 10;
+  return new LogTruncatedError(
+    `Cannot go on at ${topic}/${partition}@${offset}: it went unread for more than ${hours} hours, half of delete.retention.ms, so tombstones may be gone; start again, to fold the log from its start`,
+  );
+}
