@@ -26,7 +26,7 @@ export interface Commands {
     load: () => Promise<Run<Options>>,
   ): Command;
   /** Adds a command that only has commands of its own. */
-  group(name: string, description: string, example: string): Commands;
+  group(name: string, description: string): Commands;
 }
 
 /** The command line. `onExit` is called with the exit code of the command that ran. */
@@ -66,8 +66,7 @@ export function commandLine(io: Io, env: typeof process.env, onExit: (code: Exit
         onExit(await run(options, settings, options.json ? withoutProgress(io) : io));
       });
     },
-    group: (name, description, example) =>
-      commandsOf(parent.command(name).description(description).addHelpText('after', `\nExample:\n  ${example}`)),
+    group: (name, description) => commandsOf(parent.command(name).description(description)),
   });
   addCommands(commandsOf(program));
   return program;
@@ -81,7 +80,7 @@ export async function runCli(args: readonly string[], io: Io, env: typeof proces
       exitCode = code;
     });
     if (args.length === 0) program.help({ error: true });
-    await program.parseAsync(withoutHelpOfNothing(program, args), { from: 'user' });
+    await program.parseAsync(args, { from: 'user' });
     return exitCode;
   } catch (error) {
     // Commander has printed what is wrong. Help that was asked for is not a failure.
@@ -102,11 +101,4 @@ export async function runCli(args: readonly string[], io: Io, env: typeof proces
     io.err(env.LOG_LEVEL === 'debug' && error instanceof Error ? (error.stack ?? error.message) : causeText(error));
     return 1;
   }
-}
-
-/** `nonsense --help` is a wrong command. By itself, commander would show the program's own help, and succeed. */
-function withoutHelpOfNothing(program: Command, args: readonly string[]): readonly string[] {
-  const [name = ''] = args;
-  const known = ['help', ...program.commands.map((command) => command.name())];
-  return name.startsWith('-') || known.includes(name) ? args : [name];
 }

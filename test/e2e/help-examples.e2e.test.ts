@@ -27,7 +27,7 @@ const examples = (): string[] => {
 const needsServers = (example: string): boolean => /KAFKA_BROKERS=|REDIS_URL=|simulate/.test(example);
 const isServer = (example: string): boolean => / ride-calendar (?:start|projector|api)$/.test(example);
 /** It goes on until it is stopped. */
-const isEndless = (example: string): boolean => /--rate|--follow/.test(example);
+const isEndless = (example: string): boolean => example.includes('--rate');
 
 /** The settings of an example, for this run's servers, which are not at the usual ports, and topics of its own. */
 function settingsIn(example: string): Env {
@@ -63,23 +63,19 @@ async function paste(line: string, settings: Env): Promise<{ exit: number; said:
 }
 
 it('has no example of --help that only hints at its settings', () => {
-  expect(examples().length).toBeGreaterThan(30);
+  expect(examples().length).toBeGreaterThan(20);
   expect(examples().filter((example) => example.includes('…'))).toEqual([]);
 });
 
 it('lets each example of --help that needs servers work as it is pasted', async () => {
   const all = examples().filter((example) => needsServers(example) && !isServer(example));
-  expect(all.length).toBeGreaterThan(15);
+  expect(all.length).toBeGreaterThan(8);
   const before = all.filter((example) => / (?:topics|archive load|simulate --rate)/.test(example));
   const after = all.filter((example) => !before.includes(example));
-  const run = async (whole: string): Promise<void> => {
-    // That many riders take a minute.
-    const example = whole.replace('--riders 130000', '--riders 1300');
+  const run = async (example: string): Promise<void> => {
     for (const line of example.split(' && ').filter((each) => !each.startsWith('export'))) {
       const { exit, said } = await paste(line, settingsIn(example));
-      // Where there is nothing to list, there are no lines of JSON.
-      const something = /rejected .*--json/.test(line) ? expect.any(String) : expect.stringMatching(/./);
-      expect({ line, exit, said }).toEqual({ line, exit: 0, said: something });
+      expect({ line, exit, said }).toEqual({ line, exit: 0, said: expect.stringMatching(/./) });
     }
   };
   for (const example of before) await run(example);

@@ -92,21 +92,13 @@ describe('the command line', () => {
     expect(out).toContain('Exit codes:');
   });
 
-  it.each(['archive', 'rejected'])('%s --help, of several commands, has an example', async (command) => {
-    const { code, out } = await told([command, '--help']);
-    expect(code).toBe(0);
-    expect(out).toMatch(new RegExp(`Example:\\n +npx ride-calendar ${command} `));
-  });
-
   it.each([
     [['simualte'], '(Did you mean simulate?)'],
-    [['nonsense', '--help'], "unknown command 'nonsense'"],
     [['nonsense'], '"ride-calendar --help" lists the commands'],
     [['archive', 'sav', 'x'], '(Did you mean save?)'],
     [['simulate', '--metro', '3'], '(Did you mean --metros?)'],
     [['simulate', '--rides', '0'], 'from 1 to 1000000'],
-    [['simulate', '--rate', '-1'], 'a number of changes a second'],
-    [['simulate', '--seed', '1.5'], 'a whole number'],
+    [['simulate', '--rate', '0.5'], 'a whole number'],
     [['topics', 'extra'], 'too many arguments'],
     [['archive', 'save'], 'missing required argument'],
     [[], 'Usage:'],
