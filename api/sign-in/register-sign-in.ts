@@ -11,7 +11,7 @@ import { defaultLifetimes, type Lifetimes } from '../oauth/lifetimes.ts';
 import { paths } from '../oauth/metadata.ts';
 import { rateLimits } from '../oauth/rate-limit.ts';
 import { BodyError } from '../oauth/request-body.ts';
-import { riderErasure, sweepErased } from '../oauth/rider-erasure.ts';
+import { riderErasure } from '../oauth/rider-erasure.ts';
 import { sealedStore } from '../oauth/sealed-store.ts';
 import { isLoopback, type ServiceUrl, serviceUrl } from '../oauth/service-url.ts';
 import { addConnectedApps } from './connected-apps.ts';
@@ -39,21 +39,20 @@ export interface SignInDeps
   proxiesNamed: boolean;
   /** Tests pass other values. */
   lifetimes?: Partial<Lifetimes>;
-  /** How often erasing a rider is retried if it failed. */
-  erasureRetryMs?: number;
+  sweepDelayMs?: number;
 }
 type Optional = 'audit' | 'lifetimes';
 
 export interface SignIn {
   /**
-   * A rider was found to be gone: destroys their grants, sessions, codes and refresh tokens. Harmless to repeat. Throws if the store is away, and is then retried by itself.
+   * A rider was found to be gone: destroys their grants, sessions, codes and refresh tokens. Harmless to repeat. Never
+   * throws: what fails is repeated by a sweep.
    */
   eraseRider(riderId: string): Promise<void>;
-  /**
-   * Does so for every rider who is gone: at the start, for erasures while no API ran. Throws if it is not known who
-   * exists; the caller tries again later.
-   */
+  /** Does so for every rider who is gone. Throws if it is not known who exists. */
   sweep(): Promise<void>;
+  /** The same after a moment, repeated until it succeeds: for erasures that may have been missed. */
+  sweepSoon(): void;
   close(): Promise<void>;
 }
 
@@ -69,15 +68,11 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
   checkPicker(deps);
   const limits = rateLimits(store);
   const who = whoSignsIn(deps.who, service);
-  const riderGone = (rider: string): void => {
-    // Retried by itself.
-    erasure.gone(rider).catch((error: unknown) => logger.debug({ err: error }, 'cannot end what an erased rider has'));
-  };
   const options: LibraryOptions = {
     service,
     store,
     riders: deps.riders,
-    riderGone,
+    riderGone: (rider) => void erasure.gone(rider),
     audit,
     keys: deps.keys,
     cookieKeys: deps.cookieKeys,
@@ -91,7 +86,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
   };
   const library = await openLibrary(options);
   const grants = grantsOf(library, store, service);
-  const erasure = riderErasure(grants, logger, deps.erasureRetryMs);
+  const erasure = riderErasure({ store, grants, riders: deps.riders, logger, sweepDelayMs: deps.sweepDelayMs });
   const pages = pageSender(service);
   const upstreamTrouble = upstreamTroubles(logger);
   const csrf = createCsrf(deps.cookieKeys, service.origin);
@@ -138,8 +133,9 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
     (error: unknown) => logger.warn({ err: error }, 'cannot tell whether the store of sign-ins outlives a restart'),
   );
   return {
-    eraseRider: (rider) => erasure.gone(rider),
-    sweep: () => sweepErased(store, deps.riders, erasure, logger),
+    eraseRider: erasure.gone,
+    sweep: erasure.sweep,
+    sweepSoon: erasure.sweepSoon,
     async close() {
       erasure.close();
       await store.close();

@@ -148,7 +148,7 @@ export async function startSignInService(options: TestServiceOptions = {}): Prom
     }),
     openApi: Buffer.from('{}'),
     noSuchPath: noSuchPage(origin.startsWith('https:')),
-    riderGone: (rider) => void signIn.eraseRider(rider).catch(() => undefined),
+    riderGone: (rider) => void signIn.eraseRider(rider),
     onFault: (cause) => log.push(String(cause)),
   });
   const signIn: SignIn = await registerSignIn(app, deps);

@@ -13,10 +13,10 @@ import { createTokenChecker } from '../../../api/tokens/token-checker.ts';
 import { memoryAuthState } from '../../../infra/memory/auth-state-memory.ts';
 import { metadataFetch } from '../../../infra/net/metadata-fetch.ts';
 import { redisAuthState } from '../../../infra/redis/auth-state-redis.ts';
+import { completeKeyOf, parseKey } from '../../../schemas/views/view-keys.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { SignInFiles } from '../../settings/sign-in-files.ts';
 import { auditLog } from '../sign-in/audit-log.ts';
-import { eraseGoneRiders } from '../sign-in/erase-gone-riders.ts';
 import { riderDirectory } from '../sign-in/rider-directory.ts';
 import { watchSignIn } from '../sign-in/sign-in-watch.ts';
 import type { ApiMetrics } from './api-metrics.ts';
@@ -86,8 +86,7 @@ async function application(options: ServeOptions, closing: AbortSignal) {
   const audit = auditLog(log, metrics.register);
   const { store, trouble } = openSignInState(options, closing);
   let signIn: SignIn | undefined;
-  // If this fails, sign-in logs it and retries.
-  const riderGone = (rider: string): void => void signIn?.eraseRider(rider).catch(() => undefined);
+  const riderGone = (rider: string): void => void signIn?.eraseRider(rider);
   const app = createApp({
     baseUrl,
     cache,
@@ -123,17 +122,32 @@ async function application(options: ServeOptions, closing: AbortSignal) {
     proxiesNamed: settings.trustProxy !== null,
   });
   signIn = registered;
-  const stopErasing = eraseGoneRiders(cache, registered, log);
+  eraseGoneRiders(cache, registered);
   return {
     app,
     signInTrouble: trouble,
     async close() {
-      stopErasing();
       await stopListening(app);
       await registered.close();
       await options.reader.close();
     },
   };
+}
+
+/** Destroys the grants and sessions of riders when their erasure shows in the views, or may have been missed. */
+function eraseGoneRiders(cache: ViewCache, signIn: SignIn): void {
+  const eraseIfGone = async (key: string, rider: string): Promise<void> => {
+    const [card, complete] = await cache.load([key, completeKeyOf(key)]);
+    if (!card!.isThere && complete!.isThere) await signIn.eraseRider(rider);
+  };
+  cache.onChange({
+    changed(key) {
+      const { kind, id } = parseKey(key);
+      if (kind === 'rider') eraseIfGone(key, id).catch(signIn.sweepSoon);
+    },
+    allChanged: signIn.sweepSoon,
+  });
+  signIn.sweepSoon();
 }
 
 /** Where grants and sessions are, and why nobody can sign in just now. */
