@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { FastifyInstance } from 'fastify';
 import { corsHeaders } from '../http/answer.ts';
+import { Html, html } from '../sign-in/page.ts';
 
 /** The API reference at /docs: Swagger UI, served from our own origin. It loads nothing from other hosts. */
 
@@ -96,20 +97,14 @@ function pageHeaders(openapiUrl: string): Record<string, string> {
   };
 }
 
-const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (c) => escapes[c] ?? c);
-
-const copyable = (text: string): string =>
-  `<div class="copy"><code>${escapeHtml(text)}</code><button type="button">Copy</button></div>`;
-
 /** The page at /docs. `assets` is the folder of its scripts and styles, relative to the page. */
 function docsPage(options: DocsOptions, assets: string): string {
   const { openapiUrl, oauthClientId, sampleKey, sample } = options;
   const data = { openapi: openapiUrl, key: sampleKey, 'client-id': oauthClientId, ...sample };
   const attributes = Object.entries(data).map(([name, value]) =>
-    value === undefined ? '' : ` data-${name}="${escapeHtml(value)}"`,
+    value === undefined ? html`` : html` data-${name}="${value}"`,
   );
-  return `<!doctype html>
+  return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -126,14 +121,14 @@ function docsPage(options: DocsOptions, assets: string): string {
 <header>
 <div class="brand">${bicycle}<h1>Ride Calendar <span class="version">API</span></h1></div>
 <p class="lead">Which group bike rides meet, where, and how many are going. Everything here is read-only JSON
-over HTTP; the whole interface is described in <a href="${escapeHtml(openapiUrl)}">openapi.json</a>.</p>
+over HTTP; the whole interface is described in <a href="${openapiUrl}">openapi.json</a>.</p>
 </header>
 <ol class="steps">
 <li>${keyStep(sampleKey)}</li>
 <li>
 <h2>Ask for a day</h2>
 <p>Send the key as a header:</p>
-${copyable(firstRequest(options))}
+<pre><code>${firstRequest(options)}</code></pre>
 </li>
 <li>
 <h2>Let riders sign in</h2>
@@ -141,24 +136,24 @@ ${copyable(firstRequest(options))}
 <code>read</code>. Press <b>Authorize</b> below and choose <b>signIn</b> to try it.</p>
 </li>
 </ol>
-<main id="reference"${attributes.join('')}>
-<noscript><p class="note">The reference below needs JavaScript. The same is in <a href="${escapeHtml(openapiUrl)}">openapi.json</a>.</p></noscript>
+<main id="reference"${attributes}>
+<noscript><p class="note">The reference below needs JavaScript. The same is in <a href="${openapiUrl}">openapi.json</a>.</p></noscript>
 </main>
 </div>
 </body>
 </html>
-`;
+`.text;
 }
 
-function keyStep(sampleKey: string | undefined): string {
+function keyStep(sampleKey: string | undefined): Html {
   if (sampleKey === undefined) {
-    return `<h2>Get a key</h2>
+    return html`<h2>Get a key</h2>
 <p>In your account, under <b>developer keys</b>, create one. It is shown once: keep it as you would a password.</p>
 <p>Then press <b>Authorize</b> below, and paste it under <b>developerKey</b>.</p>`;
   }
-  return `<h2>Take the sample key</h2>
+  return html`<h2>Take the sample key</h2>
 <p>This service runs on sample data, and has a key for you. It is filled in below already.</p>
-${copyable(sampleKey)}`;
+<pre><code>${sampleKey}</code></pre>`;
 }
 
 function firstRequest({ openapiUrl, sampleKey, sample }: DocsOptions): string {
@@ -181,6 +176,7 @@ function redirectPage(assets: string): string {
 `;
 }
 
-const bicycle = `<svg viewBox="0 0 48 48" fill="none" stroke="currentColor" stroke-width="3" stroke-linecap="round"
+const bicycle =
+  new Html(`<svg viewBox="0 0 48 48" fill="none" stroke="currentColor" stroke-width="3" stroke-linecap="round"
 stroke-linejoin="round" aria-hidden="true"><circle cx="11" cy="31" r="8"/><circle cx="37" cy="31" r="8"/>
-<path d="M11 31 18 16h14l5 15M18 16l8 15h-15M26 31l6-15M15 12h6M30 11h5"/></svg>`;
+<path d="M11 31 18 16h14l5 15M18 16l8 15h-15M26 31l6-15M15 12h6M30 11h5"/></svg>`);

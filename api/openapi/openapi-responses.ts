@@ -29,7 +29,6 @@ export function componentHeaders(challenge: string): Record<string, Json> {
       'private, no-cache',
     ),
     RiderCacheControl: text("A rider's own answers are not kept.", 'private, no-store'),
-    NoStore: text('Not to be kept.', 'no-store'),
     Vary: text('The answer depends on the credentials being sent.', 'Authorization, X-Api-Key'),
     WWWAuthenticate: text(
       "Names the resource's metadata (RFC 9728); with `error` where a token was sent that is not live.",
@@ -41,17 +40,10 @@ export function componentHeaders(challenge: string): Record<string, Json> {
       schema: { type: 'integer', minimum: 0 },
       example: 1,
     },
-    AccessControlAllowOrigin: text('Pages of every origin may read this.', '*'),
-    AccessControlExposeHeaders: text('What such pages may see.', 'ETag, WWW-Authenticate, Retry-After'),
   };
 }
 
 const header = (name: string): Json => ({ $ref: `#/components/headers/${name}` });
-
-const cors = {
-  'Access-Control-Allow-Origin': header('AccessControlAllowOrigin'),
-  'Access-Control-Expose-Headers': header('AccessControlExposeHeaders'),
-};
 
 /** Who may cache an answer, and for how long. */
 export type Caching = 'public' | 'calendar' | 'rider';
@@ -65,7 +57,7 @@ const cacheHeaders: Record<Caching, Json> = {
 export function okResponse(description: string, schema: Json, example: unknown, caching: Caching): Json {
   return {
     description,
-    headers: { ETag: header('ETag'), ...cacheHeaders[caching], ...cors },
+    headers: { ETag: header('ETag'), ...cacheHeaders[caching] },
     content: { 'application/json': { schema, example } },
   };
 }
@@ -73,57 +65,47 @@ export function okResponse(description: string, schema: Json, example: unknown, 
 export function notModified(caching: Caching): Json {
   return {
     description: 'Nothing has changed since the answer whose ETag was sent as `If-None-Match`. No body.',
-    headers: { ETag: header('ETag'), ...cacheHeaders[caching], ...cors },
+    headers: { ETag: header('ETag'), ...cacheHeaders[caching] },
   };
 }
 
-function refusal(description: string, body: Buffer, more: Json = {}, otherContent: Json = {}): Json {
-  const content = { [errorContentType]: { schema: { $ref: componentRef('Error') }, example: bodyExample(body) } };
-  return {
-    description,
-    headers: { 'Cache-Control': header('NoStore'), ...more, ...cors },
-    content: { ...content, ...otherContent },
-  };
+/** A refusal or failure. Its headers are those that say what to do: all are `no-store`, and open to every origin. */
+function refusal(description: string, content: Json, headers?: Json): Json {
+  return { description, ...(headers && { headers }), content };
 }
+
+const errorContent = (body: Buffer): Json => ({
+  [errorContentType]: { schema: { $ref: componentRef('Error') }, example: bodyExample(body) },
+});
 
 const problemContent = ({ body }: { body: Buffer }): Json => ({
   [problemContentType]: { schema: { $ref: componentRef('Problem') }, example: bodyExample(body) },
 });
-
-function failure(description: string, problem: { body: Buffer }, more: Json = {}): Json {
-  return {
-    description,
-    headers: { 'Cache-Control': header('NoStore'), ...more, ...cors },
-    content: problemContent(problem),
-  };
-}
 
 const challenge = { 'WWW-Authenticate': header('WWWAuthenticate') };
 
 export const componentResponses = {
   InvalidRequest: refusal(
     'An input its schema refuses: `input` names the first one. Or a request that is not well-formed HTTP, as problem details.',
-    invalidRequest('day', 'is not a date, YYYY-MM-DD'),
-    {},
-    problemContent(problems.malformed),
+    {
+      ...errorContent(invalidRequest('day', 'is not a date, YYYY-MM-DD')),
+      ...problemContent(problems.malformed),
+    },
   ),
-  Malformed: failure('The request is not well-formed HTTP.', problems.malformed),
+  Malformed: refusal('The request is not well-formed HTTP.', problemContent(problems.malformed)),
   InvalidKey: refusal(
     "No live developer key and no rider's sign-in token. The same for a missing, unknown or deleted key.",
-    invalidKeyBody,
+    errorContent(invalidKeyBody),
     challenge,
   ),
-  NoLiveToken: {
-    description: 'No live token for this resource. No body.',
-    headers: { 'Cache-Control': header('NoStore'), ...challenge, ...cors },
-  },
-  NoSuchMetro: refusal('No such metro.', noSuchMetroBody),
-  NoSuchRide: refusal('No such posted ride.', noSuchRideBody),
-  RequestTimeout: failure('The request did not arrive in time.', problems.requestTimeout),
-  UriTooLong: failure('The URL is too long: up to 8,000 bytes are read.', problems.targetTooLong),
-  HeadersTooLarge: failure('The header fields are too large.', problems.headersTooLarge),
-  InternalError: failure('Something went wrong in the service.', problems.internal),
-  Unavailable: failure('The calendar can not be read just now.', problems.unavailable, {
+  NoLiveToken: { description: 'No live token for this resource. No body.', headers: challenge },
+  NoSuchMetro: refusal('No such metro.', errorContent(noSuchMetroBody)),
+  NoSuchRide: refusal('No such posted ride.', errorContent(noSuchRideBody)),
+  RequestTimeout: refusal('The request did not arrive in time.', problemContent(problems.requestTimeout)),
+  UriTooLong: refusal('The URL is too long: up to 8,000 bytes are read.', problemContent(problems.targetTooLong)),
+  HeadersTooLarge: refusal('The header fields are too large.', problemContent(problems.headersTooLarge)),
+  InternalError: refusal('Something went wrong in the service.', problemContent(problems.internal)),
+  Unavailable: refusal('The calendar can not be read just now.', problemContent(problems.unavailable), {
     'Retry-After': header('RetryAfter'),
   }),
 } satisfies Record<string, Json>;

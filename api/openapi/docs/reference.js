@@ -6,7 +6,6 @@ const { openapi, key, clientId, ...given } = root.dataset;
 given.day ??= new Date().toLocaleDateString('sv');
 
 followColourScheme();
-copyButtons();
 start().catch(() => {
   root.innerHTML = '<p class="note">The description of the interface could not be read. Reload to try again.</p>';
 });
@@ -17,7 +16,6 @@ async function start() {
   const spec = await response.json();
   document.querySelector('.version').textContent = spec.info.version;
   prefill(spec);
-  shorten(spec);
   const ui = window.SwaggerUIBundle({
     spec,
     domNode: root,
@@ -51,30 +49,9 @@ function prefill(spec) {
   }
 }
 
-/** Headers that every answer has would bury those that tell something. */
-function shorten({ paths, components }) {
-  const answers = Object.values(paths).flatMap(({ get }) => Object.values(get.responses));
-  for (const { headers } of [...answers, ...Object.values(components.responses)]) {
-    for (const name of Object.keys(headers ?? {})) if (name.startsWith('Access-Control-')) delete headers[name];
-    if (headers?.['Cache-Control']?.$ref.endsWith('/NoStore')) delete headers['Cache-Control'];
-  }
-}
-
 function followColourScheme() {
   const dark = matchMedia('(prefers-color-scheme: dark)');
   const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
   dark.addEventListener('change', follow);
   follow();
-}
-
-function copyButtons() {
-  for (const button of document.querySelectorAll('.copy button')) {
-    button.addEventListener('click', async () => {
-      await navigator.clipboard.writeText(button.previousElementSibling.textContent);
-      button.textContent = 'Copied';
-      setTimeout(() => {
-        button.textContent = 'Copy';
-      }, 1500);
-    });
-  }
 }

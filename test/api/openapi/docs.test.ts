@@ -59,7 +59,7 @@ describe('/docs', () => {
     const { body } = await get('/docs', { oauthClientId: '"><script src=x>', sample: { metro: "<b>'&" } });
     expect(body).not.toContain('<script src=x>');
     expect(body).not.toContain("<b>'&");
-    expect(body).toContain('data-client-id="&quot;&gt;&lt;script src=x&gt;"');
+    expect(body).toContain('data-client-id="&#34;&#62;&#60;script src=x&#62;"');
   });
 
   it('with a slash at its end leads to itself', async () => {
