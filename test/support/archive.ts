@@ -10,6 +10,7 @@ import { decoded, type LogRecord, type UndecodableRecord } from '../../projector
 import type { LogBatch, LogBounds, Position } from '../../projector/ports/event-log.ts';
 import { archivedSchemas } from '../../schemas/avro/avro-types.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { followToEnds } from '../../services/wiring/backends/follow-to-ends.ts';
 import type { EventLogFixture, FixtureRecord } from '../contracts/event-log.ts';
 import { sampleRecords } from './records.ts';
 
@@ -169,18 +170,9 @@ export const startOf = (bounds: LogBounds): Position =>
 export async function readArchive(dir: string, options: Partial<ArchiveEventLogOptions> = {}) {
   const log = archiveEventLog({ dir, ...options });
   const bounds = await log.bounds();
-  const position = startOf(bounds);
   const records: (LogRecord | UndecodableRecord)[] = [];
-  const abort = new AbortController();
-  const atEnd = () => topicNames.every((topic) => bounds[topic].every(({ end }, i) => position[topic][i]! >= end));
-  if (!atEnd()) {
-    const onBatch = async (batch: LogBatch) => {
-      records.push(...batch.records.map(decoded));
-      position[batch.topic][batch.partition] = batch.nextOffset;
-      if (atEnd()) abort.abort();
-    };
-    await log.follow(startOf(bounds), { onBatch }, abort.signal);
-  }
+  const onBatch = (batch: LogBatch) => void records.push(...batch.records.map(decoded));
+  await followToEnds(log, startOf(bounds), bounds, new AbortController().signal, onBatch);
   await log.close();
   return { bounds, records };
 }

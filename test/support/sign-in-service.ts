@@ -112,24 +112,33 @@ export type TestServiceOptions = Partial<SignInDeps> & {
   trustProxy?: readonly string[];
 };
 
-/** Sign-in in the application as it is, over views in which a rider's only night tells whose token it was. */
-export async function startSignInService(options: TestServiceOptions = {}): Promise<TestService> {
-  const { port = (await freePorts(1))[0]!, host = '127.0.0.1', trustProxy, ...given } = options;
-  const log: string[] = [];
-  const store = given.store ?? memoryAuthState();
-  const deps: SignInDeps = {
-    baseUrl: `http://127.0.0.1:${port}/api`,
-    store,
-    keys: given.keys ?? (await newSigningKeys()),
+/** Sign-in as the embedded default has it, for an application that is more than sign-in. */
+export async function signInDeps(baseUrl: string): Promise<SignInDeps> {
+  return {
+    baseUrl,
+    store: memoryAuthState(),
+    riders: testRiders(),
+    keys: await newSigningKeys(),
     cookieKeys: testCookieKeys,
     clients: [],
     registration: true,
     metadataFetch: null,
+    who: null,
+    logger: pino({ level: 'silent' }),
+    proxiesNamed: false,
+  };
+}
+
+/** Sign-in in the application as it is, over views in which a rider's only night tells whose token it was. */
+export async function startSignInService(options: TestServiceOptions = {}): Promise<TestService> {
+  const { port = (await freePorts(1))[0]!, host = '127.0.0.1', trustProxy, ...given } = options;
+  const log: string[] = [];
+  const deps: SignInDeps = {
+    ...(await signInDeps(`http://127.0.0.1:${port}/api`)),
     who: { pickerAt: '127.0.0.1' },
     logger: pino({ level: 'debug' }, { write: (line: string) => void log.push(line) }),
     proxiesNamed: trustProxy !== undefined,
     ...given,
-    riders: given.riders ?? testRiders(),
   };
   const riders = deps.riders as TestRiders;
   const { origin, resource } = serviceUrl(deps.baseUrl);

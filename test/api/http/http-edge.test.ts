@@ -10,7 +10,7 @@ import { registerOperatorRoutes } from '../../../services/wiring/http/operator-r
 import { processMetrics } from '../../../services/wiring/http/process-metrics.ts';
 import { type HttpService, json, requestText, startHttpService } from '../../support/http-service.ts';
 import type { RawAnswer } from '../../support/raw-http.ts';
-import { signInDeps } from '../../support/sign-in-deps.ts';
+import { signInDeps } from '../../support/sign-in-service.ts';
 import { smallWorld } from '../../support/small-world.ts';
 
 /** What node:http would answer by itself, and paths beside the interface, over sockets. */

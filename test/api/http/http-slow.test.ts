@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { registerSignIn } from '../../../api/sign-in/register-sign-in.ts';
 import { type HttpService, requestText, startHttpService } from '../../support/http-service.ts';
 import { parse, type RawAnswer } from '../../support/raw-http.ts';
-import { signInDeps } from '../../support/sign-in-deps.ts';
+import { signInDeps } from '../../support/sign-in-service.ts';
 import { smallWorld, withKey } from '../../support/small-world.ts';
 
 /** Requests that do not arrive: each connection is told and closed, whatever it trickles. */

@@ -2,18 +2,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../../infra/local/redis-server.ts';
+import { Processes, type RunningService } from '../../support/process.ts';
 import { authorizeUrl, refresh, signedIn } from '../../support/sign-in-flow.ts';
-import { type StartedService, startService } from '../../support/started-service.ts';
 import { newPkce } from '../../support/test-browser.ts';
 
 let redis: RedisServer;
-let service: StartedService;
+let service: RunningService;
+const processes = new Processes();
 beforeAll(async () => {
   redis = await startRedisServer({ persistence: 'aof' });
-  service = await startService({ AUTH_REDIS_URL: redis.url });
+  service = await processes.start('start', { AUTH_REDIS_URL: redis.url });
+  await service.printed('Ctrl-C');
 });
 afterAll(async () => {
   await service?.stop();
+  await processes.close();
   await redis?.stop();
 });
 
@@ -27,7 +30,7 @@ async function metric(name: string): Promise<string | undefined> {
 // docs/rules.md#sign-in-state
 test('a refresh while Redis restarts waits for it, or is told to come again, and does not lose the grant', async () => {
   const { origin } = service;
-  const rider = (decodeJwt(/Bearer (\S+?)'/.exec(service.output)![1]!) as { sub: string }).sub;
+  const rider = (decodeJwt(/Bearer (\S+?)'/.exec(service.out())![1]!) as { sub: string }).sub;
   const { client, tokens: body } = await signedIn(origin, rider);
 
   await redis.kill();
@@ -41,7 +44,7 @@ test('a refresh while Redis restarts waits for it, or is told to come again, and
   expect(await metric('ride_calendar_sign_in_store_answers')).toBe('0');
   expect((await fetch(authorizeUrl(origin, client, newPkce()))).status).toBe(503);
   // Reads of riders go on: their tokens are checked without asking.
-  const read = await fetch(`${service.baseUrl}/me/nights`, {
+  const read = await fetch(`${service.api}/me/nights`, {
     headers: { authorization: `Bearer ${body.access_token}` },
   });
   expect(read.status).toBe(200);

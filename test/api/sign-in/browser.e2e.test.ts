@@ -4,7 +4,7 @@ import * as oidc from 'openid-client';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { launchBrowser, poorContrast } from '../../support/browser.ts';
-import { type StartedService, startService } from '../../support/started-service.ts';
+import { Processes, type RunningService } from '../../support/process.ts';
 
 /** An app of a rider's: it knows where the API is, and has an address to be answered at. */
 interface App {
@@ -17,23 +17,26 @@ interface App {
 }
 
 let browser: Browser;
-let service: StartedService;
+let service: RunningService;
+const processes = new Processes();
 let server: Server;
 let app: App;
 
 beforeAll(async () => {
-  [browser, service] = await Promise.all([launchBrowser(), startService()]);
+  [browser, service] = await Promise.all([launchBrowser(), processes.start('start')]);
+  await service.printed('Ctrl-C');
   server = createServer((request, response) => {
     response.setHeader('content-type', 'text/html');
     response.end(`<title>App</title><h1>${request.url?.startsWith('/callback') ? 'Back in the app' : 'App'}</h1>`);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  app = await makeApp(service.origin, service.baseUrl);
+  app = await makeApp(service.origin, service.api);
 });
 afterAll(async () => {
   server.close();
   await browser.close();
   await service.stop();
+  await processes.close();
 });
 afterEach(async () => {
   for (const context of browser.contexts()) await context.close();
