@@ -284,36 +284,6 @@ it('views ahead of a position that a bad record holds back are known to the next
   expect(scene.said.join('\n')).toContain('to compare: 1 tag');
 });
 
-it('a world is not settled while a Redis is away, though none of its clients has heard of that', async () => {
-  const scene = await led();
-  const [master] = scene.masters;
-  const { snapshot, runId, replicationId } = master!.redis;
-  const clients = [...scene.projectors, ...scene.apis];
-  for (const { process } of clients) process.freeze();
-  master!.stop();
-  scene.timeline.after(300, () => {
-    for (const { process } of clients) process.resume(([first]) => first!);
-  });
-  scene.timeline.after(2_500, () => master!.start(snapshot, { runId, replicationId }));
-  await settle(scene);
-  expect(master!.up).toBe(true);
-});
-
-it('a world is not settled while a projector has yet to notice that the log lost what it had read', async () => {
-  const scene = await led();
-  const [first] = scene.projectors;
-  // Of a record that was published twice, the second one is lost: no view tells.
-  const change = scene.changes.ride(rides[0]!);
-  scene.publish(change);
-  scene.publish(change);
-  await settle(scene);
-  first!.process.freeze();
-  scene.judge.lost(scene.log.truncate(scene.log.losable[0]!, 1));
-  scene.timeline.after(300, () => first!.process.resume(([channel]) => channel!));
-  await settle(scene);
-  expect(scene.said.join('\n')).toContain('projector 1 has failed: rides/');
-});
-
 it('a store that is restored again, while its clock has gone back, does not pass for what a later term of its leader left', async () => {
   const scene = await led();
   const [master] = scene.masters;

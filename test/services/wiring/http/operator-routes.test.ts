@@ -4,7 +4,7 @@ import { registerDocs } from '../../../../api/openapi/docs.ts';
 import { registerSignIn } from '../../../../api/sign-in/register-sign-in.ts';
 import { registerOperatorRoutes } from '../../../../services/wiring/http/operator-routes.ts';
 import { type HttpService, requestText, startHttpService } from '../../../support/http-service.ts';
-import { signInDeps } from '../../../support/sign-in-deps.ts';
+import { signInDeps } from '../../../support/sign-in-service.ts';
 
 /**
  * What is beside the interface on a process's port, and which of it pages of other origins may read
