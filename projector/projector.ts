@@ -11,7 +11,7 @@ import { type Leadership, StoreRefusesError, type TagLook, type ViewWriter } fro
 import { retryLogged, untilAborted } from './ports/waiting.ts';
 import { assertSamePartitions, copyPosition, isWithin, nearest, positionOf } from './position.ts';
 import { otherLogWords, type ProjectorStatus, type Role, Watching } from './watching/watching.ts';
-import { type PositionOrigin, parseStoredPosition } from './writing/settled-position.ts';
+import { parseStoredPosition } from './writing/settled-position.ts';
 import { beatMs } from './writing/tag-lanes.ts';
 
 export interface ProjectorDeps {
@@ -24,20 +24,12 @@ export interface ProjectorDeps {
   clock?: Clock;
   /** The tags that views are in. All by default; a simulated world has fewer. */
   tags?: readonly number[];
-  /** Which build this is: another one may render the same facts otherwise. */
-  build?: string;
   /** How often a leader compares a tag's views with the facts in the background. Not at all by default. */
   checkEveryMs?: number | null;
 }
 
-const defaults = { metrics: noMetrics, clock: realClock, tags: allTags, build: '', checkEveryMs: null };
+const defaults = { metrics: noMetrics, clock: realClock, tags: allTags, checkEveryMs: null };
 type Defaulted = Required<ProjectorDeps>;
-
-/** How a term begins (Leader.lead). */
-interface Term {
-  taken: TakenTags;
-  doubtful: ReadonlySet<number> | null;
-}
 
 /**
  * Folds the log and keeps the views up to date. Every beginning is one routine (docs/rules.md#beginning): it stands by,
@@ -51,7 +43,8 @@ export class Projector {
   readonly #watching: Watching;
   #folding: Folding | null = null;
   #bounds: LogBounds | null = null;
-  #origin: PositionOrigin;
+  /** Which log it is; null where that is not known. */
+  #identity: string | null = null;
   #ready = false;
   /** Of a standby: up to where the look before asked it to fold. */
   #asked: Position | null = null;
@@ -62,7 +55,6 @@ export class Projector {
     const all: Defaulted = { ...defaults, ...deps };
     this.#watching = new Watching(all);
     this.#deps = { ...all, writer: this.#watching.writer };
-    this.#origin = { log: null, build: all.build };
   }
 
   /** Whether the views have reached the ends sampled at the start; of a standby, whether it is folded (docs/rules.md#ready-projector). */
@@ -119,7 +111,7 @@ export class Projector {
     // Waits for a log that is away, but stops waiting when the projector is told to stop.
     this.#bounds = await untilAborted(this.#watching.askingLog(eventLog.bounds()), stop);
     const identity = this.#watching.askingLog(Promise.resolve(eventLog.identity?.() ?? null));
-    this.#origin = { ...this.#origin, log: await untilAborted(identity, stop) };
+    this.#identity = await untilAborted(identity, stop);
     const ended = new AbortController();
     const end = AbortSignal.any([stop, ended.signal]);
     const shared = { ...this.#deps, watching: this.#watching, signal: end };
@@ -127,7 +119,7 @@ export class Projector {
     const folding = new Folding(this.#bounds, leadership ? positionOf(this.#bounds, 'low') : null, shared);
     this.#folding = folding;
     const onReady = () => this.#becomeReady();
-    const leader = new Leader({ ...shared, folding, origin: this.#origin, onReady });
+    const leader = new Leader({ ...shared, folding, identity: this.#identity, onReady });
     // The first to end ends the other: a fault of the log, or being told to stop.
     const tasks = [folding.follow(end), this.#leadInTurn(folding, leader, end)];
     try {
@@ -143,7 +135,7 @@ export class Projector {
     if (leadership) return this.#takeTurns(leadership, folding, leader, stop);
     this.#stand('leader');
     folding.intake.beginPublishing();
-    await leader.lead(inProcess(this.#deps.tags), null);
+    await leader.lead(inProcess(this.#deps.tags));
   }
 
   /** Stands by, leads, and stands by again. */
@@ -153,19 +145,19 @@ export class Projector {
     while (!stop.aborted) {
       const seen = await this.#standBy(leadership, folding, stop);
       if (seen === null) return;
-      const taken = await retryLogged('take over the views', () => this.#takeAll(leadership, seen, stop), announced);
-      for (let term: Term | null = taken && { taken, doubtful: null }; term; ) {
+      let taken = await retryLogged('take over the views', () => this.#takeAll(leadership, seen, stop), announced);
+      while (taken) {
         this.#stand('leader');
-        const end = await leader.lead(term.taken, term.doubtful);
+        const end = await leader.lead(taken);
         if (end === 'stopped') return;
         log.warn(
           end === 'fenced'
             ? 'Another projector has taken over: standing by'
             : 'The view store lost or changed something: taking the lead again, to compare its views with the log',
         );
-        term = end === 'lost' ? await this.#takeAgain(leadership, stop) : null;
+        taken = end === 'lost' ? await this.#takeAgain(leadership, stop) : null;
       }
-      leader.standDown();
+      folding.intake.endPublishing();
       this.#stand('standby');
     }
   }
@@ -206,10 +198,9 @@ export class Projector {
 
   /** The fold may go as far as every tag's position. */
   #follow(looks: readonly TagLook[], folding: Folding): void {
-    const { log } = this.#origin;
     const stored = looks.map(({ position }) => parseStoredPosition(position)).filter((each) => each !== null);
-    for (const each of stored) assertSamePartitions(each, log, this.#bounds!);
-    const limit = nearest(stored.filter((each) => each.log === log));
+    for (const each of stored) assertSamePartitions(each, this.#identity, this.#bounds!);
+    const limit = nearest(stored.filter(({ log }) => log === this.#identity));
     // A busy leader's position moves between any two looks: what the one before asked for counts as well.
     const isFolded = limit !== null && [this.#asked, limit].some((each) => each !== null && !folding.isBehind(each));
     this.#asked = limit;
@@ -230,12 +221,12 @@ export class Projector {
   }
 
   /** After a loss: each tag from the fence that it has now. Those that are not as they were left are doubtful. */
-  #takeAgain(leadership: Leadership, stop: AbortSignal): Promise<Term | null> {
+  #takeAgain(leadership: Leadership, stop: AbortSignal): Promise<TakenTags | null> {
+    const { tags } = this.#deps;
     const take = async () => {
-      const seen = (await leadership.look(this.#deps.tags)).map(({ fence }) => fence);
-      const doubtful = new Set(this.#deps.tags.filter((tag, i) => !leadership.isAsLeft(tag, seen[i]!)));
-      const taken = await takeAll(leadership, this.#deps.tags, seen, (tag) => doubtful.has(tag));
-      return taken && { taken, doubtful };
+      const seen = (await leadership.look(tags)).map(({ fence }) => fence);
+      const doubtful = new Set(tags.filter((tag, i) => !leadership.isAsLeft(tag, seen[i]!)));
+      return takeAll(leadership, tags, seen, (tag) => doubtful.has(tag));
     };
     return retryLogged('take the views again', take, { ...this.#deps, signal: stop });
   }

@@ -1,12 +1,7 @@
 import { topicNames } from '../../schemas/events/records.ts';
 import type { Position } from '../ports/event-log.ts';
 import { isWithin } from '../position.ts';
-import {
-  type PositionOrigin,
-  parseStoredPosition,
-  type StoredFanOut,
-  type StoredPosition,
-} from '../writing/settled-position.ts';
+import { parseStoredPosition, type StoredFanOut, type StoredPosition } from '../writing/settled-position.ts';
 import type { TakenTags } from './standby.ts';
 
 /** What a new leader must do before its views stand, beside folding to the ends. */
@@ -16,17 +11,15 @@ export interface Beginning {
   /** Names of views that were written since the position. */
   names: readonly string[];
   fanOuts: readonly StoredFanOut[];
-  /** Tags that another build may have rendered otherwise from the same facts: to be checked in the background. */
-  check: ReadonlySet<number>;
 }
 
 const total = (position: Position): number =>
   topicNames.reduce((sum, topic) => sum + position[topic].reduce((a, b) => a + b, 0), 0);
 
-/** A position that was stored for the same log, within its ends; else null. */
-export function usable(text: string | null, origin: PositionOrigin, ends: Position): StoredPosition | null {
+/** A position that was stored for this log, within its ends; else null. */
+export function usable(text: string | null, log: string | null, ends: Position): StoredPosition | null {
   const stored = parseStoredPosition(text);
-  return stored?.log === origin.log && isWithin(stored.position, ends) ? stored : null;
+  return stored?.log === log && isWithin(stored.position, ends) ? stored : null;
 }
 
 /** The positions that tags were left with, each once, the furthest last. */
@@ -51,7 +44,7 @@ export const isOfFacts = (stored: StoredPosition | null, sums: ReadonlyMap<strin
  */
 export function beginning(
   taken: TakenTags,
-  origin: PositionOrigin,
+  log: string | null,
   ends: Position,
   folded: { sums: ReadonlyMap<string, string>; at: StoredPosition | null; marksFrom: Position },
 ): Beginning {
@@ -61,7 +54,7 @@ export function beginning(
   const names: string[] = [];
   const fanOuts: StoredFanOut[] = [];
   for (const [tag, left] of taken) {
-    const stored = sameFacts ? usable(left.position, origin, ends) : null;
+    const stored = sameFacts ? usable(left.position, log, ends) : null;
     if (!isOfFacts(stored, sums) || left.compare || !isWithin(marksFrom, stored.position)) {
       compare.add(tag);
     } else {
@@ -69,6 +62,5 @@ export function beginning(
       fanOuts.push(...stored.fanOuts);
     }
   }
-  const otherBuild = at !== null && at.build !== origin.build;
-  return { compare, names, fanOuts, check: new Set(otherBuild ? taken.keys() : []) };
+  return { compare, names, fanOuts };
 }

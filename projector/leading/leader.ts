@@ -12,7 +12,7 @@ import type { Watching } from '../watching/watching.ts';
 import { markOpenNames } from '../writing/marks.ts';
 import { Repairs } from '../writing/repairs.ts';
 import { Rounds } from '../writing/rounds.ts';
-import type { PositionOrigin, StoredPosition } from '../writing/settled-position.ts';
+import type { StoredPosition } from '../writing/settled-position.ts';
 import { TagLanes } from '../writing/tag-lanes.ts';
 import { type Beginning, beginning, inOrder, isOfFacts, placeOf, usable } from './beginning.ts';
 import { assertRoom } from './room-for-views.ts';
@@ -33,7 +33,8 @@ interface LeaderDeps extends RetryDeps {
   metrics: ProjectorMetrics;
   folding: Folding;
   tags: readonly number[];
-  origin: PositionOrigin;
+  /** Which log it is; null where that is not known. */
+  identity: string | null;
   watching: Watching;
   /** How often a tag's views are compared in the background; null: they are not. */
   checkEveryMs: number | null;
@@ -47,11 +48,7 @@ type TermEnd = 'fenced' | 'lost' | 'stopped';
 /** The terms in which this projector writes what changed facts leave to write. */
 export class Leader {
   readonly #deps: LeaderDeps;
-  /** What the last term left to the next one, if it is this projector's own; `names`: in batches that a tag did not answer. */
-  #unfinished: Beginning = { compare: new Set(), check: new Set(), names: [], fanOuts: [] };
   #roundBytes = 0;
-  /** Whether all that was left by the leader before is marked, or to be compared. */
-  #hasTakenOn = false;
 
   constructor(deps: LeaderDeps) {
     this.#deps = deps;
@@ -61,14 +58,8 @@ export class Leader {
     return this.#deps.folding.fold.facts;
   }
 
-  /**
-   * A term: writes until the store refuses, or until told to stop; then the tags are free. `taken`: what was left there.
-   * `doubtful`: after a loss in the term before, the tags that must be compared.
-   */
-  async lead(taken: TakenTags, doubtful: ReadonlySet<number> | null): Promise<TermEnd> {
-    // A term that was lost knows better than the store what it left, unless it had not taken on what was left to it.
-    const own = doubtful !== null && this.#hasTakenOn;
-    this.#hasTakenOn = own;
+  /** A term: writes until the store refuses, or until told to stop; then the tags are free. `taken`: what was left there. */
+  async lead(taken: TakenTags): Promise<TermEnd> {
     const ending = new AbortController();
     const { lanes, rounds, repairs } = this.#parts(ending.signal);
     const end = () => ending.abort();
@@ -76,7 +67,7 @@ export class Leader {
     if (this.#deps.signal.aborted) late();
     else this.#deps.signal.addEventListener('abort', late, { once: true });
     // The fences move from the first moment on, however long the log is.
-    const tasks = [lanes.run(), this.#work(own ? null : taken, doubtful ?? new Set(), lanes, rounds, repairs)];
+    const tasks = [lanes.run(), this.#work(taken, lanes, rounds, repairs)];
     try {
       await Promise.race(tasks);
     } catch (cause) {
@@ -85,22 +76,14 @@ export class Leader {
     } finally {
       this.#deps.signal.removeEventListener('abort', late);
       end();
-      rounds.end();
-      const { wanted, checked } = repairs;
-      const left = { compare: new Set(wanted), check: new Set(checked), fanOuts: [] };
       await Promise.allSettled(tasks);
       await lanes.ended();
       repairs.end();
-      this.#unfinished = { ...left, names: lanes.unwritten };
+      // The next term begins with what the store says, as another projector's would. The facts stay.
+      this.#markNothing();
     }
     // Told to stop by a refusal, the work may end before the lanes say why.
     return lanes.refusal ?? 'stopped';
-  }
-
-  /** Another leads: it is no longer told what changes. The facts stay. */
-  standDown(): void {
-    this.#markNothing();
-    this.#deps.folding.intake.endPublishing();
   }
 
   #markNothing(): void {
@@ -111,7 +94,7 @@ export class Leader {
   }
 
   #parts(ending: AbortSignal) {
-    const { writer, clock, log, metrics, folding, tags, origin, watching } = this.#deps;
+    const { writer, clock, log, metrics, folding, tags, identity, watching } = this.#deps;
     const shared = { clock, log, metrics, signal: ending };
     const lanes: TagLanes = new TagLanes({
       ...shared,
@@ -121,19 +104,12 @@ export class Leader {
       onCompare: (tag) => repairs.compare(tag, { saidAlready: true, whole: true }),
     });
     const { marks, marking, fanOuts, barriers } = folding;
-    const rounds = new Rounds({ facts: this.#facts, marks, marking, fanOuts, lanes, barriers, origin });
+    const rounds = new Rounds({ facts: this.#facts, marks, marking, fanOuts, lanes, barriers, identity });
     const repairs = new Repairs({ ...shared, facts: this.#facts, writer, lanes, watching });
     return { lanes, rounds, repairs };
   }
 
-  /** `taken`: null if this leader's own last term says what is left. */
-  async #work(
-    taken: TakenTags | null,
-    doubtful: ReadonlySet<number>,
-    lanes: TagLanes,
-    rounds: Rounds,
-    repairs: Repairs,
-  ): Promise<void> {
+  async #work(taken: TakenTags, lanes: TagLanes, rounds: Rounds, repairs: Repairs): Promise<void> {
     const { signal, folding, eventLog, log, tags, watching } = this.#deps;
     const stop = AbortSignal.any([signal, lanes.signal]);
     // Sampled after the take: nothing older than these is ever written, also if another projector wrote last.
@@ -142,24 +118,20 @@ export class Leader {
     });
     if (!bounds) return this.#finish(lanes);
     const ends = positionOf(bounds, 'end');
-    const begin = taken
-      ? await this.#begin(taken, ends, stop)
-      : { ...this.#unfinished, compare: new Set([...this.#unfinished.compare, ...doubtful]) };
+    const begin = await this.#begin(taken, ends, stop);
     for (const tag of begin.compare) {
-      const asked = taken?.get(tag)?.compare;
-      repairs.compare(tag, { saidAlready: asked ?? doubtful.has(tag), whole: asked ?? false });
+      const asked = taken.get(tag)!.compare;
+      repairs.compare(tag, { saidAlready: asked, whole: asked });
     }
-    for (const tag of begin.check) repairs.check(tag);
     // Where all is to be compared anyway, marks would only be rendered twice.
-    if (taken && begin.compare.size === tags.length) this.#markNothing();
+    if (begin.compare.size === tags.length) this.#markNothing();
     folding.limit = null;
     await folding.foldTo(ends, stop);
     folding.fold.touched = folding.marking;
     if (stop.aborted) return this.#finish(lanes);
     log.info(`Folded up to the log's ends: ${describeFacts(this.#facts)}`);
-    if (taken) await this.#assertRoom(taken, lanes, stop);
+    await this.#assertRoom(taken, lanes, stop);
     await this.#takeOn(begin, lanes);
-    this.#hasTakenOn = true;
     const checking = this.#check(lanes, repairs, stop);
     await Promise.all([repairs.run(stop), this.#writeRounds(rounds, lanes, repairs, stop), checking]);
     // One more round: with its position a compare that has just ended is over for the next leader as well.
@@ -169,14 +141,14 @@ export class Leader {
 
   /** Folds through where the tags were left, and says what must be done for their views to be right. */
   async #begin(taken: TakenTags, ends: Position, stop: AbortSignal): Promise<Beginning> {
-    const { folding, origin, log } = this.#deps;
+    const { folding, identity, log } = this.#deps;
     const marksFrom = copyPosition(folding.position);
     folding.fold.touched = folding.marking;
-    const left = inOrder([...taken.values()].map(({ position }) => usable(position, origin, ends)));
+    const left = inOrder([...taken.values()].map(({ position }) => usable(position, identity, ends)));
     const sums = await this.#foldThrough(left, stop);
     const at = left.at(-1) ?? null;
     folding.intake.beginPublishing();
-    const begin = beginning(taken, origin, ends, { sums, at, marksFrom });
+    const begin = beginning(taken, identity, ends, { sums, at, marksFrom });
     const { compare, names } = begin;
     log.info(
       isOfFacts(at, sums)

@@ -106,16 +106,10 @@ interface CompareOptions {
   onCompared?(views: number): void;
 }
 
-/** What a comparison found: keys in the store, and views that differ. */
-export interface Compared {
-  found: number;
-  differing: number;
-}
-
 /**
  * Compares what is stored under some tags with what the facts render: what differs, is missing or is extra. Each view is
  * rendered, compared and handed over in one turn of the event loop, so it stays in order with changes that are folded and
- * written meanwhile. Throws the signal's reason soon after it aborts.
+ * written meanwhile. Resolves to how many views differ. Throws the signal's reason soon after it aborts.
  */
 export async function compareStored(
   facts: Facts,
@@ -123,17 +117,17 @@ export async function compareStored(
   tags: readonly number[],
   onDifference: OnDifference,
   { signal, clock, onCompared = () => {} }: CompareOptions = {},
-): Promise<Compared> {
+): Promise<number> {
   const comparison = new Comparison(facts);
   const turns = new Turns(clock);
-  const compared: Compared = { found: 0, differing: 0 };
+  let differing = 0;
   let views = 0;
   const tell = (): void => {
     onCompared(views);
     views = 0;
   };
   const differs = async (tag: number, write: ViewWrite): Promise<void> => {
-    compared.differing += write.kind === 'reader' ? Math.max(1, write.fields.length) : 1;
+    differing += write.kind === 'reader' ? Math.max(1, write.fields.length) : 1;
     await onDifference(tag, write);
   };
   // Asked at each step: the signal itself would look at all that it is composed of.
@@ -152,7 +146,6 @@ export async function compareStored(
   signal?.addEventListener('abort', stop, { once: true });
   try {
     for await (const one of stored) {
-      compared.found += 1;
       views += 1;
       const write = comparison.compare(one);
       if (write) await differs(one.tag, write);
@@ -169,5 +162,5 @@ export async function compareStored(
     signal?.removeEventListener('abort', stop);
   }
   tell();
-  return compared;
+  return differing;
 }

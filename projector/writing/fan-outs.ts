@@ -73,12 +73,9 @@ export class FanOuts {
     return [...this.#byRider.keys()].map((rider) => [this.#facts.riderIds.text(rider), [...new Set(this.days(rider))]]);
   }
 
-  /** Another projector leads: it tells the watchers. */
+  /** The next term tells the watchers, or compares what they see. */
   clear(): void {
-    for (const { barrier, next } of this.#byRider.values()) {
-      this.#barriers.lift(barrier);
-      if (next) this.#barriers.lift(next.barrier);
-    }
+    this.#barriers.liftFanOuts();
     this.#byRider.clear();
   }
 

@@ -28,12 +28,6 @@ export class Marks {
     return { values, readerDays };
   }
 
-  /** Marks again what was taken. */
-  putBack({ values, readerDays }: Pick<Marks, 'values' | 'readerDays'>): void {
-    for (const kind of factKinds) for (const view of values[kind]) this.values[kind].add(view);
-    for (const [mark, parts] of readerDays) this.readerDays.set(mark, (this.readerDays.get(mark) ?? 0) | parts);
-  }
-
   /** Marks parts of a reader's own layer on a day. */
   readerDay(reader: number, day: number, parts: ReaderParts): void {
     this.#readerField(reader, day, parts & friendsPart);

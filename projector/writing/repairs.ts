@@ -1,4 +1,3 @@
-import { tagCount } from '../../schemas/views/view-keys.ts';
 import type { Facts } from '../facts/facts.ts';
 import { countText } from '../ports/log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
@@ -7,10 +6,6 @@ import { type RetryDeps, retryLogged, WakeUp } from '../ports/waiting.ts';
 import type { Watching } from '../watching/watching.ts';
 import { compareStored, type OnDifference } from './comparison.ts';
 import type { TagLanes } from './tag-lanes.ts';
-
-// Tags that are compared in one pass over the store and the facts: they become complete together. Each pass lists all keys
-// of the store, so after one that found none, all that are left are one pass: this store is new.
-const tagsPerPass = 16;
 
 interface RepairsDeps extends RetryDeps {
   facts: Facts;
@@ -22,16 +17,14 @@ interface RepairsDeps extends RetryDeps {
 
 /**
  * Compares and mends tags whose views are not known to be what the facts render to, and says that they are complete
- * (docs/rules.md#complete), some tags at a time. Ordinary rounds go on meanwhile.
+ * (docs/rules.md#complete). Ordinary rounds go on meanwhile.
  */
 export class Repairs {
   readonly #deps: RepairsDeps;
   readonly #wanted = new Set<number>();
   /** Of those, tags of which all bytes are compared. */
   readonly #whole = new Set<number>();
-  readonly #checked = new Set<number>();
   readonly #changed = new WakeUp();
-  #tagsPerPass = tagsPerPass;
 
   constructor(deps: RepairsDeps) {
     this.#deps = deps;
@@ -49,20 +42,9 @@ export class Repairs {
     this.#changed.notify();
   }
 
-  /** The views of a tag ought to be right: a difference is a fault of an earlier build. */
-  check(tag: number): void {
-    this.#checked.add(tag);
-    this.#changed.notify();
-  }
-
   /** Tags whose views are not known to be right. */
   get wanted(): ReadonlySet<number> {
     return this.#wanted;
-  }
-
-  /** Tags still to be checked. */
-  get checked(): ReadonlySet<number> {
-    return this.#checked;
   }
 
   /** The term has ended: these tags are no longer being repaired. */
@@ -79,7 +61,8 @@ export class Repairs {
   async run(stop: AbortSignal): Promise<void> {
     stop.addEventListener('abort', () => this.#changed.notify(), { once: true });
     while (!stop.aborted) {
-      const tags = [...(this.#wanted.size > 0 ? this.#wanted : this.#checked)].slice(0, this.#tagsPerPass);
+      // All at once: each pass lists all keys of the store.
+      const tags = [...this.#wanted];
       if (tags.length > 0) await this.#repair(tags, stop);
       else await this.#changed.wait();
     }
@@ -91,9 +74,8 @@ export class Repairs {
     if (differing === null) return;
     await lanes.written(tags);
     for (const tag of tags) {
-      this.#checked.delete(tag);
+      this.#wanted.delete(tag);
       this.#whole.delete(tag);
-      if (!this.#wanted.delete(tag)) continue;
       this.#deps.watching?.repairing(-1);
       lanes.lane(tag).endCompare();
     }
@@ -110,11 +92,7 @@ export class Repairs {
     const mend: OnDifference = (tag, write) => lanes.add(tag, write, { patience: true });
     const whole = tags.some((tag) => this.#whole.has(tag));
     const options = { signal: stop, clock, onCompared: (views: number) => metrics.compared(views) };
-    const compare = async (): Promise<number> => {
-      const compared = await compareStored(facts, writer.list(tags, whole), tags, mend, options);
-      this.#tagsPerPass = compared.found === 0 ? tagCount : tagsPerPass;
-      return compared.differing;
-    };
+    const compare = () => compareStored(facts, writer.list(tags, whole), tags, mend, options);
     return retryLogged('compare views', compare, { ...this.#deps, signal: stop });
   }
 }

@@ -8,7 +8,7 @@ import { valueViews } from '../views/value-views.ts';
 import type { FanOuts } from './fan-outs.ts';
 import type { Marking } from './marking.ts';
 import type { Marks } from './marks.ts';
-import { type Barrier, type PositionBarriers, type PositionOrigin, settledPosition } from './settled-position.ts';
+import { type Barrier, type PositionBarriers, settledPosition } from './settled-position.ts';
 import type { TagLanes } from './tag-lanes.ts';
 
 interface RoundsDeps {
@@ -18,7 +18,8 @@ interface RoundsDeps {
   fanOuts: FanOuts;
   lanes: TagLanes;
   barriers: PositionBarriers;
-  origin: PositionOrigin;
+  /** Which log it is; null where that is not known. */
+  identity: string | null;
 }
 
 /**
@@ -29,8 +30,6 @@ interface RoundsDeps {
 export class Rounds {
   readonly #deps: RoundsDeps;
   readonly #turns: Turns;
-  /** What the round under way has taken. */
-  #taken: ReturnType<Marks['take']> | null = null;
   /** Fan-outs whose last watchers are told in this round, or in one that was broken off. */
   readonly #told: Barrier[] = [];
   #leftOver = false;
@@ -48,35 +47,23 @@ export class Rounds {
 
   /** Writes everything marked so far. `position`: what is folded now. False where a tag did not answer. */
   async run(position: Position): Promise<boolean> {
-    const { barriers, fanOuts, lanes, marking, facts, origin } = this.#deps;
+    const { barriers, fanOuts, lanes, marking, marks, facts, identity } = this.#deps;
     const told = fanOuts.slice((watcher, day, bits) => marking.related(watcher, day, bits));
     if (told) this.#told.push(told);
     const start = barriers.begin(copyPosition(position), facts.sum.text);
     lanes.round = start.round;
     this.#firstRound = Math.min(this.#firstRound, start.round);
     this.#leftOver = false;
-    this.#taken = this.#deps.marks.take();
-    await this.#writeTaken(this.#taken);
+    await this.#writeTaken(marks.take());
     const all = (await lanes.drain()) && !this.#leftOver;
-    this.#taken = null;
     for (const barrier of this.#told.splice(0)) barriers.lift(barrier);
     // A tag that answers again may carry a position before the next round writes what this one left.
     if (!all) return false;
     const settled = barriers.settled(start, { fanOutsStored: fanOuts.storable });
     // Held back to before this term: the position that the tags were taken with is the one, and its open lists stay.
     if (settled.round < this.#firstRound) return true;
-    lanes.settled = settledPosition(settled, origin, fanOuts.storable ? fanOuts.stored() : []);
+    lanes.settled = settledPosition(settled, identity, fanOuts.storable ? fanOuts.stored() : []);
     return true;
-  }
-
-  /**
-   * The term is over: the views of a round that was broken off are marked again. What held the position back in this term
-   * holds back no later one, which stores no position before its own first round is finished.
-   */
-  end(): void {
-    if (this.#taken) this.#deps.marks.putBack(this.#taken);
-    this.#taken = null;
-    for (const barrier of this.#told.splice(0)) this.#deps.barriers.lift(barrier);
   }
 
   async #writeTaken({ values, readerDays }: ReturnType<Marks['take']>): Promise<void> {

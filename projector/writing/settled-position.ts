@@ -4,15 +4,10 @@ import type { Position } from '../ports/event-log.ts';
 /** A rider whose watchers are not all told yet, with the days. */
 export type StoredFanOut = readonly [rider: string, days: readonly number[]];
 
-/** What a position is worth only together with: another log makes other facts, another build may make other views. */
-export interface PositionOrigin {
+/** A position as it is stored beside the views of a tag. */
+export interface StoredPosition {
   /** Which log it is of; null where that is not known. */
   log: string | null;
-  build: string;
-}
-
-/** A position as it is stored beside the views of a tag. */
-export interface StoredPosition extends PositionOrigin {
   position: Position;
   /** Of the facts at the position. */
   sum: string;
@@ -27,7 +22,7 @@ export interface SettledPosition {
 
 export function settledPosition(
   start: RoundStart,
-  origin: PositionOrigin,
+  log: string | null,
   fanOuts: readonly StoredFanOut[],
 ): SettledPosition {
   const { position, sum } = start;
@@ -36,7 +31,7 @@ export function settledPosition(
     start,
     /** Made once, if a tag stores it at all: rounds may be many times as frequent. */
     get text() {
-      text ??= JSON.stringify({ ...origin, position, sum, fanOuts } satisfies StoredPosition);
+      text ??= JSON.stringify({ log, position, sum, fanOuts } satisfies StoredPosition);
       return text;
     },
   };
@@ -98,6 +93,10 @@ export class PositionBarriers {
 
   lift(barrier: Barrier): void {
     this.#open.delete(barrier);
+  }
+
+  liftFanOuts(): void {
+    for (const barrier of this.#open) if (barrier.fanOut) this.#open.delete(barrier);
   }
 
   /** The start of the last round before which all is done, given a round that is written. */

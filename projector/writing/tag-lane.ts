@@ -72,11 +72,6 @@ export class TagLane {
     return this.#queue.length;
   }
 
-  /** What was added and is not known to be written. */
-  get unwritten(): ViewWrite[] {
-    return [...this.#queue, this.#buffer].flatMap(({ writes }) => writes);
-  }
-
   get comparing(): boolean {
     return this.#comparing.at === 'begun' || this.#comparing.at === 'under way';
   }

@@ -1,5 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
-import { openNames, type ViewWrite, type ViewWriter } from '../ports/view-writer.ts';
+import type { ViewWrite, ViewWriter } from '../ports/view-writer.ts';
 import type { SettledPosition } from './settled-position.ts';
 import { batchFieldsMax, type LaneOwner, TagLane } from './tag-lane.ts';
 
@@ -126,11 +126,6 @@ export class TagLanes implements LaneOwner {
   /** Resolves once no batch is in flight any more, after all was told to stop: its fence would move. */
   async ended(): Promise<void> {
     await Promise.all([...this.#lanes.values()].map((lane) => lane.ended()));
-  }
-
-  /** The names of views that were added and are not known to be written. */
-  get unwritten(): string[] {
-    return [...this.#lanes.values().flatMap((lane) => openNames(lane.unwritten))];
   }
 
   /** Every lane beats now, also during a long round: API processes take it as a sign of life. */

@@ -11,7 +11,6 @@ const bounds = (partitions: number): LogBounds =>
 const stored = (partitions: number, log: string): StoredPosition => ({
   position: Object.fromEntries(topicNames.map((topic) => [topic, new Array(partitions).fill(5)])) as Position,
   log,
-  build: '',
   sum: '',
   fanOuts: [],
 });

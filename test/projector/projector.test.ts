@@ -121,26 +121,6 @@ describe('a projector', () => {
     expect(short).toEqual([]);
   });
 
-  it('compares a store that is new in two passes: some tags, in which it finds nothing, then all others', async () => {
-    const log = new Publishing();
-    const records = Array.from({ length: 300 }, (_, i) => log.rider(`r${i}`));
-    const store = new MemoryViewStore();
-    const passes = async (): Promise<number[]> => {
-      const counted: number[] = [];
-      const info = (said: string) => {
-        const [, tags] = /^Compared (\d+) tags/.exec(said) ?? [];
-        if (tags) counted.push(Number(tags));
-      };
-      const log = { info, warn() {}, error() {} };
-      const { ready, stop } = start(new MemoryEventLog({ partitions, records }), store.writer(), null, { log });
-      await ready();
-      await stop();
-      return counted;
-    };
-    expect(await passes()).toEqual([16, 48]);
-    expect(await passes()).toEqual([16, 16, 16, 16]);
-  });
-
   // docs/rules.md#position
   it('never stores a position that is past a view not yet written, at its start either', async () => {
     const log = new Publishing();

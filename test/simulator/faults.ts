@@ -90,8 +90,7 @@ export const faults = {
     startAgain(scene);
   },
   startProjector(scene: Scene) {
-    const { random, projectors } = scene;
-    if (projectors.filter(({ alive }) => alive).length < 3) scene.startProjector(random.pick(['same', 'other']));
+    if (scene.projectors.filter(({ alive }) => alive).length < 3) scene.startProjector();
   },
   freezeProjector(scene: Scene) {
     const { random, projectors, timeline } = scene;

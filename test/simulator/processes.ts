@@ -85,7 +85,7 @@ export class ProjectorProcess {
   ended = false;
   readonly #stop = new AbortController();
 
-  constructor(around: Surroundings, name: string, build: string) {
+  constructor(around: Surroundings, name: string) {
     const { timeline, random, tags } = around;
     this.process = new SimulatedProcess(timeline, name);
     const say = (message: string): void => around.say(`${name}: ${message}`);
@@ -97,7 +97,6 @@ export class ProjectorProcess {
       log,
       clock: this.process.clock,
       tags,
-      build,
     });
     this.projector.run(this.#stop.signal).then(
       () => this.#end(null),

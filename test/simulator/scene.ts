@@ -107,8 +107,8 @@ export class Scene {
   }
 
   /** Starts one more projector. One that ends because the log lost records is started again; no other end is right. */
-  startProjector(build = 'same'): ProjectorProcess {
-    const made = new ProjectorProcess(this.around, `projector ${this.#started.length + 1}`, build);
+  startProjector(): ProjectorProcess {
+    const made = new ProjectorProcess(this.around, `projector ${this.#started.length + 1}`);
     made.onEnd = (fault) => {
       this.say(`${made.process.name} ${fault ? `has failed: ${fault.message}` : 'has stopped'}`);
       if (!fault) return;
@@ -119,7 +119,7 @@ export class Scene {
       this.restarting += 1;
       this.timeline.after(restartMs, () => {
         this.restarting -= 1;
-        this.startProjector(build);
+        this.startProjector();
       });
     };
     this.projectors = this.projectors.filter(({ alive }) => alive);

@@ -48,8 +48,7 @@ export async function projecting(
   const shared = { clock: realClock, log, signal };
   const intake = new Intake({ fold, sink, barriers, metrics, ...shared });
   const lanes = new TagLanes({ writer, tags: allTags, onWritten() {}, onCompare() {}, ...shared });
-  const origin = { log: null, build: 'test' };
-  const rounds = new Rounds({ facts, marks, marking, fanOuts, lanes, barriers, origin });
+  const rounds = new Rounds({ facts, marks, marking, fanOuts, lanes, barriers, identity: null });
   intake.beginPublishing();
   await lead(writer);
   return {

@@ -1,6 +1,3 @@
-import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { LogTruncatedError } from '../../../projector/ports/event-log.ts';
 import type { ProjectorMetrics } from '../../../projector/ports/metrics.ts';
@@ -31,7 +28,6 @@ export async function project(
   signal: AbortSignal,
 ): Promise<Projecting> {
   const writer = await store.writer(log);
-  const build = buildId();
   const make = (): Projector =>
     new Projector({
       eventLog,
@@ -39,7 +35,6 @@ export async function project(
       rejects,
       log,
       metrics,
-      build,
       checkEveryMs,
     });
   let projector = make();
@@ -65,20 +60,4 @@ export async function project(
     }
   };
   return { current: () => projector, done: run() };
-}
-
-/**
- * Which build this is, as far as views go: a hash of the code that folds and renders. Another build may render the same
- * facts otherwise, so that a leader of one checks what a leader of another has written.
- */
-export function buildId(): string {
-  const hash = createHash('sha256');
-  for (const folder of ['projector', 'schemas']) {
-    const root = join(import.meta.dirname, '../../..', folder);
-    const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) =>
-      /\.(ts|js|avsc)$/.test(name),
-    );
-    for (const name of files.sort()) hash.update(name).update(readFileSync(join(root, name)));
-  }
-  return hash.digest('base64url').slice(0, 12);
 }

@@ -30,7 +30,7 @@ describe('a ride', () => {
     });
     projector.fold.apply('nights', recordKey('nights', 'oddone/2013-10-22'), night);
     await projector.settle();
-    const { differing } = await compareStored(projector.facts, writer.list(allTags), allTags, projector.mend);
+    const differing = await compareStored(projector.facts, writer.list(allTags), allTags, projector.mend);
     expect(differing).toBe(0);
     const stored: string[] = [];
     for await (const { kind, id } of writer.list(allTags)) stored.push(`${kind}:${id}`);

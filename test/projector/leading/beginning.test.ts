@@ -3,11 +3,11 @@ import { beginning, inOrder, placeOf, usable } from '../../../projector/leading/
 import type { Position } from '../../../projector/ports/event-log.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
 
-const origin = { log: 'the log', build: 'one' };
+const log = 'the log';
 const at = (rides: number) =>
   ({ ...Object.fromEntries(topicNames.map((topic) => [topic, [0]])), rides: [rides] }) as Position;
 const left = (rides: number, sum: string, open: string[] = []) => ({
-  position: JSON.stringify({ ...origin, position: at(rides), sum, fanOuts: [] }),
+  position: JSON.stringify({ log, position: at(rides), sum, fanOuts: [] }),
   open,
   compare: false,
 });
@@ -16,7 +16,7 @@ const left = (rides: number, sum: string, open: string[] = []) => ({
 describe('a new leader compares', () => {
   const compared = (tags: ReturnType<typeof left>[], sums: Record<number, string>): number[] => {
     const taken = new Map(tags.map((tag, i) => [i, tag]));
-    const positions = inOrder(tags.map(({ position }) => usable(position, origin, at(9))));
+    const positions = inOrder(tags.map(({ position }) => usable(position, log, at(9))));
     const reached = new Map(
       positions.flatMap((one) => {
         const sum = sums[one.position.rides[0]!];
@@ -24,7 +24,7 @@ describe('a new leader compares', () => {
       }),
     );
     const folded = { sums: reached, at: positions.at(-1) ?? null, marksFrom: at(0) };
-    return [...beginning(taken, origin, at(9), folded).compare];
+    return [...beginning(taken, log, at(9), folded).compare];
   };
 
   it('no tag that was left with its own facts, at whatever position', () => {

@@ -5,7 +5,7 @@ import { type Barrier, PositionBarriers, parseStoredPosition } from '../../../pr
 import { topicNames } from '../../../schemas/events/records.ts';
 
 const position = Object.fromEntries(topicNames.map((topic) => [topic, [0]]));
-const stored = { log: 'l', build: 'b', position, sum: '0', fanOuts: [] };
+const stored = { log: 'l', position, sum: '0', fanOuts: [] };
 
 describe('a stored position', () => {
   it('is read as it was written', () => {
