@@ -7,7 +7,7 @@ import { type Clock, realClock } from './ports/clock.ts';
 import type { EventLog, LogBounds, Position, RejectSink } from './ports/event-log.ts';
 import type { Log } from './ports/log.ts';
 import { noMetrics, type ProjectorMetrics } from './ports/metrics.ts';
-import { type Leadership, StoreRefusesError, type TagLook, type ViewWriter } from './ports/view-writer.ts';
+import type { Leadership, TagLook, ViewWriter } from './ports/view-writer.ts';
 import { retryLogged, untilAborted } from './ports/waiting.ts';
 import { assertSamePartitions, copyPosition, isWithin, nearest, positionOf } from './position.ts';
 import { otherLogWords, type ProjectorStatus, type Role, Watching } from './watching/watching.ts';
@@ -141,11 +141,10 @@ export class Projector {
   /** Stands by, leads, and stands by again. */
   async #takeTurns(leadership: Leadership, folding: Folding, leader: Leader, stop: AbortSignal): Promise<void> {
     const { log } = this.#deps;
-    const announced = { ...this.#deps, signal: stop };
     while (!stop.aborted) {
       const seen = await this.#standBy(leadership, folding, stop);
       if (seen === null) return;
-      let taken = await retryLogged('take over the views', () => this.#takeAll(leadership, seen, stop), announced);
+      let taken = await this.#takeAll(leadership, seen, stop);
       while (taken) {
         this.#stand('leader');
         const end = await leader.lead(taken);
@@ -162,11 +161,11 @@ export class Projector {
     }
   }
 
-  /** From a store that refuses, nothing is taken with an old look: its leader may not have been able to move its fences. */
+  /** Nothing is taken with an old look: a leader may not have been able to move its fences. */
   #takeAll(leadership: Leadership, seen: readonly string[], stop: AbortSignal): Promise<TakenTags | null> {
     const { clock, log, tags } = this.#deps;
-    return takeAll(leadership, tags, seen).catch(async (cause: unknown) => {
-      if (!(cause instanceof StoreRefusesError && cause.retry)) throw cause;
+    return takeAll(leadership, tags, seen).catch(async (cause: Error & { retry?: boolean }) => {
+      if (cause.retry === false) throw cause;
       log.warn(`Cannot take over the views, standing by again: ${cause.message}`);
       await clock.sleep(beatMs, stop);
       return null;

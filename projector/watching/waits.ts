@@ -70,23 +70,11 @@ export class Waits {
     waits.set(what, { ...before, ...(cause && { cause }) });
   }
 
-  end(reason: WaitReason, what = ''): void {
-    this.#begun.get(reason)!.delete(what);
-  }
-
-  /** The waits for several things go on as one. */
-  join(reason: WaitReason, several: readonly string[], one: string): void {
+  /** `what`: absent for all that is waited for. */
+  end(reason: WaitReason, what?: string): void {
     const waits = this.#begun.get(reason)!;
-    for (const what of several) {
-      const { sinceMs, cause } = waits.get(what) ?? {};
-      waits.delete(what);
-      if (sinceMs === undefined) continue;
-      const before = waits.get(one);
-      waits.set(one, {
-        sinceMs: Math.min(sinceMs, before?.sinceMs ?? sinceMs),
-        cause: before?.cause ?? cause ?? null,
-      });
-    }
+    if (what === undefined) waits.clear();
+    else waits.delete(what);
   }
 
   /** Why attempts have failed that it waits for. */

@@ -1,4 +1,3 @@
-import { allTags } from '../../schemas/views/view-keys.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ViewWriter } from '../ports/view-writer.ts';
 import { promptMs, seconds, type Waits } from './waits.ts';
@@ -13,7 +12,6 @@ interface WatchedWriterDeps {
 // these end no wait for a write, nor does a write that finds another fence. And of the masters of a cluster one may be full: each tag waits for its own batch.
 const reads = ['reads'];
 const writes = [...reads, 'writes'];
-const ofTag = (tag: number): string[] => [...writes, `tag ${tag}`];
 
 /** The same writer, with its calls measured and waited for. Closing says nothing about the store. */
 export function watchedWriter(writer: ViewWriter, { waits, clock, measured }: WatchedWriterDeps): ViewWriter {
@@ -44,7 +42,7 @@ export function watchedWriter(writer: ViewWriter, { waits, clock, measured }: Wa
     commit: (tag, batch, notes) =>
       call(
         'commit',
-        ofTag(tag),
+        [...writes, `tag ${tag}`],
         () => writer.commit(tag, batch, notes),
         ({ committed }) => committed,
       ),
@@ -76,10 +74,4 @@ export function watchedWriter(writer: ViewWriter, { waits, clock, measured }: Wa
     },
     close: () => writer.close(),
   };
-}
-
-/** Another projector leads: batches are waited for until a sign of life of this one is written. */
-export function joinBatches(waits: Waits): void {
-  const batches = allTags.map((tag) => ofTag(tag).at(-1)!);
-  waits.join('redis', batches, writes.at(-1)!);
 }

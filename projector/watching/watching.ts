@@ -7,7 +7,7 @@ import { StoreRefusesError, type ViewWriter } from '../ports/view-writer.ts';
 import { UnreadableChanges } from './unreadable-changes.ts';
 import { UnresolvedRejects } from './unresolved-rejects.ts';
 import { type WaitReason, Waits } from './waits.ts';
-import { joinBatches, watchedWriter } from './watched-writer.ts';
+import { watchedWriter } from './watched-writer.ts';
 
 export type Role = 'leader' | 'standby';
 
@@ -92,11 +92,13 @@ export class Watching {
   /** It leads from now on, or stands by. */
   stand(role: Role): void {
     this.#role = role;
-    this.judged(true);
-    if (role === 'leader') this.waits.end('leader');
-    else {
+    if (role === 'leader') {
+      this.judged(true);
+      this.waits.end('leader');
+    } else {
       this.waits.begin('leader');
-      joinBatches(this.waits);
+      // A batch that the store refused is the leader's to wait for, which could write.
+      this.waits.end('redis');
       this.changes.forget();
     }
   }

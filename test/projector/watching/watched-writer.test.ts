@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { silentLog } from '../../../projector/ports/log.ts';
 import { Waits } from '../../../projector/watching/waits.ts';
-import { joinBatches, watchedWriter } from '../../../projector/watching/watched-writer.ts';
+import { watchedWriter } from '../../../projector/watching/watched-writer.ts';
 import { lead } from '../../support/lead.ts';
 import { SharedStore } from '../../support/shared-store.ts';
 import { watchedWriter as disturbed } from '../../support/watched-writer.ts';
@@ -59,16 +59,5 @@ test('a store that always answers late is waited for from the first late answer 
   expect(waits.causes('redis').map(({ message }) => message)).toEqual(['an answer took 0.6 s']);
   answersIn(499);
   await write();
-  expect(since()).toBeUndefined();
-});
-
-test('once another leads, batches are waited for until something is written: to find another fence is not enough', async () => {
-  const { waits, writer, since } = await full();
-  joinBatches(waits);
-  expect(await writer.leadership!.take(2, 'another fence', false)).toBeNull();
-  expect(await writer.leadership!.look([1])).toHaveLength(1);
-  expect(since()).toBe(0);
-  expect(waits.causes('redis').map(({ message }) => message)).toEqual(['OOM']);
-  await writer.leadership!.coming([1]);
   expect(since()).toBeUndefined();
 });
