@@ -1,12 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { realClock } from '../projector/ports/clock.ts';
 import { countText } from '../projector/ports/log.ts';
-import { type TopicName, topicNames } from '../schemas/events/records.ts';
 import { dayText } from '../schemas/views/days.ts';
 import type { Settings } from './settings/settings.ts';
 import { type Simulation, simulation, steppingClock } from './simulate/simulation.ts';
 import { archiveSink, kafkaSink, type RecordSink } from './simulate/sinks.ts';
-import { dayMs, type SimulatedRecord } from './simulate/world.ts';
+import { dayMs } from './simulate/world.ts';
 import { needEmptyFolder } from './wiring/command/empty-folder.ts';
 import { type ExitCode, type Io, needKafka, UsageError } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
@@ -39,26 +38,24 @@ export async function runSimulate(options: SimulateCommandOptions, settings: Set
   const today = Math.floor((settings.nowMs ?? Date.now()) / dayMs);
   const made = simulation({ ...options, today });
   const sink = await openSink(options, made, settings, io);
-  const tally = new Tally(sink);
   const sample = { developerKey: made.developerKey, rider: made.rider, today: dayText(today) };
   try {
-    if (!(await publishInitial(made, tally, io))) return stopped(options.archive, io);
+    const initial = await publishInitial(made, sink, io);
+    if (initial === null) return stopped(options.archive, io);
     if (!options.json) {
-      io.out(`A calendar around ${sample.today}: ${sizeText(made)}, in ${tally.total} records`);
+      io.out(`A calendar around ${sample.today}, in ${countText(initial, 'record')}`);
       io.out(`Developer key: ${sample.developerKey}`);
       io.out(`Rider with nights, friends and flags: ${sample.rider}`);
     }
-    const initial = tally.total;
     const limit = options.count ?? (options.archive === undefined ? Number.POSITIVE_INFINITY : 0);
     const live = options.archive === undefined && settings.nowMs === null;
     const stepMs = Number.isFinite(limit) ? hourMs / Math.max(1, limit) : 1_000 / (options.rate || 1_000);
     const clock = live ? Date.now : steppingClock(today, stepMs);
     // An archive's changes need no pace, because it is read once it is complete.
     const rate = options.archive === undefined ? options.rate : 0;
-    await publishChanges(made, tally, { clock, limit, rate }, io);
-    const changes = tally.total - initial;
+    const changes = await publishChanges(made, sink, { clock, limit, rate }, io);
     await sink.complete();
-    if (options.json) io.out(JSON.stringify({ ...sample, records: tally.total, changes, topics: tally.topics() }));
+    if (options.json) io.out(JSON.stringify({ ...sample, records: initial + changes, changes }));
     else if (limit > 0) io.out(`${changes} changes`);
   } finally {
     await sink.close();
@@ -103,47 +100,17 @@ function stopped(archive: string | undefined, io: Io): ExitCode {
   return 1;
 }
 
-/** The number of entities, not of records. */
-const sizeText = (made: Simulation): string =>
-  Object.entries(made.size())
-    .map(([what, count]) => countText(count, what))
-    .join(', ');
-
-/** Counts the records that pass through. */
-class Tally {
-  total = 0;
-  readonly #sink: RecordSink;
-  readonly #counts = new Map<TopicName, number>();
-
-  constructor(sink: RecordSink) {
-    this.#sink = sink;
-  }
-
-  add(record: SimulatedRecord): Promise<void> | undefined {
-    this.total++;
-    this.#counts.set(record.topic, (this.#counts.get(record.topic) ?? 0) + 1);
-    return this.#sink.add(record);
-  }
-
-  flush(): Promise<void> {
-    return this.#sink.flush();
-  }
-
-  topics(): Record<string, number> {
-    return Object.fromEntries(topicNames.map((topic) => [topic, this.#counts.get(topic) ?? 0]));
-  }
-}
-
-/** False: told to end before all of it was there. */
-async function publishInitial(made: Simulation, tally: Tally, io: Io): Promise<boolean> {
+/** Returns the number of records. Null: told to end before all of it was there. */
+async function publishInitial(made: Simulation, sink: RecordSink, io: Io): Promise<number | null> {
   return withProgress(io, 'Calendar', 100, async (progress) => {
+    let count = 0;
     for (const record of made.initial((done) => progress.update(Math.floor(done * 100)))) {
-      if (io.signal.aborted) return false;
-      await tally.add(record);
-      if (tally.total % breath === 0) await setImmediate();
+      if (io.signal.aborted) return null;
+      await sink.add(record);
+      if (++count % breath === 0) await setImmediate();
     }
-    await tally.flush();
-    return true;
+    await sink.flush();
+    return count;
   });
 }
 
@@ -154,22 +121,30 @@ interface Pace {
   rate: number;
 }
 
-async function publishChanges(made: Simulation, tally: Tally, { clock, limit, rate }: Pace, io: Io): Promise<void> {
-  if (limit === 0 || io.signal.aborted) return;
-  await withProgress(io, 'Changes', Number.isFinite(limit) ? limit : null, async (progress) => {
+/** Returns the number of changes. */
+async function publishChanges(
+  made: Simulation,
+  sink: RecordSink,
+  { clock, limit, rate }: Pace,
+  io: Io,
+): Promise<number> {
+  if (limit === 0 || io.signal.aborted) return 0;
+  return withProgress(io, 'Changes', Number.isFinite(limit) ? limit : null, async (progress) => {
     const changes = made.changes(clock)[Symbol.iterator]();
     const startMs = performance.now();
-    for (let count = 0; count < limit && !io.signal.aborted; count++) {
+    let count = 0;
+    for (; count < limit && !io.signal.aborted; count++) {
       // The wait comes first: a change is made, and gets its timestamp, when it is due.
       const waitMs = rate === 0 ? 0 : startMs + (count * 1_000) / rate - performance.now();
       if (waitMs > 0) {
-        await tally.flush();
+        await sink.flush();
         await realClock.sleep(waitMs, io.signal);
         if (io.signal.aborted) break;
       } else if (count % breath === 0) await setImmediate();
-      await tally.add(changes.next().value!);
+      await sink.add(changes.next().value!);
       progress.update(count + 1);
     }
-    await tally.flush();
+    await sink.flush();
+    return count;
   });
 }

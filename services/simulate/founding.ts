@@ -207,9 +207,15 @@ export function relationBits(random: Random): number {
 
 export function addKey(world: World): number {
   const index = world.keys.length;
-  const labels = ['Sample app', 'Window display', 'Old bot', null];
   const id = `k-${toBase(mix32(index ^ world.options.seed ^ 0x4b_45_59), 36, 7)}`;
-  return world.keys.push({ id, text: keyText(world.options.seed, index), label: labels[index % 4]!, live: true }) - 1;
+  return (
+    world.keys.push({
+      id,
+      text: keyText(world.options.seed, index),
+      label: index === 0 ? 'Sample app' : null,
+      live: true,
+    }) - 1
+  );
 }
 
 /** `rck_` and 43 characters of base64url. Made from the seed, so it can be computed from that. */

@@ -109,7 +109,7 @@ type HappenTo = (world: World, random: Random, index: number, today: number) => 
 /** On a night of the next days, more often on a popular one. */
 function onComingNight(happen: HappenTo): Happen {
   return function* (world, random, today) {
-    const nights = world.nightsByDay.get(today + Math.min(Math.floor(random.exponential(6)), world.aheadDays));
+    const nights = world.nightsByDay.get(today + random.rank(world.aheadDays + 1, 4));
     const night = nights?.[random.rank(nights.length, 2)];
     if (night !== undefined && !world.nights[night]!.removed) yield* happen(world, random, night, today);
   };

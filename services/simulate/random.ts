@@ -38,11 +38,6 @@ export class Random {
   pareto(min: number, tail: number): number {
     return min / (1 - this.unit()) ** tail;
   }
-
-  /** A waiting time with this mean. */
-  exponential(mean: number): number {
-    return -Math.log(1 - this.unit()) * mean;
-  }
 }
 
 /** A bijective mix of 32-bit numbers (MurmurHash3's finalizer): distinct inputs give distinct outputs. */

@@ -16,8 +16,6 @@ export interface Simulation {
    * What happens after that, without end. `clock` gives milliseconds since the epoch, and is called once per record.
    */
   changes(clock: () => number): Iterable<SimulatedRecord>;
-  /** How many of each exist as of the last record: not erased, not removed. */
-  size(): Record<'metro' | 'ride' | 'night' | 'rider', number>;
   /** The text of a developer key that stays live. The log has only its hash. It can be computed from the seed. */
   developerKey: string;
   /** The id of a rider with nights, friends and flags around today. */
@@ -40,12 +38,6 @@ export function simulation(options: SimulationOptions): Simulation {
       };
       return ongoing(world, () => Math.floor(last / dayMs));
     },
-    size: () => ({
-      metro: world.metros.length,
-      ride: world.rides.length,
-      night: world.nights.filter(({ removed }) => !removed).length,
-      rider: world.riders.filter(({ erased }) => !erased).length,
-    }),
     developerKey: keyText(options.seed, 0),
     rider: riderId(options.seed, sampleRider),
   };

@@ -22,13 +22,6 @@ const titles: Record<Language, readonly string[]> = {
     Sortie gravel, sans lâcher personne | Pique-nique à vélo | Les murales de {d} |
     École de vélo des tout-petits | Poutine et pédales | Été éternel : la boucle du canal |
     Cœurs légers, jambes lourdes`),
-  es: listed(`
-    Paseo de todos 🚲 | Rodada nocturna | Domingo sin coches: {d} | Tacos y cadenas | Niñas al pedal |
-    Rodada de Día de Muertos`),
-  de: listed(`
-    Kritische Masse {d} | Feierabendrunde | Kaffeefahrt | Müggelsee-Schleife | Straßenkunst in {d} |
-    Nachtrad 🌃`),
-  da: listed(`Fælles aftentur | Ølcykling på {d} | Morgenrunden | Børnenes cykelparade | Kanelsnegletur`),
   ja: listed(`朝ライド {d} | ラーメンライド 🍜 | Yamanote Loop at Night | 夜の橋めぐり | Coffee & Keirin`),
 };
 
@@ -44,11 +37,12 @@ const descriptions: readonly string[] = [
   'Kids of all ages; the route is under 6 km and passes two playgrounds.',
 ];
 
-const reasons: Record<'en' | 'fr', readonly string[]> = {
+const reasons: Record<Language, readonly string[]> = {
   en: listed(`
     Thunderstorm warning | The leader is ill; back next week | Smoke: the air is not fit to ride in |
     The bridge is closed for works | Too few sweeps signed up | Ice on the whole route`),
   fr: listed(`Tempête de neige ❄️ | Piste fermée pour travaux | Orage annoncé en soirée`),
+  ja: listed(`台風のため | 工事のため`),
 };
 
 const venues = listed(`
@@ -61,9 +55,7 @@ export const secretPlaceMark = 'Lantern Gate';
 export const rideTypes = ['social', 'road', 'gravel', 'family', 'training', 'touring', 'mountain'] as const;
 
 export function rideTitle(random: Random, language: Language, place: string): string {
-  // Every tenth ride is by a rider who moved to the city.
-  const spoken = random.chance(0.1) ? random.pick(Object.keys(titles) as Language[]) : language;
-  return random.pick(titles[spoken]).replace('{d}', place);
+  return random.pick(titles[language]).replace('{d}', place);
 }
 
 export function rideDescription(random: Random): string | null {
@@ -72,7 +64,7 @@ export function rideDescription(random: Random): string | null {
 }
 
 export function cancellationReason(random: Random, language: Language): string {
-  return random.pick(reasons[language === 'fr' ? 'fr' : 'en']);
+  return random.pick(reasons[language]);
 }
 
 export function venueName(random: Random, district: string): string {
@@ -87,7 +79,7 @@ const first = listed(`
   Ada | Amélie | Anjali | Arjun | Åsa | Beatriz | Bo | Camille | Chidi | Chloé | Dana | Devi | Diego | Éloïse |
   Ezra | Fatima | Finn | Gabriela | Gus | Hana | Hiro | Imani | Ines | Jamal | Jo | Juniper | Kai | Kavya |
   Lars | Léa | Lía | Luca | Mabel | Mei | Miguel | Nadia | Nils | Olu | Oscar | Priya | Quinn | Rafa | Ravi |
-  Renée | Rosa | Søren | Sunniva | Tariq | Tess | Uma | Vera | Will | Xochitl | Yuki | Zoë | Zola`);
+  Renée | Rosa | Sören | Sunniva | Tariq | Tess | Uma | Vera | Will | Xochitl | Yuki | Zoë | Zola`);
 const last = listed(`
   Abara | Bélanger | Chen | Costa | D’Souza | Ekström | Fernandes | García | Hansen | Iyer | Jansen | Kim |
   Krishnan | López | Martin | Müller | Nakamura | Nguyễn | O’Brien | Okafor | Petit | Quispe | Rao | Rossi |

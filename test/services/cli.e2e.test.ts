@@ -184,9 +184,7 @@ describe('simulate', () => {
     const sizes = ['--metros', '1', '--riders', '40', '--rides', '5'];
     const { code, out } = await run(['simulate', '--archive', 'prefixed', ...sizes], { env });
     expect(code).toBe(0);
-    expect(out).toMatch(
-      /^A calendar around 2026-11-21: 1 metro, \d rides, \d+ nights?, (3\d|40) riders, in \d+ records\n/,
-    );
+    expect(out).toMatch(/^A calendar around 2026-11-21, in \d+ records\n/);
     const names = await readdir(join(dir, 'prefixed'));
     expect(names.filter((name) => name.includes('nights') || name.includes('riders'))).toEqual([
       'other-nights',
@@ -202,7 +200,7 @@ describe('simulate', () => {
     );
     expect(one).toEqual({ code: 0, signal: null, out: two!.out, err: '' });
     const result = JSON.parse(one!.out);
-    expect(result).toMatchObject({ changes: 50, today: '2026-11-21', topics: { metros: expect.any(Number) } });
+    expect(result).toMatchObject({ changes: 50, today: '2026-11-21' });
     expect((await readdir(join(dir, 'one'))).sort()).toEqual((await readdir(join(dir, 'two'))).sort());
     expect(await readdir(join(dir, 'one'))).toContain('ride-calendar.nights');
   });
