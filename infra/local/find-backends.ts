@@ -1,10 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { containerEngineAnswers, startKafkaContainer, startRedisContainer } from './containers.ts';
 import { freePort } from './free-port.ts';
 import { startKafkaBroker } from './kafka-broker.ts';
 import { startRedisServer } from './redis-server.ts';
-
-const containerStartMsMax = 180_000;
 
 /** Kafka and Redis for tests and for trying things out. */
 interface Backends {
@@ -87,20 +84,11 @@ async function find(wanted: Wanted, containers: boolean, usualPort?: number): Pr
 
 /** Null if it does not start: an engine may answer but have no image and no way to get one. The reason is printed. */
 async function inContainer({ name, container }: Wanted, usualPort?: number): Promise<Found | null> {
-  const started = container(usualPort);
-  const gaveUp = new AbortController();
-  const tooLong = sleep(containerStartMsMax, null, { signal: gaveUp.signal, ref: false });
-  let reason = `it did not start within ${containerStartMsMax / 1000} s`;
   try {
-    const found = await Promise.race([started, tooLong]);
-    if (found) return { ...found, from: 'a container' };
-    void started.then((late) => late.stop()).catch(() => undefined);
+    return { ...(await container(usualPort)), from: 'a container' };
   } catch (cause) {
-    reason = (cause as Error).message;
-  } finally {
-    gaveUp.abort();
-    tooLong.catch(() => undefined);
+    const reason = (cause as Error).message;
+    console.warn(`Cannot run ${name} in a container, starting a local process instead: ${reason}`);
+    return null;
   }
-  console.warn(`Cannot run ${name} in a container, starting a local process instead: ${reason}`);
-  return null;
 }

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { needCommand } from './debian-packages.ts';
 import { freePort } from './free-port.ts';
 import { kafkaJars } from './kafka-jars.ts';
-import { type LocalServer, startLocalProcess, startLocalServer, untilAnswers } from './local-process.ts';
+import { type LocalServer, startLocalProcess, startLocalServer, untilPrinted } from './local-process.ts';
 
 const run = promisify(execFile);
 
@@ -29,7 +29,8 @@ export interface KafkaListening {
 
 // A small heap and only the fast compiler: the broker starts in half the time, and tests need no more.
 const javaOptions = ['-Xms128m', '-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-XX:-UsePerfData'];
-const quiet = ['-Dorg.slf4j.simpleLogger.defaultLogLevel=warn'];
+const logging = '-Dorg.slf4j.simpleLogger';
+const quiet = [`${logging}.defaultLogLevel=warn`, `${logging}.log.kafka.server.KafkaRaftServer=info`];
 
 interface KafkaBrokerOptions {
   /** Its port, where that is free; else a random one. */
@@ -66,7 +67,7 @@ export async function startKafkaBroker({
       const temporary = `-Djava.io.tmpdir=${folder}`;
       const args = [...javaOptions, ...quiet, temporary, '-cp', jars, 'kafka.Kafka', file];
       const server = await startLocalProcess('java', args, { cwd: folder, temporaryFolders: [folder] });
-      await untilAnswers('the Kafka broker', port, server, 60_000);
+      await untilPrinted('Kafka Server started', 'the Kafka broker', server, 60_000);
       return server;
     };
     return { launch, about: { brokers: `127.0.0.1:${port}`, dataFolder } };

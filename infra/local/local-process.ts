@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -74,30 +73,17 @@ async function end(child: ChildProcess, hasExited: () => boolean, signal: NodeJS
   clearTimeout(timer);
 }
 
-/** Waits until something accepts connections at 127.0.0.1:`port`. Throws with the server's output if it ends first. */
-export async function untilAnswers(name: string, port: number, server: LocalProcess, timeoutMs: number): Promise<void> {
+/** Waits until a server prints that it is up. Throws with its output if it ends first. */
+export async function untilPrinted(text: string, name: string, server: LocalProcess, timeoutMs: number): Promise<void> {
   const deadline = Date.now() + timeoutMs;
-  while (!(await accepts(port))) {
+  while (!server.output().includes(text)) {
     if (server.hasExited()) throw new Error(`Cannot start ${name}: it ended at once. It printed:\n${server.output()}`);
     if (Date.now() > deadline) {
       await server.end('SIGKILL');
-      throw new Error(
-        `Cannot start ${name}: no answer at port ${port} in ${timeoutMs} ms. It printed:\n${server.output()}`,
-      );
+      throw new Error(`Cannot start ${name}: it is not up after ${timeoutMs} ms. It printed:\n${server.output()}`);
     }
     await sleep(50);
   }
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
-  });
 }
 
 /** A server with a port and data of its own, which a test may kill and start again. */

@@ -1,10 +1,8 @@
 import { writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { needCommand } from './debian-packages.ts';
 import { freePorts } from './free-port.ts';
-import { type LocalServer, startLocalProcess, startLocalServer, untilAnswers } from './local-process.ts';
+import { type LocalServer, startLocalProcess, startLocalServer, untilPrinted } from './local-process.ts';
 
 export interface RedisServer extends LocalServer {
   /** `redis://127.0.0.1:<port>`, or `rediss:` if it requires TLS. Without a user. */
@@ -33,36 +31,11 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
     const args = redisArgs(port, folder, options);
     const launch = async () => {
       const server = await startLocalProcess('redis-server', args, { cwd: folder, temporaryFolders: [folder] });
-      await untilAnswers('redis-server', port, server, 15_000);
-      if (!tls) await untilLoaded(port);
+      // A server with data accepts connections before it has loaded the data.
+      await untilPrinted('Ready to accept connections', 'redis-server', server, 15_000);
       return server;
     };
     return { launch, about: { url: `${tls ? 'rediss' : 'redis'}://127.0.0.1:${port}`, port } };
-  });
-}
-
-/**
- * A server with data accepts connections before it has loaded the data. Gives up after 15 s; the next command then
- * shows why.
- */
-async function untilLoaded(port: number): Promise<void> {
-  for (const deadline = Date.now() + 15_000; Date.now() < deadline; await sleep(20)) {
-    if (!(await pingReply(port)).startsWith('-LOADING')) return;
-  }
-}
-
-function pingReply(port: number): Promise<string> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'));
-    const end = (reply: string): void => {
-      socket.destroy();
-      resolve(reply);
-    };
-    // Whoever else listens there may never answer.
-    socket.setTimeout(1_000, () => end('-LOADING'));
-    socket.once('data', (bytes) => end(bytes.toString('latin1')));
-    socket.once('error', () => end('-LOADING'));
-    socket.once('close', () => end(''));
   });
 }
 

@@ -21,8 +21,6 @@ interface MemoryAuthStateOptions {
   nowMs?: () => number;
 }
 
-const sweepEveryMs = 30_000;
-
 /** Sign-in's state in this process, for the embedded default. A restart signs everybody out. */
 export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStore {
   const { kindEntriesMax = 20_000, nowMs = Date.now } = options;
@@ -54,7 +52,6 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
     }
     return entries;
   };
-  const timer = setInterval(sweep, sweepEveryMs).unref();
 
   return {
     async put(kind, id, payload, { lifeSeconds, account }) {
@@ -114,7 +111,6 @@ export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStor
       return null;
     },
     async close() {
-      clearInterval(timer);
       kinds.clear();
     },
   };

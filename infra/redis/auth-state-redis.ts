@@ -40,10 +40,8 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
   const accountKey = (account: string): string => `${prefix}a:${account}`;
   const accountsKey = `${prefix}accounts`;
 
-  const connection = watchConnection(redis, options);
+  const away = watchConnection(redis, options);
   const ask = async <T>(command: () => Promise<T>): Promise<T> => {
-    // The connection has been lost for long. Fails at once, because earlier commands have waited in vain.
-    if (connection.lostForMs() > commandTimeoutMs) throw connection.away();
     // A cluster client keeps commands that it cannot send forever.
     const gaveUp = new AbortController();
     const late = sleep(commandTimeoutMs, undefined, { signal: gaveUp.signal, ref: false }).then(() => {
@@ -53,7 +51,7 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
     try {
       return await Promise.race([command(), late]);
     } catch (cause) {
-      throw connection.away(cause);
+      throw away(cause);
     } finally {
       gaveUp.abort();
     }
@@ -126,19 +124,12 @@ function connect({ url, cluster = false }: RedisAuthStateOptions, commandTimeout
 
 const setting = 'AUTH_REDIS_URL (or, without it, of REDIS_URL)';
 
-interface Connection {
-  /** How long it has been lost. 0: it is open. */
-  lostForMs(): number;
-  /** The error of a command that failed with `cause`, or was not sent. Reports once what waiting will not help. */
-  away(cause?: unknown): StateStoreAwayError;
-}
-
+/** Makes the error of a command that failed with a cause. Reports once what waiting will not help. */
 function watchConnection(
   redis: Client,
   { cluster = false, onError = () => undefined }: RedisAuthStateOptions,
-): Connection {
+): (cause: unknown) => StateStoreAwayError {
   const asked = { setting, cluster, scriptRights: signInRights };
-  let lostAt: number | undefined;
   /** Why there is no connection, as far as Redis or the network said. A command that waits in vain says no reason. */
   let fault: Error | undefined;
   const toldRefusals = new Set<string>();
@@ -149,11 +140,7 @@ function watchConnection(
     toldRefusals.add(words);
     return words;
   };
-  redis.on('close', () => {
-    lostAt ??= performance.now();
-  });
   redis.on('ready', () => {
-    lostAt = undefined;
     fault = undefined;
     toldRefusals.clear();
   });
@@ -161,17 +148,12 @@ function watchConnection(
     if (refusalOf(error) === null && fault === undefined) onError(error);
     fault = error;
   });
-  return {
-    lostForMs: () => (lostAt === undefined ? 0 : performance.now() - lostAt),
-    away(cause) {
-      for (const one of [cause, fault]) {
-        const words = refusalOf(one);
-        if (words !== null) return new StateStoreAwayError(`Sign-in's Redis ${words}`, { cause: one });
-      }
-      return new StateStoreAwayError(`Sign-in's Redis (AUTH_REDIS_URL) ${redisAway(cause, fault)}`, {
-        cause: cause ?? fault,
-      });
-    },
+  return (cause) => {
+    for (const one of [cause, fault]) {
+      const words = refusalOf(one);
+      if (words !== null) return new StateStoreAwayError(`Sign-in's Redis ${words}`, { cause: one });
+    }
+    return new StateStoreAwayError(`Sign-in's Redis (AUTH_REDIS_URL) ${redisAway(cause, fault)}`, { cause });
   };
 }
 

@@ -26,30 +26,16 @@ export type TagBelief =
   /** Not stamped, but no projector has run for long. */
   | { at: 'silent'; seen: string };
 
-type Transitions = {
-  [At in TagBelief['at']]: (tag: Extract<TagBelief, { at: At }>, look: TagLook) => TagBelief;
-};
-
-const seenIn = ({ fence, coming }: TagLook): string => `${fence} ${coming}`;
-const doubted = (look: TagLook): TagBelief => ({ at: 'doubted', seen: seenIn(look), sinceMs: look.nowMs });
-
-/** What a look that is not stamped for this process makes of a tag. */
-const transitions: Transitions = {
-  unseen: (_, look) => doubted(look),
-  doubted(tag, look) {
-    if (tag.seen !== seenIn(look)) return doubted(look);
-    return look.nowMs - tag.sinceMs > silenceMaxMs ? { at: 'silent', seen: tag.seen } : tag;
-  },
-  // Another process answered for it, or the store was emptied: what is absent is not known to be absent, but no view is older.
-  stamped: (tag) => tag,
-  silent: (tag, look) => (tag.seen === seenIn(look) ? tag : doubted(look)),
-};
-
 /** The tag after a look at it. */
 export function lookedAt(tag: TagBelief, look: TagLook, processes: ReadonlySet<string>): TagBelief {
   if (look.stamp !== null && processes.has(look.stamp)) return { at: 'stamped' };
-  const transition = transitions[tag.at] as (tag: TagBelief, look: TagLook) => TagBelief;
-  return transition(tag, look);
+  // Another process answered for it, or the store was emptied: what is absent is not known to be absent, but no view is
+  // older.
+  if (tag.at === 'stamped') return tag;
+  const seen = `${look.fence} ${look.coming}`;
+  if (tag.at === 'unseen' || tag.seen !== seen) return { at: 'doubted', seen, sinceMs: look.nowMs };
+  if (tag.at === 'doubted' && look.nowMs - tag.sinceMs > silenceMaxMs) return { at: 'silent', seen };
+  return tag;
 }
 
 /** What the failover guard knows, without I/O: which Redis processes there are, and which tags may be answered from. */

@@ -16,8 +16,6 @@ interface GuardedReadsDeps {
   guard: Pick<ReadGuard, 'covers' | 'isComplete' | 'current' | 'reason'>;
   /** Several masters share the tags. */
   isCluster: boolean;
-  /** Why a command failed. */
-  onFault(cause: unknown): void;
 }
 
 interface GuardedReads extends Pick<ViewReader, 'get' | 'fields'> {
@@ -26,9 +24,8 @@ interface GuardedReads extends Pick<ViewReader, 'get' | 'fields'> {
 }
 
 /** Reads of views that are answered only where the guard says that there are no newer ones, and that none were lost. */
-export function guardedReads({ commands, guard, isCluster, onFault }: GuardedReadsDeps): GuardedReads {
+export function guardedReads({ commands, guard, isCluster }: GuardedReadsDeps): GuardedReads {
   const away = (cause: unknown): never => {
-    onFault(cause);
     throw new StoreAwayError(`Cannot read views: ${(cause as Error).message}`, { cause });
   };
   const assertCovered = (tags: Iterable<number>): void => {

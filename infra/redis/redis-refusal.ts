@@ -104,26 +104,17 @@ export function missingRight(error: unknown, scriptRights = writerRights): strin
   return null;
 }
 
-/** The rights that a Redis user lacks, and the consequences. Shown where operators look, because reads go on. */
-export class MissingRights {
-  readonly #lacking = new Map<string, string>();
+/** A command that failed, and what comes of it. */
+export interface RefusedCommand {
+  error: unknown;
+  consequence: string;
+}
 
-  /** Records the right that made a command fail. Returns whether the error was about a right. */
-  noted(error: unknown, consequence: string): boolean {
-    const right = missingRight(error);
-    if (right !== null) this.#lacking.set(right, consequence);
-    return right !== null;
-  }
-
-  /** Rights may have been granted: clears those with this consequence. */
-  forget(consequence: string): void {
-    for (const [right, one] of this.#lacking) if (one === consequence) this.#lacking.delete(right);
-  }
-
-  /** In words. Null if no right is known to be missing. */
-  text(): string | null {
-    if (this.#lacking.size === 0) return null;
-    const each = [...this.#lacking].map(([right, consequence]) => `lacks ${right} (${consequence})`);
-    return `the Redis user of REDIS_URL ${each.join(', ')}: grant it with ACL SETUSER`;
-  }
+/** The rights that the Redis user of the views lacks, in words for operators, because reads go on. Null: none. */
+export function missingRights(refused: readonly RefusedCommand[]): string | null {
+  const lacking = new Map(refused.map(({ error, consequence }) => [missingRight(error), consequence]));
+  lacking.delete(null);
+  if (lacking.size === 0) return null;
+  const each = [...lacking].map(([right, consequence]) => `lacks ${right} (${consequence})`);
+  return `the Redis user of REDIS_URL ${each.join(', ')}: grant it with ACL SETUSER`;
 }

@@ -3,15 +3,17 @@ import type { ChangeListener } from '../../api/ports/view-reader.ts';
 import { backgroundClock } from '../../projector/ports/clock.ts';
 import { InvalidationWatch } from './invalidation-watch.ts';
 import type { RedisKeys } from './redis-keys.ts';
-import { invalidations, type MissingRights } from './redis-refusal.ts';
+import { invalidations, missingRight, type RefusedCommand } from './redis-refusal.ts';
 
 const checkMs = 250;
 // Pings, so that a half-open connection owes a reply, is closed by the reader's socketTimeout and reconnects.
 const pingMs = 1_000;
 const refusedWaitMs = 5_000;
-const uncached = 'changes are not heard, so nothing is cached: each read asks Redis';
+const consequence = 'changes are not heard, so nothing is cached: each read asks Redis';
 
 export interface Tracking {
+  /** Why changes are not heard. Null: they are, as far as is known. */
+  refused(): RefusedCommand | null;
   /** `InvalidationWatch.noticePause`. */
   noticePause(): void;
   stop(): void;
@@ -21,15 +23,11 @@ export interface Tracking {
  * Hears every change to the public layer by Redis's invalidation messages (CLIENT TRACKING, broadcast by prefix), on a
  * separate connection to each master. `InvalidationWatch` says when they are reliably heard.
  */
-export function trackChanges(
-  client: Redis | Cluster,
-  keys: RedisKeys,
-  listener: ChangeListener,
-  rights: MissingRights,
-): Tracking {
+export function trackChanges(client: Redis | Cluster, keys: RedisKeys, listener: ChangeListener): Tracking {
   const clock = backgroundClock;
   const watch = new InvalidationWatch(keys, listener, clock);
   const trackers = new Map<string, Redis>();
+  let refused: RefusedCommand | null = null;
   const stop = new AbortController();
   const { signal } = stop;
 
@@ -54,12 +52,13 @@ export function trackChanges(
         const id = (await tracker.call('CLIENT', 'ID')) as number;
         await tracker.call('CLIENT', 'TRACKING', 'ON', 'REDIRECT', String(id), 'BCAST', 'PREFIX', keys.publicPrefix);
         await tracker.subscribe(invalidations);
-        rights.forget(uncached);
+        refused = null;
         // Changes before tracking was acknowledged were missed.
         watch.connectionChanged();
-      })().catch(async (cause) => {
+      })().catch(async (error) => {
+        refused = { error, consequence };
         // Asking again at once does not make a missing right appear.
-        const waitMs = rights.noted(cause, uncached) ? refusedWaitMs : 0;
+        const waitMs = missingRight(error) === null ? 0 : refusedWaitMs;
         await clock.sleep(waitMs, signal);
         if (!signal.aborted && tracker.status !== 'end') tracker.disconnect(true);
       });
@@ -102,6 +101,7 @@ export function trackChanges(
   refresh();
   void check();
   return {
+    refused: () => refused,
     noticePause: () => watch.noticePause(),
     stop() {
       stop.abort();

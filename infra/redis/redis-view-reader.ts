@@ -5,7 +5,7 @@ import { guardedReads } from './guarded-reads.ts';
 import { redisReadGuard } from './read-guard.ts';
 import { redisClusterClient } from './redis-cluster-client.ts';
 import { redisKeys } from './redis-keys.ts';
-import { MissingRights, redisRefusal } from './redis-refusal.ts';
+import { missingRights, type RefusedCommand, redisRefusal } from './redis-refusal.ts';
 import { owedReplyMsMax, type RedisSettings } from './redis-settings.ts';
 import { type Tracking, trackChanges } from './redis-tracking.ts';
 
@@ -25,23 +25,26 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
   client.on('ready', () => {
     fault = null;
   });
-  const rights = new MissingRights();
-  client.on('ready', () => void probe());
   const guard = redisReadGuard(client, settings.keyPrefix);
   let tracking: Tracking | null = null;
 
   /** Sends every command once, so that a missing right is known before a request needs it. */
-  const probe = async (): Promise<void> => {
+  const missing = async (): Promise<string | null> => {
     const key = keys.toRedis(completeKey(0));
-    const noted = (consequence: string) => (cause: unknown) => void rights.noted(cause, consequence);
-    rights.forget(noReads);
-    rights.forget(noInfo);
-    await Promise.all([
-      client.mget(key).catch(noted(noReads)),
-      client.get(key).catch(noted(noReads)),
-      client.hmget(keys.toRedis(readerKey('probe')), 'probe').catch(noted(noReads)),
-      client.info('server').catch(noted(noInfo)),
-    ]);
+    const sent: [Promise<unknown>, consequence: string][] = [
+      [client.mget(key), noReads],
+      [client.get(key), noReads],
+      [client.hmget(keys.toRedis(readerKey('probe')), 'probe'), noReads],
+      [client.info('server'), noInfo],
+    ];
+    const answers = sent.map(async ([reply, consequence]): Promise<RefusedCommand | null> => {
+      return reply.then(
+        () => null,
+        (error: unknown) => ({ error, consequence }),
+      );
+    });
+    const refused = [...(await Promise.all(answers)), tracking?.refused() ?? null];
+    return missingRights(refused.filter((one) => one !== null));
   };
   const reads = guardedReads({
     commands: {
@@ -52,31 +55,27 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
     },
     guard,
     isCluster: client instanceof Cluster,
-    onFault: (cause) => rights.noted(cause, noReads),
   });
 
   return {
     get: reads.get,
     fields: reads.fields,
     watch(listener: ChangeListener) {
-      tracking = trackChanges(client, keys, listener, rights);
+      tracking = trackChanges(client, keys, listener);
     },
     noticePause: () => tracking?.noticePause(),
     async ready() {
-      // It may have been granted since.
-      if (rights.text() !== null) await probe();
+      const lacking = missing();
       try {
         if (!(await reads.areComplete(allTags))) return { ready: false, reason: notComplete };
         if (!guard.current) return { ready: false, reason: guard.reason ?? notComplete };
-        const note = rights.text();
+        const note = await lacking;
         return { ready: true, ...(note !== null && { note }) };
       } catch (error) {
         const asked = { setting: 'REDIS_URL', cluster: settings.cluster };
         const refusal = redisRefusal(fault, asked) ?? redisRefusal(error, asked);
-        const reason = refusal
-          ? `Redis ${refusal.words}`
-          : (rights.text() ?? whyAway(fault === null && client.status === 'ready'));
-        return { ready: false, reason };
+        if (refusal) return { ready: false, reason: `Redis ${refusal.words}` };
+        return { ready: false, reason: (await lacking) ?? whyAway(fault === null && client.status === 'ready') };
       }
     },
     async close() {

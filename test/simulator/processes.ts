@@ -205,7 +205,6 @@ export class ApiProcess {
       },
       guard: this.guard,
       isCluster: around.masters.length > 1,
-      onFault: () => {},
     });
     return {
       ...reads,

@@ -37,7 +37,6 @@ export class SharedStore {
         reason: null,
       },
       isCluster: false,
-      onFault() {},
     });
     return {
       get,
