@@ -6,7 +6,7 @@ import type { SignInParts } from '../sign-in/sign-in-parts.ts';
 import { canonicalAuthorizeQuery, canonicalTokenRequest, registrationRequest } from './library-requests.ts';
 import { paths, resourceMetadata, serverMetadata } from './metadata.ts';
 import { tokenLimit } from './rate-limit.ts';
-import { readBody, readForm } from './request-body.ts';
+import { formOf, takeBodies } from './request-body.ts';
 import { isLoopback } from './service-url.ts';
 
 const publicHeaders = { ...corsHeaders, 'Cache-Control': 'public, max-age=300' };
@@ -21,7 +21,11 @@ export function addEndpoints(app: FastifyInstance, parts: SignInParts): void {
   addMetadata(app, parts);
   addAuthorize(app, parts);
   addTokenEndpoints(app, parts);
-  if (parts.registration) addRegistration(app, parts);
+  if (parts.registration)
+    app.register(async (scope) => {
+      takeBodies(scope, 'application/json');
+      addRegistration(scope, parts);
+    });
 }
 
 /** Answers OPTIONS on a path. `allow` lists its methods. */
@@ -82,7 +86,7 @@ function addTokenEndpoints(app: FastifyInstance, { service, library, limits, sto
   const limit = tokenLimit(limits, store);
   for (const path of [paths.token, paths.revoke]) {
     app.post(path, async (request, reply) => {
-      const form = await readForm(request.raw);
+      const form = formOf(request);
       const wait = await limit.wait(request, form);
       if (wait !== null) return tooMany(reply, wait, 'too many refused requests of this client from this address');
       const canonical = path === paths.token ? canonicalTokenRequest(form, service) : { form: form.toString() };
@@ -103,7 +107,7 @@ function addRegistration(app: FastifyInstance, { library, limits }: SignInParts)
   app.post(paths.register, async (request, reply) => {
     const wait = await limits.registrations.hit(request.ip);
     if (wait !== null) return tooMany(reply, wait, 'too many registrations from this address');
-    const wanted = registrationRequest(await readBody(request.raw, 'application/json'));
+    const wanted = registrationRequest(String(request.body));
     if ('refuse' in wanted) return reply.code(400).headers(noStore).send(wanted.refuse);
     await library.answer(request, reply, {
       url: paths.register,

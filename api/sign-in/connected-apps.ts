@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { connectedAppsClientId } from '../oauth/clients.ts';
 import { paths } from '../oauth/metadata.ts';
-import { readForm } from '../oauth/request-body.ts';
+import { formOf } from '../oauth/request-body.ts';
 import type { ServiceUrl } from '../oauth/service-url.ts';
 import type { RiderCard } from '../tokens/rider-directory.ts';
 import { connectedAppsPage } from './pages.ts';
@@ -42,7 +42,7 @@ export function addConnectedApps(app: FastifyInstance, parts: SignInParts): void
   });
 
   app.post(paths.connectedApps, async (request, reply) => {
-    const form = await readForm(request.raw);
+    const form = formOf(request);
     const who = await signedIn(parts, request, reply);
     if (!who) return pages.trouble(reply, 'expired');
     if (!csrf.accepts(request.headers, form.get('csrf'), who.session)) {

@@ -3,7 +3,7 @@ import type { Interaction } from 'oidc-provider';
 import { idPattern } from '../../schemas/events/patterns.ts';
 import { connectedAppsClientId } from '../oauth/clients.ts';
 import { paths } from '../oauth/metadata.ts';
-import { readForm } from '../oauth/request-body.ts';
+import { formOf } from '../oauth/request-body.ts';
 import { isLoopback } from '../oauth/service-url.ts';
 import { clientName, documentHost, redirectSources, redirectWords } from './client-words.ts';
 import { libraryTrouble } from './error-page.ts';
@@ -37,7 +37,7 @@ export function addInteractions(app: FastifyInstance, parts: SignInParts): void 
 
   app.post(path, async (request: Asked, reply) => {
     if (misdirected(request)) return pages.trouble(reply, 'wrongHost');
-    const form = await readForm(request.raw);
+    const form = formOf(request);
     const interaction = await library.interaction(request, reply, request.params.uid);
     if (!interaction) return pages.trouble(reply, 'expired');
     if (!csrf.accepts(request.headers, form.get('csrf'), interaction.uid)) {

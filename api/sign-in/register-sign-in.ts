@@ -10,7 +10,7 @@ import { isAway, type LibraryOptions } from '../oauth/library-adapter.ts';
 import { defaultLifetimes, type Lifetimes } from '../oauth/lifetimes.ts';
 import { paths } from '../oauth/metadata.ts';
 import { rateLimits } from '../oauth/rate-limit.ts';
-import { BodyError } from '../oauth/request-body.ts';
+import { isBodyError, takeBodies } from '../oauth/request-body.ts';
 import { riderErasure } from '../oauth/rider-erasure.ts';
 import { sealedStore } from '../oauth/sealed-store.ts';
 import { isLoopback, type ServiceUrl, serviceUrl } from '../oauth/service-url.ts';
@@ -93,15 +93,14 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
   const parts: SignInParts = { ...options, library, grants, limits, pages, csrf, who };
 
   await app.register(async (scope) => {
-    // The library and our own forms read request bodies themselves.
-    scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
+    takeBodies(scope, 'application/x-www-form-urlencoded');
     scope.setErrorHandler((error, request, reply) => {
       // Only the path: queries contain codes.
       const path = request.raw.url!.split('?')[0]!;
-      if (error instanceof BodyError) {
-        if (isForPrograms(request.routeOptions.url ?? path)) return refuseRequest(reply, error.status, error.message);
-        return pages.trouble(reply.header('Connection', 'close'), { ...troubles.unreadable, status: error.status });
+      if (isBodyError(error)) {
+        const status = error.statusCode!;
+        if (isForPrograms(request.routeOptions.url ?? path)) return refuseRequest(reply, status, error.message);
+        return pages.trouble(reply.header('Connection', 'close'), { ...troubles.unreadable, status });
       }
       const trouble = upstreamTrouble(error);
       if (trouble) return pages.trouble(reply, trouble);

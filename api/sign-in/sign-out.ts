@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { paths } from '../oauth/metadata.ts';
-import { readForm } from '../oauth/request-body.ts';
+import { formOf } from '../oauth/request-body.ts';
 import { signedOutPage, signOutPage } from './pages.ts';
 import type { SignInParts } from './sign-in-parts.ts';
 
@@ -12,7 +12,7 @@ export function addSignOut(app: FastifyInstance, { service, library, csrf, pages
   });
 
   app.post(paths.signOut, async (request, reply) => {
-    const form = await readForm(request.raw);
+    const form = formOf(request);
     const session = await library.session(request, reply);
     if (session.accountId !== undefined) {
       if (!csrf.accepts(request.headers, form.get('csrf'), session.uid)) {
