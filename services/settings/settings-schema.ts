@@ -99,37 +99,14 @@ const redisUrl = url(['redis:', 'rediss:'], query, [
   'has a path that is no number of a database',
 ]).transform((value) => value.href.replaceAll(',', '%2C'));
 
-/** `redis://user:password@a:6379,b:6379`, or a whole URL for each address: one URL for each. */
-const eachRedisUrl = (text: string): string[] =>
-  text.split(/,\s*(?=rediss?:)/).flatMap((url) => {
-    const before = /^[a-z]+:\/\/(?:[^/]*@)?/i.exec(url)?.[0] ?? '';
-    const addresses = url.slice(before.length).split(',');
-    return addresses.map((address) => before + address.trim());
-  });
+/** One URL for each address of `redis://user:password@a:6379,b:6379`. */
+const eachRedisUrl = (text: string): string[] => {
+  const before = /^[a-z]+:\/\/(?:[^/]*@)?/i.exec(text)?.[0] ?? '';
+  const addresses = text.slice(before.length).split(',');
+  return addresses.map((address) => before + address.trim());
+};
 
-/** A URL's protocol, user and password: one cluster has the same everywhere. */
-function signInOf(url: string): string {
-  const { protocol, username, password } = new URL(url);
-  return `${protocol}//${username}:${password}`;
-}
-
-const redisUrls = z
-  .string()
-  .transform(eachRedisUrl)
-  .pipe(z.array(redisUrl))
-  .pipe(
-    z
-      .array(z.string())
-      .superRefine(
-        unless(
-          [(urls) => new Set(urls).size < urls.length, 'has an address twice'],
-          [
-            (urls) => new Set(urls.map(signInOf)).size > 1,
-            'has addresses with different users, passwords or protocols',
-          ],
-        ),
-      ),
-  );
+const redisUrls = z.string().transform(eachRedisUrl).pipe(z.array(redisUrl));
 const wantRedis =
   'a redis or rediss URL, such as redis://127.0.0.1:6379; of a Redis Cluster several addresses, such as redis://user:password@10.0.0.1:6379,10.0.0.2:6379';
 

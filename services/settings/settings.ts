@@ -47,24 +47,16 @@ function readGiven(env: Readonly<Record<string, string | undefined>>, errors: st
 
 /** A line for each variable that is no setting, but that one edit makes one: most likely it was meant to be that. */
 export function misspeltSettings(env: Readonly<Record<string, string | undefined>>): string[] {
-  const names = Object.keys(settingRules);
-  return Object.keys(env).flatMap((name) => {
-    if (!env[name] || names.includes(name)) return [];
-    const meant = names.find((one) => isOneEditFrom(name, one));
-    return meant ? [`The variable ${name} is no setting, and does nothing: was ${meant} meant?`] : [];
+  const names = Object.keys(settingRules).map((name) => ({ name, near: new Set(nearlyAll(name)) }));
+  return Object.keys(env).flatMap((given) => {
+    if (!env[given] || given in settingRules) return [];
+    const meant = names.find(({ near }) => nearlyAll(given).some((text) => near.has(text)));
+    return meant ? [`The variable ${given} is no setting, and does nothing: was ${meant.name} meant?`] : [];
   });
 }
 
-/** Whether one character more, less or another, or two in the other order, make one text of the other. */
-function isOneEditFrom(a: string, b: string): boolean {
-  const shorter = Math.min(a.length, b.length);
-  let same = 0;
-  while (same < shorter && a[same] === b[same]) same++;
-  let sameAtEnd = 0;
-  while (sameAtEnd < shorter - same && a.at(-1 - sameAtEnd) === b.at(-1 - sameAtEnd)) sameAtEnd++;
-  const [x, y] = [a.slice(same, a.length - sameAtEnd), b.slice(same, b.length - sameAtEnd)];
-  return Math.max(x.length, y.length) === 1 || (x.length === 2 && x === [...y].reverse().join(''));
-}
+/** A name, and the name without any one of its characters. Names that one edit sets apart have one of these in common. */
+const nearlyAll = (name: string): string[] => [name, ...[...name].map((_, i) => name.slice(0, i) + name.slice(i + 1))];
 
 /**
  * Checks settings that need others, or exclude them. A wrong value counts as given, because it has its own line

@@ -41,17 +41,15 @@ const wrong: Partial<Record<SettingName, string[]>> = {
   KAFKA_GROUP: ['a b'],
   SCHEMA_REGISTRY_URL: ['a:8081', 'http://a?x', 'redis://a'],
   REDIS_URL: [
-    ...[
-      'localhost:6379',
-      'http://a',
-      'redis://a/x',
-      'redis://a/1/2',
-      'redis://a?db=1',
-      'redis://u:change-me@a',
-      'redis://a,',
-      'redis://a,a',
-    ],
-    ...['redis://a,rediss://b', 'redis://:p@a,redis://b', 'redis://:p@a,redis://:q@b', 'redis://a/1,b/x'],
+    'localhost:6379',
+    'http://a',
+    'redis://a/x',
+    'redis://a/1/2',
+    'redis://a?db=1',
+    'redis://u:change-me@a',
+    'redis://a,',
+    'redis://a,redis://b',
+    'redis://a/1,b/x',
   ],
   REDIS_CLUSTER: ['2', 'yes', 'on'],
   REDIS_KEY_PREFIX: ['a{b}', 'a b'],
@@ -206,7 +204,7 @@ describe('settings', () => {
 
   it('are named where a variable is one edit away from one, and only then', () => {
     const misspelt = { METRIC_PORT: '1', OAUTH_KEY: '/x', REDIS_ULR: 'x', CACHE_SECOND5: '1', DRAINSECONDS: '' };
-    const others = { PATH: '/bin', PORT: '1', HOME: '/', HOSTNAME: 'h', REDIS_PORT: '1', KAFKA_BROKRS_: 'x' };
+    const others = { PATH: '/bin', PORT: '1', HOME: '/', HOSTNAME: 'h', REDIS_PORT: '1', KAFKA_BROKR__: 'x' };
     expect(misspeltSettings({ ...others, ...misspelt })).toEqual(
       [
         ['METRIC_PORT', 'METRICS_PORT'],
@@ -257,7 +255,6 @@ describe('settings', () => {
   it.each([
     ['redis://a:1,b:2', 'redis://a:1,redis://b:2'],
     ['rediss://u:p@a:1, b:2,[::1]:3', 'rediss://u:p@a:1,rediss://u:p@b:2,rediss://u:p@[::1]:3'],
-    ['redis://:x@a:1, redis://:x@b:2', 'redis://:x@a:1,redis://:x@b:2'],
     // A comma of a password separates nothing.
     ['redis://:p,q@a:1,b:2', 'redis://:p%2Cq@a:1,redis://:p%2Cq@b:2'],
   ])('take several addresses of a Redis Cluster: %s', (REDIS_URL, url) => {
