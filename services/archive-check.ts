@@ -4,8 +4,7 @@ import { countText } from '../projector/ports/log.ts';
 import type { Settings } from './settings/settings.ts';
 import { needFolderName } from './wiring/command/empty-folder.ts';
 import type { ExitCode, Io } from './wiring/command/io.ts';
-import { percentOf } from './wiring/command/progress.ts';
-import { runWithProgress } from './wiring/command/run-with-progress.ts';
+import { percentOf, runWithProgress } from './wiring/command/progress.ts';
 
 export interface ArchiveCheckOptions {
   dir: string;

@@ -6,8 +6,7 @@ import { idPattern } from '../schemas/events/patterns.ts';
 import type { Settings } from './settings/settings.ts';
 import { needFolderName } from './wiring/command/empty-folder.ts';
 import { type ExitCode, type Io, UsageError } from './wiring/command/io.ts';
-import { percentOf } from './wiring/command/progress.ts';
-import { runWithProgress } from './wiring/command/run-with-progress.ts';
+import { percentOf, runWithProgress } from './wiring/command/progress.ts';
 
 export interface ArchiveForgetOptions {
   rider: string;

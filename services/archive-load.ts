@@ -10,8 +10,7 @@ import { warnOfMissingTopics } from './wiring/backends/readable-archive.ts';
 import { needFolderName } from './wiring/command/empty-folder.ts';
 import { type ExitCode, type Io, needKafka } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
-import { percentOf } from './wiring/command/progress.ts';
-import { runWithProgress } from './wiring/command/run-with-progress.ts';
+import { percentOf, runWithProgress } from './wiring/command/progress.ts';
 
 export interface ArchiveLoadOptions {
   dir: string;

@@ -10,8 +10,7 @@ import { openKafkaLog } from './wiring/backends/kafka.ts';
 import { needArchiveFolder } from './wiring/command/empty-folder.ts';
 import { type ExitCode, type Io, needKafka } from './wiring/command/io.ts';
 import { makeLogger } from './wiring/command/logger.ts';
-import { type Progress, percentOf } from './wiring/command/progress.ts';
-import { runWithProgress } from './wiring/command/run-with-progress.ts';
+import { type Progress, percentOf, runWithProgress } from './wiring/command/progress.ts';
 
 export interface ArchiveSaveOptions {
   dir: string;

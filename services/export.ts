@@ -6,7 +6,7 @@ import { instantOf, instantText, type RecordClock } from './past/past-time.ts';
 import type { Settings } from './settings/settings.ts';
 import { needEmptyFolder } from './wiring/command/empty-folder.ts';
 import type { ExitCode, Io } from './wiring/command/io.ts';
-import { runWithProgress } from './wiring/command/run-with-progress.ts';
+import { runWithProgress } from './wiring/command/progress.ts';
 
 interface ExportCommandOptions {
   dir: string;

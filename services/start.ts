@@ -70,7 +70,7 @@ export async function runStart(options: StartOptions, settings: Settings, io: Io
         const troubles = projecting.current().status().troubles.join('; ');
         return troubles && `changes are not readable: ${troubles}`;
       },
-      ...(picks && { sampleRiders: (count: number) => liveliestRiders(facts(), count, first?.day) }),
+      ...(picks && { sampleRiders: (count: number) => liveliestRiders(facts(), count) }),
       ...(key !== null && { sampleKey: key }),
       ...(settings.embedded && first && { sample: first }),
     });

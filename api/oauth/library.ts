@@ -10,11 +10,10 @@ import {
   Provider,
   type Session,
 } from 'oidc-provider';
-import { refusedBecause } from './audit-trail.ts';
+import { type AuditCause, refusedBecause } from './audit-trail.ts';
 import type { ClientMetadata } from './client-policy.ts';
 import { compareSecretHashes } from './client-secrets.ts';
 import { DocumentAwayError } from './document-fetch.ts';
-import { grantFault } from './grant-faults.ts';
 import { clientKind, type LibraryOptions, temporarilyUnavailable } from './library-adapter.ts';
 import { withholdErrors } from './library-pages.ts';
 import { providerSettings } from './provider-settings.ts';
@@ -165,6 +164,30 @@ function listen(provider: Provider, { store, lifetimes, logger, audit }: Library
   });
   // Otherwise Koa writes to standard error.
   (provider as EventEmitter).on('error', (error: Error) => logger.error({ err: error }, 'sign-in failed'));
+}
+
+interface GrantFault {
+  cause: AuditCause<'token_request_refused'>;
+  /** What the app is told. Null: no more than that the request is invalid. */
+  words: string | null;
+}
+
+const after = 'ask the rider to sign in again';
+
+/**
+ * Why a code or refresh token was refused with `invalid_grant`, by the library's details. An app is told of its own codes and
+ * tokens. Of any other it is told only if it has authenticated: else anybody could try what they found.
+ */
+function grantFault(error: errors.OIDCProviderError, authenticated: boolean): GrantFault {
+  const detail = error.error_detail ?? '';
+  if (detail.includes('used already')) return { cause: 'grant_used', words: 'it was used already' };
+  if (detail.includes('expired')) return { cause: 'grant_expired', words: `it has expired; ${after}` };
+  if (/^grant not found|account not found|rider is gone/.test(detail))
+    return { cause: 'grant_revoked', words: `its connection has ended; ${after}` };
+  if (detail.includes('redirect_uri mismatch'))
+    return { cause: 'grant_wrong', words: 'redirect_uri is not that of the authorization request' };
+  if (error.cause instanceof Error) return { cause: 'grant_wrong', words: error.cause.message };
+  return { cause: 'grant_wrong', words: authenticated ? 'it is not a code or refresh token of this client' : null };
 }
 
 /**

@@ -16,12 +16,23 @@ export const interfaceVersion = '2.1.0';
 /** The one scope there is. */
 export const scope = 'read';
 
+interface Kind {
+  security: Json[];
+  caching: Caching;
+  /** Refusals of credentials. */
+  refusals: Json;
+}
+
 /** What operations of one tag have in common. */
 const kinds = {
-  Interface: { security: [], caching: 'public' },
-  Calendar: { security: [{ developerKey: [] }, { signIn: [scope] }], caching: 'calendar' },
-  Rider: { security: [{ signIn: [scope] }], caching: 'rider' },
-} satisfies Record<string, { security: Json[]; caching: Caching }>;
+  Interface: { security: [], caching: 'public', refusals: {} },
+  Calendar: {
+    security: [{ developerKey: [] }, { signIn: [scope] }],
+    caching: 'calendar',
+    refusals: { 401: shared('InvalidKey') },
+  },
+  Rider: { security: [{ signIn: [scope] }], caching: 'rider', refusals: { 401: shared('NoLiveToken') } },
+} satisfies Record<string, Kind>;
 
 export interface Operation {
   path: string;
@@ -30,8 +41,6 @@ export interface Operation {
   summary: string;
   description: string;
   answer: { schema: Json; description: string; example: unknown };
-  /** Responses other than 200, 304 and the failures that any request can meet. */
-  refusals: Json;
 }
 
 const answer = (name: string, description: string, example: unknown) => ({
@@ -40,16 +49,10 @@ const answer = (name: string, description: string, example: unknown) => ({
   example,
 });
 
-const metroRefusals = {
-  400: shared('InvalidRequest'),
-  401: shared('NoLiveToken'),
-  404: shared('NoSuchMetro'),
-};
-
 const rangeWords = 'The range is at most 31 days: `to` is neither before `from` nor more than 31 days after it.';
 
 /** Who may ask, and who may cache the answer. */
-export const kindOf = ({ tag }: Operation): { security: Json[]; caching: Caching } => kinds[tag];
+export const kindOf = ({ tag }: Operation): Kind => kinds[tag];
 
 /** The seven operations (docs/rules.md#paths). */
 export const operations: readonly Operation[] = [
@@ -64,7 +67,6 @@ export const operations: readonly Operation[] = [
       description: 'The description.',
       example: { openapi: '3.1.0', info: { title: 'Ride Calendar', version: interfaceVersion }, paths: {} },
     },
-    refusals: {},
   },
   {
     path: '/metros/{metro}/days/{day}',
@@ -75,7 +77,6 @@ export const operations: readonly Operation[] = [
       'The nights of one day, with filters: any of the items within one filter, all of the filters across them. ' +
       'Cancelled nights stay listed.',
     answer: answer('Day', 'The day; a day without nights has an empty list.', dayExample),
-    refusals: { 400: shared('InvalidRequest'), 401: shared('InvalidKey'), 404: shared('NoSuchMetro') },
   },
   {
     path: '/rides/{ride}',
@@ -84,7 +85,6 @@ export const operations: readonly Operation[] = [
     summary: 'One ride and the dates it meets',
     description: 'A posted ride with every night its page lists, by its public id.',
     answer: answer('Ride', 'The ride.', rideExample),
-    refusals: { 400: shared('InvalidRequest'), 401: shared('InvalidKey'), 404: shared('NoSuchRide') },
   },
   {
     path: '/me/nights',
@@ -93,7 +93,6 @@ export const operations: readonly Operation[] = [
     summary: "The rider's nights and why each is theirs",
     description: "Nights from 30 days ago to 90 days ahead, as the rider's own calendar shows them.",
     answer: answer('MyNights', "The rider's nights.", myNightsExample),
-    refusals: { 401: shared('NoLiveToken') },
   },
   {
     path: '/me/known',
@@ -102,7 +101,6 @@ export const operations: readonly Operation[] = [
     summary: 'The riders the rider follows among the people going, night by night',
     description: `For each night in the range on which somebody the rider follows is going: how many, and up to two names. ${rangeWords}`,
     answer: answer('KnownNights', 'The nights somebody the rider follows is going to.', knownNightsExample),
-    refusals: metroRefusals,
   },
   {
     path: '/me/friends',
@@ -113,7 +111,6 @@ export const operations: readonly Operation[] = [
       'Friends are the riders the rider follows plus those the rider marked close. Nights with a close friend come ' +
       `first; within a night, close friends come first. ${rangeWords}`,
     answer: answer('FriendNights', 'The nights friends are going to.', friendNightsExample),
-    refusals: metroRefusals,
   },
   {
     path: '/me/flagged',
@@ -124,6 +121,5 @@ export const operations: readonly Operation[] = [
       'The nights in the range where a flagged rider said going or confirmed, with those riders. Made for marking ' +
       `the public calendar's nights, which carry no flags. ${rangeWords}`,
     answer: answer('FlaggedNights', 'The nights flagged riders are going to.', flaggedNightsExample),
-    refusals: metroRefusals,
   },
 ];

@@ -28,9 +28,10 @@ export function openApiDocument(baseUrl: string): object {
 }
 
 function operationObject(operation: Operation): Json {
-  const { name, tag, summary, description, answer, refusals } = operation;
-  const { security, caching } = kindOf(operation);
+  const { name, tag, summary, description, answer } = operation;
+  const { security, caching, refusals } = kindOf(operation);
   const parameters = parametersOf(name);
+  const takes = (input: string): boolean => parameters.some((parameter) => parameter.name === input);
   return {
     operationId: name,
     tags: [tag],
@@ -41,8 +42,10 @@ function operationObject(operation: Operation): Json {
     responses: {
       200: okResponse(answer.description, answer.schema, answer.example, caching),
       304: notModified(caching),
-      400: shared('Malformed'),
+      400: shared(parameters.length > 0 ? 'InvalidRequest' : 'Malformed'),
       ...refusals,
+      ...(takes('metro') && { 404: shared('NoSuchMetro') }),
+      ...(takes('ride') && { 404: shared('NoSuchRide') }),
       408: shared('RequestTimeout'),
       414: shared('UriTooLong'),
       431: shared('HeadersTooLarge'),

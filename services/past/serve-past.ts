@@ -56,7 +56,7 @@ export async function servePast(facts: Facts, settings: Settings, rider: string 
     files,
     signal,
     sampleKey: key,
-    sampleRiders: (count) => liveliestRiders(facts, count, first?.day),
+    sampleRiders: (count) => liveliestRiders(facts, count),
     ...(first && { sample: first }),
   });
   await listen();

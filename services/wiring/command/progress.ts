@@ -1,4 +1,4 @@
-import type { Io } from './io.ts';
+import type { ExitCode, Io } from './io.ts';
 
 export interface Progress {
   update(value: number): void;
@@ -64,3 +64,37 @@ export const percentOf =
   (progress: Progress): ((part: Part) => void) =>
   ({ done, total }) =>
     progress.update(total === 0 ? 100 : Math.floor((done * 100) / total));
+
+interface ReportingCommand {
+  json: boolean | undefined;
+  /** What the progress counts. */
+  title: string;
+  /** Where the progress ends: at 100 if absent, null for never. */
+  total?: 100 | null;
+  /** What it says if it is told to stop before the end. */
+  stopped?: string;
+}
+
+interface Outcome {
+  /** What `--json` prints. */
+  result: object;
+  lines: readonly string[];
+  code?: ExitCode;
+}
+
+/** Runs a command under a bar of progress, and prints what comes of it. */
+export async function runWithProgress(
+  { json, title, total = 100, stopped }: ReportingCommand,
+  io: Io,
+  run: (progress: Progress) => Promise<Outcome>,
+): Promise<ExitCode> {
+  try {
+    const { result, lines, code = 0 } = await withProgress(io, title, total, run);
+    for (const line of json ? [JSON.stringify(result)] : lines) io.out(line);
+    return code;
+  } catch (error) {
+    if (stopped === undefined || !io.signal.aborted) throw error;
+    io.err(`Stopped before the end: ${stopped}`);
+    return 1;
+  }
+}

@@ -47,7 +47,7 @@ export async function firstSteps(
   const { baseUrl, origin } = settings;
   const first = firstDay(facts, settings.nowMs ?? Date.now());
   const picks = picksRiders(settings, opened);
-  const rider = picks ? riderToTry(facts, opened, first?.day) : null;
+  const rider = picks ? riderToTry(facts, opened) : null;
   return {
     /** What is served, in words. */
     serves: opened.where,
@@ -70,11 +70,11 @@ export const tokenToTry = (rider: string, keys: SigningKeys, { origin, baseUrl }
   signSampleToken({ rider, keys, issuer: origin, audience: baseUrl, lifetimeSeconds: tokenSeconds });
 
 /** The rider that a made-up log names, unless a later change has erased them. */
-function riderToTry(facts: Facts, { madeUp }: OpenLog, day: string | undefined): string | null {
+function riderToTry(facts: Facts, { madeUp }: OpenLog): string | null {
   const rider = madeUp?.rider ?? null;
   const named = rider === null ? -1 : facts.riderIds.find(rider);
   if (named >= 0 && facts.riderExists(named)) return rider;
-  return liveliestRiders(facts, 1, day)[0]?.rider ?? null;
+  return liveliestRiders(facts, 1)[0]?.rider ?? null;
 }
 
 /** The first steps as lines to print. */
