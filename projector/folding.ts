@@ -118,7 +118,10 @@ export class Folding {
     this.#partitions.warn();
   }
 
-  /** Takes back what the log does not hold any more: an unclean election, or a restored broker, may have cut it. */
+  /**
+   * Takes back what the log does not hold any more: an unclean election, or a restored broker, may have cut it. The next
+   * look sees it. To wake the one that asked would have it ask again at once, for as long as the log answers and is not read.
+   */
   async #lower(wanted: Position): Promise<void> {
     const bounds = await this.#deps.eventLog.bounds().catch(() => null);
     if (!bounds) return;
@@ -126,7 +129,6 @@ export class Folding {
     for (const topic of topicNames) {
       wanted[topic] = wanted[topic].map((end, partition) => Math.min(end, ends[topic][partition] ?? end));
     }
-    this.moved.notify();
   }
 
   async #take(batch: LogBatch): Promise<void> {

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
-import { foldProgress } from '../../projector/folding.ts';
-import type { Position } from '../../projector/ports/event-log.ts';
+import { Folding, foldProgress } from '../../projector/folding.ts';
+import type { EventLog, LogBounds, Position } from '../../projector/ports/event-log.ts';
+import { silentLog } from '../../projector/ports/log.ts';
+import { noMetrics } from '../../projector/ports/metrics.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 
 const position = (riders: number, nights: number[]): Position => ({
@@ -28,4 +30,28 @@ it('a long fold says every ten seconds how far it is, by offsets', () => {
   // A partition that has grown meanwhile is no further than its end.
   progress(position(999, [50, 99]));
   expect(said).toEqual(['Folding the log: 25 % of 400 offsets', 'Folding the log: 87 % of 400 offsets']);
+});
+
+it('a log that answers but is not read yet is asked for its ends once a second', async () => {
+  const bounds = Object.fromEntries(topicNames.map((topic) => [topic, [{ low: 0, end: 5 }]])) as LogBounds;
+  let asked = 0;
+  // At once, as an archive does; the fourth is one too many, and would be asked for ever.
+  const ends = () => (++asked > 3 ? new Promise<LogBounds>(() => {}) : Promise.resolve(bounds));
+  let second = (): void => {};
+  const sleep = (_ms: number, signal?: AbortSignal) =>
+    new Promise<void>((resolve) => {
+      second = resolve;
+      signal?.addEventListener('abort', () => resolve());
+    });
+  const stop = new AbortController();
+  const deps = { clock: { nowMs: () => 0, sleep }, log: silentLog, metrics: noMetrics, signal: stop.signal };
+  const folding = new Folding(bounds, null, { ...deps, rejects: null, eventLog: { bounds: ends } as EventLog });
+  const folded = folding.foldTo(position(5, [5]), stop.signal);
+  for (const seconds of [1, 2]) {
+    second();
+    await new Promise(setImmediate);
+    expect(asked).toBe(seconds);
+  }
+  stop.abort();
+  await folded;
 });
