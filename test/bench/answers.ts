@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startRedisServer } from '../../infra/local/redis-server.ts';
 import { loadSigningKeys } from '../../services/settings/sign-in-files.ts';
+import type { LoggedRecord } from '../reference/facts.ts';
 import { startServer } from './commands.ts';
 import type { Used } from './cpu-report.ts';
 import { type LoadTarget, type PreparedLoad, prepareLoad } from './load.ts';
 import { otherCore, pin } from './pinned-process.ts';
 import type { Version } from './versions.ts';
-import { type BenchRecord, writeWorld } from './world-archive.ts';
+import { writeWorld } from './world-archive.ts';
 
 const warmUpMs = 1_500;
 const roundMs = 700;
@@ -39,7 +40,7 @@ export class Services {
   static async start(
     versions: readonly Version[],
     stores: readonly Store[],
-    world: Iterable<BenchRecord>,
+    world: Iterable<LoggedRecord>,
     ended: AsyncDisposableStack,
   ): Promise<Services> {
     pin(process.pid, otherCore);

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import type { Audience, Distance } from '../../schemas/events/records.ts';
 import { dayText } from '../../schemas/views/days.ts';
-import type { BenchRecord } from './world-archive.ts';
+import { district, liveKey, night, place, metro as recordOfMetro, ride } from '../reference/example-log.ts';
+import type { LoggedRecord } from '../reference/facts.ts';
 
 /** A small calendar whose answers have the sizes to be measured: a day of about 6 kB, one of about 40 kB, a ride. */
 
@@ -38,48 +38,26 @@ export const filterQueries: string[] = words
   ])
   .map((query) => query.replace(/[^\x20-\x7e]/g, (char) => encodeURIComponent(char)));
 
-const stamps = { revision: 1, changed_at: 1 };
-
-export function* benchCalendar(): Generator<BenchRecord> {
-  const zone = 'America/Los_Angeles';
-  yield { topic: 'metros', key: metro, value: { metro, name: 'Benchville', time_zone: zone, ...stamps } };
-  for (const district of districtSlugs) {
-    const value = { district, metro, name: `District of ${district}`, kind: 'DISTRICT' as const, ...stamps };
-    yield { topic: 'districts', key: district, value };
-  }
-  const key_hash = createHash('sha256').update(developerKey).digest();
-  yield { topic: 'developer-keys', key: 'bench', value: { key_id: 'bench', key_hash, label: null, ...stamps } };
+export function* benchCalendar(): Generator<LoggedRecord> {
+  yield* [recordOfMetro(metro), liveKey(developerKey)];
+  for (const slug of districtSlugs) yield district(slug, { metro, name: `District of ${slug}` });
   for (let i = 0; i < nightsOfLarge; i++) yield* rideWithNights(i);
 }
 
-function* rideWithNights(i: number): Generator<BenchRecord> {
-  const ride = `bench${String(i).padStart(3, '0')}`;
-  const url = `https://rides.example.org/r/${ride}`;
-  const title = `${words[i % words.length]} ride of the ${places[i % places.length]} gang, number ${i}`;
-  yield {
-    topic: 'rides',
-    key: ride,
-    value: {
-      ...{ ride, title, description: `Meet, ride, eat. ${title}.`, type: 'social', metro },
-      ...{ distance: bands[i % bands.length]!, audience: audiences[i % audiences.length]! },
-      ...{ leaders: [], posted: true, url, ...stamps },
-    },
-  };
+function* rideWithNights(i: number): Generator<LoggedRecord> {
+  const id = `bench${String(i).padStart(3, '0')}`;
+  const at = places[i % places.length]!;
+  const title = `${words[i % words.length]} ride of the ${at} gang, number ${i}`;
+  const [distance, audience] = [bands[i % bands.length]!, audiences[i % audiences.length]!];
+  yield ride(id, { title, description: `Meet, ride, eat. ${title}.`, type: 'social', metro, distance, audience });
   const days = i === 0 ? Array.from({ length: 12 }, (_, week) => smallDay + 7 * week) : [smallDay];
+  const meeting = place({
+    place_name: `${at}, behind the bicycle racks`,
+    district: districtSlugs[i % districtSlugs.length]!,
+    secret: i % 8 === 7,
+    show_neighbourhood: true,
+  });
   for (const day of i < nightsOfSmall ? [...days, largeDay] : [largeDay]) {
-    const meeting = {
-      place_name: `${places[i % places.length]}, behind the bicycle racks`,
-      district: districtSlugs[i % districtSlugs.length]!,
-      secret: i % 8 === 7,
-      show_neighbourhood: true,
-    };
-    yield {
-      topic: 'nights',
-      key: `${ride}/${dayText(day)}`,
-      value: {
-        ...{ ride, day, meet_time: ((i * 7) % 96) * 900_000, status: 'ON' as const, cancellation_reason: null },
-        ...{ meeting, url: `${url}/${dayText(day)}`, ...stamps },
-      },
-    };
+    yield night(id, dayText(day), { meet_time: ((i * 7) % 96) * 900_000, ...meeting });
   }
 }

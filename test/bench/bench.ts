@@ -8,7 +8,6 @@ const benches: Record<string, () => Promise<Bench>> = {
   reads: async () => (await import('./reads.ts')).reads,
   me: async () => (await import('./me.ts')).me,
   freshness: async () => (await import('./freshness.ts')).freshness,
-  takeover: async () => (await import('./takeover.ts')).takeover,
   wide: async () => (await import('./wide.ts')).wide,
   archive: async () => (await import('./archive.ts')).archive,
   replay: async () => (await import('./replay.ts')).replay,

@@ -1,14 +1,14 @@
-import { createHash } from 'node:crypto';
 import kafkajs, { type Producer } from 'kafkajs';
 import { type KafkaBroker, startKafkaBroker } from '../../infra/local/kafka-broker.ts';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
 import { dayText } from '../../schemas/views/days.ts';
+import { liveKey, marks, metro, night, place, ride, rider, says } from '../reference/example-log.ts';
+import type { LoggedRecord } from '../reference/facts.ts';
 import { kafkaClient } from '../support/kafka.ts';
 import { type Env, Processes, type RunningService } from '../support/process.ts';
 import { runCommand } from './commands.ts';
 import type { Version } from './versions.ts';
-import type { BenchRecord } from './world-archive.ts';
 
 /** The whole chain as it is run, Kafka to HTTP, for benchmarks of how soon a change can be read. */
 export const probes = ['probe0', 'probe1'] as const;
@@ -21,58 +21,34 @@ const followed = 5;
 const days = 30;
 const firstDay = Math.floor(Date.now() / 86_400_000);
 
-interface Change extends BenchRecord {
+interface Change extends LoggedRecord {
   /** Of a probe's change: its number. */
   seq?: number;
 }
 
-const stamps = { revision: 1, changed_at: 1 };
 const rideOf = (i: number): string => `ride${i}`;
-const dayOf = (i: number): number => firstDay + (i % days);
+const dayOf = (i: number): string => dayText(firstDay + (i % days));
+const description = 'A ride that is ridden every week, at a pace that all can keep';
 
-function ride(id: string, title: string, i: number): Change {
-  const value = {
-    ...{ ride: id, title, description: 'A ride that is ridden every week, at a pace that all can keep', type: 'Group' },
-    ...{ metro: `metro${i % metros}`, distance: null, audience: 'GENERAL' as const, leaders: [], posted: true },
-    ...{ url: 'https://rides.example/1', ...stamps },
-  };
-  return { topic: 'rides', key: id, value };
-}
-
-function night(id: string, i: number): Change {
-  const day = dayOf(i);
-  const meeting = { place_name: `Place No. ${i}`, district: null, secret: false, show_neighbourhood: true };
-  const value = {
-    ...{ ride: id, day, meet_time: 68_400_000, status: 'ON' as const, cancellation_reason: null, meeting },
-    ...{ url: 'https://rides.example/1', ...stamps },
-  };
-  return { topic: 'nights', key: `${id}/${dayText(day)}`, value };
-}
+const titled = (id: string, title: string, i: number): Change =>
+  ride(id, { title, description, metro: `metro${i % metros}`, audience: 'GENERAL' });
 
 function* world(): Generator<Change> {
-  const hash = createHash('sha256').update(developerKey).digest();
-  yield { topic: 'developer-keys', key: 'bench', value: { key_id: 'bench', key_hash: hash, label: null, ...stamps } };
-  for (let i = 0; i < metros; i++) {
-    const value = { metro: `metro${i}`, name: `Metro ${i}`, time_zone: 'America/Los_Angeles', ...stamps };
-    yield { topic: 'metros', key: value.metro, value };
-  }
+  yield liveKey(developerKey);
+  for (let i = 0; i < metros; i++) yield metro(`metro${i}`);
   for (const [i, id] of [...probes.entries(), ...Array.from({ length: rides }, (_, i) => [i, rideOf(i)] as const)]) {
-    yield ride(id, `Ride ${i}`, i);
-    yield night(id, i);
+    yield titled(id, `Ride ${i}`, i);
+    const where = place({ place_name: `Place No. ${i}`, show_neighbourhood: true });
+    yield night(id, dayOf(i), { meet_time: 68_400_000, ...where });
   }
   for (let i = 0; i < riders; i++) {
-    const rider = `rider${i}`;
-    yield { topic: 'riders', key: rider, value: { rider, handle: rider, name: `Rider No. ${i}`, ...stamps } };
-    for (let n = 1; n <= followed; n++) {
-      const other = `rider${(i + n * 37) % riders}`;
-      const value = { rider, other, follows: true, close: false, flagged: false, blocked: false, ...stamps };
-      yield { topic: 'relations', key: `${rider}/${other}`, value };
-    }
+    yield rider(`rider${i}`, { name: `Rider No. ${i}` });
+    for (let n = 1; n <= followed; n++) yield marks(`rider${i}`, `rider${(i + n * 37) % riders}`, 'follows');
   }
 }
 
 export const probeChange = (probe: number, seq: number): Change => ({
-  ...ride(probes[probe]!, `Probe ${seq}`, probe),
+  ...titled(probes[probe]!, `Probe ${seq}`, probe),
   seq,
 });
 
@@ -82,15 +58,13 @@ const anyRide = (): number => Math.floor(Math.random() * rides);
 export function anyChange(): Change {
   if (Math.random() < 2 / 3) return anyRsvp();
   const i = anyRide();
-  return ride(rideOf(i), `Ride ${i}, ${Math.floor(Math.random() * 1e6)}`, i);
+  return titled(rideOf(i), `Ride ${i}, ${Math.floor(Math.random() * 1e6)}`, i);
 }
 
 /** An RSVP, which shows in its night, its ride, its day, and to five followers. */
 export function anyRsvp(response: 'GOING' | 'NONE' = Math.random() < 0.7 ? 'GOING' : 'NONE'): Change {
   const i = anyRide();
-  const [rider, day] = [`rider${Math.floor(Math.random() * riders)}`, dayOf(i)];
-  const value = { ride: rideOf(i), day, rider, response, saved: false, ...stamps };
-  return { topic: 'attendance', key: `${value.ride}/${dayText(day)}/${rider}`, value };
+  return says(`rider${Math.floor(Math.random() * riders)}`, response, rideOf(i), dayOf(i));
 }
 
 /** Milliseconds on a clock that the processes of one machine share. */

@@ -1,15 +1,15 @@
 import { dayText } from '../../schemas/views/days.ts';
-import type { BenchRecord } from './world-archive.ts';
+import { gone, marks, metro, night, place, ride, rider, says } from '../reference/example-log.ts';
+import type { LoggedRecord } from '../reference/facts.ts';
 
 /** Worlds of which one thing is wide, and changes of it, one after another. */
 export interface WideCase {
   name: string;
-  world(): Iterable<BenchRecord>;
-  changes: readonly BenchRecord[];
+  world(): Iterable<LoggedRecord>;
+  changes: readonly LoggedRecord[];
 }
 
-const stamps = { revision: 1, changed_at: 1 };
-const metro = 'benchville';
+const benchville = 'benchville';
 const firstDay = 20_000;
 const [nights, dates, goingDays] = [5_000, 10_000, 30];
 const star = 'star';
@@ -40,51 +40,23 @@ export const wideCases = (followers: number): readonly WideCase[] => [
   {
     name: `a rider with ${followers} followers and ${goingDays} RSVPs, erased`,
     world: () => starWorld(followers, goingDays),
-    changes: [{ topic: 'riders', key: star, value: null }],
+    changes: [gone('riders', star)],
   },
 ];
 
-function* starWorld(followers: number, days: number): Generator<BenchRecord> {
-  yield* [metroRecord(), rideRecord(0), riderRecord(star)];
+function* starWorld(followers: number, days: number): Generator<LoggedRecord> {
+  yield* [metroRecord(), rideRecord(0), rider(star)];
   for (let i = 0; i < goingDays; i++) yield nightRecord(0, firstDay + i);
   for (let i = 0; i < days; i++) yield rsvp(i);
   for (let i = 0; i < followers; i++) {
-    const rider = `follower${i}`;
-    const bits = { follows: true, close: false, flagged: false, blocked: false };
-    yield riderRecord(rider);
-    yield { topic: 'relations', key: `${rider}/${star}`, value: { rider, other: star, ...bits, ...stamps } };
+    const follower = `follower${i}`;
+    yield* [rider(follower), marks(follower, star, 'follows')];
   }
 }
 
-const metroRecord = (): BenchRecord => ({
-  topic: 'metros',
-  key: metro,
-  value: { metro, name: 'Benchville', time_zone: 'Europe/Berlin', ...stamps },
-});
-
-const riderRecord = (rider: string): BenchRecord => ({
-  topic: 'riders',
-  key: rider,
-  value: { rider, handle: rider, name: null, ...stamps },
-});
-
-function rideRecord(i: number, title = `A ride of some kind, number ${i}`): BenchRecord {
-  const ride = `ride${i}`;
-  const rest = { description: null, type: 'social', distance: null, audience: null, leaders: [], posted: true };
-  const url = `https://rides.example.org/r/${ride}`;
-  return { topic: 'rides', key: ride, value: { ride, title, metro, ...rest, url, ...stamps } };
-}
-
-function nightRecord(i: number, day: number, place = 'Under the bridge'): BenchRecord {
-  const ride = `ride${i}`;
-  const meeting = { place_name: place, district: null, secret: false, show_neighbourhood: true };
-  const on = { meet_time: 68_400_000, status: 'ON' as const, cancellation_reason: null, meeting };
-  const url = `https://rides.example.org/r/${ride}`;
-  return { topic: 'nights', key: `${ride}/${dayText(day)}`, value: { ride, day, ...on, url, ...stamps } };
-}
-
-function rsvp(i: number): BenchRecord {
-  const day = firstDay + i;
-  const value = { ride: 'ride0', day, rider: star, response: 'GOING' as const, saved: false, ...stamps };
-  return { topic: 'attendance', key: `ride0/${dayText(day)}/${star}`, value };
-}
+const metroRecord = () => metro(benchville, { time_zone: 'Europe/Berlin' });
+const rideRecord = (i: number, title = `A ride of some kind, number ${i}`) =>
+  ride(`ride${i}`, { title, metro: benchville });
+const nightRecord = (i: number, day: number, place_name = 'Under the bridge') =>
+  night(`ride${i}`, dayText(day), { meet_time: 68_400_000, ...place({ place_name, show_neighbourhood: true }) });
+const rsvp = (i: number) => says(star, 'GOING', 'ride0', dayText(firstDay + i));

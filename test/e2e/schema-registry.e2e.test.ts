@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -10,7 +9,7 @@ import { freePorts } from '../../infra/local/free-port.ts';
 import { redisKeys } from '../../infra/redis/redis-keys.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
-import { metro, night, ride, rider, says } from '../reference/example-log.ts';
+import { liveKey, metro, night, ride, rider, says } from '../reference/example-log.ts';
 import type { LoggedRecord } from '../reference/facts.ts';
 import { freshGroup, freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
 import { kafkaClient } from '../support/kafka.ts';
@@ -121,9 +120,7 @@ beforeAll(async () => {
   registry.schemas.set(3, { ...rides, fields: [...rides.fields, surface, { name: 'gravel', type: 'boolean' }] });
   expect(await processes.run(['topics', '--partitions', '1'], env)).toMatchObject({ code: 0 });
 
-  const key_hash = createHash('sha256').update(developerKey).digest();
-  const key = { key_id: 'k1', key_hash, label: null, revision: 1, changed_at: 0 };
-  await publish('developer-keys', 'k1', encodeValue('developer-keys', key as never));
+  await publishPlain(liveKey(developerKey));
   await publishPlain(metro('pdx'));
   await publishPlain(night('loop', '2015-06-13'));
   await publishPlain(says('alice', 'GOING', 'loop', '2015-06-13'));

@@ -1,11 +1,11 @@
 import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
 import { answer, isLive, type ReferenceAnswer } from '../reference/answers.ts';
-import { evening } from '../reference/example-log.ts';
+import { evening, liveKey } from '../reference/example-log.ts';
 import { type LoggedRecord, latestRecords } from '../reference/facts.ts';
 import type { NightAnswer } from '../reference/nights.ts';
 import type { CalendarRequest, DayFilters } from '../reference/requests.ts';
 import { toLogRecord } from '../support/histories.ts';
-import { answering, type Got, hashOfKey, projecting } from '../support/service.ts';
+import { answering, type Got, projecting } from '../support/service.ts';
 
 /** Who answers the examples, given a log: the reference, and the service itself. */
 
@@ -55,11 +55,6 @@ async function service(log: readonly LoggedRecord[], now = evening) {
 }
 
 const someKey = 'some key';
-const someKeyRecord: LoggedRecord = {
-  topic: 'developer-keys',
-  key: 'some-key',
-  value: { key_id: 'some-key', key_hash: hashOfKey(someKey), label: null, revision: 1, changed_at: 0 },
-};
 
 /** As the reference has it, which knows a refusal's `detail` only where the rules fix its words. */
 function inWordsOfReference({ status, body }: Got): ReferenceAnswer {
@@ -72,7 +67,7 @@ function inWordsOfReference({ status, body }: Got): ReferenceAnswer {
 const theService = answerer(
   'the service',
   async (log, request, now) => {
-    const { ask } = await service([someKeyRecord, ...log], now);
+    const { ask } = await service([liveKey(someKey), ...log], now);
     return inWordsOfReference(await ask(request, someKey));
   },
   async (log, keyText) => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { TopicName, TopicRecords } from '../../schemas/events/records.ts';
 import { dayOf } from './dates.ts';
 import type { LoggedRecord } from './facts.ts';
@@ -63,6 +64,12 @@ export function night(id: string, date: string, some: Some<TopicRecords['nights'
 
 export function place(some: Some<NonNullable<TopicRecords['nights']['meeting']>>): Some<TopicRecords['nights']> {
   return { meeting: { place_name: null, district: null, secret: false, show_neighbourhood: false, ...some } };
+}
+
+/** A developer key, live by its text. */
+export function liveKey(text: string, id = 'some-key'): LoggedRecord {
+  const key_hash = createHash('sha256').update(text).digest();
+  return { topic: 'developer-keys', key: id, value: { key_id: id, key_hash, label: null, ...stamp } };
 }
 
 type Response = TopicRecords['attendance']['response'];

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { type CalendarDeps, calendar } from '../../api/calendar/calendar.ts';
 import { ViewCache } from '../../api/calendar/view-cache.ts';
 import { noSuchRouteBody, refuse } from '../../api/http/refusals.ts';
@@ -110,6 +109,3 @@ export function answering(reader: ViewReader, clockMs: () => number, cacheSecond
       get(pathOf(request), 'rider' in request ? { authorization: `Bearer ${request.rider}` } : { 'x-api-key': key }),
   };
 }
-
-/** A developer key whose hash a history can publish. */
-export const hashOfKey = (text: string): Buffer => createHash('sha256').update(text).digest();
