@@ -1,10 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { LogRecord } from '../../projector/ports/decoded-record.ts';
 import type { EventLog } from '../../projector/ports/event-log.ts';
@@ -14,40 +9,21 @@ import { readArchive } from '../support/archive.ts';
 import { freshTopicPrefix, kafkaBrokers } from '../support/backends.ts';
 import { TestKafka } from '../support/kafka.ts';
 import { readTopic } from '../support/kafka-topic.ts';
+import { type Env, Processes } from '../support/process.ts';
 
 // `archive load` as a process, killed with SIGKILL in mid-load as often as it takes.
 
-const bin = fileURLToPath(new URL('../../services/ride-calendar.js', import.meta.url));
+const processes = new Processes();
+const run = (args: string[], env: Env = {}) => processes.run(args, env);
 let dir: string;
 let archive: string;
-const running = new Set<ChildProcess>();
-
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'ride-calendar-load-'));
+  dir = await processes.folder();
   archive = join(dir, 'archive');
-  const made = await run(['simulate', '--archive', archive, '--riders', '2000', '--rides', '150'], {});
+  const made = await run(['simulate', '--archive', archive, '--riders', '2000', '--rides', '150']);
   expect(made.code).toBe(0);
 });
-afterAll(async () => {
-  for (const child of running) child.kill('SIGKILL');
-  await rm(dir, { recursive: true, force: true });
-});
-
-function start(args: string[], env: Record<string, string>) {
-  const child = spawn(process.execPath, [bin, ...args], { cwd: dir, env: { PATH: process.env.PATH, ...env } });
-  running.add(child);
-  let [out, err] = ['', ''];
-  child.stdout.on('data', (chunk: Buffer) => {
-    out += chunk;
-  });
-  child.stderr.on('data', (chunk: Buffer) => {
-    err += chunk;
-  });
-  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, out, err }));
-  return { child, ended };
-}
-
-const run = (args: string[], env: Record<string, string>) => start(args, env).ended;
+afterAll(() => processes.close());
 
 /** How many records the topics hold, by their bounds. */
 const countIn = async (log: EventLog): Promise<number> => {
@@ -62,12 +38,11 @@ it('a load that is killed is refused again without --append, and comes to the sa
   const env = { KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: kafka.topicPrefix };
   const { records } = await readArchive(archive);
   for (const more of [[], ['--append'], ['--append']]) {
-    const load = start(['archive', 'load', archive, ...more], env);
+    const load = await processes.start(['archive', 'load', archive, ...more], env);
     const before = await countIn(log);
     // In mid-load: some thousand records after it has gone on.
-    while ((await countIn(log)) - before < 1_000 && load.child.exitCode === null) await sleep(5);
-    load.child.kill('SIGKILL');
-    await load.ended;
+    while ((await countIn(log)) - before < 1_000 && !load.hasEnded()) await sleep(5);
+    await load.kill();
   }
   const held = await countIn(log);
   const refused = await run(['archive', 'load', archive], env);
@@ -95,13 +70,13 @@ it('a load that is killed is refused again without --append, and comes to the sa
 
 it('an archive of another prefix is loaded into topics of the prefix in force', async () => {
   const prefix = freshTopicPrefix();
-  const made = await run(['simulate', '--archive', 'other', '--riders', '20', '--rides', '5'], {
+  const made = await run(['simulate', '--archive', join(dir, 'other'), '--riders', '20', '--rides', '5'], {
     KAFKA_TOPIC_PREFIX: 'other.',
   });
   expect(made.code).toBe(0);
   const env = { KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: prefix };
   expect((await run(['topics'], env)).code).toBe(0);
-  const { code, out } = await run(['archive', 'load', 'other'], env);
+  const { code, out } = await run(['archive', 'load', join(dir, 'other')], env);
   expect(code).toBe(0);
-  expect(out).toMatch(/^Loaded \d+ records and 0 set aside: other\n$/);
+  expect(out).toMatch(/^Loaded \d+ records and 0 set aside: \S+other\n$/);
 });

@@ -2,8 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
-import type { Ride } from '../../schemas/events/records.ts';
-import { portlandKeys } from '../support/portland.ts';
+import { CountedRide, countIn, watchCount } from '../support/counted-ride.ts';
 import { PortlandInKafka } from '../support/portland-in-kafka.ts';
 import { Processes, type RunningService } from '../support/process.ts';
 import { stallingProxy } from '../support/stalling-proxy.ts';
@@ -11,19 +10,17 @@ import { stallingProxy } from '../support/stalling-proxy.ts';
 // Two projectors over one Redis, as they are run: one leads, the other stands by. A reader asks for one ride all the
 // while, whose title counts up: no answer is older than the one before.
 
-const title = 'pp15r4125';
 const processes = new Processes();
 let redis: RedisServer;
 let admin: Redis;
 let portland: PortlandInKafka;
-let ride: Ride;
-let count = 0;
+let ride: CountedRide;
 let api: RunningService;
 const running: RunningService[] = [];
 
 beforeAll(async () => {
   portland = await PortlandInKafka.load(processes);
-  ride = portland.last('rides', title) as Ride;
+  ride = new CountedRide(portland);
 });
 beforeEach(async () => {
   redis = await startRedisServer();
@@ -57,49 +54,8 @@ async function pair(url = redis.url): Promise<[leader: RunningService, standby: 
   return [leader, standby];
 }
 
-/** Gives the ride its next title. */
-async function publish(): Promise<number> {
-  await portland.publish('rides', { key: title, value: { ...ride, title: `Ride ${++count}` } });
-  return count;
-}
-
-async function readTitle(): Promise<number | null> {
-  try {
-    const response = await fetch(`${api.api}/rides/${title}`, { headers: { 'X-Api-Key': portlandKeys.live } });
-    const body = (await response.json()) as { title?: string };
-    return response.ok ? Number(/^Ride (\d+)$/.exec(body.title!)?.[1] ?? 0) : null;
-  } catch {
-    return null;
-  }
-}
-
-/** Reads until told to stop; the answers that were older than the one before. */
-function watch() {
-  const stop = new AbortController();
-  const back: [number, number][] = [];
-  let [last, answers] = [0, 0];
-  const done = (async () => {
-    while (!stop.signal.aborted) {
-      const read = await readTitle();
-      if (read !== null) {
-        if (read < last) back.push([last, read]);
-        last = read;
-        answers++;
-      }
-      await sleep(5);
-    }
-  })();
-  return {
-    async end() {
-      stop.abort();
-      await done;
-      expect(answers).toBeGreaterThan(0);
-      expect(back).toEqual([]);
-    },
-  };
-}
-
-const isReadable = (wanted: number) => expect.poll(readTitle, { timeout: 20_000, interval: 20 }).toBe(wanted);
+const publish = () => ride.publish();
+const isReadable = (wanted: number) => expect.poll(() => countIn(api), { timeout: 20_000, interval: 20 }).toBe(wanted);
 const terms = ({ out, err }: RunningService): number => (out() + err()).split('"Leading:').length - 1;
 const compares = ({ out, err }: RunningService): boolean => (out() + err()).includes('Compared ');
 const leads = async ({ origin }: RunningService): Promise<boolean> =>
@@ -110,7 +66,7 @@ describe('two projectors', () => {
   it('go on without a comparison when the leader is killed, over and over, at last over a slow line to Redis, and no reader sees an older answer', async () => {
     const proxy = await stallingProxy(redis.url);
     let [leader, standby] = await pair(proxy.url);
-    const reader = watch();
+    const reader = watchCount(api);
     for (const slowMs of [0, 0, 400]) {
       await isReadable(await publish());
       proxy.slow(slowMs);
@@ -134,7 +90,7 @@ describe('two projectors', () => {
 
   it('keep their places while Redis stands still, hand over when the leader is told to stop, and do not write while another leads', async () => {
     const [first, second] = await pair();
-    const reader = watch();
+    const reader = watchCount(api);
     process.kill(redis.pid, 'SIGSTOP');
     await sleep(6_000);
     process.kill(redis.pid, 'SIGCONT');

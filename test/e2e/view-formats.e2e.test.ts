@@ -5,11 +5,10 @@ import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
-import type { Ride } from '../../schemas/events/records.ts';
 import { viewFormat } from '../../schemas/views/view-keys.ts';
-import { portlandKeys } from '../support/portland.ts';
+import { CountedRide, countIn, watchCount } from '../support/counted-ride.ts';
 import { PortlandInKafka } from '../support/portland-in-kafka.ts';
-import { Processes, type RunningService } from '../support/process.ts';
+import { Processes } from '../support/process.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -41,15 +40,12 @@ async function edit(folder: string, path: string, old: string, by: string): Prom
 // An upgrade to a new view format and back, as docs/runbook.md has it: processes of two versions over one Redis, while
 // the title of one ride counts up four times a second and every API is asked for it all the while.
 
-const title = 'pp15r4125';
 const old = new Processes();
 let next: Processes;
 let redis: RedisServer;
 let admin: Redis;
 let portland: PortlandInKafka;
-let ride: Ride;
-/** The title that was published last. */
-let count = 0;
+let ride: CountedRide;
 const stopLoad = new AbortController();
 let load: Promise<void>;
 
@@ -57,7 +53,7 @@ beforeAll(async () => {
   const folder = await old.folder();
   next = new Processes(await nextVersion(join(folder, 'next')));
   portland = await PortlandInKafka.load(old);
-  ride = portland.last('rides', title) as Ride;
+  ride = new CountedRide(portland);
   redis = await startRedisServer();
   admin = new Redis(redis.url);
   load = publishing();
@@ -72,8 +68,7 @@ afterAll(async () => {
 
 async function publishing(): Promise<void> {
   while (!stopLoad.signal.aborted) {
-    await portland.publish('rides', { key: title, value: { ...ride, title: `Ride ${count + 1}` } });
-    count++;
+    await ride.publish();
     await sleep(250);
   }
 }
@@ -81,41 +76,6 @@ async function publishing(): Promise<void> {
 const startProjector = (of: Processes) => of.start('projector', { ...portland.env, REDIS_URL: redis.url });
 const startApi = (of: Processes) => of.start('api', { REDIS_URL: redis.url, NOW: '2015-06-13T19:00:00Z' });
 const keysOf = async (format: number): Promise<number> => (await admin.keys(`ride-calendar:g${format}:*`)).length;
-
-/** What an API says: the number in the title, or the status. */
-async function read(api: RunningService): Promise<{ status: number; title: number }> {
-  const headers = { 'X-Api-Key': portlandKeys.live };
-  const response = await fetch(`${api.api}/rides/${title}`, { headers });
-  const body = (await response.json()) as { title?: string };
-  return { status: response.status, title: Number(/^Ride (\d+)$/.exec(body.title ?? '')?.[1] ?? 0) };
-}
-
-/** Asks an API that is ready, until told to stop: every read succeeds, and none is older than one before. */
-function watch(api: RunningService, from: number) {
-  const stop = new AbortController();
-  const wrong: unknown[] = [];
-  let [last, answers] = [from, 0];
-  const done = (async () => {
-    while (!stop.signal.aborted) {
-      const answer = await read(api).catch((error: Error) => ({ status: error.message, title: 0 }));
-      if (answer.status !== 200 || answer.title < last) wrong.push({ ...answer, last });
-      last = Math.max(last, answer.title);
-      answers++;
-      await sleep(10);
-    }
-  })();
-  return {
-    get last() {
-      return last;
-    },
-    async end() {
-      stop.abort();
-      await done;
-      expect(wrong).toEqual([]);
-      expect(answers).toBeGreaterThan(10);
-    },
-  };
-}
 
 async function generations(of: Processes, ...args: string[]) {
   const ended = await of.run(['generations', ...args, '--json'], { REDIS_URL: redis.url });
@@ -125,7 +85,7 @@ async function generations(of: Processes, ...args: string[]) {
 it('an upgrade of the view format under load, and the way back, fail no read and show nothing older', async () => {
   const [oldProjector, oldApi] = await Promise.all([startProjector(old), startApi(old)]);
   await Promise.all([oldProjector.ready(), oldApi.ready()]);
-  const oldReads = watch(oldApi, 1);
+  const oldReads = watchCount(oldApi, { from: 1, always: true });
 
   // New projector beside the old, then the API: it serves nothing before its views are there.
   const newApi = await startApi(next);
@@ -133,7 +93,7 @@ it('an upgrade of the view format under load, and the way back, fail no read and
   await newProjector.ready();
   const atSwitch = oldReads.last;
   await newApi.ready();
-  const newReads = watch(newApi, atSwitch);
+  const newReads = watchCount(newApi, { from: atSwitch, always: true });
   await sleep(1_000);
   await oldReads.end();
   await Promise.all([oldApi.stop(), oldProjector.stop()]);
@@ -147,20 +107,20 @@ it('an upgrade of the view format under load, and the way back, fail no read and
   const back = await startApi(old);
   await back.printed(`views of format ${nextFormat}`);
   for (let i = 0; i < 20; i++) {
-    expect((await read(back)).status).toBe(503);
+    expect(await countIn(back)).toBeNull();
     await sleep(50);
   }
   const beforeBack = newReads.last;
   const again = await startProjector(old);
   await back.ready();
-  const backReads = watch(back, beforeBack);
+  const backReads = watchCount(back, { from: beforeBack, always: true });
   const refused = await generations(old, 'drop', String(nextFormat));
   expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('stop it first')]);
   await newReads.end();
   await Promise.all([newApi.stop(), newProjector.stop()]);
   expect((await generations(old, 'drop', String(nextFormat))).code).toBe(0);
   expect([await keysOf(nextFormat), (await keysOf(viewFormat)) > 1_000]).toEqual([0, true]);
-  const upTo = count;
+  const upTo = ride.count;
   await expect.poll(() => backReads.last, { timeout: 10_000 }).toBeGreaterThanOrEqual(upTo);
   await backReads.end();
   await Promise.all([back.stop(), again.stop()]);
