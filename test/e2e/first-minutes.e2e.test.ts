@@ -3,11 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { latestRecords } from '../reference/facts.ts';
-import { askAll, differences, questionsOf } from '../support/calendar-answers.ts';
-import { copyPortland, portlandKeys, readPortland } from '../support/portland.ts';
 import { Processes, type RunningService } from '../support/process.ts';
-import { riderTokens } from '../support/rider-tokens.ts';
 
 const processes = new Processes();
 afterAll(() => processes.close());
@@ -72,36 +68,5 @@ describe('start with nothing set', () => {
     process.kill(first.pid, 'SIGINT');
     expect(await first.ended).toMatchObject({ code: 0, signal: null });
     expect(first.err()).not.toMatch(/error|warn/i);
-  });
-});
-
-describe('start with Portland’s archive', () => {
-  const now = '2015-06-13T19:00:00Z';
-  let service: RunningService;
-  beforeAll(async () => {
-    const tokens = await riderTokens(await processes.folder());
-    const archive = await copyPortland(join(await processes.folder(), 'portland'));
-    service = await processes.start('start', { ARCHIVE_DIR: archive, NOW: now, ...tokens.env });
-    await service.ready();
-    facts = latestRecords(await readPortland());
-    riders = await tokens.of('r0020', 'r0007', 'r0100');
-  });
-  let facts: ReturnType<typeof latestRecords>;
-  let riders: Map<string, string>;
-
-  it('answers every day, ride and rider as the reference does', async () => {
-    const deadKeys = [portlandKeys.deleted, 'nonsense'];
-    const questions = questionsOf(facts, Date.parse(now), { key: portlandKeys.live, deadKeys, tokens: riders });
-    expect(questions.length).toBeGreaterThan(400);
-    expect(differences(questions, await askAll(service.api, questions)).slice(0, 5)).toEqual([]);
-  });
-
-  it('says nothing of a secret place, in what it prints and measures', async () => {
-    const metrics = await (await fetch(`${service.origin}/metrics`)).text();
-    expect(service.out() + service.err() + metrics).not.toContain('Lantern Yard');
-  });
-
-  it('prints a first request around NOW, with no key of somebody else’s log', () => {
-    expect(service.out()).toMatch(/X-Api-Key: <developer key>' .*\/days\/2015-06-1\d/);
   });
 });

@@ -66,9 +66,11 @@ async function expectFriendsAndFlags(service: RunningService): Promise<void> {
 
 describe('riders of an archive', () => {
   it('can not be picked where it may be real: no token is printed, and no page offers them', async () => {
-    const service = await serve({ ARCHIVE_DIR: real });
+    const service = await serve({ ARCHIVE_DIR: real, NOW: '2015-06-13T19:00:00Z' });
     expect(tokenIn(service)).toBeUndefined();
     expect(service.out()).toContain('SIGN_IN=pick');
+    // Nobody has a key of somebody else's log.
+    expect(service.out()).toMatch(/X-Api-Key: <developer key>' .*\/days\/2015-06-1\d/);
     const { status, page } = await signInPage(service);
     expect(status).toBe(503);
     expect(page).not.toContain('value="pick"');

@@ -10,23 +10,21 @@ import type { Env, Processes } from './process.ts';
 
 /** Portland's calendar in topics of its own, as processes are told of them, and what is published there since. */
 export class PortlandInKafka {
-  readonly env: Env = {
-    KAFKA_BROKERS: kafkaBrokers(),
-    KAFKA_TOPIC_PREFIX: freshTopicPrefix(),
-    KAFKA_GROUP: freshGroup(),
-  };
+  readonly env: Env;
   /** Every record that was published, in the order of each key's. */
   readonly records: HistoryRecord[];
   readonly #publisher: LogPublisher;
 
-  private constructor(records: HistoryRecord[]) {
+  private constructor(records: HistoryRecord[], brokers: string) {
     this.records = records;
-    const kafka = { brokers: this.env.KAFKA_BROKERS!.split(','), ssl: false, sasl: null };
-    this.#publisher = kafkaPublisher({ kafka, topicPrefix: this.env.KAFKA_TOPIC_PREFIX!, log: silentLog });
+    const topicPrefix = freshTopicPrefix();
+    this.env = { KAFKA_BROKERS: brokers, KAFKA_TOPIC_PREFIX: topicPrefix, KAFKA_GROUP: freshGroup() };
+    const kafka = { brokers: brokers.split(','), ssl: false, sasl: null };
+    this.#publisher = kafkaPublisher({ kafka, topicPrefix, log: silentLog });
   }
 
-  static async load(processes: Processes): Promise<PortlandInKafka> {
-    const portland = new PortlandInKafka(await readPortland());
+  static async load(processes: Processes, brokers = kafkaBrokers()): Promise<PortlandInKafka> {
+    const portland = new PortlandInKafka(await readPortland(), brokers);
     for (const command of [['topics'], ['archive', 'load', portlandDirectory]]) {
       const { code, err } = await processes.run(command, portland.env);
       if (code !== 0) throw new Error(err);
