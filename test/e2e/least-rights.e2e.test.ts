@@ -60,7 +60,9 @@ const simulated = ['simulate', '--metros', '1', '--riders', '20', '--rides', '3'
 
 // In the order in which an operator calls them: each needs what those before it made.
 describe('with exactly its rights', () => {
-  test('topics makes the topics, and finds them as planned', async () => {
+  test('topics finds that topics are missing, makes them, and finds them as planned', async () => {
+    const missing = await processes.run(['topics', '--partitions', '1', '--check'], as('topics'));
+    expect(missing).toMatchObject({ code: 1, out: expect.stringContaining('missing') });
     expect(await processes.run(['topics', '--partitions', '1'], as('topics'))).toMatchObject({ code: 0 });
     const checked = await processes.run(['topics', '--partitions', '1', '--check'], as('topics'));
     expect(checked).toMatchObject({ code: 0, out: expect.not.stringContaining('missing') });

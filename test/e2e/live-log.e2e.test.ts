@@ -34,7 +34,10 @@ describe('simulate, while start projects it from Kafka into Redis', () => {
     const service = await processes.start('start', { ...kafka, ...freshViews(), NOW: now, ...tokens.env });
     await service.printed('Ctrl-C stops it.');
     const sizes = ['--metros', '3', '--rides', '30', '--riders', '60', '--days', '30', '--seed', '11'];
+    const startMs = performance.now();
     const simulated = await processes.run(['simulate', '--rate', '50', '--count', '300', '--json', ...sizes], kafka);
+    // No more changes than the rate allows.
+    expect(performance.now() - startMs).toBeGreaterThan(5_900);
     expect(simulated).toMatchObject({ code: 0, err: '' });
     const { developerKey, rider, changes } = JSON.parse(simulated.out) as Record<string, string>;
     expect(changes).toBe(300);

@@ -33,6 +33,12 @@ describe('topics that do not exist', () => {
     expect(words(ended)[0]).toContain(`${prefix}nights`);
     expect(words(ended)[0]).toContain('npx ride-calendar topics');
   });
+
+  it('end simulate, which says how to make them', async () => {
+    const env = { KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: freshTopicPrefix() };
+    const { code, err } = await processes.run(['simulate', '--riders', '20', '--rides', '5'], env);
+    expect([code, err]).toEqual([2, expect.stringContaining('run "ride-calendar topics"')]);
+  });
 });
 
 describe('start beside complete views', () => {

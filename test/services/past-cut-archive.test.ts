@@ -36,12 +36,9 @@ describe('an archive without a manifest whose last file is cut', () => {
   });
 
   it.each([
-    [['replay', '--as-of', '2015-06-13T19:00:00Z']],
     [['replay', '--as-of', '2015-06-13T19:00:00Z', '--get', '/rides/sh20r6756', '--json']],
-    [['history', '/rides/sh20r6756']],
     [['history', '/rides/sh20r6756', '--json']],
     [['changes', '--from', '2020-03-21T19:00:00Z', '--to', '2020-03-21T19:30:00Z', '--json']],
-    [['export', 'tables']],
     [['export', 'tables-json', '--json']],
   ])('is read with a warning by %j', async ([command, first, ...others]) => {
     const { err, out } = await run(command!, command === 'export' ? join(dir, first!) : first!, ...others);

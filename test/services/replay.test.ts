@@ -84,29 +84,17 @@ describe('replay --get', () => {
   it.each([
     [[], 'want either --as-of TIME or --offsets FILE'],
     [['--as-of', '2015-06-13'], '--as-of is "2015-06-13", want an instant with its offset'],
-    [[...asOf, '--now', 'soon'], '--now is "soon", want an instant'],
     [[...asOf, '--by', 'revision'], 'Allowed choices are timestamp, changed_at'],
-    [['--offsets', '/nope'], "--offsets /nope can't be read (ENOENT)"],
     [['--offsets', 'package.json'], 'is no file of offsets (as_of)'],
     [[...asOf, '--get', '/nights'], '"/nights" is no path of the interface'],
     [[...asOf, '--get', '/me/nights'], '"/me/nights" is a rider\'s own, want --rider ID'],
     [[...asOf, '--get', '/me/nights', '--rider', ''], '--rider is not a rider id, want 1 to 64'],
-    [[...asOf, '--serve', '--rider', 'ü'], '--rider is not a rider id'],
     [[...asOf, '--rider', 'r0020'], '--rider is of --get PATH or --serve'],
     [[...asOf, '--get', day, '--serve'], 'want --serve or --get PATH, not both'],
   ])('%j is wrong usage', async (args, words) => {
     const { code, out, err } = await replay(...args);
     expect({ code, out }).toEqual({ code: 2, out: [] });
     expect(err.join('\n')).toContain(words);
-  });
-
-  it('refuses an archive that holds no folder of KAFKA_TOPIC_PREFIX', async () => {
-    const other = { ...env(), KAFKA_TOPIC_PREFIX: 'q.' };
-    const { code, out, err } = await heard((io) => runCli(['replay', '--archive', portland, ...asOf], io, other));
-    expect({ code, out }).toEqual({ code: 2, out: [] });
-    expect(err.join('\n')).toContain(
-      'it holds no folder of a topic (q.<topic>), but of KAFKA_TOPIC_PREFIX ride-calendar.',
-    );
   });
 
   it('refuses offsets that the archive does not have', async () => {

@@ -80,8 +80,14 @@ describe.each(registered)('%s', (target, allow) => {
     expect([answer.status, answer.headers.allow, answer.body.length]).toEqual([405, allow, 0]);
   });
 
-  it('takes what Allow names', async () => {
-    for (const method of allow.split(', ')) expect([404, 405]).not.toContain((await at(method, target)).status);
+  // docs/rules.md#cors
+  it('takes what Allow names, and is open to pages of other origins unless it is a page of sign-in', async () => {
+    const isOpen = !/^\/oauth\/(authorize|sign-|connected)/.test(target);
+    for (const method of allow.split(', ')) {
+      const { status, headers } = await at(method, target, { Origin: 'https://elsewhere.example' });
+      expect([404, 405]).not.toContain(status);
+      expect([method, headers['access-control-allow-origin']]).toEqual([method, isOpen ? '*' : undefined]);
+    }
   });
 });
 

@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import kafkajs from 'kafkajs';
 import { describe, expect, test, vi } from 'vitest';
 import { SchemaRegistryAwayError } from '../../../infra/registry/schema-registry.ts';
 import { LogTruncatedError, PartitionsChangedError } from '../../../projector/ports/event-log.ts';
-import { topicTypes } from '../../../schemas/avro/avro-types.ts';
 import { eventLogContract } from '../../contracts/event-log.ts';
 import { metroValue, positionAt, TestKafka } from '../../support/kafka.ts';
 import { KafkaFixture } from './kafka-fixture.ts';
@@ -14,18 +12,6 @@ eventLogContract('Kafka', async () => new KafkaFixture());
 const soon = { timeout: 20_000, interval: 50 };
 
 describe('what is read', () => {
-  test('every compression a producer may choose is understood', async () => {
-    await using kafka = new TestKafka();
-    await kafka.createTopics();
-    const { None, GZIP, Snappy, LZ4, ZSTD } = kafkajs.CompressionTypes;
-    for (const compression of [None, GZIP, Snappy, LZ4, ZSTD]) {
-      await kafka.sendMetros([`a${compression}`, `b${compression}`], { compression });
-    }
-    const following = kafka.follow(kafka.eventLog(), positionAt(1));
-    await vi.waitFor(() => expect(following.position.metros).toEqual([10]), soon);
-    expect(following.metros).toEqual(['a0', 'b0', 'a1', 'b1', 'a2', 'b2', 'a3', 'b3', 'a4', 'b4']);
-  });
-
   test('what cannot be decoded comes with a reason, and as it came', async () => {
     await using kafka = new TestKafka();
     // A compacted topic takes no record without a key.
@@ -61,35 +47,6 @@ describe('what is read', () => {
 });
 
 describe('positions', () => {
-  test('a position passes control records and aborted transactions, of which nothing is seen', async () => {
-    await using kafka = new TestKafka();
-    await kafka.createTopics();
-    const producer = kafka.client.producer({
-      transactionalId: kafka.topicPrefix,
-      maxInFlightRequests: 1,
-      idempotent: true,
-    });
-    await producer.connect();
-    // Two aborted ones in a row: the producer's id alone doesn't tell which of its records count.
-    for (const [key, end] of [
-      ['no1', 'abort'],
-      ['no2', 'abort'],
-      ['yes', 'commit'],
-      ['no3', 'abort'],
-    ] as const) {
-      const transaction = await producer.transaction();
-      await transaction.send({ topic: `${kafka.topicPrefix}metros`, messages: [{ key, value: metroValue(key) }] });
-      await transaction[end]();
-    }
-    await producer.disconnect();
-    const eventLog = kafka.eventLog();
-    // A control record is written some time after the answer.
-    await vi.waitFor(async () => expect((await eventLog.bounds()).metros).toEqual([{ low: 0, end: 8 }]), soon);
-    const following = kafka.follow(eventLog, positionAt(1));
-    await vi.waitFor(() => expect(following.position.metros).toEqual([8]), soon);
-    expect(following.metros).toEqual(['yes']);
-  });
-
   test('an open transaction holds its partition back, says so, and lets the others flow', async () => {
     await using kafka = new TestKafka();
     await kafka.createTopics({ partitions: 2 });
@@ -202,38 +159,5 @@ describe('faults', () => {
     away = false;
     await expect(following.done).rejects.toThrow(LogTruncatedError);
     await expect(following.done).rejects.toThrow(/metros\/0@1: it went unread/);
-  });
-});
-
-describe('what it waits for', () => {
-  // docs/rules.md#schema-registry
-  test('a schema registry that is away: only its partition waits, and goes on where it was', async () => {
-    await using kafka = new TestKafka();
-    await kafka.createTopics({ partitions: 2 });
-    let away = true;
-    const registry = {
-      lookUp: async () => {
-        if (away) throw new SchemaRegistryAwayError('it is away');
-        return { schema: JSON.stringify(topicTypes.metros.schema({ exportAttrs: true })), references: [] };
-      },
-    };
-    const framed = Buffer.concat([Buffer.from([0, 0, 0, 0, 9]), metroValue('framed').subarray(10)]);
-    await kafka.sendRaw('metros', [
-      { key: 'first', value: metroValue('first') },
-      { key: 'framed', value: framed },
-      { key: 'last', value: metroValue('last') },
-    ]);
-    const following = kafka.follow(kafka.eventLog({ registry }), positionAt(2));
-    await vi.waitFor(() => expect(following.waits).toEqual([['metros/0', true]]), soon);
-    await kafka.sendMetros(['other'], { partition: 1 });
-    await vi.waitFor(() => expect(following.metros).toEqual(['first', 'other']), soon);
-    expect(following.position.metros).toEqual([1, 1]);
-    away = false;
-    await vi.waitFor(() => expect(following.metros).toEqual(['first', 'other', 'framed', 'last']), soon);
-    expect(following.waits).toEqual([
-      ['metros/0', true],
-      ['metros/0', false],
-    ]);
-    expect(following.position.metros).toEqual([3, 1]);
   });
 });

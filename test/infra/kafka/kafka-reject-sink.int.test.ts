@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { KafkaCluster } from '../../../infra/kafka/kafka-cluster.ts';
 import { kafkaRejectSink, RejectedTopic } from '../../../infra/kafka/kafka-reject-sink.ts';
 import { ensureTopics } from '../../../infra/kafka/kafka-topics.ts';
-import { MissingTopicsError, type Reject } from '../../../projector/ports/event-log.ts';
+import type { Reject } from '../../../projector/ports/event-log.ts';
 import { TestKafka } from '../../support/kafka.ts';
 
 const reject = (offset: number, more: Partial<Reject> = {}): Reject => ({
@@ -69,12 +69,5 @@ describe('rejected', () => {
       [2, 1_300_000],
       [3, 2],
     ]);
-  });
-
-  test('that is missing is named, with how to make it', async () => {
-    await using kafka = new TestKafka();
-    await using sink = sinkOf(kafka);
-    await expect(sink.publish([reject(1)])).rejects.toThrow(MissingTopicsError);
-    await expect(sink.publish([reject(1)])).rejects.toThrow('npx ride-calendar topics');
   });
 });

@@ -8,14 +8,12 @@ import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { allTags, parseKey, readerKey, rideKey } from '../../../schemas/views/view-keys.ts';
 import { freshKeyPrefix } from '../../support/backends.ts';
 import { complete, lead } from '../../support/lead.ts';
-import { Processes } from '../../support/process.ts';
 import { startRedisCluster } from '../../support/redis-cluster.ts';
 import { redisRights, redisUserWith, refusedByRedis } from '../../support/redis-users.ts';
 import { fieldsWrite, valueWrite } from '../../support/view-names.ts';
 
 // A Redis user that lacks a right makes a service that seems to work: what is missing is named, in the words to grant it.
 
-const processes = new Processes();
 let server: RedisServer;
 let admin: Redis;
 let keyPrefix: string;
@@ -27,7 +25,6 @@ beforeAll(async () => {
   stopFilling = await fill();
 });
 afterAll(async () => {
-  await processes.close();
   await stopFilling();
   admin.disconnect();
   await server.stop();
@@ -199,13 +196,3 @@ it('the rights are enough on a Redis Cluster', async () => {
     await cluster.stop();
   }
 }, 60_000);
-
-it('an API whose user may not SUBSCRIBE says so in its log and at /readyz', async () => {
-  const url = await userWith(but(redisRights('api', keyPrefix), '+subscribe'));
-  const api = await processes.start('api', { REDIS_URL: url, REDIS_KEY_PREFIX: keyPrefix, AUTH_REDIS_URL: server.url });
-  await api.ready();
-  await api.printed(/Reads are answered, but the Redis user of REDIS_URL lacks \+subscribe/, 60_000);
-  const readyz = (await (await fetch(`${api.origin}/readyz`)).json()) as { status: string; note: string };
-  expect(readyz).toEqual({ status: 'ready', note: expect.stringContaining('+subscribe') });
-  await api.stop();
-});
