@@ -192,8 +192,3 @@ it('a projector that starts while the registry is away folds what was folded bef
   await expect.poll(() => shown('pdx', '2015-06-13'), soon).toEqual(['Later (1)']);
   await registry.start();
 });
-
-it('its credentials are in no line that the service printed', async () => {
-  const { out, err } = await service.stop();
-  expect(out + err).not.toContain('hunter2');
-});

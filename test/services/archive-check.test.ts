@@ -10,6 +10,7 @@ import { UsageError } from '../../services/wiring/command/io.ts';
 import { TestArchive } from '../support/archive.ts';
 import { heard } from '../support/heard.ts';
 import { copyPortland } from '../support/portland.ts';
+import { rejectAt } from '../support/records.ts';
 import { rider, SavedArchive } from '../support/saved-archive.ts';
 
 const settings = loadSettings({});
@@ -144,17 +145,9 @@ describe('archive check', () => {
 
   test('checks bad records too, whose files what serves the archive may go on with', async () => {
     await using saved = await SavedArchive.make();
-    const reject = (offset: number) => ({
-      topic: 'riders' as const,
-      partition: 0,
-      offset,
-      timestampMs: 1,
-      reason: 'no key',
-      raw: { key: null, value: Buffer.from('xyz'), headers: {} },
-    });
     const publish = async (offset: number) => {
       const sink = archiveRejectSink({ dir: saved.dir });
-      await sink.publish([reject(offset)]);
+      await sink.publish([rejectAt(offset)]);
       await sink.close();
     };
     await saved.save();

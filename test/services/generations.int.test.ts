@@ -1,6 +1,5 @@
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
-import { redisViewReader } from '../../infra/redis/redis-view-reader.ts';
 import { redisViewWriter } from '../../infra/redis/redis-view-writer.ts';
 import type { ViewWriter } from '../../projector/ports/view-writer.ts';
 import { allTags, parseKey, rideKey, viewFormat } from '../../schemas/views/view-keys.ts';
@@ -153,27 +152,3 @@ it('generations list and drop go through all masters of a Redis Cluster', async 
     await cluster.stop();
   }
 }, 60_000);
-
-it('a reader beside another format answers once a leader at the log’s ends leads its own', async () => {
-  await copyToOther();
-  const reader = redisViewReader({ url: redisUrl(), cluster: false, keyPrefix });
-  open.push(reader);
-  await expect
-    .poll(() => reader.ready(), { timeout: 10_000 })
-    .toMatchObject({ ready: false, reason: expect.stringContaining(`views of format ${other}`) });
-  await expect(reader.get([rideKey('r')])).rejects.toThrow(`views of format ${other}`);
-  // A new leader that has taken the tags beats, and is not at the ends yet.
-  await lead(writer);
-  for (let beat = 0; beat < 8; beat++) {
-    for (const tag of allTags) await writer.commit(tag, [], { stamp: '' });
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  expect(await reader.ready()).toMatchObject({ ready: false });
-  await complete(writer, allTags);
-  for (let beat = 0; beat < 8; beat++) {
-    for (const tag of allTags) await writer.commit(tag, [], { stamp: '' });
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  expect(await reader.ready()).toEqual({ ready: true });
-  expect((await reader.get([rideKey('r')]))[0]).not.toBeNull();
-});

@@ -1,9 +1,6 @@
-import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../../services/command-line.ts';
 import { differencesOf, differenceText } from '../../services/past/answer-difference.ts';
@@ -44,18 +41,6 @@ describe('history', () => {
   it('--from begins with the version in force then', async () => {
     const { out } = await run('history', '/rides/sh20r6756', '--from', '2020-03-21T20:00:00Z', '--json');
     expect(JSON.parse(out[0]!).at).toBe('2020-03-21T19:12:42.711Z');
-  });
-
-  it('on a terminal is not drawn over by the progress', async () => {
-    const program = fileURLToPath(new URL('../../services/ride-calendar.js', import.meta.url));
-    const command = `"${process.execPath}" "${program}" history /rides/sh20r6756 --archive "${join(dir, 'portland')}"`;
-    const { stdout } = await promisify(execFile)('script', ['-qec', command, '/dev/null'], {
-      env: { PATH: process.env.PATH, TERM: 'xterm' },
-    });
-    const [before, ...versions] = stdout.split(/^(?=\S*20\d\d-\d\d-\d\dT)/m);
-    expect(before + versions[0]!).toContain('Records read');
-    expect(versions.length).toBeGreaterThan(10);
-    expect(versions.slice(1).join('')).not.toContain('\u001b');
   });
 
   it('of a rider begins where there was no such rider, which is 401', async () => {

@@ -56,18 +56,6 @@ export class TestArchive implements EventLogFixture, AsyncDisposable {
     await this.writeFile(topic, partition, offset, schema, [{ partition, offset, timestamp: 5, key, value }]);
   }
 
-  /** Appends a record to the first partition of riders, at offset 1, the first time that it is called. */
-  growingOnce(record: FixtureRecord): () => void {
-    let grown = false;
-    return () => {
-      if (grown) return;
-      grown = true;
-      const writer = new ArchiveWriter({ dir: this.dir });
-      writer.append('riders', { ...record, partition: 0, offset: 1 });
-      writer.flush();
-    };
-  }
-
   async skipOffsets(topic: TopicName, partition: number, count: number): Promise<void> {
     for (let i = 0; i < count; i++) this.#take(topic, partition);
   }

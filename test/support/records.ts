@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { Reject } from '../../projector/ports/event-log.ts';
 import { RecordKey } from '../../schemas/events/record-keys.ts';
 import type { TopicName, TopicRecords } from '../../schemas/events/records.ts';
 
@@ -127,6 +128,21 @@ export const sampleRecords: TopicRecords = {
 };
 
 /** Parses a key that was checked before. Throws for a bad key: folding it would change another key's fact. */
+/** A bad record as it is set aside, of `nights/2` unless told otherwise. */
+export const rejectAt = (offset: number, more: Partial<Reject> = {}): Reject => ({
+  topic: 'nights',
+  partition: 2,
+  offset,
+  timestampMs: 1_700_000_000_000,
+  reason: 'unknown schema id',
+  raw: {
+    key: Buffer.from([0xff, offset]),
+    value: Buffer.from([0, 0, 0, 0, 9]),
+    headers: { trace: Buffer.from('x'), __proto__x: Buffer.alloc(0) },
+  },
+  ...more,
+});
+
 export function recordKey(topic: TopicName, key: string): RecordKey {
   const made = new RecordKey();
   const fault = made.set(topic, Buffer.from(key));

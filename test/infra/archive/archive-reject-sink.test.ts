@@ -5,20 +5,7 @@ import { archiveRejected, archiveRejectSink } from '../../../infra/archive/archi
 import type { Reject } from '../../../projector/ports/event-log.ts';
 import { rejectedSchema } from '../../../schemas/avro/avro-types.ts';
 import { TestArchive, writeContainer } from '../../support/archive.ts';
-
-const reject = (offset: number, changed: Partial<Reject> = {}): Reject => ({
-  topic: 'nights',
-  partition: 2,
-  offset,
-  timestampMs: 1_700_000_000_000,
-  reason: 'unknown schema id',
-  raw: {
-    key: Buffer.from([0xff, offset]),
-    value: Buffer.from([0, 0, 0, 0, 9]),
-    headers: { trace: Buffer.from('x'), __proto__x: Buffer.alloc(0) },
-  },
-  ...changed,
-});
+import { rejectAt as reject } from '../../support/records.ts';
 
 async function publish(archive: TestArchive, rejects: Reject[]): Promise<void> {
   const sink = archiveRejectSink({ dir: archive.dir });

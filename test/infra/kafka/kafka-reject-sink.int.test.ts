@@ -4,16 +4,7 @@ import { kafkaRejectSink, RejectedTopic } from '../../../infra/kafka/kafka-rejec
 import { ensureTopics } from '../../../infra/kafka/kafka-topics.ts';
 import type { Reject } from '../../../projector/ports/event-log.ts';
 import { TestKafka } from '../../support/kafka.ts';
-
-const reject = (offset: number, more: Partial<Reject> = {}): Reject => ({
-  topic: 'nights',
-  partition: 2,
-  offset,
-  timestampMs: 1_700_000_000_000,
-  reason: 'not Avro',
-  raw: { key: Buffer.from(`k${offset}`), value: Buffer.from([0xff, offset]), headers: { trace: Buffer.from([1, 2]) } },
-  ...more,
-});
+import { rejectAt as reject } from '../../support/records.ts';
 
 function sinkOf(kafka: TestKafka) {
   const sink = kafkaRejectSink(kafka.options);
@@ -65,9 +56,9 @@ describe('rejected', () => {
     const raw = { key: Buffer.from('k'), value: Buffer.from(value), headers: {} };
     await sink.publish([reject(1), reject(2, { raw }), reject(3)]);
     expect((await readAll(kafka)).map(({ offset, raw: { value } }) => [offset, value!.length])).toEqual([
-      [1, 2],
+      [1, 5],
       [2, 1_300_000],
-      [3, 2],
+      [3, 5],
     ]);
   });
 });

@@ -48,25 +48,6 @@ const turns = async (count: number): Promise<void> => {
   for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
 };
 
-it('a Redis that is not connected yet is asked until it is, and believed once its tags are stamped for it', async () => {
-  const { masters, clock, covers } = scene({ connected: false });
-  await turns(3);
-  expect(covers()).toBe(false);
-  expect(clock.slept).toContain(100);
-  masters.processes = ['a'];
-  await expect.poll(covers).toBe(true);
-});
-
-it('another Redis that no projector writes to is answered from after a minute by the clock', async () => {
-  const { masters, clock, guard, covers } = scene();
-  await expect.poll(covers).toBe(true);
-  masters.processes = ['b'];
-  const before = clock.nowMs();
-  guard.connectionChanged();
-  await expect.poll(covers, { timeout: 20_000 }).toBe(true);
-  expect(clock.nowMs() - before).toBeGreaterThan(60_000);
-});
-
 it('a replica that takes over without a lost connection is noticed at the next check, a second later', async () => {
   const { masters, clock, covers } = scene();
   await expect.poll(covers).toBe(true);
@@ -76,25 +57,6 @@ it('a replica that takes over without a lost connection is noticed at the next c
   expect(clock.slept).toContain(1_000);
   masters.tag = moving('b');
   await expect.poll(covers).toBe(true);
-});
-
-it('views beside another format are looked at, though all are stamped, until a leader of ours has come to the ends', async () => {
-  const { masters, clock, guard, covers } = scene();
-  let sequence = 0;
-  let led: string | null = null;
-  masters.tag = () => ({ fence: `2:${++sequence}:ada:led`, coming: null, stamp: 'a', led, others: [1] });
-  /** How often it waited for its next look; the check of each second is another wait. */
-  const waits = () => clock.slept.filter((ms) => ms === 100).length;
-  await expect.poll(covers).toBe(true);
-  const before = waits();
-  await expect.poll(waits).toBeGreaterThan(before + 3);
-  expect([guard.current, guard.reason]).toEqual([false, expect.stringContaining('format 1')]);
-  led = 'ada';
-  await expect.poll(() => guard.current).toBe(true);
-  await turns(5);
-  const after = [waits(), masters.looks];
-  await turns(20);
-  expect([waits(), masters.looks]).toEqual(after);
 });
 
 it('a guard that is closed asks no more', async () => {

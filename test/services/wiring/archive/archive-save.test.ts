@@ -2,13 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { archiveEventLog } from '../../../../infra/archive/archive-event-log.ts';
 import { archiveRejected } from '../../../../infra/archive/archive-reject-sink.ts';
 import type { LogRecord } from '../../../../projector/ports/decoded-record.ts';
-import type { Reject } from '../../../../projector/ports/event-log.ts';
 import { type TopicName, topicNames } from '../../../../schemas/events/records.ts';
 import { archiveSave } from '../../../../services/wiring/archive/archive-save.ts';
 import type { Part } from '../../../../services/wiring/command/progress.ts';
 import { portlandDir, readArchive, TestArchive } from '../../../support/archive.ts';
 import { MemoryEventLog } from '../../../support/memory-event-log.ts';
-import { sampleRecords } from '../../../support/records.ts';
+import { rejectAt, sampleRecords } from '../../../support/records.ts';
 
 const signal = new AbortController().signal;
 const noRejects = async () => {};
@@ -29,15 +28,6 @@ const rider = (key: string) => ({
   value: { ...sampleRecords.riders, rider: key },
   timestampMs: 1_700_000_000_000,
 });
-const reject = (offset: number, timestampMs = 3): Reject => ({
-  topic: 'riders',
-  partition: 0,
-  offset,
-  timestampMs,
-  reason: 'no key',
-  raw: { key: null, value: Buffer.from('x'), headers: { h: Buffer.from('y') } },
-});
-
 describe('archive save', () => {
   test('keeps partitions, offsets, timestamps, keys and values', async () => {
     await using archive = await TestArchive.make();
@@ -63,15 +53,15 @@ describe('archive save', () => {
     await source.append('rides', 0, [{ key: 'a', value: sampleRecords.rides, timestampMs: 1 }]);
     await source.appendUndecodable('rides', 0, 'b');
     await using log = opened(source.dir);
-    const known: Reject = { ...reject(1, 5), topic: 'rides' };
-    const result = await archiveSave(log, (onRejects) => onRejects([reject(4), known]), archive.dir, { signal });
+    const known = rejectAt(1, { topic: 'rides', partition: 0, timestampMs: 5 });
+    const result = await archiveSave(log, (onRejects) => onRejects([rejectAt(4), known]), archive.dir, { signal });
     expect(result).toMatchObject({ records: 1, rejected: 2 });
     const places = [...archiveRejected({ dir: archive.dir })].map(
       ({ topic, offset, reason }) => `${topic}@${offset} ${reason}`,
     );
-    expect(places).toEqual(['rides@1 unknown enum symbol', 'riders@4 no key']);
+    expect(places).toEqual(['rides@1 unknown enum symbol', 'nights@4 unknown schema id']);
     expect((await archive.read()).records).toHaveLength(1);
-    const again = await archiveSave(log, (onRejects) => onRejects([reject(4), known]), archive.dir, { signal });
+    const again = await archiveSave(log, (onRejects) => onRejects([rejectAt(4), known]), archive.dir, { signal });
     expect(again).toMatchObject({ records: 0, rejected: 0 });
   });
 
