@@ -22,7 +22,7 @@ interface FoldingDeps extends RetryDeps {
   rejects: RejectSink | null;
   metrics: ProjectorMetrics;
   /** Absent: nobody asks how far it is. */
-  watching?: Pick<Watching, 'turn' | 'changes' | 'rejects' | 'waits'>;
+  watching?: Pick<Watching, 'changes' | 'rejects' | 'waits'>;
 }
 
 /**
@@ -45,7 +45,6 @@ export class Folding {
   readonly #waiting = new Set<string>();
   #limit: Position | null;
   readonly #limitMoved = new WakeUp();
-  #warned = false;
   #batches = 0;
 
   /** Folds nothing before `limit` says how far; null is as far as the log goes. */
@@ -103,7 +102,6 @@ export class Folding {
     let asking = false;
     while (!signal.aborted && this.isBehind(wanted)) {
       sayProgress(this.position);
-      this.#deps.watching?.turn();
       const before = this.#batches;
       await this.moved.waitAtMost(lookMs, this.#deps.clock, signal);
       // Not waited for: another partition's broker may be away.
@@ -113,9 +111,7 @@ export class Folding {
         asking = false;
       });
     }
-    if (signal.aborted || this.#warned) return;
-    this.#warned = true;
-    this.#partitions.warn();
+    if (!signal.aborted) this.#partitions.warn();
   }
 
   /**

@@ -209,7 +209,6 @@ export class Projector {
     this.#ready = limit !== null && (this.#ready || isFolded);
     if (this.#ready && !wasReady)
       this.#deps.log.info('Ready: standing by with the log folded, to take over if the leader ends');
-    this.#watching.turn();
     if (isFolded) this.#watching.standsBy();
   }
 

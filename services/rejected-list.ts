@@ -1,6 +1,6 @@
 import type { Reject } from '../projector/ports/event-log.ts';
 import { countText } from '../projector/ports/log.ts';
-import { keyFault } from '../schemas/events/record-keys.ts';
+import { parseRecordKey } from '../schemas/events/record-keys.ts';
 import type { TopicName } from '../schemas/events/records.ts';
 import { instantText } from './past/past-time.ts';
 import type { Settings } from './settings/settings.ts';
@@ -66,7 +66,8 @@ const credentialFields = new Set(['key_hash', 'label']);
 /** What can be read of a bad record, without what names riders and secret places, and why it is bad now. */
 function shownOf({ topic, raw }: Reject, { key, value, reason }: Judged, options: RejectedListOptions): object {
   // A key that is off its pattern may hold anything.
-  const mayShowKey = options.personal || (!personalTopics.has(topic) && key !== null && keyFault(topic, key) === null);
+  const mayShowKey =
+    options.personal || (!personalTopics.has(topic) && key !== null && 'fields' in parseRecordKey(topic, key));
   const bytes = { key_bytes: raw.key?.length ?? null, value_bytes: raw.value?.length ?? null };
   const read =
     value && Object.fromEntries(Object.entries(value).map((field) => [field[0], shownField(topic, field, options)]));

@@ -1,7 +1,6 @@
 import type { RecordKey } from '../../schemas/events/record-keys.ts';
 import type { Attendance, District, Metro, Night, Relation, Ride } from '../../schemas/events/records.ts';
 import { goingBits, ownBits } from '../../schemas/views/view-values.ts';
-import { countText } from '../ports/log.ts';
 import { EdgeLists } from './edge-lists.ts';
 import { FactsSum } from './facts-sum.ts';
 import { Interner } from './interner.ts';
@@ -173,21 +172,3 @@ const dayShift = 719_162;
 export const subjectDay = (subject: number, day: number): SubjectDay => subject * daySpan + day + dayShift;
 export const subjectOf = (pair: SubjectDay): number => Math.floor(pair / daySpan);
 export const dayOf = (pair: SubjectDay): number => (pair % daySpan) - dayShift;
-
-/** How many there are of what the facts hold, for the log. Erased riders, and ids that others only refer to, do not count. */
-export function describeFacts({ metros, rides, nightRecords, riders }: Facts): string {
-  const countThere = (facts: Iterable<unknown>, one: string): string => {
-    let count = 0;
-    for (const fact of facts) if (fact !== null && fact !== undefined) count++;
-    return countText(count, one);
-  };
-  return [
-    countThere(metros, 'metro'),
-    countThere(
-      rides.values().map(({ record }) => record),
-      'ride',
-    ),
-    countThere(nightRecords, 'night'),
-    countThere(riders, 'rider'),
-  ].join(', ');
-}

@@ -1,4 +1,4 @@
-import { describeFacts, type Facts } from '../facts/facts.ts';
+import type { Facts } from '../facts/facts.ts';
 import { ignoreChanges } from '../facts/touched.ts';
 import type { Folding } from '../folding.ts';
 import type { EventLog, Position } from '../ports/event-log.ts';
@@ -129,7 +129,7 @@ export class Leader {
     await folding.foldTo(ends, stop);
     folding.fold.touched = folding.marking;
     if (stop.aborted) return this.#finish(lanes);
-    log.info(`Folded up to the log's ends: ${describeFacts(this.#facts)}`);
+    log.info('Folded up to the log’s ends');
     await this.#assertRoom(taken, lanes, stop);
     await this.#takeOn(begin, lanes);
     const checking = this.#check(lanes, repairs, stop);
@@ -196,7 +196,6 @@ export class Leader {
     let stands = false;
     // At least one round: it holds what was left by the leader before.
     while (!stop.aborted) {
-      watching.turn();
       this.#roundBytes = 0;
       const changes = watching.changes.begin();
       const all = await rounds.run(folding.position);

@@ -24,8 +24,6 @@ export interface ProjectorStatus {
   role: Role;
   /** Since when the oldest change has not been readable, in milliseconds since the epoch. Null: all are. */
   unreadableSinceMs: number | null;
-  /** When its loop last came round. */
-  turnMs: number;
   /** What it waits for, and since when. */
   waits: ReadonlyMap<WaitReason, number>;
   /** Why its views do not follow the log, where that is the operator's to mend: in words that everybody may read. */
@@ -68,13 +66,11 @@ export class Watching {
    * ended.
    */
   #behindSinceMs: number | null;
-  #turnMs: number;
 
   constructor({ eventLog, writer, clock, log, metrics }: WatchingDeps) {
     this.#eventLog = eventLog;
     this.#clock = clock;
-    this.#turnMs = clock.nowMs();
-    this.#behindSinceMs = this.#turnMs;
+    this.#behindSinceMs = clock.nowMs();
     this.waits = new Waits({ clock, log, logStatus: () => this.#logStatus });
     const { waits } = this;
     this.writer = watchedWriter(writer, {
@@ -101,11 +97,6 @@ export class Watching {
       this.waits.end('redis');
       this.changes.forget();
     }
-  }
-
-  /** The loop came round. */
-  turn(): void {
-    this.#turnMs = this.#clock.nowMs();
   }
 
   /** Awaits what the log is asked for before it is followed. */
@@ -155,7 +146,6 @@ export class Watching {
     return {
       role: this.#role,
       unreadableSinceMs: oldest(this.#behindSinceMs, this.#repairSinceMs, this.changes.sinceMs, ...unread),
-      turnMs: this.#turnMs,
       waits: this.waits.current(),
       troubles: [...(this.besideOtherLog ? [otherLogWords] : []), ...this.#refusals, ...lacking(logStatus)],
       partitions: position ? partitionsOf(position, logStatus) : [],

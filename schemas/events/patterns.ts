@@ -13,12 +13,6 @@ export const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
  * (docs/rules.md#urls).
  */
 export const urlPattern = /^https?:\/\/[A-Za-z0-9._~:/?#@!$&'()*+,;=%[\]-]+$/;
-export const meetTimePattern = /^[0-2][0-9]:[0-5][0-9]$/;
-
-export const nightStatuses = ['on', 'cancelled'] as const;
-/** In the order of the interface's list. Which reason applies first is another order (docs/rules.md#why). */
-export const reasonsWhy = ['led', 'going', 'ridden', 'saved'] as const;
-export const errorWords = ['invalid_request', 'not_found', 'invalid_key'] as const;
 
 export const distanceBands = ['under_5', '5_to_10', '10_to_20', '20_to_40', 'over_40'] as const;
 export const audiences = ['General', 'Family Friendly', '21+ Only'] as const;

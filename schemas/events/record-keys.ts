@@ -167,9 +167,6 @@ export function parseRecordKey<T extends TopicName>(
   return { fields: Object.fromEntries(fields) as KeyFields[T] };
 }
 
-/** Why a key is bad by itself, or null. */
-export const keyFault = (topic: TopicName, key: string): KeyFault | null => parsed.set(topic, Buffer.from(key));
-
 /** The fields of a key that was checked before. Throws for a bad key. */
 export function fieldsOfKey<T extends TopicName>(topic: T, key: string): KeyFields[T] {
   const known = parseRecordKey(topic, key);

@@ -1,12 +1,5 @@
 import * as z from 'zod';
-import {
-  districtSlugPattern,
-  errorWords,
-  meetTimePattern,
-  nightStatuses,
-  reasonsWhy,
-  rideIdPattern,
-} from '../events/patterns.ts';
+import { districtSlugPattern, rideIdPattern } from '../events/patterns.ts';
 
 /**
  * Every object in the API's answers, with keys in the order in which they are sent. Strict: an answer has exactly these
@@ -58,11 +51,11 @@ export const night = z
     day: day.describe('The date the night is on, YYYY-MM-DD.'),
     meet_time: z
       .string()
-      .regex(meetTimePattern)
+      .regex(/^[0-2][0-9]:[0-5][0-9]$/)
       .nullable()
       .describe("Local wall-clock time in the metro's zone, HH:MM; null where none is given."),
     time_zone: z.string().describe("The metro's IANA time zone name."),
-    status: z.enum(nightStatuses).describe('Cancelled nights stay listed.'),
+    status: z.enum(['on', 'cancelled']).describe('Cancelled nights stay listed.'),
     cancellation_reason: z.string().nullable().describe("The leader's reason when one was given."),
     past: z.boolean().describe('Whether the night is past.'),
     going_count: count.describe('How many riders are going; never who.'),
@@ -115,7 +108,8 @@ export const flaggedNights = z
 export const myNight = z
   .strictObject({
     night: night.describe('The night.'),
-    why: z.enum(reasonsWhy).describe("Why the night is the rider's."),
+    // Which reason applies first is another order (docs/rules.md#why).
+    why: z.enum(['led', 'going', 'ridden', 'saved']).describe("Why the night is the rider's."),
   })
   .register(answerRegistry, { id: 'MyNight', description: "A night of the rider's own, and why it is theirs." });
 
@@ -182,7 +176,7 @@ export const friendNights = z
 
 export const errorAnswer = z
   .strictObject({
-    error: z.enum(errorWords).describe('What is wrong, as a word for programs.'),
+    error: z.enum(['invalid_request', 'not_found', 'invalid_key']).describe('What is wrong, as a word for programs.'),
     input: z.string().nullable().describe('Name of the offending input, where there is one.'),
     detail: z.string().nullable().describe('A short reason for people.'),
   })

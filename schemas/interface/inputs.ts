@@ -30,16 +30,10 @@ const searchWords = z
   .string()
   .refine((text) => {
     if (text.length < 2 || text.length > 400) return false;
-    const length = codePoints(text);
+    const { length } = [...text];
     return length >= 2 && length <= 200;
   }, 'is not of 2 to 200 characters')
   .meta({ minLength: 2, maxLength: 200 });
-
-function codePoints(text: string): number {
-  let count = text.length;
-  for (let i = 0; i < text.length; i++) if ((text.charCodeAt(i) & 0xfc00) === 0xdc00) count--;
-  return count;
-}
 
 /**
  * One comma-separated value (form style, not exploded). An empty text is one empty item, which no list allows

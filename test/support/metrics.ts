@@ -31,7 +31,6 @@ const idleStatus: ProjectorStatus = {
   role: 'leader',
   unreadableSinceMs: null,
   troubles: [],
-  turnMs: 0,
   waits: new Map(),
   partitions: [],
   tagsInRepair: 0,

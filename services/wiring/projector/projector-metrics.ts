@@ -105,7 +105,6 @@ function watchMetrics(register: Registry, current: () => WatchedProjector): void
   value('unreadable_age_seconds', 'Age of the oldest change that is not yet readable, or may not be; 0: all are', () =>
     age(status().unreadableSinceMs),
   );
-  value('loop_turn_age_seconds', 'Since the projector’s loop last came round', () => age(status().turnMs));
   series('waiting_seconds', 'How long the projector has waited, by what for; 0: it does not', ['for'], (set) => {
     const { waits } = status();
     for (const reason of waitReasons) set({ for: reason }, age(waits.get(reason) ?? null));
