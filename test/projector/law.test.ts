@@ -2,12 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
+import type { ViewWriter } from '../../projector/ports/view-writer.ts';
 import { latestRecords } from '../reference/facts.ts';
 import { fastClock } from '../support/fast-clock.ts';
 import { type History, historyArb } from '../support/histories.ts';
 import { compactions, deliveries, interleavings } from '../support/log-orders.ts';
 import { MemoryEventLog } from '../support/memory-event-log.ts';
-import { mortalWriter } from '../support/mortal-writer.ts';
 import { projected, type Running, startProjector } from '../support/projector-run.ts';
 import { projecting } from '../support/service.ts';
 import { SharedStore } from '../support/shared-store.ts';
@@ -150,4 +150,48 @@ async function killedAfter(store: MemoryViewStore, history: History, commits: nu
 async function leading({ projector }: Running, signal?: AbortSignal): Promise<void> {
   while (!signal?.aborted && (projector.role !== 'leader' || !projector.ready))
     await new Promise((resolve) => setTimeout(resolve, 1));
+}
+
+/** A writer whose process can be killed: from then on nothing of it reaches the store, its goodbyes neither. */
+interface MortalWriter {
+  writer: ViewWriter;
+  kill(): void;
+  /** Resolves once it is killed. */
+  killed: Promise<void>;
+}
+
+/** Dies by itself after so many batches. */
+function mortalWriter(writer: ViewWriter, commits = Number.POSITIVE_INFINITY): MortalWriter {
+  const { promise: killed, resolve } = Promise.withResolvers<void>();
+  let [left, dead] = [commits, false];
+  const kill = (): void => {
+    dead = true;
+    resolve();
+  };
+  const alive = <A extends unknown[], R>(call: (...args: A) => Promise<R>) => {
+    return async (...args: A): Promise<R> => {
+      if (dead) throw new Error('killed');
+      return call(...args);
+    };
+  };
+  const leadership = writer.leadership!;
+  return {
+    kill,
+    killed,
+    writer: {
+      ...writer,
+      commit: alive(async (...args) => {
+        if (left-- > 0) return writer.commit(...args);
+        kill();
+        throw new Error('killed');
+      }),
+      leadership: {
+        ...leadership,
+        look: alive(leadership.look),
+        coming: alive(leadership.coming),
+        take: alive(leadership.take),
+        free: alive(leadership.free),
+      },
+    },
+  };
 }

@@ -8,9 +8,6 @@ interface Piped {
   kind: ConnectionKind;
   client: Socket;
   server: Socket;
-  /** Bytes from the server that are held back. */
-  held: Buffer[];
-  isHeld: boolean;
   isStalled: boolean;
 }
 
@@ -29,8 +26,8 @@ function lateWriter(to: Socket, delayMs: () => number): (bytes: Buffer) => void 
 }
 
 /**
- * A TCP proxy before a Redis, which can be slow, hold replies back, or stop forwarding without closing: what a half-open
- * connection looks like from both ends.
+ * A TCP proxy before a Redis, which can be slow, or stop forwarding without closing: what a half-open connection looks
+ * like from both ends.
  */
 export async function stallingProxy(redisUrl: string) {
   const { hostname, port } = new URL(redisUrl);
@@ -44,7 +41,7 @@ export async function stallingProxy(redisUrl: string) {
       return;
     }
     const server = connect(Number(port || 6379), hostname);
-    const piped: Piped = { kind: 'data', client, server, held: [], isHeld: false, isStalled: false };
+    const piped: Piped = { kind: 'data', client, server, isStalled: false };
     all.add(piped);
     const [toServer, toClient] = [lateWriter(server, delayMs), lateWriter(client, delayMs)];
     client.on('data', (bytes) => {
@@ -52,9 +49,7 @@ export async function stallingProxy(redisUrl: string) {
       if (!piped.isStalled) toServer(bytes);
     });
     server.on('data', (bytes) => {
-      if (piped.isStalled) return;
-      if (piped.isHeld) piped.held.push(bytes);
-      else toClient(bytes);
+      if (!piped.isStalled) toClient(bytes);
     });
     const end = (): void => {
       all.delete(piped);
@@ -68,17 +63,6 @@ export async function stallingProxy(redisUrl: string) {
   const of = (kind: ConnectionKind): Piped[] => [...all].filter((piped) => piped.kind === kind);
   return {
     url: `redis://127.0.0.1:${address.port}`,
-    count: (kind: ConnectionKind): number => of(kind).length,
-    /** From now on the connections there are get no replies, until released. */
-    hold(kind: ConnectionKind): void {
-      for (const piped of of(kind)) piped.isHeld = true;
-    },
-    release(kind: ConnectionKind): void {
-      for (const piped of of(kind)) {
-        piped.isHeld = false;
-        for (const bytes of piped.held.splice(0)) piped.client.write(bytes);
-      }
-    },
     /** The connections there are stay open and carry nothing any more, either way; new ones are well. */
     stall(kind: ConnectionKind): void {
       for (const piped of of(kind)) piped.isStalled = true;

@@ -100,6 +100,9 @@ describe('a path that is not there', () => {
     '/api',
     '/api/rides',
     '/healthz/',
+    '/rides/loop',
+    '/apix/rides/loop',
+    '/~calendar',
     '//docs',
     '/DOCS',
   ])('%s is answered 404 to every method', async (target) => {

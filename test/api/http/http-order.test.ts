@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tagOf } from '../../../schemas/views/view-keys.ts';
 import { gone, rider } from '../../reference/example-log.ts';
-import { type HttpService, json, requestText, startHttpService } from '../../support/http-service.ts';
+import { type HttpService, json, startHttpService } from '../../support/http-service.ts';
 import type { RawAnswer } from '../../support/raw-http.ts';
 import { publicOperations, riderOperations, smallWorld, withKey, withToken } from '../../support/small-world.ts';
 
@@ -47,15 +47,6 @@ describe('a path that is no route', () => {
       expectError(await service.ask(path, wrongBody, 'POST', '{'), 404, error('not_found', null, text));
       const unknownType = { 'Content-Type': 'text/x-unknown' };
       expectError(await service.ask(path, unknownType, 'PUT', 'x'), 404, error('not_found', null, text));
-    },
-  );
-
-  it.each(['/', '/rides/loop', '/apix/rides/loop', '/api', '/oauth/nothing', '/~calendar'])(
-    '%s outside the base path is 404 with input null',
-    async (target) => {
-      for (const method of ['GET', 'POST', 'OPTIONS']) {
-        expectError(await service.exchange(requestText(method, target)), 404, error('not_found', null, text));
-      }
     },
   );
 });

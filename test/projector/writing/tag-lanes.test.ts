@@ -161,15 +161,6 @@ describe('tag lanes', () => {
     expect(clock.slept).toEqual([]);
   });
 
-  it('end with RefusedError, and write nothing, once another leads', async () => {
-    const store = new SharedStore();
-    const { lanes } = lanesOver(await ledBy(store));
-    await ledBy(store);
-    for (const write of writesOf(1)) await lanes.add(tag, write);
-    await expect(lanes.drain()).rejects.toMatchObject({ reason: 'fenced' });
-    expect(await store.reader().get(writesOf(1).map(({ id }) => rideKey(id)))).toEqual([null]);
-  });
-
   it('end with RefusedError, and write nothing more anywhere, once one tag was lost', async () => {
     const store = new SharedStore();
     const { lanes } = lanesOver(await ledBy(store));
