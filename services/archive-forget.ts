@@ -1,4 +1,3 @@
-import { archivePrefix } from '../infra/archive/archive-files.ts';
 import { readManifest } from '../infra/archive/archive-manifest.ts';
 import { type Forgotten, forgetRider } from '../infra/archive/forget-rider.ts';
 import { countText } from '../projector/ports/log.ts';
@@ -25,7 +24,7 @@ export async function runArchiveForget(options: ArchiveForgetOptions, settings: 
   }
   const command = { json, title: 'Read', stopped: 'nothing was changed' };
   return runWithProgress(command, io, async (progress) => {
-    const prefix = readManifest(dir)?.prefix ?? (await archivePrefix(dir, settings.topicPrefix));
+    const prefix = readManifest(dir)?.prefix ?? settings.topicPrefix;
     const onProgress = percentOf(progress);
     const forgotten = await forgetRider({ dir, prefix, rider, signal: io.signal, onProgress });
     return { result: { dir, ...forgotten }, lines: linesOf(dir, forgotten) };
@@ -33,7 +32,7 @@ export async function runArchiveForget(options: ArchiveForgetOptions, settings: 
 }
 
 function linesOf(dir: string, forgotten: Forgotten): string[] {
-  const { records, leaders, rejected, headers, raw, files, finished, example } = forgotten;
+  const { records, leaders, rejected, headers, raw, files, example } = forgotten;
   const removed = [
     ...Object.entries(records).map(([topic, count]) => `${countText(count, 'record')} of ${topic}`),
     ...(rejected > 0 ? [`${rejected} set aside`] : []),
@@ -44,10 +43,8 @@ function linesOf(dir: string, forgotten: Forgotten): string[] {
     ...(raw > 0 ? [`${countText(raw, 'value')} as they came, of which our schema’s fields are left`] : []),
   ];
   const what = [...removed, ...changed, ...(example ? ['the example in the manifest'] : [])];
-  const lines = finished ? ['Finished what an earlier call had begun'] : [];
-  if (what.length === 0) return [...lines, `Nothing of the rider is in ${dir}`];
+  if (what.length === 0) return [`Nothing of the rider is in ${dir}`];
   return [
-    ...lines,
     `Removed ${what.join(', ')}: ${countText(files, 'file')} of ${dir} written anew`,
     'What serves this archive must be started again. Copies of it, exports and Kafka are not changed',
   ];

@@ -34,11 +34,8 @@ export const journalPath = (dir: string): string => join(dir, journalName);
 /** Whether a killed process left the archive between two states. */
 export const isForgetting = (dir: string): boolean => existsSync(journalPath(dir));
 
-/**
- * Finishes or undoes what a killed process began. The caller holds the archive's lock. True if there was something to
- * finish.
- */
-export function finishForgetting(dir: string, prefix: string): boolean {
+/** Finishes or undoes what a killed process began. The caller holds the archive's lock. */
+export function finishForgetting(dir: string, prefix: string): void {
   const journal = readJournal(dir);
   if (journal) {
     const folders = new Set<string>();
@@ -53,7 +50,6 @@ export function finishForgetting(dir: string, prefix: string): boolean {
     syncFolder(dir);
   }
   for (const name of [...topicNames, 'rejected']) removeReplacements(archiveFolder(dir, prefix, name));
-  return journal !== null;
 }
 
 /** Removes new versions that no journal names. */

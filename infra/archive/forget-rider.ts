@@ -39,8 +39,6 @@ export interface Forgotten {
   example: boolean;
   /** Files that were rewritten. */
   files: number;
-  /** An earlier call was killed, and has now been finished. */
-  finished: boolean;
 }
 
 type ManifestTopic = ArchiveManifest['topics'][string];
@@ -58,8 +56,8 @@ export async function forgetRider(options: ForgetOptions): Promise<Forgotten> {
   await listArchive(dir, prefix, 'archive forget');
   const unlock = lockArchive(dir, 'archive forget');
   try {
-    const finished = finishForgetting(dir, prefix);
-    return { ...(await new Forgetting(options).run()), finished };
+    finishForgetting(dir, prefix);
+    return await new Forgetting(options).run();
   } finally {
     try {
       // After a failure, the new files written beside the old ones are removed.
@@ -91,7 +89,7 @@ class Forgetting {
     this.#manifest = readManifest(options.dir);
   }
 
-  async run(): Promise<Omit<Forgotten, 'finished'>> {
+  async run(): Promise<Forgotten> {
     const { dir, prefix, rider, signal } = this.#options;
     const manifest = this.#manifest;
     const found = await inspectArchive({ dir, prefix, manifest, read: 'unvouched', beingWritten: true, signal });

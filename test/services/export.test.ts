@@ -149,7 +149,7 @@ describe('an export', () => {
     expect((await run('export', '')).err[0]).toContain("the folder's name is empty");
   });
 
-  it('fills an empty folder in place, since that may be a mount, and puts the manifest there last', async () => {
+  it('fills an empty folder, which may be a mount, and puts the manifest there last', async () => {
     mkdirSync(at('empty'));
     const { ino } = statSync(at('empty'));
     const seen: string[][] = [];
@@ -165,9 +165,7 @@ describe('an export', () => {
 
   it('names a folder that cannot be written, and the file that does not fit on the disk', async () => {
     const { code, err } = await run('export', '/proc/no/such');
-    expect([code, err.at(-1)]).toEqual([1, expect.stringMatching(/^Cannot make the folder \/proc\/no: ENOENT/)]);
-    const beside = await run('export', '/proc/such');
-    expect([beside.code, beside.err.at(-1)]).toEqual([1, expect.stringMatching(/^Cannot write \/proc\/such: ENOENT/)]);
+    expect([code, err.at(-1)]).toEqual([1, expect.stringMatching(/^Cannot make the folder \/proc\/no\/such: ENOENT/)]);
     const program = fileURLToPath(new URL('../../services/ride-calendar.js', import.meta.url));
     const command = `ulimit -f 16; exec "${process.execPath}" "${program}" export "${at('large')}" --archive "${at('portland')}"`;
     const full = await promisify(execFile)('bash', ['-c', command], { env: { PATH: process.env.PATH } }).catch(

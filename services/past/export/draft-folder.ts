@@ -1,5 +1,5 @@
-import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { existsSync, mkdtempSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
 import { makeFolder } from '../../../infra/archive/make-folder.ts';
 import { syncFolder, writeFault } from '../../../infra/archive/write-atomically.ts';
 
@@ -12,50 +12,40 @@ export function writing<T>(path: string, write: () => T): T {
   }
 }
 
-/** A folder that is being written, and takes its place when it is whole. Until then it has another name. */
+/** Files that take their place in a folder once all of them are whole. Until then they are in a folder within it. */
 export class DraftFolder {
   readonly path: string;
   readonly #dir: string;
-  readonly #isInside: boolean;
-  readonly #drop = (): void => rmSync(this.path, { recursive: true, force: true });
+  readonly #isNew: boolean;
+  readonly #drop = (): void => {
+    rmSync(this.path, { recursive: true, force: true });
+    if (this.#isNew && existsSync(this.#dir) && readdirSync(this.#dir).length === 0) rmdirSync(this.#dir);
+  };
 
   /** `dir` is missing or empty. */
   constructor(dir: string) {
     this.#dir = resolve(dir);
-    // A folder that is there may be a mount, which no other folder can replace.
-    this.#isInside = existsSync(this.#dir);
-    const parent = dirname(this.#dir);
-    if (!this.#isInside) makeFolder(parent, 'the export');
-    // On the same disk, so that files are moved and not copied.
-    const name = this.#isInside ? join(this.#dir, '.unfinished-') : join(parent, `.${basename(dir)}.unfinished-`);
-    this.path = writing(dir, () => mkdtempSync(name));
+    this.#isNew = !existsSync(this.#dir);
+    makeFolder(this.#dir, 'the export');
+    this.path = writing(dir, () => mkdtempSync(join(this.#dir, '.unfinished-')));
     process.once('exit', this.#drop);
   }
 
-  /** Puts it in its place; a folder that is there gets the file named `last` after the others. */
+  /** Puts the files in their place, the one named `last` after the others. */
   publish(last: string): void {
     writing(this.#dir, () => {
-      if (this.#isInside) this.#moveFiles(last);
-      else {
-        renameSync(this.path, this.#dir);
-        syncFolder(dirname(this.#dir));
-      }
+      const others = readdirSync(this.#dir).filter((name) => name !== basename(this.path));
+      if (others.length > 0) throw new Error(`it has been filled meanwhile (${others[0]}); name a new or empty folder`);
+      const files = readdirSync(this.path).sort((a, b) => Number(a === last) - Number(b === last));
+      for (const file of files) renameSync(join(this.path, file), join(this.#dir, file));
+      this.drop();
+      syncFolder(this.#dir);
     });
-    process.off('exit', this.#drop);
   }
 
-  /** Removes it, if it has not taken its place. */
+  /** Removes what has not taken its place. */
   drop(): void {
     this.#drop();
     process.off('exit', this.#drop);
-  }
-
-  #moveFiles(last: string): void {
-    const others = readdirSync(this.#dir).filter((name) => name !== basename(this.path));
-    if (others.length > 0) throw new Error(`it has been filled meanwhile (${others[0]}); name a new or empty folder`);
-    const files = readdirSync(this.path).sort((a, b) => Number(a === last) - Number(b === last));
-    for (const file of files) renameSync(join(this.path, file), join(this.#dir, file));
-    this.#drop();
-    syncFolder(this.#dir);
   }
 }

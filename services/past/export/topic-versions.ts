@@ -22,7 +22,7 @@ interface VersionOptions {
 }
 
 /**
- * Every version of a topic's keys, in the log's order. The topic is read twice: first for the times, of which 12 bytes a
+ * Every version of a topic's keys, in the log's order. The topic is read twice: first for the times, of which 16 bytes a
  * record are kept, since a later record of an earlier time ends a version too.
  */
 export async function eachVersion(
@@ -52,18 +52,16 @@ const isSecret = ({ topic, value }: LogRecord): boolean =>
 /** When each record's version ends. */
 class Times {
   readonly #keys = new Interner();
-  #numbers = new Int32Array(1024);
-  #times = new Float64Array(1024);
-  #count = 0;
+  /** By record: the number of its key, and its time. */
+  readonly #numbers: number[] = [];
+  readonly #times: number[] = [];
   /** By key: whether the last night with a meeting is secret. */
   readonly #secret: boolean[] = [];
 
   add(record: LogRecord, timeMs: number): void {
-    if (this.#count === this.#times.length) this.#grow();
     const key = this.#keys.add(record.key);
-    this.#numbers[this.#count] = key;
-    this.#times[this.#count] = timeMs;
-    this.#count++;
+    this.#numbers.push(key);
+    this.#times.push(timeMs);
     if (record.topic !== 'nights' || record.value === null) return;
     if ((record.value as Night).meeting) this.#secret[key] = isSecret(record);
   }
@@ -71,7 +69,7 @@ class Times {
   /** From times to ends, the last record first: a version ends with the earliest of those behind it. */
   settle(): void {
     const next = new Float64Array(this.#numbers.length).fill(Number.POSITIVE_INFINITY);
-    for (let i = this.#count - 1; i >= 0; i--) {
+    for (let i = this.#times.length - 1; i >= 0; i--) {
       const key = this.#numbers[i]!;
       const from = this.#times[i]!;
       this.#times[i] = Math.max(from, next[key]!);
@@ -86,13 +84,5 @@ class Times {
 
   isSecret(i: number): boolean {
     return this.#secret[this.#numbers[i]!] ?? false;
-  }
-
-  #grow(): void {
-    const [numbers, times] = [this.#numbers, this.#times];
-    this.#numbers = new Int32Array(numbers.length * 2);
-    this.#times = new Float64Array(times.length * 2);
-    this.#numbers.set(numbers);
-    this.#times.set(times);
   }
 }
