@@ -32,7 +32,8 @@ export function redisRefusal(error: unknown, { setting, cluster, scriptRights }:
       const words = `does not let the user of ${setting} do all it must; grant it ${right} (ACL SETUSER)`;
       return { words, ends: false };
     }
-    if (/^(WRONGPASS|NOAUTH)/.test(message))
+    // The last is Redis's answer to a command of more than ten words, such as a script's, before a password.
+    if (/^(WRONGPASS|NOAUTH|ERR Protocol error: unauthenticated)/.test(message))
       return { words: `refuses the user and password of ${setting} (${message})`, ends: false };
     if (message.startsWith('MOVED') && !cluster)
       return { words: 'is a Redis Cluster; set REDIS_CLUSTER=true', ends: true };

@@ -8,6 +8,7 @@ describe('whether it helps to wait for a Redis that refuses', () => {
   it.each([
     ['WRONGPASS invalid username-password pair or user is disabled.', /password of REDIS_URL/],
     ['NOAUTH Authentication required.', /password of REDIS_URL/],
+    ['ERR Protocol error: unauthenticated multibulk length', /password of REDIS_URL/],
     ["NOPERM User rider has no permissions to run the 'mget' command", /grant it \+mget/],
   ])('it does after %s', (message, words) => {
     for (const cluster of [false, true])
