@@ -10,7 +10,7 @@ import { parseSigningKeys } from '../api/tokens/signing-keys.ts';
 import { freePorts } from '../infra/local/free-port.ts';
 import { startRedisServer } from '../infra/local/redis-server.ts';
 import { redisAuthState } from '../infra/redis/auth-state-redis.ts';
-import { loadCookieKeys } from '../services/settings/sign-in-files.ts';
+import { loadSettings } from '../services/settings/settings.ts';
 import { kafkaBrokers } from './support/backends.ts';
 import { TestKafka, topicBounds } from './support/kafka.ts';
 import { redisUsersFile } from './support/redis-users.ts';
@@ -78,7 +78,7 @@ describe('a signing key', () => {
 });
 
 describe('a cookie key', () => {
-  const keysOf = (printed: string) => loadCookieKeys(printed.trim(), '/nowhere');
+  const keysOf = (printed: string) => loadSettings({ OAUTH_COOKIE_KEYS: printed.trim() }).oauth.cookieKeys!;
   const step = async (name: string, env: Record<string, string>) => (await runs(name, env)).stdout.trim();
 
   // APIs restart one after the other, so those of two neighbouring steps serve the same riders side by side.
@@ -86,7 +86,7 @@ describe('a cookie key', () => {
     const [made] = await loadCookieKeys(null, folder);
     const first = await step('cookie-keys-1', { DATA_DIR: folder });
     const second = await step('cookie-keys-2', { OAUTH_COOKIE_KEYS: first });
-    const sets = [[made!], await keysOf(first), await keysOf(second)];
+    const sets = [[made!], keysOf(first), keysOf(second)];
     expect(sets[2]).toEqual([...sets[1]!].reverse());
     for (const [before, after] of [sets.slice(0, 2), sets.slice(1)]) {
       expect(after).toContain(before![0]);
@@ -98,10 +98,10 @@ describe('a cookie key', () => {
   test('is added to those of the setting, or to the one in the default DATA_DIR', async () => {
     await mkdir(join(folder, '.ride-calendar'));
     const [made] = await loadCookieKeys(null, join(folder, '.ride-calendar'));
-    const byDefault = await keysOf(await step('cookie-keys-1', {}));
+    const byDefault = keysOf(await step('cookie-keys-1', {}));
     expect(byDefault).toEqual([made, expect.not.stringMatching(`^${made}$`)]);
     const OAUTH_COOKIE_KEYS = byDefault.join(',');
-    expect((await keysOf(await step('cookie-keys-1', { OAUTH_COOKIE_KEYS }))).slice(0, 2)).toEqual(byDefault);
+    expect(keysOf(await step('cookie-keys-1', { OAUTH_COOKIE_KEYS })).slice(0, 2)).toEqual(byDefault);
   });
 });
 

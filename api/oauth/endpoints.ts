@@ -77,7 +77,7 @@ function addAuthorize(app: FastifyInstance, { service, library, riders, limits, 
     const interaction = await library.interactionOf(uid);
     const { login, error } = (interaction?.result ?? {}) as InteractionResults;
     const rider = login?.accountId ?? interaction?.session?.accountId;
-    if (rider !== undefined && error === undefined) await riders.exists(rider);
+    if (rider !== undefined && error === undefined) await riders.card(rider);
     await library.answer(request, reply, { url: `${paths.authorize}/${encodeURIComponent(uid)}`, headers });
   });
 }

@@ -47,8 +47,8 @@ export function libraryAdapter(kind: string, options: LibraryOptions): Adapter {
   const isGone = async (rider: string | undefined): Promise<boolean> => {
     if (rider === undefined) return false;
     // If this cannot be told, the library finds out when it asks for the account.
-    const gone = await riders.exists(rider).then(
-      (exists) => !exists,
+    const gone = await riders.card(rider).then(
+      (card) => card === null,
       () => false,
     );
     if (gone) riderGone(rider);
@@ -72,7 +72,7 @@ export function libraryAdapter(kind: string, options: LibraryOptions): Adapter {
     const key = storeId(kind, id);
     const { accountId, clientId: client, grantId } = ((await store.find(kind, key)) ?? {}) as AdapterPayload;
     // Checked before the code is used up: a store that is away must not cost the rider a new sign-in.
-    if (kind === 'AuthorizationCode' && !(await riders.exists(accountId!))) {
+    if (kind === 'AuthorizationCode' && (await riders.card(accountId!)) === null) {
       riderGone(accountId!);
       throw new errors.InvalidGrant('the rider is gone');
     }

@@ -48,7 +48,7 @@ export function providerSettings(options: LibraryOptions): Configuration {
     expiresWithSession: async () => false,
     loadExistingGrant: async (ctx) => await existingGrant(ctx, service, lifetimes),
     findAccount: translated(async (_ctx: unknown, sub: string) => {
-      if (await riders.exists(sub)) return { accountId: sub, claims: async () => ({ sub }) };
+      if (await riders.card(sub)) return { accountId: sub, claims: async () => ({ sub }) };
       riderGone(sub);
       return undefined;
     }),

@@ -6,7 +6,7 @@ import type { StateStore } from './state-store.ts';
 interface ErasureDeps {
   store: Pick<StateStore, 'accounts'>;
   grants: Pick<Grants, 'endRider'>;
-  riders: Pick<RiderDirectory, 'exists'>;
+  riders: Pick<RiderDirectory, 'card'>;
   logger: Pick<FastifyBaseLogger, 'info' | 'warn'>;
   sweepDelayMs?: number | undefined;
 }
@@ -29,7 +29,7 @@ export function riderErasure({ store, grants, riders, logger, sweepDelayMs = 5_0
     for (const rider of open) await end(rider);
     let erased = 0;
     for await (const rider of store.accounts()) {
-      if (await riders.exists(rider)) continue;
+      if (await riders.card(rider)) continue;
       await end(rider);
       erased++;
     }

@@ -95,7 +95,7 @@ async function pick(
   reply: FastifyReply,
 ) {
   if (parts.who !== 'picker') return parts.pages.trouble(reply, 'forged');
-  if (!idPattern.test(rider) || !(await parts.riders.exists(rider)))
+  if (!idPattern.test(rider) || !(await parts.riders.card(rider)))
     return await askWho(parts, interaction, reply, 'There is no such rider. Pick one, or check the id.', rider);
   return reply.redirect(await finishLogin(parts, interaction, rider, request, reply), 303);
 }

@@ -75,7 +75,7 @@ export function addUpstreamRoutes(
     const again = `${paths.signIn}/${interaction.uid}`;
     try {
       const rider = await upstream.finish(callback, kept);
-      if (idPattern.test(rider) && (await riders.exists(rider)))
+      if (idPattern.test(rider) && (await riders.card(rider)))
         return reply.redirect(await finishLogin(parts, interaction, rider, request, reply), 303);
       audit('sign_in_refused', { cause: 'unknown_rider' });
       return pages.page(reply, noRiderPage(`${again}/start?other=1`, upstream.providerHost), 403);

@@ -1,8 +1,9 @@
 /** What sign-in needs to know about riders. Answered from the views (services/). */
 export interface RiderDirectory {
-  /** Whether the rider exists. Throws if that cannot be told: the views are away, or not known to be complete. */
-  exists(rider: string): Promise<boolean>;
-  /** The rider's names, to show them as whom they are signed in. Null if the rider does not exist. */
+  /**
+   * The rider's names. Null if the rider does not exist. Throws if that cannot be told: the views are away, or not known to
+   * be complete.
+   */
   card(rider: string): Promise<RiderCard | null>;
   /** Up to `count` riders to choose from, for the embedded default's sign-in page only. */
   sample(count: number): Promise<SampleRider[]>;

@@ -151,8 +151,6 @@ const readable = (isFolder: boolean) =>
 const file = readable(false);
 const folder = readable(true);
 
-const cookieKeys = z.string().refine((value) => value.split(',').every((key) => key.trim().length >= 32));
-
 /** Every setting, in the order in which errors name them. */
 export const settingRules = {
   HOST: rule(
@@ -196,7 +194,11 @@ export const settingRules = {
   OAUTH_REGISTRATION: rule(onOrOff, 'on or off'),
   OAUTH_CLIENT_METADATA: rule(onOrOff, 'on or off'),
   OAUTH_KEYS: rule(file, 'a file that exists and can be read, with a JSON Web Key Set'),
-  OAUTH_COOKIE_KEYS: rule(cookieKeys, 'keys of 32 characters or more, separated by commas, the newest first', hidden),
+  OAUTH_COOKIE_KEYS: rule(
+    listOf(z.string().min(32)),
+    'keys of 32 characters or more, separated by commas, the newest first',
+    hidden,
+  ),
   METRICS_PORT: rule(wholeNumber(1, 65_535), 'a whole number from 1 to 65535'),
   DRAIN_SECONDS: rule(wholeNumber(0, 3_600), 'a whole number of seconds from 0 to 3600'),
   CACHE_SECONDS: rule(wholeNumber(0, 31_536_000), 'a whole number of seconds from 0 to 31536000'),

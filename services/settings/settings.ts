@@ -204,7 +204,7 @@ function settingsOf(given: Given) {
       clientsFile: given.OAUTH_CLIENTS ?? null,
       /** A file: a JSON Web Key Set. Null: a key is made and kept in `dataDir`. */
       keysFile: given.OAUTH_KEYS ?? null,
-      /** As given: keys separated by commas, newest first. Null: one is made and kept in `dataDir`. */
+      /** Newest first. Null: one is made and kept in `dataDir`. */
       cookieKeys: given.OAUTH_COOKIE_KEYS ?? null,
       registration: given.OAUTH_REGISTRATION ?? embedded,
       clientMetadata: given.OAUTH_CLIENT_METADATA ?? embedded,

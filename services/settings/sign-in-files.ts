@@ -67,21 +67,9 @@ function makeKeySet() {
 
 const makeCookieKey = (): string => randomBytes(32).toString('base64url');
 
-/**
- * The keys that sign cookies, newest first: those of OAUTH_COOKIE_KEYS (separated by commas, the same for all
- * instances), or one that was made once and kept in the data folder.
- */
-export async function loadCookieKeys(setting: string | null, dataDir: string): Promise<string[]> {
-  const keys = (setting ?? (await readOrMake(join(dataDir, 'cookie-key'), makeCookieKey)))
-    .split(',')
-    .map((key) => key.trim());
-  const short = keys.findIndex((key) => key.length < 32);
-  if (short >= 0)
-    throw new Error(
-      `Cannot use OAUTH_COOKIE_KEYS: key ${short + 1} is shorter than 32 characters; make it of 32 random bytes`,
-    );
-  return keys;
-}
+/** The keys that sign cookies, newest first: those of OAUTH_COOKIE_KEYS, or one that was made once and kept. */
+export const loadCookieKeys = async (setting: string[] | null, dataDir: string): Promise<string[]> =>
+  setting ?? [await readOrMake(join(dataDir, 'cookie-key'), makeCookieKey)];
 
 async function readNamed(path: string, setting: string): Promise<string> {
   try {

@@ -38,10 +38,6 @@ export function testRiders(riders: SampleRider[] = sampleRiders): TestRiders {
     away: false,
     erase: (rider) => living.delete(rider),
     publish: (rider) => living.set(rider, { rider, handle: rider, name: null }),
-    async exists(rider) {
-      if (directory.away) throw new StoreAwayError('the views are away');
-      return living.has(rider);
-    },
     async card(rider) {
       if (directory.away) throw new StoreAwayError('the views are away');
       const found = living.get(rider);
@@ -75,7 +71,7 @@ function cardsOf(riders: TestRiders): ViewReader {
         keys.map(async (key) => {
           const { kind, id } = parseKey(key);
           if (kind === 'night') return nightOf(id.split('/')[0]!);
-          return kind === 'complete' || (kind === 'rider' && (await riders.exists(id))) ? there : null;
+          return kind === 'complete' || (kind === 'rider' && (await riders.card(id))) ? there : null;
         }),
       );
     },

@@ -8,15 +8,12 @@ import { decodeView, type RiderCard } from '../../../schemas/views/view-values.t
  * What sign-in needs to know about riders, from the views. `sample` gives riders to pick from, in the embedded default.
  */
 export function riderDirectory(cache: ViewCache, sample: (count: number) => SampleRider[]): RiderDirectory {
-  const card = async (rider: string): Promise<RiderCard | null> => {
-    const [found] = await cache.load([riderKey(rider)]);
-    return found!.value && decodeView<RiderCard>(found!.value).header;
-  };
   return {
-    exists: async (rider) => (await card(rider)) !== null,
     async card(rider) {
-      const found = await card(rider);
-      return found && { handle: found.handle, name: found.name };
+      const [found] = await cache.load([riderKey(rider)]);
+      if (found!.value === null) return null;
+      const { handle, name } = decodeView<RiderCard>(found!.value).header;
+      return { handle, name };
     },
     sample: async (count) => sample(count),
   };

@@ -12,9 +12,9 @@ it('a sweep for erased riders that fails is repeated until it succeeds, and one 
     store,
     grants: { endRider: async (rider) => void ended.push(rider) },
     riders: {
-      async exists() {
+      async card() {
         if (failures-- > 0) throw new Error('the views are away');
-        return false;
+        return null;
       },
     },
     logger: { info: () => undefined, warn: (line: unknown) => void said.push(String(line)) },

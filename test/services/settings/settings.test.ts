@@ -130,7 +130,7 @@ describe('settings', () => {
       OAUTH_REGISTRATION: 'on',
       OAUTH_CLIENT_METADATA: 'off',
       OAUTH_KEYS: here,
-      OAUTH_COOKIE_KEYS: `${'a'.repeat(32)},${'b'.repeat(32)}`,
+      OAUTH_COOKIE_KEYS: `${'a'.repeat(32)}, ${'b'.repeat(32)}`,
       METRICS_PORT: '9001',
       DRAIN_SECONDS: '30',
       CACHE_SECONDS: '60',
@@ -162,7 +162,7 @@ describe('settings', () => {
       oauth: {
         clientsFile: here,
         keysFile: here,
-        cookieKeys: `${'a'.repeat(32)},${'b'.repeat(32)}`,
+        cookieKeys: ['a'.repeat(32), 'b'.repeat(32)],
         registration: true,
         clientMetadata: false,
       },
