@@ -75,7 +75,7 @@ export async function runStart(options: StartOptions, settings: Settings, io: Io
       ...(settings.embedded && first && { sample: first }),
     });
     await served.listen();
-    const steps = await firstSteps(settings, opened, facts(), files.keys, key);
+    const steps = await firstSteps(settings, opened, facts(), files.keys, key, first);
     io.out(options.json ? JSON.stringify(steps) : firstStepsText(steps));
     try {
       await projecting.done;

@@ -11,6 +11,7 @@ import { freePorts } from '../infra/local/free-port.ts';
 import { startRedisServer } from '../infra/local/redis-server.ts';
 import { redisAuthState } from '../infra/redis/auth-state-redis.ts';
 import { loadSettings } from '../services/settings/settings.ts';
+import { loadCookieKeys } from '../services/settings/sign-in-files.ts';
 import { kafkaBrokers } from './support/backends.ts';
 import { TestKafka, topicBounds } from './support/kafka.ts';
 import { redisUsersFile } from './support/redis-users.ts';

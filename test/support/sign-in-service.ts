@@ -6,7 +6,7 @@ import { ViewCache } from '../../api/calendar/view-cache.ts';
 import { createApp } from '../../api/http/app.ts';
 import { serviceUrl } from '../../api/oauth/service-url.ts';
 import { StoreAwayError, type ViewReader } from '../../api/ports/view-reader.ts';
-import { noSuchPage } from '../../api/sign-in/no-such-page.ts';
+import { noSuchPage } from '../../api/sign-in/page-sender.ts';
 import { registerSignIn, type SignIn, type SignInDeps } from '../../api/sign-in/register-sign-in.ts';
 import type { RiderDirectory, SampleRider } from '../../api/tokens/rider-directory.ts';
 import { parseSigningKeys, type SigningKeys } from '../../api/tokens/signing-keys.ts';

@@ -43,9 +43,9 @@ export async function firstSteps(
   facts: Facts,
   keys: SigningKeys,
   developerKey: string | null,
+  first: ReturnType<typeof firstDay>,
 ) {
   const { baseUrl, origin } = settings;
-  const first = firstDay(facts, settings.nowMs ?? Date.now());
   const picks = picksRiders(settings, opened);
   const rider = picks ? riderToTry(facts, opened) : null;
   return {

@@ -6,7 +6,7 @@ import type { StateStore } from '../../../api/oauth/state-store.ts';
 import { registerDocs } from '../../../api/openapi/docs.ts';
 import { openApiDocument } from '../../../api/openapi/openapi.ts';
 import type { ViewReader } from '../../../api/ports/view-reader.ts';
-import { noSuchPage } from '../../../api/sign-in/no-such-page.ts';
+import { noSuchPage } from '../../../api/sign-in/page-sender.ts';
 import { registerSignIn, type SignIn, type SignInDeps } from '../../../api/sign-in/register-sign-in.ts';
 import type { SampleRider } from '../../../api/tokens/rider-directory.ts';
 import { createTokenChecker } from '../../../api/tokens/token-checker.ts';
