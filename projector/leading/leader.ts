@@ -101,7 +101,7 @@ export class Leader {
       writer,
       tags,
       onWritten: (views, bytes) => this.#wrote(views, bytes),
-      onCompare: (tag) => repairs.compare(tag, { saidAlready: true, whole: true }),
+      onCompare: (tag) => repairs.compare(tag, true),
     });
     const { marks, marking, fanOuts, barriers } = folding;
     const rounds = new Rounds({ facts: this.#facts, marks, marking, fanOuts, lanes, barriers, identity });
@@ -119,10 +119,7 @@ export class Leader {
     if (!bounds) return this.#finish(lanes);
     const ends = positionOf(bounds, 'end');
     const begin = await this.#begin(taken, ends, stop);
-    for (const tag of begin.compare) {
-      const asked = taken.get(tag)!.compare;
-      repairs.compare(tag, { saidAlready: asked, whole: asked });
-    }
+    for (const tag of begin.compare) repairs.compare(tag, taken.get(tag)!.compare);
     // Where all is to be compared anyway, marks would only be rendered twice.
     if (begin.compare.size === tags.length) this.#markNothing();
     folding.limit = null;

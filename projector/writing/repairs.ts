@@ -31,14 +31,14 @@ export class Repairs {
   }
 
   /**
-   * The views of a tag are doubtful. `saidAlready`: its open list says so. `whole`: somebody asked for it, perhaps because
-   * of bytes behind a digest that is right.
+   * The views of a tag are doubtful. `asked`: its open list says so, perhaps because of bytes behind a digest that is
+   * right.
    */
-  compare(tag: number, { saidAlready = false, whole = false } = {}): void {
-    if (whole) this.#whole.add(tag);
+  compare(tag: number, asked: boolean): void {
+    if (asked) this.#whole.add(tag);
     if (!this.#wanted.has(tag)) this.#deps.watching?.repairing(1);
     this.#wanted.add(tag);
-    this.#deps.lanes.lane(tag).beginCompare(saidAlready);
+    this.#deps.lanes.lane(tag).beginCompare(asked);
     this.#changed.notify();
   }
 

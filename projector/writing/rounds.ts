@@ -8,7 +8,7 @@ import { valueViews } from '../views/value-views.ts';
 import type { FanOuts } from './fan-outs.ts';
 import type { Marking } from './marking.ts';
 import type { Marks } from './marks.ts';
-import { type Barrier, type PositionBarriers, settledPosition } from './settled-position.ts';
+import { type PositionBarriers, settledPosition } from './settled-position.ts';
 import type { TagLanes } from './tag-lanes.ts';
 
 interface RoundsDeps {
@@ -30,8 +30,6 @@ interface RoundsDeps {
 export class Rounds {
   readonly #deps: RoundsDeps;
   readonly #turns: Turns;
-  /** Fan-outs whose last watchers are told in this round, or in one that was broken off. */
-  readonly #told: Barrier[] = [];
   #leftOver = false;
   /** The first round of this term. */
   #firstRound = Number.POSITIVE_INFINITY;
@@ -49,14 +47,13 @@ export class Rounds {
   async run(position: Position): Promise<boolean> {
     const { barriers, fanOuts, lanes, marking, marks, facts, identity } = this.#deps;
     const told = fanOuts.slice((watcher, day, bits) => marking.related(watcher, day, bits));
-    if (told) this.#told.push(told);
     const start = barriers.begin(copyPosition(position), facts.sum.text);
     lanes.round = start.round;
     this.#firstRound = Math.min(this.#firstRound, start.round);
     this.#leftOver = false;
     await this.#writeTaken(marks.take());
     const all = (await lanes.drain()) && !this.#leftOver;
-    for (const barrier of this.#told.splice(0)) barriers.lift(barrier);
+    if (told) barriers.lift(told);
     // A tag that answers again may carry a position before the next round writes what this one left.
     if (!all) return false;
     const settled = barriers.settled(start, { fanOutsStored: fanOuts.storable });
