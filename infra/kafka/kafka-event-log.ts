@@ -22,7 +22,6 @@ import { untilAnswered } from './kafka-retry.ts';
 import { leastSettingMs } from './kafka-topic-settings.ts';
 import type { ReaderPartition } from './reader-partition.ts';
 import type { FetchedRecord } from './record-batch.ts';
-import { SchemaWaits } from './schema-waits.ts';
 
 interface KafkaEventLogOptions {
   kafka: KafkaConnection;
@@ -78,7 +77,8 @@ class Following {
   readonly #from: Position;
   readonly #follower: Follower;
   readonly #signal: AbortSignal;
-  readonly #schemas: SchemaWaits | null;
+  /** Schemas that are looked up, each id once however many partitions wait for it (docs/rules.md#schema-registry). */
+  readonly #lookUps = new Map<number, { known: Promise<void>; away: Promise<void> }>();
   /** Partitions that wait for the schema registry. */
   readonly #needSchemas = new Set<ReaderPartition>();
   #reader: KafkaReader | null = null;
@@ -95,8 +95,6 @@ class Following {
     this.#from = from;
     this.#follower = follower;
     this.#signal = signal;
-    const { writers, registry, log } = options;
-    this.#schemas = registry && new SchemaWaits(writers, registry, log, signal);
   }
 
   async run(cluster: KafkaCluster): Promise<void> {
@@ -188,16 +186,38 @@ class Following {
   /** A number is the id of a schema to look up first. */
   #recordOf(topic: TopicName, partition: number, fetched: FetchedRecord): EncodedRecord | number {
     const record = kafkaLogRecord(topic, partition, fetched, this.#options.writers);
-    return typeof record !== 'number' || this.#schemas ? record : unknownSchemaId(topic, partition, fetched);
+    return typeof record !== 'number' || this.#options.registry ? record : unknownSchemaId(topic, partition, fetched);
   }
 
   async #untilSchemaIsKnown(partition: ReaderPartition, id: number): Promise<void> {
-    await this.#schemas!.wait(id, () => {
+    const { known, away } = this.#lookUps.get(id) ?? this.#lookUp(id);
+    void away.then(() => {
       this.#needSchemas.add(partition);
       this.#sayWaiting(partition);
     });
+    await known;
     this.#needSchemas.delete(partition);
     this.#sayWaiting(partition);
+  }
+
+  /** `known`: once the schema is, or the signal aborts. `away`: once the registry has not answered. */
+  #lookUp(id: number) {
+    const { writers, registry, log } = this.#options;
+    const away = Promise.withResolvers<void>();
+    const attempt = async (): Promise<void> => {
+      try {
+        writers.addRegistered(id, await registry!.lookUp(id, this.#signal));
+      } catch (error) {
+        away.resolve();
+        throw error;
+      }
+    };
+    const options = { log, signal: this.#signal, who: 'the schema registry' };
+    const known = untilAnswered(`Cannot look up schema ${id}`, attempt, options)
+      .catch(() => undefined)
+      .finally(() => this.#lookUps.delete(id));
+    this.#lookUps.set(id, { known, away: away.promise });
+    return { known, away: away.promise };
   }
 
   #heldBack(from: ReaderPartition): void {

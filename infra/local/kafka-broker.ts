@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { needCommand } from './debian-packages.ts';
+import { needProgram } from './debian-packages.ts';
 import { freePort } from './free-port.ts';
 import { kafkaJars } from './kafka-jars.ts';
 import { type LocalServer, startLocalProcess, startLocalServer, untilPrinted } from './local-process.ts';
@@ -48,7 +48,7 @@ export async function startKafkaBroker({
   usualPort,
   listening = plain,
 }: KafkaBrokerOptions = {}): Promise<KafkaBroker> {
-  await needCommand('java', 'default-jre-headless');
+  await needProgram('java', 'default-jre-headless');
   const jars = `${await kafkaJars()}/*`;
   const port = await freePort(usualPort);
   const controllerPort = await freePort();

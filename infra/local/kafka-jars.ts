@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { needCommand } from './debian-packages.ts';
+import { needProgram } from './debian-packages.ts';
 
 const run = promisify(execFile);
 
@@ -17,8 +17,8 @@ const cacheFolder = join(import.meta.dirname, '..', '..', '.cache', 'kafka');
 export async function kafkaJars(): Promise<string> {
   const folder = join(cacheFolder, kafkaVersion);
   if (existsSync(folder)) return folder;
-  await needCommand('java', 'default-jre-headless');
-  await needCommand('mvn', 'maven');
+  await needProgram('java', 'default-jre-headless');
+  await needProgram('mvn', 'maven');
   await mkdir(cacheFolder, { recursive: true });
   const work = await mkdtemp(join(cacheFolder, 'resolving-'));
   try {

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { needCommand } from './debian-packages.ts';
+import { needProgram } from './debian-packages.ts';
 import { freePorts } from './free-port.ts';
 import { type LocalServer, startLocalProcess, startLocalServer, untilPrinted } from './local-process.ts';
 
@@ -23,7 +23,7 @@ interface RedisServerOptions {
 
 /** A Redis on this machine, with `maxmemory-policy noeviction` as the service requires. */
 export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
-  await needCommand('redis-server', 'redis-server');
+  await needProgram('redis-server', 'redis-server');
   const { tls } = options;
   const port = options.port ?? (await freePorts(1))[0]!;
   return startLocalServer('redis', async (folder) => {

@@ -72,7 +72,10 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
       const [uses, sinceFirstMs] = await run<[number, number]>('authUse', entryKey(kind, id));
       return uses === 0 ? null : { uses, sinceFirstMs };
     },
-    extend: (kind, id, lifeSeconds) => run('authExtend', entryKey(kind, id), msOf(lifeSeconds)),
+    // Only entries without an account are extended, so no index needs an update.
+    async extend(kind, id, lifeSeconds) {
+      await ask(() => redis.pexpire(entryKey(kind, id), msOf(lifeSeconds)));
+    },
     async remove(kind, id) {
       await ask(() => redis.del(entryKey(kind, id)));
     },

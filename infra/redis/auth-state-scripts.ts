@@ -47,12 +47,6 @@ redis.call('HSET', KEYS[1], 'f', first)
 return { redis.call('HINCRBY', KEYS[1], 'u', 1), now - first }`,
   },
 
-  /** KEYS entry. ARGV life. Only entries without an account are extended, so no index needs an update. */
-  authExtend: {
-    numberOfKeys: 1,
-    lua: `return redis.call('PEXPIRE', KEYS[1], ARGV[1])`,
-  },
-
   /** KEYS account index, accounts. ARGV account, prefix of entries' keys, which share the index's hash tag. */
   authTidyAccount: {
     numberOfKeys: 2,

@@ -17,16 +17,11 @@ export interface RedisConnection {
   close(): Promise<void>;
 }
 
-interface ConnectionOptions {
-  /**
-   * What Redis refuses for want of a password, a right or room is waited for: errors say so. By default they say that
-   * waiting is in vain.
-   */
-  waits?: boolean;
-}
-
-/** A connection for commands made by hand, through node-redis. */
-export function redisConnection(settings: RedisSettings, { waits = false }: ConnectionOptions = {}) {
+/**
+ * A connection for commands made by hand, through node-redis. `waits`: what Redis refuses for want of a password, a right
+ * or room is waited for, and errors say so. By default they say that waiting is in vain.
+ */
+export function redisConnection(settings: RedisSettings, { waits = false } = {}) {
   const { url, cluster } = settings;
   const told = (cause: unknown): unknown => {
     const refusal = redisRefusal(cause, { setting: 'REDIS_URL', cluster });

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { needCommand } from '../../infra/local/debian-packages.ts';
+import { needProgram } from '../../infra/local/debian-packages.ts';
 import { freePorts } from '../../infra/local/free-port.ts';
 import { type LocalProcess, startLocalProcess } from '../../infra/local/local-process.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
@@ -20,7 +20,7 @@ let api: RunningService;
 let env: Env;
 
 beforeAll(async () => {
-  await needCommand('prometheus', 'prometheus', 'install Prometheus');
+  await needProgram('prometheus', 'prometheus', 'install Prometheus');
   env = {
     KAFKA_BROKERS: kafkaBrokers(),
     KAFKA_TOPIC_PREFIX: freshTopicPrefix(),

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
-import { needPackage } from '../../infra/local/debian-packages.ts';
+import { needProgram } from '../../infra/local/debian-packages.ts';
 
 const candidates = [
   process.env.CHROMIUM_PATH,
@@ -19,12 +19,8 @@ const findBrowser = (): string | undefined =>
  * chromium` put there; else Debian's, installed where the user may. Throws, with what to install, where there is none.
  */
 export async function launchBrowser(): Promise<Browser> {
-  await needPackage({
-    name: 'Chromium',
-    debianPackage: 'chromium',
-    instead: 'set CHROMIUM_PATH, or run npx playwright-core install chromium',
-    isThere: async () => findBrowser() !== undefined,
-  });
+  const instead = 'set CHROMIUM_PATH, or run npx playwright-core install chromium';
+  await needProgram('Chromium', 'chromium', instead, async () => findBrowser() !== undefined);
   return await chromium.launch({
     executablePath: findBrowser()!,
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-background-networking'],

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { needPackage } from '../../infra/local/debian-packages.ts';
+import { needProgram } from '../../infra/local/debian-packages.ts';
 
 /** Where tests keep what they download. */
 export const cache = path.resolve(import.meta.dirname, '../../.cache');
@@ -16,12 +16,8 @@ export async function pythonWith(name: string, version: string): Promise<string>
   const programs = path.join(venv, 'bin');
   if (existsSync(path.join(venv, 'installed'))) return programs;
   await mkdir(cache, { recursive: true });
-  await needPackage({
-    name: "Python's venv",
-    debianPackage: 'python3-venv',
-    instead: 'give Python 3.10 or newer with venv on the path',
-    isThere: () => run('python3', ['-c', 'import ensurepip, venv']).then(Boolean, () => false),
-  });
+  const isThere = () => run('python3', ['-c', 'import ensurepip, venv']).then(Boolean, () => false);
+  await needProgram("Python's venv", 'python3-venv', 'give Python 3.10 or newer with venv on the path', isThere);
   try {
     await run('python3', ['-m', 'venv', '--clear', venv]);
     await run(path.join(programs, 'pip'), ['install', '--quiet', `${name}==${version}`], { maxBuffer: 16 << 20 });

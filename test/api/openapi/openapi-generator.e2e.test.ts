@@ -5,7 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openApiDocument } from '../../../api/openapi/openapi.ts';
-import { needCommand } from '../../../infra/local/debian-packages.ts';
+import { needProgram } from '../../../infra/local/debian-packages.ts';
 import { type HttpService, startHttpService } from '../../support/http-service.ts';
 import { smallWorld } from '../../support/small-world.ts';
 
@@ -62,7 +62,7 @@ const run = promisify(execFile);
 async function generatorJar(): Promise<string> {
   const jar = path.join(cache, jarName);
   if (existsSync(jar)) return jar;
-  await needCommand('mvn', 'maven', 'install Maven, which fetches OpenAPI Generator');
+  await needProgram('mvn', 'maven', 'install Maven, which fetches OpenAPI Generator');
   await mkdir(cache, { recursive: true });
   const work = await mkdtemp(path.join(cache, 'fetching-'));
   const goal = 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy';
@@ -75,7 +75,7 @@ async function generatorJar(): Promise<string> {
 
 /** Makes a client of an OpenAPI document with one of the generator's languages, in a folder. */
 async function generateClient(language: string, document: string, folder: string): Promise<void> {
-  await needCommand('java', 'default-jre-headless', 'install Java, which runs OpenAPI Generator');
+  await needProgram('java', 'default-jre-headless', 'install Java, which runs OpenAPI Generator');
   const args = ['-jar', await generatorJar(), 'generate', '-g', language, '-i', document, '-o', folder];
   await run('java', args, { timeout: 120_000, maxBuffer: 1 << 24 });
 }

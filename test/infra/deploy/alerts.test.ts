@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { needCommand } from '../../../infra/local/debian-packages.ts';
+import { needProgram } from '../../../infra/local/debian-packages.ts';
 import { dashboardQueries, metricNames } from '../../support/metrics.ts';
 
 const folder = fileURLToPath(new URL('../../../infra/deploy/', import.meta.url));
@@ -16,7 +16,7 @@ const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map((match) => match[1]!);
 const named = (text: string): string[] => text.match(/(?<![.\w])(?:ride_calendar|process|nodejs)_\w+/g) ?? [];
 
 describe('the alerts', () => {
-  beforeAll(() => needCommand('promtool', 'prometheus', 'install Prometheus'), 300_000);
+  beforeAll(() => needProgram('promtool', 'prometheus', 'install Prometheus'), 300_000);
 
   it('do what their unit tests say', () => {
     const promtool = (...args: string[]) => execFileSync('promtool', args, { cwd: folder, encoding: 'utf8' });
@@ -48,7 +48,7 @@ describe('the alerts', () => {
 });
 
 describe('the dashboard', () => {
-  beforeAll(() => needCommand('promtool', 'prometheus', 'install Prometheus'), 300_000);
+  beforeAll(() => needProgram('promtool', 'prometheus', 'install Prometheus'), 300_000);
 
   it('counts once what leader and standby both know', async () => {
     const series = (name: string, labels: string, leader: number, standby: number) => [

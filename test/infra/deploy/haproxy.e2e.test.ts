@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { corsHeaders } from '../../../api/http/answer.ts';
 import { problems } from '../../../api/http/refusals.ts';
-import { needCommand } from '../../../infra/local/debian-packages.ts';
+import { needProgram } from '../../../infra/local/debian-packages.ts';
 import { freePorts } from '../../../infra/local/free-port.ts';
 import { Processes } from '../../support/process.ts';
 import { converse } from '../../support/raw-http.ts';
 
 const processes = new Processes();
 const proxies: ChildProcess[] = [];
-beforeAll(() => needCommand('haproxy', 'haproxy', 'install HAProxy'), 300_000);
+beforeAll(() => needProgram('haproxy', 'haproxy', 'install HAProxy'), 300_000);
 afterAll(async () => {
   for (const each of proxies) each.kill('SIGKILL');
   await processes.close();

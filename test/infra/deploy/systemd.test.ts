@@ -2,13 +2,13 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it, test } from 'vitest';
-import { needCommand } from '../../../infra/local/debian-packages.ts';
+import { needProgram } from '../../../infra/local/debian-packages.ts';
 
 const folder = fileURLToPath(new URL('../../../infra/deploy/systemd/', import.meta.url));
 
 describe.each(['projector', 'api'])('the unit of %s', (part) => {
   const unit = `${folder}ride-calendar-${part}.service`;
-  beforeAll(() => needCommand('systemd-analyze', 'systemd', 'install systemd'), 300_000);
+  beforeAll(() => needProgram('systemd-analyze', 'systemd', 'install systemd'), 300_000);
 
   it('has little to attack: below 2 of 10 by systemd’s own count', () => {
     // A threshold in tenths: exit code 1 where the exposure is above.
