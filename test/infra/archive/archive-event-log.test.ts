@@ -98,23 +98,23 @@ describe('an archive that another library wrote', () => {
 });
 
 describe('a value that can not be decoded', () => {
+  /** A writer whose responses have one more. */
+  const withMaybe = () =>
+    JSON.parse(JSON.stringify(archivedSchemas.attendance).replace('"CONFIRMED"', '"CONFIRMED","MAYBE"'));
+  const record = (offset: number, response: string) => {
+    const value = { ...sampleRecords.attendance, response };
+    return { partition: 0, offset, timestamp: 9, key: `k${offset}`, value };
+  };
+
   test('is one bad record in the middle of its block', async () => {
     await using archive = await TestArchive.make(1);
     for (const file of await archive.files('attendance')) await rm(file);
-    const text = JSON.stringify(archivedSchemas.attendance).replace('"CONFIRMED"', '"CONFIRMED","MAYBE"');
-    const record = (offset: number, response: string) => ({
-      partition: 0,
-      offset,
-      timestamp: 9,
-      key: `k${offset}`,
-      value: { ...sampleRecords.attendance, response },
-    });
     const responses = ['GOING', 'MAYBE', 'NONE', 'MAYBE'];
     await archive.writeFile(
       'attendance',
       0,
       0,
-      JSON.parse(text),
+      withMaybe(),
       responses.map((one, i) => record(i, one)),
     );
     const { records, bounds } = await archive.read();
@@ -137,17 +137,9 @@ describe('a value that can not be decoded', () => {
   test('is one bad record also where fields follow the value', async () => {
     await using archive = await TestArchive.make(1);
     for (const file of await archive.files('attendance')) await rm(file);
-    const text = JSON.stringify(archivedSchemas.attendance).replace('"CONFIRMED"', '"CONFIRMED","MAYBE"');
-    const schema = JSON.parse(text) as { fields: object[] };
+    const schema = withMaybe();
     schema.fields.reverse();
-    const record = (offset: number, response: string) => ({
-      partition: 0,
-      offset,
-      timestamp: 9,
-      key: `k${offset}`,
-      value: { ...sampleRecords.attendance, response },
-    });
-    await archive.writeFile('attendance', 0, 0, schema as never, [record(0, 'MAYBE'), record(1, 'GOING')]);
+    await archive.writeFile('attendance', 0, 0, schema, [record(0, 'MAYBE'), record(1, 'GOING')]);
     const { records } = await archive.read();
     expect(records.map((one) => ('undecodable' in one ? one.undecodable : one.key))).toEqual([
       'unknown enum symbol',

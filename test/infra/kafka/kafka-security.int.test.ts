@@ -6,7 +6,6 @@ import type { KafkaConnection } from '../../../infra/kafka/kafka-client.ts';
 import { kafkaPublisher } from '../../../infra/kafka/kafka-publisher.ts';
 import { kafkaRejectSink } from '../../../infra/kafka/kafka-reject-sink.ts';
 import { ensureTopics } from '../../../infra/kafka/kafka-topics.ts';
-import { freePorts } from '../../../infra/local/free-port.ts';
 import { freshGroup, freshKeyPrefix, freshTopicPrefix, redisUrl } from '../../support/backends.ts';
 import { makeCertificate } from '../../support/certificate.ts';
 import { metroValue, positionAt, TestKafka } from '../../support/kafka.ts';
@@ -161,10 +160,6 @@ test('a port that ends connections without a word is asked again, with what may 
 });
 
 describe('the command', () => {
-  let port: number;
-  beforeAll(async () => {
-    [port] = (await freePorts(1)) as [number];
-  });
   const env = (): Env => ({
     KAFKA_BROKERS: broker.brokers,
     KAFKA_TOPIC_PREFIX: freshTopicPrefix(),
@@ -175,7 +170,6 @@ describe('the command', () => {
     NODE_EXTRA_CA_CERTS: authorityFile,
     REDIS_URL: redisUrl(),
     REDIS_KEY_PREFIX: freshKeyPrefix(),
-    PORT: String(port),
   });
 
   test('makes topics and projects, with an authority of the operator’s own in NODE_EXTRA_CA_CERTS', async () => {
