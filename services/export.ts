@@ -47,12 +47,12 @@ export async function runExport(options: ExportCommandOptions, settings: Setting
 /** What the manifest says, which a file of offsets for `replay --offsets` is too. */
 function saidOf(
   { tables, past }: Exported,
-  { where, exactSince, isCompacted }: PastLog,
+  { where, manifest, isCompacted }: PastLog,
   { clockMs, ...how }: { clockMs: number; by: RecordClock; personal: boolean; secrets: boolean },
 ) {
   const { records, bad: bad_records, offsets } = past;
   const as_of = instantText(clockMs);
-  const of = { log: where, compacted: isCompacted, exact_since: exactSince };
+  const of = { log: where, compacted: isCompacted, exact_since: manifest?.exact_since ?? null };
   return { version: 1, as_of, ...how, ...of, records, bad_records, offsets, tables };
 }
 

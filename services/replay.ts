@@ -61,7 +61,7 @@ function saidOf(log: PastLog, { atMs, by }: PastPoint, nowMs: number, past: Fold
   const doubts = doubtsOf(log, atMs);
   const as_of = instantText(atMs);
   const now = instantText(nowMs);
-  const exact_since = log.exactSince;
+  const exact_since = log.manifest?.exact_since ?? null;
   return { as_of, by, now, log: log.where, records, bad_records, exact_since, doubts, offsets };
 }
 

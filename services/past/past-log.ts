@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { archiveBounds } from '../../infra/archive/archive-bounds.ts';
 import { type ArchiveListing, listArchive } from '../../infra/archive/archive-files.ts';
-import { readManifest } from '../../infra/archive/archive-manifest.ts';
+import { type ArchiveManifest, readManifest } from '../../infra/archive/archive-manifest.ts';
 import type { LogBounds } from '../../projector/ports/event-log.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import type { KafkaSettings, Settings } from '../settings/settings.ts';
@@ -22,15 +22,10 @@ export interface PastLog {
   bounds: LogBounds;
   /** Where the log is, in words. */
   where: string;
-  hasManifest: boolean;
-  /** Since when it has every record that was published. Null: unknown. */
-  exactSince: string | null;
-  /** The archive has what was published up to then. Null: unknown. */
-  savedUntil: string | null;
-  /** Whether it was read from Kafka, which keeps only the last record of each key. */
+  /** What is known of its history. Null without a manifest: then nobody knows whether files are missing. */
+  manifest: ArchiveManifest | null;
+  /** Whether it was read from Kafka, which keeps only the last record of each key. Its history is not known. */
   isCompacted: boolean;
-  /** `simulate` made it, and it is as its manifest says: so it is complete. */
-  isMadeUp: boolean;
   close(): void;
 }
 
@@ -71,13 +66,7 @@ interface OpenedArchive {
 async function openArchive({ dir, prefix, named, where }: OpenedArchive, io: Io): Promise<PastLog> {
   const listing = await listArchive(dir, prefix, named);
   const bounds = await archiveBounds(listing, (cut) => io.err(`May not be exact: ${cut}`));
-  const manifest = readManifest(dir);
-  const { exact_since: exactSince = null, saved_until: savedUntil = null } = manifest ?? {};
-  // Without a manifest nobody knows whether files of it are missing.
-  const hasManifest = manifest !== null;
-  const isMadeUp = manifest?.simulated !== undefined;
-  const saved = { hasManifest, exactSince, savedUntil, isCompacted: false, isMadeUp };
-  return { dir, prefix, listing, bounds, where, ...saved, close() {} };
+  return { dir, prefix, listing, bounds, where, manifest: readManifest(dir), isCompacted: false, close() {} };
 }
 
 async function openCopyOfKafka(kafka: KafkaSettings, settings: Settings, io: Io): Promise<PastLog> {
@@ -89,7 +78,7 @@ async function openCopyOfKafka(kafka: KafkaSettings, settings: Settings, io: Io)
     await copyKafka(dir, kafka, settings, io);
     const where = `Kafka at ${kafka.brokers.join(', ')}`;
     const opened = await openArchive({ dir, prefix: kafka.topicPrefix, named: 'KAFKA_BROKERS', where }, io);
-    return { ...opened, isCompacted: true, exactSince: null, close };
+    return { ...opened, isCompacted: true, manifest: null, close };
   } catch (error) {
     close();
     throw error;
@@ -121,16 +110,16 @@ async function copyKafka(dir: string, kafka: KafkaSettings, settings: Settings, 
 
 /** What a user should know before relying on an answer about the past. Empty if it is exact. */
 export function doubtsOf(log: PastLog, atMs: number): string[] {
-  const { isCompacted, hasManifest, exactSince, savedUntil, isMadeUp } = log;
-  if (isCompacted) {
+  if (log.isCompacted) {
     return [
       'Kafka is compacted and holds the present: of the past it has what is not superseded yet. The archive is the time machine: ride-calendar archive save DIR --follow',
     ];
   }
   // `simulate` wrote everything there ever was.
-  if (isMadeUp) return [];
+  if (log.manifest?.simulated) return [];
+  const { exact_since: exactSince = null, saved_until: savedUntil = null } = log.manifest ?? {};
   if (exactSince === null) {
-    const why = hasManifest ? 'no save of it has come to the end of the log' : 'no manifest says so';
+    const why = log.manifest ? 'no save of it has come to the end of the log' : 'no manifest says so';
     return [`since when the archive has every record is not known: ${why}`];
   }
   const doubts: string[] = [];

@@ -1,5 +1,5 @@
-import { closeSync, fsyncSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeAtomically } from '../../../infra/archive/write-atomically.ts';
 import type { Facts } from '../../../projector/facts/facts.ts';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import { valueViews } from '../../../projector/views/value-views.ts';
@@ -10,7 +10,7 @@ import { PastAnswers, targets } from '../past-answers.ts';
 import { type FoldedPast, foldPast } from '../past-fold.ts';
 import type { PastSources } from '../past-records.ts';
 import { calendarSql } from './calendar-sql.ts';
-import { DraftFolder, writing } from './draft-folder.ts';
+import { DraftFolder } from './draft-folder.ts';
 import {
   type Discretion,
   type ExportedTopic,
@@ -51,8 +51,8 @@ export async function writeExport(
   try {
     const exported = await new Export(draft.path, sources, options).write();
     const topics = topicsOf(options);
-    writeDurably(join(draft.path, 'calendar.sql'), calendarSql(topics));
-    writeDurably(join(draft.path, manifestName), manifest(exported));
+    writeAtomically(join(draft.path, 'calendar.sql'), calendarSql(topics));
+    writeAtomically(join(draft.path, manifestName), manifest(exported));
     draft.publish(manifestName);
     return exported;
   } finally {
@@ -64,18 +64,6 @@ const manifestName = 'manifest.json';
 
 const topicsOf = ({ personal }: Discretion): readonly ExportedTopic[] =>
   personal ? [...publicTopics, ...personalTopics] : publicTopics;
-
-function writeDurably(path: string, text: string): void {
-  writing(path, () => {
-    const fd = openSync(path, 'wx');
-    try {
-      writeFileSync(fd, text);
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
-  });
-}
 
 class Export {
   readonly #dir: string;
