@@ -24,8 +24,9 @@ import { runArchiveCheck } from '../../services/archive-check.ts';
 import { runArchiveForget } from '../../services/archive-forget.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
 import { UsageError } from '../../services/wiring/command/io.ts';
-import { portlandDir, readArchive, TestArchive } from '../support/archive.ts';
+import { readArchive, TestArchive } from '../support/archive.ts';
 import { heard } from '../support/heard.ts';
+import { portlandDirectory } from '../support/portland.ts';
 import { sampleRecords } from '../support/records.ts';
 import { rider, SavedArchive } from '../support/saved-archive.ts';
 
@@ -212,7 +213,7 @@ describe('archive forget', () => {
 
   test('leaves all else as it was, in files of other libraries and of before headers too', async () => {
     await using archive = await TestArchive.make();
-    cpSync(portlandDir, archive.dir, { recursive: true });
+    cpSync(portlandDirectory, archive.dir, { recursive: true });
     const before = (await readArchive(archive.dir)).records as LogRecord[];
     const { rider: who } = before.find(({ topic }) => topic === 'attendance')!.value as Attendance;
     const [code, result] = await forget(who, archive.dir);

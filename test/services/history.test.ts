@@ -1,21 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runCli } from '../../services/command-line.ts';
 import { differencesOf, differenceText } from '../../services/past/answer-difference.ts';
 import { heard } from '../support/heard.ts';
-import { copyPortland } from '../support/portland.ts';
-
-let dir: string;
-beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'history-'));
-  await copyPortland(join(dir, 'portland'));
-});
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+import { portlandDirectory } from '../support/portland.ts';
 
 const run = (...args: string[]) =>
-  heard((io) => runCli(args, io, { ARCHIVE_DIR: join(dir, 'portland'), NOW: '2026-11-01T00:00:00Z' }));
+  heard((io) => runCli(args, io, { ARCHIVE_DIR: portlandDirectory, NOW: '2026-11-01T00:00:00Z' }));
 
 describe('history', () => {
   it('says when a night was called off, and by which record', async () => {

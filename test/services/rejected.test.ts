@@ -4,18 +4,17 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../../services/command-line.ts';
 import { heard } from '../support/heard.ts';
-import { copyPortland } from '../support/portland.ts';
+import { portlandDirectory } from '../support/portland.ts';
 
 let dir: string;
-beforeAll(async () => {
+beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), 'rejected-'));
-  await copyPortland(join(dir, 'portland'));
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const list = (...args: string[]) =>
   heard((io) =>
-    runCli(['rejected', 'list', ...args], io, { ARCHIVE_DIR: join(dir, 'portland'), DATA_DIR: join(dir, 'data') }),
+    runCli(['rejected', 'list', ...args], io, { ARCHIVE_DIR: portlandDirectory, DATA_DIR: join(dir, 'data') }),
   );
 
 describe('rejected list', () => {

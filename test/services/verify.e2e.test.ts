@@ -10,10 +10,9 @@ import { allTags, tagOf, viewFormat } from '../../schemas/views/view-keys.ts';
 import { runCli } from '../../services/command-line.ts';
 import { loadSettings } from '../../services/settings/settings.ts';
 import { openKafkaLog } from '../../services/wiring/backends/kafka.ts';
-import { portlandDir } from '../support/archive.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
 import { heard } from '../support/heard.ts';
-import { copyPortland } from '../support/portland.ts';
+import { copyPortland, portlandDirectory } from '../support/portland.ts';
 import { type Env, Processes } from '../support/process.ts';
 import { type Running, startProjector } from '../support/projector-run.ts';
 import { sampleRecords } from '../support/records.ts';
@@ -166,10 +165,10 @@ describe('verify of an archive', () => {
     const archive = {
       REDIS_URL: redisUrl(),
       REDIS_KEY_PREFIX: freshKeyPrefix(),
-      ARCHIVE_DIR: portlandDir,
+      ARCHIVE_DIR: portlandDirectory,
       LOG_LEVEL: 'warn',
     };
-    const projecting = await project(archiveEventLog({ dir: portlandDir }), archive.REDIS_KEY_PREFIX);
+    const projecting = await project(archiveEventLog({ dir: portlandDirectory }), archive.REDIS_KEY_PREFIX);
     const verifyIt = () => heard((io) => runCli(['verify'], io, archive));
     const healthy = await verifyIt();
     expect([healthy.code, healthy.err]).toEqual([0, []]);

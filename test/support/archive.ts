@@ -14,9 +14,6 @@ import { followToEnds } from '../../services/wiring/backends/follow-to-ends.ts';
 import type { EventLogFixture, FixtureRecord } from '../contracts/event-log.ts';
 import { sampleRecords } from './records.ts';
 
-/** Where the copy of the Portland archive is (test/data/README.md). */
-export const portlandDir = join(import.meta.dirname, '../data/portland');
-
 /** An archive in a folder of its own, and what tests do to it. */
 export class TestArchive implements EventLogFixture, AsyncDisposable {
   readonly dir: string;

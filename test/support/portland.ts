@@ -17,9 +17,9 @@ export const portlandKeys = {
   deleted: 'rck_Y_fgeQsbLZAJr--XejvVAA2EjT8n9t0hb8u1daBvVJM',
 };
 
-/** A copy of the archive in a new folder: the service puts bad records into the archive that it serves. */
+/** A copy of the archive in a new folder, for a test that changes it. */
 export async function copyPortland(directory: string): Promise<string> {
-  await cp(portlandDirectory, directory, { recursive: true, filter: (path) => !path.endsWith('.rejected') });
+  await cp(portlandDirectory, directory, { recursive: true });
   return directory;
 }
 

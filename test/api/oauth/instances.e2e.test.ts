@@ -5,16 +5,7 @@ import { memoryAuthState } from '../../../infra/memory/auth-state-memory.ts';
 import { redisAuthState } from '../../../infra/redis/auth-state-redis.ts';
 import { freshKeyPrefix, redisUrl } from '../../support/backends.ts';
 import { Gathering } from '../../support/gathering.ts';
-import {
-  authorizeUrl,
-  codeFor,
-  nights,
-  redeem,
-  refresh,
-  register,
-  signedIn,
-  tokenRequest,
-} from '../../support/sign-in-flow.ts';
+import { authorizeUrl, nights, redeem, refresh, register, signedIn } from '../../support/sign-in-flow.ts';
 import { newSigningKeys, startSignInService, testRiders } from '../../support/sign-in-service.ts';
 import { csrfOf, newPkce, TestBrowser } from '../../support/test-browser.ts';
 
@@ -184,14 +175,5 @@ test('what a restart of the store would lose is said at the start', async () => 
   expect(
     service.log.filter((line) => line.includes(risk)).map((line) => (JSON.parse(line) as { level: number }).level),
   ).toEqual([40]);
-  await service.close();
-});
-
-test('a token request may leave the address out where the client has one', async () => {
-  const service = await startSignInService();
-  const client = await register(service.origin);
-  const { code, pkce } = await codeFor(service.origin, client);
-  const form = { grant_type: 'authorization_code', client_id: client.client_id, code, code_verifier: pkce.verifier };
-  expect((await tokenRequest(service.origin, form)).status).toBe(200);
   await service.close();
 });

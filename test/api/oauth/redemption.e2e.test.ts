@@ -96,7 +96,9 @@ describe.each([
     expect(await redeem(origin, client, code, pkce.verifier, wrong)).toMatchObject(refused('invalid_grant'));
     const bare = { grant_type: 'authorization_code', client_id: client.client_id, code, redirect_uri: callback };
     expect(await tokenRequest(origin, bare)).toMatchObject(refused('invalid_grant'));
-    expect((await redeem(origin, client, code, pkce.verifier)).status).toBe(200);
+    // A client of one address may leave it out.
+    const { redirect_uri: _, ...addressless } = { ...bare, code_verifier: pkce.verifier };
+    expect((await tokenRequest(origin, addressless)).status).toBe(200);
   });
 
   test('a token request that says something twice is refused', async () => {

@@ -9,14 +9,8 @@ import { type LogBatch, MissingTopicsError } from '../../../projector/ports/even
 import { archivedSchemas } from '../../../schemas/avro/avro-types.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
 import { eventLogContract } from '../../contracts/event-log.ts';
-import {
-  archivedRider,
-  portlandDir,
-  readArchive,
-  startOf,
-  TestArchive,
-  writeContainer,
-} from '../../support/archive.ts';
+import { archivedRider, readArchive, startOf, TestArchive, writeContainer } from '../../support/archive.ts';
+import { portlandDirectory } from '../../support/portland.ts';
 import { sampleRecords } from '../../support/records.ts';
 
 eventLogContract('an archive', () => TestArchive.make(), { grows: false });
@@ -26,7 +20,7 @@ const offsetsOf = (records: { offset: number }[]) => records.map(({ offset }) =>
 // docs/rules.md#archive-files, #archived-record
 describe('an archive that another library wrote', () => {
   test('is read to the last record: partitions, offsets, codecs, several files', async () => {
-    const { bounds, records } = await readArchive(portlandDir);
+    const { bounds, records } = await readArchive(portlandDirectory);
     const ends = Object.fromEntries(topicNames.map((topic) => [topic, bounds[topic].map(({ end }) => end)]));
     expect(ends).toEqual({
       metros: [3],

@@ -6,8 +6,9 @@ import type { PublishedRecord } from '../../../../projector/ports/log-publisher.
 import { decodeValue } from '../../../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../../../schemas/avro/writer-schemas.ts';
 import { type TopicName, topicNames } from '../../../../schemas/events/records.ts';
-import { portlandDir, readArchive, TestArchive } from '../../../support/archive.ts';
+import { readArchive, TestArchive } from '../../../support/archive.ts';
 import { archiveOf, emptyLog, keysOf, load, publishedRider, rider } from '../../../support/archive-load.ts';
+import { portlandDirectory } from '../../../support/portland.ts';
 import { rejectAt } from '../../../support/records.ts';
 
 const reject = (offset: number, timestampMs = 3) => rejectAt(offset, { topic: 'riders', partition: 0, timestampMs });
@@ -24,8 +25,8 @@ const content = ({ key, value, timestampMs }: LogRecord) => ({ key, value, times
 describe('archive load', () => {
   test('publishes every record, whatever partitions the archive has', async () => {
     const log = emptyLog(5);
-    const { records } = await readArchive(portlandDir);
-    expect(await load(portlandDir, log)).toMatchObject({ records: records.length, rejected: 0 });
+    const { records } = await readArchive(portlandDirectory);
+    expect(await load(portlandDirectory, log)).toMatchObject({ records: records.length, rejected: 0 });
     const order = (one: { key: string; timestampMs: number; value: unknown }) => `${one.key} ${one.timestampMs}`;
     for (const topic of topicNames) {
       const wanted = (records.filter((one) => one.topic === topic) as LogRecord[]).map(content);

@@ -6,15 +6,16 @@ import { readManifest } from '../../../../infra/archive/archive-manifest.ts';
 import { readContainer } from '../../../../infra/archive/avro-container.ts';
 import { runArchiveCheck } from '../../../../services/archive-check.ts';
 import { loadSettings } from '../../../../services/settings/settings.ts';
-import { portlandDir, TestArchive } from '../../../support/archive.ts';
+import { TestArchive } from '../../../support/archive.ts';
 import { heard } from '../../../support/heard.ts';
+import { portlandDirectory } from '../../../support/portland.ts';
 
 const program = fileURLToPath(new URL('../../../support/save-portland.ts', import.meta.url));
 const recordsInPortland = 18_418;
 
 /** Saves Portland in a process of its own. `blocks`: no file may be larger than so many KiB, as on a full disk. */
 function save(dir: string, { killAt = '', blocks = 'unlimited' } = {}) {
-  const command = `ulimit -f ${blocks}; exec "${process.execPath}" "${program}" "${portlandDir}" "${dir}" ${killAt}`;
+  const command = `ulimit -f ${blocks}; exec "${process.execPath}" "${program}" "${portlandDirectory}" "${dir}" ${killAt}`;
   const { status, signal, stderr } = spawnSync('bash', ['-c', command], { encoding: 'utf8' });
   return { status, signal, stderr };
 }

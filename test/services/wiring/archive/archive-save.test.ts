@@ -5,8 +5,9 @@ import type { LogRecord } from '../../../../projector/ports/decoded-record.ts';
 import { type TopicName, topicNames } from '../../../../schemas/events/records.ts';
 import { archiveSave } from '../../../../services/wiring/archive/archive-save.ts';
 import type { Part } from '../../../../services/wiring/command/progress.ts';
-import { portlandDir, readArchive, TestArchive } from '../../../support/archive.ts';
+import { readArchive, TestArchive } from '../../../support/archive.ts';
 import { MemoryEventLog } from '../../../support/memory-event-log.ts';
+import { portlandDirectory } from '../../../support/portland.ts';
 import { rejectAt, sampleRecords } from '../../../support/records.ts';
 
 const signal = new AbortController().signal;
@@ -31,8 +32,8 @@ const rider = (key: string) => ({
 describe('archive save', () => {
   test('keeps partitions, offsets, timestamps, keys and values', async () => {
     await using archive = await TestArchive.make();
-    const source = await readArchive(portlandDir);
-    await using log = opened(portlandDir);
+    const source = await readArchive(portlandDirectory);
+    await using log = opened(portlandDirectory);
     const heard: Part[] = [];
     const result = await archiveSave(log, noRejects, archive.dir, {
       signal,

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { showProgress } from '../../../../services/wiring/command/progress.ts';
-import { portlandDir } from '../../../support/archive.ts';
+import { portlandDirectory } from '../../../support/portland.ts';
 
 const clearedLine = '\u001b[2K';
 
@@ -36,7 +36,7 @@ it('lines are printed where nobody watches, too', async () => {
 
 it('--json draws no progress, also on a terminal', async () => {
   const program = fileURLToPath(new URL('../../../../services/ride-calendar.js', import.meta.url));
-  const check = `"${process.execPath}" "${program}" archive check "${portlandDir}"`;
+  const check = `"${process.execPath}" "${program}" archive check "${portlandDirectory}"`;
   const env = { PATH: process.env.PATH, TERM: 'xterm' };
   const onTerminal = (command: string) => promisify(execFile)('script', ['-qec', command, '/dev/null'], { env });
   expect((await onTerminal(check)).stdout).toContain(clearedLine);
