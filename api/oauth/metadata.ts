@@ -16,11 +16,6 @@ export const paths = {
   resourceMetadata: '/.well-known/oauth-protected-resource',
 } as const;
 
-export interface Offers {
-  registration: boolean;
-  clientMetadata: boolean;
-}
-
 /** How clients authenticate at the token endpoint. */
 export const clientAuthMethods = ['none', 'client_secret_basic', 'client_secret_post'] as const;
 
@@ -28,7 +23,10 @@ export const clientAuthMethods = ['none', 'client_secret_basic', 'client_secret_
  * The authorization server's metadata (RFC 8414). Not written by the library, because it would list what is switched
  * off, and take its URLs from the request.
  */
-export function serverMetadata({ origin, resource }: ServiceUrl, { registration, clientMetadata }: Offers): object {
+export function serverMetadata(
+  { origin, resource }: ServiceUrl,
+  { registration, clientMetadata }: Record<'registration' | 'clientMetadata', boolean>,
+): object {
   return {
     issuer: origin,
     authorization_endpoint: origin + paths.authorize,

@@ -5,8 +5,7 @@ import { BackOff } from '../../../projector/ports/waiting.ts';
 import type { Projecting } from './project.ts';
 
 const limits = { minMs: 1_000, maxMs: 60_000 };
-const lookMs = 100;
-const looksMax = 20;
+const connectMs = 2_000;
 const watchMs = 1_000;
 
 interface Supervised extends Projecting {
@@ -41,11 +40,10 @@ export function supervise(first: Projecting, options: SuperviseOptions): Supervi
     while (!signal.aborted && !(await look())) await clock.sleep(watchMs, signal);
   };
 
-  // A new reader knows nothing before it is connected.
   const isServed = async (): Promise<boolean> => {
-    for (let looks = 0; looks < looksMax && !signal.aborted && !(await look()); looks++)
-      await clock.sleep(lookMs, signal);
-    return wasComplete;
+    // A new reader knows nothing before it is connected.
+    if (!(await look())) await clock.sleep(connectMs, signal);
+    return await look();
   };
 
   const run = async (): Promise<void> => {
