@@ -82,8 +82,7 @@ describe('Portland in Kafka and Redis', () => {
 
   it('is loaded by topics and archive load', async () => {
     expect(await run(['topics', '--partitions', '4', '--json'])).toMatchObject({ code: 0 });
-    const archive = await copyPortland(await processes.folder(), kafka.KAFKA_TOPIC_PREFIX);
-    const loaded = await run(['archive', 'load', archive, '--json']);
+    const loaded = await run(['archive', 'load', portland, '--json']);
     expect(loaded).toMatchObject({ code: 0, err: expect.not.stringContaining('"level":"error"') });
     expect(JSON.parse(loaded.out)).toMatchObject({ rejected: 0, records: (await readPortland()).length });
   });

@@ -5,7 +5,7 @@ import { encodeValue } from '../../schemas/avro/codec.ts';
 import type { AnyRecord, Night, Ride, TopicName } from '../../schemas/events/records.ts';
 import { freshGroup, freshTopicPrefix, kafkaBrokers } from './backends.ts';
 import type { HistoryRecord } from './histories.ts';
-import { copyPortland, readPortland } from './portland.ts';
+import { portlandDirectory, readPortland } from './portland.ts';
 import type { Env, Processes } from './process.ts';
 
 /** Portland's calendar in topics of its own, as processes are told of them, and what is published there since. */
@@ -25,8 +25,7 @@ export class PortlandInKafka {
 
   static async load(processes: Processes, brokers = kafkaBrokers()): Promise<PortlandInKafka> {
     const portland = new PortlandInKafka(await readPortland(), brokers);
-    const archive = await copyPortland(await processes.folder(), portland.env.KAFKA_TOPIC_PREFIX);
-    for (const command of [['topics'], ['archive', 'load', archive]]) {
+    for (const command of [['topics'], ['archive', 'load', portlandDirectory]]) {
       const { code, err } = await processes.run(command, portland.env);
       if (code !== 0) throw new Error(err);
     }

@@ -17,12 +17,9 @@ export const portlandKeys = {
   deleted: 'rck_Y_fgeQsbLZAJr--XejvVAA2EjT8n9t0hb8u1daBvVJM',
 };
 
-/** A copy of the archive in a new folder, for a test that changes it, or for topics of another prefix. */
-export async function copyPortland(directory: string, topicPrefix = defaultTopicPrefix): Promise<string> {
-  for (const topic of topicNames) {
-    const to = join(directory, `${topicPrefix}${topic}`);
-    await cp(join(portlandDirectory, `${defaultTopicPrefix}${topic}`), to, { recursive: true });
-  }
+/** A copy of the archive in a new folder, for a test that changes it. */
+export async function copyPortland(directory: string): Promise<string> {
+  await cp(portlandDirectory, directory, { recursive: true });
   return directory;
 }
 
