@@ -1,3 +1,4 @@
+import { archivePrefix } from '../infra/archive/archive-files.ts';
 import { readManifest } from '../infra/archive/archive-manifest.ts';
 import { type Forgotten, forgetRider } from '../infra/archive/forget-rider.ts';
 import { countText } from '../projector/ports/log.ts';
@@ -24,7 +25,7 @@ export async function runArchiveForget(options: ArchiveForgetOptions, settings: 
   }
   const command = { json, title: 'Read', stopped: 'nothing was changed' };
   return runWithProgress(command, io, async (progress) => {
-    const prefix = readManifest(dir)?.prefix ?? settings.topicPrefix;
+    const prefix = readManifest(dir)?.prefix ?? (await archivePrefix(dir, settings.topicPrefix));
     const onProgress = percentOf(progress);
     const forgotten = await forgetRider({ dir, prefix, rider, signal: io.signal, onProgress });
     return { result: { dir, ...forgotten }, lines: linesOf(dir, forgotten) };

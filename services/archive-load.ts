@@ -1,4 +1,4 @@
-import { listArchive } from '../infra/archive/archive-files.ts';
+import { archivePrefix, listArchive } from '../infra/archive/archive-files.ts';
 import { readManifest } from '../infra/archive/archive-manifest.ts';
 import { assertAsSaved } from '../infra/archive/check-archive.ts';
 import { notAsSaved } from '../infra/archive/partition-inspection.ts';
@@ -29,7 +29,7 @@ export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Sett
   const { topicPrefix } = kafka;
   const logger = makeLogger(settings);
   const manifest = unchecked ? null : readManifest(dir);
-  const prefix = manifest?.prefix ?? topicPrefix;
+  const prefix = manifest?.prefix ?? (await archivePrefix(dir, topicPrefix));
   // Checked before anything waits for Kafka.
   await listArchive(dir, prefix, 'archive load');
   warnOfMissingTopics(dir, prefix, logger);

@@ -132,6 +132,19 @@ async function noTopics(dir: string, prefix: string, named: string): Promise<Mis
   return new MissingTopicsError(`Cannot read the archive ${dir}: ${what}. ${named}: ${fix}`);
 }
 
+/**
+ * The prefix of an archive's folders: `wanted` if it has folders with that prefix, else the only prefix that it has, so
+ * that it can be loaded into topics with another prefix. Throws MissingTopicsError if there are several.
+ */
+export async function archivePrefix(dir: string, wanted: string): Promise<string> {
+  const prefixes = prefixesOf(await readdir(dir).catch(() => []));
+  if (prefixes.length === 0 || prefixes.includes(wanted)) return wanted;
+  if (prefixes.length === 1) return prefixes[0]!;
+  throw new MissingTopicsError(
+    `Cannot choose an archive in ${dir}: it has folders of the prefixes ${prefixes.join(', ')}, and none of ${wanted}; move the one that is meant to a folder of its own`,
+  );
+}
+
 /** The prefixes of the topic folders in an archive. */
 export function prefixesOf(names: readonly string[]): string[] {
   const found = names.flatMap((name) => {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { topicNames } from '../../schemas/events/records.ts';
-import { ArchiveError, archiveFolder } from './archive-files.ts';
+import { ArchiveError, archiveFolder, archivePrefix } from './archive-files.ts';
 import { isForgetting, journalPath } from './archive-journal.ts';
 import { lockHolder } from './archive-lock.ts';
 import { type ArchiveManifest, manifestName, readManifest } from './archive-manifest.ts';
@@ -9,7 +9,7 @@ import { type ArchiveInspection, type InspectOptions, inspectArchive } from './i
 import { type ArchiveProblem, notAsSaved, type Reading } from './partition-inspection.ts';
 
 interface CheckOptions extends Pick<InspectOptions, 'dir' | 'signal' | 'onProgress'> {
-  /** The prefix of the folders, unless a manifest says it. */
+  /** The prefix to choose if there are folders of several. If absent: the manifest's prefix, or that of the folders. */
   wantedPrefix: string;
   /** What to read, given the manifest or null. */
   read: (manifest: ArchiveManifest | null) => Reading;
@@ -35,7 +35,7 @@ export async function checkArchive(options: CheckOptions): Promise<CheckedArchiv
   }
   const beingWritten = holder !== null;
   const { manifest, problems } = manifestOf(dir, beingWritten);
-  const prefix = manifest?.prefix ?? wantedPrefix;
+  const prefix = manifest?.prefix ?? (await archivePrefix(dir, wantedPrefix));
   const reading = { dir, prefix, manifest, read: read(manifest), beingWritten, signal };
   const found = await inspectArchive({ ...reading, ...(onProgress && { onProgress }) });
   return { ...found, manifest, problems: [...problems, ...found.problems] };
