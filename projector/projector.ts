@@ -1,6 +1,8 @@
 import { allTags } from '../schemas/views/view-keys.ts';
 import { Facts } from './facts/facts.ts';
-import { Folding } from './folding.ts';
+import { Folding } from './intake/folding.ts';
+import { assertSamePartitions, copyPosition, isWithin, nearest, positionOf } from './intake/position.ts';
+import { parseStoredPosition } from './intake/settled-position.ts';
 import { Leader } from './leading/leader.ts';
 import { standBy, type TakenTags, takeAll } from './leading/standby.ts';
 import { type Clock, realClock } from './ports/clock.ts';
@@ -9,9 +11,7 @@ import type { Log } from './ports/log.ts';
 import { noMetrics, type ProjectorMetrics } from './ports/metrics.ts';
 import type { Leadership, TagLook, ViewWriter } from './ports/view-writer.ts';
 import { retryLogged, untilAborted } from './ports/waiting.ts';
-import { assertSamePartitions, copyPosition, isWithin, nearest, positionOf } from './position.ts';
-import { otherLogWords, type ProjectorStatus, type Role, Watching } from './watching/watching.ts';
-import { parseStoredPosition } from './writing/settled-position.ts';
+import { otherLogWords, type ProjectorStatus, type Role, Watching } from './status/status.ts';
 import { beatMs } from './writing/tag-lanes.ts';
 
 export interface ProjectorDeps {

@@ -1,6 +1,6 @@
+import type { Io } from './cli/io.ts';
+import { stopSignal } from './cli/stop-signal.ts';
 import { runCli } from './command-line.ts';
-import type { Io } from './wiring/command/io.ts';
-import { stopSignal } from './wiring/command/stop-signal.ts';
 
 /** The program: runs a command line. ride-calendar.js imports it. */
 

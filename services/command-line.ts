@@ -1,9 +1,14 @@
 import { Command, CommanderError } from 'commander';
 import { causeText } from '../infra/net/cause-chain.ts';
 import { MissingTopicsError } from '../projector/ports/event-log.ts';
-import { addCommands } from './commands.ts';
-import { loadSettings, misspeltSettings, type Settings, SettingsError } from './settings/settings.ts';
-import { type ExitCode, type Io, UsageError, withoutProgress } from './wiring/command/io.ts';
+import { archiveCommands } from './archive/archive-commands.ts';
+import type { Commands } from './cli/commands.ts';
+import { type ExitCode, type Io, UsageError, withoutProgress } from './cli/io.ts';
+import { generationsCommands, logCommands, rejectedCommands } from './operate/operate-commands.ts';
+import { pastCommands } from './past/past-commands.ts';
+import { serveCommands } from './serve/serve-commands.ts';
+import { loadSettings, misspeltSettings, SettingsError } from './settings/settings.ts';
+import { simulateCommand } from './simulate/simulate-command.ts';
 
 const exitCodes = `
 Exit codes:
@@ -12,22 +17,6 @@ Exit codes:
   2  wrong usage or settings: each is named on a line of its own
 
 Settings are environment variables: docs/settings.md lists them.`;
-
-/** What a command does. Its arguments are among the options, by their names. */
-type Run<Options> = (options: Options, settings: Settings, io: Io) => Promise<ExitCode>;
-
-/** The commands of a program, or of one of its groups. */
-export interface Commands {
-  /** Adds a command with --json and its examples. `load` gives what it does. */
-  add<Options extends object>(
-    usage: string,
-    description: string,
-    examples: readonly string[],
-    load: () => Promise<Run<Options>>,
-  ): Command;
-  /** Adds a command that only has commands of its own. */
-  group(name: string, description: string): Commands;
-}
 
 /** The command line. `onExit` is called with the exit code of the command that ran. */
 export function commandLine(io: Io, env: typeof process.env, onExit: (code: ExitCode) => void = () => {}): Command {
@@ -58,7 +47,7 @@ export function commandLine(io: Io, env: typeof process.env, onExit: (code: Exit
         const settings = loadSettings(env);
         const misspelt = misspeltSettings(env);
         if (misspelt.length > 0) {
-          const { makeLogger } = await import('./wiring/command/logger.ts');
+          const { makeLogger } = await import('./cli/logger.ts');
           const log = makeLogger(settings);
           for (const line of misspelt) log.warn(line);
         }
@@ -68,7 +57,15 @@ export function commandLine(io: Io, env: typeof process.env, onExit: (code: Exit
     },
     group: (name, description) => commandsOf(parent.command(name).description(description)),
   });
-  addCommands(commandsOf(program));
+  const commands = commandsOf(program);
+  // In the order of --help. The code of a command is loaded when it runs, so that --help is quick.
+  serveCommands(commands);
+  logCommands(commands);
+  simulateCommand(commands);
+  archiveCommands(commands);
+  pastCommands(commands);
+  rejectedCommands(commands);
+  generationsCommands(commands);
   return program;
 }
 

@@ -2,11 +2,11 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { auditEvents } from '../api/oauth/audit-trail.ts';
+import { auditEvents } from '../api/ports/audit-trail.ts';
 import { commandLine } from '../services/command-line.ts';
 import { settingRules } from '../services/settings/settings-schema.ts';
-import { quietIo } from './support/heard.ts';
-import { allMetrics } from './support/metrics.ts';
+import { quietIo } from './support/processes/heard.ts';
+import { allMetrics } from './support/processes/metrics.ts';
 
 // What the documents say that can be looked up: links, tests, settings, metrics, commands, dependencies.
 

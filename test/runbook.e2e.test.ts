@@ -6,15 +6,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { parseSigningKeys } from '../api/tokens/signing-keys.ts';
+import { parseSigningKeys } from '../api/sign-in/tokens/signing-keys.ts';
 import { freePorts } from '../infra/local/free-port.ts';
 import { startRedisServer } from '../infra/local/redis-server.ts';
-import { redisAuthState } from '../infra/redis/auth-state-redis.ts';
+import { redisAuthState } from '../infra/redis/sign-in/redis-sign-in-state.ts';
 import { loadSettings } from '../services/settings/settings.ts';
 import { loadCookieKeys } from '../services/settings/sign-in-files.ts';
-import { kafkaBrokers } from './support/backends.ts';
-import { TestKafka, topicBounds } from './support/kafka.ts';
-import { redisUsersFile } from './support/redis-users.ts';
+import { kafkaBrokers } from './support/servers/backends.ts';
+import { TestKafka, topicBounds } from './support/servers/kafka.ts';
+import { redisUsersFile } from './support/servers/redis-users.ts';
 
 // The commands that docs/runbook.md says are tested, as they stand there.
 

@@ -1,15 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { digestOf } from '../../schemas/views/view-keys.ts';
-import { type Answer, options, success } from '../http/answer.ts';
-import { targetBytesMax } from '../http/http-edge.ts';
-import { allow, refuse, unauthorized } from '../http/refusals.ts';
-import { type Route, routePath, splitTarget } from '../http/target.ts';
-import { serviceUrl } from '../oauth/service-url.ts';
+import { type Answer, options, success } from '../messages/answer.ts';
+import { allow, refuse, unauthorized } from '../messages/refusals.ts';
+import { serviceUrl } from '../messages/service-url.ts';
+import { type Route, routePath, splitTarget, targetBytesMax } from '../messages/target.ts';
 import { StoreAwayError } from '../ports/view-reader.ts';
-import { readInputs } from './inputs.ts';
 import { meReads } from './me-reads.ts';
-import { memoize } from './memoize.ts';
 import { publicReads, type ReadDeps, type Reading } from './public-reads.ts';
+import { readInputs } from './read-inputs.ts';
+import { memoize } from './views/memoize.ts';
 
 export interface CalendarRequest {
   method: string;

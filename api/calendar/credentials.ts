@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { developerKeyKey, riderKey } from '../../schemas/views/view-keys.ts';
-import type { TokenChecker } from '../tokens/access-token.ts';
-import { memoize } from './memoize.ts';
-import type { Entry } from './view-cache.ts';
+import type { TokenChecker } from '../sign-in/tokens/access-token.ts';
+import { memoize } from './views/memoize.ts';
+import type { Entry } from './views/view-cache.ts';
 
 // Matches the scheme alone. A pattern that also matched the end would be quadratic in the number of spaces.
 const bearer = /^bearer +/i;

@@ -1,7 +1,7 @@
 import { ByteMap } from '../../schemas/views/byte-map.ts';
 import { compareText } from '../../schemas/views/text.ts';
 import { compareNights, readGoing } from '../../schemas/views/view-values.ts';
-import { type NamedNight, type NamedRider, type NamedViews, type NightView, RiderView } from './named-views.ts';
+import { type NamedNight, type NamedRider, type NamedViews, type NightView, RiderView } from './views/named-views.ts';
 
 /** A field of a reader's hash. */
 export interface ReaderField {

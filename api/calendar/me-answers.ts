@@ -2,10 +2,10 @@ import type { Inputs } from '../../schemas/interface/inputs.ts';
 import { dayText } from '../../schemas/views/days.ts';
 import { compareNights, decodeOwn, goingBits, ownBits, parseRideOfWeek } from '../../schemas/views/view-values.ts';
 import { Goings, type ReaderField } from './goings.ts';
-import { dayAt } from './local-days.ts';
-import { type ByteText, bytesOf, type NamedNight, NamedViews, type NightView } from './named-views.ts';
-import { isPast } from './past.ts';
-import type { ViewCache } from './view-cache.ts';
+import { dayAt } from './views/local-days.ts';
+import { type ByteText, bytesOf, type NamedNight, NamedViews, type NightView } from './views/named-views.ts';
+import { isPast } from './views/past.ts';
+import type { ViewCache } from './views/view-cache.ts';
 
 /** Bodies of the riders' own operations, joined from stored bytes in the order of their schemas' keys. */
 

@@ -1,11 +1,10 @@
 import type { Inputs } from '../../schemas/interface/inputs.ts';
 import { dayMax, dayMin, dayText, parseDay, weekOf } from '../../schemas/views/days.ts';
 import { completeKeyOf, digestOf, metroKey, readerKey, riderKey } from '../../schemas/views/view-keys.ts';
-import { success } from '../http/answer.ts';
-import { noSuchMetroBody, refuse, type Unauthorized } from '../http/refusals.ts';
+import { success } from '../messages/answer.ts';
+import { noSuchMetroBody, refuse, type Unauthorized } from '../messages/refusals.ts';
 import { StoreAwayError } from '../ports/view-reader.ts';
 import { tokenHolder } from './credentials.ts';
-import type { InputsResult } from './inputs.ts';
 import {
   daysAhead,
   daysBack,
@@ -16,8 +15,9 @@ import {
   myNights,
   type ReaderFields,
 } from './me-answers.ts';
-import { memoize } from './memoize.ts';
 import type { ReadDeps, Reading } from './public-reads.ts';
+import type { InputsResult } from './read-inputs.ts';
+import { memoize } from './views/memoize.ts';
 
 export type RiderOperation = 'getMyNights' | 'getKnown' | 'getFriends' | 'getFlagged';
 

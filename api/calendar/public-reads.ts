@@ -1,15 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Inputs } from '../../schemas/interface/inputs.ts';
 import { dayKey, metroKey, rideKey } from '../../schemas/views/view-keys.ts';
-import { type Answer, success } from '../http/answer.ts';
-import { noSuchMetroBody, noSuchRideBody, refuse, type Unauthorized } from '../http/refusals.ts';
-import type { TokenChecker } from '../tokens/access-token.ts';
+import { type Answer, success } from '../messages/answer.ts';
+import { noSuchMetroBody, noSuchRideBody, refuse, type Unauthorized } from '../messages/refusals.ts';
+import type { TokenChecker } from '../sign-in/tokens/access-token.ts';
 import { credentialViews, isLive, type TokenHolder, tokenHolder } from './credentials.ts';
-import type { InputsResult } from './inputs.ts';
-import { dayAt, secondsUntil } from './local-days.ts';
-import { isPast } from './past.ts';
-import { DayView, RideView } from './public-views.ts';
-import type { Entry, ViewCache } from './view-cache.ts';
+import type { InputsResult } from './read-inputs.ts';
+import { dayAt, secondsUntil } from './views/local-days.ts';
+import { isPast } from './views/past.ts';
+import { DayView, RideView } from './views/public-views.ts';
+import type { Entry, ViewCache } from './views/view-cache.ts';
 
 /** What reads of both layers need. */
 export interface ReadDeps {

@@ -1,10 +1,10 @@
 import { type IncomingMessage, METHODS, type ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { type CalendarDeps, calendar } from '../calendar/calendar.ts';
-import { type Answer, send } from './answer.ts';
+import { type Answer, send } from '../messages/answer.ts';
+import { noSuchRouteBody, refuse } from '../messages/refusals.ts';
+import { decodeText, splitTarget } from '../messages/target.ts';
 import { type Arrival, edgeServer } from './http-edge.ts';
-import { noSuchRouteBody, refuse } from './refusals.ts';
-import { decodeText, splitTarget } from './target.ts';
 
 interface HttpAppOptions {
   /**

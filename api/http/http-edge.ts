@@ -7,8 +7,8 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import type { Socket } from 'node:net';
-import { type Answer, corsHeaders, send } from './answer.ts';
-import { refuse } from './refusals.ts';
+import { type Answer, corsHeaders, send } from '../messages/answer.ts';
+import { refuse } from '../messages/refusals.ts';
 
 /** How long a request may take to arrive, its body included, and how often that is checked. */
 export interface Arrival {
@@ -16,8 +16,6 @@ export interface Arrival {
   checkEveryMs: number;
 }
 
-// URLs of up to 8,000 bytes work (docs/rules.md#long-urls).
-export const targetBytesMax = 8_000;
 // The target and header fields together. Tokens and cookies fit easily.
 const headBytesMax = 40 * 1024;
 const keepAliveMs = 72_000;

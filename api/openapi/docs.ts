@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { FastifyInstance } from 'fastify';
-import { corsHeaders } from '../http/answer.ts';
-import { Html, html } from '../sign-in/page.ts';
+import { corsHeaders } from '../messages/answer.ts';
+import { Html, html } from '../sign-in/pages/page.ts';
 
 /** The API reference at /docs: Swagger UI, served from our own origin. It loads nothing from other hosts. */
 

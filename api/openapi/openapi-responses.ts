@@ -6,7 +6,7 @@ import {
   noSuchRideBody,
   problemContentType,
   problems,
-} from '../http/refusals.ts';
+} from '../messages/refusals.ts';
 import { bodyExample } from './openapi-examples.ts';
 import { componentRef, type Json } from './openapi-schemas.ts';
 

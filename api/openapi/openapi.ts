@@ -1,5 +1,5 @@
-import { wwwAuthenticate } from '../http/refusals.ts';
-import { serviceUrl } from '../oauth/service-url.ts';
+import { wwwAuthenticate } from '../messages/refusals.ts';
+import { serviceUrl } from '../messages/service-url.ts';
 import { interfaceVersion, kindOf, type Operation, operations, scope } from './openapi-operations.ts';
 import { componentHeaders, componentResponses, notModified, okResponse, shared } from './openapi-responses.ts';
 import { componentSchemas, type Json, parametersOf } from './openapi-schemas.ts';

@@ -1,7 +1,7 @@
 import { LogTruncatedError } from '../../projector/ports/event-log.ts';
-import type { FetchedPartition } from './fetch-api.ts';
-import { errorText, isUnauthorized, MissingKafkaRightError } from './kafka-refusal.ts';
-import type { RecordBatch } from './record-batch.ts';
+import type { FetchedPartition } from './protocol/fetch-api.ts';
+import { errorText, isUnauthorized, MissingKafkaRightError } from './protocol/kafka-refusal.ts';
+import type { RecordBatch } from './protocol/record-batch.ts';
 
 // Most transactions end within moments, and are not worth reporting.
 const heldBackDelayMs = 2_000;

@@ -1,7 +1,7 @@
 import { topicNames } from '../../schemas/events/records.ts';
+import { isWithin } from '../intake/position.ts';
+import { parseStoredPosition, type StoredFanOut, type StoredPosition } from '../intake/settled-position.ts';
 import type { Position } from '../ports/event-log.ts';
-import { isWithin } from '../position.ts';
-import { parseStoredPosition, type StoredFanOut, type StoredPosition } from '../writing/settled-position.ts';
 import type { TakenTags } from './standby.ts';
 
 /** What a new leader must do before its views stand, beside folding to the ends. */

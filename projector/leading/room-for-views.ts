@@ -38,7 +38,7 @@ const megabytes = (bytes: number): string => `${Math.ceil(Math.max(0, bytes) / 1
 
 // So many views of each kind are rendered, at least, where there are more.
 const samplesMin = 1_000;
-// Measured in Redis 7, beside names and values (test/infra/redis/fill-size.int.test.ts).
+// Measured in Redis 7, beside names and values (test/infra/redis/views/fill-size.int.test.ts).
 const keyBytes = 110;
 // Of a hash whose fields are few and short, which Redis keeps in one piece, and of any other one.
 const packed = { fieldsMax: 512, valueBytesMax: 64, fieldBytes: 6 };

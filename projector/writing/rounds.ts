@@ -1,14 +1,14 @@
 import { factKinds, tagOf } from '../../schemas/views/view-keys.ts';
 import { dayOf, type Facts, subjectOf } from '../facts/facts.ts';
+import { copyPosition } from '../intake/position.ts';
+import { type PositionBarriers, settledPosition } from '../intake/settled-position.ts';
 import type { Position } from '../ports/event-log.ts';
 import { Turns } from '../ports/waiting.ts';
-import { copyPosition } from '../position.ts';
 import { type ReaderParts, renderReaderDays } from '../views/reader.ts';
 import { valueViews } from '../views/value-views.ts';
 import type { FanOuts } from './fan-outs.ts';
 import type { Marking } from './marking.ts';
 import type { Marks } from './marks.ts';
-import { type PositionBarriers, settledPosition } from './settled-position.ts';
 import type { TagLanes } from './tag-lanes.ts';
 
 interface RoundsDeps {

@@ -1,6 +1,6 @@
+import type { SettledPosition } from '../intake/settled-position.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ViewWrite, ViewWriter } from '../ports/view-writer.ts';
-import type { SettledPosition } from './settled-position.ts';
 import { batchFieldsMax, type LaneOwner, TagLane } from './tag-lane.ts';
 
 /** How often every lane moves its tag's fence, at least. */

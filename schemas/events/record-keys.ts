@@ -1,5 +1,3 @@
-import type { Cursor } from '../avro/avro-cursor.ts';
-import type { Placed } from '../avro/placed.ts';
 import { dayOfBytes, dayTextLength } from '../views/days.ts';
 import { districtSlugPattern, idPattern, metroSlugPattern, rideIdPattern } from './patterns.ts';
 import type { Attendance, DeveloperKey, District, Metro, Night, Relation, Ride, Rider, TopicName } from './records.ts';
@@ -10,7 +8,7 @@ import type { Attendance, DeveloperKey, District, Metro, Night, Relation, Ride, 
  */
 
 /** The fields of a record that its key is made of. */
-interface KeyFields {
+export interface KeyFields {
   metros: Pick<Metro, 'metro'>;
   districts: Pick<District, 'district'>;
   riders: Pick<Rider, 'rider'>;
@@ -40,7 +38,7 @@ const ride = idRule(rideIdPattern);
 const id = idRule(idPattern);
 
 /** Each topic's fields and their rules, in the order in which the key joins them with slashes. */
-const shapes: {
+export const keyShapes: {
   [T in TopicName]: { names: readonly (keyof KeyFields[T] & string)[]; rules: readonly FieldRule[] };
 } = {
   metros: { names: ['metro'], rules: [idRule(metroSlugPattern)] },
@@ -70,7 +68,7 @@ export class RecordKey {
   day = 0;
   // Looked up once per batch, because a batch has one topic: with eight names the look-up is slow.
   #topic: TopicName = 'metros';
-  #rules: readonly FieldRule[] = shapes.metros.rules;
+  #rules: readonly FieldRule[] = keyShapes.metros.rules;
 
   /** Parses a key. Returns why it is bad, or null. */
   set(topic: TopicName, bytes: Buffer): KeyFault | null {
@@ -92,7 +90,7 @@ export class RecordKey {
 
   #begin(topic: TopicName): void {
     this.#topic = topic;
-    this.#rules = shapes[topic].rules;
+    this.#rules = keyShapes[topic].rules;
   }
 
   /** The end of the field that begins here. -1 if the field breaks its rule. */
@@ -108,9 +106,9 @@ export class RecordKey {
     return end - start < min || end - start > max ? -1 : end;
   }
 
-  /** Whether a field is the same text as that at a place of a value (Cursor.place). */
-  isAt(field: number, place: number, cursor: Cursor): boolean {
-    return this.#isSame(field, cursor.buf, cursor.places[place]!, cursor.places[place + 1]!);
+  /** Whether a field is the same text as that at a place of a value: its bytes, and where each text begins and ends. */
+  isAt(field: number, place: number, value: { readonly buf: Buffer; readonly places: Int32Array }): boolean {
+    return this.#isSame(field, value.buf, value.places[place]!, value.places[place + 1]!);
   }
 
   #isSame(field: number, other: Buffer, start: number, end: number): boolean {
@@ -132,27 +130,6 @@ export class RecordKey {
   }
 }
 
-/** Whether a good key has the same fields as a value that was read in place with this cursor. */
-export function agrees(topic: TopicName, key: RecordKey, value: Placed<KeyFields[TopicName]>, cursor: Cursor): boolean {
-  const { names, rules } = shapes[topic];
-  for (let i = 0; i < names.length; i++) {
-    const field = (value as Record<string, number>)[names[i]!]!;
-    if (rules[i] === 'day' ? key.day !== field : !key.isAt(i, field, cursor)) return false;
-  }
-  return true;
-}
-
-// The same for the two large topics: with the table above, their records took longer.
-
-export const isRsvp = (
-  key: RecordKey,
-  { ride, day, rider }: Placed<KeyFields['attendance']>,
-  cursor: Cursor,
-): boolean => key.day === day && key.isAt(0, ride, cursor) && key.isAt(2, rider, cursor);
-
-export const isRelation = (key: RecordKey, { rider, other }: Placed<KeyFields['relations']>, cursor: Cursor): boolean =>
-  key.isAt(0, rider, cursor) && key.isAt(1, other, cursor);
-
 const parsed = new RecordKey();
 
 /** The fields of a key as texts, or why it is bad. */
@@ -162,7 +139,7 @@ export function parseRecordKey<T extends TopicName>(
 ): { fields: KeyFields[T] } | { fault: KeyFault } {
   const fault = parsed.set(topic, Buffer.from(key));
   if (fault) return { fault };
-  const { names, rules } = shapes[topic];
+  const { names, rules } = keyShapes[topic];
   const fields = names.map((name, i) => [name, rules[i] === 'day' ? parsed.day : parsed.text(i)]);
   return { fields: Object.fromEntries(fields) as KeyFields[T] };
 }

@@ -1,18 +1,18 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { archiveBounds } from '../../infra/archive/archive-bounds.ts';
-import { type ArchiveListing, listArchive } from '../../infra/archive/archive-files.ts';
-import { type ArchiveManifest, readManifest } from '../../infra/archive/archive-manifest.ts';
+import { type ArchiveListing, listArchive } from '../../infra/archive/format/archive-files.ts';
+import { type ArchiveManifest, readManifest } from '../../infra/archive/format/archive-manifest.ts';
+import { archiveBounds } from '../../infra/archive/log/archive-bounds.ts';
 import type { LogBounds } from '../../projector/ports/event-log.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
+import { assertReadable, warnOfMissingTopics } from '../backends/readable-archive.ts';
+import { needFolderName } from '../cli/empty-folder.ts';
+import type { Io } from '../cli/io.ts';
+import { makeLogger } from '../cli/logger.ts';
+import { percentOf, withProgress } from '../cli/progress.ts';
 import type { KafkaSettings, Settings } from '../settings/settings.ts';
-import { assertReadable, warnOfMissingTopics } from '../wiring/backends/readable-archive.ts';
-import { ensureSampleArchive } from '../wiring/backends/sample-archive.ts';
-import { needFolderName } from '../wiring/command/empty-folder.ts';
-import type { Io } from '../wiring/command/io.ts';
-import { makeLogger } from '../wiring/command/logger.ts';
-import { percentOf, withProgress } from '../wiring/command/progress.ts';
+import { ensureSampleArchive } from '../simulate/sample-archive.ts';
 
 /** The log as the commands for the past read it: an archive, up to its ends when it was opened. */
 export interface PastLog {
@@ -89,8 +89,8 @@ async function openCopyOfKafka(kafka: KafkaSettings, settings: Settings, io: Io)
 async function copyKafka(dir: string, kafka: KafkaSettings, settings: Settings, io: Io): Promise<void> {
   // Reading an archive must not wait until Kafka's clients are loaded.
   const [{ openKafkaLog }, { archiveSave }] = await Promise.all([
-    import('../wiring/backends/kafka.ts'),
-    import('../wiring/archive/archive-save.ts'),
+    import('../backends/open-kafka.ts'),
+    import('../archive/save-log.ts'),
   ]);
   const writers = new WriterSchemas();
   const log = openKafkaLog(kafka, makeLogger(settings), io.signal, writers);

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { countText } from '../../projector/ports/log.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
-import { type Io, UsageError } from '../wiring/command/io.ts';
-import { withProgress } from '../wiring/command/progress.ts';
-import { type FoldedPast, foldPast } from './past-fold.ts';
+import { type Io, UsageError } from '../cli/io.ts';
+import { withProgress } from '../cli/progress.ts';
+import { type FoldedPast, foldPast } from './log/past-fold.ts';
+import { sourcesOf } from './log/past-records.ts';
+import { clocks, instantOf, type RecordClock } from './log/past-time.ts';
 import type { PastLog } from './past-log.ts';
-import { sourcesOf } from './past-records.ts';
-import { clocks, instantOf, type RecordClock } from './past-time.ts';
 
 /** Which records count: those with a time at or before an instant, or exactly those in a file of offsets. */
 export interface PastPoint {

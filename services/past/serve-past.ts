@@ -1,16 +1,16 @@
-import { isLoopback } from '../../api/oauth/service-url.ts';
+import { isLoopback } from '../../api/messages/service-url.ts';
 import type { Facts } from '../../projector/facts/facts.ts';
+import { UsageError } from '../cli/io.ts';
+import { makeLogger } from '../cli/logger.ts';
+import { firstDay, tokenToTry } from '../serve/http/first-steps.ts';
+import { ownKey } from '../serve/http/own-key.ts';
+import { serve } from '../serve/http/serve.ts';
+import { apiMetrics } from '../serve/metrics/api-metrics.ts';
+import { processMetrics } from '../serve/metrics/process-metrics.ts';
+import { liveliestRiders } from '../serve/sign-in/views-rider-directory.ts';
 import type { Settings } from '../settings/settings.ts';
 import { filesOfThisProcess } from '../settings/sign-in-files.ts';
-import { UsageError } from '../wiring/command/io.ts';
-import { makeLogger } from '../wiring/command/logger.ts';
-import { apiMetrics } from '../wiring/http/api-metrics.ts';
-import { firstDay, tokenToTry } from '../wiring/http/first-steps.ts';
-import { ownKey } from '../wiring/http/own-key.ts';
-import { processMetrics } from '../wiring/http/process-metrics.ts';
-import { serve } from '../wiring/http/serve.ts';
-import { liveliestRiders } from '../wiring/sign-in/rider-directory.ts';
-import { FactsViewReader } from './facts-view-reader.ts';
+import { FactsViewReader } from './answers/facts-view-reader.ts';
 
 /** The settings of a service of the past: only this machine, nothing of the live service, the clock as given. */
 export function settingsOfThePast(settings: Settings, nowMs: number): Settings {

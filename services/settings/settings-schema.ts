@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { isLoopback } from '../../api/oauth/service-url.ts';
+import { isLoopback } from '../../api/messages/service-url.ts';
 
 /**
  * A setting: how its text is parsed, what to ask for if that fails, and how its value may be shown. Its key is the

@@ -1,4 +1,4 @@
-import { isLoopback } from '../../api/oauth/service-url.ts';
+import { isLoopback } from '../../api/messages/service-url.ts';
 import { defaultTopicPrefix } from '../../schemas/events/records.ts';
 import { type Fault, type SettingName, type SettingRule, type SettingValue, settingRules } from './settings-schema.ts';
 

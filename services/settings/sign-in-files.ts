@@ -1,10 +1,10 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { ClientMetadata } from '../../api/oauth/client-policy.ts';
-import { parseClients } from '../../api/oauth/clients.ts';
-import { parseSigningKeys, type SigningKeys } from '../../api/tokens/signing-keys.ts';
-import { makeFolder } from '../../infra/archive/make-folder.ts';
+import type { ClientMetadata } from '../../api/sign-in/clients/client-policy.ts';
+import { parseClients } from '../../api/sign-in/clients/clients.ts';
+import { parseSigningKeys, type SigningKeys } from '../../api/sign-in/tokens/signing-keys.ts';
+import { makeFolder } from '../../infra/archive/format/make-folder.ts';
 import { inDataDir } from './data-dir.ts';
 import { type Settings, SettingsError } from './settings.ts';
 

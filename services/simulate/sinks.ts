@@ -1,10 +1,10 @@
-import type { SimulatedArchive } from '../../infra/archive/archive-manifest.ts';
-import { ArchiveWriter, writeManifestOfMade } from '../../infra/archive/archive-writer.ts';
+import type { SimulatedArchive } from '../../infra/archive/format/archive-manifest.ts';
+import { ArchiveWriter, writeManifestOfMade } from '../../infra/archive/saving/archive-writer.ts';
 import type { LogPublisher, PublishedRecord } from '../../projector/ports/log-publisher.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
 import { defaultPartitions, murmur2Partition } from '../../schemas/events/partitioner.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
-import type { SimulatedRecord } from './world.ts';
+import type { SimulatedRecord } from './world/world.ts';
 
 /** Where simulated records go. */
 export interface RecordSink {

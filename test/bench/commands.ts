@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePorts } from '../../infra/local/free-port.ts';
-import type { Env } from '../support/process.ts';
+import type { Env } from '../support/processes/process.ts';
 import type { Used } from './cpu-report.ts';
 import { measuredCore, type PinnedProcess, startPinned } from './pinned-process.ts';
 import type { Version } from './versions.ts';

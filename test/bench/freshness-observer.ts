@@ -1,4 +1,4 @@
-import { kafkaClient } from '../support/kafka.ts';
+import { kafkaClient } from '../support/servers/kafka.ts';
 import { probes, sharedNowMs } from './live-chain.ts';
 import { ProbeReader } from './probe-reader.ts';
 

@@ -5,8 +5,8 @@ import { encodeValue } from '../../schemas/avro/codec.ts';
 import { dayText } from '../../schemas/views/days.ts';
 import { liveKey, marks, metro, night, place, ride, rider, says } from '../reference/example-log.ts';
 import type { LoggedRecord } from '../reference/facts.ts';
-import { kafkaClient } from '../support/kafka.ts';
-import { type Env, Processes, type RunningService } from '../support/process.ts';
+import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
+import { kafkaClient } from '../support/servers/kafka.ts';
 import { runCommand } from './commands.ts';
 import type { Version } from './versions.ts';
 

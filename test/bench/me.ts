@@ -1,4 +1,4 @@
-import { signSampleToken } from '../../api/tokens/sample-token.ts';
+import { signSampleToken } from '../../api/sign-in/tokens/sample-token.ts';
 import { loadSigningKeys } from '../../services/settings/sign-in-files.ts';
 import { baseUrl, type Route, Services } from './answers.ts';
 import { developerKey, from, fullDayPath, metro, meWorld, readers, to } from './me-world.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { StateStore } from '../../api/oauth/state-store.ts';
+import type { StateStore } from '../../api/ports/sign-in-state.ts';
 
-/** What every store of sign-in's state promises (api/oauth/state-store.ts). */
+/** What every store of sign-in's state promises (api/ports/sign-in-state.ts). */
 export function authStateContract(name: string, make: () => StateStore | Promise<StateStore>): void {
   describe(`sign-in's state in ${name}`, () => {
     let store: StateStore;

@@ -12,7 +12,7 @@ import {
 import { decodeValue } from '../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import { type AnyRecord, type TopicName, topicNames } from '../../schemas/events/records.ts';
-import { sampleRecords } from '../support/records.ts';
+import { sampleRecords } from '../support/worlds/records.ts';
 
 export interface FixtureRecord {
   key: string;

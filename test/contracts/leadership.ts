@@ -3,8 +3,8 @@ import { takeAll } from '../../projector/leading/standby.ts';
 import type { Leadership, ViewWriter } from '../../projector/ports/view-writer.ts';
 import { allTags, completeKey, parseKey, readerKey, rideKey } from '../../schemas/views/view-keys.ts';
 import { encodeView } from '../../schemas/views/view-values.ts';
-import { complete, lead } from '../support/lead.ts';
-import { fieldsWrite, valueWrite } from '../support/view-names.ts';
+import { complete, lead } from '../support/stores/lead.ts';
+import { fieldsWrite, valueWrite } from '../support/stores/view-names.ts';
 import type { ViewStoreFixture } from './view-store.ts';
 
 const ride = rideKey('ride1');

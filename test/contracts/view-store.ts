@@ -3,8 +3,8 @@ import type { ChangeListener, ViewReader } from '../../api/ports/view-reader.ts'
 import type { StoredView, ViewWriter } from '../../projector/ports/view-writer.ts';
 import { allTags, completeKey, digestLength, parseKey, readerKey, rideKey } from '../../schemas/views/view-keys.ts';
 import { encodeView } from '../../schemas/views/view-values.ts';
-import { complete, lead } from '../support/lead.ts';
-import { fieldsWrite, keyOf, valueWrite } from '../support/view-names.ts';
+import { complete, lead } from '../support/stores/lead.ts';
+import { fieldsWrite, keyOf, valueWrite } from '../support/stores/view-names.ts';
 
 /** A store of its own for one test file: empty at first. */
 export interface ViewStoreFixture {

@@ -5,11 +5,11 @@ import type { LogRecord } from '../../projector/ports/decoded-record.ts';
 import type { EventLog } from '../../projector/ports/event-log.ts';
 import { murmur2Partition } from '../../schemas/events/partitioner.ts';
 import { topicNames } from '../../schemas/events/records.ts';
-import { readArchive } from '../support/archive.ts';
-import { freshTopicPrefix, kafkaBrokers } from '../support/backends.ts';
-import { TestKafka } from '../support/kafka.ts';
-import { readTopic } from '../support/kafka-topic.ts';
-import { type Env, Processes } from '../support/process.ts';
+import { type Env, Processes } from '../support/processes/process.ts';
+import { freshTopicPrefix, kafkaBrokers } from '../support/servers/backends.ts';
+import { TestKafka } from '../support/servers/kafka.ts';
+import { readTopic } from '../support/servers/kafka-topic.ts';
+import { readArchive } from '../support/worlds/archive.ts';
 
 // `archive load` as a process, killed with SIGKILL in mid-load as often as it takes.
 

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { needProgram } from '../../infra/local/debian-packages.ts';
 import { freePorts } from '../../infra/local/free-port.ts';
 import { type LocalProcess, startLocalProcess } from '../../infra/local/local-process.ts';
-import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
-import { dashboardQueries } from '../support/metrics.ts';
-import { type Env, Processes, type RunningService } from '../support/process.ts';
+import { dashboardQueries } from '../support/processes/metrics.ts';
+import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
+import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/servers/backends.ts';
 
 // A real Prometheus scrapes a real projector and API, with the rules of infra/deploy/alerts.yaml.
 

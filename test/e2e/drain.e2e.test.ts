@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePorts } from '../../infra/local/free-port.ts';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
-import { portlandDirectory, portlandKeys } from '../support/portland.ts';
-import { type Env, Processes, type RunningService } from '../support/process.ts';
+import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
+import { portlandDirectory, portlandKeys } from '../support/worlds/portland.ts';
 
 // What a load balancer sees: who is ready, who is about to end, and a store that is away for everybody.
 

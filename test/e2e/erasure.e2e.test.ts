@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePorts } from '../../infra/local/free-port.ts';
-import { redisAuthState } from '../../infra/redis/auth-state-redis.ts';
+import { redisAuthState } from '../../infra/redis/sign-in/redis-sign-in-state.ts';
 import type { Rider } from '../../schemas/events/records.ts';
-import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
-import { PortlandInKafka } from '../support/portland-in-kafka.ts';
-import { Processes } from '../support/process.ts';
-import { type RideManagement, startRideManagement } from '../support/ride-management.ts';
-import { approve, authorizeUrl, nights, refresh, signedIn } from '../support/sign-in-flow.ts';
-import { newPkce, TestBrowser } from '../support/test-browser.ts';
+import { Processes } from '../support/processes/process.ts';
+import { freshKeyPrefix, redisUrl } from '../support/servers/backends.ts';
+import { type RideManagement, startRideManagement } from '../support/sign-in/ride-management.ts';
+import { approve, authorizeUrl, nights, refresh, signedIn } from '../support/sign-in/sign-in-flow.ts';
+import { newPkce, TestBrowser } from '../support/sign-in/test-browser.ts';
+import { PortlandInKafka } from '../support/worlds/portland-in-kafka.ts';
 
 const processes = new Processes();
 let portland: PortlandInKafka;

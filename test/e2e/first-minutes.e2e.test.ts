@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Processes, type RunningService } from '../support/process.ts';
+import { Processes, type RunningService } from '../support/processes/process.ts';
 
 const processes = new Processes();
 afterAll(() => processes.close());

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { commandLine, runCli } from '../../services/command-line.ts';
-import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
-import { quietIo } from '../support/heard.ts';
-import { helpExamples } from '../support/help-examples.ts';
-import { type Env, Processes } from '../support/process.ts';
+import { quietIo } from '../support/processes/heard.ts';
+import { helpExamples } from '../support/processes/help-examples.ts';
+import { type Env, Processes } from '../support/processes/process.ts';
+import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/servers/backends.ts';
 
 // The examples of --help that need Kafka or Redis, pasted in this order after `npm run backends`. The others are run by
-// test/services/data-docs.e2e.test.ts.
+// test/services/past/data-docs.e2e.test.ts.
 
 const processes = new Processes();
 const env: Env = { KAFKA_TOPIC_PREFIX: freshTopicPrefix(), REDIS_KEY_PREFIX: freshKeyPrefix(), LOG_LEVEL: 'error' };

@@ -3,14 +3,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type KafkaBroker, startKafkaBroker } from '../../infra/local/kafka-broker.ts';
 import type { Ride } from '../../schemas/events/records.ts';
 import { latestRecords } from '../reference/facts.ts';
-import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
-import { differencesAfter, Hammer, type Question, questionsOf } from '../support/calendar-answers.ts';
-import { readTopic } from '../support/kafka-topic.ts';
-import { portlandKeys } from '../support/portland.ts';
-import { PortlandInKafka } from '../support/portland-in-kafka.ts';
-import { type Env, Processes, type RunningService } from '../support/process.ts';
-import { deleteAll } from '../support/redis-dump.ts';
-import { riderTokens } from '../support/rider-tokens.ts';
+import { differencesAfter, Hammer, type Question, questionsOf } from '../support/processes/calendar-answers.ts';
+import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
+import { freshKeyPrefix, redisUrl } from '../support/servers/backends.ts';
+import { readTopic } from '../support/servers/kafka-topic.ts';
+import { riderTokens } from '../support/sign-in/rider-tokens.ts';
+import { deleteAll } from '../support/stores/redis-dump.ts';
+import { portlandKeys } from '../support/worlds/portland.ts';
+import { PortlandInKafka } from '../support/worlds/portland-in-kafka.ts';
 
 // Portland in a Kafka of its own, which crashes and stands still.
 

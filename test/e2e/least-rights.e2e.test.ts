@@ -2,12 +2,18 @@ import { join } from 'node:path';
 import type { Admin } from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
-import { freshKeyPrefix } from '../support/backends.ts';
-import { TestKafka, topicBounds } from '../support/kafka.ts';
-import { type AclScope, type GrantedLine, grantedLines, grantInKafka, revokeInKafka } from '../support/kafka-acls.ts';
-import { type Env, Processes } from '../support/process.ts';
-import { redisRights, redisUserWith, refusedByRedis } from '../support/redis-users.ts';
-import { type SecuredKafka, startSecuredKafka } from '../support/secured-kafka.ts';
+import { type Env, Processes } from '../support/processes/process.ts';
+import { freshKeyPrefix } from '../support/servers/backends.ts';
+import { TestKafka, topicBounds } from '../support/servers/kafka.ts';
+import {
+  type AclScope,
+  type GrantedLine,
+  grantedLines,
+  grantInKafka,
+  revokeInKafka,
+} from '../support/servers/kafka-acls.ts';
+import { redisRights, redisUserWith, refusedByRedis } from '../support/servers/redis-users.ts';
+import { type SecuredKafka, startSecuredKafka } from '../support/servers/secured-kafka.ts';
 
 // Every command with the rights of docs/least-rights.md and no others, on a broker and a Redis that obey them.
 

@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { latestRecords } from '../reference/facts.ts';
-import { freshGroup, freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
-import { differencesAfter, questionsOf } from '../support/calendar-answers.ts';
-import { readPortland } from '../support/portland.ts';
-import { type Env, Processes } from '../support/process.ts';
-import { deleteAll, storedViews, viewDifferences } from '../support/redis-dump.ts';
-import { riderTokens } from '../support/rider-tokens.ts';
+import { differencesAfter, questionsOf } from '../support/processes/calendar-answers.ts';
+import { type Env, Processes } from '../support/processes/process.ts';
+import { freshGroup, freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/servers/backends.ts';
+import { riderTokens } from '../support/sign-in/rider-tokens.ts';
+import { deleteAll, storedViews, viewDifferences } from '../support/stores/redis-dump.ts';
+import { readPortland } from '../support/worlds/portland.ts';
 
 // A log that grows while it is projected.
 

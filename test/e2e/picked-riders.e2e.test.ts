@@ -1,10 +1,10 @@
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { portlandDirectory } from '../support/portland.ts';
-import { type Env, Processes, type RunningService } from '../support/process.ts';
-import { authorizeUrl, nights, register, signedIn } from '../support/sign-in-flow.ts';
-import { newPkce, TestBrowser } from '../support/test-browser.ts';
+import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
+import { authorizeUrl, nights, register, signedIn } from '../support/sign-in/sign-in-flow.ts';
+import { newPkce, TestBrowser } from '../support/sign-in/test-browser.ts';
+import { portlandDirectory } from '../support/worlds/portland.ts';
 
 // Whoever sits at this machine may be any rider of a made-up log. Of a log that may be somebody's real one: nobody, unless
 // SIGN_IN=pick says so.

@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { latestRecords } from '../reference/facts.ts';
-import { freshGroup, freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
 import {
   askAll,
   differences,
@@ -13,12 +12,13 @@ import {
   Hammer,
   type Question,
   questionsOf,
-} from '../support/calendar-answers.ts';
-import { readTopic, type TopicRecord } from '../support/kafka-topic.ts';
-import { copyPortland, portlandKeys, readPortland } from '../support/portland.ts';
-import { type Ended, type Env, Processes, type RunningService } from '../support/process.ts';
-import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
-import { riderTokens } from '../support/rider-tokens.ts';
+} from '../support/processes/calendar-answers.ts';
+import { type Ended, type Env, Processes, type RunningService } from '../support/processes/process.ts';
+import { freshGroup, freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/servers/backends.ts';
+import { readTopic, type TopicRecord } from '../support/servers/kafka-topic.ts';
+import { type RedisCluster, startRedisCluster } from '../support/servers/redis-cluster.ts';
+import { riderTokens } from '../support/sign-in/rider-tokens.ts';
+import { copyPortland, portlandKeys, readPortland } from '../support/worlds/portland.ts';
 
 // Portland by every way: the embedded default, Kafka and Redis, a Redis Cluster, and archives of that Kafka. Each gives
 // the same bytes, with the same ETags.

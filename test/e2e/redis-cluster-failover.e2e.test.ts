@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, expect, it } from 'vitest';
 import { latestRecords } from '../reference/facts.ts';
-import { differencesAfter, Hammer, type Question, questionsOf } from '../support/calendar-answers.ts';
-import { portlandKeys } from '../support/portland.ts';
-import { PortlandInKafka } from '../support/portland-in-kafka.ts';
-import { Processes } from '../support/process.ts';
-import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
-import { riderTokens } from '../support/rider-tokens.ts';
+import { differencesAfter, Hammer, type Question, questionsOf } from '../support/processes/calendar-answers.ts';
+import { Processes } from '../support/processes/process.ts';
+import { type RedisCluster, startRedisCluster } from '../support/servers/redis-cluster.ts';
+import { riderTokens } from '../support/sign-in/rider-tokens.ts';
+import { portlandKeys } from '../support/worlds/portland.ts';
+import { PortlandInKafka } from '../support/worlds/portland-in-kafka.ts';
 
 const newRides = '*:ride:new*';
 const now = '2015-06-13T19:00:00Z';

@@ -3,11 +3,11 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
 import { latestRecords } from '../reference/facts.ts';
-import { differencesAfter, Hammer, type Question, questionsOf } from '../support/calendar-answers.ts';
-import { portlandKeys } from '../support/portland.ts';
-import { PortlandInKafka } from '../support/portland-in-kafka.ts';
-import { Processes, type RunningService } from '../support/process.ts';
-import { riderTokens } from '../support/rider-tokens.ts';
+import { differencesAfter, Hammer, type Question, questionsOf } from '../support/processes/calendar-answers.ts';
+import { Processes, type RunningService } from '../support/processes/process.ts';
+import { riderTokens } from '../support/sign-in/rider-tokens.ts';
+import { portlandKeys } from '../support/worlds/portland.ts';
+import { PortlandInKafka } from '../support/worlds/portland-in-kafka.ts';
 
 // Portland projected into a Redis of its own, which then fails in every way, while readers ask all the time: each of
 // their answers is right, or 503.

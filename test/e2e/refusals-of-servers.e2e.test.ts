@@ -3,10 +3,10 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startKafkaBroker } from '../../infra/local/kafka-broker.ts';
 import { startRedisServer } from '../../infra/local/redis-server.ts';
-import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
-import { copyPortland, portlandKeys } from '../support/portland.ts';
-import { Processes, type RunningService } from '../support/process.ts';
-import { refused, words } from '../support/process-ends.ts';
+import { Processes, type RunningService } from '../support/processes/process.ts';
+import { refused, words } from '../support/processes/process-ends.ts';
+import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/servers/backends.ts';
+import { copyPortland, portlandKeys } from '../support/worlds/portland.ts';
 
 // A server that refuses is named; one that is away is waited for, with a message, and the command still ends when told to.
 

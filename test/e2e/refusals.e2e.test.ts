@@ -4,10 +4,10 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePorts } from '../../infra/local/free-port.ts';
-import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
-import { copyPortland } from '../support/portland.ts';
-import { type Env, Processes } from '../support/process.ts';
-import { refused, words } from '../support/process-ends.ts';
+import { type Env, Processes } from '../support/processes/process.ts';
+import { refused, words } from '../support/processes/process-ends.ts';
+import { freshKeyPrefix, redisUrl } from '../support/servers/backends.ts';
+import { copyPortland } from '../support/worlds/portland.ts';
 
 // What can't work is refused in words that name the thing and the fix, without a stack trace or a secret, and with an
 // exit code that means something. What may come yet is waited for.

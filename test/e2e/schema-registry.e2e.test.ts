@@ -11,10 +11,10 @@ import { encodeValue } from '../../schemas/avro/codec.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 import { liveKey, metro, night, ride, rider, says } from '../reference/example-log.ts';
 import type { LoggedRecord } from '../reference/facts.ts';
-import { freshGroup, freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/backends.ts';
-import { kafkaClient } from '../support/kafka.ts';
-import { readTopic } from '../support/kafka-topic.ts';
-import { type Env, Processes, type RunningService } from '../support/process.ts';
+import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
+import { freshGroup, freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/servers/backends.ts';
+import { kafkaClient } from '../support/servers/kafka.ts';
+import { readTopic } from '../support/servers/kafka-topic.ts';
 
 // A registry that answers, or is away, and records of writers whose schemas it holds: one older than ours, two newer.
 

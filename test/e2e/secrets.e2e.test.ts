@@ -2,12 +2,12 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Night, Ride } from '../../schemas/events/records.ts';
 import { latestRecords } from '../reference/facts.ts';
-import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
-import type { HistoryRecord } from '../support/histories.ts';
-import { copyPortland, portlandKeys, readPortland } from '../support/portland.ts';
-import { Processes, type RunningService } from '../support/process.ts';
-import { dumpRedis } from '../support/redis-dump.ts';
-import { riderTokens } from '../support/rider-tokens.ts';
+import { Processes, type RunningService } from '../support/processes/process.ts';
+import { freshKeyPrefix, redisUrl } from '../support/servers/backends.ts';
+import { riderTokens } from '../support/sign-in/rider-tokens.ts';
+import { dumpRedis } from '../support/stores/redis-dump.ts';
+import type { HistoryRecord } from '../support/worlds/histories.ts';
+import { copyPortland, portlandKeys, readPortland } from '../support/worlds/portland.ts';
 
 /**
  * No secret place's name is in any Redis key or value, answer, header, log line or metric, after the sample and the

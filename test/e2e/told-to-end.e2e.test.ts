@@ -2,13 +2,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, it } from 'vitest';
 import { startRedisServer } from '../../infra/local/redis-server.ts';
-import { portlandDirectory } from '../support/portland.ts';
-import { type Ended, Processes } from '../support/process.ts';
-import { serverMsMax, toldToEnd, toolMsMax } from '../support/process-ends.ts';
-import { tarpit } from '../support/tarpit.ts';
+import { type Ended, Processes } from '../support/processes/process.ts';
+import { serverMsMax, toldToEnd, toolMsMax } from '../support/processes/process-ends.ts';
+import { tarpit } from '../support/servers/tarpit.ts';
+import { portlandDirectory } from '../support/worlds/portland.ts';
 
 // Every command ends when it is told to, whatever it waits for: a tool within about 2 s, a server within 5 s. All share one
-// way (services/wiring/command/stop-signal.ts); these two wait for a server that takes connections and never answers.
+// way (services/cli/stop-signal.ts); these two wait for a server that takes connections and never answers.
 
 const processes = new Processes();
 afterAll(() => processes.close());

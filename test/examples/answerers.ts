@@ -4,8 +4,8 @@ import { evening, liveKey } from '../reference/example-log.ts';
 import { type LoggedRecord, latestRecords } from '../reference/facts.ts';
 import type { NightAnswer } from '../reference/nights.ts';
 import type { CalendarRequest, DayFilters } from '../reference/requests.ts';
-import { toLogRecord } from '../support/histories.ts';
-import { answering, type Got, projecting } from '../support/service.ts';
+import { answering, type Got, projecting } from '../support/processes/service.ts';
+import { toLogRecord } from '../support/worlds/histories.ts';
 
 /** Who answers the examples, given a log: the reference, and the service itself. */
 

@@ -4,15 +4,15 @@ import { describe, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
 import type { ViewWriter } from '../../projector/ports/view-writer.ts';
 import { latestRecords } from '../reference/facts.ts';
-import { fastClock } from '../support/fast-clock.ts';
-import { type History, historyArb } from '../support/histories.ts';
-import { compactions, deliveries, interleavings } from '../support/log-orders.ts';
-import { MemoryEventLog } from '../support/memory-event-log.ts';
-import { projected, type Running, startProjector } from '../support/projector-run.ts';
-import { projecting } from '../support/service.ts';
-import { SharedStore } from '../support/shared-store.ts';
-import { dumpViews } from '../support/view-dump.ts';
-import { watchedWriter } from '../support/watched-writer.ts';
+import { projecting } from '../support/processes/service.ts';
+import { fastClock } from '../support/stores/fast-clock.ts';
+import { MemoryEventLog } from '../support/stores/memory-event-log.ts';
+import { projected, type Running, startProjector } from '../support/stores/projector-run.ts';
+import { SharedStore } from '../support/stores/shared-store.ts';
+import { dumpViews } from '../support/stores/view-dump.ts';
+import { watchedWriter } from '../support/stores/watched-writer.ts';
+import { type History, historyArb } from '../support/worlds/histories.ts';
+import { compactions, deliveries, interleavings } from '../support/worlds/log-orders.ts';
 
 // The law: views = f(last good record per key that the log holds), to the byte. More runs: RUNS=5000 npx vitest run …
 const numRuns = Number(process.env.RUNS ?? 30);

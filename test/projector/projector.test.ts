@@ -1,17 +1,17 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
-import { parseStoredPosition } from '../../projector/writing/settled-position.ts';
+import { parseStoredPosition } from '../../projector/intake/settled-position.ts';
 import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import { allTags, parseKey, rideKey, riderKey } from '../../schemas/views/view-keys.ts';
-import { fastClock } from '../support/fast-clock.ts';
-import type { HistoryRecord } from '../support/histories.ts';
-import { MemoryEventLog } from '../support/memory-event-log.ts';
-import { projected, type Running, startProjector } from '../support/projector-run.ts';
-import { sampleRecords } from '../support/records.ts';
-import { SharedStore } from '../support/shared-store.ts';
-import { dumpViews } from '../support/view-dump.ts';
-import { watchedWriter } from '../support/watched-writer.ts';
+import { fastClock } from '../support/stores/fast-clock.ts';
+import { MemoryEventLog } from '../support/stores/memory-event-log.ts';
+import { projected, type Running, startProjector } from '../support/stores/projector-run.ts';
+import { SharedStore } from '../support/stores/shared-store.ts';
+import { dumpViews } from '../support/stores/view-dump.ts';
+import { watchedWriter } from '../support/stores/watched-writer.ts';
+import type { HistoryRecord } from '../support/worlds/histories.ts';
+import { sampleRecords } from '../support/worlds/records.ts';
 
 const partitions = Object.fromEntries(topicNames.map((topic) => [topic, 1])) as Record<TopicName, number>;
 

@@ -1,8 +1,8 @@
-import { redisViewReader } from '../../infra/redis/redis-view-reader.ts';
-import { redisViewWriter } from '../../infra/redis/redis-view-writer.ts';
+import { redisViewReader } from '../../infra/redis/views/redis-view-reader.ts';
+import { redisViewWriter } from '../../infra/redis/views/redis-view-writer.ts';
 import { allTags } from '../../schemas/views/view-keys.ts';
-import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
-import { complete, lead } from '../support/lead.ts';
+import { freshKeyPrefix, redisUrl } from '../support/servers/backends.ts';
+import { complete, lead } from '../support/stores/lead.ts';
 import { answersProperty } from './answers.ts';
 
 const numRuns = Number(process.env.RUNS ?? 60);

@@ -7,11 +7,11 @@ import { answer, isLive } from '../reference/answers.ts';
 import { type Facts, latestRecords } from '../reference/facts.ts';
 import { maxAge } from '../reference/max-age.ts';
 import type { CalendarRequest } from '../reference/requests.ts';
-import { type History, historyArb } from '../support/histories.ts';
-import { compactions, deliveries } from '../support/log-orders.ts';
-import { clockArb, requestArb } from '../support/request-arbs.ts';
-import { answering, type Got, projecting } from '../support/service.ts';
-import { keyTexts } from '../support/universe.ts';
+import { answering, type Got, projecting } from '../support/processes/service.ts';
+import { type History, historyArb } from '../support/worlds/histories.ts';
+import { compactions, deliveries } from '../support/worlds/log-orders.ts';
+import { clockArb, requestArb } from '../support/worlds/request-arbs.ts';
+import { keyTexts } from '../support/worlds/universe.ts';
 
 /** A view store of its own for each history. */
 export type FreshStore = () => Promise<{

@@ -1,7 +1,7 @@
 import type { AnyRecord, Attendance, Night, Relation, Ride } from '../../schemas/events/records.ts';
 import { latestRecords } from '../reference/facts.ts';
-import type { History, HistoryRecord } from '../support/histories.ts';
-import * as universe from '../support/universe.ts';
+import type { History, HistoryRecord } from '../support/worlds/histories.ts';
+import * as universe from '../support/worlds/universe.ts';
 
 /** The same history, but for something that certain readers must not be able to tell. */
 

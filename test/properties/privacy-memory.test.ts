@@ -1,5 +1,5 @@
 import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
-import { dumpViews } from '../support/view-dump.ts';
+import { dumpViews } from '../support/stores/view-dump.ts';
 import { privacyProperties } from './privacy.ts';
 
 // More where somebody asks for them: RUNS=1000 npx vitest run test/properties/privacy

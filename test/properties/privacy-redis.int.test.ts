@@ -1,11 +1,11 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll } from 'vitest';
-import { redisViewReader } from '../../infra/redis/redis-view-reader.ts';
-import { redisViewWriter } from '../../infra/redis/redis-view-writer.ts';
+import { redisViewReader } from '../../infra/redis/views/redis-view-reader.ts';
+import { redisViewWriter } from '../../infra/redis/views/redis-view-writer.ts';
 import { allTags } from '../../schemas/views/view-keys.ts';
-import { freshKeyPrefix, redisUrl } from '../support/backends.ts';
-import { complete, lead } from '../support/lead.ts';
-import { dumpRedis, isView } from '../support/redis-dump.ts';
+import { freshKeyPrefix, redisUrl } from '../support/servers/backends.ts';
+import { complete, lead } from '../support/stores/lead.ts';
+import { dumpRedis, isView } from '../support/stores/redis-dump.ts';
 import { privacyProperties } from './privacy.ts';
 
 const numRuns = Number(process.env.RUNS ?? 4);

@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import type { ViewReader } from '../../api/ports/view-reader.ts';
 import { silentLog } from '../../projector/ports/log.ts';
 import type { ViewWriter } from '../../projector/ports/view-writer.ts';
-import { processMetrics } from '../../services/wiring/http/process-metrics.ts';
-import { projectorMetrics } from '../../services/wiring/projector/projector-metrics.ts';
+import { processMetrics } from '../../services/serve/metrics/process-metrics.ts';
+import { projectorMetrics } from '../../services/serve/metrics/projector-metrics.ts';
 import { type Facts, latestRecords } from '../reference/facts.ts';
 import type { CalendarRequest } from '../reference/requests.ts';
-import { type History, historyArb, toLogRecord, worldArb } from '../support/histories.ts';
-import { clockArb, everyRequest } from '../support/request-arbs.ts';
-import { answering, type Got, projecting } from '../support/service.ts';
-import * as universe from '../support/universe.ts';
+import { answering, type Got, projecting } from '../support/processes/service.ts';
+import { type History, historyArb, toLogRecord, worldArb } from '../support/worlds/histories.ts';
+import { clockArb, everyRequest } from '../support/worlds/request-arbs.ts';
+import * as universe from '../support/worlds/universe.ts';
 import * as changes from './privacy-changes.ts';
 
 /** A view store of its own for each history. */

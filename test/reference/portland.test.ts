@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { HistoryRecord } from '../support/histories.ts';
-import { portlandKeys, readPortland } from '../support/portland.ts';
-import { secretMark } from '../support/universe.ts';
+import type { HistoryRecord } from '../support/worlds/histories.ts';
+import { portlandKeys, readPortland } from '../support/worlds/portland.ts';
+import { secretMark } from '../support/worlds/universe.ts';
 import { answer, isLive } from './answers.ts';
 import { dayText } from './dates.ts';
 import { badness, type Facts, latestRecords } from './facts.ts';

@@ -2,7 +2,7 @@ import { Fold } from '../../projector/facts/fold.ts';
 import { renderReader } from '../../projector/views/reader.ts';
 import { valueViews } from '../../projector/views/value-views.ts';
 import { factKinds, tagOf } from '../../schemas/views/view-keys.ts';
-import { recordKey } from '../support/records.ts';
+import { recordKey } from '../support/worlds/records.ts';
 import type { Scene } from './scene.ts';
 import { tags } from './world.ts';
 

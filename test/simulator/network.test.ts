@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Random } from '../../services/simulate/random.ts';
+import { Random } from '../../services/simulate/world/random.ts';
 import { Connection, fairWeather, Master } from './network.ts';
 import { RedisInMemory } from './redis-in-memory.ts';
 import { SimulatedProcess } from './simulated-process.ts';

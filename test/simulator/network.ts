@@ -1,4 +1,4 @@
-import type { Random } from '../../services/simulate/random.ts';
+import type { Random } from '../../services/simulate/world/random.ts';
 import type { RedisInMemory, Snapshot } from './redis-in-memory.ts';
 import type { SimulatedProcess } from './simulated-process.ts';
 import type { Timeline } from './timeline.ts';

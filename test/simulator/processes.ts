@@ -1,18 +1,18 @@
 import { type CalendarRequest, calendar } from '../../api/calendar/calendar.ts';
-import { ViewCache } from '../../api/calendar/view-cache.ts';
-import type { Answer } from '../../api/http/answer.ts';
+import { ViewCache } from '../../api/calendar/views/view-cache.ts';
+import type { Answer } from '../../api/messages/answer.ts';
 import type { ViewReader } from '../../api/ports/view-reader.ts';
-import { guardedReads } from '../../infra/redis/guarded-reads.ts';
-import { InvalidationWatch } from '../../infra/redis/invalidation-watch.ts';
-import { ReadGuard } from '../../infra/redis/read-guard.ts';
+import { ReadGuard } from '../../infra/redis/leadership/read-guard.ts';
 import type { Arg, RedisConnection } from '../../infra/redis/redis-connection.ts';
 import { type RedisKeys, redisKeys } from '../../infra/redis/redis-keys.ts';
-import { viewWriterOver } from '../../infra/redis/redis-view-writer.ts';
+import { guardedReads } from '../../infra/redis/views/guarded-reads.ts';
+import { InvalidationWatch } from '../../infra/redis/views/invalidation-watch.ts';
+import { viewWriterOver } from '../../infra/redis/views/redis-view-writer.ts';
 import type { Log } from '../../projector/ports/log.ts';
 import type { ViewWriter } from '../../projector/ports/view-writer.ts';
 import { Projector } from '../../projector/projector.ts';
 import { parseKey, viewFormat } from '../../schemas/views/view-keys.ts';
-import type { Random } from '../../services/simulate/random.ts';
+import type { Random } from '../../services/simulate/world/random.ts';
 import { Connection, type Master, type Weather } from './network.ts';
 import type { SimulatedLog } from './simulated-log.ts';
 import { SimulatedProcess } from './simulated-process.ts';
@@ -221,7 +221,7 @@ export class ApiProcess {
     };
   }
 
-  /** As infra/redis/redis-tracking.ts does over its connections. */
+  /** As infra/redis/views/redis-tracking.ts does over its connections. */
   #track(around: Surroundings, keys: RedisKeys, watch: InvalidationWatch): void {
     const trackers = connections(around, this.process, 'tracking', (ready, i) => {
       watch.connectionChanged();

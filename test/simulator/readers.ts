@@ -1,5 +1,5 @@
-import { dayAt } from '../../api/calendar/local-days.ts';
-import type { Answer } from '../../api/http/answer.ts';
+import { dayAt } from '../../api/calendar/views/local-days.ts';
+import type { Answer } from '../../api/messages/answer.ts';
 import type { AnyRecord, Attendance, Night, Relation, Ride } from '../../schemas/events/records.ts';
 import { dayText } from '../../schemas/views/days.ts';
 import { type Judge, Misled, type Observed } from './judge.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { redisKeys } from '../../infra/redis/redis-keys.ts';
 import { allTags } from '../../schemas/views/view-keys.ts';
-import { Random } from '../../services/simulate/random.ts';
+import { Random } from '../../services/simulate/world/random.ts';
 import { leadershipContract } from '../contracts/leadership.ts';
 import { type ViewStoreFixture, viewStoreContract } from '../contracts/view-store.ts';
 import { fairWeather, Master } from './network.ts';

@@ -1,4 +1,4 @@
-import { Random } from '../../services/simulate/random.ts';
+import { Random } from '../../services/simulate/world/random.ts';
 import { leadership, rendered, unsettled } from './end-state.ts';
 import { type FaultName, faults, heal, later, startMissing } from './faults.ts';
 import { Scene, type SceneOptions } from './scene.ts';

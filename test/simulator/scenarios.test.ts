@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { redisKeys } from '../../infra/redis/redis-keys.ts';
-import { sampleRecords } from '../support/records.ts';
+import { sampleRecords } from '../support/worlds/records.ts';
 import type { Master } from './network.ts';
 import { ApiProcess, olderFormat, ProjectorProcess } from './processes.ts';
 import { settle } from './run-seed.ts';

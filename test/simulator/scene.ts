@@ -1,6 +1,6 @@
 import { redisKeys } from '../../infra/redis/redis-keys.ts';
 import { LogTruncatedError } from '../../projector/ports/event-log.ts';
-import { Random } from '../../services/simulate/random.ts';
+import { Random } from '../../services/simulate/world/random.ts';
 import { Judge } from './judge.ts';
 import { fairWeather, Master } from './network.ts';
 import { ApiProcess, ProjectorProcess, type Surroundings, thisFormat } from './processes.ts';

@@ -8,8 +8,8 @@ import {
 } from '../../projector/ports/event-log.ts';
 import { aborted, WakeUp } from '../../projector/ports/waiting.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
-import type { Random } from '../../services/simulate/random.ts';
-import { toLogRecord } from '../support/histories.ts';
+import type { Random } from '../../services/simulate/world/random.ts';
+import { toLogRecord } from '../support/worlds/histories.ts';
 import type { SimulatedProcess } from './simulated-process.ts';
 import type { Timeline } from './timeline.ts';
 import { type Change, type EntityName, entityName } from './world.ts';

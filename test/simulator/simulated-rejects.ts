@@ -1,5 +1,5 @@
 import type { Reject, RejectSink } from '../../projector/ports/event-log.ts';
-import type { Random } from '../../services/simulate/random.ts';
+import type { Random } from '../../services/simulate/world/random.ts';
 import type { Weather } from './network.ts';
 import { placeOf } from './simulated-log.ts';
 import type { SimulatedProcess } from './simulated-process.ts';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
 import { dayText } from '../../schemas/views/days.ts';
-import type { Random } from '../../services/simulate/random.ts';
-import { namesInTags } from '../support/names-in-tags.ts';
-import { sampleRecords } from '../support/records.ts';
+import type { Random } from '../../services/simulate/world/random.ts';
+import { namesInTags } from '../support/stores/names-in-tags.ts';
+import { sampleRecords } from '../support/worlds/records.ts';
 
 /** The few tags that the simulated world is in: every tag costs a beat, and none differs from another one. */
 export const tags: readonly number[] = [0, 1, 2];

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { makeFolder } from '../../../infra/archive/make-folder.ts';
-import { syncFolder, writeFault } from '../../../infra/archive/write-atomically.ts';
+import { makeFolder } from '../../../infra/archive/format/make-folder.ts';
+import { syncFolder, writeFault } from '../../../infra/archive/format/write-atomically.ts';
 
 /** Writes something. What the system then says names the file and the fix. */
 export function writing<T>(path: string, write: () => T): T {

@@ -1,8 +1,8 @@
 import { Interner } from '../../../projector/facts/interner.ts';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import type { Night } from '../../../schemas/events/records.ts';
-import { eachOfTopic, isGoodAt } from '../past-fold.ts';
-import type { PartitionCursor, PastSources } from '../past-records.ts';
+import { eachOfTopic, isGoodAt } from '../log/past-fold.ts';
+import type { PartitionCursor, PastSources } from '../log/past-records.ts';
 import type { ExportedTopic } from './log-tables.ts';
 
 /** A good record as a version of its key. */

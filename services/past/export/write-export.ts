@@ -1,14 +1,14 @@
 import { join } from 'node:path';
-import { writeAtomically } from '../../../infra/archive/write-atomically.ts';
+import { writeAtomically } from '../../../infra/archive/format/write-atomically.ts';
 import type { Facts } from '../../../projector/facts/facts.ts';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import { valueViews } from '../../../projector/views/value-views.ts';
 import { fieldsOfKey } from '../../../schemas/events/record-keys.ts';
 import type { TopicRecords } from '../../../schemas/events/records.ts';
 import { parseDay } from '../../../schemas/views/days.ts';
-import { PastAnswers, targets } from '../past-answers.ts';
-import { type FoldedPast, foldPast } from '../past-fold.ts';
-import type { PastSources } from '../past-records.ts';
+import { PastAnswers, targets } from '../answers/past-answers.ts';
+import { type FoldedPast, foldPast } from '../log/past-fold.ts';
+import type { PastSources } from '../log/past-records.ts';
 import { calendarSql } from './calendar-sql.ts';
 import { DraftFolder } from './draft-folder.ts';
 import {

@@ -8,10 +8,10 @@ import {
   riderKey,
   tagOf,
 } from '../../../schemas/views/view-keys.ts';
-import { type HttpService, json, startHttpService } from '../../support/http-service.ts';
-import { riderOperations, smallWorld, withKey, withToken } from '../../support/small-world.ts';
-import { keyHash } from '../../support/universe.ts';
-import { valueWrite } from '../../support/view-names.ts';
+import { type HttpService, json, startHttpService } from '../../support/processes/http-service.ts';
+import { valueWrite } from '../../support/stores/view-names.ts';
+import { riderOperations, smallWorld, withKey, withToken } from '../../support/worlds/small-world.ts';
+import { keyHash } from '../../support/worlds/universe.ts';
 
 /**
  * Absence counts only where the store is known to be complete (docs/rules.md#absence): what is missing from an

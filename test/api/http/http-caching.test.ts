@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { type HttpService, startHttpService } from '../../support/http-service.ts';
-import { everyOperation, publicOperations, riderOperations, smallWorld, withKey } from '../../support/small-world.ts';
+import { type HttpService, startHttpService } from '../../support/processes/http-service.ts';
+import {
+  everyOperation,
+  publicOperations,
+  riderOperations,
+  smallWorld,
+  withKey,
+} from '../../support/worlds/small-world.ts';
 
 /** Cache-Control and Vary of every kind of answer (docs/rules.md#cache-control, #vary), over sockets. */
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { night, says } from '../../reference/example-log.ts';
-import { type HttpService, startHttpService } from '../../support/http-service.ts';
-import type { RawAnswer } from '../../support/raw-http.ts';
-import { everyOperation, publicOperations, smallWorld, withKey, withToken } from '../../support/small-world.ts';
+import { type HttpService, startHttpService } from '../../support/processes/http-service.ts';
+import type { RawAnswer } from '../../support/servers/raw-http.ts';
+import { everyOperation, publicOperations, smallWorld, withKey, withToken } from '../../support/worlds/small-world.ts';
 
 /** Bytes, ETag, If-None-Match and HEAD (docs/rules.md#bytes, #etag, #if-none-match, #head), over sockets. */
 

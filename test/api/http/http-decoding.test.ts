@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type HttpService, json, requestText, startHttpService } from '../../support/http-service.ts';
-import { smallWorld, withKey, withToken } from '../../support/small-world.ts';
+import { type HttpService, json, requestText, startHttpService } from '../../support/processes/http-service.ts';
+import { smallWorld, withKey, withToken } from '../../support/worlds/small-world.ts';
 
 /**
  * Decoding (docs/rules.md#path-decoding, #broken-encoding, #plus-sign) of bytes as they are sent, and base paths, over

@@ -4,14 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { registerDocs } from '../../../api/openapi/docs.ts';
-import { registerSignIn } from '../../../api/sign-in/register-sign-in.ts';
+import { registerSignIn } from '../../../api/sign-in/routes/register-sign-in.ts';
 import { silentLog } from '../../../projector/ports/log.ts';
-import { registerOperatorRoutes } from '../../../services/wiring/http/operator-routes.ts';
-import { processMetrics } from '../../../services/wiring/http/process-metrics.ts';
-import { type HttpService, json, requestText, startHttpService } from '../../support/http-service.ts';
-import type { RawAnswer } from '../../support/raw-http.ts';
-import { signInDeps } from '../../support/sign-in-service.ts';
-import { smallWorld } from '../../support/small-world.ts';
+import { registerOperatorRoutes } from '../../../services/serve/http/operator-routes.ts';
+import { processMetrics } from '../../../services/serve/metrics/process-metrics.ts';
+import { type HttpService, json, requestText, startHttpService } from '../../support/processes/http-service.ts';
+import type { RawAnswer } from '../../support/servers/raw-http.ts';
+import { signInDeps } from '../../support/sign-in/sign-in-service.ts';
+import { smallWorld } from '../../support/worlds/small-world.ts';
 
 /** What node:http would answer by itself, and paths beside the interface, over sockets. */
 

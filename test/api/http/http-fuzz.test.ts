@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type HttpService, startHttpService } from '../../support/http-service.ts';
-import { smallWorld } from '../../support/small-world.ts';
+import { type HttpService, startHttpService } from '../../support/processes/http-service.ts';
+import { smallWorld } from '../../support/worlds/small-world.ts';
 
 /** Whatever bytes come, the answer is one of those that are documented, and the next request is answered. */
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type HttpService, json, requestText, startHttpService } from '../../support/http-service.ts';
-import { everyOperation, smallWorld, withKey, withToken } from '../../support/small-world.ts';
+import { type HttpService, json, requestText, startHttpService } from '../../support/processes/http-service.ts';
+import { everyOperation, smallWorld, withKey, withToken } from '../../support/worlds/small-world.ts';
 
 /** Sizes, old HTTP and connections (docs/rules.md#long-urls, #problems), over sockets. */
 

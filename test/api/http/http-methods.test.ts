@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { registerSignIn } from '../../../api/sign-in/register-sign-in.ts';
-import { type HttpService, json, requestText, startHttpService } from '../../support/http-service.ts';
-import type { RawAnswer } from '../../support/raw-http.ts';
-import { signInDeps } from '../../support/sign-in-service.ts';
-import { everyOperation, smallWorld } from '../../support/small-world.ts';
+import { registerSignIn } from '../../../api/sign-in/routes/register-sign-in.ts';
+import { type HttpService, json, requestText, startHttpService } from '../../support/processes/http-service.ts';
+import type { RawAnswer } from '../../support/servers/raw-http.ts';
+import { signInDeps } from '../../support/sign-in/sign-in-service.ts';
+import { everyOperation, smallWorld } from '../../support/worlds/small-world.ts';
 
 /** Methods, OPTIONS and CORS (docs/rules.md#options, #cors), over sockets. */
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tagOf } from '../../../schemas/views/view-keys.ts';
 import { gone, rider } from '../../reference/example-log.ts';
-import { type HttpService, json, startHttpService } from '../../support/http-service.ts';
-import type { RawAnswer } from '../../support/raw-http.ts';
-import { publicOperations, riderOperations, smallWorld, withKey, withToken } from '../../support/small-world.ts';
+import { type HttpService, json, startHttpService } from '../../support/processes/http-service.ts';
+import type { RawAnswer } from '../../support/servers/raw-http.ts';
+import { publicOperations, riderOperations, smallWorld, withKey, withToken } from '../../support/worlds/small-world.ts';
 
 /** The order of checks, the credentials and the errors (docs/rules.md#order-of-checks, #errors), over sockets. */
 

@@ -1,10 +1,10 @@
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import { registerSignIn } from '../../../api/sign-in/register-sign-in.ts';
-import { type HttpService, requestText, startHttpService } from '../../support/http-service.ts';
-import { parse, type RawAnswer } from '../../support/raw-http.ts';
-import { signInDeps } from '../../support/sign-in-service.ts';
-import { smallWorld, withKey } from '../../support/small-world.ts';
+import { registerSignIn } from '../../../api/sign-in/routes/register-sign-in.ts';
+import { type HttpService, requestText, startHttpService } from '../../support/processes/http-service.ts';
+import { parse, type RawAnswer } from '../../support/servers/raw-http.ts';
+import { signInDeps } from '../../support/sign-in/sign-in-service.ts';
+import { smallWorld, withKey } from '../../support/worlds/small-world.ts';
 
 /** Requests that do not arrive: each connection is told and closed, whatever it trickles. */
 

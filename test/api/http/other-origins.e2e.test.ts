@@ -3,9 +3,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launchBrowser } from '../../support/browser.ts';
-import { type HttpService, startHttpService } from '../../support/http-service.ts';
-import { publicOperations, riderOperations, smallWorld, withKey } from '../../support/small-world.ts';
+import { launchBrowser } from '../../support/processes/browser.ts';
+import { type HttpService, startHttpService } from '../../support/processes/http-service.ts';
+import { publicOperations, riderOperations, smallWorld, withKey } from '../../support/worlds/small-world.ts';
 
 /** The interface as a page of another origin sees it, in a real browser (docs/rules.md#options, #cors). */
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { registerDocs } from '../../../api/openapi/docs.ts';
 import { openApiDocument } from '../../../api/openapi/openapi.ts';
 import { dayExample } from '../../../api/openapi/openapi-examples.ts';
-import { launchBrowser } from '../../support/browser.ts';
+import { launchBrowser } from '../../support/processes/browser.ts';
 
 /** The reference in a real browser, beside stand-ins of the routes that it tries. */
 

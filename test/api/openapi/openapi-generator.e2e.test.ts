@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openApiDocument } from '../../../api/openapi/openapi.ts';
 import { needProgram } from '../../../infra/local/debian-packages.ts';
-import { type HttpService, startHttpService } from '../../support/http-service.ts';
-import { smallWorld } from '../../support/small-world.ts';
+import { type HttpService, startHttpService } from '../../support/processes/http-service.ts';
+import { smallWorld } from '../../support/worlds/small-world.ts';
 
 /** A client that OpenAPI Generator makes of the document, used on a running service. */
 

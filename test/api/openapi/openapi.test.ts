@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readInputs } from '../../../api/calendar/inputs.ts';
+import { readInputs } from '../../../api/calendar/read-inputs.ts';
 import { openApiDocument } from '../../../api/openapi/openapi.ts';
 import * as answers from '../../../schemas/interface/answers.ts';
 import type { OperationName } from '../../../schemas/interface/inputs.ts';

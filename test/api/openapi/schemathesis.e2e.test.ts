@@ -1,14 +1,14 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ViewCache } from '../../../api/calendar/view-cache.ts';
+import { ViewCache } from '../../../api/calendar/views/view-cache.ts';
 import { type AppDeps, createApp } from '../../../api/http/app.ts';
 import { openApiDocument } from '../../../api/openapi/openapi.ts';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
-import { toLogRecord } from '../../support/histories.ts';
-import { portlandKeys, readPortland } from '../../support/portland.ts';
-import { projecting } from '../../support/service.ts';
+import { projecting } from '../../support/processes/service.ts';
+import { toLogRecord } from '../../support/worlds/histories.ts';
+import { portlandKeys, readPortland } from '../../support/worlds/portland.ts';
 import { runSchemathesis } from './schemathesis.ts';
 
 /** The HTTP application over Portland's views, asked whatever Schemathesis makes of the OpenAPI document. */

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { cache, pythonWith } from '../../support/python-package.ts';
+import { cache, pythonWith } from '../../support/servers/python-package.ts';
 
 /**
  * Runs Schemathesis (a fuzzer of APIs, from PyPI) over a running service: requests made from its OpenAPI document,

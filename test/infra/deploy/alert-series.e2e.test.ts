@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { freshKeyPrefix, redisUrl } from '../../support/backends.ts';
-import { makeCertificate } from '../../support/certificate.ts';
-import { Processes } from '../../support/process.ts';
+import { Processes } from '../../support/processes/process.ts';
+import { freshKeyPrefix, redisUrl } from '../../support/servers/backends.ts';
+import { makeCertificate } from '../../support/servers/certificate.ts';
 
 const processes = new Processes();
 afterAll(() => processes.close());

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { needProgram } from '../../../infra/local/debian-packages.ts';
-import { dashboardQueries, metricNames } from '../../support/metrics.ts';
+import { dashboardQueries, metricNames } from '../../support/processes/metrics.ts';
 
 const folder = fileURLToPath(new URL('../../../infra/deploy/', import.meta.url));
 const rules = readFileSync(`${folder}alerts.yaml`, 'utf8');

@@ -3,12 +3,12 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { corsHeaders } from '../../../api/http/answer.ts';
-import { problems } from '../../../api/http/refusals.ts';
+import { corsHeaders } from '../../../api/messages/answer.ts';
+import { problems } from '../../../api/messages/refusals.ts';
 import { needProgram } from '../../../infra/local/debian-packages.ts';
 import { freePorts } from '../../../infra/local/free-port.ts';
-import { Processes } from '../../support/process.ts';
-import { converse } from '../../support/raw-http.ts';
+import { Processes } from '../../support/processes/process.ts';
+import { converse } from '../../support/servers/raw-http.ts';
 
 const processes = new Processes();
 const proxies: ChildProcess[] = [];

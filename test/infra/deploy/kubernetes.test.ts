@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { parseClients } from '../../../api/oauth/clients.ts';
-import { parseSigningKeys } from '../../../api/tokens/signing-keys.ts';
+import { parseClients } from '../../../api/sign-in/clients/clients.ts';
+import { parseSigningKeys } from '../../../api/sign-in/tokens/signing-keys.ts';
 
 import { loadSettings, type Settings } from '../../../services/settings/settings.ts';
 

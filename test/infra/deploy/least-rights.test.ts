@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { topicNames } from '../../../schemas/events/records.ts';
-import { grantedLines, kafkaAclsFile } from '../../support/kafka-acls.ts';
-import { redisUsersFile } from '../../support/redis-users.ts';
+import { grantedLines, kafkaAclsFile } from '../../support/servers/kafka-acls.ts';
+import { redisUsersFile } from '../../support/servers/redis-users.ts';
 
 const document = readFileSync(new URL('../../../docs/least-rights.md', import.meta.url), 'utf8');
 

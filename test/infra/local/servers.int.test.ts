@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createClient } from 'redis';
 import { describe, expect, test, vi } from 'vitest';
 import { findBackends } from '../../../infra/local/find-backends.ts';
-import { kafkaBrokers, redisUrl } from '../../support/backends.ts';
+import { kafkaBrokers, redisUrl } from '../../support/servers/backends.ts';
 
 describe('the servers tests run on', () => {
   test('Redis answers, and refuses writes rather than drop views when it is full', async () => {

@@ -2,8 +2,8 @@ import { lookup } from 'node:dns/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { dnsAddresses } from '../../../infra/net/dns-addresses.ts';
-import { metadataFetch } from '../../../infra/net/metadata-fetch.ts';
-import { type DnsServer, startDnsServer } from '../../support/dns-server.ts';
+import { httpsMetadataFetch } from '../../../infra/net/https-metadata-fetch.ts';
+import { type DnsServer, startDnsServer } from '../../support/servers/dns-server.ts';
 
 let server: DnsServer;
 beforeAll(async () => {
@@ -40,7 +40,7 @@ test('a look-up that is given up asks no more', async () => {
 });
 
 test('documents at names whose DNS never answers keep no other look-up waiting', async () => {
-  const fetching = metadataFetch({ resolve: resolver({ timeoutMs: 5_000 }), timeoutMs: 3_000 });
+  const fetching = httpsMetadataFetch({ resolve: resolver({ timeoutMs: 5_000 }), timeoutMs: 3_000 });
   let ended = 0;
   const stuck = Array.from({ length: 16 }, async (_, i) => {
     await expect(fetching(`https://name-${i}.silent/client.json`)).rejects.toThrow('too long');

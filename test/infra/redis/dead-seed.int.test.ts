@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { redisAuthState } from '../../../infra/redis/auth-state-redis.ts';
-import { readStoreState } from '../../../infra/redis/redis-leadership.ts';
-import { redisViewReader } from '../../../infra/redis/redis-view-reader.ts';
-import { redisViewWriter } from '../../../infra/redis/redis-view-writer.ts';
+import { readStoreState } from '../../../infra/redis/leadership/redis-leadership.ts';
+import { redisAuthState } from '../../../infra/redis/sign-in/redis-sign-in-state.ts';
+import { redisViewReader } from '../../../infra/redis/views/redis-view-reader.ts';
+import { redisViewWriter } from '../../../infra/redis/views/redis-view-writer.ts';
 import { allTags } from '../../../schemas/views/view-keys.ts';
-import { freshKeyPrefix } from '../../support/backends.ts';
-import { complete, lead } from '../../support/lead.ts';
-import { type RedisCluster, startRedisCluster } from '../../support/redis-cluster.ts';
+import { freshKeyPrefix } from '../../support/servers/backends.ts';
+import { type RedisCluster, startRedisCluster } from '../../support/servers/redis-cluster.ts';
+import { complete, lead } from '../../support/stores/lead.ts';
 
 // A Redis Cluster whose first master is dead for good, while its replica takes over.
 

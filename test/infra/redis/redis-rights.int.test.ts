@@ -2,15 +2,15 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ViewReader } from '../../../api/ports/view-reader.ts';
 import { type RedisServer, startRedisServer } from '../../../infra/local/redis-server.ts';
-import { redisViewReader } from '../../../infra/redis/redis-view-reader.ts';
-import { redisViewWriter } from '../../../infra/redis/redis-view-writer.ts';
+import { redisViewReader } from '../../../infra/redis/views/redis-view-reader.ts';
+import { redisViewWriter } from '../../../infra/redis/views/redis-view-writer.ts';
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { allTags, parseKey, readerKey, rideKey } from '../../../schemas/views/view-keys.ts';
-import { freshKeyPrefix } from '../../support/backends.ts';
-import { complete, lead } from '../../support/lead.ts';
-import { startRedisCluster } from '../../support/redis-cluster.ts';
-import { redisRights, redisUserWith, refusedByRedis } from '../../support/redis-users.ts';
-import { fieldsWrite, valueWrite } from '../../support/view-names.ts';
+import { freshKeyPrefix } from '../../support/servers/backends.ts';
+import { startRedisCluster } from '../../support/servers/redis-cluster.ts';
+import { redisRights, redisUserWith, refusedByRedis } from '../../support/servers/redis-users.ts';
+import { complete, lead } from '../../support/stores/lead.ts';
+import { fieldsWrite, valueWrite } from '../../support/stores/view-names.ts';
 
 // A Redis user that lacks a right makes a service that seems to work: what is missing is named, in the words to grant it.
 

@@ -5,17 +5,17 @@ import tls from 'node:tls';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../../infra/local/redis-server.ts';
-import { redisAuthState } from '../../../infra/redis/auth-state-redis.ts';
-import { redisViewReader } from '../../../infra/redis/redis-view-reader.ts';
-import { redisViewWriter } from '../../../infra/redis/redis-view-writer.ts';
+import { redisAuthState } from '../../../infra/redis/sign-in/redis-sign-in-state.ts';
+import { redisViewReader } from '../../../infra/redis/views/redis-view-reader.ts';
+import { redisViewWriter } from '../../../infra/redis/views/redis-view-writer.ts';
 import { authStateContract } from '../../contracts/auth-state.ts';
 import { viewStoreContract } from '../../contracts/view-store.ts';
-import { freshKeyPrefix } from '../../support/backends.ts';
-import { makeCertificate } from '../../support/certificate.ts';
-import { lead } from '../../support/lead.ts';
-import { portlandDirectory } from '../../support/portland.ts';
-import { type Env, Processes } from '../../support/process.ts';
-import { type RedisCluster, startRedisCluster } from '../../support/redis-cluster.ts';
+import { type Env, Processes } from '../../support/processes/process.ts';
+import { freshKeyPrefix } from '../../support/servers/backends.ts';
+import { makeCertificate } from '../../support/servers/certificate.ts';
+import { type RedisCluster, startRedisCluster } from '../../support/servers/redis-cluster.ts';
+import { lead } from '../../support/stores/lead.ts';
+import { portlandDirectory } from '../../support/worlds/portland.ts';
 
 // Servers of their own that want TLS and credentials: no other of the run does.
 

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 import { redisConnection } from '../../../infra/redis/redis-connection.ts';
 import { owedReplyMsMax } from '../../../infra/redis/redis-settings.ts';
-import { redisUrl } from '../../support/backends.ts';
-import { stallingProxy } from '../../support/stalling-proxy.ts';
+import { redisUrl } from '../../support/servers/backends.ts';
+import { stallingProxy } from '../../support/servers/stalling-proxy.ts';
 
 /** Passes each connection on to Redis, but late: as TLS, a far network or a busy machine has it. */
 async function slowWay(lateMs: number) {

@@ -3,7 +3,7 @@ import { keptSchemas } from '../../../infra/registry/kept-schemas.ts';
 import { type SchemaRegistry, SchemaRegistryAwayError } from '../../../infra/registry/schema-registry.ts';
 import { silentLog } from '../../../projector/ports/log.ts';
 import type { RegisteredSchema } from '../../../schemas/avro/writer-schemas.ts';
-import { SteppingClock } from '../../support/stepping-clock.ts';
+import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 
 const url = 'http://reader:hunter2@registry:8081/base';
 const known = { schema: '"int"', references: ['"long"'] };

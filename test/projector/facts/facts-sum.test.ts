@@ -5,9 +5,9 @@ import { rsvpBits } from '../../../projector/facts/facts.ts';
 import { Fold } from '../../../projector/facts/fold.ts';
 import type { AnyRecord, Attendance, TopicName } from '../../../schemas/events/records.ts';
 import { badness, type LoggedRecord } from '../../reference/facts.ts';
-import { historyArb } from '../../support/histories.ts';
-import { compactions, interleavings } from '../../support/log-orders.ts';
-import { recordKey } from '../../support/records.ts';
+import { historyArb } from '../../support/worlds/histories.ts';
+import { compactions, interleavings } from '../../support/worlds/log-orders.ts';
+import { recordKey } from '../../support/worlds/records.ts';
 
 const numRuns = Number(process.env.RUNS ?? 150);
 

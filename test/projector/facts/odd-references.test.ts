@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
-import { compareStored } from '../../../projector/writing/comparison.ts';
+import { compareStored } from '../../../projector/checking/comparison.ts';
 import { allTags } from '../../../schemas/views/view-keys.ts';
-import { recordKey, sampleRecords } from '../../support/records.ts';
-import { projecting } from '../../support/service.ts';
+import { projecting } from '../../support/processes/service.ts';
+import { recordKey, sampleRecords } from '../../support/worlds/records.ts';
 
 // Fields that refer to others are not checked: whatever stands there must do no harm.
 const odd = ['', '/', 'a/b', '|', 'day:', '{v1}', '\u0000', '🚲'];

@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { NoRoomError } from '../../../projector/leading/room-for-views.ts';
 import { allTags } from '../../../schemas/views/view-keys.ts';
-import { fastClock } from '../../support/fast-clock.ts';
-import { type History, worldArb } from '../../support/histories.ts';
-import { MemoryEventLog } from '../../support/memory-event-log.ts';
-import { startProjector } from '../../support/projector-run.ts';
-import { SharedStore } from '../../support/shared-store.ts';
-import { dumpViews } from '../../support/view-dump.ts';
+import { fastClock } from '../../support/stores/fast-clock.ts';
+import { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
+import { startProjector } from '../../support/stores/projector-run.ts';
+import { SharedStore } from '../../support/stores/shared-store.ts';
+import { dumpViews } from '../../support/stores/view-dump.ts';
+import { type History, worldArb } from '../../support/worlds/histories.ts';
 
 const [history] = fc.sample(worldArb(), { numRuns: 1, seed: 7 }) as [History];
 const begin = (store: SharedStore, room: number) => {

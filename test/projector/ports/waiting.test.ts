@@ -9,7 +9,7 @@ import {
   untilAborted,
   WakeUp,
 } from '../../../projector/ports/waiting.ts';
-import { SteppingClock } from '../../support/stepping-clock.ts';
+import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 
 const limits = { minMs: 100, maxMs: 1_000 };
 const never = new Promise<never>(() => {});

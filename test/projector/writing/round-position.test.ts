@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import { Fold } from '../../../projector/facts/fold.ts';
+import { PositionBarriers } from '../../../projector/intake/settled-position.ts';
 import type { Position } from '../../../projector/ports/event-log.ts';
 import { FanOuts } from '../../../projector/writing/fan-outs.ts';
 import { Marking } from '../../../projector/writing/marking.ts';
 import { Marks } from '../../../projector/writing/marks.ts';
 import { Rounds } from '../../../projector/writing/rounds.ts';
-import { PositionBarriers } from '../../../projector/writing/settled-position.ts';
 import type { TagLanes } from '../../../projector/writing/tag-lanes.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
-import { SteppingClock } from '../../support/stepping-clock.ts';
+import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 
 it('a round that a tag did not answer gives no position to store: the tag may answer before the next round', async () => {
   const { facts } = new Fold();

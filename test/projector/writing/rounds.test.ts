@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
+import { parseStoredPosition } from '../../../projector/intake/settled-position.ts';
 import type { ViewWrite } from '../../../projector/ports/view-writer.ts';
-import { parseStoredPosition } from '../../../projector/writing/settled-position.ts';
 import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
 import { dayText } from '../../../schemas/views/days.ts';
 import { nightKey, readerKey } from '../../../schemas/views/view-keys.ts';
-import { toLogRecord } from '../../support/histories.ts';
-import { sampleRecords } from '../../support/records.ts';
-import { projecting } from '../../support/service.ts';
-import { decodeGoing } from '../../support/view-names.ts';
-import { watchedWriter } from '../../support/watched-writer.ts';
+import { projecting } from '../../support/processes/service.ts';
+import { decodeGoing } from '../../support/stores/view-names.ts';
+import { watchedWriter } from '../../support/stores/watched-writer.ts';
+import { toLogRecord } from '../../support/worlds/histories.ts';
+import { sampleRecords } from '../../support/worlds/records.ts';
 
 const day = 20_000;
 const ride = 'loop1';

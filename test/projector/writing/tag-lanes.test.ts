@@ -3,10 +3,10 @@ import type { ValueWrite, ViewWrite, ViewWriter } from '../../../projector/ports
 import { RefusedError, TagLanes } from '../../../projector/writing/tag-lanes.ts';
 import { allTags, rideKey, tagOf } from '../../../schemas/views/view-keys.ts';
 import { encodeView } from '../../../schemas/views/view-values.ts';
-import { lead } from '../../support/lead.ts';
-import { SharedStore } from '../../support/shared-store.ts';
-import { SteppingClock } from '../../support/stepping-clock.ts';
-import { watchedWriter } from '../../support/watched-writer.ts';
+import { lead } from '../../support/stores/lead.ts';
+import { SharedStore } from '../../support/stores/shared-store.ts';
+import { SteppingClock } from '../../support/stores/stepping-clock.ts';
+import { watchedWriter } from '../../support/stores/watched-writer.ts';
 
 const view = (text: string): Buffer => encodeView({}, null, Buffer.from(text));
 

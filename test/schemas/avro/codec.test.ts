@@ -4,7 +4,7 @@ import { topicTypes } from '../../../schemas/avro/avro-types.ts';
 import { decodeKey, decodeValue, encodeValue } from '../../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import { type Attendance, type TopicName, topicNames } from '../../../schemas/events/records.ts';
-import { arbitraryRecords, sampleRecords } from '../../support/records.ts';
+import { arbitraryRecords, sampleRecords } from '../../support/worlds/records.ts';
 
 const writers = new WriterSchemas();
 const hex = (text: string) => Buffer.from(text, 'hex');

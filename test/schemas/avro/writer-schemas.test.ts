@@ -5,7 +5,7 @@ import { decodeValue } from '../../../schemas/avro/codec.ts';
 import { singleObjectHeader } from '../../../schemas/avro/single-object.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
-import { sampleRecords } from '../../support/records.ts';
+import { sampleRecords } from '../../support/worlds/records.ts';
 
 interface RecordSchema {
   type: 'record';

@@ -2,11 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { Cursor } from '../../../schemas/avro/avro-cursor.ts';
 import { topicTypes } from '../../../schemas/avro/avro-types.ts';
+import { agrees } from '../../../schemas/avro/key-agreement.ts';
 import { topicReader } from '../../../schemas/avro/topic-reader.ts';
-import { agrees, parseRecordKey, RecordKey } from '../../../schemas/events/record-keys.ts';
+import { parseRecordKey, RecordKey } from '../../../schemas/events/record-keys.ts';
 import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
-import { goodChange } from '../../support/record-arbs.ts';
-import { recordKey } from '../../support/records.ts';
+import { goodChange } from '../../support/worlds/record-arbs.ts';
+import { recordKey } from '../../support/worlds/records.ts';
 
 const today = 20_000;
 const faultOf = (topic: TopicName, key: string) => new RecordKey().set(topic, Buffer.from(key));

@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { parseKey, viewFormat } from '../../../schemas/views/view-keys.ts';
-import { readPortland } from '../../support/portland.ts';
-import { projected } from '../../support/projector-run.ts';
+import { projected } from '../../support/stores/projector-run.ts';
+import { readPortland } from '../../support/worlds/portland.ts';
 
 /**
  * What Portland's views are stored as: a digest of their keys and bytes, by kind. If this test fails, stored bytes have

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dayText, weekOf } from '../../../schemas/views/days.ts';
 import { decodeOwn, goingText, ownText, parseRideOfWeek, rideOfWeek } from '../../../schemas/views/view-values.ts';
-import { decodeGoing } from '../../support/view-names.ts';
+import { decodeGoing } from '../../support/stores/view-names.ts';
 
 const id = fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/);
 const ride = fc.stringMatching(/^[a-z0-9]{4,32}$/);

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { PastAnswers } from '../../../services/past/past-answers.ts';
-import { type FoldedPast, foldPast } from '../../../services/past/past-fold.ts';
-import { sourcesOf } from '../../../services/past/past-records.ts';
-import { clocks, type RecordClock } from '../../../services/past/past-time.ts';
+import { PastAnswers } from '../../../services/past/answers/past-answers.ts';
+import { type FoldedPast, foldPast } from '../../../services/past/log/past-fold.ts';
+import { sourcesOf } from '../../../services/past/log/past-records.ts';
+import { clocks, type RecordClock } from '../../../services/past/log/past-time.ts';
 import { answer } from '../../reference/answers.ts';
 import { latestRecords } from '../../reference/facts.ts';
 import { type CalendarRequest, pathOf } from '../../reference/requests.ts';
-import type { History } from '../../support/histories.ts';
+import type { History } from '../../support/worlds/histories.ts';
 import {
   type Chunking,
   chunkingArb,
@@ -16,8 +16,8 @@ import {
   pastArb,
   repartitioned,
   timeOfHistory,
-} from '../../support/past-archive.ts';
-import { requestArb } from '../../support/request-arbs.ts';
+} from '../../support/worlds/past-archive.ts';
+import { requestArb } from '../../support/worlds/request-arbs.ts';
 
 const scenarioArb = pastArb.chain((history) =>
   fc.constantFrom(...clocks).chain((by) =>

@@ -1,0 +1,48 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { isIPv4, isIPv6 } from 'node:net';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+
+const addresses = new AsyncLocalStorage<string>();
+
+/** Makes a request's client address available to everything that is done on its behalf, also inside oidc-provider. */
+export function keepClientAddress(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, _reply, done) => addresses.run(request.ip, done));
+}
+
+/**
+ * The client address of the request that is being answered, as far as proxies are trusted. Undefined outside of any
+ * request.
+ */
+export const clientAddress = (): string | undefined => addresses.getStore();
+
+/**
+ * Says once that requests come through a proxy that TRUST_PROXY does not name: its riders share one address's limits.
+ * For services that are called by https, since only behind a proxy this one is.
+ */
+export function warnOfUnnamedProxy(app: FastifyInstance, log: FastifyBaseLogger): void {
+  let told = false;
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (!told && request.headers['x-forwarded-for'] !== undefined) {
+      told = true;
+      log.warn(
+        'Requests come with X-Forwarded-For, but TRUST_PROXY is not set: sign-in’s limits take all riders behind the proxy for one, so one of them can keep the others from signing in; set TRUST_PROXY to the proxy’s addresses',
+      );
+    }
+    done();
+  });
+}
+
+/**
+ * What a limit counts by: an IPv4 address, or an IPv6 address's /48, because that much one subscriber may have. IPv4 mapped
+ * into IPv6 is the IPv4 address.
+ */
+export function networkOf(address: string): string {
+  const [bare] = address.split('%') as [string];
+  const mapped = bare.replace(/^::ffff:/i, '');
+  if (!isIPv6(bare) || isIPv4(mapped)) return mapped;
+  // Spelled in one way: without an IPv4 part, and with `::` for the longest row of zeros.
+  const [before, after] = new URL(`http://[${bare}]`).hostname.slice(1, -1).split('::') as [string, string?];
+  const [first, last] = [before, after].map((groups) => (groups ? groups.split(':') : []));
+  const zeros = after === undefined ? [] : new Array<string>(8 - first!.length - last!.length).fill('0');
+  return `${[...first!, ...zeros, ...last!].slice(0, 3).join(':')}::/48`;
+}

@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { clientAuthMethods, paths } from '../tokens/metadata.ts';
+import { applicationType, type ClientMetadata, clientProblem } from './client-policy.ts';
+
+/** A client of the operator's file, with the member names of RFC 7591. */
+const clientShape = z
+  .strictObject({
+    client_id: z.string().regex(/^[A-Za-z0-9._~-]{1,128}$/, 'must be 1 to 128 of the characters A-Z a-z 0-9 . _ ~ -'),
+    client_secret: z
+      .string()
+      .regex(/^[!-~]{32,512}$/, 'must be 32 to 512 printable ASCII characters')
+      .optional(),
+    client_name: z.string().optional(),
+    redirect_uris: z.array(z.string(), 'must be a list of URIs').min(1, 'must name at least one URI'),
+    token_endpoint_auth_method: z.enum(clientAuthMethods, `must be one of ${clientAuthMethods.join(', ')}`).optional(),
+    grant_types: z
+      .array(z.enum(['authorization_code', 'refresh_token'], 'must be authorization_code or refresh_token'))
+      .optional(),
+    response_types: z.array(z.literal('code', 'must be code')).optional(),
+    scope: z.literal('read', 'must be "read"').optional(),
+    application_type: z.enum(['web', 'native'], 'must be web or native').optional(),
+  })
+  .check(({ value, issues }) => {
+    const method = value.token_endpoint_auth_method;
+    const secretNeeded = method !== 'none' && (method !== undefined || value.client_secret !== undefined);
+    const complain = (member: string, message: string): void => {
+      issues.push({ code: 'custom', path: [member], message, input: value });
+    };
+    if (secretNeeded && value.client_secret === undefined) complain('client_secret', `is missing: ${method} needs one`);
+    if (method === 'none' && value.client_secret !== undefined)
+      complain('client_secret', 'must not be there: a public client (token_endpoint_auth_method none) can’t keep one');
+    const problem = clientProblem(value);
+    if (problem !== null) complain(problem.split(' ', 1)[0]!, problem.slice(problem.indexOf(' ') + 1));
+  });
+
+/** Ids of the service's own clients. */
+export const docsClientId = 'docs';
+export const connectedAppsClientId = 'connected-apps';
+export const ownIds: ReadonlySet<string> = new Set<string>([docsClientId, connectedAppsClientId]);
+
+/**
+ * Reads OAUTH_CLIENTS: a JSON array of client metadata (RFC 7591). Clients with `client_secret` are confidential, the
+ * others public. Throws an error that names every wrong entry and member, and never shows a secret.
+ */
+export function parseClients(text: string, where: string): ClientMetadata[] {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    // The parser's own message would quote the text, which contains secrets.
+    throw new Error(`Cannot read ${where}: it is not JSON; it must be an array of client metadata (RFC 7591)`);
+  }
+  if (!Array.isArray(json))
+    throw new Error(`Cannot read ${where}: it is not an array; it must be an array of client metadata (RFC 7591)`);
+  const problems: string[] = [];
+  const ids = new Set<string>();
+  const clients: ClientMetadata[] = [];
+  for (const [i, entry] of json.entries()) {
+    const parsed = clientShape.safeParse(entry);
+    const id = z.object({ client_id: z.string() }).safeParse(entry).data?.client_id;
+    const name = `client ${i + 1}${id === undefined ? '' : ` (${JSON.stringify(id.slice(0, 128))})`}`;
+    if (!parsed.success) problems.push(...parsed.error.issues.map((issue) => `${name}: ${memberProblem(issue)}`));
+    if (id !== undefined && (ids.has(id) || ownIds.has(id)))
+      problems.push(`${name}: client_id is taken; each client needs one of its own`);
+    if (id !== undefined) ids.add(id);
+    if (parsed.success) clients.push(completed(parsed.data));
+  }
+  if (problems.length > 0) throw new Error(`Cannot read ${where}: ${problems.join('\n')}`);
+  return clients;
+}
+
+/** Adds the default authentication method: RFC 7591's own default is for clients with a secret. */
+function completed(client: z.output<typeof clientShape>): ClientMetadata {
+  return {
+    ...client,
+    token_endpoint_auth_method:
+      client.token_endpoint_auth_method ?? (client.client_secret === undefined ? 'none' : 'client_secret_basic'),
+    application_type: applicationType(client),
+  };
+}
+
+function memberProblem({ path, message, code, ...rest }: z.core.$ZodIssue): string {
+  if (code === 'unrecognized_keys')
+    return `${(rest as { keys: string[] }).keys.join(', ')} is not client metadata known here`;
+  return path.length > 0 ? `${path.join('.')} ${lowerFirst(message)}` : lowerFirst(message);
+}
+
+const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
+
+/**
+ * The service's own clients: the reference at /docs, whose "Authorize" signs a rider in like any app; and the page of
+ * connected apps, which only needs to know who the rider is and never redeems its code.
+ */
+export function ownClients(origin: string): ClientMetadata[] {
+  const common = { token_endpoint_auth_method: 'none', application_type: 'web', scope: 'read' };
+  return [
+    {
+      ...common,
+      client_id: docsClientId,
+      client_name: 'Ride Calendar reference',
+      redirect_uris: [`${origin}/docs/oauth2-redirect.html`],
+    },
+    {
+      ...common,
+      client_id: connectedAppsClientId,
+      client_name: 'Connected apps',
+      redirect_uris: [`${origin}${paths.connectedApps}`],
+      grant_types: ['authorization_code'],
+    },
+  ];
+}

@@ -1,0 +1,53 @@
+import { DocumentAwayError, type MetadataFetch } from '../../ports/metadata-fetch.ts';
+import { type ClientMetadata, knownMetadata } from './client-policy.ts';
+import type { RateLimits } from './rate-limit.ts';
+
+export interface DocumentFetchOptions {
+  fetchPublic: MetadataFetch;
+  limits: Pick<RateLimits, 'documents' | 'fetches'>;
+  /** The address of the client on whose behalf a document is fetched now. */
+  clientAddress: () => string | undefined;
+}
+
+const jsonType = /^application\/([\w.-]+\+)?json\s*(;|$)/i;
+const urlLengthMax = 1000;
+
+/**
+ * Fetches client ID metadata documents for oidc-provider, which keeps each for as long as its headers say and fetches it
+ * once for many who want it. Here are the limits: by the address that asks, by host, by document and in all.
+ */
+export function documentFetch({ fetchPublic, limits, clientAddress }: DocumentFetchOptions): typeof fetch {
+  return async (input) => {
+    const url = String(input);
+    if (url.length > urlLengthMax) throw new TypeError(`the URL has more than ${urlLengthMax} characters`);
+    const address = clientAddress();
+    const wait =
+      (address === undefined ? null : await limits.documents.hit(address)) ??
+      (await limits.fetches.hit(new URL(url).hostname, url));
+    if (wait !== null) throw new DocumentAwayError('too many documents are being fetched');
+    const response = await fetchPublic(url);
+    if (response.status >= 500) throw new DocumentAwayError(`its host answers with status ${response.status}`);
+    if (response.status !== 200) return response;
+    return Response.json(await meaningful(response), { headers: response.headers });
+  };
+}
+
+/**
+ * The members of a document that have a meaning here, as JSON. Leaves out keys, endpoints to be called and choices of
+ * OpenID Connect. Keeps what oidc-provider has to check.
+ */
+async function meaningful(response: Response): Promise<ClientMetadata> {
+  // A host where anybody may upload files serves them as another type. Such a host does not vouch for them.
+  if (!jsonType.test(response.headers.get('content-type') ?? '')) throw new TypeError('it is not JSON');
+  const document = (await response.json()) as ClientMetadata;
+  if (typeof document !== 'object' || document === null || Array.isArray(document))
+    throw new TypeError('it is not a JSON object');
+  const kept: ClientMetadata = knownMetadata(document);
+  for (const member of ['client_id', 'client_secret', 'client_secret_expires_at'])
+    if (document[member] !== undefined) kept[member] = document[member];
+  // The document is written for many servers. The authorization request says which scopes are wanted here.
+  delete kept.scope;
+  // RFC 7591's default is for clients with a secret, which such a document cannot contain.
+  kept.token_endpoint_auth_method ??= 'none';
+  return kept;
+}

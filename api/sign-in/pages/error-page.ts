@@ -1,0 +1,134 @@
+import { paths } from '../tokens/metadata.ts';
+import { html, type Page } from './page.ts';
+
+/** What went wrong, for the rider, and the code that the app's makers will ask for. */
+export interface Trouble {
+  status: number;
+  title: string;
+  text: string;
+  /** Never contains anything of the request. */
+  code?: string;
+  /** Where the rider can go on without the app. */
+  again?: string;
+  /** Whether the rider may want to see which apps are connected, since the app cannot be named. */
+  apps?: boolean;
+  /** Where the app expects its response. */
+  back?: { to: string; words: string };
+}
+
+export const troubles = {
+  expired: {
+    status: 400,
+    title: 'This sign-in is over',
+    text: 'It was finished already, took too long, or was begun in another browser. If your app has let you in, you can close this page. If not, go back to your app and start again.',
+    code: 'interaction_expired',
+    apps: true,
+  },
+  forged: {
+    status: 403,
+    title: 'That did not come from this page',
+    text: 'The form was not sent from a page of this service, so nothing was done. Go back to your app and start again.',
+    code: 'csrf',
+  },
+  unreadable: {
+    status: 400,
+    title: 'That form can’t be read',
+    text: 'Go back to your app and start again.',
+    code: 'invalid_request',
+  },
+  busy: {
+    status: 429,
+    title: 'Too many attempts',
+    text: 'Wait a minute, then try again.',
+    code: 'rate_limited',
+  },
+  away: {
+    status: 503,
+    title: 'Sign-in is not available right now',
+    text: 'Nothing is lost. Try again in a minute.',
+    code: 'temporarily_unavailable',
+  },
+  upstreamAway: {
+    status: 502,
+    title: 'The ride account’s sign-in can’t be reached',
+    text: 'The system that knows riders’ passwords does not answer, or not as it should. Try again in a minute.',
+    code: 'upstream_unavailable',
+  },
+  upstreamRefused: {
+    status: 403,
+    title: 'The sign-in was not finished',
+    text: 'The ride account’s own sign-in was cancelled or refused. Try again, or go back to your app.',
+    code: 'upstream_refused',
+  },
+  noSuchPage: {
+    status: 404,
+    title: 'There is no such page',
+    text: 'The address is wrong, or has changed. If an app sent you here, go back to it and start again.',
+    code: 'not_found',
+    apps: true,
+  },
+  wrongHost: {
+    status: 421,
+    title: 'This page is elsewhere',
+    text: 'It answers only at this machine’s own address. Start again from your app.',
+    code: 'misdirected',
+  },
+} satisfies Record<string, Trouble>;
+
+const silent = {
+  title: 'You have to be asked first',
+  text: 'The app that sent you wanted an answer without a page. You have to sign in, and say that it may read. Start again from the app.',
+};
+
+/** oidc-provider's errors, in words for a rider. */
+const libraryWords: Record<string, { title: string; text: string }> = {
+  login_required: silent,
+  consent_required: silent,
+  interaction_required: silent,
+  invalid_client: {
+    title: 'This app is not known here',
+    text: 'The app that sent you is not registered with this service, or its registration has ended. Tell its makers.',
+  },
+  invalid_redirect_uri: {
+    title: 'This app asked for a wrong address',
+    text: 'The address to which the app wants its answer is not one that it registered. To protect you, nothing was sent. Tell its makers.',
+  },
+  invalid_client_metadata: {
+    title: 'This app introduced itself wrongly',
+    text: 'What the app says about itself can’t be accepted here. Tell its makers.',
+  },
+  temporarily_unavailable: { title: troubles.away.title, text: troubles.away.text },
+  server_error: {
+    title: 'Something went wrong here',
+    text: 'It is not your fault, and has been noted. Try again in a minute.',
+  },
+};
+
+export function providerTrouble(code: string, status: number): Trouble {
+  const words = libraryWords[code] ?? {
+    title: 'This app’s request can’t be understood',
+    text: 'The app that sent you made a mistake in its request. Tell its makers.',
+  };
+  return { status, ...words, code };
+}
+
+export function errorPage({ title, text, code, again, apps, back }: Trouble): Page {
+  return {
+    title,
+    body: html`<p>${text}</p>
+${again === undefined ? null : html`<p class="actions"><a class="button" href="${again}">Try again</a></p>`}
+${apps ? html`<p class="actions"><a class="button plain" href="${paths.connectedApps}">See your connected apps</a></p>` : null}
+${back === undefined ? null : html`<p><a href="${back.to}">Go on to ${back.words}</a></p>`}
+${code === undefined ? null : html`<p class="soft">Error code: <code>${code}</code></p>`}`,
+  };
+}
+
+/** For a rider of the ride-management system whom the event log does not have. */
+export function noRiderPage(retry: string, providerHost: string): Page {
+  return {
+    title: 'There is no rider for this account',
+    body: html`<p>You signed in at ${providerHost}, but that account has no rider in the ride calendar. A rider who was made only minutes ago may still be on the way. If you have no other account, go back to your app.</p>
+<p class="actions"><a class="button" href="${retry}">Use another account</a></p>
+<p class="soft">Error code: <code>no_such_rider</code></p>`,
+  };
+}

@@ -1,0 +1,188 @@
+import type { RiderCard, SampleRider } from '../../ports/rider-directory.ts';
+import { paths } from '../tokens/metadata.ts';
+import { type Html, html, type Page } from './page.ts';
+
+/** The pages that riders see, as functions from values to HTML. error-page.ts has those for what goes wrong. */
+
+export interface SignInForm {
+  action: string;
+  csrf: string;
+  /** Who asks; null where the rider came by themself. */
+  app: string | null;
+  alert?: string | undefined;
+}
+
+const forApp = (app: string | null): Html =>
+  app === null
+    ? html`<p>Sign in to see the apps connected to your rides.</p>`
+    : html`<p><strong>${app}</strong> asks you to sign in. Nothing is shared before you have said yes on the next page.</p>`;
+
+const cancel = (app: string | null): Html =>
+  app === null ? html`` : html`<button class="plain" name="do" value="cancel">Cancel</button>`;
+
+/** The embedded default: whoever sits at this machine picks a rider of the sample. */
+export function pickerPage(form: SignInForm, riders: readonly SampleRider[], typed: string): Page {
+  return {
+    title: 'Sign in',
+    alert: form.alert,
+    body: html`${forApp(form.app)}
+<p class="note">This service runs on sample data, on this machine only. Pick any rider to be.</p>
+<form method="post" action="${form.action}">
+<input type="hidden" name="csrf" value="${form.csrf}">
+<input type="hidden" name="do" value="pick">
+<ul class="riders">
+${riders.map(
+  ({ rider, handle, name }) =>
+    html`<li><button name="rider" value="${rider}"><strong>${name ?? handle}</strong> <span class="soft">@${handle}</span></button></li>
+`,
+)}</ul>
+</form>
+<form method="post" action="${form.action}">
+<input type="hidden" name="csrf" value="${form.csrf}">
+<label for="rider">Or give a rider’s id</label>
+<input type="text" id="rider" name="rider" value="${typed}" autocomplete="off" spellcheck="false" maxlength="64">
+<p class="actions"><button name="do" value="pick">Sign in</button>${cancel(form.app)}</p>
+</form>`,
+  };
+}
+
+/** Production: riders prove who they are at the ride-management system. */
+export function upstreamPage(form: SignInForm, start: string, providerHost: string): Page {
+  return {
+    title: 'Sign in',
+    alert: form.alert,
+    body: html`${forApp(form.app)}
+<p>You sign in with your ride account at <strong>${providerHost}</strong>. This service never sees your password.</p>
+<form method="post" action="${form.action}">
+<input type="hidden" name="csrf" value="${form.csrf}">
+<p class="actions"><a class="button" href="${start}">Continue to ${providerHost}</a>${cancel(form.app)}</p>
+</form>`,
+  };
+}
+
+/** Neither: nobody can sign in, and the operator hears why. */
+export const closedPage: Page = {
+  title: 'Nobody can sign in yet',
+  body: html`<p>This service does not know where its riders sign in.</p>
+<p class="soft">For its operator: set SIGN_IN_ISSUER, SIGN_IN_CLIENT_ID and SIGN_IN_CLIENT_SECRET to the OpenID Connect provider of the ride-management system.</p>`,
+};
+
+/** What scope `read` covers (docs/rules.md#scope), in words for riders. */
+const readWords: Html = html`<ul>
+<li><strong>The ride calendar</strong>: days, rides and where they meet, as anybody sees them.</li>
+<li><strong>Your own nights</strong>: the ones you lead, are going to, rode or saved.</li>
+<li><strong>Your friends’ nights</strong>: which of the riders you follow or marked as close friends are going, with their names.</li>
+<li><strong>Riders you flagged</strong>: the nights they are going to, with their names.</li>
+</ul>`;
+
+export interface ConsentForm {
+  action: string;
+  csrf: string;
+  app: string;
+  /** Where the response goes, in words. */
+  goesTo: string;
+  /** Whether the app is in the operator's file. If not, it introduced itself. */
+  known: boolean;
+  /** The host that vouches for what the app says about itself. Null if there is none. */
+  host: string | null;
+  rider: RiderCard;
+  grantDays: number;
+}
+
+/** Asks the rider whether an app may read. */
+export function consentPage(form: ConsentForm): Page {
+  const { app, rider } = form;
+  return {
+    title: `Let ${app} read your rides?`,
+    body: html`<p>You are signed in as <strong>${rider.name ?? rider.handle}</strong> <span class="soft">@${rider.handle}</span>.</p>
+${
+  form.known
+    ? null
+    : html`<p class="note">This app introduced itself as “${app}”${form.host === null ? null : html` of <strong>${form.host}</strong>`}; nobody here has checked that. Go on only if you have just started to sign in with it yourself.</p>`
+}
+<h2>${app} will be able to see</h2>
+${readWords}
+<p>It can’t change anything, and does not get your password.</p>
+<p class="soft">The answer goes to ${form.goesTo}. The app stays connected for up to ${form.grantDays} days, or until you disconnect it under <a href="${paths.connectedApps}">connected apps</a>.</p>
+<form method="post" action="${form.action}">
+<input type="hidden" name="csrf" value="${form.csrf}">
+<p class="actions"><button name="do" value="allow">Allow</button><button class="plain" name="do" value="deny">Don’t allow</button></p>
+<p class="soft">Not you? <button class="link" name="do" value="switch">Sign in as somebody else</button></p>
+</form>`,
+  };
+}
+
+export interface ConnectedApp {
+  clientId: string;
+  name: string;
+  /** Milliseconds since the epoch. */
+  sinceMs: number;
+  untilMs: number;
+}
+
+export interface ConnectedAppsForm {
+  csrf: string;
+  rider: RiderCard;
+  apps: readonly ConnectedApp[];
+  /** Ids of clients in the operator's file. Other clients introduced themselves. */
+  knownClients: ReadonlySet<string>;
+  /** An app that was just disconnected. */
+  disconnected?: string | undefined;
+}
+
+const dateWords = (ms: number): string =>
+  new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' }).format(ms);
+const isoDate = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+
+/** Lists the apps that may read a rider's calendar, each with a button to disconnect it. */
+export function connectedAppsPage(form: ConnectedAppsForm): Page {
+  const { csrf, rider, apps, knownClients, disconnected } = form;
+  return {
+    title: 'Connected apps',
+    alert:
+      disconnected === undefined
+        ? undefined
+        : `${disconnected} is disconnected. What it was given last still works for up to ten minutes.`,
+    body: html`<p>You are signed in as <strong>${rider.name ?? rider.handle}</strong> <span class="soft">@${rider.handle}</span>.</p>
+${
+  apps.length === 0
+    ? html`<p>No app is connected to your rides.</p>`
+    : html`<p>${apps.length === 1 ? 'This app' : `These ${apps.length} apps`} can read, but not change:</p>
+${readWords}
+<ul class="apps">
+${apps.map(
+  (app) => html`<li>
+<h2>${app.name}</h2>
+<p class="soft">Connected since <time datetime="${isoDate(app.sinceMs)}">${dateWords(app.sinceMs)}</time>, until <time datetime="${isoDate(app.untilMs)}">${dateWords(app.untilMs)}</time> at the latest.${knownClients.has(app.clientId) ? null : ' This app chose its name by itself.'}</p>
+<form method="post" action="${paths.connectedApps}">
+<input type="hidden" name="csrf" value="${csrf}">
+<button class="danger" name="disconnect" value="${app.clientId}" aria-label="Disconnect ${app.name}">Disconnect</button>
+</form>
+</li>
+`,
+)}</ul>`
+}
+<p class="actions"><a class="button plain" href="${paths.signOut}">Sign out</a></p>`,
+  };
+}
+
+/** Asks before signing out: a link from elsewhere must not be enough. */
+export function signOutPage(csrf: string): Page {
+  return {
+    title: 'Sign out?',
+    body: html`<p>This signs you out in this browser. Apps you have connected stay connected.</p>
+<form method="post" action="${paths.signOut}">
+<input type="hidden" name="csrf" value="${csrf}">
+<p class="actions"><button>Sign out</button><a class="button plain" href="${paths.connectedApps}">Stay signed in</a></p>
+</form>`,
+  };
+}
+
+export function signedOutPage(providerHost: string | null): Page {
+  return {
+    title: 'You are signed out',
+    body: html`<p>This browser is no longer signed in to Ride Calendar. Apps you have connected stay connected until you disconnect them.</p>
+${providerHost === null ? null : html`<p>You may still be signed in at ${providerHost}.</p>`}
+<p class="actions"><a class="button plain" href="${paths.connectedApps}">Sign in to see connected apps</a></p>`,
+  };
+}

@@ -1,0 +1,154 @@
+import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import { type StatePayload, StateStoreAwayError } from '../../ports/sign-in-state.ts';
+import { StoreAwayError } from '../../ports/view-reader.ts';
+import { withHashedSecret } from '../clients/client-secrets.ts';
+import { isBearer, storeId } from '../tokens/sealed-store.ts';
+import type { ProviderOptions } from './provider-options.ts';
+
+/** The kind under which clients that registered themselves are stored. Other clients are stored elsewhere. */
+export const clientKind = 'Client';
+
+/** oidc-provider's adapter interface over the state store. */
+export function providerAdapter(kind: string, options: ProviderOptions): Adapter {
+  const { store, riders, riderGone, audit, lifetimes } = options;
+
+  const isGone = async (rider: string | undefined): Promise<boolean> => {
+    if (rider === undefined) return false;
+    // If this cannot be told, oidc-provider finds out when it asks for the account.
+    const gone = await riders.card(rider).then(
+      (card) => card === null,
+      () => false,
+    );
+    if (gone) riderGone(rider);
+    return gone;
+  };
+
+  const find = async (id: string): Promise<AdapterPayload | undefined> => {
+    const payload = await store.find(kind, storeId(kind, id));
+    return payload ? { ...payload, ...(isBearer(kind) && { jti: id }) } : undefined;
+  };
+
+  // A sign-in that begins with the session of a rider who is gone would end with that session.
+  const unlessGone = async (session: AdapterPayload | undefined): Promise<AdapterPayload | undefined> =>
+    kind === 'Session' && (await isGone(session?.accountId)) ? undefined : session;
+
+  /**
+   * A code or refresh token is used (docs/rules.md#code-flow). Counting it is one step in the store, so that of several
+   * requests at a time each is another use.
+   */
+  const consume = async (id: string): Promise<void> => {
+    const key = storeId(kind, id);
+    const { accountId, clientId: client, grantId } = ((await store.find(kind, key)) ?? {}) as AdapterPayload;
+    // Checked before the code is used up: a store that is away must not cost the rider a new sign-in.
+    if (kind === 'AuthorizationCode' && (await riders.card(accountId!)) === null) {
+      riderGone(accountId!);
+      throw new errors.InvalidGrant('the rider is gone');
+    }
+    const used = await store.use(kind, key);
+    if (used?.uses === 1) return;
+    if (used && used.sinceFirstMs > lifetimes.reuse * 1000) {
+      audit('replay_found', { client, cause: kind === 'RefreshToken' ? 'refresh_token' : 'code' });
+      await store.remove('Grant', grantId!);
+      audit('grant_ended', { client, cause: 'replay' });
+    } else if (used && kind === 'RefreshToken') {
+      audit('refresh_reused', { client });
+      if (used.uses <= refreshUsesMax) return;
+    }
+    throw new errors.InvalidGrant('used already');
+  };
+
+  const upsert = async (id: string, payload: AdapterPayload, expiresIn: number): Promise<void> => {
+    const { jti, ...rest } = payload;
+    const kept: StatePayload = isBearer(kind) ? rest : payload;
+    const key = storeId(kind, id);
+    const rider = owned[kind]?.(payload);
+    await store.put(kind, key, kind === clientKind ? withHashedSecret(kept) : kept, {
+      // Only for clients does oidc-provider give no lifetime. A registered client expires unless it is used.
+      lifeSeconds: (expiresIn ?? lifetimes.unusedClient) + (ofGrant.has(kind) ? knownAfterEndSeconds : 0),
+      account: rider,
+    });
+    if (kind === 'Session')
+      await store.put('SessionUid', String(payload.uid), { key }, { lifeSeconds: expiresIn, account: rider });
+    // The rider was erased while this was written. What was destroyed must not come back.
+    await isGone(rider);
+  };
+
+  // A session's id changes when a rider signs in. Its uid stays.
+  const findByUid = async (uid: string): Promise<AdapterPayload | undefined> => {
+    const key = (await store.find('SessionUid', uid))?.key;
+    return typeof key === 'string' ? ((await store.find(kind, key)) ?? undefined) : undefined;
+  };
+
+  return {
+    find: translated(async (id: string) => await unlessGone(await find(id))),
+    consume: translated(consume),
+    upsert: translated(upsert),
+    // Without its grant a code or refresh token gives nothing. It stays, so that a use of it is known to be one of a grant
+    // that has ended.
+    destroy: translated(async (id: string) => {
+      if (!ofGrant.has(kind)) await store.remove(kind, storeId(kind, id));
+    }),
+    revokeByGrantId: async () => {},
+    findByUid: translated(async (uid: string) => await unlessGone(await findByUid(uid))),
+    // Device codes are not supported.
+    findByUserCode: async () => undefined,
+  };
+}
+
+/** Kinds that end with their grant. */
+const ofGrant = new Set(['AuthorizationCode', 'RefreshToken']);
+
+// The first use and two more: a lost reply, and another tab.
+const refreshUsesMax = 3;
+
+// So that an app that comes too late is told so.
+const knownAfterEndSeconds = 86_400;
+
+type Owner = (payload: StatePayload) => string | undefined;
+const account: Owner = ({ accountId }) => accountId as string | undefined;
+interface Signed {
+  login?: { accountId?: string };
+  accountId?: string;
+}
+
+/**
+ * The kinds that are listed and erased by rider, and who owns an entry. A pending sign-in belongs to the rider who has
+ * signed in for it. The session that it began with counts only once consent is asked: before that, somebody else may be
+ * about to sign in.
+ */
+const owned: Record<string, Owner> = {
+  Grant: account,
+  Session: account,
+  AuthorizationCode: account,
+  RefreshToken: account,
+  Interaction: ({ result, session, prompt }) =>
+    (result as Signed | undefined)?.login?.accountId ??
+    ((prompt as { name?: string } | undefined)?.name === 'consent' ? (session as Signed)?.accountId : undefined),
+};
+
+/** A call of oidc-provider's, whose faults of the stores it gets as `temporarily_unavailable`. */
+export function translated<A extends unknown[], R>(call: (...args: A) => Promise<R>): (...args: A) => Promise<R> {
+  return async (...args) => {
+    try {
+      return await call(...args);
+    } catch (cause) {
+      throw isStoreAway(cause) ? temporarilyUnavailable(cause) : cause;
+    }
+  };
+}
+
+/**
+ * RFC 6749's `temporarily_unavailable` with status 503 (oidc-provider's own class has 400), for faults of the stores
+ * behind sign-in. Apps are told to try again, and nothing is taken as absent.
+ */
+export function temporarilyUnavailable(cause: unknown): errors.OIDCProviderError {
+  const error = new errors.TemporarilyUnavailable('try again in a few seconds');
+  return Object.assign(error, { status: 503, statusCode: 503, expose: true, cause });
+}
+
+/** Whether an error says that a store behind sign-in is away, so that trying again may help. */
+export const isAway = (error: unknown): boolean =>
+  isStoreAway(error) || (error as { statusCode?: number }).statusCode === 503;
+
+const isStoreAway = (error: unknown): boolean =>
+  error instanceof StateStoreAwayError || error instanceof StoreAwayError;

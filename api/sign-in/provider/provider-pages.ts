@@ -1,0 +1,63 @@
+import type { Configuration, errors, KoaContextWithOIDC, Provider } from 'oidc-provider';
+import type { ServiceUrl } from '../../messages/service-url.ts';
+import { redirectWords } from '../clients/client-words.ts';
+import { errorPage, providerTrouble, troubles } from '../pages/error-page.ts';
+import { type Page, pageHeaders, pagePolicy, renderPage } from '../pages/page.ts';
+
+/** An error as it is sent to its client. */
+type ErrorOut = Parameters<NonNullable<Configuration['renderError']>>[1];
+
+/** Our page of an error, in place of oidc-provider's own. */
+export function errorRenderer({ https }: ServiceUrl): NonNullable<Configuration['renderError']> {
+  return (ctx, answer, error) => {
+    const [page, status] = errorPageOf(ctx, answer, error as errors.OIDCProviderError);
+    ctx.status = status;
+    ctx.type = 'text/html; charset=utf-8';
+    ctx.set(pageHeaders(pagePolicy(), https));
+    ctx.body = renderPage(page);
+  };
+}
+
+/** Errors that are not sent to an address that their client registered by itself. */
+const withheld = new WeakSet<Error>();
+
+/**
+ * Keeps the service from being an open redirector (RFC 9700, 4.11.2). Anybody can register a client or publish its
+ * document, and send a wrong request in its name. Its error would redirect a browser to any address, without a click.
+ * So such an error is a page with a link. After a rider has answered one of our pages, responses go to the client as
+ * usual.
+ */
+export function withholdErrors(provider: Provider, knownClients: ReadonlySet<string>): void {
+  // oidc-provider emits these events just before it decides whether an error may be redirected.
+  const withhold = ({ oidc }: KoaContextWithOIDC, error: Error & { allow_redirect?: boolean }): void => {
+    if (oidc.route !== 'authorization' || error.allow_redirect !== true) return;
+    if (knownClients.has(oidc.client?.clientId ?? '')) return;
+    error.allow_redirect = false;
+    // An address that is not known to be this client's is not shown as a link either (RFC 6749 §4.1.2.1).
+    const uri = oidc.params?.redirect_uri;
+    if (typeof uri === 'string' && oidc.client?.redirectUriAllowed(uri)) withheld.add(error);
+  };
+  provider.on('authorization.error', withhold);
+  provider.on('server_error', withhold);
+}
+
+function errorPageOf(ctx: KoaContextWithOIDC, answer: ErrorOut, error: errors.OIDCProviderError): [Page, number] {
+  const status = error.expose ? error.statusCode : 500;
+  const code = error.expose ? error.error : 'server_error';
+  const isOver = error.name === 'SessionNotFound';
+  const trouble = isOver ? troubles.expired : providerTrouble(code, Math.max(status, 400));
+  const uri = ctx.oidc.params?.redirect_uri;
+  const back = withheld.has(error) && typeof uri === 'string' ? answerAddress(uri, answer) : null;
+  return [errorPage({ ...trouble, ...(back !== null && { back }) }), trouble.status];
+}
+
+/**
+ * The address to which oidc-provider would have redirected the browser. It has checked that the client registered the
+ * address.
+ */
+function answerAddress(uri: string, answer: ErrorOut): { to: string; words: string } {
+  const url = new URL(uri);
+  for (const [name, value] of Object.entries(answer))
+    if (value !== undefined) url.searchParams.set(name, String(value));
+  return { to: url.href, words: redirectWords(uri) };
+}

@@ -1,0 +1,213 @@
+import { type Configuration, errors, type Grant, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import type { ServiceUrl } from '../../messages/service-url.ts';
+import { borrowedName } from '../clients/client-names.ts';
+import { type ClientMetadata, clientProblem, isOnDevice } from '../clients/client-policy.ts';
+import { withHashedSecret } from '../clients/client-secrets.ts';
+import { connectedAppsClientId, ownClients, ownIds } from '../clients/clients.ts';
+import { readScope } from '../tokens/access-token.ts';
+import { clientAuthMethods, paths } from '../tokens/metadata.ts';
+import type { Lifetimes } from './lifetimes.ts';
+import { providerAdapter, translated } from './provider-adapter.ts';
+import type { ProviderOptions } from './provider-options.ts';
+import { errorRenderer } from './provider-pages.ts';
+import { lengthChecks } from './provider-requests.ts';
+
+/** The scope belongs to the server (so that clients may register with it) and to the resource. Both must be allowed. */
+export function allowRead(grant: Grant, service: ServiceUrl): Grant {
+  grant.addOIDCScope(readScope);
+  grant.addResourceScope(service.resource, readScope);
+  return grant;
+}
+
+/**
+ * oidc-provider's configuration: OAuth 2.1 only. No id tokens, userinfo, logout by apps, pushed requests, DPoP, implicit flow or
+ * optional PKCE; one scope and one resource.
+ */
+export function providerSettings(options: ProviderOptions): Configuration {
+  const { service, riders, riderGone, lifetimes } = options;
+  const clients = [...ownClients(service.origin), ...options.clients];
+  const check = clientCheck(clients, options.knownClients);
+  return {
+    adapter: (kind: string) => providerAdapter(kind, options),
+    clients: clients.map(withHashedSecret) as unknown as NonNullable<Configuration['clients']>,
+    // Keys that can sign. A key without its private part is known to the token checker only.
+    jwks: { keys: options.keys.filter((key) => key.d !== undefined) } as NonNullable<Configuration['jwks']>,
+    scopes: [readScope],
+    claims: {},
+    responseTypes: ['code'],
+    subjectTypes: ['public'],
+    extraParams: lengthChecks,
+    clientAuthMethods: [...clientAuthMethods],
+    clientDefaults: {
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'client_secret_basic',
+      // There are no id tokens, but oidc-provider checks for each client that a key could sign them.
+      id_token_signed_response_alg: 'ES256',
+      // Allows loopback redirects on any port, and apps' own schemes (RFC 8252).
+      application_type: 'native',
+    },
+    // docs/rules.md#code-flow
+    pkce: { required: () => true },
+    issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
+    rotateRefreshToken: true,
+    // Signing out ends the browser's session. Apps stay connected until the rider disconnects them.
+    expiresWithSession: async () => false,
+    loadExistingGrant: async (ctx) => await existingGrant(ctx, service, lifetimes),
+    findAccount: translated(async (_ctx: unknown, sub: string) => {
+      if (await riders.card(sub)) return { accountId: sub, claims: async () => ({ sub }) };
+      riderGone(sub);
+      return undefined;
+    }),
+    interactions: {
+      policy: policy(),
+      url: (_ctx, interaction) => `${paths.signIn}/${interaction.uid}`,
+    },
+    ttl: {
+      AccessToken: lifetimes.accessToken,
+      AuthorizationCode: lifetimes.code,
+      Grant: lifetimes.grant,
+      Interaction: lifetimes.interaction,
+      Session: lifetimes.session,
+      RefreshToken: (ctx) => {
+        const grantEnd = ctx.oidc.entities.Grant?.exp ?? Number.POSITIVE_INFINITY;
+        return Math.max(1, Math.min(lifetimes.refreshToken, grantEnd - Math.floor(Date.now() / 1000)));
+      },
+    },
+    cookies: {
+      keys: [...options.cookieKeys],
+      names: cookieNames(service),
+      long: { httpOnly: true, sameSite: 'lax', signed: true, path: '/' },
+      short: { httpOnly: true, sameSite: 'lax', signed: true },
+    },
+    extraClientMetadata: {
+      // A metadata member of our own, so that its check runs for every client, however it was registered.
+      properties: ['ride_calendar'],
+      validator: (_ctx, _key, _value, metadata) => check(metadata as unknown as ClientMetadata),
+    },
+    features: {
+      devInteractions: { enabled: false },
+      userinfo: { enabled: false },
+      dPoP: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      // docs/rules.md#revocation
+      revocation: {
+        enabled: true,
+        // Tokens of other clients are ignored like unknown ones, so that nobody learns whose a token is (RFC 7009).
+        allowedPolicy: async (_ctx, client, token) => token.clientId === client.clientId,
+      },
+      registration: { enabled: options.registration, issueRegistrationAccessToken: false },
+      clientIdMetadataDocument: {
+        enabled: options.metadataFetch !== null,
+        ack: 'draft-02',
+      },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: async (_ctx, _client, oneOf) =>
+          Array.isArray(oneOf) ? onlyOne(oneOf) : (oneOf ?? service.resource),
+        useGrantedResource: async () => true,
+        getResourceServerInfo: async (ctx, resource) => {
+          if (resource !== service.resource)
+            throw new errors.InvalidTarget(`the only resource here is ${service.resource}`);
+          // oidc-provider drops unknown scopes silently. A client should learn that it asks for too much.
+          const unknown = [...scopesOf(ctx)].filter((scope) => scope !== readScope);
+          if (unknown.length > 0) throw new errors.InvalidScope('the only scope here is read', unknown.join(' '));
+          return {
+            scope: readScope,
+            audience: service.resource,
+            accessTokenTTL: lifetimes.accessToken,
+            accessTokenFormat: 'jwt',
+            jwt: { sign: { alg: 'ES256', kid: options.keys[0].kid } },
+          };
+        },
+      },
+    },
+    fetchResponseBodyLimits: { 'client_id metadata document': Number.POSITIVE_INFINITY },
+    // Only documents of clients are fetched, which has bounds of its own. Without them nothing is.
+    fetch: options.metadataFetch ?? (() => Promise.reject(new Error('nothing is fetched'))),
+    renderError: errorRenderer(service),
+    routes: {
+      authorization: paths.authorize,
+      token: paths.token,
+      revocation: paths.revoke,
+      registration: paths.register,
+      jwks: paths.jwks,
+    },
+    // Open to every origin: there are no cookies at these endpoints, and only those who know the secrets get an answer.
+    clientBasedCORS: () => true,
+    clockTolerance: 0,
+  };
+}
+
+/**
+ * Cookies belong to a host, not to a port, so services on one machine need different names. With https they have the
+ * prefix `__Host-`.
+ */
+export function cookieNames({ https, host }: ServiceUrl): { session: string; interaction: string; resume: string } {
+  const name = `ride_calendar_${https ? '' : `${/:(\d+)$/.exec(host)?.[1] ?? 80}_`}`;
+  return {
+    session: `${https ? '__Host-' : ''}${name}session`,
+    interaction: `${https ? '__Secure-' : ''}${name}interaction`,
+    resume: `${https ? '__Secure-' : ''}${name}resume`,
+  };
+}
+
+/**
+ * Refuses a client, or says what it is. Only the service's own clients may have addresses on this machine if the
+ * service is here.
+ */
+function clientCheck(clients: readonly ClientMetadata[], known: ReadonlySet<string>): (client: ClientMetadata) => void {
+  const borrowed = borrowedName(clients);
+  return (metadata) => {
+    const id = String(metadata.client_id);
+    const problem = clientProblem(metadata) ?? (known.has(id) ? null : borrowed(metadata));
+    if (problem !== null) throw new errors.InvalidClientMetadata(problem);
+    if (isOnDevice(metadata) && !ownIds.has(id)) metadata.application_type = 'native';
+  };
+}
+
+function scopesOf(ctx: KoaContextWithOIDC): Set<string> {
+  const scope = ctx.oidc.params?.scope;
+  return new Set(typeof scope === 'string' ? scope.split(' ').filter((part) => part !== '') : []);
+}
+
+function onlyOne(resources: string[]): string {
+  if (resources.length !== 1) throw new errors.InvalidTarget('only one resource at a time');
+  return resources[0]!;
+}
+
+/**
+ * A grant that makes asking the rider unnecessary: what was just consented to; or, for a web client in the same
+ * session, a grant with half of its life left. The page of connected apps needs none, because it asks for nothing.
+ */
+async function existingGrant(ctx: KoaContextWithOIDC, service: ServiceUrl, lifetimes: Lifetimes) {
+  const { oidc } = ctx;
+  const { Grant } = oidc.provider;
+  const clientId = oidc.client!.clientId;
+  if (clientId === connectedAppsClientId) {
+    return allowRead(new Grant({ accountId: oidc.account!.accountId, clientId }), service);
+  }
+  const consented = (oidc.result?.consent as { grantId?: string } | undefined)?.grantId;
+  if (consented !== undefined) return await Grant.find(consented);
+  const before = oidc.session?.grantIdFor(clientId);
+  if (before === undefined) return undefined;
+  const grant = await Grant.find(before);
+  const fresh = grant?.exp !== undefined && grant.exp - Date.now() / 1000 > lifetimes.grant / 2;
+  return fresh && grant.accountId === oidc.account?.accountId ? grant : undefined;
+}
+
+/** oidc-provider's own prompts, and one more: a session whose rider is gone needs a new sign-in. */
+function policy() {
+  const base = interactionPolicy.base();
+  base
+    .get('login')!
+    .checks.add(
+      new interactionPolicy.Check('rider_gone', 'the rider of this session is gone', 'login_required', (ctx) =>
+        ctx.oidc.session?.accountId !== undefined && ctx.oidc.account === undefined
+          ? interactionPolicy.Check.REQUEST_PROMPT
+          : interactionPolicy.Check.NO_NEED_TO_PROMPT,
+      ),
+    );
+  return base;
+}

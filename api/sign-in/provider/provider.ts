@@ -1,0 +1,223 @@
+import type { EventEmitter } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import {
+  type Client,
+  errors,
+  type Grant,
+  type Interaction,
+  type KoaContextWithOIDC,
+  Provider,
+  type Session,
+} from 'oidc-provider';
+import type { ServiceUrl } from '../../messages/service-url.ts';
+import { type AuditCause, refusedBecause } from '../../ports/audit-trail.ts';
+import { DocumentAwayError } from '../../ports/metadata-fetch.ts';
+import type { ClientMetadata } from '../clients/client-policy.ts';
+import { compareSecretHashes } from '../clients/client-secrets.ts';
+import { clientKind, temporarilyUnavailable } from './provider-adapter.ts';
+import type { ProviderOptions } from './provider-options.ts';
+import { withholdErrors } from './provider-pages.ts';
+import { providerSettings } from './provider-settings.ts';
+
+/** A request as oidc-provider should see it. */
+export interface ProviderRequest {
+  /** Path and query. */
+  url: string;
+  /** Replaces the request's own body, which has been read. */
+  body?: { text: string; type: string };
+  /** The format of errors, whatever the request accepts: endpoints for programs answer JSON, pages HTML. */
+  accept?: 'application/json' | 'text/html';
+  /** Headers of the answer. */
+  headers: Record<string, string>;
+}
+
+// With these headers a client could choose the host in the URLs that oidc-provider writes.
+const forwarding = /^(x-)?forwarded(-.*)?$/;
+
+/**
+ * The only interface to oidc-provider, which implements the protocol: puts it, which answers raw node:http requests, behind
+ * Fastify routes. Throws if it refuses a client.
+ */
+export async function openProvider(options: ProviderOptions) {
+  const { service } = options;
+  const provider = new Provider(service.origin, providerSettings(options));
+  listen(provider, options);
+  withholdErrors(provider, options.knownClients);
+  tellAwayDocuments(provider);
+  compareSecretHashes(provider);
+  await checkClients(provider, options.clients);
+  // oidc-provider writes URLs with the request's host and scheme. These are set to BASE_URL's, in the headers of a proxy
+  // that oidc-provider is told to trust. The request's own headers never reach it.
+  provider.proxy = true;
+  const callback = provider.callback();
+  const as = requestAs(service);
+
+  return {
+    /** The session of a request's browser. A new one if it has none. */
+    session: (request: FastifyRequest, reply: FastifyReply): Promise<Session> =>
+      provider.Session.get(provider.createContext(as(request, {}), reply.raw)),
+    /**
+     * The interaction that a page belongs to, if the browser has its cookie. Null if it has ended or belongs to another
+     * browser.
+     */
+    async interaction(request: FastifyRequest, reply: FastifyReply, uid: string): Promise<Interaction | null> {
+      const interaction = await provider.interactionDetails(as(request, {}), reply.raw).catch((error: Error) => {
+        if (error.name === 'SessionNotFound') return null;
+        throw error;
+      });
+      // The cookie is that of another interaction: the page is old, or of another browser.
+      return interaction?.uid === uid ? interaction : null;
+    },
+    /** The same for a request that the cookie is not sent with. */
+    interactionOf: (uid: string): Promise<Interaction | undefined> => provider.Interaction.find(uid),
+    /**
+     * The client with an id. Undefined if there is none, or no longer: a client's own document may be gone or wrong by
+     * now. Throws if that cannot be told just now.
+     */
+    async client(id: string): Promise<Client | undefined> {
+      try {
+        return await provider.Client.find(id);
+      } catch (error) {
+        if (error instanceof errors.InvalidClient || error instanceof errors.InvalidClientMetadata) return undefined;
+        throw error;
+      }
+    },
+    newGrant: (of: { accountId: string; clientId: string }): Grant => new provider.Grant(of),
+    /** Answers a Fastify request. Resolves once it has. */
+    async answer(request: FastifyRequest, reply: FastifyReply, wanted: ProviderRequest): Promise<void> {
+      reply.hijack();
+      const response: ServerResponse = reply.raw;
+      // Hijacking drops the headers that were set on the reply.
+      for (const [name, value] of Object.entries(wanted.headers)) response.setHeader(name, value);
+      // An unread body must not be parsed as the next request.
+      if (wanted.body === undefined && request.raw.headers['content-length'] !== undefined)
+        response.setHeader('Connection', 'close');
+      await (callback(as(request, wanted), response) as unknown as Promise<void>);
+    },
+  };
+}
+
+export type SignInProvider = Awaited<ReturnType<typeof openProvider>>;
+
+/** The raw request with the origin of BASE_URL, and what else oidc-provider should see of it. */
+function requestAs(service: ServiceUrl): (request: FastifyRequest, as: Partial<ProviderRequest>) => IncomingMessage {
+  return ({ raw, ip }: FastifyRequest, { url, body, accept }: Partial<ProviderRequest>): IncomingMessage => {
+    const headers: IncomingMessage['headers'] = {};
+    for (const [name, value] of Object.entries(raw.headers)) if (!forwarding.test(name)) headers[name] = value;
+    headers.host = service.host;
+    headers['x-forwarded-proto'] = service.https ? 'https' : 'http';
+    // The client's address as far as proxies are trusted. Rate limits count by it.
+    headers['x-forwarded-for'] = ip;
+    if (accept) headers.accept = accept;
+    // node:http leaves out the body of what answers a HEAD. oidc-provider has no pages for it.
+    const method = raw.method === 'HEAD' ? 'GET' : raw.method;
+    const own: Record<string, unknown> = { headers, method, url: url ?? raw.url };
+    if (body !== undefined) {
+      const bytes = Buffer.from(body.text);
+      headers['content-type'] = body.type;
+      headers['content-length'] = String(bytes.length);
+      delete headers['transfer-encoding'];
+      own.readable = true;
+      own.iterator = async function* () {
+        yield bytes;
+      };
+    }
+    return Object.create(
+      raw,
+      Object.fromEntries(Object.entries(own).map(([name, value]) => [name, { value, writable: true }])),
+    ) as IncomingMessage;
+  };
+}
+
+/** Reacts to oidc-provider's events. */
+function listen(provider: Provider, { store, lifetimes, logger, audit }: ProviderOptions): void {
+  provider.use(async (ctx, next) => {
+    await next();
+    if (ctx.status === 503) ctx.set('Retry-After', '5');
+  });
+  provider.on('registration_create.success', (_ctx: KoaContextWithOIDC, client: Client) => {
+    audit('client_registered', { client: client.clientId });
+  });
+  provider.on('grant.revoked', (ctx: KoaContextWithOIDC) => {
+    audit('grant_ended', { client: ctx.oidc.client?.clientId, cause: 'revoked' });
+  });
+  provider.on('grant.success', (ctx: KoaContextWithOIDC) => {
+    const cause = ctx.oidc.params?.grant_type === 'refresh_token' ? 'refresh_token' : 'code';
+    audit('tokens_issued', { client: ctx.oidc.client?.clientId, cause });
+    // A client that is used stays registered.
+    const id = ctx.oidc.client?.clientId;
+    if (id !== undefined)
+      store.extend(clientKind, id, lifetimes.usedClient).catch((error: unknown) => {
+        logger.warn({ err: error }, 'cannot extend a registration');
+      });
+  });
+  provider.on('grant.error', (ctx: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
+    logger.debug({ error: error.error, detail: error.error_detail }, 'token request refused');
+    const { client } = ctx.oidc;
+    const authenticated = client !== undefined && client.tokenEndpointAuthMethod !== 'none';
+    const fault = error.error === 'invalid_grant' ? grantFault(error, authenticated) : null;
+    audit('token_request_refused', { client: client?.clientId, cause: fault?.cause ?? refusedBecause(error.error) });
+    if (fault?.words) (ctx.body as { error_description: string }).error_description = fault.words;
+  });
+  provider.on('server_error', (ctx: KoaContextWithOIDC, error: Error) => {
+    logger.error({ err: error, path: ctx.path }, 'sign-in failed');
+  });
+  // Otherwise Koa writes to standard error.
+  (provider as EventEmitter).on('error', (error: Error) => logger.error({ err: error }, 'sign-in failed'));
+}
+
+interface GrantFault {
+  cause: AuditCause<'token_request_refused'>;
+  /** What the app is told. Null: no more than that the request is invalid. */
+  words: string | null;
+}
+
+const after = 'ask the rider to sign in again';
+
+/**
+ * Why a code or refresh token was refused with `invalid_grant`, by oidc-provider's details. An app is told of its own codes and
+ * tokens. Of any other it is told only if it has authenticated: else anybody could try what they found.
+ */
+function grantFault(error: errors.OIDCProviderError, authenticated: boolean): GrantFault {
+  const detail = error.error_detail ?? '';
+  if (detail.includes('used already')) return { cause: 'grant_used', words: 'it was used already' };
+  if (detail.includes('expired')) return { cause: 'grant_expired', words: `it has expired; ${after}` };
+  if (/^grant not found|account not found|rider is gone/.test(detail))
+    return { cause: 'grant_revoked', words: `its connection has ended; ${after}` };
+  if (detail.includes('redirect_uri mismatch'))
+    return { cause: 'grant_wrong', words: 'redirect_uri is not that of the authorization request' };
+  if (error.cause instanceof Error) return { cause: 'grant_wrong', words: error.cause.message };
+  return { cause: 'grant_wrong', words: authenticated ? 'it is not a code or refresh token of this client' : null };
+}
+
+/**
+ * If a client's document cannot be fetched just now, the app may try again. oidc-provider would say `invalid_client`, which
+ * makes an app give up.
+ */
+function tellAwayDocuments({ Client }: Provider): void {
+  const find = Client.find.bind(Client);
+  Client.find = async (id) => {
+    try {
+      return await find(id);
+    } catch (error) {
+      throw (error as Error).cause instanceof DocumentAwayError ? temporarilyUnavailable(error) : error;
+    }
+  };
+}
+
+/**
+ * Makes oidc-provider check its clients now. By itself it checks a client at its first use, too late for the operator.
+ */
+async function checkClients(provider: Provider, clients: readonly ClientMetadata[]): Promise<void> {
+  for (const [i, { client_id: id }] of clients.entries()) {
+    try {
+      await provider.Client.find(String(id));
+    } catch (cause) {
+      const { message, error_description: why } = cause as errors.OIDCProviderError;
+      throw new Error(`Cannot use OAUTH_CLIENTS: client ${i + 1} (${JSON.stringify(id)}): ${why ?? message}`, {
+        cause,
+      });
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import type { FastifyBaseLogger } from 'fastify';
+import type { RiderDirectory } from '../../ports/rider-directory.ts';
+import type { StateStore } from '../../ports/sign-in-state.ts';
+import type { Grants } from './grants.ts';
+
+interface ErasureDeps {
+  store: Pick<StateStore, 'accounts'>;
+  grants: Pick<Grants, 'endRider'>;
+  riders: Pick<RiderDirectory, 'card'>;
+  logger: Pick<FastifyBaseLogger, 'info' | 'warn'>;
+  sweepDelayMs?: number | undefined;
+}
+
+/** Erases what sign-in holds of riders who are gone. What fails is repeated by the next sweep. */
+export function riderErasure({ store, grants, riders, logger, sweepDelayMs = 5_000 }: ErasureDeps) {
+  /** Riders whose end is not complete. It is completed even if they are back by then (docs/rules.md#republished-rider). */
+  const open = new Set<string>();
+  let timer: NodeJS.Timeout | undefined;
+  let told = false;
+
+  const end = async (rider: string): Promise<void> => {
+    open.add(rider);
+    await grants.endRider(rider);
+    open.delete(rider);
+  };
+
+  /** Ends all riders who are gone. Throws if it cannot be told who exists: absence counts only in a complete store. */
+  const sweep = async (): Promise<void> => {
+    for (const rider of open) await end(rider);
+    let erased = 0;
+    for await (const rider of store.accounts()) {
+      if (await riders.card(rider)) continue;
+      await end(rider);
+      erased++;
+    }
+    if (erased > 0) logger.info({ erased }, 'destroyed grants and sessions of erased riders');
+  };
+
+  /** Sweeps after a moment, again and again until it succeeds. */
+  const sweepSoon = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      sweep().then(
+        () => {
+          told = false;
+        },
+        (cause: Error) => {
+          // An outage of an hour would be hundreds of lines.
+          if (!told) logger.warn(`Cannot destroy the grants of erased riders, trying again: ${cause.message}`);
+          told = true;
+          sweepSoon();
+        },
+      );
+    }, sweepDelayMs).unref();
+  };
+
+  return {
+    /** A rider was found to be gone: ends everything of theirs. Harmless to repeat. Never throws. */
+    gone: (rider: string): Promise<void> => end(rider).catch(sweepSoon),
+    sweep,
+    sweepSoon,
+    close: (): void => clearTimeout(timer),
+  };
+}

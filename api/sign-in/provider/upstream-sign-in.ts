@@ -1,0 +1,141 @@
+import * as oidc from 'openid-client';
+import { isLoopback } from '../../messages/service-url.ts';
+
+/** The ride-management system's OpenID Connect provider. */
+export interface UpstreamSettings {
+  issuer: string;
+  clientId: string;
+  clientSecret: string;
+}
+
+/** What has to be known again when the browser comes back. */
+export interface UpstreamAttempt {
+  state: string;
+  nonce: string;
+  codeVerifier: string;
+}
+
+/** The provider cannot be reached, or has a fault of its own. */
+export class UpstreamAwayError extends Error {
+  override name = 'UpstreamAwayError';
+}
+/** The provider did not let somebody in, or what came back from there is not right. */
+export class UpstreamRefusedError extends Error {
+  override name = 'UpstreamRefusedError';
+}
+
+export const newAttempt = (): UpstreamAttempt => ({
+  state: oidc.randomState(),
+  nonce: oidc.randomNonce(),
+  codeVerifier: oidc.randomPKCECodeVerifier(),
+});
+
+const timeoutSeconds = 10;
+// The provider's metadata is read again this often, so that it can move its endpoints.
+const freshMs = 3_600_000;
+
+/**
+ * Riders' sign-in by OpenID Connect's code flow, with state, nonce and PKCE (docs/rules.md#identity), and the id
+ * token's signature checked too. The provider is asked for its metadata at the first sign-in, so that it need not be
+ * there when the service starts.
+ */
+export function upstreamSignIn({ issuer, clientId, clientSecret }: UpstreamSettings, redirectUri: string) {
+  const server = new URL(issuer);
+  let known: { config: Promise<oidc.Configuration>; untilMs: number } | undefined;
+
+  const configuration = async (): Promise<oidc.Configuration> => {
+    if (!known || known.untilMs <= Date.now()) {
+      const config = discover(server, clientId, clientSecret);
+      known = { config, untilMs: Date.now() + freshMs };
+      config.catch(() => {
+        known = undefined;
+      });
+    }
+    try {
+      return await known.config;
+    } catch (cause) {
+      throw new UpstreamAwayError(`Cannot read the metadata of SIGN_IN_ISSUER ${server.host}`, { cause });
+    }
+  };
+
+  return {
+    /** For pages: where riders sign in. */
+    providerHost: server.host,
+    /** Where the browser is sent. Throws UpstreamAwayError. */
+    async begin({ state, nonce, codeVerifier }: UpstreamAttempt, { newSignIn }: { newSignIn: boolean }): Promise<URL> {
+      return oidc.buildAuthorizationUrl(await configuration(), {
+        redirect_uri: redirectUri,
+        scope: 'openid',
+        state,
+        nonce,
+        code_challenge: await oidc.calculatePKCECodeChallenge(codeVerifier),
+        code_challenge_method: 'S256',
+        ...(newSignIn && { prompt: 'login' }),
+      });
+    },
+    /** The `sub` of the rider who came back, all checks done. Throws UpstreamAwayError or UpstreamRefusedError. */
+    async finish(callback: URL, { state, nonce, codeVerifier }: UpstreamAttempt): Promise<string> {
+      const config = await configuration();
+      try {
+        const tokens = await oidc.authorizationCodeGrant(config, callback, {
+          expectedState: state,
+          expectedNonce: nonce,
+          pkceCodeVerifier: codeVerifier,
+          idTokenExpected: true,
+        });
+        return tokens.claims()!.sub;
+      } catch (cause) {
+        const reason = reasonOf(cause);
+        // Without the cause where that says what a browser brought back, which anybody may have written.
+        if (isAway(cause))
+          throw new UpstreamAwayError(`Cannot redeem the code of SIGN_IN_ISSUER ${server.host} (${reason})`, {
+            ...(!(cause instanceof oidc.AuthorizationResponseError) && { cause }),
+          });
+        throw new UpstreamRefusedError(`Sign-in refused by or for SIGN_IN_ISSUER ${server.host} (${reason})`);
+      }
+    },
+  };
+}
+
+export type UpstreamSignIn = ReturnType<typeof upstreamSignIn>;
+
+async function discover(server: URL, clientId: string, secret: string): Promise<oidc.Configuration> {
+  // Settings allow http on this machine alone.
+  const insecure = server.protocol === 'http:' && isLoopback(server.hostname);
+  const found = await oidc.discovery(server, clientId, secret, undefined, {
+    timeout: timeoutSeconds,
+    ...(insecure && { execute: [oidc.allowInsecureRequests] }),
+  });
+  const metadata = found.serverMetadata();
+  const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+  const authentication = methods.includes('client_secret_basic')
+    ? oidc.ClientSecretBasic(secret)
+    : oidc.ClientSecretPost(secret);
+  const config = new oidc.Configuration(metadata, clientId, { client_secret: secret }, authentication);
+  config.timeout = timeoutSeconds;
+  if (insecure) oidc.allowInsecureRequests(config);
+  oidc.enableNonRepudiationChecks(config);
+  return config;
+}
+
+const knownErrors = new Set(
+  `access_denied account_selection_required consent_required interaction_required invalid_client invalid_grant
+  invalid_request invalid_scope login_required server_error temporarily_unavailable unauthorized_client
+  unsupported_grant_type unsupported_response_type`.split(/\s+/),
+);
+
+/** An error code of RFC 6749 or OpenID Connect, or oidc-provider's own; `other` for any other text. */
+function reasonOf(cause: unknown): string {
+  const { error, code } = cause as { error?: string; code?: string };
+  if (error !== undefined) return knownErrors.has(error) ? error : 'other';
+  return code ?? 'unknown';
+}
+
+/** Whether the provider is to blame rather than the rider or the request: then trying again may help. */
+function isAway(error: unknown): boolean {
+  if (error instanceof oidc.AuthorizationResponseError) return error.error === 'temporarily_unavailable';
+  if (error instanceof oidc.ResponseBodyError) return error.status >= 500;
+  if (error instanceof oidc.ClientError) return error.code === 'OAUTH_TIMEOUT';
+  // What fetch throws where nobody answers.
+  return error instanceof TypeError;
+}

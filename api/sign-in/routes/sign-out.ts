@@ -1,0 +1,27 @@
+import type { FastifyInstance } from 'fastify';
+import { signedOutPage, signOutPage } from '../pages/pages.ts';
+import { paths } from '../tokens/metadata.ts';
+import { formOf } from './request-body.ts';
+import type { SignInParts } from './sign-in-parts.ts';
+
+/** Ends the session of a rider's browser, and nothing else (docs/rules.md#signing-out). */
+export function addSignOut(app: FastifyInstance, { service, provider, csrf, pages, providerHost, audit }: SignInParts) {
+  app.get(paths.signOut, async (request, reply) => {
+    const { accountId, uid } = await provider.session(request, reply);
+    return pages.page(reply, accountId === undefined ? signedOutPage(providerHost) : signOutPage(csrf.token(uid)));
+  });
+
+  app.post(paths.signOut, async (request, reply) => {
+    const form = formOf(request);
+    const session = await provider.session(request, reply);
+    if (session.accountId !== undefined) {
+      if (!csrf.accepts(request.headers, form.get('csrf'), session.uid)) {
+        audit('form_refused');
+        return pages.trouble(reply, 'forged');
+      }
+      await session.destroy();
+      audit('sign_out');
+    }
+    return reply.redirect(service.origin + paths.signOut, 303);
+  });
+}

@@ -1,0 +1,121 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify';
+import { idPattern } from '../../../schemas/events/patterns.ts';
+import { lineLimit } from '../clients/line-limit.ts';
+import { noRiderPage, type Trouble, troubles } from '../pages/error-page.ts';
+import { isAway } from '../provider/provider-adapter.ts';
+import {
+  newAttempt,
+  type UpstreamAttempt,
+  UpstreamAwayError,
+  UpstreamRefusedError,
+  type UpstreamSignIn,
+} from '../provider/upstream-sign-in.ts';
+import { paths } from '../tokens/metadata.ts';
+import { storeId } from '../tokens/sealed-store.ts';
+import { goesOn } from './endpoints.ts';
+import { finishLogin } from './interactions.ts';
+import type { SignInParts } from './sign-in-parts.ts';
+
+const kind = 'UpstreamAttempt';
+
+interface KeptAttempt extends UpstreamAttempt {
+  interaction: string;
+  /** Hash of the cookie of the browser that began. */
+  browser: string;
+  [more: string]: unknown;
+}
+
+/**
+ * To the riders' own provider and back. The cookie of an interaction does not reach the one fixed callback address, so
+ * what belongs together is kept in the store by `state`, once, and bound to the browser by a cookie of our own.
+ */
+export function addUpstreamRoutes(
+  app: FastifyInstance,
+  parts: SignInParts,
+  upstream: UpstreamSignIn,
+  upstreamTrouble: UpstreamTrouble,
+): void {
+  const { service, provider, riders, store, pages, lifetimes, limits, audit, logger } = parts;
+  const cookie = `${service.https ? '__Host-' : ''}ride_calendar_${new URL(service.origin).port}_browser`;
+
+  app.get<{ Params: { uid: string }; Querystring: { other?: string } }>(
+    `${paths.signIn}/:uid/start`,
+    goesOn,
+    async (request, reply) => {
+      const interaction = await provider.interaction(request, reply, request.params.uid);
+      if (interaction?.prompt.name !== 'login') return pages.trouble(reply, 'expired');
+      // Each one is kept until the interaction ends.
+      const wait = await limits.authorize.hit(request.ip);
+      if (wait !== null) return pages.trouble(reply, 'busy', wait);
+      const attempt = newAttempt();
+      const browser = browserOf(request, cookie) ?? randomBytes(32).toString('base64url');
+      const newSignIn = request.query.other !== undefined || interaction.prompt.reasons.includes('login_prompt');
+      const url = await upstream.begin(attempt, { newSignIn });
+      const kept: KeptAttempt = { ...attempt, interaction: interaction.uid, browser: hash('sha256', browser) };
+      await store.put(kind, storeId(kind, attempt.state), kept, { lifeSeconds: lifetimes.interaction });
+      const attributes = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${lifetimes.interaction}${service.https ? '; Secure' : ''}`;
+      reply.header('Set-Cookie', `${cookie}=${browser}; ${attributes}`);
+      return reply.header('Cache-Control', 'no-store').redirect(url.href, 303);
+    },
+  );
+
+  app.get(paths.callback, goesOn, async (request, reply) => {
+    const callback = new URL(service.origin + paths.callback);
+    callback.search = request.raw.url!.split('?').slice(1).join('?');
+    const state = callback.searchParams.get('state') ?? '';
+    const kept = (await store.take(kind, storeId(kind, state))) as KeptAttempt | null;
+    if (!kept) return pages.trouble(reply, 'expired');
+    if (!sameBrowser(browserOf(request, cookie), kept.browser)) {
+      audit('sign_in_refused', { cause: 'other_browser' });
+      return pages.trouble(reply, 'expired');
+    }
+    const interaction = await provider.interactionOf(kept.interaction);
+    if (!interaction) return pages.trouble(reply, 'expired');
+    const again = `${paths.signIn}/${interaction.uid}`;
+    try {
+      const rider = await upstream.finish(callback, kept);
+      if (idPattern.test(rider) && (await riders.card(rider)))
+        return reply.redirect(await finishLogin(parts, interaction, rider, request, reply), 303);
+      audit('sign_in_refused', { cause: 'unknown_rider' });
+      return pages.page(reply, noRiderPage(`${again}/start?other=1`, upstream.providerHost), 403);
+    } catch (error) {
+      if (error instanceof UpstreamRefusedError) audit('sign_in_refused', { cause: 'provider' });
+      // This address is used up, the sign-in that it belongs to is not.
+      const trouble = isAway(error) ? troubles.away : upstreamTrouble(error);
+      if (trouble === null) throw error;
+      if (trouble === troubles.away) logger.error({ err: error }, 'sign-in failed');
+      return pages.trouble(reply, { ...trouble, again });
+    }
+  });
+}
+
+/** What a fault of the riders' provider is answered with. Null for any other fault. */
+export type UpstreamTrouble = (error: unknown) => Trouble | null;
+
+export function upstreamTroubles(log: FastifyBaseLogger): UpstreamTrouble {
+  const isWorthALine = lineLimit(Date.now);
+  return (error) => {
+    if (error instanceof UpstreamAwayError) {
+      if (isWorthALine(error.message)) log.error({ err: error }, 'the riders’ sign-in can’t be reached');
+      return troubles.upstreamAway;
+    }
+    if (error instanceof UpstreamRefusedError) {
+      if (isWorthALine(error.message)) log.warn(error.message);
+      return troubles.upstreamRefused;
+    }
+    return null;
+  };
+}
+
+function browserOf(request: FastifyRequest, cookie: string): string | undefined {
+  for (const pair of (request.headers.cookie ?? '').split(';')) {
+    const [name, value] = pair.trim().split('=', 2);
+    if (name === cookie && value !== undefined && /^[A-Za-z0-9_-]{43}$/.test(value)) return value;
+  }
+  return undefined;
+}
+
+function sameBrowser(browser: string | undefined, hashed: string): boolean {
+  return browser !== undefined && timingSafeEqual(Buffer.from(hash('sha256', browser)), Buffer.from(hashed));
+}

@@ -1,0 +1,117 @@
+import { hash, type KeyObject } from 'node:crypto';
+import { errors, jwtVerify } from 'jose';
+import { idPattern } from '../../../schemas/events/patterns.ts';
+import { type AuditCause, type AuditTrail, noAudit } from '../../ports/audit-trail.ts';
+import { readScope, type TokenChecker } from './access-token.ts';
+import { publicKeyOf, type SigningKey } from './signing-keys.ts';
+
+export interface TokenCheckerOptions {
+  /** Origin of BASE_URL. */
+  issuer: string;
+  /** BASE_URL without a trailing slash. */
+  audience: string;
+  /** Only their public parts are used. */
+  keys: readonly SigningKey[];
+  /** At most this many verified tokens are cached: about 200 bytes each. */
+  cacheSizeMax?: number;
+  /** Called for each token that is refused, with the reason. */
+  audit?: AuditTrail;
+  /** The real clock, in milliseconds. */
+  nowMs?: () => number;
+}
+
+// Our tokens have about 600 characters. Anything longer than this is not worth hashing.
+const tokenLengthMax = 4096;
+
+interface Verified {
+  rider: string;
+  expMs: number;
+}
+
+/**
+ * Checks access tokens without any I/O (docs/rules.md#live-token): RFC 9068 access tokens (typ at+jwt), ES256 with one
+ * of our keys, `iss`, `aud`, `exp` and scope `read`. Whether the rider exists is for the views to tell. Verifying a
+ * signature costs 17 times a look-up, so verified tokens are cached by their hash until their `exp`, at most
+ * `cacheSizeMax` of them.
+ */
+export function createTokenChecker(options: TokenCheckerOptions): TokenChecker {
+  const { issuer, audience, audit = noAudit, cacheSizeMax = 10_000, nowMs = Date.now } = options;
+  const keys = new Map<string, KeyObject>(options.keys.map((key) => [key.kid, publicKeyOf(key)]));
+  // `kid` is optional (RFC 7515, 4.1.4), and unnecessary if there is one key. With several keys the token must name
+  // one: keys are never tried in turn.
+  const onlyKey = options.keys.length === 1 ? options.keys[0]!.kid : '';
+  const cache = new Map<string, Verified>();
+
+  const keep = (tokenHash: string, verified: Verified): void => {
+    if (cache.size >= cacheSizeMax && !cache.has(tokenHash)) {
+      const oldest = cache.keys().next();
+      if (!oldest.done) cache.delete(oldest.value);
+    }
+    cache.set(tokenHash, verified);
+  };
+
+  const refused = (cause: TokenRefusal): null => {
+    if (cause === 'unknown_key') audit('unknown_key_used', { cause });
+    else audit('token_refused', { cause });
+    return null;
+  };
+
+  const verify = async (token: string, tokenHash: string): Promise<string | null> => {
+    try {
+      const { payload } = await jwtVerify(
+        token,
+        (header) => {
+          const key = keys.get(header.kid ?? onlyKey);
+          if (key === undefined) throw new UnknownKeyError();
+          return key;
+        },
+        {
+          algorithms: ['ES256'],
+          typ: 'at+jwt',
+          issuer,
+          audience,
+          requiredClaims: ['sub', 'iat', 'exp', 'scope', 'client_id'],
+          currentDate: new Date(nowMs()),
+        },
+      );
+      const { sub, exp, scope } = payload;
+      if (typeof sub !== 'string' || !idPattern.test(sub) || typeof exp !== 'number') return refused('malformed');
+      if (typeof scope !== 'string' || !scope.split(' ').includes(readScope)) return refused('scope');
+      keep(tokenHash, { rider: sub, expMs: exp * 1000 });
+      return sub;
+    } catch (error) {
+      // The token is not live, whatever is wrong with it. The reason is not disclosed to the caller.
+      return refused(refusalOf(error));
+    }
+  };
+
+  return {
+    check(token) {
+      if (token.length > tokenLengthMax) return refused('malformed');
+      const tokenHash = hash('sha256', token, 'base64url');
+      const known = cache.get(tokenHash);
+      if (known !== undefined) {
+        if (known.expMs > nowMs()) return known.rider;
+        cache.delete(tokenHash);
+        return refused('expired');
+      }
+      return verify(token, tokenHash);
+    },
+  };
+}
+
+class UnknownKeyError extends Error {
+  override name = 'UnknownKeyError';
+}
+
+/** Why an access token is not live, in the audit trail's words. */
+type TokenRefusal = AuditCause<'token_refused' | 'unknown_key_used'>;
+
+function refusalOf(error: unknown): TokenRefusal {
+  if (error instanceof UnknownKeyError) return 'unknown_key';
+  if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature';
+  if (error instanceof errors.JWTExpired) return 'expired';
+  if (error instanceof errors.JWTClaimValidationFailed && error.claim === 'iss') return 'issuer';
+  if (error instanceof errors.JWTClaimValidationFailed && error.claim === 'aud') return 'audience';
+  return 'malformed';
+}

@@ -1,0 +1,110 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { topicNames } from '../../../schemas/events/records.ts';
+import { ArchiveError, archiveFolder, archivePrefix } from '../format/archive-files.ts';
+import { isForgetting, journalPath } from '../format/archive-journal.ts';
+import { lockHolder } from '../format/archive-lock.ts';
+import { type ArchiveManifest, manifestName, readManifest } from '../format/archive-manifest.ts';
+import { type ArchiveInspection, type InspectOptions, inspectArchive } from './inspect-archive.ts';
+import { type ArchiveProblem, notAsSaved, type Reading } from './partition-inspection.ts';
+
+interface CheckOptions extends Pick<InspectOptions, 'dir' | 'signal' | 'onProgress'> {
+  /** The prefix to choose if there are folders of several. If absent: the manifest's prefix, or that of the folders. */
+  wantedPrefix: string;
+  /** What to read, given the manifest or null. */
+  read: (manifest: ArchiveManifest | null) => Reading;
+  /** For messages: check, load, read. */
+  verb: string;
+}
+
+export interface CheckedArchive extends ArchiveInspection {
+  manifest: ArchiveManifest | null;
+}
+
+/**
+ * Inspects an archive, which another process may be writing: a save that began before counts as no problem. Throws
+ * ArchiveError while `archive forget` rewrites the archive.
+ */
+export async function checkArchive(options: CheckOptions): Promise<CheckedArchive> {
+  const { dir, wantedPrefix, read, verb, signal, onProgress } = options;
+  const holder = lockHolder(dir);
+  if (holder?.command === 'archive forget') {
+    throw new ArchiveError(
+      `Cannot ${verb} ${dir}: archive forget (process ${holder.pid}) is rewriting it; wait for it`,
+    );
+  }
+  const beingWritten = holder !== null;
+  const { manifest, problems } = manifestOf(dir, beingWritten);
+  const prefix = manifest?.prefix ?? (await archivePrefix(dir, wantedPrefix));
+  const reading = { dir, prefix, manifest, read: read(manifest), beingWritten, signal };
+  const found = await inspectArchive({ ...reading, ...(onProgress && { onProgress }) });
+  return { ...found, manifest, problems: [...problems, ...found.problems] };
+}
+
+/** A log has an identity, and no save of it has come to its end. */
+const isHalfSaved = ({ log, saved_until }: ArchiveManifest): boolean => log !== null && saved_until === null;
+
+const halfSaved = (dir: string): ArchiveProblem => ({
+  file: join(dir, manifestName),
+  kind: 'unfinished',
+  problem: 'its first save was stopped before the end of the log; archive save goes on with it',
+});
+
+/** The manifest, and what is wrong with it. */
+function manifestOf(dir: string, isWritten: boolean): { manifest: ArchiveManifest | null; problems: ArchiveProblem[] } {
+  if (isForgetting(dir)) {
+    const problem = 'archive forget was ended by force: call it again, and it finishes';
+    return { manifest: readManifest(dir), problems: [{ file: journalPath(dir), kind: 'unfinished', problem }] };
+  }
+  try {
+    const manifest = readManifest(dir);
+    return { manifest, problems: manifest && isHalfSaved(manifest) && !isWritten ? [halfSaved(dir)] : [] };
+  } catch (error) {
+    if (!(error instanceof ArchiveError)) throw error;
+    return { manifest: null, problems: [{ file: join(dir, manifestName), kind: 'altered', problem: error.message }] };
+  }
+}
+
+interface AsSavedOptions {
+  dir: string;
+  /** The prefix of the folders that will be read. */
+  prefix: string;
+  /** For messages: load, read. */
+  verb: string;
+  /** For messages: what the command did, and what to do. */
+  fix: string;
+  /** What to read if there is no manifest, which would say what belongs to the archive. */
+  withoutManifest: Reading;
+  signal: AbortSignal;
+}
+
+/**
+ * Throws ArchiveError that names the file if an archive differs from its manifest (docs/rules.md#archive-read). Every
+ * file's hash is compared, which takes a small part of the time for reading it. Returns what a killed save wrote after
+ * its manifest: it is complete, but nothing vouches for it.
+ */
+export async function assertAsSaved(options: AsSavedOptions): Promise<ArchiveProblem[]> {
+  const { dir, prefix, verb, fix, withoutManifest, signal } = options;
+  if (withoutManifest === 'none' && !isForgetting(dir) && !readManifest(dir)) return [];
+  const { manifest, problems } = await checkArchive({
+    dir,
+    wantedPrefix: prefix,
+    read: (said) => (said ? 'none' : withoutManifest),
+    verb: `${verb} the archive`,
+    signal,
+  });
+  if (manifest) assertSamePrefix(dir, prefix, manifest, verb);
+  // A rider may be half forgotten.
+  if (isForgetting(dir)) throw notAsSaved(dir, problems, fix, verb);
+  const wrong = problems.filter(({ kind }) => kind !== 'unfinished');
+  if (wrong.length > 0) throw notAsSaved(dir, wrong, fix, verb);
+  return problems;
+}
+
+/** A manifest says nothing about folders of another prefix beside its own. */
+function assertSamePrefix(dir: string, prefix: string, manifest: ArchiveManifest, verb: string): void {
+  if (manifest.prefix === prefix || !topicNames.some((topic) => existsSync(archiveFolder(dir, prefix, topic)))) return;
+  throw new ArchiveError(
+    `Cannot ${verb} the archive ${dir}: its manifest.json is of the folders ${manifest.prefix}…, not of ${prefix}…; move either to a folder of its own`,
+  );
+}

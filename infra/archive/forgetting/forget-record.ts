@@ -1,0 +1,157 @@
+import type { Type, types } from 'avsc';
+import type { LogRecord, UndecodableRecord } from '../../../projector/ports/decoded-record.ts';
+import type { Reject } from '../../../projector/ports/event-log.ts';
+import { Cursor } from '../../../schemas/avro/avro-cursor.ts';
+import { compileSkip } from '../../../schemas/avro/avro-reader.ts';
+import { isUnion } from '../../../schemas/avro/avro-type-kinds.ts';
+import { parseForEditing, parseWriter } from '../../../schemas/avro/avro-types.ts';
+import { isBatchFault } from '../../../schemas/avro/undecodable.ts';
+import { parseRecordKey } from '../../../schemas/events/record-keys.ts';
+import type { Attendance, Relation, Ride, Rider, TopicName } from '../../../schemas/events/records.ts';
+
+/**
+ * What was removed from a record: all of it, or parts. `leaders`: the rider among a ride's leaders. `headers`: those
+ * that name the rider. `raw`: the value as it came, of which only what our schema holds is left.
+ */
+export type ForgottenPart = 'record' | 'leaders' | 'headers' | 'raw';
+
+const cursor = new Cursor();
+
+/** A record as avsc has it (parseForEditing). */
+type Editable = Record<'headers' | 'raw' | 'value', unknown>;
+
+/** Removes a rider from the records of one file. */
+export class RecordForgetter {
+  readonly #rider: string;
+  readonly #type: types.RecordType;
+  readonly #skip: (cursor: Cursor) => void;
+
+  constructor(rider: string, schemaText: string) {
+    this.#rider = rider;
+    this.#type = parseForEditing(schemaText) as types.RecordType;
+    this.#skip = compileSkip(parseWriter(schemaText));
+  }
+
+  /** The bytes of the record at `pos` without the rider. Null if the whole record goes. `end`: where it ends. */
+  forget(
+    record: LogRecord | UndecodableRecord,
+    block: Buffer,
+    pos: number,
+  ): { end: number; bytes: Buffer | null; parts: ReadonlySet<ForgottenPart> } {
+    this.#skip(cursor.set(block, pos));
+    const end = cursor.pos;
+    if (isOfRider(record, this.#rider)) return { end, bytes: null, parts: new Set(['record']) };
+    const bytes = block.subarray(pos, end);
+    const parts = this.#partsOf(record);
+    return { end, bytes: parts.size === 0 ? bytes : this.#without(parts, bytes), parts };
+  }
+
+  /** Which parts of a record that stays name the rider. */
+  #partsOf(record: LogRecord | UndecodableRecord): Set<ForgottenPart> {
+    const parts = new Set<ForgottenPart>();
+    const { headers = [] } = record;
+    if (headers.some(({ key, value }) => mentionsDeep([key, value], this.#rider))) parts.add('headers');
+    if (!('key' in record)) return parts;
+    const { topic, value, rawValue } = record;
+    if (topic === 'rides' && (value as Ride | null)?.leaders.includes(this.#rider)) parts.add('leaders');
+    if (rawValue && mentions(rawValue, this.#rider)) parts.add('raw');
+    return parts;
+  }
+
+  /** Reads the record and writes it anew, by the file's own schema. */
+  #without(parts: ReadonlySet<ForgottenPart>, bytes: Buffer): Buffer {
+    const record = this.#type.fromBuffer(bytes) as Editable;
+    const rider = this.#rider;
+    if (parts.has('headers')) record.headers = withoutItems(record.headers, (header) => mentionsDeep(header, rider));
+    if (parts.has('leaders')) {
+      const value = unwrapped(this.#typeOf('value'), record.value) as { leaders: unknown };
+      value.leaders = withoutItems(value.leaders, (leader) => isText(leader, rider));
+    }
+    // A file of another library may have a `raw` that is never null.
+    if (parts.has('raw')) record.raw = isUnion(this.#typeOf('raw')) ? null : Buffer.alloc(0);
+    return this.#type.toBuffer(record);
+  }
+
+  #typeOf(name: string): Type {
+    return this.#type.fields.find((field) => field.name === name)!.type;
+  }
+}
+
+/** `{ string: 'x' }` is 'x', if the type is a union. */
+const unwrapped = (type: Type, value: unknown): unknown => (isUnion(type) ? Object.values(value as object)[0] : value);
+
+/** An array without some items, whatever unions it is wrapped in. */
+function withoutItems(node: unknown, isGone: (item: unknown) => boolean): unknown {
+  if (Array.isArray(node)) return node.filter((item) => !isGone(item));
+  return Object.fromEntries(Object.entries(node as object).map(([name, inner]) => [name, withoutItems(inner, isGone)]));
+}
+
+/** Whether a value is a text, whatever unions it is wrapped in. */
+function isText(value: unknown, text: string): boolean {
+  if (typeof value === 'string' || Buffer.isBuffer(value)) return String(value) === text;
+  return typeof value === 'object' && value !== null && Object.values(value).some((inner) => isText(inner, text));
+}
+
+/** Whether any text or bytes in a value mention the rider. */
+function mentionsDeep(value: unknown, rider: string): boolean {
+  if (typeof value === 'string') return isWordIn(value, rider);
+  if (Buffer.isBuffer(value)) return mentions(value, rider);
+  return (
+    typeof value === 'object' && value !== null && Object.values(value).some((inner) => mentionsDeep(inner, rider))
+  );
+}
+
+/** Topics whose records are about riders (docs/rules.md#archive-forget). */
+const personal: ReadonlySet<TopicName> = new Set(['riders', 'attendance', 'relations']);
+
+/** Whether a record is the rider's own. Such a record is removed as a whole. */
+function isOfRider(record: LogRecord | UndecodableRecord, rider: string): boolean {
+  const { topic } = record;
+  if ('key' in record) {
+    if (isKeyOfRider(topic, record.key, rider)) return true;
+    return personal.has(topic) && isValueOfRider(topic, record.value, rider);
+  }
+  const { key, value } = record.raw();
+  return isBadRecordOfRider(topic, key, value, rider);
+}
+
+/** Whether a bad record is about the rider. It cannot be edited, so it is removed as a whole. */
+export function isRejectOfRider({ topic, reason, raw }: Reject, rider: string): boolean {
+  const { key, value, headers } = raw;
+  // Nobody can look into a batch that does not unpack.
+  if (isBatchFault(reason)) return true;
+  if (Object.entries(headers).some(([name, header]) => isWordIn(name, rider) || mentions(header, rider))) return true;
+  return isBadRecordOfRider(topic, key, value, rider);
+}
+
+/** A bad record may be of another topic than it stands in: what matters is whether it names the rider. */
+function isBadRecordOfRider(topic: TopicName, key: Buffer | null, value: Buffer | null, rider: string): boolean {
+  return isKeyOfRider(topic, key?.toString('latin1') ?? '', rider) || (value !== null && mentions(value, rider));
+}
+
+function isKeyOfRider(topic: TopicName, key: string, rider: string): boolean {
+  const parsed = parseRecordKey(topic, key);
+  // In a bad key it is not known which part is what.
+  if ('fault' in parsed) return isWordIn(key, rider);
+  const { rider: first, other } = parsed.fields as Partial<Relation>;
+  return first === rider || other === rider;
+}
+
+function isValueOfRider(topic: TopicName, value: LogRecord['value'], rider: string): boolean {
+  if (value === null) return false;
+  if ((value as Rider | Attendance | Relation).rider === rider) return true;
+  return topic === 'relations' && (value as Relation).other === rider;
+}
+
+/** Whether bytes contain the id as an Avro string, or as a word in any text. */
+function mentions(bytes: Buffer, rider: string): boolean {
+  // Ids have at most 64 characters, so the length takes one byte or, for 64, two.
+  const length = rider.length < 64 ? [rider.length * 2] : [0x80, 0x01];
+  return (
+    bytes.includes(Buffer.concat([Buffer.from(length), Buffer.from(rider)])) ||
+    isWordIn(bytes.toString('latin1'), rider)
+  );
+}
+
+const isWordIn = (text: string, rider: string): boolean =>
+  text.includes(rider) && new RegExp(`(?<![A-Za-z0-9_-])${rider}(?![A-Za-z0-9_-])`).test(text);

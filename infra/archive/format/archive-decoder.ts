@@ -1,0 +1,220 @@
+import type { Schema, Type, types } from 'avsc';
+import type { EncodedRecord, RawRecord, RecordHeader } from '../../../projector/ports/event-log.ts';
+import { Cursor } from '../../../schemas/avro/avro-cursor.ts';
+import { compileReader, IncompatibleSchemaError, type Read } from '../../../schemas/avro/avro-reader.ts';
+import { archivedExtras, parseOurs, parseWriter, topicTypes } from '../../../schemas/avro/avro-types.ts';
+import { encodeValue, readValue } from '../../../schemas/avro/codec.ts';
+import { singleObjectHeader } from '../../../schemas/avro/single-object.ts';
+import { archivedReader, type TopicReader } from '../../../schemas/avro/topic-reader.ts';
+import { reasonOf, undecodable } from '../../../schemas/avro/undecodable.ts';
+import type { TopicName } from '../../../schemas/events/records.ts';
+import { ContainerFormatError } from './avro-container.ts';
+
+/** An archived record. Its key is bytes, because it may not be UTF-8, and its value is not decoded yet. */
+interface Archived {
+  partition: number;
+  offset: number;
+  timestamp: number;
+  key: Buffer;
+  /** The place of the value (Cursor.place). The value includes the index of its branch in the writer's union. */
+  value: number;
+  headers?: RecordHeader[];
+  raw?: Buffer | null;
+}
+
+/** Other tools may write fields of these names with another meaning. Such fields are left out. */
+function extrasOf(writer: types.RecordType): typeof archivedExtras {
+  return archivedExtras.filter(({ name, type }) => {
+    const field = writer.fields.find((one) => one.name === name);
+    if (!field) return true;
+    try {
+      compileReader(field.type, parseOurs(type as Schema), { anyName: true });
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+const archivedType = (extras: typeof archivedExtras): Type =>
+  parseOurs({
+    type: 'record',
+    name: 'Archived',
+    namespace: 'ridecalendar',
+    fields: [
+      { name: 'partition', type: 'int' },
+      { name: 'offset', type: 'long' },
+      { name: 'timestamp', type: 'long' },
+      { name: 'key', type: 'bytes' },
+      { name: 'value', type: 'bytes' },
+      ...extras,
+    ],
+  } as Schema);
+
+const none: readonly RecordHeader[] = [];
+
+const cursor = new Cursor();
+
+class ArchivedRecord implements EncodedRecord {
+  readonly topic: TopicName;
+  readonly partition: number;
+  readonly offset: number;
+  readonly timestampMs: number;
+  readonly keyBytes: Buffer;
+  readonly valueBytes: Buffer;
+  readonly reader: TopicReader;
+  readonly headers: readonly RecordHeader[];
+  readonly rawValue: Buffer | null;
+  readonly #decoder: ArchiveDecoder;
+
+  constructor(archived: Archived, valueBytes: Buffer, decoder: ArchiveDecoder) {
+    this.topic = decoder.topic;
+    this.partition = archived.partition;
+    this.offset = archived.offset;
+    this.timestampMs = archived.timestamp;
+    this.keyBytes = archived.key;
+    this.valueBytes = valueBytes;
+    this.reader = decoder.reader;
+    this.headers = archived.headers ?? none;
+    this.rawValue = archived.raw ?? null;
+    this.#decoder = decoder;
+  }
+
+  raw(): RawRecord {
+    return { key: this.keyBytes, value: this.rawValue ?? this.#value(), headers: byName(this.headers) };
+  }
+
+  #value(): Buffer | null {
+    const read = readValue(this.reader, this.valueBytes);
+    if ('bad' in read) return this.#decoder.asWritten(this.valueBytes);
+    return read.value && encodeValue(this.topic, read.value as never);
+  }
+}
+
+/** If several headers have the same name, the last one is kept. */
+const byName = (headers: readonly RecordHeader[]): Record<string, Buffer> =>
+  Object.fromEntries(headers.map(({ key, value }) => [key, value ?? Buffer.alloc(0)]));
+
+/** All files together have few schemas. Each is compiled once. */
+const decoders = new Map<string, ArchiveDecoder>();
+const decodersMax = 200;
+
+/** The decoder of a topic's files with this schema. Throws ContainerFormatError if the schema is not the topic's. */
+export function archiveDecoder(topic: TopicName, schemaText: string): ArchiveDecoder {
+  const key = `${topic} ${schemaText}`;
+  let decoder = decoders.get(key);
+  if (!decoder) {
+    decoder = new ArchiveDecoder(topic, schemaText);
+    if (decoders.size >= decodersMax) decoders.clear();
+    decoders.set(key, decoder);
+  }
+  return decoder;
+}
+
+/**
+ * Decodes the blocks of container files (docs/rules.md#archived-record). Their records are `Archived`, in the schema of
+ * the tool that wrote them.
+ */
+class ArchiveDecoder {
+  readonly topic: TopicName;
+  readonly reader: TopicReader;
+  readonly #value: Type;
+  readonly #read: Read<Archived>;
+
+  constructor(topic: TopicName, schemaText: string) {
+    try {
+      const writer = parseWriter(schemaText) as types.RecordType;
+      // Tools choose the record names in the files that they write.
+      const options = { anyName: true, fieldInPlace: 'value' };
+      this.#read = compileReader<Archived>(writer, archivedType(extrasOf(writer)), options);
+      this.topic = topic;
+      this.#value = valueTypeOf(writer);
+      checkValueType(topic, this.#value);
+      this.reader = archivedReader(topic, this.#value);
+    } catch (error) {
+      const what = error instanceof IncompatibleSchemaError ? `: ${error.message}` : '';
+      const fix = `write it with record Archived {partition, offset, timestamp, key, value} of ${topic}`;
+      throw new ContainerFormatError(`its schema is not that of an archive of ${topic}${what}; ${fix}`, {
+        cause: error,
+      });
+    }
+  }
+
+  /** A block's records. Throws ContainerFormatError if the bytes do not say where the next record begins. */
+  records(data: Buffer, count: number): EncodedRecord[] {
+    const records: EncodedRecord[] = [];
+    let pos = 0;
+    for (let i = 0; i < count; i++) {
+      const archived = this.#next(data, pos, i);
+      const { places } = cursor;
+      const value = data.subarray(places[archived.value], places[archived.value + 1]);
+      records.push(new ArchivedRecord(archived, value, this));
+      pos = cursor.pos;
+    }
+    if (pos !== data.length) throw new ContainerFormatError(`its block goes on after its ${count} records`);
+    return records;
+  }
+
+  /** The offset of a block's last record. */
+  lastOffset(data: Buffer, count: number): number {
+    let offset = -1;
+    let pos = 0;
+    for (let i = 0; i < count; i++) {
+      offset = this.#next(data, pos, i).offset;
+      pos = cursor.pos;
+    }
+    return offset;
+  }
+
+  /**
+   * A value's bytes behind a single-object header of the writer's schema: what goes to `rejected` can still be decoded
+   * by whoever has the schema.
+   */
+  asWritten(value: Buffer): Buffer | null {
+    const isUnion = branchesOf(this.#value)[0] !== this.#value;
+    const branch = isUnion ? branchesOf(this.#value)[cursor.set(value, 0).int()] : this.#value;
+    if (!branch || branch.typeName === 'null') return null;
+    return Buffer.concat([singleObjectHeader(branch), isUnion ? value.subarray(cursor.pos) : value]);
+  }
+
+  /** Finds where the next record begins even if this record's value is bad. */
+  #next(data: Buffer, pos: number, index: number): Archived {
+    try {
+      return exact(this.#read(cursor.set(data, pos).withoutStepsMax()));
+    } catch (error) {
+      throw new ContainerFormatError(`record ${index + 1} of its block can not be read (${reasonOf(error)})`);
+    }
+  }
+}
+
+const outOfRange = undecodable('number out of range');
+
+/** A record's place in the log must be a safe integer. Its value may contain larger numbers. */
+function exact(archived: Archived): Archived {
+  if (typeof archived.offset === 'bigint' || typeof archived.timestamp === 'bigint') throw outOfRange;
+  return archived;
+}
+
+function valueTypeOf(writer: types.RecordType): Type {
+  const field = writer.fields.find(({ name }) => name === 'value');
+  if (!field) throw new IncompatibleSchemaError(`the writer's ${writer.name} has no "value"`);
+  return field.type;
+}
+
+const branchesOf = (type: Type): readonly Type[] => (type as { types?: readonly Type[] }).types ?? [type];
+
+/** By Avro's rules a union that shares null alone with ours is good for tombstones: of a file it says that it is not ours. */
+function checkValueType(topic: TopicName, type: Type): void {
+  const branches = branchesOf(type).filter(({ typeName }) => typeName !== 'null');
+  const failures = branches.flatMap((branch) => {
+    try {
+      compileReader(branch, topicTypes[topic], { anyName: true });
+      return [];
+    } catch (error) {
+      return [error];
+    }
+  });
+  if (failures.length > 0 && failures.length === branches.length) throw failures[0];
+}
+
+export type { ArchiveDecoder };

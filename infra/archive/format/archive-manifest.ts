@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { topicNames } from '../../../schemas/events/records.ts';
+import { ArchiveError } from './archive-files.ts';
+import { writeAtomically } from './write-atomically.ts';
+
+export const manifestName = 'manifest.json';
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const count = z.number().int().min(0);
+const time = z.number().int().nullable();
+
+const fileSchema = z.object({
+  name: z.string().regex(/^[^/\\]+$/),
+  records: count,
+  /** The SHA-256 covers this many bytes from the start. */
+  bytes: count,
+  sha256,
+});
+
+const partitionSchema = z.object({
+  partition: count,
+  records: count,
+  first_offset: count.nullable(),
+  last_offset: count.nullable(),
+  /** The offset where a save continues. Null if nothing was saved. */
+  next_offset: count.nullable(),
+  first_timestamp: time,
+  last_timestamp: time,
+  hash: z.union([sha256, z.literal('')]),
+  files: z.array(fileSchema),
+});
+
+/** The schema of a writer whose values the archive keeps as they came. */
+const writerSchema = z.object({
+  /** The registry's id, in values of the Confluent wire format. Null: values name the schema by fingerprint. */
+  id: z.number().int().nullable(),
+  /** The eight bytes of the single-object encoding's header, in hexadecimal. */
+  fingerprint: z.string().regex(/^[0-9a-f]{16}$/),
+  schema: z.string(),
+  /** The texts of the schemas that it refers to, each after those that it refers to itself. */
+  references: z.array(z.string()).readonly(),
+});
+
+/** What `simulate` says of an archive that it made (docs/rules.md#picking-a-rider). */
+const simulatedSchema = z.object({
+  /** The text of a developer key that is live in the archive. It is made up, and can be computed from the seed. */
+  developer_key: z.string(),
+  /** A rider with nights, friends and flags around the day it was made for. Null once they were forgotten. */
+  rider: z.string().nullable(),
+});
+
+const instant = z.iso.datetime().nullable();
+
+const manifestSchema = z.object({
+  version: z.literal(1),
+  prefix: z.string(),
+  /** Identifies the log by the ids of its topics. Null if unknown. */
+  log: z.string().nullable(),
+  /** Since when the archive has every record that was published. Null if unknown. */
+  exact_since: instant,
+  /** The archive has what the log held at this time. */
+  saved_until: instant,
+  topics: z.record(
+    z.enum(topicNames as [string, ...string[]]),
+    z.object({ hash_schema: z.string(), partitions: z.array(partitionSchema) }),
+  ),
+  rejected: z.array(fileSchema),
+  schemas: z.array(writerSchema),
+  /** Absent unless all records are as `simulate` wrote them. */
+  simulated: simulatedSchema.optional(),
+});
+
+export type ManifestFile = z.infer<typeof fileSchema>;
+export type ManifestPartition = z.infer<typeof partitionSchema>;
+export type ManifestWriterSchema = z.infer<typeof writerSchema>;
+export type SimulatedArchive = z.infer<typeof simulatedSchema>;
+/** `manifest.json` (docs/rules.md#archive-manifest). Timestamps of records are in milliseconds since the epoch. */
+export type ArchiveManifest = z.infer<typeof manifestSchema>;
+
+/** An archive's manifest, or null if it has none. Throws ArchiveError if it cannot be read. */
+export function readManifest(dir: string): ArchiveManifest | null {
+  const path = join(dir, manifestName);
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    throw new ArchiveError(`Cannot read ${path}: ${message}`, { cause: error });
+  }
+  const manifest = parse(text);
+  if ('wrong' in manifest) {
+    throw new ArchiveError(
+      `Cannot read ${path}: ${manifest.wrong}; put the one back that was saved, or remove it: the archive is then read as it is`,
+    );
+  }
+  return manifest;
+}
+
+function parse(text: string): ArchiveManifest | { wrong: string } {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { wrong: 'it is not JSON' };
+  }
+  const { success, data, error } = manifestSchema.safeParse(value);
+  if (success) return data;
+  const [issue] = error.issues;
+  return { wrong: `it is not the manifest of an archive (${issue!.path.join('.') || 'the whole'}: ${issue!.message})` };
+}
+
+/** Written atomically. The files that it names must be durable already. */
+export function writeManifest(dir: string, manifest: ArchiveManifest): void {
+  writeAtomically(join(dir, manifestName), manifestText(manifest));
+}
+
+/** One line per file and partition, so that two manifests can be compared by eye. */
+export function manifestText(manifest: ArchiveManifest): string {
+  return `${JSON.stringify(manifest, null, 1)}\n`;
+}

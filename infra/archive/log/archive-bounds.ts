@@ -1,0 +1,53 @@
+import type { Bounds, LogBounds } from '../../../projector/ports/event-log.ts';
+import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { OpenArchiveFile } from '../format/archive-file.ts';
+import { ArchiveError, type ArchiveFile, type ArchiveListing } from '../format/archive-files.ts';
+
+/**
+ * Of each partition, the records with `low <= offset < end`. Only whole blocks count. Opens every file, to check its
+ * schema. Throws ArchiveError.
+ */
+export async function archiveBounds(listing: ArchiveListing, warn: (message: string) => void): Promise<LogBounds> {
+  const bounds = {} as LogBounds;
+  for (const topic of topicNames) {
+    bounds[topic] = [];
+    for (const files of listing[topic]) bounds[topic].push(await partitionBounds(topic, files, warn));
+  }
+  return bounds;
+}
+
+async function partitionBounds(
+  topic: TopicName,
+  files: readonly ArchiveFile[],
+  warn: (message: string) => void,
+): Promise<Bounds> {
+  const low = files[0]?.firstOffset ?? 0;
+  let end: number | null = null;
+  for (const file of files.toReversed()) {
+    const open = await OpenArchiveFile.open(topic, file);
+    try {
+      if (end === null && open) end = await endOf(open);
+      const restBytes = open ? await open.restBytes() : 1;
+      if (file === files.at(-1) && restBytes > 0) {
+        warn(
+          `${file.path} ends within a block that begins at byte ${open?.pos ?? 0}: what is there of it does not count`,
+        );
+      }
+    } finally {
+      await open?.close();
+    }
+  }
+  return { low, end: end ?? low };
+}
+
+/** One more than the offset of a file's last record. Null if it has none. */
+async function endOf(open: OpenArchiveFile): Promise<number | null> {
+  const lastOffset = await open.skipToEnd();
+  if (lastOffset === null) return null;
+  const { path, firstOffset } = open.file;
+  // The name says where the partition begins. A lower end would be a log whose end can never be reached.
+  if (lastOffset >= firstOffset) return lastOffset + 1;
+  throw new ArchiveError(
+    `Cannot read ${path}: it holds offset ${lastOffset}, lower than the first offset of its name; rename it after its first record`,
+  );
+}

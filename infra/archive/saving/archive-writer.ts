@@ -1,0 +1,313 @@
+import { readdirSync, rmSync } from 'node:fs';
+import { basename } from 'node:path';
+import { archivedSchemas, archivedTypes } from '../../../schemas/avro/avro-types.ts';
+import { defaultTopicPrefix, type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import type { KnownPartition } from '../checking/partition-inspection.ts';
+import { archiveDecoder } from '../format/archive-decoder.ts';
+import {
+  ArchiveError,
+  type ArchiveFile,
+  archiveFilePath,
+  archiveFolder,
+  filesByPartition,
+} from '../format/archive-files.ts';
+import {
+  type ArchiveManifest,
+  type ManifestFile,
+  type ManifestPartition,
+  type SimulatedArchive,
+  writeManifest,
+} from '../format/archive-manifest.ts';
+import { type ContainerCodec, type ContainerContent, readContainer } from '../format/avro-container.ts';
+import { ContainerWriter } from '../format/container-writer.ts';
+import { makeFolder } from '../format/make-folder.ts';
+import { type ArchiveRecord, archivedOf, hashSchemaOf, PartitionLedger } from '../format/partition-ledger.ts';
+
+interface ArchiveWriterOptions {
+  dir: string;
+  prefix?: string;
+  codec?: ContainerCodec;
+  /** A block is written once its uncompressed records reach this size. */
+  blockBytes?: number;
+  /** A new file is started once a file reaches this size. */
+  fileBytes?: number;
+  /** What there is already, as an inspection found it. Without it the files' ends are read, and there is no summary. */
+  known?: (topic: TopicName, partition: number) => KnownPartition | undefined;
+}
+
+type ManifestTopics = ArchiveManifest['topics'];
+
+/** Writes a new archive (docs/rules.md#archive), or adds to one. One writer at a time. */
+export class ArchiveWriter {
+  readonly #options: ArchiveWriterOptions;
+  readonly #partitions = new Map<TopicName, PartitionWriter[]>();
+
+  constructor(options: ArchiveWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Adds a record. It is on disk after the next flush, or once its block is full. Throws ArchiveError. */
+  append(topic: TopicName, record: ArchiveRecord): void {
+    this.#of(topic, record.partition).append(record);
+  }
+
+  /**
+   * Creates a partition that may stay empty. Its records will not be below `firstOffset`. Does nothing if the partition
+   * exists.
+   */
+  addPartition(topic: TopicName, partition: number, firstOffset: number): void {
+    this.#of(topic, partition).begin(firstOffset);
+  }
+
+  /** One more than the partition's last offset. Null if it has no record yet. */
+  nextOffset(topic: TopicName, partition: number): number | null {
+    return this.#of(topic, partition).nextOffset;
+  }
+
+  /** Records that a partition was saved up to an offset, even if no record has the offset before it. */
+  reached(topic: TopicName, partition: number, nextOffset: number): void {
+    this.#of(topic, partition).reached(nextOffset);
+  }
+
+  /**
+   * A manifest's topics, of what was written, which is durable then. `partitions`: their numbers of partitions. Each
+   * must have been `known`, or have begun empty.
+   */
+  manifestTopics(partitions: Record<TopicName, number>): ManifestTopics {
+    const topics: ManifestTopics = {};
+    for (const topic of topicNames) {
+      const each = Array.from({ length: partitions[topic] }, (_, i) => this.#of(topic, i).summary());
+      topics[topic] = { hash_schema: hashSchemaOf(topic), partitions: each };
+    }
+    return topics;
+  }
+
+  /** Writes what was appended, as whole blocks. */
+  flush(): void {
+    for (const one of this.#all()) one.flush();
+  }
+
+  /** Flushes, and makes everything durable. */
+  async close(): Promise<void> {
+    for (const one of this.#all()) one.close();
+  }
+
+  #of(topic: TopicName, partition: number): PartitionWriter {
+    const partitions = this.#partitions.get(topic) ?? [];
+    this.#partitions.set(topic, partitions);
+    partitions[partition] ??= new PartitionWriter(topic, partition, this.#options);
+    return partitions[partition];
+  }
+
+  #all(): PartitionWriter[] {
+    return [...this.#partitions.values()].flatMap((partitions) => Object.values(partitions));
+  }
+}
+
+const schemaTextOf = (topic: TopicName): string => JSON.stringify(archivedSchemas[topic]);
+
+/** Writes one partition of an archive. */
+class PartitionWriter {
+  readonly #topic: TopicName;
+  readonly #partition: number;
+  readonly #folder: string;
+  readonly #codec: ContainerCodec;
+  readonly #blockBytes: number;
+  readonly #fileBytes: number;
+  #file: ContainerWriter | null = null;
+  /** Whether the partition has any file. */
+  #begun = false;
+  readonly #ledger: PartitionLedger;
+  /** Manifest entries of the files, by name. The open file's is as it was when last noted. */
+  readonly #files: Map<string, ManifestFile>;
+  #block: Buffer;
+  #blockLength = 0;
+  #blockCount = 0;
+  #blockFirstOffset = 0;
+
+  constructor(topic: TopicName, partition: number, options: ArchiveWriterOptions) {
+    this.#topic = topic;
+    this.#partition = partition;
+    this.#folder = archiveFolder(options.dir, options.prefix ?? defaultTopicPrefix, topic);
+    this.#codec = options.codec ?? 'deflate';
+    this.#blockBytes = options.blockBytes ?? 64 * 1024;
+    this.#fileBytes = options.fileBytes ?? 32 * 1024 * 1024;
+    this.#block = Buffer.allocUnsafe(this.#blockBytes);
+    const known = options.known?.(topic, partition);
+    this.#ledger = known?.ledger ?? new PartitionLedger(topic);
+    this.#files = new Map(known?.files.map((file) => [file.name, file]));
+    makeFolder(this.#folder, 'the archive');
+    this.#goOn(filesByPartition(this.#folder, readdirSync(this.#folder))[partition] ?? []);
+  }
+
+  get nextOffset(): number | null {
+    return this.#ledger.nextOffset;
+  }
+
+  /** The position that was saved, if it is beyond the last record. */
+  reached(nextOffset: number): void {
+    this.#ledger.nextOffset = Math.max(nextOffset, this.#ledger.nextOffset ?? 0);
+  }
+
+  /** What the manifest says about the partition. Its files are durable then. */
+  summary(): ManifestPartition {
+    this.flush();
+    this.#file?.sync();
+    if (this.#file) this.#note(this.#file);
+    const files = [...this.#files.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    return { partition: this.#partition, ...this.#ledger.summary(), files };
+  }
+
+  begin(firstOffset: number): void {
+    if (this.#begun) return;
+    this.#file = this.#create(firstOffset);
+  }
+
+  append(record: ArchiveRecord): void {
+    const { offset } = record;
+    const { nextOffset } = this.#ledger;
+    if (nextOffset !== null && offset < nextOffset) {
+      throw new ArchiveError(
+        `Cannot append ${this.#topic}/${this.#partition}@${offset} to the archive: it goes on to ${nextOffset - 1} already`,
+      );
+    }
+    const archived = archivedOf(record);
+    let end = this.#encode(archived, offset);
+    if (end < 0 && this.#blockCount > 0) {
+      this.flush();
+      end = this.#encode(archived, offset);
+    }
+    if (end < 0) {
+      // The record is larger than a block.
+      this.#block = Buffer.allocUnsafe(this.#block.length - end);
+      end = this.#encode(archived, offset);
+    }
+    if (this.#blockCount++ === 0) this.#blockFirstOffset = offset;
+    this.#ledger.add(record, this.#block.subarray(this.#blockLength, end));
+    this.#blockLength = end;
+  }
+
+  flush(): void {
+    if (this.#blockCount === 0) return;
+    this.#file ??= this.#create(this.#blockFirstOffset);
+    this.#file.appendBlock(this.#blockCount, this.#block.subarray(0, this.#blockLength));
+    this.#blockCount = 0;
+    this.#blockLength = 0;
+    if (this.#block.length > this.#blockBytes) this.#block = Buffer.allocUnsafe(this.#blockBytes);
+    if (this.#file.size >= this.#fileBytes) this.#closeFile();
+  }
+
+  close(): void {
+    this.flush();
+    this.#closeFile();
+  }
+
+  #closeFile(): void {
+    if (!this.#file) return;
+    this.#file.close();
+    this.#note(this.#file);
+    this.#file = null;
+  }
+
+  #note(file: ContainerWriter): void {
+    const entry = file.entry();
+    this.#files.set(entry.name, entry);
+  }
+
+  /** Where the record ends in the block. Negative if it does not fit: the number of missing bytes. */
+  #encode(archived: object, offset: number): number {
+    try {
+      return archivedTypes[this.#topic].encode(archived, this.#block, this.#blockLength);
+    } catch {
+      // avsc's message would show the value.
+      throw new ArchiveError(
+        `Cannot append ${this.#topic}/${this.#partition}@${offset} to the archive: a field's value does not fit schemas/events/${this.#topic}.avsc`,
+      );
+    }
+  }
+
+  #create(firstOffset: number): ContainerWriter {
+    this.#begun = true;
+    const path = archiveFilePath(this.#folder, this.#partition, firstOffset);
+    return ContainerWriter.create(path, schemaTextOf(this.#topic), this.#codec);
+  }
+
+  /** Continues a partition that has files: writes on in the last file if its format is ours, else starts a new one. */
+  #goOn(files: ArchiveFile[]): void {
+    for (const { path } of files.toReversed()) {
+      const content = readContainer(path);
+      if (!content || (content.blocks.length === 0 && !this.#isOurs(content))) {
+        // A crash between creating the file and writing its header, or an empty partition of another format.
+        rmSync(path);
+        this.#files.delete(basename(path));
+        continue;
+      }
+      if (!this.#begun) this.#takeUp(path, content);
+      this.#begun = true;
+      const last = content.blocks.findLast(({ count }) => count > 0);
+      if (!last) continue;
+      this.#ledger.nextOffset = Math.max(
+        this.#ledger.nextOffset ?? 0,
+        lastOffset(this.#topic, path, content, last) + 1,
+      );
+      return;
+    }
+  }
+
+  #isOurs({ header }: ContainerContent): boolean {
+    return header.schemaText === schemaTextOf(this.#topic) && header.codec === this.#codec;
+  }
+
+  #takeUp(path: string, content: ContainerContent): void {
+    const isOurs = this.#isOurs(content) && content.end < this.#fileBytes;
+    if (!isOurs && content.restBytes === 0) return;
+    this.#file = ContainerWriter.resume(path, content);
+    if (!isOurs) this.#closeFile();
+  }
+}
+
+function lastOffset(
+  topic: TopicName,
+  path: string,
+  { header }: ContainerContent,
+  { data, count }: ContainerContent['blocks'][number],
+): number {
+  try {
+    return archiveDecoder(topic, header.schemaText).lastOffset(data(), count);
+  } catch (error) {
+    throw new ArchiveError(`Cannot append to ${path}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/**
+ * Writes the manifest of an archive that is made as a whole, and not saved from a log. Call it before the first file, so
+ * that an incomplete archive is recognized, and again when everything is written: then with `simulated`.
+ */
+export function writeManifestOfMade(
+  { dir, prefix }: { dir: string; prefix: string },
+  writer: ArchiveWriter,
+  partitions: Record<TopicName, number>,
+  simulated?: SimulatedArchive,
+): void {
+  const topics = writer.manifestTopics(partitions);
+  const exact_since = firstInstant(topics);
+  writeManifest(dir, {
+    version: 1,
+    prefix,
+    log: null,
+    exact_since,
+    saved_until: null,
+    topics,
+    rejected: [],
+    schemas: [],
+    ...(simulated && { simulated }),
+  });
+}
+
+function firstInstant(topics: ManifestTopics): string | null {
+  let first: number | null = null;
+  for (const { partitions } of Object.values(topics)) {
+    for (const { first_timestamp: time } of partitions) if (time !== null) first = Math.min(first ?? time, time);
+  }
+  return first === null ? null : new Date(first).toISOString();
+}

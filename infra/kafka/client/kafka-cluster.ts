@@ -1,0 +1,143 @@
+import { type Broker, listOffsetsV7, metadataV12, NetworkError, ResponseError } from '@platformatic/kafka';
+import { settledWithin } from '../../../projector/ports/waiting.ts';
+import { type FetchedPartition, type FetchPartition, fetchedPartitions, requestFetch } from '../protocol/fetch-api.ts';
+import { errorText, isUnauthorized, MissingKafkaRightError, namingRight } from '../protocol/kafka-refusal.ts';
+import { brokerAddress, connectionPool, type KafkaConnection } from './kafka-client.ts';
+
+/** A topic, and who leads its partitions. Its id changes when it is deleted and recreated. */
+export interface KafkaTopic {
+  name: string;
+  id: string;
+  partitions: PartitionLeader[];
+}
+
+/** Who leads a partition: its node id, -1 while there is none, and the epoch of its leadership. */
+interface PartitionLeader {
+  node: number;
+  epoch: number;
+}
+
+type MetadataResponse = metadataV12.MetadataResponse;
+
+export const kafkaErrors = { offsetOutOfRange: 1, unknownTopic: 3, unknownTopicId: 100 } as const;
+
+/** A connection that is still being made, or whose broker accepts no more data, is left to close by itself. */
+const closeWaitMs = 250;
+const earliest = -2n;
+const latest = -1n;
+/** Hears how long each answer of Kafka took. */
+export type RequestObserver = (request: 'metadata' | 'offsets' | 'fetch', seconds: number) => void;
+
+/**
+ * The few requests of a reader without a consumer group, in versions that brokers since Kafka 3.1 support: those that
+ * identify a topic by its id, so that a recreated topic is not mistaken for the earlier one. Every request may throw.
+ * Nothing is retried here.
+ */
+export class KafkaCluster {
+  readonly #answered: RequestObserver;
+  /** A broker answers a connection's requests in turn: what is asked beside a fetch must not wait for that. */
+  readonly #asking;
+  readonly #fetching;
+  readonly #bootstrap: { host: string; port: number }[];
+  #brokers = new Map<number, { host: string; port: number }>();
+
+  constructor(kafka: KafkaConnection, answered: RequestObserver = () => {}) {
+    this.#answered = answered;
+    this.#asking = connectionPool(kafka);
+    this.#fetching = connectionPool(kafka);
+    this.#bootstrap = kafka.brokers.map(brokerAddress);
+  }
+
+  /** The topics among `names` that exist, in the same order. */
+  async topics(names: readonly string[]): Promise<KafkaTopic[]> {
+    const connection = await this.#asking.getFirstAvailable([...this.#bootstrap, ...this.#brokers.values()]);
+    const response = await this.#measured(
+      'metadata',
+      metadataV12.api.async(connection, [...names], false, false).catch(responseOf<MetadataResponse>),
+    );
+    this.#brokers = new Map(response.brokers.map(({ nodeId, host, port }) => [nodeId, { host, port }]));
+    const found = response.topics.filter(({ errorCode, partitions }) => errorCode === 0 && partitions.length > 0);
+    const unsure = response.topics.find(({ errorCode }) => errorCode !== 0 && errorCode !== kafkaErrors.unknownTopic);
+    if (unsure && isUnauthorized(unsure.errorCode))
+      throw new MissingKafkaRightError(`Describe on topic ${unsure.name}`);
+    if (unsure) throw new Error(`Cannot look up topic ${unsure.name}: ${errorText(unsure.errorCode)}`);
+    const byName = new Map(found.map((topic) => [topic.name, topic]));
+    return names.flatMap((name) => {
+      const topic = byName.get(name);
+      if (!topic) return [];
+      const byNumber = topic.partitions.toSorted((a, b) => a.partitionIndex - b.partitionIndex);
+      const partitions = byNumber.map(({ leaderId, leaderEpoch }) => ({ node: leaderId, epoch: leaderEpoch }));
+      return [{ name, id: topic.topicId!, partitions }];
+    });
+  }
+
+  /** The first offset and the end (high watermark) of every partition, sampled now. */
+  async bounds(topics: readonly KafkaTopic[]): Promise<Map<string, { low: number; end: number }[]>> {
+    const lows = await this.#listOffsets(topics, earliest);
+    const ends = await this.#listOffsets(topics, latest);
+    return new Map(
+      topics.map(({ name, partitions }) => [
+        name,
+        partitions.map((_, i) => ({ low: lows.get(`${name}/${i}`)!, end: ends.get(`${name}/${i}`)! })),
+      ]),
+    );
+  }
+
+  async #listOffsets(topics: readonly KafkaTopic[], timestamp: bigint): Promise<Map<string, number>> {
+    const found = new Map<string, number>();
+    const nodes = new Set(topics.flatMap(({ partitions }) => partitions.map((leader) => leader.node)));
+    for (const node of nodes) {
+      const connection = await this.#asking.get(this.#broker(node));
+      const asked = topics.map(({ name, partitions }) => ({
+        name,
+        partitions: partitions.flatMap((leader, partitionIndex) =>
+          leader.node === node ? [{ partitionIndex, currentLeaderEpoch: -1, timestamp }] : [],
+        ),
+      }));
+      // Isolation level 0: the end is the high watermark, so records that an open transaction hides count as not yet
+      // read.
+      const some = asked.filter(({ partitions }) => partitions.length);
+      const answered = listOffsetsV7.api.async(connection, -1, 0, some).catch((error: unknown) => {
+        throw namingRight(error, `Describe on ${topicsInWords(some)}`);
+      });
+      const response = await this.#measured('offsets', answered);
+      for (const { name, partitions } of response.topics) {
+        for (const { partitionIndex, offset } of partitions) found.set(`${name}/${partitionIndex}`, Number(offset));
+      }
+    }
+    return found;
+  }
+
+  /** Records from the given offsets on, at most 1 MB unless one batch is larger. Waits up to `waitMs` if there are none. */
+  async fetch(node: number, partitions: readonly FetchPartition[], waitMs: number): Promise<FetchedPartition[]> {
+    const connection = await this.#fetching.get(this.#broker(node));
+    return fetchedPartitions(partitions, await this.#measured('fetch', requestFetch(connection, partitions, waitMs)));
+  }
+
+  async #measured<T>(request: Parameters<RequestObserver>[0], answer: Promise<T>): Promise<T> {
+    const started = performance.now();
+    const result = await answer;
+    this.#answered(request, (performance.now() - started) / 1000);
+    return result;
+  }
+
+  #broker(node: number): Broker {
+    const broker = this.#brokers.get(node);
+    if (!broker)
+      throw new NetworkError(node < 0 ? 'a partition has no leader just now' : `broker ${node} is not in the cluster`);
+    return broker;
+  }
+
+  async close(): Promise<void> {
+    await settledWithin(Promise.all([this.#asking.close(), this.#fetching.close()]), closeWaitMs);
+  }
+}
+
+const topicsInWords = (topics: readonly { name: string }[]): string =>
+  `topic ${topics.map(({ name }) => name).join(', ')}`;
+
+/** An error in one part of a response does not affect the rest. */
+function responseOf<Response>(error: unknown): Response {
+  if (error instanceof ResponseError) return error.response as Response;
+  throw error;
+}

@@ -1,0 +1,89 @@
+import { realClock } from '../../../projector/ports/clock.ts';
+import type { Log } from '../../../projector/ports/log.ts';
+import { BackOff, untilAborted } from '../../../projector/ports/waiting.ts';
+import { hintOf, refusalOf } from '../protocol/kafka-refusal.ts';
+
+const limits = { minMs: 250, maxMs: 5_000 };
+/** Logged at the first failure and then about once a minute. */
+const reportEvery = 12;
+
+interface LoggedBackOffOptions {
+  log: Log;
+  signal: AbortSignal;
+  /** Which server is awaited. `Kafka` by default. */
+  who?: string;
+}
+
+/** A back-off that logs its start, about once a minute while it lasts, and its end. */
+export class LoggedBackOff {
+  readonly #what: string;
+  readonly #who: string;
+  readonly #log: Log;
+  readonly #signal: AbortSignal;
+  readonly #backOff = new BackOff(limits, realClock);
+  #failures = 0;
+
+  /** `what`: the action, as an error message begins: `Cannot read from Kafka`. */
+  constructor(what: string, { log, signal, who = 'Kafka' }: LoggedBackOffOptions) {
+    this.#what = what;
+    this.#who = who;
+    this.#log = log;
+    this.#signal = signal;
+  }
+
+  /** Resolves when it is time to try again. Throws if that is pointless: aborted, or refused. */
+  async failed(error: unknown): Promise<void> {
+    this.#signal.throwIfAborted();
+    const refusal = refusalOf(error, this.#who);
+    if (refusal) throw new Error(`${this.#what}: ${refusal}`, { cause: error });
+    if (this.#failures++ % reportEvery === 0)
+      this.#log.warn(`${this.#what}: ${describeError(error)}${hintOf(error)}; trying again`);
+    await this.#backOff.pause(this.#signal);
+    this.#signal.throwIfAborted();
+  }
+
+  succeeded(): void {
+    if (this.#failures > 0) this.#log.info(`${this.#what}: over, ${this.#who} answers again`);
+    this.#failures = 0;
+    this.#backOff.reset();
+  }
+}
+
+export interface RetryOptions extends LoggedBackOffOptions {
+  /** Whether waiting cannot fix this error. */
+  isFatal?: (error: unknown) => boolean;
+}
+
+/**
+ * Retries until it succeeds, because servers come back. Throws errors for which `isFatal` is true, what Kafka refuses
+ * permanently (`refusalOf`), and the signal's reason.
+ */
+export async function untilAnswered<T>(
+  what: string,
+  attempt: () => Promise<T>,
+  { isFatal = () => false, ...options }: RetryOptions,
+): Promise<T> {
+  const { signal } = options;
+  const backOff = new LoggedBackOff(what, options);
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      // A frozen broker takes half a minute to time out. A process that is told to stop does not wait for it.
+      const result = await untilAborted(attempt(), signal);
+      backOff.succeeded();
+      return result;
+    } catch (error) {
+      if (isFatal(error)) throw error;
+      await backOff.failed(error);
+    }
+  }
+}
+
+/** An error's innermost messages, in one line. */
+export function describeError(error: unknown): string {
+  // kafkajs's own aggregate error has a message without information.
+  const { errors } = (error ?? {}) as { errors?: unknown };
+  if (Array.isArray(errors) && errors.length > 0) return [...new Set(errors.map(describeError))].join('; ');
+  if (!(error instanceof Error)) return String(error);
+  return error.cause ? describeError(error.cause) : error.message || error.name;
+}

@@ -1,0 +1,235 @@
+import {
+  type EncodedRecord,
+  type EventLog,
+  type Follower,
+  type LogStatus,
+  MissingTopicsError,
+  PartitionsChangedError,
+  type Position,
+} from '../../../projector/ports/event-log.ts';
+import type { Log } from '../../../projector/ports/log.ts';
+import { aborted } from '../../../projector/ports/waiting.ts';
+import type { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
+import type { TopicName } from '../../../schemas/events/records.ts';
+import type { SchemaRegistry } from '../../registry/schema-registry.ts';
+import type { KafkaConnection } from '../client/kafka-client.ts';
+import { KafkaCluster, type KafkaTopic, type RequestObserver } from '../client/kafka-cluster.ts';
+import { untilAnswered } from '../client/kafka-retry.ts';
+import type { FetchedRecord } from '../protocol/record-batch.ts';
+import type { ReaderPartition } from '../reader-partition.ts';
+import { KafkaLogTopics } from '../topics/kafka-log-topics.ts';
+import { leastSettingMs } from '../topics/kafka-topic-settings.ts';
+import { GroupPositions } from './kafka-group-positions.ts';
+import { kafkaLogRecord, unknownSchemaId } from './kafka-log-record.ts';
+import { type Chunk, KafkaReader, type Remainder } from './kafka-reader.ts';
+
+interface KafkaEventLogOptions {
+  kafka: KafkaConnection;
+  topicPrefix: string;
+  /** The writers' schemas known so far. What the registry returns is added. */
+  writers: WriterSchemas;
+  /** Null without a schema registry: a record that needs one is undecodable. */
+  registry: SchemaRegistry | null;
+  log: Log;
+  /** KAFKA_GROUP: positions are committed to it every few seconds, for Kafka's own lag tools. Null: not committed. */
+  group?: string | null;
+  /** How often topics are checked for a new number of partitions or a new leader. 10 s by default. */
+  checkEveryMs?: number;
+  /** Hears how long Kafka's answers took. */
+  onAnswer?: RequestObserver;
+  /** Aborts every wait, as `close` does. The wait throws the signal's reason. */
+  signal?: AbortSignal;
+}
+
+/**
+ * The event log in Kafka. It reads without a consumer group, from positions of its own, with `read_committed`. While
+ * the schema registry is away or an open transaction hides its records, a partition waits and reports that by
+ * `onWaiting`; the others go on. For faults see EventLog. Any other error from Kafka is logged and retried.
+ */
+export function kafkaEventLog(options: KafkaEventLogOptions): EventLog {
+  const cluster = new KafkaCluster(options.kafka, options.onAnswer);
+  const topics = new KafkaLogTopics(cluster, options.topicPrefix);
+  const closed = new AbortController();
+  const stop = options.signal ? AbortSignal.any([options.signal, closed.signal]) : closed.signal;
+  const asking = { log: options.log, signal: stop, isFatal: isFault };
+  let following: Following | null = null;
+  return {
+    bounds: () => untilAnswered('Cannot read the bounds of the event log', () => topics.bounds(), asking),
+    identity: () => untilAnswered('Cannot look up the topics', () => topics.identity(), asking),
+    follow: async (from, follower, signal) => {
+      following = new Following(options, topics, from, follower, AbortSignal.any([signal, stop]));
+      await following.run(cluster);
+    },
+    status: () => following?.status() ?? null,
+    close: async () => {
+      closed.abort();
+      await cluster.close();
+    },
+  };
+}
+
+const isFault = (error: unknown) => error instanceof MissingTopicsError || error instanceof PartitionsChangedError;
+
+/** One call of `follow`. */
+class Following {
+  readonly #options: KafkaEventLogOptions;
+  readonly #topics: KafkaLogTopics;
+  readonly #from: Position;
+  readonly #follower: Follower;
+  readonly #signal: AbortSignal;
+  /** Schemas that are looked up, each id once however many partitions wait for it (docs/rules.md#schema-registry). */
+  readonly #lookUps = new Map<number, { known: Promise<void>; away: Promise<void> }>();
+  /** Partitions that wait for the schema registry. */
+  readonly #needSchemas = new Set<ReaderPartition>();
+  #reader: KafkaReader | null = null;
+
+  constructor(
+    options: KafkaEventLogOptions,
+    topics: KafkaLogTopics,
+    from: Position,
+    follower: Follower,
+    signal: AbortSignal,
+  ) {
+    this.#options = options;
+    this.#topics = topics;
+    this.#from = from;
+    this.#follower = follower;
+    this.#signal = signal;
+  }
+
+  async run(cluster: KafkaCluster): Promise<void> {
+    const { kafka, log, checkEveryMs = 10_000, group = null } = this.#options;
+    try {
+      const topics = await this.#findTopics();
+      this.#topics.assertFits(topics, this.#from);
+      const names = topics.map(({ name }) => name);
+      const asking = { log, signal: this.#signal };
+      const retentionMs = await leastSettingMs('delete.retention.ms', kafka, names, asking);
+      const positions = group === null ? null : new GroupPositions(kafka, group, log);
+      const reader = new KafkaReader(
+        cluster,
+        topics.flatMap((topic) => this.#startOf(topic)),
+        {
+          onChunk: async (partition, chunk) => {
+            const remainder = await this.#take(partition, chunk);
+            if (!remainder) positions?.reached(partition.topic, partition.partition, chunk.nextOffset);
+            return remainder;
+          },
+          topics: () => this.#findTopics(),
+          onHeldBack: (partition) => this.#heldBack(partition),
+          awayMsMax: retentionMs / 2,
+        },
+        { log, checkEveryMs },
+      );
+      this.#reader = reader;
+      try {
+        await reader.run(this.#signal);
+      } finally {
+        await positions?.close();
+      }
+    } catch (error) {
+      if (!this.#signal.aborted) throw error;
+    }
+  }
+
+  status(): LogStatus | null {
+    const reader = this.#reader;
+    if (!reader) return null;
+    const partitions = reader.partitions.map((one): LogStatus['partitions'][number] => {
+      const topic = this.#topics.shortName(one.topic);
+      const waitsFor = this.#needSchemas.has(one) ? 'registry' : one.heldBack ? 'transaction' : null;
+      return { topic, partition: one.partition, end: one.end, unreadSinceMs: reader.unreadSinceMs(one), waitsFor };
+    });
+    const { gone } = this.#topics;
+    const since = [reader.silentSinceMs, gone?.sinceMs].filter((ms) => typeof ms === 'number');
+    return { partitions, silentSinceMs: since.length > 0 ? Math.min(...since) : null, lacks: gone?.words ?? null };
+  }
+
+  #findTopics(): Promise<KafkaTopic[]> {
+    const { log } = this.#options;
+    const what = 'Cannot look up the topics of the event log';
+    return untilAnswered(what, () => this.#topics.find(), { log, signal: this.#signal, isFatal: isFault });
+  }
+
+  #startOf({ name, id, partitions }: KafkaTopic) {
+    const from = this.#from[this.#topics.shortName(name)];
+    return partitions.map((_, partition) => ({ topic: name, topicId: id, partition, offset: from[partition]! }));
+  }
+
+  /** Delivers the records, up to the hold or to the first one whose schema is not known yet. */
+  async #take(from: ReaderPartition, chunk: Chunk): Promise<Remainder | null> {
+    const { partition } = from;
+    const topic = this.#topics.shortName(from.topic);
+    const hold = this.#follower.hold?.(topic, partition) ?? null;
+    const records: EncodedRecord[] = [];
+    let { nextOffset } = chunk;
+    let goOn: (() => Promise<void>) | null = null;
+    // The hold may be within a gap that compaction has left.
+    if (hold && hold.offset < nextOffset) {
+      nextOffset = hold.offset;
+      goOn = () => Promise.race([hold.moved, aborted(this.#signal)]);
+    }
+    for (const fetched of chunk.records) {
+      if (fetched.offset >= nextOffset) break;
+      const record = this.#recordOf(topic, partition, fetched);
+      if (typeof record === 'number') {
+        nextOffset = fetched.offset;
+        goOn = () => this.#untilSchemaIsKnown(from, record);
+        break;
+      }
+      records.push(record);
+    }
+    await this.#follower.onBatch({ topic, partition, records, nextOffset, unreadSinceMs: chunk.sinceMs });
+    return goOn && { from: nextOffset, until: goOn() };
+  }
+
+  /** A number is the id of a schema to look up first. */
+  #recordOf(topic: TopicName, partition: number, fetched: FetchedRecord): EncodedRecord | number {
+    const record = kafkaLogRecord(topic, partition, fetched, this.#options.writers);
+    return typeof record !== 'number' || this.#options.registry ? record : unknownSchemaId(topic, partition, fetched);
+  }
+
+  async #untilSchemaIsKnown(partition: ReaderPartition, id: number): Promise<void> {
+    const { known, away } = this.#lookUps.get(id) ?? this.#lookUp(id);
+    void away.then(() => {
+      this.#needSchemas.add(partition);
+      this.#sayWaiting(partition);
+    });
+    await known;
+    this.#needSchemas.delete(partition);
+    this.#sayWaiting(partition);
+  }
+
+  /** `known`: once the schema is, or the signal aborts. `away`: once the registry has not answered. */
+  #lookUp(id: number) {
+    const { writers, registry, log } = this.#options;
+    const away = Promise.withResolvers<void>();
+    const attempt = async (): Promise<void> => {
+      try {
+        writers.addRegistered(id, await registry!.lookUp(id, this.#signal));
+      } catch (error) {
+        away.resolve();
+        throw error;
+      }
+    };
+    const options = { log, signal: this.#signal, who: 'the schema registry' };
+    const known = untilAnswered(`Cannot look up schema ${id}`, attempt, options)
+      .catch(() => undefined)
+      .finally(() => this.#lookUps.delete(id));
+    this.#lookUps.set(id, { known, away: away.promise });
+    return { known, away: away.promise };
+  }
+
+  #heldBack(from: ReaderPartition): void {
+    const { topic, partition, offset, heldBack } = from;
+    const what = `an open transaction at ${topic}/${partition}@${offset}`;
+    if (heldBack) this.#options.log.warn(`Cannot read on: ${what} hides what follows until its producer ends it`);
+    else this.#options.log.info(`Reading on: ${topic}/${partition} is no longer held back by an open transaction`);
+    this.#sayWaiting(from);
+  }
+
+  #sayWaiting(from: ReaderPartition): void {
+    const waiting = from.heldBack || this.#needSchemas.has(from);
+    this.#follower.onWaiting?.(this.#topics.shortName(from.topic), from.partition, waiting);
+  }
+}

@@ -1,0 +1,89 @@
+import { Admin } from '@platformatic/kafka';
+import type { Log } from '../../../projector/ports/log.ts';
+import { settledWithin } from '../../../projector/ports/waiting.ts';
+import { clientOptions, type KafkaConnection } from '../client/kafka-client.ts';
+import { describeError } from '../client/kafka-retry.ts';
+import { namingRight, refusalOf } from '../protocol/kafka-refusal.ts';
+
+const commitEveryMs = 5_000;
+const closeWaitMs = 2_000;
+
+/**
+ * Commits positions to a consumer group without members, so that Kafka's own tools show the service's lag. Nothing
+ * reads them: a projector folds the log from its start. A failure is logged once and otherwise ignored.
+ */
+export class GroupPositions {
+  readonly #admin: Admin;
+  readonly #group: string;
+  readonly #log: Log;
+  readonly #timer: NodeJS.Timeout;
+  #reached = new Map<string, Map<number, number>>();
+  #committing: Promise<void> = Promise.resolve();
+  #complained = false;
+
+  constructor(kafka: KafkaConnection, group: string, log: Log) {
+    this.#admin = new Admin({ ...clientOptions(kafka), retries: 5, retryDelay: 200 });
+    this.#group = group;
+    this.#log = log;
+    this.#timer = setInterval(() => void this.#commit(), commitEveryMs).unref();
+  }
+
+  /** `nextOffset`: everything before it is folded. */
+  reached(topic: string, partition: number, nextOffset: number): void {
+    const partitions = this.#reached.get(topic) ?? new Map<number, number>();
+    this.#reached.set(topic, partitions.set(partition, nextOffset));
+  }
+
+  #commit(): Promise<void> {
+    this.#committing = this.#committing.then(() => this.#commitNow());
+    return this.#committing;
+  }
+
+  async #commitNow(): Promise<void> {
+    if (this.#reached.size === 0) return;
+    const topics = [...this.#reached].map(([name, partitions]) => ({
+      name,
+      partitionOffsets: [...partitions].map(([partition, offset]) => ({ partition, offset: BigInt(offset) })),
+    }));
+    this.#reached = new Map();
+    try {
+      await this.#admin.alterConsumerGroupOffsets({ groupId: this.#group, topics });
+    } catch (error) {
+      if (!this.#complained) {
+        const named = namingRight(error, `Read on group ${this.#group}`);
+        const why = refusalOf(named, 'Kafka') ?? describeError(error);
+        this.#log.warn(`Cannot commit positions to group ${this.#group}, for lag tools only: ${why}`);
+      }
+      this.#complained = true;
+    }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    // Bounded: it is not worth waiting for a broker that is away.
+    await settledWithin(this.#commit(), closeWaitMs);
+    await settledWithin(this.#admin.close(), 250);
+  }
+}
+
+/** Whether a projector has committed how far it read any topic of a prefix. Null: Kafka does not tell, without the right for it. */
+export async function hasCommitted(
+  kafka: KafkaConnection,
+  group: string,
+  topicPrefix: string,
+): Promise<boolean | null> {
+  const admin = new Admin({ ...clientOptions(kafka), retries: 5, retryDelay: 200 });
+  try {
+    const groups = await admin.listConsumerGroupOffsets({ groups: [group] });
+    return groups.some(({ topics }) =>
+      topics.some(
+        ({ name, partitions }) =>
+          name.startsWith(topicPrefix) && partitions.some(({ committedOffset }) => committedOffset > 0n),
+      ),
+    );
+  } catch {
+    return null;
+  } finally {
+    await settledWithin(admin.close(), 250);
+  }
+}

@@ -1,0 +1,88 @@
+import type { EncodedRecord, RawRecord, RecordHeader } from '../../../projector/ports/event-log.ts';
+import { decodeKey, readerFor } from '../../../schemas/avro/codec.ts';
+import type { TopicReader } from '../../../schemas/avro/topic-reader.ts';
+import type { UndecodableReason } from '../../../schemas/avro/undecodable.ts';
+import type { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
+import type { TopicName } from '../../../schemas/events/records.ts';
+import type { FetchedRecord } from '../protocol/record-batch.ts';
+
+/** A fetched record as the log delivers it. A number is the id of a schema to look up first. */
+export function kafkaLogRecord(
+  topic: TopicName,
+  partition: number,
+  fetched: FetchedRecord,
+  writers: WriterSchemas,
+): EncodedRecord | number {
+  if (fetched.fault) return new KafkaRecord(topic, partition, fetched, fetched.fault);
+  const reader = fetched.value && readerFor(topic, fetched.value, writers);
+  if (typeof reader !== 'number') return new KafkaRecord(topic, partition, fetched, reader);
+  // A record with a bad key does not wait for its schema.
+  return 'bad' in decodeKey(fetched.key) ? unknownSchemaId(topic, partition, fetched) : reader;
+}
+
+/** A record whose schema id the registry does not know, or for which there is no registry. */
+export const unknownSchemaId = (topic: TopicName, partition: number, fetched: FetchedRecord): EncodedRecord =>
+  new KafkaRecord(topic, partition, fetched, 'unknown schema id');
+
+/** There are millions of these. A class, so that they share one hidden class and their methods. */
+class KafkaRecord implements EncodedRecord {
+  readonly topic: TopicName;
+  readonly partition: number;
+  readonly reader: TopicReader | UndecodableReason | null;
+  readonly #fetched: FetchedRecord;
+
+  constructor(
+    topic: TopicName,
+    partition: number,
+    fetched: FetchedRecord,
+    reader: TopicReader | UndecodableReason | null,
+  ) {
+    this.topic = topic;
+    this.partition = partition;
+    this.reader = reader;
+    this.#fetched = fetched;
+  }
+
+  get offset(): number {
+    return this.#fetched.offset;
+  }
+
+  get timestampMs(): number {
+    return this.#fetched.timestampMs;
+  }
+
+  get keyBytes(): Buffer | null {
+    return this.#fetched.key;
+  }
+
+  get valueBytes(): Buffer | null {
+    return this.#fetched.value;
+  }
+
+  get headers(): readonly RecordHeader[] {
+    return headersOf(this.#fetched);
+  }
+
+  get rawValue(): Buffer | null {
+    return typeof this.reader === 'object' && this.reader?.holdsAll === false ? this.#fetched.value : null;
+  }
+
+  raw(): RawRecord {
+    return rawRecord(this.#fetched);
+  }
+}
+
+const none: readonly RecordHeader[] = [];
+
+function headersOf({ headers }: FetchedRecord): readonly RecordHeader[] {
+  return headers.length === 0 ? none : headers.map(([name, value]) => ({ key: String(name ?? ''), value }));
+}
+
+/**
+ * Copies, because the record's buffers are slices of a whole response. If several headers have the same name, the last
+ * one is kept.
+ */
+function rawRecord({ key, value, headers }: FetchedRecord): RawRecord {
+  const named = headers.map(([name, content]) => [String(name ?? ''), Buffer.from(content ?? '')] as const);
+  return { key: key && Buffer.from(key), value: value && Buffer.from(value), headers: Object.fromEntries(named) };
+}

@@ -1,0 +1,294 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { realClock } from '../../../projector/ports/clock.ts';
+import { LogTruncatedError } from '../../../projector/ports/event-log.ts';
+import type { Log } from '../../../projector/ports/log.ts';
+import { untilAborted, WakeUp } from '../../../projector/ports/waiting.ts';
+import { type KafkaCluster, type KafkaTopic, kafkaErrors } from '../client/kafka-cluster.ts';
+import { LoggedBackOff } from '../client/kafka-retry.ts';
+import type { FetchedPartition } from '../protocol/fetch-api.ts';
+import { batchBytesMax, type Piece, recordPieces } from '../protocol/record-batch.ts';
+import {
+  advance,
+  diverged,
+  errorOf,
+  noteHeldBack,
+  type ReaderPartition,
+  readerPartition,
+  type StartingPoint,
+  truncated,
+} from '../reader-partition.ts';
+import { isUnreadable, PartitionFaults } from './partition-faults.ts';
+
+export interface Chunk extends Piece {
+  /** Since when its first record has been there to be read, in milliseconds since the epoch. */
+  sinceMs: number;
+}
+
+/** What follows a chunk's records, or some of them, is to be handled once `until` resolves. */
+export interface Remainder {
+  from: number;
+  until: Promise<void>;
+}
+
+interface ReaderHandler {
+  /** Called with one chunk at a time, over all partitions. A partition's chunks come in order, without gaps. */
+  onChunk(partition: ReaderPartition, chunk: Chunk): Promise<Remainder | null>;
+  /** The topics with their present leaders. Called at the start, after errors and regularly. May throw to end the reader. */
+  topics(): Promise<readonly KafkaTopic[]>;
+  /** An open transaction has hidden the following records for a while, or no longer hides them: `heldBack` says which. */
+  onHeldBack?(partition: ReaderPartition): void;
+  /** The longest time, in milliseconds, that a partition may be unread before records of it can be missed. */
+  awayMsMax?: number;
+}
+
+const fetchWaitMs = 500;
+/** While a partition is held: once it is not, its records are asked for by the next fetch only. */
+const heldFetchWaitMs = 50;
+/** A broker that takes so much longer than it was allowed to is silent. */
+const lateMs = 500;
+/** Answers queued per partition, beside the one that is being handled. */
+const queuedMax = 2;
+
+/**
+ * Reads partitions from Kafka without end and without a consumer group: no session that times out, no rejoin, no
+ * positions but ours. One fetch at a time per broker, while earlier records are handled.
+ */
+export class KafkaReader {
+  readonly #cluster: KafkaCluster;
+  readonly #handler: ReaderHandler;
+  readonly #log: Log;
+  readonly #checkEveryMs: number;
+  readonly #batchBytesMax: number;
+  readonly #wakeUp = new WakeUp();
+  readonly #fetching = new Map<number, Promise<void>>();
+  readonly #stop = new AbortController();
+  readonly #faults: PartitionFaults;
+  /** Since when each broker has owed an answer; -1: since when a partition has had no leader. */
+  readonly #askedMs = new Map<number, number>();
+  #partitions: ReaderPartition[];
+  #finding: Promise<void> | null = null;
+  #fault: { error: unknown } | null = null;
+
+  constructor(
+    cluster: KafkaCluster,
+    partitions: readonly StartingPoint[],
+    handler: ReaderHandler,
+    { log, checkEveryMs, bytesMax = batchBytesMax }: { log: Log; checkEveryMs: number; bytesMax?: number },
+  ) {
+    this.#cluster = cluster;
+    this.#handler = handler;
+    this.#log = log;
+    this.#checkEveryMs = checkEveryMs;
+    this.#batchBytesMax = bytesMax;
+    this.#faults = new PartitionFaults(log, this.#stop.signal);
+    this.#partitions = partitions.map(readerPartition);
+  }
+
+  /** Resolves once `signal` aborts and the present chunk is handled. Rejects with the first error. */
+  async run(signal: AbortSignal): Promise<void> {
+    const aborted = () => this.#stop.abort();
+    if (signal.aborted) return;
+    signal.addEventListener('abort', aborted, { once: true });
+    this.#stop.signal.addEventListener('abort', () => this.#wakeUp.notify(), { once: true });
+    await Promise.all([this.#guard(this.#watchLeaders()), this.#guard(this.#handleAll())]);
+    await Promise.all(this.#fetching.values());
+    signal.removeEventListener('abort', aborted);
+    if (this.#fault) throw this.#fault.error;
+  }
+
+  get partitions(): readonly ReaderPartition[] {
+    return this.#partitions;
+  }
+
+  /** Since when a broker has not answered, in milliseconds since the epoch; null: all answer. */
+  get silentSinceMs(): number | null {
+    const silent = [...this.#askedMs.keys()].filter((node) => this.#isSilent(node));
+    return silent.length > 0 ? Math.min(...silent.map((node) => this.#askedMs.get(node)!)) : null;
+  }
+
+  #isSilent(node: number): boolean {
+    const askedMs = this.#askedMs.get(node);
+    return askedMs !== undefined && realClock.nowMs() - askedMs > fetchWaitMs + lateMs;
+  }
+
+  /** Since when there are records of a partition, or may be some, that are not handed over; null: none. */
+  unreadSinceMs(partition: ReaderPartition): number | null {
+    const [fetched] = partition.fetched;
+    if (fetched) return fetched.sinceMs;
+    if (partition.heldBackSinceMs !== null) return partition.heldBackSinceMs;
+    const isBehind = partition.offset < partition.stableEnd || this.#faults.rests(partition);
+    return isBehind || this.#isSilent(partition.leader) ? partition.caughtUpMs : null;
+  }
+
+  /** The first error of any part ends all of them. */
+  async #guard(part: Promise<void>): Promise<void> {
+    try {
+      await part;
+    } catch (error) {
+      if (!this.#stop.signal.aborted) this.#fault ??= { error };
+      this.#stop.abort();
+    }
+  }
+
+  async #watchLeaders(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      await this.#findLeaders();
+      await realClock.sleep(this.#checkEveryMs, this.#stop.signal);
+    }
+  }
+
+  /** Many callers at once cause one request. */
+  #findLeaders(): Promise<void> {
+    this.#finding ??= this.#findLeadersNow().finally(() => {
+      this.#finding = null;
+    });
+    return this.#finding;
+  }
+
+  async #findLeadersNow(): Promise<void> {
+    const topics = new Map((await this.#handler.topics()).map((topic) => [topic.name, topic]));
+    for (const partition of this.#partitions) {
+      const leader = topics.get(partition.topic)?.partitions[partition.partition];
+      partition.leader = leader?.node ?? -1;
+      partition.leaderEpoch = leader?.epoch ?? -1;
+    }
+    const nodes = new Set(this.#partitions.map(({ leader }) => leader));
+    this.#asked(-1, nodes.has(-1));
+    for (const node of nodes) {
+      if (node >= 0 && !this.#fetching.has(node) && !this.#stop.signal.aborted) this.#startFetching(node);
+    }
+    this.#wakeUp.notify();
+  }
+
+  #asked(node: number, owes: boolean): void {
+    if (!owes) this.#askedMs.delete(node);
+    else if (!this.#askedMs.has(node)) this.#askedMs.set(node, realClock.nowMs());
+  }
+
+  #startFetching(node: number): void {
+    const fetching = this.#guard(this.#fetchFrom(node)).finally(() => {
+      this.#fetching.delete(node);
+      this.#asked(node, false);
+    });
+    this.#fetching.set(node, fetching);
+  }
+
+  async #fetchFrom(node: number): Promise<void> {
+    const { signal } = this.#stop;
+    const backOff = new LoggedBackOff('Cannot read from Kafka', { log: this.#log, signal });
+    while (!signal.aborted) {
+      const led = this.#partitions.filter(({ leader }) => leader === node);
+      if (led.length === 0) return;
+      const asked = led.filter((partition) => !partition.waiting && !this.#faults.rests(partition));
+      if (asked.length === 0 || asked.some(({ fetched }) => fetched.length > queuedMax)) {
+        await this.#wakeUp.wait();
+        continue;
+      }
+      try {
+        // From the first attempt on: a broker that refuses is as silent as one that does not answer.
+        this.#asked(node, true);
+        const fetched = await this.#fetch(
+          node,
+          asked,
+          led.some(({ waiting }) => waiting) ? heldFetchWaitMs : fetchWaitMs,
+        );
+        this.#asked(node, false);
+        this.#takeFetched(asked, fetched);
+        backOff.succeeded();
+      } catch (error) {
+        if (error instanceof LogTruncatedError) throw error;
+        await backOff.failed(error);
+        await this.#findLeaders();
+      }
+    }
+  }
+
+  /** An answer that cannot be read as a whole is asked for again, a partition at a time, to find the one that spoils it. */
+  async #fetch(node: number, asked: readonly ReaderPartition[], waitMs: number): Promise<FetchedPartition[]> {
+    const fetch = (partitions: readonly ReaderPartition[], ms: number) =>
+      untilAborted(this.#cluster.fetch(node, partitions, ms), this.#stop.signal);
+    try {
+      return await fetch(asked, waitMs);
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+    }
+    const fetched: FetchedPartition[] = [];
+    for (const partition of asked) {
+      try {
+        fetched.push(...(await fetch([partition], 0)));
+      } catch (error) {
+        if (!isUnreadable(error)) throw error;
+        this.#rest(partition, error);
+      }
+    }
+    return fetched;
+  }
+
+  /** Leaves a partition out for a while; the others of its broker go on. */
+  #rest(partition: ReaderPartition, error: unknown): void {
+    const rested = async (): Promise<void> => {
+      await this.#faults.failed(partition, error);
+      await this.#findLeaders();
+      this.#wakeUp.notify();
+    };
+    void this.#guard(rested());
+  }
+
+  /** Queues what was fetched. */
+  #takeFetched(asked: readonly ReaderPartition[], fetched: readonly FetchedPartition[]): void {
+    const byId = new Map(asked.map((partition) => [`${partition.topicId}/${partition.partition}`, partition]));
+    const served = new Set<ReaderPartition>();
+    for (const found of fetched) {
+      const partition = byId.get(`${found.topicId}/${found.partition}`)!;
+      // The partition's leader moved meanwhile, and the new leader answered first.
+      if (found.offset !== partition.offset) continue;
+      if (found.errorCode === kafkaErrors.offsetOutOfRange) throw truncated(partition);
+      if (found.diverging) throw diverged(partition);
+      if (found.errorCode !== 0) {
+        this.#rest(partition, errorOf(partition, found.errorCode));
+        continue;
+      }
+      this.#faults.succeeded(partition);
+      if (advance(partition, found, this.#handler.awayMsMax)) served.add(partition);
+      if (noteHeldBack(partition, found)) this.#handler.onHeldBack?.(partition);
+    }
+    // Kafka fills a response in the order of the request, so partitions that got records go to the end of the queue.
+    this.#partitions = [...this.#partitions.filter((one) => !served.has(one)), ...served];
+    if (served.size > 0) this.#wakeUp.notify();
+  }
+
+  async #handleAll(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      const ready = this.#partitions.filter(({ waiting, fetched }) => !waiting && fetched.length > 0);
+      if (ready.length === 0) await this.#wakeUp.wait();
+      for (const partition of ready) {
+        if (this.#stop.signal.aborted) return;
+        await this.#handle(partition);
+      }
+    }
+  }
+
+  async #handle(partition: ReaderPartition): Promise<void> {
+    const fetched = partition.fetched[0]!;
+    const { batches, nextOffset: end, sinceMs } = fetched;
+    for (const piece of recordPieces(batches, fetched.from, end, this.#batchBytesMax)) {
+      const remainder = await this.#handler.onChunk(partition, { ...piece, sinceMs });
+      // Handlers may only compute. Sockets and timers must run too.
+      await nextTurn();
+      if (remainder) {
+        // Nothing unpacked is kept meanwhile.
+        fetched.from = Math.max(fetched.from, remainder.from);
+        partition.waiting = true;
+        void remainder.until.then(() => {
+          partition.waiting = false;
+          this.#wakeUp.notify();
+        });
+        return;
+      }
+      fetched.from = piece.nextOffset;
+      if (this.#stop.signal.aborted) return;
+    }
+    partition.fetched.shift();
+    this.#wakeUp.notify();
+  }
+}

@@ -1,0 +1,299 @@
+import { crc32c } from '@platformatic/kafka';
+import type { BatchFault } from '../../../schemas/avro/undecodable.ts';
+import { codecNames, decompress, TooLargeError } from './decompress.ts';
+
+/**
+ * Record batches as Kafka stores them (record format 2), read in place: a record is numbers until somebody asks for its
+ * key or value. The client library makes several objects and a BigInt of each record, which took longer than folding it.
+ */
+
+/** A batch that unpacks to more is bad as a whole (docs/rules.md#bad-batches). */
+export const batchBytesMax = 64 << 20;
+/** Headers of a record. Each takes a hundred times as much memory as the two bytes that it may have in a batch. */
+const headersMax = 1_000;
+/** Records that are handed on together. There may be millions in one batch. */
+const pieceRecords = 1_000;
+/** Unpacked batches that are kept for one piece. */
+const pieceBytes = 1 << 20;
+
+/** A fetched record. Its buffers are slices of the whole response: copy what is to be kept. */
+export interface FetchedRecord {
+  readonly offset: number;
+  readonly timestampMs: number;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly headers: RecordHeaders;
+  /** Set where this stands for the rest of a batch that cannot be unpacked: `value` is the batch as it came. */
+  readonly fault?: BatchFault;
+}
+
+type RecordHeaders = readonly (readonly [Buffer | null, Buffer | null])[];
+
+/** A batch's header. Its records are unpacked by `BatchReading`. */
+export interface RecordBatch {
+  firstOffset: number;
+  /** By its header: compaction may have removed the last records. */
+  lastOffset: number;
+  /** Of its first record. */
+  timestampMs: number;
+  leaderEpoch: number;
+  attributes: number;
+  producerId: bigint;
+  /** The whole batch, as Kafka stores it. */
+  bytes: Buffer;
+}
+
+// Bytes from a batch's start: its length, which counts from here on; and fields of its header.
+const headLength = 12;
+const epochAt = 12;
+const formatAt = 16;
+const crcAt = 17;
+const attributesAt = 21;
+const lastOffsetDeltaAt = 23;
+const firstTimestampAt = 27;
+const maxTimestampAt = 35;
+const producerIdAt = 43;
+const countAt = 57;
+const recordsAt = 61;
+
+const recordFormat = 2;
+const compressionBits = 7;
+const timestampTypeBit = 1 << 3;
+
+/**
+ * The batches of a fetch response. The last one may be cut off, which is no fault. Throws if one is not as its producer
+ * sent it.
+ */
+export function readRecordBatches(bytes: Buffer): RecordBatch[] {
+  const batches: RecordBatch[] = [];
+  let start = 0;
+  while (start + headLength <= bytes.length) {
+    const end = start + headLength + bytes.readInt32BE(start + headLength - 4);
+    if (end > bytes.length) break;
+    if (end < start + recordsAt) throw new Error('Cannot read a record batch: it is shorter than its header');
+    batches.push(readBatch(bytes.subarray(start, end)));
+    start = end;
+  }
+  return batches;
+}
+
+function readBatch(bytes: Buffer): RecordBatch {
+  const format = bytes[formatAt]!;
+  if (format !== recordFormat) {
+    throw new Error(`Cannot read a record batch: its record format is ${format}, want ${recordFormat}`);
+  }
+  // What a disk or a network changed may be right when it is asked for again; what a producer sent will not.
+  if (bytes.readUInt32BE(crcAt) !== crc32c(bytes.subarray(attributesAt))) {
+    throw new Error('Cannot read a record batch: its checksum is wrong');
+  }
+  const attributes = bytes.readInt16BE(attributesAt);
+  const firstOffset = Number(bytes.readBigInt64BE(0));
+  return {
+    firstOffset,
+    lastOffset: firstOffset + bytes.readInt32BE(lastOffsetDeltaAt),
+    timestampMs: Number(bytes.readBigInt64BE(isAppendTime(attributes) ? maxTimestampAt : firstTimestampAt)),
+    leaderEpoch: bytes.readInt32BE(epochAt),
+    attributes,
+    producerId: bytes.readBigInt64BE(producerIdAt),
+    bytes,
+  };
+}
+
+/** message.timestamp.type=LogAppendTime: the broker's time, one for the whole batch. */
+const isAppendTime = (attributes: number): boolean => (attributes & timestampTypeBit) !== 0;
+
+/** Records of one partition that are handed on together. */
+export interface Piece {
+  records: FetchedRecord[];
+  nextOffset: number;
+}
+
+/**
+ * The records from offset `from` on, some at a time. Batches are unpacked one after another, when their records are due:
+ * a fetch of 1 MB may hold many GB. `end`: the offset after the last batch.
+ */
+export function* recordPieces(
+  batches: readonly RecordBatch[],
+  from: number,
+  end: number,
+  bytesMax = batchBytesMax,
+): Generator<Piece> {
+  let records: FetchedRecord[] = [];
+  let unpackedBytes = 0;
+  for (const batch of batches) {
+    const reading = new BatchReading(batch, bytesMax);
+    unpackedBytes += reading.unpackedBytes;
+    for (let record = reading.next(); record; record = reading.next()) {
+      // Fetches return whole batches, so the first one may begin before the requested offset.
+      if (record.offset < from || records.push(record) < pieceRecords) continue;
+      yield { records, nextOffset: record.fault ? batch.lastOffset + 1 : record.offset + 1 };
+      records = [];
+      unpackedBytes = reading.unpackedBytes;
+    }
+    if (unpackedBytes < pieceBytes || records.length === 0) continue;
+    yield { records, nextOffset: batch.lastOffset + 1 };
+    records = [];
+    unpackedBytes = 0;
+  }
+  yield { records, nextOffset: end };
+}
+
+const none: RecordHeaders = [];
+
+/** Where a record is in a batch's bytes. A length of -1 is no key or no value. */
+class PlacedRecord implements FetchedRecord {
+  readonly offset: number;
+  readonly timestampMs: number;
+  readonly headers: RecordHeaders;
+  readonly #bytes: Buffer;
+  readonly #keyAt: number;
+  readonly #keyLength: number;
+  readonly #valueAt: number;
+  readonly #valueLength: number;
+
+  constructor(
+    bytes: Buffer,
+    offset: number,
+    timestampMs: number,
+    keyAt: number,
+    keyLength: number,
+    valueAt: number,
+    valueLength: number,
+    headers: RecordHeaders,
+  ) {
+    this.#bytes = bytes;
+    this.offset = offset;
+    this.timestampMs = timestampMs;
+    this.#keyAt = keyAt;
+    this.#keyLength = keyLength;
+    this.#valueAt = valueAt;
+    this.#valueLength = valueLength;
+    this.headers = headers;
+  }
+
+  get key(): Buffer | null {
+    return this.#keyLength < 0 ? null : this.#bytes.subarray(this.#keyAt, this.#keyAt + this.#keyLength);
+  }
+
+  get value(): Buffer | null {
+    return this.#valueLength < 0 ? null : this.#bytes.subarray(this.#valueAt, this.#valueAt + this.#valueLength);
+  }
+}
+
+/**
+ * Headers of a record that stands for records of a batch: which is the last one, and how they are compressed, as text.
+ * The first one is at the record's own offset.
+ */
+export const batchHeaders = { lastOffset: 'ride-calendar.last-offset', codec: 'ride-calendar.codec' } as const;
+
+/** Unpacks a batch, and reads its records one after another. Never throws: what cannot be read ends it as a bad record. */
+export class BatchReading {
+  readonly #batch: RecordBatch;
+  #bytes: Buffer = Buffer.alloc(0);
+  #at = 0;
+  #left: number;
+  #fault: BatchFault | null = null;
+  /** Where the bad record would be. */
+  #nextOffset: number;
+
+  constructor(batch: RecordBatch, bytesMax = batchBytesMax) {
+    const { attributes, bytes, firstOffset } = batch;
+    this.#batch = batch;
+    this.#nextOffset = firstOffset;
+    this.#left = bytes.readInt32BE(countAt);
+    try {
+      this.#bytes = decompress(attributes & compressionBits, bytes.subarray(recordsAt), bytesMax);
+    } catch (error) {
+      this.#fault = error instanceof TooLargeError ? 'batch too large' : 'unreadable batch';
+    }
+  }
+
+  get unpackedBytes(): number {
+    return this.#bytes.length;
+  }
+
+  /** Null after the last record. */
+  next(): FetchedRecord | null {
+    if (this.#fault !== null) return this.#badBatch(this.#fault);
+    if (this.#left <= 0) return null;
+    this.#left -= 1;
+    try {
+      const record = this.#record();
+      this.#nextOffset = record.offset + 1;
+      return record;
+    } catch {
+      return this.#badBatch('unreadable batch');
+    }
+  }
+
+  /** The last record: nothing is read behind it. */
+  #badBatch(fault: BatchFault): FetchedRecord {
+    const { lastOffset, timestampMs, attributes, bytes } = this.#batch;
+    this.#fault = null;
+    this.#left = 0;
+    const codec = attributes & compressionBits;
+    const headers = [
+      [batchHeaders.lastOffset, String(lastOffset)],
+      [batchHeaders.codec, codecNames[codec] ?? String(codec)],
+    ].map(([name, text]) => [Buffer.from(name!), Buffer.from(text!)] as const);
+    return { offset: this.#nextOffset, timestampMs, key: null, value: bytes, headers, fault };
+  }
+
+  // length, attributes, timestampDelta, offsetDelta, key, value, headers
+  #record(): FetchedRecord {
+    const { firstOffset, timestampMs: firstMs, attributes } = this.#batch;
+    const length = this.#varint();
+    const end = this.#at + length;
+    if (length < 0 || end > this.#bytes.length) throw cutOff();
+    this.#at += 1;
+    const timestampMs = firstMs + this.#varint();
+    const offset = firstOffset + this.#varint();
+    const keyLength = this.#varint();
+    const keyAt = this.#skip(keyLength);
+    const valueLength = this.#varint();
+    const valueAt = this.#skip(valueLength);
+    const headers = this.#headers();
+    if (this.#at !== end) throw cutOff();
+    const timeMs = isAppendTime(attributes) ? firstMs : timestampMs;
+    return new PlacedRecord(this.#bytes, offset, timeMs, keyAt, keyLength, valueAt, valueLength, headers);
+  }
+
+  #headers(): RecordHeaders {
+    const count = this.#varint();
+    if (count === 0) return none;
+    if (count > headersMax) throw new Error('Cannot read a record batch: a record has too many headers');
+    const headers: [Buffer | null, Buffer | null][] = [];
+    for (let i = 0; i < count; i++) headers.push([this.#text(), this.#text()]);
+    return headers;
+  }
+
+  #text(): Buffer | null {
+    const length = this.#varint();
+    const at = this.#skip(length);
+    return length < 0 ? null : this.#bytes.subarray(at, at + length);
+  }
+
+  /** Where the bytes that it skips begin. */
+  #skip(length: number): number {
+    const at = this.#at;
+    if (length > 0) this.#at += length;
+    if (this.#at > this.#bytes.length) throw cutOff();
+    return at;
+  }
+
+  /** Zigzag, of up to 64 bits. Beyond 53 bits it is not exact: no length and no offset is so large. */
+  #varint(): number {
+    const first = this.#bytes[this.#at++]!;
+    if (first < 0x80) return (first >>> 1) ^ -(first & 1);
+    let number = first & 0x7f;
+    for (let place = 0x80; ; place *= 0x80) {
+      const byte = this.#bytes[this.#at++];
+      if (byte === undefined || place > 2 ** 63) throw cutOff();
+      number += (byte & 0x7f) * place;
+      if (byte < 0x80) break;
+    }
+    return number % 2 === 0 ? number / 2 : -(number + 1) / 2;
+  }
+}
+
+const cutOff = (): Error => new Error('Cannot read a record batch: a record ends elsewhere than its length says');

@@ -1,0 +1,128 @@
+import kafkajs, { type Message, type Producer } from 'kafkajs';
+import { MissingTopicsError } from '../../../projector/ports/event-log.ts';
+import type { Log } from '../../../projector/ports/log.ts';
+import { untilAborted } from '../../../projector/ports/waiting.ts';
+import type { KafkaConnection } from '../client/kafka-client.ts';
+import { KafkaCluster } from '../client/kafka-cluster.ts';
+import { kafkaJs } from '../client/kafka-js.ts';
+import { describeError, untilAnswered } from '../client/kafka-retry.ts';
+import { namingRight, refusalOf } from '../protocol/kafka-refusal.ts';
+
+const recordsMax = 5_000;
+/** kafkajs puts all records of a send for one partition into one batch. Brokers accept batches of 1 MiB by default. */
+const bytesMax = 900_000;
+/** The bytes of a record's own fields in a batch. */
+const recordOverheadBytes = 32;
+
+/**
+ * Sends records durably (acks from all replicas), in order, and each once even if an acknowledgement is lost
+ * (idempotent). Waits for brokers that are away.
+ */
+export class KafkaProducer {
+  readonly #producer: Producer;
+  readonly #cluster: KafkaCluster;
+  readonly #log: Log;
+  readonly #closed = new AbortController();
+  readonly #signal: AbortSignal;
+  readonly #known = new Set<string>();
+  #connected: Promise<void> | null = null;
+
+  /** When the signal aborts, `send` rejects with its reason. What was in flight may have been written or not. */
+  constructor(kafka: KafkaConnection, log: Log, signal?: AbortSignal) {
+    this.#cluster = new KafkaCluster(kafka);
+    this.#log = log;
+    this.#signal = signal ? AbortSignal.any([signal, this.#closed.signal]) : this.#closed.signal;
+    this.#producer = kafkaJs(kafka, log, this.#signal).producer({
+      idempotent: true,
+      // Order: with several requests in flight, one might overtake another that is retried.
+      maxInFlightRequests: 1,
+      // The same as the Java client's: murmur2 of the key.
+      createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
+      allowAutoTopicCreation: false,
+    });
+  }
+
+  /**
+   * Resolves to the offset of the first record in each partition. Throws what waiting cannot fix: MissingTopicsError,
+   * or for example a record that is too large.
+   */
+  async send(topic: string, messages: readonly Message[]): Promise<ReadonlyMap<number, number>> {
+    const first = new Map<number, number>();
+    await this.#assertExists(topic);
+    const compression = kafkajs.CompressionTypes.ZSTD;
+    for (const batch of batches(messages)) {
+      try {
+        await this.#connect();
+        const sending = this.#producer.send({ topic, messages: batch, acks: -1, compression });
+        for (const { partition, baseOffset } of await untilAborted(sending, this.#signal)) {
+          if (!first.has(partition)) first.set(partition, Number(baseOffset));
+        }
+      } catch (error) {
+        this.#signal.throwIfAborted();
+        const cause = namingRight(error, `Write on topic ${topic}`);
+        const why = `${refusalOf(cause, 'Kafka') ?? describeError(cause)}${fixOf(cause)}`;
+        throw new Error(`Cannot publish ${batch.length} records to ${topic}: ${why}`, { cause });
+      }
+    }
+    return first;
+  }
+
+  async #connect(): Promise<void> {
+    this.#connected ??= this.#producer.connect();
+    // A right that was missing may be granted by the next attempt.
+    await untilAborted(this.#connected, this.#signal).catch((error: unknown) => {
+      this.#connected = null;
+      throw error;
+    });
+  }
+
+  /** Checked once: kafkajs would wait for a missing topic forever. */
+  async #assertExists(topic: string): Promise<void> {
+    if (this.#known.has(topic)) return;
+    const find = () => this.#cluster.topics([topic]);
+    const found = await untilAnswered(`Cannot publish to ${topic}`, find, { log: this.#log, signal: this.#signal });
+    if (found.length === 0) {
+      throw new MissingTopicsError(`Cannot publish to ${topic}: no such topic; make it with: npx ride-calendar topics`);
+    }
+    this.#known.add(topic);
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort();
+    await this.#cluster.close();
+  }
+}
+
+const fixOf = (cause: unknown): string =>
+  (cause as { type?: string }).type === 'INVALID_TIMESTAMP'
+    ? "; raise the topic's message.timestamp.after.max.ms, or delete the empty topic and make it with: npx ride-calendar topics"
+    : '';
+
+/**
+ * Splits messages, in order, into batches of at most `recordsMax` records and `bytesMax` bytes. A larger record is sent
+ * alone.
+ */
+function* batches(messages: readonly Message[]): Generator<Message[]> {
+  let batch: Message[] = [];
+  let bytes = 0;
+  for (const message of messages) {
+    const size = bytesOf(message);
+    if (batch.length > 0 && (batch.length >= recordsMax || bytes + size > bytesMax)) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(message);
+    bytes += size;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+function bytesOf({ key, value, headers }: Message): number {
+  let bytes = recordOverheadBytes + (key?.length ?? 0) + (value?.length ?? 0);
+  for (const [name, content] of Object.entries(headers ?? {})) {
+    bytes += name.length;
+    for (const part of Array.isArray(content) ? content : [content]) bytes += part?.length ?? 0;
+  }
+  return bytes;
+}

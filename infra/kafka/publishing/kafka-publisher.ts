@@ -1,0 +1,43 @@
+import type { IHeaders } from 'kafkajs';
+import type { RecordHeader } from '../../../projector/ports/event-log.ts';
+import type { Log } from '../../../projector/ports/log.ts';
+import type { LogPublisher } from '../../../projector/ports/log-publisher.ts';
+import type { KafkaConnection } from '../client/kafka-client.ts';
+import { KafkaProducer } from './kafka-producer.ts';
+import { kafkaRejectSink } from './kafka-reject-sink.ts';
+
+/**
+ * Publishes to the topics in Kafka, which must exist. Pass some thousand records at a time. When the signal aborts,
+ * publishing rejects with its reason at once.
+ */
+export function kafkaPublisher(options: {
+  kafka: KafkaConnection;
+  topicPrefix: string;
+  log: Log;
+  signal?: AbortSignal;
+}): LogPublisher {
+  const { kafka, topicPrefix, log, signal } = options;
+  const producer = new KafkaProducer(kafka, log, signal);
+  const rejects = kafkaRejectSink(options);
+  return {
+    publish: (topic, records) =>
+      producer.send(
+        topicPrefix + topic,
+        records.map(({ timestampMs, headers, ...record }) => ({
+          ...record,
+          timestamp: String(timestampMs),
+          ...(headers?.length && { headers: kafkaHeaders(headers) }),
+        })),
+      ),
+    rejects,
+    close: async () => {
+      await Promise.all([producer.close(), rejects.close()]);
+    },
+  };
+}
+
+/** Headers as kafkajs takes them: those of one name stand together, and a header without a value gets an empty one. */
+function kafkaHeaders(headers: readonly RecordHeader[]): IHeaders {
+  const byName = Map.groupBy(headers, ({ key }) => key);
+  return Object.fromEntries([...byName].map(([key, all]) => [key, all.map(({ value }) => value ?? '')]));
+}

@@ -1,0 +1,98 @@
+import { realClock } from '../../../projector/ports/clock.ts';
+import {
+  type LogBounds,
+  MissingTopicsError,
+  PartitionsChangedError,
+  type Position,
+} from '../../../projector/ports/event-log.ts';
+import { byTopic, type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import type { KafkaCluster, KafkaTopic } from '../client/kafka-cluster.ts';
+
+const newTopicsAdvice =
+  'A key may now be in two partitions, and its order is lost: create topics under a new KAFKA_TOPIC_PREFIX, publish every entity there again, then point the service and its upstream at them';
+
+/** The eight topics in Kafka. Keeps them as they were first seen, to notice that the log has been replaced. */
+export class KafkaLogTopics {
+  readonly prefix: string;
+  readonly #cluster: KafkaCluster;
+  #first: ReadonlyMap<string, KafkaTopic> | null = null;
+  #gone: { words: string; sinceMs: number } | null = null;
+
+  constructor(cluster: KafkaCluster, prefix: string) {
+    this.#cluster = cluster;
+    this.prefix = prefix;
+  }
+
+  /** Topics that were there and are not now, in words that everybody may read; null: there are none. */
+  get gone(): { words: string; sinceMs: number } | null {
+    return this.#gone;
+  }
+
+  /** Our name for a Kafka topic. */
+  shortName(topic: string): TopicName {
+    return topic.slice(this.prefix.length) as TopicName;
+  }
+
+  /** The topics as they are now. Throws MissingTopicsError, PartitionsChangedError, and any error of Kafka. */
+  async find(): Promise<KafkaTopic[]> {
+    // `rejected` is not read, but if it is missing, the first bad record would stop everything.
+    const rejected = `${this.prefix}rejected`;
+    const names = [...topicNames.map((name) => this.prefix + name), rejected];
+    const topics = await this.#cluster.topics(names);
+    const there = new Map(topics.map((topic) => [topic.name, topic]));
+    const missing = names.filter((name) => !there.has(name));
+    if (this.#first) {
+      for (const topic of topics) if (topic.name !== rejected) assertSame(this.#first.get(topic.name)!, topic);
+      // They existed before: a broker that is starting takes a moment to know its topics.
+      this.#gone = goneNow(missing, this.#gone);
+      if (this.#gone) throw new Error(this.#gone.words);
+    } else if (missing.length > 0) {
+      throw new MissingTopicsError(
+        `Cannot read the event log: Kafka has no ${missing.join(', ')}; make them with: npx ride-calendar topics`,
+      );
+    }
+    this.#first ??= there;
+    return topics.filter(({ name }) => name !== rejected);
+  }
+
+  /** Bounds of every partition, sampled now. */
+  async bounds(): Promise<LogBounds> {
+    const bounds = await this.#cluster.bounds(await this.find());
+    return byTopic((name) => bounds.get(this.prefix + name)!);
+  }
+
+  /** The topics' own ids, in the order of our names. A recreated topic has another id. */
+  async identity(): Promise<string> {
+    const ids = new Map((await this.find()).map(({ name, id }) => [name, id]));
+    return topicNames.map((name) => ids.get(this.prefix + name)).join(' ');
+  }
+
+  /** Throws PartitionsChangedError if a position and a topic differ in their number of partitions. */
+  assertFits(topics: readonly KafkaTopic[], position: Position): void {
+    for (const { name, partitions } of topics) {
+      const expected = position[this.shortName(name)].length;
+      if (partitions.length !== expected) throw partitionsChanged(name, expected, partitions.length);
+    }
+  }
+}
+
+function goneNow(missing: readonly string[], before: KafkaLogTopics['gone']): KafkaLogTopics['gone'] {
+  if (missing.length === 0) return null;
+  const words = `Kafka no longer has ${missing.join(', ')}; if that was deleted, make it with: npx ride-calendar topics, publish its entities there again, and start again, to fold the new one from its start`;
+  return { words, sinceMs: before?.sinceMs ?? realClock.nowMs() };
+}
+
+function assertSame(first: KafkaTopic, now: KafkaTopic): void {
+  const [before, after] = [first.partitions.length, now.partitions.length];
+  if (now.id !== first.id) {
+    throw new PartitionsChangedError(
+      `Cannot go on reading ${now.name}: it was deleted and made again, with ${after} partitions in place of ${before}. If a broker made it by itself (auto.create.topics.enable), delete it and create it with: npx ride-calendar topics; then start again, to fold the new one from its start`,
+    );
+  }
+  if (after !== before) throw partitionsChanged(now.name, before, after);
+}
+
+const partitionsChanged = (name: string, before: number, after: number) =>
+  new PartitionsChangedError(
+    `Cannot go on reading ${name}: it had ${before} partitions and has ${after}. ${newTopicsAdvice}`,
+  );

@@ -1,0 +1,117 @@
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import type { StatePayload, StateStore } from '../../api/ports/sign-in-state.ts';
+
+interface Kept {
+  kind: string;
+  id: string;
+  /** JSON text, so that no caller shares the stored object. */
+  payload: string;
+  uses: number;
+  firstUseMs: number;
+  expiresMs: number;
+  account: string | undefined;
+}
+
+interface MemoryAuthStateOptions {
+  /**
+   * If a kind has more entries than this, those of that kind that would expire soonest are dropped. So sign-ins that
+   * strangers begin and never finish do not push out codes, sessions or grants.
+   */
+  kindEntriesMax?: number;
+  nowMs?: () => number;
+}
+
+/** Sign-in's state in this process, for the embedded default. A restart signs everybody out. */
+export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStore {
+  const { kindEntriesMax = 20_000, nowMs = Date.now } = options;
+  const kinds = new Map<string, Map<string, Kept>>();
+  const limiters = new Map<string, RateLimiterMemory>();
+
+  const live = (kind: string, id: string): Kept | undefined => {
+    const entry = kinds.get(kind)?.get(id);
+    return entry !== undefined && entry.expiresMs > nowMs() ? entry : undefined;
+  };
+  function* all(): Generator<Kept> {
+    for (const entries of kinds.values()) yield* entries.values();
+  }
+  const payloadOf = (entry: Kept | undefined): StatePayload | null =>
+    entry === undefined ? null : (JSON.parse(entry.payload) as StatePayload);
+  const remove = ({ kind, id }: Pick<Kept, 'kind' | 'id'>): boolean => kinds.get(kind)?.delete(id) ?? false;
+  const sweep = (): void => {
+    const now = nowMs();
+    for (const entry of all()) if (entry.expiresMs <= now) remove(entry);
+  };
+  const makeRoom = (kind: string): Map<string, Kept> => {
+    const entries = kinds.get(kind) ?? new Map<string, Kept>();
+    kinds.set(kind, entries);
+    if (entries.size >= kindEntriesMax) sweep();
+    if (entries.size >= kindEntriesMax) {
+      const soonest = [...entries.values()].sort((a, b) => a.expiresMs - b.expiresMs);
+      // A tenth at once, so that a full map is not sorted for every new entry.
+      for (const entry of soonest.slice(0, Math.ceil(kindEntriesMax / 10))) remove(entry);
+    }
+    return entries;
+  };
+
+  return {
+    async put(kind, id, payload, { lifeSeconds, account }) {
+      makeRoom(kind).set(id, {
+        kind,
+        id,
+        payload: JSON.stringify(payload),
+        uses: 0,
+        firstUseMs: 0,
+        expiresMs: nowMs() + lifeSeconds * 1000,
+        account,
+      });
+    },
+    async find(kind, id) {
+      return payloadOf(live(kind, id));
+    },
+    async take(kind, id) {
+      const entry = live(kind, id);
+      remove({ kind, id });
+      return payloadOf(entry);
+    },
+    async use(kind, id) {
+      const entry = live(kind, id);
+      if (!entry) return null;
+      entry.uses++;
+      if (entry.uses === 1) entry.firstUseMs = nowMs();
+      return { uses: entry.uses, sinceFirstMs: nowMs() - entry.firstUseMs };
+    },
+    async extend(kind, id, lifeSeconds) {
+      const entry = live(kind, id);
+      if (entry) entry.expiresMs = nowMs() + lifeSeconds * 1000;
+    },
+    async remove(kind, id) {
+      remove({ kind, id });
+    },
+    async ofAccount(account) {
+      const owned = all().filter((entry) => entry.account === account && entry.expiresMs > nowMs());
+      return [...owned.map((entry) => ({ kind: entry.kind, id: entry.id, payload: payloadOf(entry)! }))];
+    },
+    // Nothing but the entries themselves names an account.
+    async tidyAccount() {},
+    async *accounts() {
+      sweep();
+      yield* new Set(
+        all()
+          .map(({ account }) => account)
+          .filter((account) => account !== undefined),
+      );
+    },
+    limiter({ name, points, duration }) {
+      const limiter = limiters.get(name) ?? new RateLimiterMemory({ keyPrefix: name, points, duration });
+      limiters.set(name, limiter);
+      return limiter;
+    },
+    async risk() {
+      // The documentation says so: in the embedded default, state is lost on purpose.
+      return null;
+    },
+    async close() {
+      kinds.clear();
+    },
+  };
+}

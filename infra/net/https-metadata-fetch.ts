@@ -1,0 +1,105 @@
+import type { LookupAddress } from 'node:dns';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+import { isIP } from 'node:net';
+import { DocumentAwayError, type MetadataFetch } from '../../api/ports/metadata-fetch.ts';
+import { dnsAddresses, type ResolveAddresses } from './dns-addresses.ts';
+import { isPublicAddress } from './public-address.ts';
+
+export interface MetadataFetchOptions {
+  /** The largest document that is accepted. */
+  bytesMax?: number;
+  /** For everything together: DNS, connection, document. */
+  timeoutMs?: number;
+  /** For tests: name resolution, allowed addresses, and trusted certificates. */
+  resolve?: ResolveAddresses;
+  isAllowed?: (address: string) => boolean;
+  ca?: string;
+}
+
+/**
+ * A fetch for URLs that strangers choose (SSRF protection): https only, public internet addresses only, no redirects,
+ * and limits of size and time. Throws DocumentAwayError if trying again may help, and else an error that says nothing of
+ * what an address answered. A name is resolved once, and the connection goes to the address that was checked, so a second
+ * DNS answer (DNS rebinding) changes nothing.
+ */
+export function httpsMetadataFetch(options: MetadataFetchOptions = {}): MetadataFetch {
+  const { bytesMax = 16 * 1024, timeoutMs = 4000, isAllowed = isPublicAddress, ca } = options;
+  const resolve = options.resolve ?? dnsAddresses();
+
+  const checkedAddresses = async (host: string, signal: AbortSignal): Promise<LookupAddress[]> => {
+    const literal = host.replace(/^\[|\]$/g, '');
+    const found = isIP(literal) ? [{ address: literal, family: isIP(literal) }] : await resolve(host, signal);
+    if (signal.aborted) throw new DocumentAwayError('the document took too long');
+    if (found.length === 0) throw new Error('the host has no address');
+    // One reserved address among public ones is an attack, not a mistake.
+    if (!found.every(({ address }) => isAllowed(address))) throw new Error('the host is not on the public internet');
+    return found;
+  };
+
+  const get = async (url: URL, signal: AbortSignal): Promise<Response> => {
+    if (url.protocol !== 'https:') throw new Error('only https is fetched');
+    if (url.username !== '' || url.password !== '') throw new Error('the URL has a user or password');
+    const addresses = await checkedAddresses(url.hostname, signal);
+    const response = await respond(url, addresses, signal, ca);
+    const status = response.statusCode ?? 0;
+    if (status !== 200) {
+      response.destroy();
+      if (status >= 300 && status < 400) throw new Error('redirects are not followed');
+      return new Response(null, { status: status >= 200 && status <= 599 ? status : 502 });
+    }
+    const body = await readLimited(response, bytesMax);
+    const headers = new Headers();
+    for (const name of ['content-type', 'cache-control', 'expires']) {
+      const value = response.headers[name];
+      if (typeof value === 'string') headers.set(name, value);
+    }
+    return new Response(new Uint8Array(body), { status, headers });
+  };
+
+  return async (input) => {
+    const url = new URL(typeof input === 'object' && 'url' in input ? input.url : String(input));
+    return await get(url, AbortSignal.timeout(timeoutMs));
+  };
+}
+
+function respond(url: URL, addresses: LookupAddress[], signal: AbortSignal, ca: string | undefined) {
+  return new Promise<IncomingMessage>((resolve, reject) => {
+    const asked = request(
+      url,
+      {
+        // Connections are not reused: a kept one could serve another host name.
+        agent: false,
+        signal,
+        method: 'GET',
+        headers: { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'ride-calendar' },
+        maxHeaderSize: 8192,
+        ...(ca !== undefined && { ca }),
+        lookup: (_host, { all }, done) => {
+          if (all) done(null, addresses);
+          else done(null, addresses[0]!.address, addresses[0]!.family);
+        },
+      },
+      resolve,
+    );
+    asked.on('error', (cause) => reject(new DocumentAwayError('the document can’t be fetched', { cause })));
+    asked.end();
+  });
+}
+
+async function readLimited(response: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > bytesMax) break;
+    }
+  } catch (cause) {
+    throw new DocumentAwayError('the document ended early', { cause });
+  }
+  // Leaving the loop has closed the connection.
+  if (bytes > bytesMax) throw new Error(`the document is longer than ${bytesMax} bytes`);
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,65 @@
+import { viewFormat } from '../../../schemas/views/view-keys.ts';
+import { parseFence } from '../redis-keys.ts';
+
+// A leader beats twice a second.
+const stillMs = 3_000;
+
+/** What one tag says of the view formats in a store, at one moment. */
+export interface FormatLook {
+  /** The fence of our own format. */
+  fence: string | null;
+  /** The owner who has led the tag to the log's ends (redis-scripts.ts). */
+  led: string | null;
+  /** Other formats that have a fence. */
+  others: readonly number[];
+}
+
+/**
+ * Whether the views of our format are those to be served (docs/rules.md#ready-api): they are led, or they are the only
+ * ones in the store. An old version that is started again, beside the views of a newer one, would show the day on which
+ * it ended. Without I/O. What was once true stays so: an API process serves on while projectors come and go.
+ */
+export class GenerationState {
+  #current = false;
+  #others: readonly number[] = [];
+  #fences: readonly (string | null)[] = [];
+  /** When the fence of each tag last moved. */
+  readonly #movedMs = new Map<number, number>();
+
+  get current(): boolean {
+    return this.#current;
+  }
+
+  /** Why they are not served; null where no other format is in the way. */
+  get reason(): string | null {
+    if (this.#current || this.#others.length === 0) return null;
+    const others = `format${this.#others.length > 1 ? 's' : ''} ${this.#others.join(', ')}`;
+    return (
+      `the store also holds views of ${others}, and no projector of format ${viewFormat} leads up to the log's end; ` +
+      'start one of this version, or see "ride-calendar generations list"'
+    );
+  }
+
+  /** A look at every tag, in order. */
+  look(tags: readonly FormatLook[], nowMs: number): void {
+    for (const [tag, { fence }] of tags.entries()) {
+      const before = this.#fences[tag];
+      if (fence !== null && before !== undefined && fence !== before) this.#movedMs.set(tag, nowMs);
+    }
+    this.#fences = tags.map(({ fence }) => fence);
+    this.#others = [...new Set(tags.flatMap(({ others }) => others))].sort((a, b) => a - b);
+    const isHere = tags.some(({ fence }) => fence !== null);
+    this.#current ||= isHere && (this.#others.length === 0 || tags.every((look, tag) => this.#isLed(tag, look, nowMs)));
+  }
+
+  #isLed(tag: number, { fence, led }: FormatLook, nowMs: number): boolean {
+    if (fence === null || !isHeldBy(fence, led)) return false;
+    const movedMs = this.#movedMs.get(tag);
+    return movedMs !== undefined && nowMs - movedMs <= stillMs;
+  }
+}
+
+function isHeldBy(fence: string, led: string | null): boolean {
+  const { owner, state } = parseFence(fence);
+  return state !== 'free' && owner === led;
+}

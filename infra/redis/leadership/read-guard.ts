@@ -1,0 +1,162 @@
+import { Cluster, type Redis } from 'ioredis';
+import { backgroundClock, type Clock } from '../../../projector/ports/clock.ts';
+import { allTags } from '../../../schemas/views/view-keys.ts';
+import { otherFormats, redisKeys } from '../redis-keys.ts';
+import { FailoverState, type TagLook } from './failover-state.ts';
+import { type FormatLook, GenerationState } from './generation-state.ts';
+
+const lookMs = 100;
+const checkMs = 1_000;
+
+/** What the guard asks of the Redis processes. */
+interface GuardedMasters {
+  /** The processes of all masters, as stamps name them. Resolves to null while the masters are not known. */
+  processes(): Promise<readonly string[] | null>;
+  /** A tag's fence and notes, all of the same moment. `formats`: also those of other view formats. */
+  look(tag: number, formats: boolean): Promise<Omit<TagLook, 'nowMs'> & FormatLook>;
+}
+
+/**
+ * Says whether the views in a Redis may be answered from. A Redis that comes back as another process (after a crash,
+ * from an older snapshot, or a promoted replica) may have lost acknowledged writes, and still look complete. So a tag is
+ * answered from only once its leader has stamped it as complete in this very process, or once no projector has run for
+ * long: then waiting brings nothing better. An API process that has just started believes no more than any other. Nor is
+ * anything answered before it is known that the views of our format are those to be served.
+ */
+export class ReadGuard {
+  readonly #masters: GuardedMasters;
+  readonly #clock: Clock;
+  readonly #tags: readonly number[];
+  readonly #state: FailoverState;
+  readonly #formats = new GenerationState();
+  readonly #stop = new AbortController();
+  #settling = false;
+
+  /** `tags`: those that views are in. */
+  constructor(masters: GuardedMasters, clock: Clock, tags: readonly number[] = allTags) {
+    this.#masters = masters;
+    this.#clock = clock;
+    this.#tags = tags;
+    this.#state = new FailoverState(tags);
+    void this.#settle();
+    void this.#checkNowAndThen();
+  }
+
+  /** Whether views of our format may be served. */
+  get current(): boolean {
+    return this.#formats.current;
+  }
+
+  /** Why not, where another format is in the way. */
+  get reason(): string | null {
+    return this.#formats.reason;
+  }
+
+  /** Whether the views of these tags may be answered from now. */
+  covers(tags: Iterable<number>): boolean {
+    return this.#state.covers(tags);
+  }
+
+  /** Whether a tag's stamp, read together with what is absent, says that it is truly absent. */
+  isComplete(tag: number, stamp: string): boolean {
+    const complete = this.#state.isComplete(tag, stamp);
+    if (!complete) void this.#settle();
+    return complete;
+  }
+
+  /** A connection was lost or made, or a node came or went. */
+  connectionChanged(): void {
+    this.#state.connectionChanged();
+    void this.#settle();
+  }
+
+  close(): void {
+    this.#stop.abort();
+  }
+
+  /** A replica may be promoted, or a process become another's replica and come back, without a lost connection. */
+  async #checkNowAndThen(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      await this.#clock.sleep(checkMs, signal);
+      if (signal.aborted) return;
+      if (this.#state.identified) await this.#identify().catch(() => undefined);
+      await this.#look().catch(() => undefined);
+      void this.#settle();
+    }
+  }
+
+  async #settle(): Promise<void> {
+    if (this.#settling) return;
+    this.#settling = true;
+    const { signal } = this.#stop;
+    while (!signal.aborted && !this.#settled) {
+      // Redis may be away: it is asked again soon.
+      await this.#ask().catch(() => undefined);
+      if (!this.#settled) await this.#clock.sleep(lookMs, signal);
+    }
+    this.#settling = false;
+  }
+
+  get #settled(): boolean {
+    return this.#state.settled && this.#formats.current;
+  }
+
+  async #ask(): Promise<void> {
+    if (!this.#state.identified) await this.#identify();
+    await this.#look();
+  }
+
+  async #look(): Promise<void> {
+    const { connection, unstamped } = this.#state;
+    const formats = !this.#formats.current;
+    const look = async (tag: number): Promise<FormatLook> => {
+      const seen = await this.#masters.look(tag, formats);
+      this.#state.look(connection, tag, { ...seen, nowMs: this.#clock.nowMs() });
+      return seen;
+    };
+    const looks = await Promise.all((formats ? this.#tags : unstamped).map(look));
+    if (formats) this.#formats.look(looks, this.#clock.nowMs());
+  }
+
+  async #identify(): Promise<void> {
+    const { connection } = this.#state;
+    const processes = await this.#masters.processes();
+    if (processes) this.#state.identify(connection, processes);
+  }
+}
+
+/** The guard of a client, over its connections and commands. */
+export function redisReadGuard(client: Redis | Cluster, keyPrefix: string): ReadGuard {
+  const keys = redisKeys(keyPrefix);
+  const othersKeys = otherFormats.map((format) => redisKeys(keyPrefix, format));
+  const masters: GuardedMasters = {
+    async processes() {
+      // A cluster's masters are not known before.
+      if (client.status !== 'ready') return null;
+      const all = client instanceof Cluster ? client.nodes('master') : [client];
+      return (await Promise.all(all.map(processOf))).filter((process) => process !== null);
+    },
+    async look(tag, formats) {
+      const own = [keys.fence(tag), keys.complete(tag), keys.coming(tag), keys.led(tag)];
+      const fences = formats ? othersKeys.map((other) => other.fence(tag)) : [];
+      // One command: all of one moment.
+      const [fence, stamp, coming, led, ...found] = await client.mget(...own, ...fences);
+      const others = otherFormats.filter((_, i) => typeof found[i] === 'string');
+      return { fence: fence!, stamp: stamp!, coming: coming!, led: led!, others };
+    },
+  };
+  const guard = new ReadGuard(masters, backgroundClock);
+  const changed = (): void => guard.connectionChanged();
+  const watch = (node: Redis): void => void node.on('close', changed).on('ready', changed);
+  if (client instanceof Cluster) client.on('+node', watch).on('-node', changed);
+  else watch(client);
+  return guard;
+}
+
+/** A master's process, as the commit script names it; null for one that is a replica by now. */
+async function processOf(node: Redis): Promise<string | null> {
+  const [server, replication] = await Promise.all([node.info('server'), node.info('replication')]);
+  if (!/^role:master/m.test(replication)) return null;
+  return `${/run_id:(\w+)/.exec(server)?.[1]}:${/master_replid:(\w+)/.exec(replication)?.[1]}`;
+}

@@ -1,0 +1,116 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { allTags, viewFormat } from '../../../schemas/views/view-keys.ts';
+import { type RedisConnection, readText, withRedis } from '../redis-connection.ts';
+import { otherFormats, parseFence, redisKeys } from '../redis-keys.ts';
+import type { RedisSettings } from '../redis-settings.ts';
+
+/** A projector that holds fences. */
+export interface Leading {
+  /** When it took them, in milliseconds since the epoch by the store's clock. */
+  epoch: number;
+  /** How many tags it holds. */
+  tags: number;
+  /** Its fences move: it runs, and reaches the store. */
+  alive: boolean;
+}
+
+/** Who leads and who stands by, of one view format. */
+export interface WhoLeads {
+  leaders: Leading[];
+  /** Tags that nobody has a fence on. */
+  tagsUnled: number;
+  /** Projectors that are there and do not lead: each by the id that its fences would name. */
+  standbys: string[];
+}
+
+export interface StoreState extends WhoLeads {
+  /** Other view formats that a running projector leads. */
+  otherFormats: number[];
+  /** The position that stands beside each tag's views, as it was written; `owner`: of the tag's fence. */
+  positions: { owner: string; text: string | null }[];
+  /** How old the oldest change is that is not readable, as the last leader said it. Null: all are. */
+  unreadableMs: number | null;
+}
+
+// Long enough for several beats (projector/writing/tag-lanes.ts) of a leader, and signs of life of each standby.
+const looks = 5;
+const lookAgainMs = 400;
+
+/** Looks at some formats' fences and signs of life for two seconds. Changes nothing. */
+export async function whoLeads(
+  connection: RedisConnection,
+  keyPrefix: string,
+  formats: readonly number[],
+  signal: AbortSignal,
+): Promise<WhoLeads[]> {
+  const texts = (name: (tag: number) => string) => Promise.all(allTags.map((tag) => readText(connection, name(tag))));
+  const ofFormat = async (format: number): Promise<WhoLeads> => {
+    const keys = redisKeys(keyPrefix, format);
+    const before = await texts(keys.fence);
+    const seen = [await texts(keys.coming)];
+    for (let look = 0; look < looks; look++) {
+      await sleep(lookAgainMs, undefined, { signal });
+      seen.push(await texts(keys.coming));
+    }
+    return { ...leadersOf(before, await texts(keys.fence)), standbys: standbysIn(seen) };
+  };
+  return Promise.all(formats.map(ofFormat));
+}
+
+/** What operators ask of a store, with two seconds' looks. Changes nothing. Throws if Redis cannot be reached. */
+export async function readStoreState(settings: RedisSettings, signal: AbortSignal): Promise<StoreState> {
+  const { keyPrefix } = settings;
+  const keys = redisKeys(keyPrefix);
+  const look = async (connection: RedisConnection): Promise<StoreState> => {
+    const text = (key: string) => readText(connection, key);
+    const fences = await Promise.all(otherFormats.map((format) => text(redisKeys(keyPrefix, format).fence(0))));
+    const others = otherFormats.filter((_, i) => fences[i] !== null);
+    const [own, ...led] = await whoLeads(connection, keyPrefix, [viewFormat, ...others], signal);
+    const positions = allTags.map(async (tag) => ({
+      owner: parseFence((await text(keys.fence(tag))) ?? '').owner,
+      text: await text(keys.position(tag)),
+    }));
+    const ageMs = await text(keys.unreadable());
+    return {
+      ...own!,
+      otherFormats: others.filter((_, i) => led[i]!.leaders.some(({ alive }) => alive)),
+      positions: await Promise.all(positions),
+      unreadableMs: ageMs ? Number(ageMs) : null,
+    };
+  };
+  return withRedis(settings, look).catch((cause: Error) => {
+    signal.throwIfAborted();
+    // What the connection puts around a fault would only be said beside it.
+    const fault = (cause.cause ?? cause) as Error;
+    throw new Error(`Cannot read who leads from Redis: ${fault.message}`, { cause: fault });
+  });
+}
+
+/** `looks`: each tag's sign of life, `<owner>:<time>`. Several standbys write over one another: each shows in some look. */
+export function standbysIn(looks: readonly (readonly (string | null)[])[]): string[] {
+  const [first = [], ...later] = looks;
+  const moved = later.flatMap((look) => look.filter((sign, tag) => sign !== null && sign !== first[tag]));
+  return [...new Set(moved.map((sign) => sign!.split(':')[0]!))].sort();
+}
+
+/** `before` and `after`: each tag's fence at two looks. */
+export function leadersOf(
+  before: readonly (string | null)[],
+  after: readonly (string | null)[],
+): Omit<WhoLeads, 'standbys'> {
+  const leaders = new Map<string, Leading>();
+  let tagsUnled = 0;
+  for (const [tag, fence] of after.entries()) {
+    const { epoch, owner, state } = parseFence(fence ?? '');
+    if (!(epoch > 0) || state === 'free') {
+      tagsUnled += 1;
+      continue;
+    }
+    const leader = leaders.get(owner) ?? { epoch: 0, tags: 0, alive: false };
+    leaders.set(owner, leader);
+    leader.epoch = Math.max(leader.epoch, epoch);
+    leader.tags += 1;
+    leader.alive ||= fence !== before[tag];
+  }
+  return { leaders: [...leaders.values()].sort((a, b) => b.epoch - a.epoch), tagsUnled };
+}

@@ -1,0 +1,188 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Cluster, Redis } from 'ioredis';
+import { RateLimiterRedis } from 'rate-limiter-flexible';
+import {
+  type OwnedEntry,
+  type StatePayload,
+  type StateStore,
+  StateStoreAwayError,
+} from '../../../api/ports/sign-in-state.ts';
+import { redisClusterClient } from '../redis-cluster-client.ts';
+import { missingRight, redisAway, redisRefusal, signInRights } from '../redis-refusal.ts';
+import { owedReplyMsMax } from '../redis-settings.ts';
+import { authScripts } from './sign-in-scripts.ts';
+
+interface RedisAuthStateOptions {
+  /** AUTH_REDIS_URL. */
+  url: string;
+  cluster?: boolean;
+  /** Comes before every key, such as `ride-calendar:`. */
+  keyPrefix?: string;
+  /** The longest wait for one command, including a reconnection. */
+  commandTimeoutMs?: number;
+  /** Called once for each lost connection, and once per connection for each right that is missing. */
+  onError?: (error: Error) => void;
+}
+
+type ScriptName = keyof typeof authScripts;
+type Client = (Redis | Cluster) & Record<ScriptName, (...args: (string | number)[]) => Promise<unknown>>;
+
+/**
+ * Sign-in's state in Redis. An entry is a hash: `p` is its payload as JSON, `a` its account, `u` how often it was used and
+ * `f` when first. All keys have one hash tag, so that scripts may access several of them in a cluster too. Throws
+ * StateStoreAwayError if Redis cannot be reached in time.
+ */
+export function redisAuthState(options: RedisAuthStateOptions): StateStore {
+  const { commandTimeoutMs = 3000 } = options;
+  const redis = connect(options, commandTimeoutMs);
+  const prefix = `${options.keyPrefix ?? 'ride-calendar:'}{auth}:`;
+  const entryKey = (kind: string, id: string): string => `${prefix}e:${kind}:${id}`;
+  const accountKey = (account: string): string => `${prefix}a:${account}`;
+  const accountsKey = `${prefix}accounts`;
+
+  const away = watchConnection(redis, options);
+  const ask = async <T>(command: () => Promise<T>): Promise<T> => {
+    // A cluster client keeps commands that it cannot send forever.
+    const gaveUp = new AbortController();
+    const late = sleep(commandTimeoutMs, undefined, { signal: gaveUp.signal, ref: false }).then(() => {
+      throw new Error('no answer in time');
+    });
+    late.catch(() => undefined);
+    try {
+      return await Promise.race([command(), late]);
+    } catch (cause) {
+      throw away(cause);
+    } finally {
+      gaveUp.abort();
+    }
+  };
+
+  const run = <T = void>(name: ScriptName, ...args: (string | number)[]): Promise<T> =>
+    ask(() => redis[name](...args) as Promise<T>);
+  const msOf = (seconds: number): number => Math.round(seconds * 1000);
+
+  return {
+    put(kind, id, payload, { lifeSeconds, account = '' }) {
+      const keys = [entryKey(kind, id), accountKey(account), accountsKey];
+      return run('authPut', ...keys, JSON.stringify(payload), msOf(lifeSeconds), account, `${kind}:${id}`);
+    },
+    find: async (kind, id) => payloadOf(await ask(() => redis.hget(entryKey(kind, id), 'p'))),
+    take: async (kind, id) => payloadOf(await run<string | null>('authTake', entryKey(kind, id))),
+    async use(kind, id) {
+      const [uses, sinceFirstMs] = await run<[number, number]>('authUse', entryKey(kind, id));
+      return uses === 0 ? null : { uses, sinceFirstMs };
+    },
+    // Only entries without an account are extended, so no index needs an update.
+    async extend(kind, id, lifeSeconds) {
+      await ask(() => redis.pexpire(entryKey(kind, id), msOf(lifeSeconds)));
+    },
+    async remove(kind, id) {
+      await ask(() => redis.del(entryKey(kind, id)));
+    },
+    async ofAccount(account) {
+      const found: OwnedEntry[] = [];
+      for (const member of await ask(() => redis.zrangebyscore(accountKey(account), Date.now(), '+inf'))) {
+        const [kind, id] = splitMember(member);
+        const { p, a } = await ask(() => redis.hgetall(entryKey(kind, id)));
+        // The index may still name an entry that was removed, or put again for another account.
+        if (a === account) found.push({ kind, id, payload: payloadOf(p)! });
+      }
+      return found;
+    },
+    tidyAccount: (account) => run('authTidyAccount', accountKey(account), accountsKey, account, `${prefix}e:`),
+    async *accounts() {
+      let cursor = '0';
+      do {
+        const [next, pairs] = await ask(() => redis.zscan(accountsKey, cursor, 'COUNT', 100));
+        for (let i = 0; i < pairs.length; i += 2) if (Number(pairs[i + 1]) > Date.now()) yield pairs[i]!;
+        cursor = next;
+      } while (cursor !== '0');
+    },
+    limiter({ name, points, duration }) {
+      const limiter = new RateLimiterRedis({ storeClient: redis, keyPrefix: `${prefix}c:${name}`, points, duration });
+      return { penalty: (key, points) => ask(() => limiter.penalty(key, points)) };
+    },
+    risk: () => ask(() => riskOf(redis)),
+    async close() {
+      redis.disconnect();
+    },
+  };
+}
+
+function connect({ url, cluster = false }: RedisAuthStateOptions, commandTimeoutMs: number): Client {
+  const common = {
+    commandTimeout: commandTimeoutMs,
+    socketTimeout: owedReplyMsMax,
+    // Commands wait out a restart of Redis, limited by their own timeout.
+    maxRetriesPerRequest: null,
+    connectionName: 'ride-calendar-sign-in',
+  };
+  const retry = (times: number): number => Math.min(50 * times, 1000);
+  const client = cluster
+    ? redisClusterClient(url, { redisOptions: common, clusterRetryStrategy: retry })
+    : new Redis(url, { ...common, retryStrategy: retry });
+  for (const [name, definition] of Object.entries(authScripts)) client.defineCommand(name, definition);
+  return client as Client;
+}
+
+const setting = 'AUTH_REDIS_URL (or, without it, of REDIS_URL)';
+
+/** Makes the error of a command that failed with a cause. Reports once what waiting will not help. */
+function watchConnection(
+  redis: Client,
+  { cluster = false, onError = () => undefined }: RedisAuthStateOptions,
+): (cause: unknown) => StateStoreAwayError {
+  const asked = { setting, cluster, scriptRights: signInRights };
+  /** Why there is no connection, as far as Redis or the network said. A command that waits in vain says no reason. */
+  let fault: Error | undefined;
+  const toldRefusals = new Set<string>();
+  const refusalOf = (cause: unknown): string | null => {
+    const words = redisRefusal(cause, asked)?.words;
+    if (words === undefined) return null;
+    if (!toldRefusals.has(words)) onError(new Error(`it ${words}`, { cause }));
+    toldRefusals.add(words);
+    return words;
+  };
+  redis.on('ready', () => {
+    fault = undefined;
+    toldRefusals.clear();
+  });
+  redis.on('error', (error: Error) => {
+    if (refusalOf(error) === null && fault === undefined) onError(error);
+    fault = error;
+  });
+  return (cause) => {
+    for (const one of [cause, fault]) {
+      const words = refusalOf(one);
+      if (words !== null) return new StateStoreAwayError(`Sign-in's Redis ${words}`, { cause: one });
+    }
+    return new StateStoreAwayError(`Sign-in's Redis (AUTH_REDIS_URL) ${redisAway(cause, fault)}`, { cause });
+  };
+}
+
+const payloadOf = (text: string | null | undefined): StatePayload | null =>
+  typeof text === 'string' ? (JSON.parse(text) as StatePayload) : null;
+
+function splitMember(member: string): [kind: string, id: string] {
+  const colon = member.indexOf(':');
+  return [member.slice(0, colon), member.slice(colon + 1)];
+}
+
+async function riskOf(redis: Client): Promise<string | null> {
+  const info = await redis.info('persistence');
+  const memory = await redis.info('memory');
+  const policy = /maxmemory_policy:(\S+)/.exec(memory)?.[1] ?? 'noeviction';
+  if (policy !== 'noeviction')
+    return `the Redis of sign-in evicts keys when full (maxmemory-policy ${policy}): riders would be signed out at random; set noeviction`;
+  if (/aof_enabled:1/.test(info)) return null;
+  // Managed servers often have no CONFIG. Then nothing is known about snapshots.
+  const save = await redis.config('GET', 'save').catch((error: unknown) => (missingRight(error) ? 'unseen' : null));
+  const points = Array.isArray(save) ? String(save[1] ?? '') : save;
+  if (points === '')
+    return 'the Redis of sign-in has no persistence: its restart signs every rider out and disconnects every app; set appendonly yes';
+  if (points === 'unseen')
+    return 'the Redis of sign-in keeps snapshots at most: a crash loses sign-ins since the last one; set appendonly yes';
+  if (points !== null)
+    return 'the Redis of sign-in keeps snapshots only: a crash loses sign-ins since the last one; set appendonly yes';
+  return null;
+}

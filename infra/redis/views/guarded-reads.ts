@@ -1,0 +1,74 @@
+import { StoreAwayError, type ViewReader } from '../../../api/ports/view-reader.ts';
+import { completeKey, isCompleteKey, parseKey } from '../../../schemas/views/view-keys.ts';
+import type { ReadGuard } from '../leadership/read-guard.ts';
+
+/** The commands that views are read with. Keys are views' keys. */
+interface ReadCommands {
+  /** Some views of one moment. `keys` are of one tag where masters share the tags. */
+  get(keys: readonly string[]): Promise<(Buffer | null)[]>;
+  /** Rejects if one of these keys, which `get` did not find, is there with another type. */
+  assertAbsent(keys: readonly string[]): Promise<unknown>;
+  fields(key: string, fields: readonly string[]): Promise<(Buffer | null)[]>;
+}
+
+interface GuardedReadsDeps {
+  commands: ReadCommands;
+  guard: Pick<ReadGuard, 'covers' | 'isComplete' | 'current' | 'reason'>;
+  /** Several masters share the tags. */
+  isCluster: boolean;
+}
+
+interface GuardedReads extends Pick<ViewReader, 'get' | 'fields'> {
+  /** Whether all views of these tags are there. */
+  areComplete(tags: readonly number[]): Promise<boolean>;
+}
+
+/** Reads of views that are answered only where the guard says that there are no newer ones, and that none were lost. */
+export function guardedReads({ commands, guard, isCluster }: GuardedReadsDeps): GuardedReads {
+  const away = (cause: unknown): never => {
+    throw new StoreAwayError(`Cannot read views: ${(cause as Error).message}`, { cause });
+  };
+  const assertCovered = (tags: Iterable<number>): void => {
+    if (!guard.covers(tags))
+      throw new StoreAwayError('Cannot read views: they are not known to be complete in this Redis process');
+  };
+  /** A stamp that names another process says nothing. */
+  const believed = (key: string, value: Buffer | null): Buffer | null =>
+    value === null || !isCompleteKey(key) || guard.isComplete(parseKey(key).tag, value.toString()) ? value : null;
+
+  const assertCurrent = (): void => {
+    if (!guard.current)
+      throw new StoreAwayError(`Cannot read views: ${guard.reason ?? 'it is not known yet whether they are led'}`);
+  };
+  const get = async (keys: readonly string[]): Promise<(Buffer | null)[]> => {
+    const distinct = [...new Set(keys)];
+    const byTag = Map.groupBy(distinct, (key) => parseKey(key).tag);
+    assertCovered(byTag.keys());
+    const found = new Map<string, Buffer | null>();
+    // One command, or in a cluster one per tag: a missing view, and whether its tag is complete, are read at the same
+    // moment.
+    const groups = isCluster ? [...byTag.values()] : [distinct];
+    const reads = groups.map(async (group) => {
+      const values = await commands.get(group);
+      const absent = group.filter((key, i) => values[i] === null && !isCompleteKey(key));
+      if (absent.length > 0) await commands.assertAbsent(absent);
+      for (const [i, key] of group.entries()) found.set(key, believed(key, values[i]!));
+    });
+    await Promise.all(reads).catch(away);
+    assertCovered(byTag.keys());
+    return keys.map((key) => found.get(key)!);
+  };
+
+  return {
+    async get(keys) {
+      assertCurrent();
+      return get(keys);
+    },
+    areComplete: async (tags) => (await get(tags.map(completeKey))).every(Boolean),
+    async fields(key, fields) {
+      assertCurrent();
+      assertCovered([parseKey(key).tag]);
+      return commands.fields(key, fields).catch(away);
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import type { ChangeListener } from '../../../api/ports/view-reader.ts';
+import type { Clock } from '../../../projector/ports/clock.ts';
+import { tagCount } from '../../../schemas/views/view-keys.ts';
+import type { RedisKeys } from '../redis-keys.ts';
+
+// The projector moves every tag's fence each second. If a tag is silent for longer, a connection may be half open.
+const silenceMaxMs = 2_000;
+
+/**
+ * Passes invalidation messages to a listener, and says whether they are reliably heard. Does no I/O. Messages are
+ * reliably heard once the heartbeat of every tag (a message about its fence) has come, until a tag falls silent or a
+ * connection changes.
+ */
+export class InvalidationWatch {
+  readonly #keys: RedisKeys;
+  readonly #listener: ChangeListener;
+  readonly #clock: Clock;
+  readonly #heardMs: Float64Array;
+  #state: 'deaf' | 'hearing' = 'deaf';
+  #checkedMs: number;
+
+  /** `tags`: how many tags views are in, from 0 on. */
+  constructor(keys: RedisKeys, listener: ChangeListener, clock: Clock, tags = tagCount) {
+    this.#keys = keys;
+    this.#listener = listener;
+    this.#clock = clock;
+    this.#checkedMs = clock.nowMs();
+    this.#heardMs = new Float64Array(tags).fill(Number.NEGATIVE_INFINITY);
+  }
+
+  /** The keys of one message. Null: all keys, as after FLUSHALL. */
+  message(names: readonly Buffer[] | null): void {
+    this.noticePause();
+    if (names === null) {
+      this.#listener.allChanged();
+      return;
+    }
+    for (const name of names) {
+      const text = name.toString();
+      const tag = this.#keys.fenceTag(text);
+      if (tag >= 0) this.#heardMs[tag] = this.#clock.nowMs();
+      else {
+        const key = this.#keys.fromRedis(text);
+        if (key) this.#listener.changed(key);
+      }
+    }
+  }
+
+  /**
+   * Notices that the process was paused, by a check that is overdue: messages of that time are not read yet, or their
+   * connection is gone. To be called before anything cached is answered from, since a paused process may run any of its
+   * work first.
+   */
+  noticePause(): void {
+    const nowMs = this.#clock.nowMs();
+    if (nowMs - this.#checkedMs <= silenceMaxMs) return;
+    this.#checkedMs = nowMs;
+    this.connectionChanged();
+  }
+
+  /** A connection was lost or made: messages may have been missed. */
+  connectionChanged(): void {
+    this.#heardMs.fill(Number.NEGATIVE_INFINITY);
+    this.#become('deaf');
+    this.#listener.allChanged();
+  }
+
+  /** Call regularly. Notices silence and its end. */
+  check(): void {
+    this.noticePause();
+    this.#checkedMs = this.#clock.nowMs();
+    const since = this.#clock.nowMs() - silenceMaxMs;
+    const silent = this.#heardMs.some((ms) => ms < since);
+    if (!silent) this.#become('hearing');
+    else if (this.#become('deaf')) this.#listener.allChanged();
+  }
+
+  #become(state: 'deaf' | 'hearing'): boolean {
+    if (state === this.#state) return false;
+    this.#state = state;
+    this.#listener.hearing(state === 'hearing');
+    return true;
+  }
+}

@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import { allTags } from '../../../schemas/views/view-keys.ts';
+import { type WhoLeads, whoLeads } from '../leadership/redis-leadership.ts';
+import { type RedisConnection, readText, scanKeys } from '../redis-connection.ts';
+import { redisKeys } from '../redis-keys.ts';
+import { viewWriterOver } from './redis-view-writer.ts';
+
+/** The view formats in a store: what each holds, and who leads it. */
+
+// A projector that stands by takes over after five looks, 500 ms apart, at a fence that stands still.
+const beatMs = 500;
+
+export interface Generation extends WhoLeads {
+  /** The number of its view format. */
+  format: number;
+  keys: number;
+  /** As Redis reckons it, a hash by some of its fields. */
+  bytes: number;
+}
+
+/** All view formats that have keys, in order. Changes nothing. */
+export async function listGenerations(
+  connection: RedisConnection,
+  keyPrefix: string,
+  signal: AbortSignal,
+): Promise<Generation[]> {
+  const sizes = new Map<number, { keys: number; bytes: number }>();
+  const pattern = /^g(\d{1,9}):/;
+  for await (const { master, names } of scanKeys(connection, { prefix: `${keyPrefix}g`, signal })) {
+    const known = names.flatMap((name) => {
+      const format = pattern.exec(name.toString().slice(keyPrefix.length))?.[1];
+      return format === undefined ? [] : [{ name, format: Number(format) }];
+    });
+    const bytes = await Promise.all(known.map(({ name }) => master(['MEMORY', 'USAGE', name])));
+    for (const [i, { format }] of known.entries()) {
+      const size = sizes.get(format) ?? { keys: 0, bytes: 0 };
+      // A key that has gone meanwhile has no size.
+      sizes.set(format, { keys: size.keys + 1, bytes: size.bytes + Number(bytes[i] ?? 0) });
+    }
+  }
+  const formats = [...sizes.keys()].sort((a, b) => a - b);
+  const led = await whoLeads(connection, keyPrefix, formats, signal);
+  return formats.map((format, i) => ({ format, ...sizes.get(format)!, ...led[i]! }));
+}
+
+/** It is led, or became so meanwhile: nothing more is removed. */
+class StillLedError extends Error {
+  override name = 'StillLedError';
+}
+
+/** KEYS: fence. ARGV: the expected fence. */
+const removeScript = `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[1])
+`;
+
+/**
+ * Removes all keys of a view format; says how many there were. It takes the fences first, as a projector does, and with each the
+ * stamp, so that whatever ends half-way is not complete and is compared by the next leader. The fences go last. Throws
+ * StillLedError where a projector of it runs.
+ */
+export async function dropGeneration(
+  connection: RedisConnection,
+  keyPrefix: string,
+  format: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const keys = redisKeys(keyPrefix, format);
+  const there = await countKeys(connection, keys.prefix, signal);
+  if (there === 0) {
+    throw new Error(`Cannot drop format ${format}: the store holds nothing of it`);
+  }
+  const [led] = await whoLeads(connection, keyPrefix, [format], signal);
+  if (led!.standbys.length > 0 || led!.leaders.some(({ alive }) => alive)) {
+    throw new StillLedError(`Cannot drop format ${format}: a projector of it runs; stop it first`);
+  }
+  const writer = viewWriterOver(connection, keys, randomBytes(8).toString('hex'));
+  const assertOurs = (isOurs: boolean): void => {
+    if (isOurs) return;
+    throw new StillLedError(
+      `Cannot drop format ${format}: a projector of it has begun to lead meanwhile; stop it, and drop it again`,
+    );
+  };
+  const fenceOf = async (tag: number): Promise<string> => (await readText(connection, keys.fence(tag))) ?? '';
+  for (const tag of allTags) {
+    assertOurs((await writer.leadership!.take(tag, await fenceOf(tag), true)) !== null);
+  }
+  const fenceKeys = new Set(allTags.map(keys.fence));
+  let beatAtMs = 0;
+  for await (const { master, names } of scanKeys(connection, { prefix: keys.prefix, signal })) {
+    const gone = names.filter((name) => !fenceKeys.has(name.toString()));
+    await Promise.all(gone.map((name) => master(['UNLINK', name])));
+    if (performance.now() - beatAtMs < beatMs) continue;
+    beatAtMs = performance.now();
+    const beats = await Promise.all(allTags.map((tag) => writer.commit(tag, [])));
+    assertOurs(beats.every(({ committed }) => committed));
+  }
+  const removed = allTags.map(async (tag) => {
+    const fence = await fenceOf(tag);
+    const key = keys.fence(tag);
+    const isOurs = writer.leadership!.isAsLeft(tag, fence);
+    return isOurs && Number(await connection.command(key, ['EVAL', removeScript, '1', key, fence])) === 1;
+  });
+  assertOurs((await Promise.all(removed)).every(Boolean));
+  return there;
+}
+
+async function countKeys(connection: RedisConnection, prefix: string, signal: AbortSignal): Promise<number> {
+  let count = 0;
+  for await (const { names } of scanKeys(connection, { prefix, signal })) count += names.length;
+  return count;
+}

@@ -1,0 +1,124 @@
+import type { LiveViews } from '../../../projector/ports/live-views.ts';
+import type { StoredName, StoredView } from '../../../projector/ports/view-writer.ts';
+import { allTags, digestLength } from '../../../schemas/views/view-keys.ts';
+import {
+  type Arg,
+  isOtherType,
+  nullIfOtherType,
+  type RedisConnection,
+  readText,
+  redisConnection,
+  scanKeys,
+} from '../redis-connection.ts';
+import { type RedisKeys, redisKeys } from '../redis-keys.ts';
+import type { RedisSettings } from '../redis-settings.ts';
+
+// Keys per step: of whole values fewer, so that a step is some megabytes.
+const scanCount = 1_000;
+const wholeScanCount = 200;
+
+interface ListOptions {
+  /** -1: keys that are in none. */
+  tags: ReadonlySet<number>;
+  /** Whole values, not only their digests. */
+  whole: boolean;
+}
+
+/** Every key of the generation under some tags that is a view, or should not exist (redis-keys.ts, placeOf). */
+export async function* listStored(
+  connection: RedisConnection,
+  keys: RedisKeys,
+  { tags, whole }: ListOptions,
+): AsyncIterable<StoredView> {
+  const within = tags.size === 1 && !tags.has(-1) ? `{v${[...tags][0]}}` : '';
+  const count = whole ? wholeScanCount : scanCount;
+  for await (const { names } of scanKeys(connection, { prefix: keys.prefix, within, count })) {
+    const wanted = names.flatMap((key) => {
+      const name = placeOf(keys, key);
+      return name && tags.has(name.tag) ? [name] : [];
+    });
+    // All commands are sent at once and share a round trip. What has gone meanwhile is not there.
+    const stored = await Promise.all(wanted.map((name) => read(connection, keys, name, whole)));
+    yield* stored.filter((view) => view !== null);
+  }
+}
+
+/** A name that is not UTF-8 can't be spelled in a command: it is in no tag. */
+function placeOf(keys: RedisKeys, key: Buffer): StoredName | null {
+  const name = keys.placeOf(key.toString());
+  return name && !Buffer.from(key.toString()).equals(key) ? { ...name, tag: -1 } : name;
+}
+
+/** What is stored under these names, with whole values; null: nothing. */
+export function readStored(
+  connection: RedisConnection,
+  keys: RedisKeys,
+  names: readonly StoredName[],
+): Promise<(StoredView | null)[]> {
+  return Promise.all(names.map((name) => read(connection, keys, name, true)));
+}
+
+async function read(
+  connection: RedisConnection,
+  keys: RedisKeys,
+  { tag, kind, id }: StoredName,
+  whole: boolean,
+): Promise<StoredView | null> {
+  const name = keys.of(tag, kind, id);
+  const ask = (...args: Arg[]) => connection.command(name, args).catch(otherType);
+  if (kind === 'reader') {
+    const flat = (await ask('HGETALL', name)) as Buffer[] | 'other type';
+    if (flat === 'other type') return { tag, kind, id, fields: null };
+    if (flat.length === 0) return null;
+    const fields = new Map<string, Buffer>();
+    for (let i = 0; i < flat.length; i += 2) fields.set(flat[i]!.toString(), flat[i + 1]!);
+    return { tag, kind, id, fields };
+  }
+  const range = whole ? null : ((await ask('GETRANGE', name, '0', String(digestLength - 1))) as Buffer | 'other type');
+  // An absent key's range is empty, as an empty value's is.
+  const bytes = range?.length ? range : ((await ask('GET', name)) as Buffer | 'other type' | null);
+  if (bytes === null) return null;
+  return { tag, kind, id, bytes: bytes === 'other type' ? null : bytes, whole };
+}
+
+/** A key of ours that somebody else wrote with another type: to be replaced. */
+function otherType(error: Error): 'other type' {
+  if (isOtherType(error)) return 'other type';
+  throw error;
+}
+
+const everywhere: ReadonlySet<number> = new Set([-1, ...allTags]);
+
+/** The views of a running service in Redis, or in a Redis Cluster. */
+export async function redisLiveViews(settings: RedisSettings): Promise<LiveViews> {
+  const connection = await redisConnection(settings);
+  const keys = redisKeys(settings.keyPrefix);
+  const text = (key: string) => readText(connection, key);
+  const saysCompare = async (key: string): Promise<boolean> =>
+    (await connection.command(key, ['ZSCORE', key, 'compare']).catch(nullIfOtherType)) !== null;
+  return {
+    list: () => listStored(connection, keys, { tags: everywhere, whole: true }),
+    read: (names) => readStored(connection, keys, names),
+    notes: (tags) =>
+      Promise.all(
+        tags.map(async (tag) => ({
+          fence: (await text(keys.fence(tag))) ?? '',
+          position: await text(keys.position(tag)),
+          compare: await saysCompare(keys.open(tag)),
+        })),
+      ),
+    // As the scripts do (redis-scripts.ts). The leader hears of it with its next batch or beat.
+    askCompare: async (tags) => {
+      const ask = async (tag: number): Promise<void> => {
+        const key = keys.open(tag);
+        const say = () => connection.command(key, ['ZADD', key, '+inf', 'compare']);
+        // `compare` says more than any names that the leader may have written meanwhile.
+        const replace = () => connection.command(key, ['DEL', key]).then(say);
+        await say().catch((error: Error) => (isOtherType(error) ? replace() : Promise.reject(error)));
+      };
+      await Promise.all(tags.map(ask));
+    },
+    spell: ({ tag, kind, id }) => keys.of(tag, kind, id),
+    close: () => connection.close(),
+  };
+}

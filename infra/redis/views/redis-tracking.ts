@@ -1,0 +1,114 @@
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import type { ChangeListener } from '../../../api/ports/view-reader.ts';
+import { backgroundClock } from '../../../projector/ports/clock.ts';
+import type { RedisKeys } from '../redis-keys.ts';
+import { invalidations, missingRight, type RefusedCommand } from '../redis-refusal.ts';
+import { InvalidationWatch } from './invalidation-watch.ts';
+
+const checkMs = 250;
+// Pings, so that a half-open connection owes a reply, is closed by the reader's socketTimeout and reconnects.
+const pingMs = 1_000;
+const refusedWaitMs = 5_000;
+const consequence = 'changes are not heard, so nothing is cached: each read asks Redis';
+
+export interface Tracking {
+  /** Why changes are not heard. Null: they are, as far as is known. */
+  refused(): RefusedCommand | null;
+  /** `InvalidationWatch.noticePause`. */
+  noticePause(): void;
+  stop(): void;
+}
+
+/**
+ * Hears every change to the public layer by Redis's invalidation messages (CLIENT TRACKING, broadcast by prefix), on a
+ * separate connection to each master. `InvalidationWatch` says when they are reliably heard.
+ */
+export function trackChanges(client: Redis | Cluster, keys: RedisKeys, listener: ChangeListener): Tracking {
+  const clock = backgroundClock;
+  const watch = new InvalidationWatch(keys, listener, clock);
+  const trackers = new Map<string, Redis>();
+  let refused: RefusedCommand | null = null;
+  const stop = new AbortController();
+  const { signal } = stop;
+
+  const track = (master: Redis): Redis => {
+    const tracker = new Redis({
+      ...(master.options as Omit<RedisOptions, 'replyMapping'>),
+      // With RESP2 invalidations come as Pub/Sub messages, not as pushes.
+      protocol: 2,
+      // A connection that only listens must reconnect by itself, without limit.
+      retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 5), 1_000),
+      enableAutoPipelining: false,
+      enableOfflineQueue: true,
+      enableReadyCheck: false,
+      commandTimeout: 5_000,
+      autoResubscribe: false,
+      lazyConnect: false,
+    });
+    tracker.on('error', () => {});
+    tracker.on('close', () => watch.connectionChanged());
+    tracker.on('connect', () => {
+      void (async () => {
+        const id = (await tracker.call('CLIENT', 'ID')) as number;
+        await tracker.call('CLIENT', 'TRACKING', 'ON', 'REDIRECT', String(id), 'BCAST', 'PREFIX', keys.publicPrefix);
+        await tracker.subscribe(invalidations);
+        refused = null;
+        // Changes before tracking was acknowledged were missed.
+        watch.connectionChanged();
+      })().catch(async (error) => {
+        refused = { error, consequence };
+        // Asking again at once does not make a missing right appear.
+        const waitMs = missingRight(error) === null ? 0 : refusedWaitMs;
+        await clock.sleep(waitMs, signal);
+        if (!signal.aborted && tracker.status !== 'end') tracker.disconnect(true);
+      });
+    });
+    tracker.on('messageBuffer', (_channel: Buffer, names: unknown) => watch.message(names as Buffer[] | null));
+    return tracker;
+  };
+
+  const refresh = (): void => {
+    const masters = client instanceof Cluster ? client.nodes('master') : [client];
+    const wanted = new Map(masters.map((m) => [`${m.options.host}:${m.options.port}`, m]));
+    for (const [name, tracker] of trackers) {
+      if (wanted.has(name)) continue;
+      trackers.delete(name);
+      tracker.removeAllListeners('close');
+      tracker.disconnect();
+      watch.connectionChanged();
+    }
+    for (const [name, master] of wanted) if (!trackers.has(name)) trackers.set(name, track(master));
+  };
+
+  const ping = (): void => {
+    for (const tracker of trackers.values()) if (tracker.status === 'ready') void tracker.ping().catch(() => {});
+  };
+
+  const check = async (): Promise<void> => {
+    let pingedMs = clock.nowMs();
+    for (;;) {
+      await clock.sleep(checkMs, signal);
+      if (signal.aborted) return;
+      if (client instanceof Cluster) refresh();
+      if (clock.nowMs() - pingedMs >= pingMs) {
+        pingedMs = clock.nowMs();
+        ping();
+      }
+      watch.check();
+    }
+  };
+
+  refresh();
+  void check();
+  return {
+    refused: () => refused,
+    noticePause: () => watch.noticePause(),
+    stop() {
+      stop.abort();
+      for (const tracker of trackers.values()) {
+        tracker.removeAllListeners('close');
+        tracker.disconnect();
+      }
+    },
+  };
+}

@@ -1,0 +1,117 @@
+import { Cluster, Redis } from 'ioredis';
+import type { ChangeListener, ViewReader } from '../../../api/ports/view-reader.ts';
+import { allTags, completeKey, readerKey } from '../../../schemas/views/view-keys.ts';
+import { redisReadGuard } from '../leadership/read-guard.ts';
+import { redisClusterClient } from '../redis-cluster-client.ts';
+import { redisKeys } from '../redis-keys.ts';
+import { missingRights, type RefusedCommand, redisRefusal } from '../redis-refusal.ts';
+import { owedReplyMsMax, type RedisSettings } from '../redis-settings.ts';
+import { guardedReads } from './guarded-reads.ts';
+import { type Tracking, trackChanges } from './redis-tracking.ts';
+
+const commandTimeoutMs = 2_000;
+const noReads = 'reads that need it get 503';
+const noInfo = 'which process Redis is stays unknown, so all reads get 503';
+
+/** Views in Redis, or in a Redis Cluster, read with ioredis. Requests in one tick share a round trip. */
+export function redisViewReader(settings: RedisSettings): ViewReader {
+  const keys = redisKeys(settings.keyPrefix);
+  const client = settings.cluster ? clusterClient(settings.url) : singleClient(settings.url);
+  // A lost connection makes each command fail. The event says more about the reason.
+  let fault: unknown = null;
+  client.on('error', (error) => {
+    fault = error;
+  });
+  client.on('ready', () => {
+    fault = null;
+  });
+  const guard = redisReadGuard(client, settings.keyPrefix);
+  let tracking: Tracking | null = null;
+
+  /** Sends every command once, so that a missing right is known before a request needs it. */
+  const missing = async (): Promise<string | null> => {
+    const key = keys.toRedis(completeKey(0));
+    const sent: [Promise<unknown>, consequence: string][] = [
+      [client.mget(key), noReads],
+      [client.get(key), noReads],
+      [client.hmget(keys.toRedis(readerKey('probe')), 'probe'), noReads],
+      [client.info('server'), noInfo],
+    ];
+    const answers = sent.map(async ([reply, consequence]): Promise<RefusedCommand | null> => {
+      return reply.then(
+        () => null,
+        (error: unknown) => ({ error, consequence }),
+      );
+    });
+    const refused = [...(await Promise.all(answers)), tracking?.refused() ?? null];
+    return missingRights(refused.filter((one) => one !== null));
+  };
+  const reads = guardedReads({
+    commands: {
+      get: (names) => client.mgetBuffer(names.map((name) => keys.toRedis(name))),
+      // MGET says null of it too.
+      assertAbsent: (names) => Promise.all(names.map((name) => client.get(keys.toRedis(name)))),
+      fields: (key, names) => client.hmgetBuffer(keys.toRedis(key), ...names),
+    },
+    guard,
+    isCluster: client instanceof Cluster,
+  });
+
+  return {
+    get: reads.get,
+    fields: reads.fields,
+    watch(listener: ChangeListener) {
+      tracking = trackChanges(client, keys, listener);
+    },
+    noticePause: () => tracking?.noticePause(),
+    async ready() {
+      const lacking = missing();
+      try {
+        if (!(await reads.areComplete(allTags))) return { ready: false, reason: notComplete };
+        if (!guard.current) return { ready: false, reason: guard.reason ?? notComplete };
+        const note = await lacking;
+        return { ready: true, ...(note !== null && { note }) };
+      } catch (error) {
+        const asked = { setting: 'REDIS_URL', cluster: settings.cluster };
+        const refusal = redisRefusal(fault, asked) ?? redisRefusal(error, asked);
+        if (refusal) return { ready: false, reason: `Redis ${refusal.words}` };
+        return { ready: false, reason: (await lacking) ?? whyAway(fault === null && client.status === 'ready') };
+      }
+    },
+    async close() {
+      guard.close();
+      tracking?.stop();
+      client.disconnect();
+    },
+  };
+}
+
+const notComplete = 'the views are not complete yet';
+const whyAway = (connected: boolean): string =>
+  connected ? notComplete : 'Redis cannot be reached, or has just come back';
+
+const retryStrategy = (times: number): number => Math.min(50 * 2 ** Math.min(times, 5), 1_000);
+
+function singleClient(url: string): Redis {
+  return new Redis(url, {
+    enableAutoPipelining: true,
+    // A read that cannot be answered now gets 503 at once, instead of waiting in a queue.
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: commandTimeoutMs,
+    socketTimeout: owedReplyMsMax,
+    connectTimeout: 5_000,
+    keepAlive: 1_000,
+    retryStrategy,
+  });
+}
+
+function clusterClient(url: string): Cluster {
+  return redisClusterClient(url, {
+    enableAutoPipelining: true,
+    enableOfflineQueue: false,
+    clusterRetryStrategy: retryStrategy,
+    slotsRefreshTimeout: 2_000,
+    redisOptions: { maxRetriesPerRequest: 0, commandTimeout: commandTimeoutMs, socketTimeout: owedReplyMsMax },
+  });
+}

@@ -1,0 +1,227 @@
+import { randomBytes } from 'node:crypto';
+import { type Clock, realClock } from '../../../projector/ports/clock.ts';
+import { type Log, silentLog } from '../../../projector/ports/log.ts';
+import {
+  type CommitResult,
+  isOfOtherType,
+  type Leadership,
+  openNames,
+  type StoredView,
+  StoreRefusesError,
+  type TagNotes,
+  type ViewWrite,
+  type ViewWriter,
+} from '../../../projector/ports/view-writer.ts';
+import { type Arg, type RedisConnection, redisConnection } from '../redis-connection.ts';
+import { type Fence, fenceText, parseFence, type RedisKeys, redisKeys } from '../redis-keys.ts';
+import type { RedisSettings } from '../redis-settings.ts';
+import { OtherTypes } from './other-types.ts';
+import { type FieldList, packFields } from './packed-fields.ts';
+import { commitScript, freeScript, type Script, takeScript } from './redis-scripts.ts';
+import { listStored, readStored } from './redis-stored-views.ts';
+
+/** What moves of a fence that is held. */
+type Held = Pick<Fence, 'epoch' | 'sequence'>;
+
+/** Views in Redis, or in a Redis Cluster, written through node-redis. A batch is one script call on one tag. */
+export async function redisViewWriter(settings: RedisSettings, log: Log = silentLog): Promise<ViewWriter> {
+  // Two processes that start in the same millisecond are still two.
+  const owner = randomBytes(8).toString('hex');
+  return viewWriterOver(await redisConnection(settings, { waits: true }), redisKeys(settings.keyPrefix), owner, {
+    log,
+  });
+}
+
+/** Views written over a connection. `owner`: which process this is, in its fences. */
+export function viewWriterOver(
+  connection: RedisConnection,
+  keys: RedisKeys,
+  owner: string,
+  { clock = realClock, log = silentLog }: { clock?: Clock; log?: Log } = {},
+): ViewWriter {
+  const others = new OtherTypes(keys, log);
+  const replaced = (names: Buffer[]): void => {
+    for (const name of names) others.found(name.toString());
+  };
+  /** What is extra is only removed. */
+  const noted = (view: StoredView): void => {
+    const { tag, kind, id } = view;
+    if (kind !== 'foreign' && isOfOtherType(view)) others.found(keys.of(tag, kind, id));
+  };
+  const script = scriptCaller(connection);
+  const held = new Map<number, Held>();
+  const spell = (at: Held, state: Fence['state'] = 'led'): string => fenceText({ ...at, owner, state });
+  const next = ({ epoch, sequence }: Held): Held => ({ epoch, sequence: sequence + 1 });
+  const notesOf = (tag: number) => [keys.fence, keys.position, keys.open, keys.complete, keys.led].map((of) => of(tag));
+
+  /** Another owner with a later epoch leads. Anything else says that the store is not as it was. */
+  const refused = (tag: number, found: string): CommitResult => {
+    const fence = parseFence(found);
+    const fenced = fence.owner !== owner && fence.epoch >= (held.get(tag)?.epoch ?? 0) && found !== '';
+    return { committed: false, reason: fenced ? 'fenced' : 'lost' };
+  };
+
+  let fit = false;
+  const leadership: Leadership = {
+    async look(tags) {
+      if (!fit) await checkFitness(connection);
+      fit = true;
+      return Promise.all(
+        tags.map(async (tag) => {
+          const names = [keys.fence(tag), keys.position(tag)];
+          const [fence, position] = (await connection.command(names[0]!, ['MGET', ...names])) as (Buffer | null)[];
+          return { fence: fence?.toString() ?? '', position: position?.toString() ?? null };
+        }),
+      );
+    },
+    async coming(tags) {
+      const value = `${owner}:${Math.floor(clock.nowMs())}`;
+      await Promise.all(tags.map((tag) => connection.command(keys.coming(tag), ['SET', keys.coming(tag), value])));
+    },
+    async unreadable(ageMs) {
+      await connection.command(keys.unreadable(), ['SET', keys.unreadable(), String(ageMs ?? '')]);
+    },
+    async take(tag, seen, doubtful) {
+      const lastEpoch = held.get(tag)?.epoch ?? 0;
+      const args = [seen, owner, doubtful ? '1' : '0', String(lastEpoch)];
+      const reply = await script(takeScript, notesOf(tag), args);
+      if (!Array.isArray(reply)) return null;
+      const [fence, position, names, ofOtherType] = reply as [Buffer, Buffer, Buffer[], Buffer[]];
+      replaced(ofOtherType);
+      const { epoch, sequence } = parseFence(fence.toString());
+      held.set(tag, { epoch, sequence });
+      const open = names.map(String);
+      const compare = open.includes('compare');
+      return { position: position.toString() || null, open: compare ? [] : open, compare };
+    },
+    isAsLeft(tag, fence) {
+      const own = held.get(tag);
+      return own !== undefined && (fence === spell(own) || fence === spell(next(own)));
+    },
+    room: () => roomOf(connection),
+    isFree: (fence) => parseFence(fence).state === 'free',
+    async free(tag) {
+      const own = held.get(tag);
+      if (own) await script(freeScript, [keys.fence(tag)], [spell(own), spell(own, 'free')]);
+    },
+  };
+
+  return {
+    leadership,
+    async commit(tag, writes, notes = {}) {
+      const own = held.get(tag);
+      if (!own) return { committed: false, reason: 'lost' };
+      const operations = operationsOf(writes, ({ kind, id }) => keys.of(tag, kind, id));
+      const names = [...notesOf(tag), ...operations.names];
+      const args = [spell(own), spell(next(own)), ...noteArgs(writes, notes), ...operations.args];
+      const reply = await script(commitScript, names, args);
+      const [fence, process, compare, ofOtherType] = reply as [Buffer, Buffer, Buffer, Buffer[]];
+      replaced(ofOtherType);
+      if (String(fence) !== spell(next(own))) return refused(tag, String(fence));
+      held.set(tag, next(own));
+      return { committed: true, process: String(process), compare: String(compare) === '1' };
+    },
+    async *list(tags, whole = false) {
+      for await (const view of listStored(connection, keys, { tags: new Set(tags), whole })) {
+        noted(view);
+        yield view;
+      }
+    },
+    async read(names) {
+      const views = await readStored(connection, keys, names);
+      for (const view of views) if (view) noted(view);
+      return views;
+    },
+    close: () => connection.close(),
+  };
+}
+
+/** The arguments of commitScript between the fences and the operations. */
+function noteArgs(writes: readonly ViewWrite[], { round, position, compare, stamp }: TagNotes): Arg[] {
+  const names = round === undefined ? [] : openNames(writes);
+  return [
+    stamp === '' ? '?' : (stamp ?? ''),
+    position?.text ?? '',
+    String(position?.round ?? 0),
+    compare ?? '',
+    String(round ?? 0),
+    String(names.length),
+    ...names,
+  ];
+}
+
+/**
+ * The operations of a batch, as commitScript takes them, with the key of each: values as they are, all fields of riders in
+ * one argument.
+ */
+function operationsOf(writes: readonly ViewWrite[], keyOf: (write: ViewWrite) => string) {
+  let letters = '';
+  const names: string[] = [];
+  const values: Buffer[] = [];
+  const lists: FieldList[] = [];
+  const add = (letter: string, name: string): void => {
+    letters += letter;
+    names.push(name);
+  };
+  for (const write of writes) {
+    const name = keyOf(write);
+    if (write.kind !== 'reader') {
+      add(write.value ? 's' : 'd', name);
+      if (write.value) values.push(write.value);
+      continue;
+    }
+    const { fields, replaces } = write;
+    const removed = fields.filter(({ value }) => value === null);
+    const set = removed.length === 0 ? fields : fields.filter(({ value }) => value !== null);
+    if (replaces) add('d', name);
+    if (set.length > 0) add('h', name);
+    if (set.length > 0) lists.push({ sets: true, fields: set });
+    if (removed.length > 0) add('r', name);
+    if (removed.length > 0) lists.push({ sets: false, fields: removed });
+  }
+  return { names, args: [letters, lists.length > 0 ? packFields(lists) : '', ...values] satisfies Arg[] };
+}
+
+/** EVALSHA, and EVAL if the server does not know the script. */
+function scriptCaller(connection: RedisConnection) {
+  return async ({ source, sha }: Script, names: string[], args: Arg[]): Promise<unknown> => {
+    const tail = [String(names.length), ...names, ...args];
+    try {
+      return await connection.command(names[0]!, ['EVALSHA', sha, ...tail]);
+    } catch (cause) {
+      if (!(cause as Error).message.startsWith('NOSCRIPT')) throw cause;
+      return connection.command(names[0]!, ['EVAL', source, ...tail]);
+    }
+  };
+}
+
+/** What each master says of its memory. */
+const memoryOf = async (connection: RedisConnection): Promise<string[]> =>
+  Promise.all((await connection.masters()).map(async (ask) => String(await ask(['INFO', 'memory']))));
+
+/**
+ * What the masters have left, as if each were as full as the fullest: a master that is full refuses all that it is sent.
+ * Without a limit, it is the machine's memory.
+ */
+async function roomOf(connection: RedisConnection): Promise<number | null> {
+  const rooms = (await memoryOf(connection)).map((info) => {
+    const figure = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
+    const limit = figure('maxmemory') || figure('total_system_memory');
+    return limit === 0 ? Number.POSITIVE_INFINITY : limit - figure('used_memory');
+  });
+  const room = Math.min(...rooms) * rooms.length;
+  return Number.isFinite(room) ? room : null;
+}
+
+/** With any policy but noeviction, Redis drops views silently. */
+async function checkFitness(connection: RedisConnection): Promise<void> {
+  for (const info of await memoryOf(connection)) {
+    const policy = /maxmemory_policy:(\S+)/.exec(info)?.[1];
+    if (policy !== undefined && policy !== 'noeviction') {
+      throw new StoreRefusesError(
+        `Cannot keep views in this Redis: maxmemory-policy is ${policy}, want noeviction (CONFIG SET maxmemory-policy noeviction)`,
+        { retry: false },
+      );
+    }
+  }
+}

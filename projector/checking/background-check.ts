@@ -1,0 +1,140 @@
+import { bothTouched, type Touched } from '../facts/touched.ts';
+import type { Folding } from '../intake/folding.ts';
+import { copyPosition, isWithin } from '../intake/position.ts';
+import { countText } from '../ports/log.ts';
+import type { ProjectorMetrics } from '../ports/metrics.ts';
+import type { StoredName, ViewWrite, ViewWriter } from '../ports/view-writer.ts';
+import { type RetryDeps, retryLogged } from '../ports/waiting.ts';
+import type { TagLanes } from '../writing/tag-lanes.ts';
+import { compareStored } from './comparison.ts';
+import { type Covered, type Difference, Judge } from './judge.ts';
+import type { Repairs } from './repairs.ts';
+import { WindowMarks } from './window-marks.ts';
+
+// A check may take this share of the time, however large the world is.
+const shareOfTime = 1 / 20;
+const lookMs = 100;
+const namedMax = 5;
+// What is about riders or keys is only counted: a log is kept longer than a person may want.
+const namedKinds = new Set(['day', 'ride', 'night', 'metro', 'foreign']);
+
+interface BackgroundCheckDeps extends RetryDeps {
+  folding: Folding;
+  writer: ViewWriter;
+  tags: readonly number[];
+  lanes: TagLanes;
+  repairs: Repairs;
+  metrics: ProjectorMetrics;
+  /** At least so long between the checks of two tags. */
+  everyMs: number;
+}
+
+/**
+ * Compares all bytes of one tag's views after another's with the facts, all the time a projector leads, while changes flow.
+ * What it finds is a fault, since the views ought to be right: it is counted, named and mended. Whether a difference is
+ * one, or only on its way, is judged as `verify` does (judge.ts).
+ */
+export class BackgroundCheck {
+  readonly #deps: BackgroundCheckDeps;
+  readonly #marks: WindowMarks;
+  /** The leader's own marking, and that of a window. */
+  readonly #bothTouched: Touched;
+
+  constructor(deps: BackgroundCheckDeps) {
+    this.#deps = deps;
+    this.#marks = new WindowMarks(deps.folding.fold.facts);
+    this.#bothTouched = bothTouched(deps.folding.marking, this.#marks);
+  }
+
+  /** Checks until told to stop. */
+  async run(stop: AbortSignal): Promise<void> {
+    const { tags, everyMs, clock, metrics } = this.#deps;
+    // Terms may be short: not each begins with the same tags.
+    let next = Math.floor(clock.nowMs() / everyMs);
+    let unchecked = new Set(tags);
+    for (let pauseMs = everyMs; !stop.aborted; next++) {
+      await clock.sleep(pauseMs, stop);
+      const tag = tags[next % tags.length]!;
+      const beganMs = clock.nowMs();
+      if (!(await this.#checkOne(tag, stop))) continue;
+      pauseMs = Math.max(everyMs, (clock.nowMs() - beganMs) / shareOfTime);
+      unchecked.delete(tag);
+      if (unchecked.size > 0) continue;
+      metrics.checkedAll(clock.nowMs());
+      unchecked = new Set(tags);
+    }
+  }
+
+  /** False if the tag's views are in doubt anyway, or when told to stop. */
+  async #checkOne(tag: number, stop: AbortSignal): Promise<boolean> {
+    const { repairs, folding } = this.#deps;
+    const { fold, marking } = folding;
+    const isDoubtful = (): boolean => stop.aborted || repairs.wanted.has(tag);
+    if (isDoubtful()) return false;
+    const attempt = async () => {
+      const faults: Difference[] = [];
+      const judge = new Judge({
+        facts: fold.facts,
+        marks: this.#marks,
+        store: this.#deps.writer,
+        begin: () => this.#begin(tag, isDoubtful),
+        // A store that was emptied or restored since is found by its fence: that is no fault of these views.
+        end: () => this.#deps.lanes.check(tag),
+        onDifferences: (differences, write) => {
+          // Whatever happened to the store or to this leader: a compare of the tag will tell.
+          if (isDoubtful()) return;
+          faults.push(...differences);
+          void this.#deps.lanes.add(tag, write, { patience: true }).catch(() => {});
+        },
+      });
+      for (const name of await this.#suspects(tag, stop)) judge.suspect(name);
+      await judge.run(null).finally(() => {
+        // Not if the term has ended meanwhile: changes are then reported elsewhere, or nowhere.
+        if (fold.touched === this.#bothTouched) fold.touched = marking;
+      });
+      return faults;
+    };
+    const faults = await retryLogged('compare views in the background', attempt, { ...this.#deps, signal: stop });
+    if (faults && faults.length > 0) {
+      this.#tell(tag, faults);
+      // What is mended must not be found again.
+      await this.#deps.lanes.written([tag]);
+    }
+    return faults !== null && !isDoubtful();
+  }
+
+  async #suspects(tag: number, stop: AbortSignal): Promise<StoredName[]> {
+    const { folding, writer, clock } = this.#deps;
+    const suspects: StoredName[] = [];
+    const onDifference = (_: number, { kind, id }: ViewWrite): void => void suspects.push({ tag, kind, id });
+    await compareStored(folding.fold.facts, writer.list([tag], true), [tag], onDifference, { signal: stop, clock });
+    return suspects;
+  }
+
+  /** A window begins: what is marked so far is to be written first. */
+  async #begin(tag: number, isOver: () => boolean): Promise<Covered> {
+    const { folding, lanes, clock } = this.#deps;
+    if (isOver()) return new Map();
+    this.#marks.begin();
+    folding.fold.touched = this.#bothTouched;
+    const since = copyPosition(folding.position);
+    while (!isOver()) {
+      const { settled } = lanes;
+      if (settled && isWithin(since, settled.start.position)) return new Map([[tag, folding.fanOuts.stored()]]);
+      await clock.sleep(lookMs, lanes.signal);
+    }
+    return new Map();
+  }
+
+  #tell(tag: number, faults: readonly Difference[]): void {
+    const { log, metrics } = this.#deps;
+    for (const { name } of faults) metrics.faulty(name.kind);
+    const names = faults.filter(({ name }) => namedKinds.has(name.kind));
+    const some = names.slice(0, namedMax).map(({ what, name }) => `${what} ${name.kind} ${name.id}`);
+    const more = faults.length - some.length;
+    const list = [...some, ...(more > 0 ? [`${more} more`] : [])].join(', ');
+    log.error(
+      `Tag ${tag} of the view store was not as written: ${countText(faults.length, 'difference')} from the facts, which are being mended: ${list}`,
+    );
+  }
+}

@@ -1,0 +1,158 @@
+import type { Facts } from '../facts/facts.ts';
+import type { StoredFanOut } from '../intake/settled-position.ts';
+import {
+  isOfOtherType,
+  type StoredName,
+  type StoredView,
+  type ViewWrite,
+  type ViewWriter,
+} from '../ports/view-writer.ts';
+import { Comparison } from './comparison.ts';
+import type { WindowMarks } from './window-marks.ts';
+
+// A view that is touched in each of so many windows has been written anew in all but the last: it is what a leader wrote.
+const windowsMax = 5;
+const readMax = 500;
+
+/** The fan-outs that are under way beside what is written, by tag. */
+export type Covered = ReadonlyMap<number, readonly StoredFanOut[]>;
+
+/** What judging needs of a fold, its own or the leader's. */
+interface JudgeDeps {
+  facts: Facts;
+  marks: WindowMarks;
+  store: Pick<ViewWriter, 'read'>;
+  /** A window begins here. Resolves to the tags where all before it is written, once it is; without those where it is not. */
+  begin(tags: readonly number[]): Promise<Covered>;
+  /** Folds at least as far as the writer of what is in the store had folded. */
+  end(): Promise<void>;
+  /** Views that certainly differ, with what mends them: rendered in this very turn of the event loop. */
+  onDifferences(differences: readonly Difference[], write: ViewWrite): void;
+}
+
+/** Those that could not be judged. */
+export interface Unjudged {
+  /** Changes before the window are not known to be written, and this does not go on. */
+  unknown: readonly StoredName[];
+  /** Views that changed all the while, so that a leader wrote them anew each time. */
+  changing: number;
+}
+
+export const nameOf = ({ tag, kind, id }: StoredName): string => `${tag}|${kind}:${id}`;
+
+/**
+ * Judges whether views that seem to differ do, while changes flow.
+ *
+ * The store and a fold beside it are never at the same place of the log, and of several partitions each passes through
+ * other mixtures. So a difference is judged within a *window* of the log, from a position S to a position E:
+ *
+ * 1. The fold is at S, and marks from there on what changes touch, by a leader's own rules (writing/marking.ts).
+ * 2. The tag's stored position is at or beyond S: what changes before S touch is written, but for fan-outs that are
+ *    stored with the position.
+ * 3. Then the view's bytes are read.
+ * 4. Then the log's ends are sampled and folded to: E. The writer of the bytes had folded nothing beyond E.
+ *
+ * So the bytes were rendered from the changes before S and some of those from S to E. If none of those touches the view,
+ * and no fan-out under way does, they can only be what the fold renders at E: other bytes are a difference. If one does,
+ * nothing is said, and the view is looked at again in a later window. Bytes that are as rendered are right, whenever that
+ * is. A view that is touched in each window is written anew in each.
+ *
+ * A leader that looks at its own views is at E by itself.
+ */
+export class Judge {
+  readonly #deps: JudgeDeps;
+  readonly #suspects = new Map<string, StoredName>();
+  /** A rider's hash may be looked at again for the sake of other fields. */
+  readonly #told = new Set<string>();
+
+  constructor(deps: JudgeDeps) {
+    this.#deps = deps;
+  }
+
+  suspect({ tag, kind, id }: StoredName): void {
+    this.#suspects.set(nameOf({ tag, kind, id }), { tag, kind, id });
+  }
+
+  /** Window by window. `covered`: of a window that has begun; null: none has. */
+  async run(covered: Covered | null): Promise<Unjudged> {
+    for (let window = 0; this.#suspects.size > 0 && window < windowsMax; window++) {
+      if (covered === null || window > 0) {
+        const tags = new Set([...this.#suspects.values()].map(({ tag }) => tag));
+        // What is in no tag has no position to wait for.
+        tags.delete(-1);
+        covered = await this.#deps.begin([...tags]);
+      }
+      const names = [...this.#suspects.values()];
+      for (let i = 0; i < names.length; i += readMax) await this.#look(names.slice(i, i + readMax), covered);
+      if (covered.size === 0) break;
+    }
+    const left = [...this.#suspects.values()];
+    const unknown = left.filter(({ tag }) => !covered?.has(tag));
+    return { unknown, changing: left.length - unknown.length };
+  }
+
+  /** Looks at some suspects again, and forgets those that are right and those that certainly differ. */
+  async #look(names: readonly StoredName[], covered: Covered): Promise<void> {
+    const views = await this.#deps.store.read(names);
+    await this.#deps.end();
+    const comparison = new Comparison(this.#deps.facts);
+    for (const [i, name] of names.entries()) {
+      const view = views[i]!;
+      const write = view ? comparison.compare(view) : comparison.absent(name);
+      const differences = write ? differencesOf(name, view, write) : [];
+      const certain = differences.filter((one) => this.#isCertain(one, covered.get(name.tag)));
+      if (certain.length === differences.length) this.#suspects.delete(nameOf(name));
+      const news = certain.filter(({ field = '' }) => !this.#told.has(`${nameOf(name)} ${field}`));
+      for (const { field = '' } of news) this.#told.add(`${nameOf(name)} ${field}`);
+      if (news.length > 0) this.#deps.onDifferences(news, write!);
+    }
+  }
+
+  #isCertain(difference: Difference, fanOuts: readonly StoredFanOut[] | undefined): boolean {
+    // No projector writes such a thing, ever.
+    if (difference.name.kind === 'foreign' || difference.what === 'wrong type') return true;
+    const { marks } = this.#deps;
+    return fanOuts !== undefined && !marks.isMarked(difference) && !marks.isAwaited(difference, fanOuts);
+  }
+}
+
+/** One view that is not as the facts render it: a key, or a field of a rider's hash. */
+export interface Difference {
+  what: 'missing' | 'extra' | 'different' | 'wrong type';
+  name: StoredName;
+  /** Of a rider's hash; absent: all of the key. */
+  field?: string;
+  /** The first byte that differs, of two values that are there; and how long they are. */
+  bytes?: { first: number; stored: number; rendered: number };
+}
+
+/** What differs between what is stored, null for nothing, and what is right, given by the write that mends it. */
+export function differencesOf(name: StoredName, stored: StoredView | null, write: ViewWrite): Difference[] {
+  if (stored && isOfOtherType(stored)) return [{ what: isWanted(write) ? 'wrong type' : 'extra', name }];
+  if (write.kind !== 'reader') {
+    const before = stored && 'bytes' in stored ? stored.bytes : null;
+    return [differenceOf(name, before, write.value)];
+  }
+  const fields = stored && 'fields' in stored ? stored.fields! : new Map<string, Buffer>();
+  const rendered = new Map(write.fields.map(({ field, value }) => [field, value]));
+  // Where the whole hash is replaced, what the write leaves out is extra, and what it has may be right.
+  if (write.replaces) for (const field of fields.keys()) if (!rendered.has(field)) rendered.set(field, null);
+  return [...rendered]
+    .map(([field, value]) => ({
+      ...differenceOf(name, fields.get(field) ?? null, value === null ? null : Buffer.from(value)),
+      field,
+    }))
+    .filter(({ what, bytes }) => what !== 'different' || bytes !== undefined);
+}
+
+const isWanted = (write: ViewWrite): boolean =>
+  write.kind === 'reader' ? write.fields.length > 0 : write.value !== null;
+
+function differenceOf(name: StoredName, stored: Buffer | null, rendered: Buffer | null): Difference {
+  if (rendered === null) return { what: 'extra', name };
+  if (stored === null) return { what: 'missing', name };
+  const first = stored.findIndex((byte, i) => byte !== rendered[i]);
+  if (first < 0 && stored.length === rendered.length) return { what: 'different', name };
+  const at = first < 0 ? stored.length : first;
+  return { what: 'different', name, bytes: { first: at, stored: stored.length, rendered: rendered.length } };
+}

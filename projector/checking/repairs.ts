@@ -1,0 +1,98 @@
+import type { Facts } from '../facts/facts.ts';
+import { countText } from '../ports/log.ts';
+import type { ProjectorMetrics } from '../ports/metrics.ts';
+import type { ViewWriter } from '../ports/view-writer.ts';
+import { type RetryDeps, retryLogged, WakeUp } from '../ports/waiting.ts';
+import type { Watching } from '../status/status.ts';
+import type { TagLanes } from '../writing/tag-lanes.ts';
+import { compareStored, type OnDifference } from './comparison.ts';
+
+interface RepairsDeps extends RetryDeps {
+  facts: Facts;
+  writer: ViewWriter;
+  lanes: TagLanes;
+  metrics: ProjectorMetrics;
+  watching?: Pick<Watching, 'repairing'>;
+}
+
+/**
+ * Compares and mends tags whose views are not known to be what the facts render to, and says that they are complete
+ * (docs/rules.md#complete). Ordinary rounds go on meanwhile.
+ */
+export class Repairs {
+  readonly #deps: RepairsDeps;
+  readonly #wanted = new Set<number>();
+  /** Of those, tags of which all bytes are compared. */
+  readonly #whole = new Set<number>();
+  readonly #changed = new WakeUp();
+
+  constructor(deps: RepairsDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * The views of a tag are doubtful. `asked`: its open list says so, perhaps because of bytes behind a digest that is
+   * right.
+   */
+  compare(tag: number, asked: boolean): void {
+    if (asked) this.#whole.add(tag);
+    if (!this.#wanted.has(tag)) this.#deps.watching?.repairing(1);
+    this.#wanted.add(tag);
+    this.#deps.lanes.lane(tag).beginCompare(asked);
+    this.#changed.notify();
+  }
+
+  /** Tags whose views are not known to be right. */
+  get wanted(): ReadonlySet<number> {
+    return this.#wanted;
+  }
+
+  /** The term has ended: these tags are no longer being repaired. */
+  end(): void {
+    this.#deps.watching?.repairing(-this.#wanted.size);
+  }
+
+  /** Resolves once no tag is left to be compared. */
+  async done(): Promise<void> {
+    while (this.#wanted.size > 0) await this.#changed.wait();
+  }
+
+  /** Repairs until told to stop. */
+  async run(stop: AbortSignal): Promise<void> {
+    stop.addEventListener('abort', () => this.#changed.notify(), { once: true });
+    while (!stop.aborted) {
+      // All at once: each pass lists all keys of the store.
+      const tags = [...this.#wanted];
+      if (tags.length > 0) await this.#repair(tags, stop);
+      else await this.#changed.wait();
+    }
+  }
+
+  async #repair(tags: readonly number[], stop: AbortSignal): Promise<void> {
+    const { lanes, metrics, log } = this.#deps;
+    const differing = await this.#compare(tags, stop);
+    if (differing === null) return;
+    await lanes.written(tags);
+    for (const tag of tags) {
+      this.#wanted.delete(tag);
+      this.#whole.delete(tag);
+      this.#deps.watching?.repairing(-1);
+      lanes.lane(tag).endCompare();
+    }
+    lanes.beat();
+    this.#changed.notify();
+    metrics.reconciled(differing);
+    log.info(
+      `Compared ${countText(tags.length, 'tag')} with the facts: ${countText(differing, 'view')} missing or different, and rewritten; ${countText(this.#wanted.size, 'tag')} left`,
+    );
+  }
+
+  async #compare(tags: readonly number[], stop: AbortSignal): Promise<number | null> {
+    const { facts, writer, lanes, metrics, clock } = this.#deps;
+    const mend: OnDifference = (tag, write) => lanes.add(tag, write, { patience: true });
+    const whole = tags.some((tag) => this.#whole.has(tag));
+    const options = { signal: stop, clock, onCompared: (views: number) => metrics.compared(views) };
+    const compare = () => compareStored(facts, writer.list(tags, whole), tags, mend, options);
+    return retryLogged('compare views', compare, { ...this.#deps, signal: stop });
+  }
+}

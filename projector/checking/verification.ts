@@ -1,0 +1,290 @@
+import { allTags } from '../../schemas/views/view-keys.ts';
+import type { Facts } from '../facts/facts.ts';
+import { Folding } from '../intake/folding.ts';
+import { copyPosition, isWithin, nearest, partitionsBehind, positionOf } from '../intake/position.ts';
+import { parseStoredPosition, type StoredPosition, viewsOfAnotherLog } from '../intake/settled-position.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EventLog, Position } from '../ports/event-log.ts';
+import type { LiveNotes, LiveViews } from '../ports/live-views.ts';
+import type { Log } from '../ports/log.ts';
+import { noMetrics } from '../ports/metrics.ts';
+import type { StoredName } from '../ports/view-writer.ts';
+import { untilAborted } from '../ports/waiting.ts';
+import { compareStored } from './comparison.ts';
+import { type Covered, type Difference, Judge, type Unjudged } from './judge.ts';
+import { WindowMarks } from './window-marks.ts';
+
+const lookMs = 200;
+// A leader beats each half second. One whose tags do not move for so long has gone.
+const stillMs = 4_000;
+const coverMsMax = 60_000;
+const repairMsMax = 600_000;
+
+interface VerificationDeps {
+  eventLog: EventLog;
+  live: LiveViews;
+  clock: Clock;
+  log: Log;
+  signal: AbortSignal;
+  /** A projector reads the log no further than it was when it started: an archive. */
+  isReadOnce?: boolean;
+  /** So many views more were compared. */
+  onCompared?(views: number): void;
+}
+
+/** Differences, and up to where in the log the facts were folded that they speak of. */
+interface FoundDifferences {
+  position: Position;
+  differences: Difference[];
+}
+
+export interface Judged extends Unjudged {
+  found: FoundDifferences[];
+}
+
+export interface Verified extends Judged {
+  /** Views compared. */
+  compared: number;
+  /**
+   * Whether the facts at the stored position are not those that the views were written from: the log was compacted since,
+   * or another build takes other records for bad.
+   */
+  otherFacts: boolean;
+}
+
+/** The log, folded by this process, which writes nothing. */
+interface OwnFold {
+  folding: Folding;
+  marks: WindowMarks;
+}
+
+/** The store and the log can't be compared. */
+export class NothingToVerifyError extends Error {
+  override name = 'NothingToVerifyError';
+}
+
+/**
+ * Compares every view of a running service with what an own fold of the log renders, while the service goes on writing
+ * (judge.ts says how).
+ *
+ * The first window begins at the position that the store has when it is first looked at. Where nobody leads, that one
+ * never moves on: it is the only window, and views touched since are not known.
+ */
+export class Verification {
+  readonly #deps: VerificationDeps;
+  readonly #following = new AbortController();
+  readonly #signal: AbortSignal;
+  #logIdentity: string | null = null;
+  #fold: OwnFold | null = null;
+  #followed: Promise<void> = Promise.resolve();
+
+  constructor(deps: VerificationDeps) {
+    this.#deps = deps;
+    this.#signal = AbortSignal.any([deps.signal, this.#following.signal]);
+  }
+
+  /** Compares everything. Throws NothingToVerifyError, and the log's own faults. */
+  async run(): Promise<Verified> {
+    const { eventLog } = this.#deps;
+    this.#logIdentity = (await eventLog.identity?.()) ?? null;
+    const stored = await this.#storedPositions();
+    const bounds = await eventLog.bounds();
+    const since = nearest([...stored.values()])!;
+    const ends = positionOf(bounds, 'end');
+    assertWithin(since, ends);
+    if (this.#deps.isReadOnce) assertAllRead(since, ends);
+    const deps = { ...this.#deps, signal: this.#signal, rejects: null, metrics: noMetrics };
+    const folding = new Folding(bounds, since, deps);
+    const fold = { folding, marks: new WindowMarks(folding.fold.facts) };
+    this.#fold = fold;
+    this.#followed = folding.follow(this.#signal);
+    this.#followed.catch(() => {});
+    return this.#orFault(async () => {
+      await this.#foldTo(fold, since);
+      const otherFacts = haveOtherFacts(folding.fold.facts, stored, since);
+      this.#beginWindow(fold);
+      await this.#foldToEnds(fold);
+      const { suspects, compared } = await this.#compareAll(fold);
+      return { compared, otherFacts, ...(await this.#judge(fold, suspects, stored)) };
+    });
+  }
+
+  /**
+   * Asks the leader to mend these, and compares them again: what is still different. Null where nobody leads. What is in no
+   * tag can't be mended.
+   */
+  async repair(names: readonly StoredName[]): Promise<Judged | null> {
+    const fold = this.#fold!;
+    const tags = [...new Set(names.map(({ tag }) => tag))].filter((tag) => tag >= 0);
+    return this.#orFault(async () => {
+      await this.#deps.live.askCompare(tags);
+      if (!(await this.#compared(tags))) return null;
+      return this.#judge(fold, names, null);
+    });
+  }
+
+  async end(): Promise<void> {
+    this.#following.abort();
+    await this.#followed.catch(() => {});
+  }
+
+  /** Folds to a position. Throws if a partition can't be read so far. */
+  async #foldTo({ folding }: OwnFold, position: Position): Promise<void> {
+    await folding.foldTo(position, this.#signal);
+    this.#signal.throwIfAborted();
+    const [behind] = partitionsBehind(folding.position, position);
+    if (behind === undefined) return;
+    throw new Error(
+      `Cannot read ${behind} up to its end: it waits for the schema registry, or for a transaction to end. Try again once that is over`,
+    );
+  }
+
+  /** Folds up to the log's ends, sampled now. */
+  async #foldToEnds(fold: OwnFold): Promise<void> {
+    const bounds = await untilAborted(this.#deps.eventLog.bounds(), this.#signal);
+    await this.#foldTo(fold, positionOf(bounds, 'end'));
+  }
+
+  /** A window begins: changes are marked, and the log is folded as far as it goes. Returns the position. */
+  #beginWindow({ folding, marks }: OwnFold): Position {
+    marks.begin();
+    folding.fold.touched = marks;
+    folding.limit = null;
+    return copyPosition(folding.position);
+  }
+
+  /** A fault of the log ends what waits for it. */
+  #orFault<T>(work: () => Promise<T>): Promise<T> {
+    const fault = this.#followed.then(() => new Promise<never>(() => {}));
+    return Promise.race([work(), fault]);
+  }
+
+  async #storedPositions(): Promise<Map<number, StoredPosition>> {
+    const notes = await this.#deps.live.notes(allTags);
+    const stored = allTags.flatMap((tag): [number, StoredPosition][] => {
+      const one = this.#storedOf(notes[tag]!);
+      return one ? [[tag, one]] : [];
+    });
+    if (stored.length > 0) return new Map(stored);
+    throw new NothingToVerifyError(
+      notes.some(({ position }) => position !== null)
+        ? viewsOfAnotherLog
+        : 'no projector has written views of this version there: check REDIS_URL and REDIS_KEY_PREFIX, and run a projector',
+    );
+  }
+
+  /** The position of a tag, where it is of this log. */
+  #storedOf({ position }: LiveNotes): StoredPosition | null {
+    const stored = parseStoredPosition(position);
+    return stored?.log === this.#logIdentity ? stored : null;
+  }
+
+  /** Names of all views that differ at first sight. */
+  async #compareAll(fold: OwnFold): Promise<{ suspects: StoredName[]; compared: number }> {
+    const { live, clock, onCompared } = this.#deps;
+    const suspects: StoredName[] = [];
+    let compared = 0;
+    await compareStored(
+      fold.folding.fold.facts,
+      live.list(),
+      allTags,
+      (tag, { kind, id }) => void suspects.push({ tag, kind, id }),
+      {
+        signal: this.#signal,
+        clock,
+        onCompared(views) {
+          compared += views;
+          onCompared?.(views);
+        },
+      },
+    );
+    return { suspects, compared };
+  }
+
+  /** Judges suspects. `stored`: what covers the window that has begun; null: none has. */
+  async #judge(
+    fold: OwnFold,
+    suspects: readonly StoredName[],
+    stored: ReadonlyMap<number, StoredPosition> | null,
+  ): Promise<Judged> {
+    const found: FoundDifferences[] = [];
+    const judge = new Judge({
+      facts: fold.folding.fold.facts,
+      marks: fold.marks,
+      store: this.#deps.live,
+      begin: (tags) => this.#covered(tags, this.#beginWindow(fold)),
+      end: () => this.#foldToEnds(fold),
+      onDifferences: (differences) => {
+        const position = copyPosition(fold.folding.position);
+        const last = found.at(-1);
+        // Those of one look speak of one position.
+        if (last && isWithin(position, last.position)) last.differences.push(...differences);
+        else found.push({ position, differences: [...differences] });
+      },
+    });
+    for (const name of suspects) judge.suspect(name);
+    const covered = stored && new Map([...stored].map(([tag, { fanOuts }]) => [tag, fanOuts]));
+    return { ...(await judge.run(covered)), found };
+  }
+
+  /**
+   * Waits until some tags' positions cover this one: all before it is written there. Resolves to the tags that do; without
+   * those whose leader does not get there.
+   */
+  async #covered(tags: readonly number[], since: Position): Promise<Covered> {
+    const coveredIn = (notes: readonly LiveNotes[]): Covered =>
+      new Map(
+        tags.flatMap((tag, i) => {
+          const stored = this.#storedOf(notes[i]!);
+          return stored && isWithin(since, stored.position) ? [[tag, stored.fanOuts]] : [];
+        }),
+      );
+    return coveredIn(await this.#watchNotes(tags, coverMsMax, (notes) => coveredIn(notes).size === tags.length));
+  }
+
+  /** Resolves once no open list of these tags says `compare`; false where nobody leads them. */
+  async #compared(tags: readonly number[]): Promise<boolean> {
+    const areCompared = (notes: readonly LiveNotes[]) => notes.every(({ compare }) => !compare);
+    return areCompared(await this.#watchNotes(tags, repairMsMax, areCompared));
+  }
+
+  /** Looks at some tags' notes until they are as wanted, but not longer than somebody leads there. Resolves to the last look. */
+  async #watchNotes(
+    tags: readonly number[],
+    waitMsMax: number,
+    areWanted: (notes: readonly LiveNotes[]) => boolean,
+  ): Promise<LiveNotes[]> {
+    const { live, clock } = this.#deps;
+    const beganMs = clock.nowMs();
+    let [before, movedMs] = ['', beganMs];
+    for (;;) {
+      const notes = await live.notes(tags);
+      const now = notes.map(({ fence, position }) => `${fence} ${position}`).join();
+      if (now !== before) [before, movedMs] = [now, clock.nowMs()];
+      const isOver = clock.nowMs() - movedMs >= stillMs || clock.nowMs() - beganMs > waitMsMax;
+      if (isOver || areWanted(notes)) return notes;
+      await clock.sleep(lookMs, this.#signal);
+      this.#signal.throwIfAborted();
+    }
+  }
+}
+
+/** Whether tags that stand at the position of these facts were written from others. */
+function haveOtherFacts(facts: Facts, stored: ReadonlyMap<number, StoredPosition>, at: Position): boolean {
+  return [...stored.values()].some(({ position, sum }) => isWithin(position, at) && sum !== facts.sum.text);
+}
+
+function assertAllRead(position: Position, ends: Position): void {
+  if (isWithin(ends, position)) return;
+  throw new NothingToVerifyError(
+    'the archive holds more than the views are of, and a projector reads it as it is when it starts: start the projector again, wait until it is ready, and call verify again',
+  );
+}
+
+function assertWithin(position: Position, ends: Position): void {
+  if (isWithin(position, ends)) return;
+  const [beyond = 'a topic'] = partitionsBehind(ends, position);
+  throw new NothingToVerifyError(
+    `the views stand beyond the log's end in ${beyond}: they are of another log, or the log has lost records`,
+  );
+}

@@ -1,0 +1,57 @@
+import type { FactKind } from '../../schemas/views/view-keys.ts';
+import { type Facts, subjectDay } from '../facts/facts.ts';
+import type { StoredFanOut } from '../intake/settled-position.ts';
+import { firstDayOf, partOfField } from '../views/reader.ts';
+import { Marking } from '../writing/marking.ts';
+import { Marks } from '../writing/marks.ts';
+import { numberOf } from './comparison.ts';
+import type { Difference } from './judge.ts';
+
+/** Marks the views that changes touch within a window of the log, by the very rules by which a leader writes them. */
+export class WindowMarks extends Marking {
+  readonly #facts: Facts;
+  readonly #marks: Marks;
+  /** Whose relations changed: a leader's fan-out that is under way tells them at once, though they see no more of it. */
+  readonly #relating = new Set<number>();
+
+  constructor(facts: Facts) {
+    const marks = new Marks();
+    // Watchers are marked at once, however many: nothing waits behind them here.
+    super(facts, marks, null);
+    this.#facts = facts;
+    this.#marks = marks;
+  }
+
+  override relation(reader: number, other: number, before: number, after: number): void {
+    this.#relating.add(reader);
+    super.relation(reader, other, before, after);
+  }
+
+  /** A window begins. */
+  begin(): void {
+    this.#marks.take();
+    this.#relating.clear();
+  }
+
+  /** Whether a change within the window touches what differs. */
+  isMarked({ name, field }: Difference): boolean {
+    const number = numberOf(this.#facts, name);
+    if (number < 0 || name.kind === 'foreign' || name.kind === 'complete') return false;
+    if (name.kind !== 'reader') return this.#marks.values[name.kind as FactKind].has(number);
+    const at = partOfField(field ?? '');
+    return at !== null && ((this.#marks.readerDays.get(subjectDay(number, at.day)) ?? 0) & at.part) !== 0;
+  }
+
+  /** Whether what differs shows a rider whose change is not yet told to all who see it. */
+  isAwaited({ name, field }: Difference, fanOuts: readonly StoredFanOut[]): boolean {
+    if (name.kind !== 'reader') return false;
+    const reader = numberOf(this.#facts, name);
+    const at = partOfField(field ?? '');
+    if (!at) return false;
+    return fanOuts.some(([id, days]) => {
+      const rider = this.#facts.riderIds.find(id);
+      if (rider < 0 || !days.some((day) => firstDayOf(at.part, day) === at.day)) return false;
+      return this.#relating.has(reader) || this.#facts.relations.get(reader, rider) !== 0;
+    });
+  }
+}

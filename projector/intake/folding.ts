@@ -1,0 +1,172 @@
+import { type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { Fold } from '../facts/fold.ts';
+import { ignoreChanges } from '../facts/touched.ts';
+import type { EventLog, Hold, LogBatch, LogBounds, Position, RejectSink } from '../ports/event-log.ts';
+import type { ProjectorMetrics } from '../ports/metrics.ts';
+import { type RetryDeps, WakeUp } from '../ports/waiting.ts';
+import type { Watching } from '../status/status.ts';
+import { FanOuts } from '../writing/fan-outs.ts';
+import { Marking } from '../writing/marking.ts';
+import { Marks } from '../writing/marks.ts';
+import { Intake } from './intake.ts';
+import { PartitionWatch } from './partition-watch.ts';
+import { copyPosition, partitionsBehind, positionOf } from './position.ts';
+import { PositionBarriers } from './settled-position.ts';
+
+const lookMs = 1_000;
+const progressEveryMs = 10_000;
+
+interface FoldingDeps extends RetryDeps {
+  eventLog: EventLog;
+  /** Null: bad records are counted, and set aside nowhere. */
+  rejects: RejectSink | null;
+  metrics: ProjectorMetrics;
+  /** Absent: nobody asks how far it is. */
+  watching?: Pick<Watching, 'changes' | 'rejects' | 'waits'>;
+}
+
+/**
+ * The fold under way: the facts, how far they go and up to where they may, and what their changes leave to write. It lasts
+ * from one leader to the next.
+ */
+export class Folding {
+  readonly fold = new Fold();
+  readonly position: Position;
+  readonly barriers: PositionBarriers;
+  readonly marks = new Marks();
+  readonly fanOuts: FanOuts;
+  /** Marks what changes touch, while `fold.touched` is set to it. */
+  readonly marking: Marking;
+  readonly intake: Intake;
+  /** Notified after each batch. */
+  readonly moved = new WakeUp();
+  readonly #deps: FoldingDeps;
+  readonly #partitions: PartitionWatch;
+  readonly #waiting = new Set<string>();
+  #limit: Position | null;
+  readonly #limitMoved = new WakeUp();
+  #batches = 0;
+
+  /** Folds nothing before `limit` says how far; null is as far as the log goes. */
+  constructor(bounds: LogBounds, limit: Position | null, deps: FoldingDeps) {
+    this.#deps = deps;
+    this.position = positionOf(bounds, 'low');
+    this.#limit = limit;
+    this.barriers = new PositionBarriers(copyPosition(this.position));
+    this.fanOuts = new FanOuts(this.fold.facts, this.barriers);
+    this.marking = new Marking(this.fold.facts, this.marks, this.fanOuts);
+    this.intake = new Intake({ ...deps, fold: this.fold, sink: deps.rejects, barriers: this.barriers });
+    this.#partitions = new PartitionWatch(bounds, deps);
+  }
+
+  /** Up to where the log may be folded: a standby goes no further than the leader's position. Null: as far as it goes. */
+  get limit(): Position | null {
+    return this.#limit;
+  }
+
+  set limit(limit: Position | null) {
+    this.#limit = limit;
+    this.#limitMoved.notify();
+  }
+
+  /** Takes the log in until told to stop. Rejects with the log's own faults. */
+  follow(signal: AbortSignal): Promise<void> {
+    return this.#deps.eventLog.follow(
+      copyPosition(this.position),
+      {
+        onBatch: (batch) => this.#take(batch),
+        onWaiting: (topic, partition, waiting) => this.#setWaiting(`${topic}/${partition}`, waiting),
+        hold: (topic, partition) => this.#hold(topic, partition),
+      },
+      signal,
+    );
+  }
+
+  #hold(topic: TopicName, partition: number): Hold | null {
+    const offset = this.#limit?.[topic][partition];
+    return offset === undefined ? null : { offset, moved: this.#limitMoved.wait() };
+  }
+
+  /** Whether a partition is not folded up to its end. Ignores partitions that wait for something outside the log. */
+  isBehind(ends: Position): boolean {
+    return partitionsBehind(this.position, ends).some((partition) => !this.#waiting.has(partition));
+  }
+
+  /**
+   * Resolves once the log is folded up to these ends, or when told to stop. An end that the log has lost meanwhile is not
+   * waited for.
+   */
+  async foldTo(ends: Position, signal: AbortSignal): Promise<void> {
+    const wanted = copyPosition(ends);
+    const sayProgress = foldProgress(copyPosition(this.position), ends, this.#deps);
+    let asking = false;
+    while (!signal.aborted && this.isBehind(wanted)) {
+      sayProgress(this.position);
+      const before = this.#batches;
+      await this.moved.waitAtMost(lookMs, this.#deps.clock, signal);
+      // Not waited for: another partition's broker may be away.
+      if (this.#batches > before || asking) continue;
+      asking = true;
+      void this.#lower(wanted).then(() => {
+        asking = false;
+      });
+    }
+    if (!signal.aborted) this.#partitions.warn();
+  }
+
+  /**
+   * Takes back what the log does not hold any more: an unclean election, or a restored broker, may have cut it. The next
+   * look sees it. To wake the one that asked would have it ask again at once, for as long as the log answers and is not read.
+   */
+  async #lower(wanted: Position): Promise<void> {
+    const bounds = await this.#deps.eventLog.bounds().catch(() => null);
+    if (!bounds) return;
+    const ends = positionOf(bounds, 'end');
+    for (const topic of topicNames) {
+      wanted[topic] = wanted[topic].map((end, partition) => Math.min(end, ends[topic][partition] ?? end));
+    }
+  }
+
+  async #take(batch: LogBatch): Promise<void> {
+    // A hold may be at an offset that is folded already.
+    if (batch.nextOffset <= this.position[batch.topic][batch.partition]! && batch.records.length === 0) return;
+    const { watching } = this.#deps;
+    const before = this.fanOuts.added;
+    this.#partitions.take(batch);
+    const taken = this.intake.take(batch);
+    // In the same turn as the facts and their sum.
+    this.position[batch.topic][batch.partition] = batch.nextOffset;
+    const { added } = this.fanOuts;
+    // What is from before the start's ends is not measured.
+    if (this.fold.touched !== ignoreChanges) watching?.changes.take(batch, added > before ? added : 0);
+    await taken;
+    this.#batches += 1;
+    this.moved.notify();
+  }
+
+  #setWaiting(partition: string, waiting: boolean): void {
+    if (waiting) this.#waiting.add(partition);
+    else this.#waiting.delete(partition);
+    this.moved.notify();
+  }
+}
+
+/** Logs every ten seconds how far the fold of the log is, so that a long start does not look like a hang. */
+export function foldProgress(from: Position, ends: Position, { clock, log }: Pick<RetryDeps, 'clock' | 'log'>) {
+  let saidMs = clock.nowMs();
+  return (position: Position): void => {
+    const nowMs = clock.nowMs();
+    if (nowMs - saidMs < progressEveryMs) return;
+    saidMs = nowMs;
+    let [done, total] = [0, 0];
+    for (const topic of topicNames) {
+      for (const [partition, end] of ends[topic].entries()) {
+        const begin = from[topic][partition]!;
+        total += end - begin;
+        // The log may have grown since its ends were sampled.
+        done += Math.min(position[topic][partition]!, end) - begin;
+      }
+    }
+    log.info(`Folding the log: ${Math.floor((done * 100) / total)} % of ${total} offsets`);
+  };
+}

@@ -1,0 +1,143 @@
+import { byTopic } from '../../schemas/events/records.ts';
+import type { Fold } from '../facts/fold.ts';
+import type { EncodedRecord, LogBatch, Reject, RejectSink } from '../ports/event-log.ts';
+import type { ProjectorMetrics } from '../ports/metrics.ts';
+import { type RetryDeps, retryLogged } from '../ports/waiting.ts';
+import type { Watching } from '../status/status.ts';
+import { RevisionWatch } from './revision-watch.ts';
+import type { PositionBarriers } from './settled-position.ts';
+import { Validator } from './validator.ts';
+
+// Rejects that wait for their acknowledgement. Above this number, or so many bytes, the log waits: memory stays bounded.
+const pendingMax = 1_000;
+const pendingBytesMax = 64 << 20;
+// Bad records that a standby keeps, which its leader has set aside: the last ones, where a log's tail is cut.
+const keptMax = 1_000;
+const keptBytesMax = 64 << 20;
+
+interface IntakeDeps extends RetryDeps {
+  fold: Fold;
+  /** Null: bad records are counted, and set aside nowhere. An archive keeps them where they are. */
+  sink: RejectSink | null;
+  barriers: PositionBarriers;
+  metrics: ProjectorMetrics;
+  watching?: Pick<Watching, 'rejects' | 'waits'>;
+}
+
+/**
+ * Takes in batches: folds good records, and sets bad ones aside, once, without stopping (docs/rules.md#rejected,
+ * #last-good-record).
+ */
+export class Intake {
+  readonly #deps: IntakeDeps;
+  readonly #validator = new Validator();
+  /** Whether bad records are set aside here: up to a leader's position they are already. */
+  #publishing = false;
+  /** Those that were left to the leader. */
+  #kept: Reject[] = [];
+  readonly #watches = byTopic(() => new RevisionWatch());
+  #queue: Promise<void> = Promise.resolve();
+  readonly #pending = { count: 0, bytes: 0 };
+
+  constructor(deps: IntakeDeps) {
+    this.#deps = deps;
+  }
+
+  async take(batch: LogBatch): Promise<void> {
+    const rejects: Reject[] = [];
+    const watch = this.#watches[batch.topic];
+    for (const record of batch.records) {
+      const reason = this.#validator.validate(record);
+      if (reason === null) this.#apply(record, watch);
+      else this.#refuse(record, reason, rejects);
+    }
+    this.#deps.metrics.folded(batch.topic, batch.records.length);
+    if (this.#publishing) this.#setAside(rejects);
+    else this.#kept = lastOf([...this.#kept, ...rejects]);
+    if (this.#pending.count > pendingMax || this.#pending.bytes > pendingBytesMax) await this.#queue;
+  }
+
+  #apply(record: EncodedRecord, watch: RevisionWatch): void {
+    const { topic } = record;
+    const { fold, watching, metrics } = this.#deps;
+    const { key, value, revision } = this.#validator;
+    fold.apply(topic, key, value as never);
+    watching?.rejects.passed(record);
+    if (value === null) return;
+    const { first, second } = fold.subject;
+    if (watch.regressed(first, second, revision)) metrics.revisionRegressed(topic);
+  }
+
+  #refuse(record: EncodedRecord, reason: string, rejects: Reject[]): void {
+    const { topic, partition, offset, timestampMs } = record;
+    const { metrics, watching, sink } = this.#deps;
+    metrics.rejected(topic, reason);
+    watching?.rejects.rejected(topic, record.keyBytes, reason);
+    if (sink) rejects.push({ topic, partition, offset, timestampMs, reason, raw: record.raw() });
+  }
+
+  /**
+   * From now on bad records are set aside here, also the last ones before: if the log lost its tail and grew again, the
+   * leader's position was of another tail, and what stands there now was never seen. The sink knows what it has.
+   */
+  beginPublishing(): void {
+    this.#publishing = true;
+    this.#setAside(this.#kept);
+    this.#kept = [];
+  }
+
+  /** Another projector sets them aside. */
+  endPublishing(): void {
+    this.#publishing = false;
+  }
+
+  /** Resolves once every reject is acknowledged. */
+  drain(): Promise<void> {
+    return this.#queue;
+  }
+
+  #setAside(rejects: Reject[]): void {
+    if (rejects.length === 0) return;
+    const { barriers, sink, watching } = this.#deps;
+    const barrier = barriers.open();
+    const bytes = bytesOf(rejects);
+    this.#pending.count += rejects.length;
+    this.#pending.bytes += bytes;
+    this.#noteWaiting();
+    const publish = async () => {
+      await sink!.publish(rejects);
+      barriers.lift(barrier);
+    };
+    this.#queue = this.#queue.then(async () => {
+      await retryLogged('set bad records aside', publish, this.#deps);
+      this.#pending.count -= rejects.length;
+      this.#pending.bytes -= bytes;
+      // Each batch of rejects that is acknowledged is a step on.
+      watching?.waits.end('rejects');
+      this.#noteWaiting();
+    });
+  }
+
+  #noteWaiting(): void {
+    if (this.#pending.count > 0) this.#deps.watching?.waits.begin('rejects');
+  }
+}
+
+/** As many of the last ones as a standby keeps. */
+function lastOf(rejects: readonly Reject[]): Reject[] {
+  let from = rejects.length;
+  for (let bytes = 0; from > 0 && rejects.length - from < keptMax; from--) {
+    bytes += bytesOf([rejects[from - 1]!]);
+    if (bytes > keptBytesMax) break;
+  }
+  return rejects.slice(from);
+}
+
+function bytesOf(rejects: readonly Reject[]): number {
+  let bytes = 0;
+  for (const { raw } of rejects) {
+    bytes += (raw.key?.length ?? 0) + (raw.value?.length ?? 0);
+    for (const header of Object.values(raw.headers)) bytes += header.length;
+  }
+  return bytes;
+}

@@ -1,0 +1,49 @@
+import { byTopic, type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { type LogBounds, PartitionsChangedError, type Position } from '../ports/event-log.ts';
+import type { StoredPosition } from './settled-position.ts';
+
+export const positionOf = (bounds: LogBounds, edge: 'low' | 'end'): Position =>
+  byTopic((topic) => bounds[topic].map((partition) => partition[edge]));
+
+export const copyPosition = (position: Position): Position => byTopic((topic) => [...position[topic]]);
+
+/** Whether no partition of one position is beyond the other. */
+export const isWithin = (position: Position, limit: Position): boolean =>
+  topicNames.every(
+    (topic) =>
+      position[topic].length === limit[topic].length &&
+      position[topic].every((offset, partition) => offset <= limit[topic][partition]!),
+  );
+
+/** The position up to which every one of some has got. */
+export function nearest(positions: readonly StoredPosition[]): Position | null {
+  const [first] = positions;
+  if (!first) return null;
+  const least = (topic: TopicName, partition: number): number =>
+    Math.min(...positions.map(({ position }) => position[topic][partition] ?? 0));
+  return byTopic((topic) => first.position[topic].map((_, partition) => least(topic, partition)));
+}
+
+/**
+ * Throws PartitionsChangedError if a topic's number of partitions differs from that in the stored position, because a
+ * key may then be in two partitions (docs/rules.md#partition-growth). A position of another log is ignored.
+ */
+export function assertSamePartitions(stored: StoredPosition | null, log: string | null, bounds: LogBounds): void {
+  if (stored === null || log === null || stored.log !== log) return;
+  const before = stored.position;
+  for (const topic of topicNames) {
+    if (before[topic].length === bounds[topic].length) continue;
+    throw new PartitionsChangedError(
+      `Cannot go on with topic ${topic}: it had ${before[topic].length} partitions when the views were written, and has ${bounds[topic].length}. A key may now be in two partitions, and its order is lost: create topics under a new KAFKA_TOPIC_PREFIX, publish every entity there again, then point the service and its upstream at them`,
+    );
+  }
+}
+
+/** Partitions, as `topic/partition`, that have not reached a position. */
+export function partitionsBehind(position: Position, target: Position): string[] {
+  return topicNames.flatMap((topic: TopicName) =>
+    target[topic].flatMap((end, partition) =>
+      (position[topic][partition] ?? 0) < end ? [`${topic}/${partition}`] : [],
+    ),
+  );
+}

@@ -1,0 +1,42 @@
+import { type CheckedArchive, checkArchive } from '../../infra/archive/checking/check-archive.ts';
+import { manifestName } from '../../infra/archive/format/archive-manifest.ts';
+import { countText } from '../../projector/ports/log.ts';
+import { needFolderName } from '../cli/empty-folder.ts';
+import type { ExitCode, Io } from '../cli/io.ts';
+import { percentOf, runWithProgress } from '../cli/progress.ts';
+import type { Settings } from '../settings/settings.ts';
+
+export interface ArchiveCheckOptions {
+  dir: string;
+  json?: boolean;
+}
+
+/** Reads every record of an archive and compares its files with the manifest. Exit code 1 if anything differs. */
+export async function runArchiveCheck(options: ArchiveCheckOptions, settings: Settings, io: Io): Promise<ExitCode> {
+  const { dir, json } = options;
+  needFolderName(dir, 'archive check');
+  return runWithProgress({ json, title: 'Read' }, io, async (progress) => {
+    const found = await checkArchive({
+      dir,
+      wantedPrefix: settings.topicPrefix,
+      read: () => 'all',
+      verb: 'check',
+      signal: io.signal,
+      onProgress: percentOf(progress),
+    });
+    const { manifest, files, records, rejected, problems } = found;
+    const counts = { files, records, rejected };
+    const exact_since = manifest?.exact_since ?? null;
+    const result = { dir, manifest: manifest !== null, ...counts, exact_since, problems };
+    return { result, lines: linesOf(dir, found), code: problems.length > 0 ? 1 : 0 };
+  });
+}
+
+function linesOf(dir: string, { manifest, files, records, rejected, problems }: CheckedArchive): string[] {
+  const what = `${countText(records, 'record')} in ${countText(files, 'file')}, and ${rejected} set aside: ${dir}`;
+  const lines = problems.map(({ file, kind, problem }) => `${kind}: ${file}: ${problem}`);
+  if (problems.length > 0) return [...lines, `${countText(problems.length, 'problem')}. Read ${what}`];
+  if (!manifest) return [`Read ${what}. It has no ${manifestName}: so what is missing or altered is not known`];
+  const since = manifest.exact_since;
+  return [`As saved: ${what}${since === null ? '' : `. It has every record since ${since}`}`];
+}

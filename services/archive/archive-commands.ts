@@ -1,0 +1,39 @@
+import type { Commands } from '../cli/commands.ts';
+
+/** Archives of the log. */
+export function archiveCommands(program: Commands): void {
+  const archive = program.group('archive', 'Copies the event log to an archive on disk, or back.');
+  archive
+    .add(
+      'save <dir>',
+      'Saves the log, up to its present ends, to a folder, or adds to an archive that was saved there before. Needs KAFKA_BROKERS.',
+      ['KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar archive save ./backup'],
+      async () => (await import('./archive-save.ts')).runArchiveSave,
+    )
+    .option('--follow', 'go on until Ctrl-C, so that nothing that Kafka compacts away later is missed');
+  archive.add(
+    'check <dir>',
+    'Reads every record of an archive and compares its files with the manifest; names what is cut, altered, missing or foreign. ' +
+      'It goes by the topic prefix of the archive itself, whatever KAFKA_TOPIC_PREFIX says.',
+    ['npx ride-calendar archive check test/data/portland'],
+    async () => (await import('./archive-check.ts')).runArchiveCheck,
+  );
+  archive.add(
+    'forget <rider> <dir>',
+    'Takes a rider out of an archive: their records, their place among rides’ leaders, and records set aside that are about them. Every other record stays, at its offset.',
+    ['npx ride-calendar simulate --archive ./erasing --seed 7 && npx ride-calendar archive forget u_0l3xe3 ./erasing'],
+    async () => (await import('./archive-forget.ts')).runArchiveForget,
+  );
+  archive
+    .add(
+      'load <dir>',
+      'Publishes an archive’s records to the log’s empty topics, each key to the partition where Kafka’s own producer puts it. ' +
+        'A load that was stopped goes on with --append. Needs KAFKA_BROKERS.',
+      [
+        'export KAFKA_BROKERS=127.0.0.1:9092 KAFKA_TOPIC_PREFIX=portland. && npx ride-calendar topics && npx ride-calendar archive load test/data/portland',
+      ],
+      async () => (await import('./archive-load.ts')).runArchiveLoad,
+    )
+    .option('--append', 'of each key the last record, unless the topics hold one that is newer or as old')
+    .option('--unchecked', 'what is there, though it is not as the archive’s manifest.json says');
+}

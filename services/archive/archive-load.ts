@@ -1,0 +1,67 @@
+import { assertAsSaved } from '../../infra/archive/checking/check-archive.ts';
+import { notAsSaved } from '../../infra/archive/checking/partition-inspection.ts';
+import { archivePrefix, listArchive } from '../../infra/archive/format/archive-files.ts';
+import { readManifest } from '../../infra/archive/format/archive-manifest.ts';
+import { countText } from '../../projector/ports/log.ts';
+import { openKafkaLog, openKafkaPublisher } from '../backends/open-kafka.ts';
+import { warnOfMissingTopics } from '../backends/readable-archive.ts';
+import { needFolderName } from '../cli/empty-folder.ts';
+import { type ExitCode, type Io, needKafka } from '../cli/io.ts';
+import { makeLogger } from '../cli/logger.ts';
+import { percentOf, runWithProgress } from '../cli/progress.ts';
+import type { Settings } from '../settings/settings.ts';
+import { archiveLoad, type LoadResult } from './load-log.ts';
+
+export interface ArchiveLoadOptions {
+  dir: string;
+  json?: boolean;
+  /** Brings topics that hold records to the archive's facts. */
+  append?: boolean;
+  /** Also where files are not as the manifest says. */
+  unchecked?: boolean;
+}
+
+/** Publishes an archive's records to the log in Kafka. */
+export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Settings, io: Io): Promise<ExitCode> {
+  const { dir, json, append = false, unchecked = false } = options;
+  const kafka = needKafka(settings, 'archive load');
+  needFolderName(dir, 'archive load');
+  const { topicPrefix } = kafka;
+  const logger = makeLogger(settings);
+  const manifest = unchecked ? null : readManifest(dir);
+  const prefix = manifest?.prefix ?? (await archivePrefix(dir, topicPrefix));
+  // Checked before anything waits for Kafka.
+  await listArchive(dir, prefix, 'archive load');
+  warnOfMissingTopics(dir, prefix, logger);
+  const log = openKafkaLog(kafka, logger, io.signal);
+  const publisher = openKafkaPublisher(kafka, logger, io.signal);
+  const command = { json, title: 'Records', stopped: 'call it again with --append to go on' };
+  try {
+    return await runWithProgress(command, io, async (progress) => {
+      // Before anything is asked of Kafka; it can be stopped as the load can.
+      if (!unchecked) await assertLoadable(dir, prefix, io.signal);
+      const result = await archiveLoad(
+        { dir, prefix },
+        { publisher, log },
+        { append, signal: io.signal, log: logger, onProgress: percentOf(progress) },
+      );
+      return { result: { dir, ...result }, lines: linesOf(dir, append, result) };
+    });
+  } finally {
+    await Promise.all([log.close(), publisher.close()]);
+  }
+}
+
+function linesOf(dir: string, append: boolean, { records, newer, same, rejected, cut }: LoadResult): string[] {
+  const lines = [`Loaded ${countText(records, 'record')} and ${rejected} set aside: ${dir}`];
+  if (append) lines.push(`Of ${countText(same, 'key')} the topics hold the same record, and of ${newer} a newer one`);
+  if (cut > 0) lines.push(`${countText(cut, 'value')} came with more fields than our schema has: these are not loaded`);
+  return lines;
+}
+
+/** Nothing of an archive that is not whole may reach topics, where it can't be taken back. */
+async function assertLoadable(dir: string, prefix: string, signal: AbortSignal): Promise<void> {
+  const fix = 'Nothing was loaded: put it back from a copy, or load what is there with --unchecked';
+  const unfinished = await assertAsSaved({ dir, prefix, verb: 'load', fix, withoutManifest: 'all', signal });
+  if (unfinished.length > 0) throw notAsSaved(dir, unfinished, fix, 'load');
+}

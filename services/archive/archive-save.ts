@@ -1,0 +1,79 @@
+import { KafkaCluster } from '../../infra/kafka/client/kafka-cluster.ts';
+import { RejectedTopic } from '../../infra/kafka/publishing/kafka-reject-sink.ts';
+import { leastSettingMs } from '../../infra/kafka/topics/kafka-topic-settings.ts';
+import { countText } from '../../projector/ports/log.ts';
+import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
+import { topicNames } from '../../schemas/events/records.ts';
+import { openKafkaLog } from '../backends/open-kafka.ts';
+import { needArchiveFolder } from '../cli/empty-folder.ts';
+import { type ExitCode, type Io, needKafka } from '../cli/io.ts';
+import { makeLogger } from '../cli/logger.ts';
+import { type Progress, percentOf, runWithProgress } from '../cli/progress.ts';
+import type { Settings } from '../settings/settings.ts';
+import { archiveSave, type SaveOptions } from './save-log.ts';
+
+export interface ArchiveSaveOptions {
+  dir: string;
+  json?: boolean;
+  /** Goes on until it is told to stop. */
+  follow?: boolean;
+}
+
+const followEveryMs = 30_000;
+
+/**
+ * Saves the log in Kafka to an archive, up to its present ends or without end. Adds to an archive that was saved
+ * before.
+ */
+export async function runArchiveSave(options: ArchiveSaveOptions, settings: Settings, io: Io): Promise<ExitCode> {
+  const { dir, follow = false, json } = options;
+  const kafka = needKafka(settings, 'archive save');
+  const prefix = kafka.topicPrefix;
+  await needArchiveFolder(dir, 'archive save', prefix);
+  const logger = makeLogger(settings);
+  const writers = new WriterSchemas();
+  const log = openKafkaLog(kafka, logger, io.signal, writers);
+  const cluster = new KafkaCluster(kafka);
+  const rejected = new RejectedTopic(cluster, prefix, logger);
+  const topics = topicNames.map((topic) => prefix + topic);
+  const command = {
+    json,
+    title: 'Records',
+    total: follow ? null : (100 as const),
+    stopped: 'call it again to go on',
+  };
+  try {
+    return await runWithProgress(command, io, async (progress) => {
+      const result = await archiveSave(log, (onRejects) => rejected.readOn(onRejects, io.signal), dir, {
+        prefix,
+        signal: io.signal,
+        compactionLagMs: () =>
+          leastSettingMs('min.compaction.lag.ms', kafka, topics, { log: logger, signal: io.signal }),
+        schemaOf: (value) => writers.named(value),
+        ...(follow && { followEveryMs, onCheckpoint: saying(options, progress, io) }),
+        ...(!follow && { onProgress: percentOf(progress) }),
+      });
+      const since = result.exact_since === null ? '' : `; it has every record since ${result.exact_since}`;
+      const what = `${countText(result.records, 'record')} and ${result.rejected} set aside`;
+      return { result: { dir, ...result }, lines: [`Saved ${what}: ${dir}${since}`] };
+    });
+  } finally {
+    await Promise.all([log.close(), cluster.close()]);
+  }
+}
+
+/**
+ * The first time that the archive has everything that the log holds, it prints a line. After that a terminal shows a
+ * counter.
+ */
+function saying(options: ArchiveSaveOptions, progress: Progress, io: Io): NonNullable<SaveOptions['onCheckpoint']> {
+  let said = false;
+  return (result, isComplete) => {
+    progress.update(result.records);
+    if (said || !isComplete) return;
+    said = true;
+    if (options.json) return;
+    const what = `The archive has what the log holds: ${options.dir}. Following it until Ctrl-C`;
+    progress.around(() => io.err(what));
+  };
+}

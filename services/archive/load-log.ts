@@ -1,0 +1,214 @@
+import { listArchive } from '../../infra/archive/format/archive-files.ts';
+import { archiveRejected } from '../../infra/archive/format/archive-reject-sink.ts';
+import { archiveBounds } from '../../infra/archive/log/archive-bounds.ts';
+import { placeOf } from '../../infra/reject-places.ts';
+import { LargeMap } from '../../projector/facts/large-map.ts';
+import { positionOf } from '../../projector/intake/position.ts';
+import { decoded } from '../../projector/ports/decoded-record.ts';
+import type { EncodedRecord, EventLog, LogBounds, Reject } from '../../projector/ports/event-log.ts';
+import type { LogPublisher, PublishedRecord } from '../../projector/ports/log-publisher.ts';
+import { encodeValue } from '../../schemas/avro/codec.ts';
+import { defaultTopicPrefix, type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { followToEnds } from '../backends/follow-to-ends.ts';
+import { UsageError } from '../cli/io.ts';
+import type { Part } from '../cli/progress.ts';
+import { eachOfTopic } from '../past/log/past-fold.ts';
+import { type PastSources, sourcesOf } from '../past/log/past-records.ts';
+
+/** What an archive can be loaded into. */
+export interface LoadTarget {
+  publisher: LogPublisher;
+  /** The same log, to read what it holds. */
+  log: EventLog;
+}
+
+export interface LoadOptions {
+  /** Brings topics that may hold records to the archive's facts. */
+  append: boolean;
+  signal: AbortSignal;
+  /** How far it is, in offsets. Some offsets may have no record. */
+  onProgress?: (part: Part) => void;
+  log?: { warn(message: string): void };
+}
+
+export interface LoadResult {
+  /** Records that were published. */
+  records: number;
+  /** With `append`: keys whose last record in the topics is newer than the archive's, and as old. */
+  newer: number;
+  same: number;
+  /** Bad records that came with them, and were not there before. */
+  rejected: number;
+  /** Values of which only what our schema holds was published. */
+  cut: number;
+}
+
+/** How many records are published at once, and how many bad ones. */
+const recordsMax = 5_000;
+const rejectsMax = 500;
+
+/**
+ * Publishes an archive, as it is now, to a log (docs/rules.md#archive-load): all records in order to empty topics, or, with
+ * `append`, of each key the last record, except where the topic's last one is newer or as old. A topic's partitions are
+ * merged by time, and each key goes where Kafka's own producer puts it. Timestamps and headers are kept. Offsets are
+ * assigned by the log.
+ *
+ * Bad records go to the log's bad records, except those that are published with its topics: the projector that folds them
+ * rejects them again, at their new offsets.
+ *
+ * Throws UsageError, before anything is published, if the topics hold records and `append` is not given.
+ */
+export async function archiveLoad(
+  { dir, prefix = defaultTopicPrefix }: { dir: string; prefix?: string },
+  target: LoadTarget,
+  options: LoadOptions,
+): Promise<LoadResult> {
+  const { append, log } = options;
+  const listing = await listArchive(dir, prefix, 'archive load');
+  const bounds = await archiveBounds(listing, (message) => log?.warn(message));
+  const there = await target.log.bounds();
+  if (!append) checkEmpty(there);
+  const sources = sourcesOf({ listing, bounds }, 'timestamp');
+  const loading = new Loading(sources, sizeOf(bounds), there, target, options);
+  for (const reject of archiveRejected({ dir, prefix })) loading.bad.set(placeOf(reject), reject);
+  for (const topic of topicNames) await loading.topic(topic);
+  await loading.rejected();
+  return loading.result;
+}
+
+function checkEmpty(there: LogBounds): void {
+  const topic = topicNames.find((one) => there[one].some(({ low, end }) => low !== end));
+  if (topic === undefined) return;
+  throw new UsageError(
+    `Cannot load the archive: ${topic} holds records; load into empty topics, for example of a new KAFKA_TOPIC_PREFIX, or bring the topics to the archive's facts with --append, also after a load that was stopped`,
+  );
+}
+
+/** One load, topic by topic. */
+class Loading {
+  readonly result: LoadResult = { records: 0, newer: 0, same: 0, rejected: 0, cut: 0 };
+  /** Bad records that are not published with the topics, by place and timestamp, each once. */
+  readonly bad = new Map<string, Reject>();
+  readonly #sources: PastSources;
+  readonly #there: LogBounds;
+  readonly #target: LoadTarget;
+  readonly #options: LoadOptions;
+  readonly #total: number;
+  #done = 0;
+  #batch: PublishedRecord[] = [];
+  #publishing: Promise<void> = Promise.resolve();
+
+  constructor(sources: PastSources, size: number, there: LogBounds, target: LoadTarget, options: LoadOptions) {
+    this.#sources = sources;
+    this.#there = there;
+    this.#target = target;
+    this.#options = options;
+    // With `append` the topics are read, and the archive twice.
+    this.#total = options.append ? 2 * size + sizeOf(there) : size;
+    this.#report();
+  }
+
+  async topic(topic: TopicName): Promise<void> {
+    const isWanted = this.#options.append ? await this.#wanted(topic) : () => true;
+    await this.#each(topic, (record) => {
+      return isWanted(record) ? this.#add(topic, record) : undefined;
+    });
+    await this.#publish(topic);
+    await this.#publishing;
+    this.#report();
+  }
+
+  async rejected(): Promise<void> {
+    const rejects = [...this.bad.values()];
+    for (let i = 0; i < rejects.length; i += rejectsMax) {
+      this.result.rejected += await this.#target.publisher.rejects.publish(rejects.slice(i, i + rejectsMax));
+    }
+  }
+
+  /** Gives the archive's records of a topic in the order of the load: its partitions merged by time. */
+  #each(topic: TopicName, onRecord: (record: EncodedRecord) => Promise<void> | undefined): Promise<void> {
+    return eachOfTopic(this.#sources, topic, this.#options.signal, ({ encoded }) => {
+      this.#done++;
+      return onRecord(encoded!);
+    });
+  }
+
+  /** Which records of the sequence, each asked about once and in order, the topic needs. */
+  async #wanted(topic: TopicName): Promise<(record: EncodedRecord) => boolean> {
+    const times = await this.#timesThere(topic);
+    /** Of each key, where in the sequence its last record is. */
+    const last = new LargeMap<string, number>();
+    let count = 0;
+    await this.#each(topic, ({ keyBytes }) => {
+      last.set(String(keyBytes), count++);
+      return undefined;
+    });
+    let at = 0;
+    return ({ keyBytes, timestampMs }) => {
+      const key = String(keyBytes);
+      if (last.get(key) !== at++) return false;
+      const time = times.get(key) ?? Number.NEGATIVE_INFINITY;
+      if (time > timestampMs) this.result.newer++;
+      if (time === timestampMs) this.result.same++;
+      return time < timestampMs;
+    };
+  }
+
+  /** Of each key, the timestamp of its last record in the topic. */
+  async #timesThere(topic: TopicName): Promise<LargeMap<string, number>> {
+    const times = new LargeMap<string, number>();
+    const from = positionOf(this.#there, 'end');
+    from[topic] = this.#there[topic].map(({ low }) => low);
+    await followToEnds(this.#target.log, from, this.#there, this.#options.signal, (batch) => {
+      for (const { keyBytes, timestampMs } of batch.records) if (keyBytes) times.set(String(keyBytes), timestampMs);
+      this.#done += batch.records.length;
+      this.#report();
+    });
+    return times;
+  }
+
+  /** Returns a promise if the next record must wait. */
+  #add(topic: TopicName, record: EncodedRecord): Promise<void> | undefined {
+    if (this.bad.size > 0) this.bad.delete(placeOf(record));
+    if (holdsMore(record)) this.result.cut++;
+    return this.#batch.push(loadedRecord(record)) < recordsMax ? undefined : this.#publish(topic);
+  }
+
+  /** Waits for the batch before. The next batch is read and encoded while one is in flight. */
+  async #publish(topic: TopicName): Promise<void> {
+    const batch = this.#batch;
+    this.#batch = [];
+    await this.#publishing;
+    this.#options.signal.throwIfAborted();
+    if (batch.length === 0) return;
+    this.#publishing = this.#target.publisher.publish(topic, batch).then(() => {
+      this.result.records += batch.length;
+      this.#report();
+    });
+    // Its error is thrown by the code that awaits it.
+    this.#publishing.catch(() => undefined);
+  }
+
+  #report(): void {
+    this.#options.onProgress?.({ done: Math.min(this.#done, this.#total), total: this.#total });
+  }
+}
+
+const sizeOf = (bounds: LogBounds): number =>
+  topicNames.flatMap((topic) => bounds[topic]).reduce((sum, { low, end }) => sum + end - low, 0);
+
+/** A record as a load publishes it, where its key puts it. */
+function loadedRecord(record: EncodedRecord): PublishedRecord {
+  const { keyBytes: key, timestampMs, headers = [] } = record;
+  return { key, value: ourValue(record), timestampMs, headers };
+}
+
+/** Whether a value came with more than our schema holds. That is not loaded (docs/rules.md#raw-values). */
+const holdsMore = ({ rawValue }: EncodedRecord): boolean => (rawValue ?? null) !== null;
+
+/** A value in our schema. One that cannot be decoded stays as it came, and bad. */
+function ourValue(record: EncodedRecord): Buffer | null {
+  const one = decoded(record);
+  if ('undecodable' in one) return record.raw().value;
+  return one.value && encodeValue(record.topic, one.value as never);
+}

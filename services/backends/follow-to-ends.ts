@@ -1,0 +1,26 @@
+import { partitionsBehind, positionOf } from '../../projector/intake/position.ts';
+import type { EventLog, LogBatch, LogBounds, Position } from '../../projector/ports/event-log.ts';
+
+/** Follows a log from a position until every partition has reached its end. Throws the signal's reason. */
+export async function followToEnds(
+  log: EventLog,
+  from: Position,
+  bounds: LogBounds,
+  signal: AbortSignal,
+  onBatch: (batch: LogBatch) => void | Promise<void>,
+): Promise<void> {
+  const ends = positionOf(bounds, 'end');
+  const position = structuredClone(from);
+  const isThere = () => partitionsBehind(position, ends).length === 0;
+  if (isThere()) return;
+  const arrived = new AbortController();
+  const follower = {
+    onBatch: async (batch: LogBatch) => {
+      await onBatch(batch);
+      position[batch.topic][batch.partition] = batch.nextOffset;
+      if (isThere()) arrived.abort();
+    },
+  };
+  await log.follow(from, follower, AbortSignal.any([signal, arrived.signal]));
+  signal.throwIfAborted();
+}

@@ -1,0 +1,36 @@
+import { findBackends } from '../../infra/local/find-backends.ts';
+import { aborted } from '../../projector/ports/waiting.ts';
+import { stopSignal } from '../cli/stop-signal.ts';
+
+// `npm run backends`: Kafka and Redis to try things on, until Ctrl-C.
+
+const signalled = aborted(stopSignal());
+console.log('Starting Kafka and Redis; the first time takes a minute …');
+try {
+  const backends = await Promise.race([findBackends({ usualPorts: true }), signalled.then(() => null)]);
+  if (backends) {
+    console.log(`
+Kafka (${backends.kafkaFrom}) and Redis (${backends.redisFrom}) answer. In another terminal:
+
+  export KAFKA_BROKERS=${backends.kafkaBrokers}
+  export REDIS_URL=${backends.redisUrl}
+  npx ride-calendar topics      # create the topics
+  npm start                     # fold the log and answer reads
+
+And with the same two lines in one more terminal:
+
+  npx ride-calendar simulate    # publish a calendar, then changes until Ctrl-C; prints a developer key
+
+Ctrl-C stops both and removes their data.`);
+    // The servers do not keep this process alive, so a timer does.
+    const alive = setInterval(() => undefined, 60_000);
+    await signalled;
+    clearInterval(alive);
+    console.log('\nStopping …');
+    await backends.stop();
+  }
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
+process.exit();

@@ -1,0 +1,16 @@
+import type { SimulatedArchive } from '../../infra/archive/format/archive-manifest.ts';
+import type { EventLog, RejectSink } from '../../projector/ports/event-log.ts';
+
+/** An event log that a projector can fold, with where it is and whose it is. */
+export interface OpenLog {
+  eventLog: EventLog;
+  /** Null: an archive keeps bad records where they are. */
+  rejects: RejectSink | null;
+  /** Where the log is, in words. */
+  where: string;
+  /**
+   * The developer key and rider of a made-up log (the sample, or an archive that `simulate` made). Null for any other
+   * log.
+   */
+  madeUp: SimulatedArchive | null;
+}

@@ -1,0 +1,27 @@
+import type { ViewReader } from '../../api/ports/view-reader.ts';
+import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
+import { redisViewReader } from '../../infra/redis/views/redis-view-reader.ts';
+import type { Log } from '../../projector/ports/log.ts';
+import type { ViewWriter } from '../../projector/ports/view-writer.ts';
+import type { Settings } from '../settings/settings.ts';
+
+export interface OpenStore {
+  writer(log: Log): Promise<ViewWriter>;
+  reader(): ViewReader;
+  /** Where the views are, in words. */
+  where: string;
+}
+
+/** The view store that the settings name: Redis, or this process's memory. */
+export function openViewStore({ redis }: Settings): OpenStore {
+  if (!redis) {
+    const store = new MemoryViewStore();
+    return { writer: async () => store.writer(), reader: () => store.reader(), where: 'memory' };
+  }
+  return {
+    // A fifth of a start that writes nothing to Redis: the writer's client is many files.
+    writer: async (log) => (await import('../../infra/redis/views/redis-view-writer.ts')).redisViewWriter(redis, log),
+    reader: () => redisViewReader(redis),
+    where: redis.cluster ? 'a Redis Cluster' : 'Redis',
+  };
+}

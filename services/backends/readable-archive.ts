@@ -1,0 +1,56 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { assertAsSaved } from '../../infra/archive/checking/check-archive.ts';
+import { ArchiveError } from '../../infra/archive/format/archive-files.ts';
+import { archiveEventLog } from '../../infra/archive/log/archive-event-log.ts';
+import type { EventLog } from '../../projector/ports/event-log.ts';
+import type { Log } from '../../projector/ports/log.ts';
+import { topicNames } from '../../schemas/events/records.ts';
+import { SettingsError } from '../settings/settings.ts';
+
+/**
+ * Warns of topics that an archive has no folder for. A topic without records needs no folder. But if it was forgotten
+ * when the archive was copied, every answer would silently lack its records.
+ */
+export function warnOfMissingTopics(dir: string, prefix: string, log: { warn(message: string): void }): void {
+  const folders = topicNames.map((topic) => prefix + topic);
+  const missing = folders.filter((folder) => !existsSync(join(dir, folder)));
+  // With no topic at all it is no archive, which the reader reports.
+  if (missing.length === 0 || missing.length === folders.length) return;
+  log.warn(`The archive ${dir} has no folder ${missing.join(', ')}: it is read as if these topics were empty`);
+}
+
+/**
+ * Checks that an archive to be served matches its manifest: if a file were missing, its answers would be wrong, and
+ * nobody would know. Throws SettingsError. An archive without a manifest is read as it is, and so is what was written
+ * after the manifest. `named`: what names the archive, for messages.
+ */
+export async function assertReadable(
+  dir: string,
+  prefix: string,
+  isSample: boolean,
+  log: { warn(message: string): void },
+  named: 'ARCHIVE_DIR' | '--archive' = 'ARCHIVE_DIR',
+): Promise<void> {
+  const fix = isSample
+    ? `DATA_DIR: remove ${dirname(dir)}, and it is made anew`
+    : `${named}: put it back from a copy, or remove its manifest.json to have it read as it is`;
+  const { signal } = new AbortController();
+  try {
+    const [first, ...more] = await assertAsSaved({ dir, prefix, verb: 'read', fix, withoutManifest: 'none', signal });
+    if (!first) return;
+    // A save that was killed leaves one for each partition.
+    const others = more.length > 0 ? ` (and ${more.length} more: ride-calendar archive check ${dir})` : '';
+    log.warn(`${first.file}: ${first.problem}${others}. It is read as well`);
+  } catch (error) {
+    if (!(error instanceof ArchiveError)) throw error;
+    throw new SettingsError([error.message]);
+  }
+}
+
+/** Opens an archive that matches its manifest. Throws SettingsError for another one. */
+export async function openArchive(dir: string, prefix: string, log: Log, isSample = false): Promise<EventLog> {
+  warnOfMissingTopics(dir, prefix, log);
+  await assertReadable(dir, prefix, isSample, log);
+  return archiveEventLog({ dir, prefix, log });
+}

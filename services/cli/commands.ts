@@ -1,0 +1,28 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Settings } from '../settings/settings.ts';
+import type { ExitCode, Io } from './io.ts';
+
+/** What a command does. Its arguments are among the options, by their names. */
+type Run<Options> = (options: Options, settings: Settings, io: Io) => Promise<ExitCode>;
+
+/** The commands of a program, or of one of its groups. */
+export interface Commands {
+  /** Adds a command with --json and its examples. `load` gives what it does. */
+  add<Options extends object>(
+    usage: string,
+    description: string,
+    examples: readonly string[],
+    load: () => Promise<Run<Options>>,
+  ): Command;
+  /** Adds a command that only has commands of its own. */
+  group(name: string, description: string): Commands;
+}
+
+/** An option that takes a whole number within bounds, both included. */
+export function wholeOption(flags: string, description: string, min: number, max: number): Option {
+  return new Option(flags, description).argParser((text) => {
+    const value = Number(text);
+    if (/^\d{1,15}$/.test(text) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`Want a whole number from ${min} to ${max}.`);
+  });
+}

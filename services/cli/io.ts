@@ -1,0 +1,61 @@
+import { type Settings, SettingsError } from '../settings/settings.ts';
+
+/** A command's input and output. */
+export interface Io {
+  /** Prints a line to standard output: the command's result. */
+  out(line: string): void;
+  /** Prints a line to standard error: what it does, or why it cannot. */
+  err(line: string): void;
+  /** Whether standard error is a terminal, so that progress may be drawn. */
+  watched: boolean;
+  /** Whether standard output is a terminal too, so that lines of a result may meet the progress. Absent: it is not. */
+  shown?: boolean;
+  /** Aborts on Ctrl-C or SIGTERM: finish the present step, and end. */
+  signal: AbortSignal;
+}
+
+/** The same without progress: a script reads what the command says. */
+export const withoutProgress = (io: Io): Io => ({
+  out: io.out,
+  err: io.err,
+  watched: false,
+  // Asked for when it is needed, as that of the program is.
+  get signal() {
+    return io.signal;
+  },
+});
+
+/** A command's exit code: 0 done, 1 it found a problem or failed half-way, 2 it cannot be run like this. */
+export type ExitCode = 0 | 1 | 2;
+
+/** The command cannot be run as it was called. Printed in one line, exit code 2. */
+export class UsageError extends Error {
+  override name = 'UsageError';
+}
+
+/** The Kafka settings, for a command that needs them. Throws UsageError that names KAFKA_BROKERS. */
+export function needKafka(settings: Settings, command: string): NonNullable<Settings['kafka']> {
+  if (settings.kafka) return settings.kafka;
+  throw new UsageError(
+    `Cannot run ${command}: KAFKA_BROKERS is missing, want host:port of the event log's brokers, such as 127.0.0.1:9092`,
+  );
+}
+
+/** Throws SettingsError with a line for each that is missing: the Redis of the views, and an event log. */
+export function needStoreAndLog({ redis, kafka, archiveDir }: Settings, command: string, fix: string): void {
+  const lines: string[] = [];
+  if (!redis) lines.push(redisMissing(command));
+  if (!kafka && !archiveDir) {
+    lines.push(`Cannot run ${command}: KAFKA_BROKERS is missing, and ARCHIVE_DIR too; ${fix}`);
+  }
+  if (lines.length > 0) throw new SettingsError(lines);
+}
+
+/** The Redis settings, for a command that needs them. Throws UsageError that names REDIS_URL. */
+export function needRedis(settings: Settings, command: string): NonNullable<Settings['redis']> {
+  if (settings.redis) return settings.redis;
+  throw new UsageError(redisMissing(command));
+}
+
+const redisMissing = (command: string): string =>
+  `Cannot run ${command}: REDIS_URL is missing, want the Redis that holds the views, such as redis://127.0.0.1:6379`;

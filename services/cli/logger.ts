@@ -1,0 +1,65 @@
+import { type DestinationStream, type LogFn, type Logger, pino, stdTimeFunctions } from 'pino';
+import type { Settings } from '../settings/settings.ts';
+
+/** Where credentials are in logged requests and answers. */
+const credentialPaths = ['authorization', '"x-api-key"', 'cookie', '"set-cookie"'].flatMap((header) =>
+  ['', 'headers.', 'req.headers.', 'request.headers.', 'res.headers.', 'err.config.headers.'].map((path) =>
+    header.startsWith('"') ? `${path.replace(/\.$/, '')}[${header}]` : `${path}${header}`,
+  ),
+);
+
+/**
+ * The process's logger. It writes to standard error, so that standard output is the command's own: JSON lines for
+ * machines, one short line each on a terminal. Credentials in headers are removed.
+ */
+export function makeLogger(
+  settings: Pick<Settings, 'logLevel'>,
+  { destination = pino.destination(2), tty = process.stderr.isTTY === true }: LoggerTarget = {},
+): Logger {
+  return pino(
+    {
+      level: settings.logLevel,
+      base: null,
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      hooks: { logMethod: warnInOneLine },
+      redact: { paths: credentialPaths, censor: '(hidden)' },
+    },
+    tty ? terminalLines(destination) : destination,
+  );
+}
+
+/**
+ * A warning is about something outside, such as a server that is away. Its stack is not useful, except at debug level.
+ */
+function warnInOneLine(this: Logger, args: Parameters<LogFn>, method: LogFn, level: number): void {
+  const [bindings, message] = args as unknown as [unknown, unknown];
+  const err = (bindings as { err?: unknown } | null)?.err;
+  if (level !== pino.levels.values.warn || !(err instanceof Error) || this.isLevelEnabled('debug')) {
+    method.apply(this, args);
+    return;
+  }
+  const { err: _, ...rest } = bindings as { err: Error };
+  method.apply(this, [rest, `${message}: ${err.message}`]);
+}
+
+interface LoggerTarget {
+  destination?: DestinationStream;
+  tty?: boolean;
+}
+
+/** `08:15:02 warn  message key=value`, from pino's JSON line. */
+function terminalLines(destination: DestinationStream): DestinationStream {
+  return {
+    write(line: string): void {
+      const { time, level, msg, err, ...rest } = JSON.parse(line) as Record<string, unknown>;
+      const extras = Object.entries(rest).map(([name, value]) => ` ${name}=${JSON.stringify(value)}`);
+      const fault = err === undefined ? '' : `\n${indent((err as { stack?: string }).stack ?? JSON.stringify(err))}`;
+      destination.write(
+        `${String(time).slice(11, 19)} ${String(level).padEnd(5)} ${String(msg ?? '')}${extras.join('')}${fault}\n`,
+      );
+    },
+  };
+}
+
+const indent = (text: string): string => text.replace(/^/gm, '  ');

@@ -1,0 +1,112 @@
+import { type Leading, readStoreState, type StoreState } from '../../infra/redis/leadership/redis-leadership.ts';
+import { nearest } from '../../projector/intake/position.ts';
+import {
+  parseStoredPosition,
+  type StoredPosition,
+  viewsOfAnotherLog,
+} from '../../projector/intake/settled-position.ts';
+import { inOrder } from '../../projector/leading/beginning.ts';
+import type { LogBounds, Position } from '../../projector/ports/event-log.ts';
+import { topicNames } from '../../schemas/events/records.ts';
+import { viewFormat } from '../../schemas/views/view-keys.ts';
+import { openKafkaLog } from '../backends/open-kafka.ts';
+import { type ExitCode, type Io, needKafka, needRedis } from '../cli/io.ts';
+import { makeLogger } from '../cli/logger.ts';
+import type { Settings } from '../settings/settings.ts';
+
+/**
+ * Says how far the views are behind the log, and who leads. It reads Kafka and Redis, and touches neither views nor a
+ * consumer group. Exit code 1 if no running projector leads some tags.
+ */
+export async function runLag({ json = false }: { json?: boolean }, settings: Settings, io: Io): Promise<ExitCode> {
+  const kafka = needKafka(settings, 'lag');
+  const redis = needRedis(settings, 'lag');
+  const store = await readStoreState(redis, io.signal);
+  const log = openKafkaLog(kafka, makeLogger(settings), io.signal);
+  const ends = Promise.all([log.identity!(), log.bounds()]).finally(() => log.close());
+  const lag = lagOf(...(await ends), store);
+  if (json) io.out(JSON.stringify(lag));
+  else for (const line of linesOf(lag)) io.out(line);
+  return lag.tags_unled > 0 ? 1 : 0;
+}
+
+function lagOf(identity: string, bounds: LogBounds, store: StoreState) {
+  const { leaders, standbys, tagsUnled, otherFormats, positions, unreadableMs } = store;
+  const position = writtenTo(positions, identity);
+  if (position === null && positions.some(({ text }) => text !== null))
+    throw new Error(`Cannot say how far the views are: ${viewsOfAnotherLog}`);
+  const partitions = topicNames.flatMap((topic) =>
+    bounds[topic].map(({ low, end }, partition) => {
+      const at = position?.[topic][partition] ?? null;
+      // Null: no projector has left one for this log.
+      return { topic, partition, position: at, end, lag: Math.max(0, end - Math.max(low, at ?? 0)) };
+    }),
+  );
+  const dead = leaders.filter(({ alive }) => !alive).reduce((tags, leader) => tags + leader.tags, 0);
+  const unled = tagsUnled + dead;
+  return {
+    partitions,
+    lag: partitions.reduce((sum, one) => sum + one.lag, 0),
+    /** Seconds, as the leader's metric says it. Null: every change is readable, or nobody leads and it is not known. */
+    oldest_unreadable_age: unled > 0 || unreadableMs === null ? null : unreadableMs / 1000,
+    leaders,
+    /** Ids of projectors that stand by. */
+    standbys,
+    /** Tags that no running projector leads. */
+    tags_unled: unled,
+    /** Other view formats that a running projector leads. */
+    other_formats: otherFormats,
+  };
+}
+
+/**
+ * Up to where every tag's views are written; null where no position is of this log. A projector's tags store its position
+ * at moments of their own: all before the furthest of them is written in all of them.
+ */
+function writtenTo(positions: StoreState['positions'], identity: string): Position | null {
+  const ofOwners = new Map<string, StoredPosition[]>();
+  for (const { owner, text } of positions) {
+    const stored = parseStoredPosition(text);
+    if (stored?.log === identity) ofOwners.set(owner, [...(ofOwners.get(owner) ?? []), stored]);
+  }
+  return nearest([...ofOwners.values()].map((ofOwner) => inOrder(ofOwner).at(-1)!));
+}
+
+function linesOf({
+  partitions,
+  oldest_unreadable_age: age,
+  leaders,
+  standbys,
+  tags_unled: unled,
+  other_formats: others,
+}: ReturnType<typeof lagOf>): string[] {
+  const rows = [
+    ['partition', 'position', 'end', 'lag'],
+    ...partitions.map(({ topic, partition, position, end, lag }) => [
+      `${topic}/${partition}`,
+      `${position ?? 'none'}`,
+      `${end}`,
+      `${lag}`,
+    ]),
+  ];
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const line = (row: string[]) =>
+    row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join('  ');
+  const known = age === null ? 'Every change is readable' : `Oldest change not yet readable: ${age.toFixed(1)} s old`;
+  const oldest = unled > 0 ? 'How old the oldest change not yet readable is: not known while nobody leads' : known;
+  return [
+    ...rows.map(line),
+    oldest,
+    ...leaders.map(leaderLine),
+    standbys.length > 0 ? `Standing by: ${standbys.join(', ')}` : 'Nobody stands by',
+    ...(unled > 0
+      ? [`No running projector leads ${unled} of 64 tags of view format ${viewFormat}, this version's`]
+      : []),
+    ...others.map((format) => `A projector leads view format ${format}: ask the lag with its version`),
+  ];
+}
+
+function leaderLine({ epoch, tags, alive }: Leading): string {
+  const since = new Date(epoch).toISOString();
+  return `${alive ? 'Leads' : 'Led, and shows no sign of life'}: ${tags} of 64 tags since ${since}`;
+}

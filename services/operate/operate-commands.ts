@@ -1,0 +1,92 @@
+import { type Commands, wholeOption } from '../cli/commands.ts';
+
+/** What reads or fills the event log beside it. */
+export function logCommands(program: Commands): void {
+  program
+    .add(
+      'topics',
+      'Creates the event log’s topics, or says how they differ from what they should be. Needs KAFKA_BROKERS.',
+      ['KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar topics'],
+      async () => (await import('./topics.ts')).runTopics,
+    )
+    .option('--check', 'only look: create nothing')
+    .addOption(wholeOption('--partitions <n>', 'of riders, rides, nights, attendance and relations alike', 1, 1000))
+    .addOption(wholeOption('--replication-factor <n>', 'of topics to create (default: the broker’s)', 1, 9));
+  program.add(
+    'lag',
+    'Says how far the views are behind the event log, how old the oldest change is that is not yet readable, and who leads. ' +
+      'Exit code 1 if some tags have no running projector. Needs KAFKA_BROKERS and REDIS_URL.',
+    ['KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar lag'],
+    async () => (await import('./lag.ts')).runLag,
+  );
+  program
+    .add(
+      'verify',
+      'Folds the event log by itself and compares every view of the live store with it, while changes flow: names what is missing, ' +
+        'extra or different. Exit code 1 where something is. It changes no view and no consumer group. Needs REDIS_URL, and ' +
+        'KAFKA_BROKERS or ARCHIVE_DIR.',
+      [
+        'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar verify',
+        'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar verify --repair --json',
+      ],
+      async () => (await import('./verify.ts')).runVerify,
+    )
+    .option('--repair', 'have the projector that leads mend what differs, then compare that again');
+}
+
+const reasonOption = [
+  '--reason <text>',
+  'those of one reason, as rejected list says it, such as "unknown schema id"',
+] as const;
+const placeOption = ['--place <place...>', 'those at places such as nights/1@234'] as const;
+
+/** Bad records. */
+export function rejectedCommands(program: Commands): void {
+  const rejected = program.group('rejected', 'Lists the log’s bad records, or publishes them again.');
+  rejected
+    .add(
+      'list',
+      'Says which bad records there are: reasons, counts and places. What they hold is shown only where that is asked for.',
+      ['npx ride-calendar rejected list --archive test/data/portland --show'],
+      async () => (await import('./rejected-list.ts')).runRejectedList,
+    )
+    .option('--show', 'what of them can be read, and why they are bad now; nothing of riders and secret places')
+    .option('--personal', 'with --show: riders too')
+    .option('--secrets', 'with --show: the places of secret meetings too')
+    .option(...reasonOption)
+    .option(...placeOption)
+    .option('--archive <dir>', 'the archive to read; without it KAFKA_BROKERS or ARCHIVE_DIR');
+  rejected
+    .add(
+      'resubmit',
+      'Publishes bad records again, each to its own partition: those that are good by now, and whose key has had no later record. ' +
+        'Needs KAFKA_BROKERS.',
+      ['KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar rejected resubmit --all'],
+      async () => (await import('./rejected-resubmit.ts')).runRejectedResubmit,
+    )
+    .option('--all', 'all of them')
+    .option(...reasonOption)
+    .option(...placeOption);
+}
+
+/** View formats. */
+export function generationsCommands(program: Commands): void {
+  const generations = program.group('generations', 'Lists the formats of views in the store, or drops one.');
+  generations.add(
+    'list',
+    'Says which view formats the store holds, who leads each, and their size. Needs REDIS_URL.',
+    ['REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar generations list'],
+    async () => (await import('./generations.ts')).runGenerationsList,
+  );
+  generations
+    .add(
+      'drop <format>',
+      'Removes all views of a format that no projector leads any more. Needs REDIS_URL.',
+      ['REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar generations drop 1'],
+      async () => (await import('./generations.ts')).runGenerationsDrop,
+    )
+    .option(
+      '--force',
+      'also the format of this very version: its API processes answer 503 until a projector fills it again',
+    );
+}

@@ -1,0 +1,91 @@
+import type { Reject } from '../../projector/ports/event-log.ts';
+import { countText } from '../../projector/ports/log.ts';
+import { parseRecordKey } from '../../schemas/events/record-keys.ts';
+import type { TopicName } from '../../schemas/events/records.ts';
+import type { ExitCode, Io } from '../cli/io.ts';
+import { instantText } from '../past/log/past-time.ts';
+import type { Settings } from '../settings/settings.ts';
+import { chosen, type Judged, type RejectChoice, readRejectedLog, rejectJudge, rejectPlace } from './rejected-log.ts';
+
+interface RejectedListOptions extends RejectChoice {
+  json?: boolean;
+  archive?: string;
+  show?: boolean;
+  personal?: boolean;
+  secrets?: boolean;
+}
+
+/** Says which bad records there are: reasons, counts and places, and what of them can be read. */
+export async function runRejectedList(options: RejectedListOptions, settings: Settings, io: Io): Promise<ExitCode> {
+  const { json, show } = options;
+  const { rejects, where, note } = await readRejectedLog('rejected list', options.archive, settings, io);
+  const wanted = chosen('rejected list', rejects, options);
+  const judge = rejectJudge(settings.kafka?.schemaRegistryUrl ?? null, io.signal);
+  const shown = new Map<Reject, object>();
+  if (show) for (const reject of wanted) shown.set(reject, shownOf(reject, await judge(reject), options));
+  if (json) for (const reject of wanted) io.out(textOf({ ...placeOf(reject), ...shown.get(reject) }));
+  else for (const line of linesOf(wanted, where, shown)) io.out(line);
+  if (note) io.err(note);
+  return 0;
+}
+
+const placeOf = ({ topic, partition, offset, timestampMs, reason }: Reject) => ({
+  topic,
+  partition,
+  offset,
+  timestamp: instantText(timestampMs),
+  reason,
+});
+
+function linesOf(rejects: readonly Reject[], where: string, shown: ReadonlyMap<Reject, object>): string[] {
+  const lines: string[] = [];
+  for (const reason of [...new Set(rejects.map((reject) => reject.reason))].sort()) {
+    const some = rejects.filter((reject) => reject.reason === reason);
+    lines.push(`${String(some.length).padStart(6)}  ${reason}`);
+    for (const reject of some) {
+      lines.push(`        ${rejectPlace(reject)}  ${instantText(reject.timestampMs)}`);
+      if (shown.has(reject)) lines.push(`          ${textOf(shown.get(reject)!)}`);
+    }
+  }
+  return [...lines, `${countText(rejects.length, 'bad record')} in ${where}`];
+}
+
+const hidden = '(hidden)';
+/** Topics whose keys name riders. */
+const personalTopics = new Set<TopicName>(['riders', 'attendance', 'relations']);
+const personalFields = new Set(['rider', 'other', 'handle', 'name', 'leaders']);
+const credentialFields = new Set(['key_hash', 'label']);
+
+/** What can be read of a bad record, without what names riders and secret places, and why it is bad now. */
+function shownOf({ topic, raw }: Reject, { key, value, reason }: Judged, options: RejectedListOptions): object {
+  // A key that is off its pattern may hold anything.
+  const mayShowKey =
+    options.personal || (!personalTopics.has(topic) && key !== null && 'fields' in parseRecordKey(topic, key));
+  const bytes = { key_bytes: raw.key?.length ?? null, value_bytes: raw.value?.length ?? null };
+  const read =
+    value && Object.fromEntries(Object.entries(value).map((field) => [field[0], shownField(topic, field, options)]));
+  return { bad_now: reason, key: key === null || mayShowKey ? key : hidden, ...bytes, value: read };
+}
+
+function shownField(
+  topic: TopicName,
+  [name, value]: [string, unknown],
+  { personal, secrets }: RejectedListOptions,
+): unknown {
+  if (credentialFields.has(name)) return hidden;
+  const isPersonal = personalFields.has(name) && (name === 'leaders' || personalTopics.has(topic));
+  if (isPersonal && !personal) return hidden;
+  if (name !== 'meeting' || value === null || secrets) return value;
+  const meeting = value as {
+    place_name: string | null;
+    district: string | null;
+    secret: boolean;
+    show_neighbourhood: boolean;
+  };
+  if (!meeting.secret) return meeting;
+  return { ...meeting, place_name: hidden, ...(!meeting.show_neighbourhood && { district: hidden }) };
+}
+
+/** Numbers beyond 2^53 come as bigints. */
+const textOf = (object: object): string =>
+  JSON.stringify(object, (_, value) => (typeof value === 'bigint' ? value.toString() : value));

@@ -1,0 +1,153 @@
+import { archiveRejected } from '../../infra/archive/format/archive-reject-sink.ts';
+import { KafkaCluster } from '../../infra/kafka/client/kafka-cluster.ts';
+import { hasCommitted } from '../../infra/kafka/log/kafka-group-positions.ts';
+import { RejectedTopic } from '../../infra/kafka/publishing/kafka-reject-sink.ts';
+import { schemaRegistry } from '../../infra/registry/schema-registry.ts';
+import { badRecord } from '../../projector/intake/validator.ts';
+import type { Reject } from '../../projector/ports/event-log.ts';
+import { decodeKey, decodeValue } from '../../schemas/avro/codec.ts';
+import { isBatchFault } from '../../schemas/avro/undecodable.ts';
+import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
+import { type AnyRecord, topicNames } from '../../schemas/events/records.ts';
+import { needFolderName } from '../cli/empty-folder.ts';
+import { type Io, UsageError } from '../cli/io.ts';
+import { makeLogger } from '../cli/logger.ts';
+import { eachOfTopic } from '../past/log/past-fold.ts';
+import { type PastRecord, sourcesOf } from '../past/log/past-records.ts';
+import { openPastLog, type PastLog } from '../past/past-log.ts';
+import type { KafkaSettings, Settings } from '../settings/settings.ts';
+
+interface RejectedLog {
+  rejects: Reject[];
+  /** Where they are, in words. */
+  where: string;
+  /** Why there may be none, other than that all records are good. */
+  note?: string;
+}
+
+export const rejectPlace = ({ topic, partition, offset }: Pick<Reject, 'topic' | 'partition' | 'offset'>): string =>
+  `${topic}/${partition}@${offset}`;
+
+/** All bad records of the log that the settings or `archive` name, each once, in the order of their places. */
+export async function readRejectedLog(
+  command: string,
+  archive: string | undefined,
+  settings: Settings,
+  io: Io,
+): Promise<RejectedLog> {
+  if (archive !== undefined) needFolderName(archive, `${command} --archive`);
+  const dir = archive ?? settings.archiveDir;
+  if (settings.kafka && archive === undefined) {
+    const rejects = await rejectsInKafka(settings.kafka, settings, io);
+    const where = `Kafka at ${settings.kafka.brokers.join(', ')}`;
+    if (rejects.length > 0) return { rejects: each(rejects), where };
+    const { group, topicPrefix } = settings.kafka;
+    if (await hasCommitted(settings.kafka, group, topicPrefix)) return { rejects, where };
+    const note = `No projector has committed to the consumer group ${group} that it read this log: a projector finds bad records as it reads`;
+    return { rejects, where, note };
+  }
+  if (dir === null) {
+    throw new UsageError(
+      `Cannot run ${command}: want --archive DIR, or ARCHIVE_DIR or KAFKA_BROKERS: the log whose bad records to read`,
+    );
+  }
+  const log = await openPastLog(command, archive, settings, io);
+  const rejects = [...archiveRejected(log), ...(await badInArchive(log, io))];
+  return { rejects: each(rejects), where: `the archive ${dir}` };
+}
+
+/** The bad records in an archive's topics. Those that a save found in the log are beside them, in `rejected`. */
+async function badInArchive(log: PastLog, { signal }: Io): Promise<Reject[]> {
+  const rejects: Reject[] = [];
+  const sources = sourcesOf(log, 'timestamp');
+  for (const topic of topicNames) {
+    await eachOfTopic(sources, topic, signal, ({ record }) => {
+      const { partition, offset, timestampMs } = record!;
+      const reason = reasonOf(record!);
+      if (reason !== null) rejects.push({ topic, partition, offset, timestampMs, reason, raw: record!.raw() });
+    });
+  }
+  return rejects;
+}
+
+const reasonOf = (record: PastRecord): string | null =>
+  'undecodable' in record ? record.undecodable : badRecord(record.topic, record.key, record.value);
+
+async function rejectsInKafka(kafka: KafkaSettings, settings: Settings, io: Io): Promise<Reject[]> {
+  const cluster = new KafkaCluster(kafka);
+  const rejects: Reject[] = [];
+  try {
+    const topic = new RejectedTopic(cluster, kafka.topicPrefix, makeLogger(settings));
+    await topic.readOn((some) => rejects.push(...some), io.signal);
+    return rejects;
+  } finally {
+    await cluster.close();
+  }
+}
+
+/** Each once, because a projector may set a record aside twice; in the order of their places. */
+function each(rejects: readonly Reject[]): Reject[] {
+  const byPlace = new Map(rejects.map((reject) => [`${rejectPlace(reject)} ${reject.timestampMs}`, reject]));
+  const rank = ({ topic }: Reject): number => topicNames.indexOf(topic);
+  return [...byPlace.values()].sort((a, b) => rank(a) - rank(b) || a.partition - b.partition || a.offset - b.offset);
+}
+
+/** Which bad records a command is about. */
+export interface RejectChoice {
+  reason?: string;
+  place?: string[];
+}
+
+/** Those of a reason, or at some places. Throws UsageError for a place where there is none. */
+export function chosen(command: string, rejects: readonly Reject[], { reason, place }: RejectChoice): Reject[] {
+  const places = new Set(rejects.map(rejectPlace));
+  for (const one of place ?? []) {
+    if (places.has(one)) continue;
+    throw new UsageError(
+      `Cannot run ${command}: there is no bad record at --place ${one}, want such as nights/1@234; rejected list says them`,
+    );
+  }
+  const reasons = [...new Set(rejects.map((one) => one.reason))].sort();
+  if (reason !== undefined && !reasons.includes(reason)) {
+    throw new UsageError(
+      `Cannot run ${command}: there is no bad record of --reason ${JSON.stringify(reason)}${reasons.length > 0 ? `, but of ${reasons.map((one) => JSON.stringify(one)).join(', ')}` : ''}`,
+    );
+  }
+  return rejects.filter(
+    (one) => (reason === undefined || one.reason === reason) && (!place || place.includes(rejectPlace(one))),
+  );
+}
+
+/** What this version makes of a bad record. */
+export interface Judged {
+  /** Why it is bad; null: it is good now. */
+  reason: string | null;
+  /** Null where they can't be read. */
+  key: string | null;
+  value: AnyRecord | null;
+}
+
+/** Judges a bad record anew, as the projector would: a schema may be known by now, or a rule another. */
+export function rejectJudge(schemaRegistryUrl: string | null, signal: AbortSignal) {
+  const writers = new WriterSchemas();
+  const registry = schemaRegistryUrl === null ? null : schemaRegistry({ url: schemaRegistryUrl });
+  return async ({ topic, reason, raw }: Reject): Promise<Judged> => {
+    if (isBatchFault(reason)) return { reason, key: null, value: null };
+    // Somebody else's record in the topic may name another.
+    if (!topicNames.includes(topic)) return { reason: 'unknown topic', key: null, value: null };
+    const decoded = decodeKey(raw.key);
+    if ('bad' in decoded) return { reason: decoded.bad, key: null, value: null };
+    const { key } = decoded;
+    if (raw.value === null) return { reason: badRecord(topic, key, null), key, value: null };
+    let read = decodeValue(topic, raw.value, writers);
+    if ('needs' in read && registry) {
+      writers.addRegistered(read.needs, await registry.lookUp(read.needs, signal));
+      read = decodeValue(topic, raw.value, writers);
+    }
+    if ('needs' in read) return { reason: 'unknown schema id', key, value: null };
+    if ('bad' in read) return { reason: read.bad, key, value: null };
+    return { reason: badRecord(topic, key, read.value), key, value: read.value };
+  };
+}
+
+export type RejectJudge = ReturnType<typeof rejectJudge>;

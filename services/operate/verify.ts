@@ -1,0 +1,158 @@
+import { redisLiveViews } from '../../infra/redis/views/redis-stored-views.ts';
+import type { Difference } from '../../projector/checking/judge.ts';
+import {
+  type Judged,
+  NothingToVerifyError,
+  Verification,
+  type Verified,
+} from '../../projector/checking/verification.ts';
+import { realClock } from '../../projector/ports/clock.ts';
+import type { EventLog, Position } from '../../projector/ports/event-log.ts';
+import type { LiveViews } from '../../projector/ports/live-views.ts';
+import { countText, type Log } from '../../projector/ports/log.ts';
+import type { StoredName } from '../../projector/ports/view-writer.ts';
+import { topicNames } from '../../schemas/events/records.ts';
+import { openKafkaLog } from '../backends/open-kafka.ts';
+import { openArchive } from '../backends/readable-archive.ts';
+import { type ExitCode, type Io, needStoreAndLog } from '../cli/io.ts';
+import { makeLogger } from '../cli/logger.ts';
+import { showProgress } from '../cli/progress.ts';
+import type { Settings } from '../settings/settings.ts';
+
+interface VerifyOptions {
+  json?: boolean;
+  repair?: boolean;
+}
+
+// A request may come just when a comparison that began before ends.
+const repairsMax = 3;
+
+/**
+ * Folds the log by itself and compares every view of the live store with it. It reads Kafka without a consumer group, and
+ * writes no view: `--repair` asks the projector that leads. Exit code 1 where something differs, also where it was mended.
+ */
+export async function runVerify(options: VerifyOptions, settings: Settings, io: Io): Promise<ExitCode> {
+  const { json = false, repair = false } = options;
+  needStoreAndLog(settings, 'verify', 'give the event log that the views are of');
+  const log = makeLogger(settings);
+  const eventLog = await openLog(settings, log, io);
+  const live = await redisLiveViews(settings.redis!);
+  const progress = await showProgress(io, 'Views compared', null);
+  let compared = 0;
+  const onCompared = (views: number): void => {
+    compared += views;
+    progress.update(compared);
+  };
+  const isReadOnce = settings.kafka === null;
+  const deps = { eventLog, live, clock: realClock, log, signal: io.signal, isReadOnce, onCompared };
+  const verification = new Verification(deps);
+  try {
+    const verified = await verification.run();
+    progress.stop();
+    for (const { position, differences } of verified.found) {
+      if (!json) io.out(`As of ${positionText(position)}:`);
+      for (const one of differences) io.out(json ? jsonOf(one, position, live) : lineOf(one, live));
+    }
+    const left = repair ? await repairAll(verification, namesOf(verified)) : undefined;
+    for (const line of json ? [summaryJson(verified, left)] : summaryLines(verified, left, live)) io.out(line);
+    for (const doubt of doubtsOf(verified, left)) io.err(doubt);
+    return namesOf(verified).length > 0 ? 1 : 0;
+  } catch (error) {
+    if (error instanceof NothingToVerifyError) throw new Error(`Cannot verify: ${error.message}`);
+    throw error;
+  } finally {
+    progress.stop();
+    await verification.end();
+    await Promise.all([eventLog.close(), live.close()]);
+  }
+}
+
+async function openLog(settings: Settings, log: Log, io: Io): Promise<EventLog> {
+  const { kafka, archiveDir, topicPrefix } = settings;
+  return kafka ? openKafkaLog(kafka, log, io.signal) : openArchive(archiveDir!, topicPrefix, log);
+}
+
+function namesOf({ found }: Pick<Judged, 'found'>): StoredName[] {
+  const names = found.flatMap(({ differences }) => differences.map(({ name }) => name));
+  return [...new Map(names.map((name) => [`${name.tag}|${name.kind}:${name.id}`, name])).values()];
+}
+
+/** What repairs left: names still different or not known; null where nobody leads. */
+async function repairAll(verification: Verification, names: readonly StoredName[]): Promise<StoredName[] | null> {
+  let left = [...names];
+  for (let asked = 0; asked < repairsMax && left.some(({ tag }) => tag >= 0); asked++) {
+    const judged = await verification.repair(left);
+    if (judged === null) return null;
+    left = [...namesOf(judged), ...judged.unknown];
+  }
+  return left;
+}
+
+/** What repairs could not mend. Undefined: none was asked for; null: nobody leads. */
+type Left = readonly StoredName[] | null | undefined;
+
+const differencesIn = ({ found }: Verified): number => found.reduce((sum, one) => sum + one.differences.length, 0);
+const mendedOf = (verified: Verified, left: readonly StoredName[]): number => namesOf(verified).length - left.length;
+
+function summaryJson(verified: Verified, left: Left): string {
+  const { compared, unknown, changing, otherFacts } = verified;
+  const differences = differencesIn(verified);
+  const notKnown = { unknown: unknown.length, unknown_tags: tagsOf(unknown) };
+  const summary = { compared, differences, ...notKnown, changing, other_facts: otherFacts };
+  return JSON.stringify({
+    summary: { ...summary, ...(left !== undefined && { mended: left ? mendedOf(verified, left) : 0 }) },
+  });
+}
+
+function summaryLines(verified: Verified, left: Left, live: LiveViews): string[] {
+  const { compared, changing } = verified;
+  const differences = differencesIn(verified);
+  const outcome = differences === 0 ? 'none differs' : countText(differences, 'difference');
+  const hot = changing === 0 ? '' : `; ${changing} changed all the while, and are as the projector wrote them last`;
+  const lines = [`${countText(compared, 'view')} compared with the log: ${outcome}${hot}`];
+  if (!left) return lines;
+  const mended = mendedOf(verified, left);
+  lines.push(`Mended: ${mended} of ${countText(mended + left.length, 'key')}`);
+  return [...lines, ...left.map((name) => `  not mended: ${live.spell(name)}`)];
+}
+
+const tagsOf = (names: readonly StoredName[]): number[] =>
+  [...new Set(names.map(({ tag }) => tag))].sort((a, b) => a - b);
+
+/** What a reader of the result should know. */
+function doubtsOf({ unknown, otherFacts }: Verified, left: Left): string[] {
+  const doubts: string[] = [];
+  if (unknown.length > 0) {
+    doubts.push(
+      `Not known: ${countText(unknown.length, 'view')} changed since the position stored beside the views, which did not move on in tag ${tagsOf(unknown).join(', ')}. Run verify again while a projector leads; if one does, its log says what holds it up`,
+    );
+  }
+  if (otherFacts) {
+    doubts.push(
+      'May not be exact: the log now gives other facts up to the stored position than the projector had there. It was compacted since, or the projector is of another build',
+    );
+  }
+  if (left === null) {
+    doubts.push('Not mended yet: no projector leads. The next one that does will compare and mend these tags');
+  }
+  if (left?.some(({ tag }) => tag < 0)) {
+    doubts.push('A key in none of the 64 tags is no projector’s to remove: remove it by redis-cli DEL');
+  }
+  return doubts;
+}
+
+function jsonOf({ what, name, field, bytes }: Difference, position: Position, live: LiveViews): string {
+  const { tag, kind, id } = name;
+  const at = { key: live.spell(name), kind, id, tag: tag < 0 ? null : tag };
+  return JSON.stringify({ what, ...at, ...(field !== undefined && { field }), ...(bytes && { bytes }), position });
+}
+
+function lineOf({ what, name, field, bytes }: Difference, live: LiveViews): string {
+  const at = bytes ? `, from byte ${bytes.first} on: ${bytes.stored} bytes stored, ${bytes.rendered} rendered` : '';
+  return `  ${what}: ${live.spell(name)}${field === undefined ? '' : `, field ${field}`}${at}`;
+}
+
+const positionText = (position: Position): string =>
+  topicNames
+    .flatMap((topic) => position[topic].map((offset, partition) => `${topic}/${partition}@${offset}`))
+    .join(' ');

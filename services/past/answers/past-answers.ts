@@ -1,0 +1,146 @@
+import { calendar } from '../../../api/calendar/calendar.ts';
+import { readInputs } from '../../../api/calendar/read-inputs.ts';
+import { type Entry, ViewCache } from '../../../api/calendar/views/view-cache.ts';
+import { routePath, splitTarget } from '../../../api/messages/target.ts';
+import { openApiDocument } from '../../../api/openapi/openapi.ts';
+import type { Facts } from '../../../projector/facts/facts.ts';
+import { idPattern } from '../../../schemas/events/patterns.ts';
+import { UsageError } from '../../cli/io.ts';
+import { ownKey } from '../../serve/http/own-key.ts';
+import { FactsViewReader } from './facts-view-reader.ts';
+
+/** An answer of the interface. `etag` has its quotes. Null without one. */
+export interface PastAnswer {
+  status: number;
+  etag: string | null;
+  body: string;
+}
+
+/** A request of the interface: a target below the base path, and the rider. */
+export interface PastRequest {
+  /** With its query. It begins with a slash. */
+  target: string;
+  /** The rider, for /me answers. */
+  rider: string | null;
+}
+
+/** The targets of public answers, by the ids of their views. */
+export const targets = {
+  day: (id: string): string => `/metros/${id.replace('/', '/days/')}`,
+  ride: (id: string): string => `/rides/${id}`,
+};
+
+/**
+ * Answers requests from facts, at any time, with the API's own code. No credentials are needed, because the user has
+ * the log.
+ */
+export class PastAnswers {
+  readonly reader: FactsViewReader;
+  readonly cache: WatchedCache;
+  readonly #answer: ReturnType<typeof calendar>;
+  readonly #key = ownKey();
+  #clockMs = 0;
+
+  constructor(facts: Facts) {
+    this.reader = new FactsViewReader(facts, this.#key);
+    this.cache = new WatchedCache(this.reader);
+    this.#answer = calendar({
+      baseUrl,
+      cache: this.cache,
+      calendarNowMs: () => this.#clockMs,
+      cacheSeconds: 0,
+      checker: { check: (rider) => rider },
+      openApi: Buffer.from(JSON.stringify(openApiDocument(baseUrl))),
+      onFault(cause) {
+        throw cause;
+      },
+    });
+  }
+
+  async ask({ target, rider }: PastRequest, clockMs: number): Promise<PastAnswer> {
+    this.#clockMs = clockMs;
+    const headers = rider === null ? { 'x-api-key': this.#key } : { authorization: `Bearer ${rider}` };
+    const handled = this.#answer({ method: 'GET', target: basePath + target, headers });
+    if (!handled) throw new Error(`Cannot answer ${target}: it is no path of the interface`);
+    const { status, headers: sent, body } = await handled.answer;
+    return { status, etag: sent.ETag ?? null, body: body?.toString() ?? '' };
+  }
+}
+
+/** JSON of an object with one more member, the answer, whose bytes stay as they are. */
+export function withAnswer(object: object, body: string): string {
+  return `${JSON.stringify(object).slice(0, -1)},"answer":${body === '' ? 'null' : body}}`;
+}
+
+/** A cache that tells which views are used, those that are not there too. */
+class WatchedCache extends ViewCache {
+  onUsed: ((key: string) => void) | null = null;
+
+  override peek(key: string): Entry | undefined {
+    this.onUsed?.(key);
+    return super.peek(key);
+  }
+
+  override load(keys: readonly string[]): Entry[] | Promise<Entry[]> {
+    for (const key of keys) this.onUsed?.(key);
+    return super.load(keys);
+  }
+}
+
+/** Answers do not depend on it. Requests of the past are made below it. */
+const basePath = '/api';
+const baseUrl = `http://127.0.0.1${basePath}`;
+
+/** Reads a path as given to a command: below the base path or with it, or as a whole URL. Throws UsageError. */
+export function requestOf(
+  command: string,
+  path: string,
+  rider: string | undefined,
+  settingsBasePath: string,
+): PastRequest {
+  const target = targetOf(path, settingsBasePath);
+  const route = routePath('', splitTarget(target).path);
+  if (!route) {
+    throw new UsageError(
+      `Cannot run ${command}: ${JSON.stringify(path)} is no path of the interface, want such as /metros/portland/days/2015-06-13, /rides/pp15r4935 or /me/nights`,
+    );
+  }
+  checkRider(command, rider);
+  const isRiders = !['getDay', 'getRide', 'getOpenApi'].includes(route.operation);
+  if (isRiders && rider === undefined) {
+    throw new UsageError(`Cannot run ${command}: ${JSON.stringify(path)} is a rider's own, want --rider ID`);
+  }
+  return { target, rider: isRiders ? rider! : null };
+}
+
+/** Throws UsageError for a request whose answer never changes: the document of the interface, or a refusal of its inputs. */
+export function needVersions({ target }: PastRequest): void {
+  const { path, query } = splitTarget(target);
+  const { operation, segments } = routePath('', path)!;
+  if (operation === 'getOpenApi') {
+    throw new UsageError(`Cannot run history: ${target} is the same at all times, want a day, a ride or a /me answer`);
+  }
+  const inputs = readInputs(operation, segments, query);
+  if (inputs.ok) return;
+  throw new UsageError(
+    `Cannot run history: ${JSON.stringify(target)} is refused with 400: ${inputs.input} ${inputs.detail}`,
+  );
+}
+
+/** Throws UsageError for what --rider gave and no rider can be called. The message doesn't repeat it. */
+export function checkRider(command: string, rider: string | undefined): void {
+  if (rider === undefined || idPattern.test(rider)) return;
+  throw new UsageError(
+    `Cannot run ${command}: --rider is not a rider id, want 1 to 64 letters, digits, _ or -, such as r0020`,
+  );
+}
+
+function targetOf(path: string, settingsBasePath: string): string {
+  const url = /^https?:\/\/[^/]+/.exec(path);
+  let target = url ? path.slice(url[0].length) : path;
+  if (!target.startsWith('/')) target = `/${target}`;
+  for (const base of [settingsBasePath, basePath]) {
+    if (base !== '' && target.startsWith(`${base}/`)) return target.slice(base.length);
+  }
+  return target;
+}

@@ -1,0 +1,98 @@
+import type { ArchiveListing } from '../../../infra/archive/format/archive-files.ts';
+import { recordsWithin } from '../../../infra/archive/log/archive-partition.ts';
+import { decoded, type LogRecord, type UndecodableRecord } from '../../../projector/ports/decoded-record.ts';
+import type { EncodedRecord, LogBounds } from '../../../projector/ports/event-log.ts';
+import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import type { RecordClock } from './past-time.ts';
+
+export type PastRecord = LogRecord | UndecodableRecord;
+
+/** The time from which a record counts. A tombstone and an undecodable record have no `changed_at`. */
+function timeOf(record: PastRecord, by: RecordClock): number {
+  if (by === 'timestamp' || 'undecodable' in record || record.value === null) return record.timestampMs;
+  return Number(record.value.changed_at);
+}
+
+/** A partition, and where reading it begins and ends. */
+export interface PartitionSource {
+  topic: TopicName;
+  partition: number;
+  low: number;
+  /** Records at this offset and after it are left out. */
+  end: number;
+}
+
+export interface PastSources {
+  listing: ArchiveListing;
+  partitions: readonly PartitionSource[];
+  by: RecordClock;
+}
+
+/** What to read of a log: all partitions, up to its bounds. */
+export function sourcesOf(
+  { listing, bounds }: { listing: ArchiveListing; bounds: LogBounds },
+  by: RecordClock,
+): PastSources {
+  const partitions = topicNames.flatMap((topic) =>
+    bounds[topic].map(({ low, end }, partition) => ({ topic, partition, low, end })),
+  );
+  return { listing, partitions, by };
+}
+
+/** One partition's records in the log's order, with the latest time before each. */
+export class PartitionCursor {
+  readonly source: PartitionSource;
+  readonly #by: RecordClock;
+  readonly #blocks: AsyncGenerator<EncodedRecord[], void>;
+  #records: readonly EncodedRecord[] = [];
+  #decoded: PastRecord | null = null;
+  #at = -1;
+  /** The next record, as bytes. Null: more must be read first, or all is read. */
+  encoded: EncodedRecord | null = null;
+  timeMs = 0;
+  /** The latest time of the records up to this one. */
+  latestMs = Number.NEGATIVE_INFINITY;
+
+  constructor({ listing, by }: PastSources, source: PartitionSource) {
+    const { topic, partition } = source;
+    this.source = source;
+    this.#by = by;
+    this.#blocks = recordsWithin(source, listing[topic][partition] ?? [], source);
+  }
+
+  /** The next record, decoded with all its texts when it is first asked for. */
+  get record(): PastRecord | null {
+    if (this.encoded !== null) this.#decoded ??= decoded(this.encoded);
+    return this.#decoded;
+  }
+
+  /** Whether the next record has an earlier time than one before it. */
+  get isLate(): boolean {
+    return this.timeMs < this.latestMs;
+  }
+
+  /** Moves to the next record, if it is loaded. Otherwise `fill` comes first. */
+  step(): void {
+    this.encoded = this.#records[++this.#at] ?? null;
+    this.#decoded = null;
+    if (this.encoded === null) return;
+    this.timeMs = this.#by === 'timestamp' ? this.encoded.timestampMs : timeOf(this.record!, this.#by);
+    if (this.timeMs > this.latestMs) this.latestMs = this.timeMs;
+  }
+
+  /** Reads more if nothing is loaded. False once everything is read. Throws ArchiveError. */
+  async fill(): Promise<boolean> {
+    while (this.encoded === null) {
+      const { value: records, done } = await this.#blocks.next();
+      this.#records = records ?? [];
+      this.#at = -1;
+      if (done) return false;
+      this.step();
+    }
+    return true;
+  }
+
+  async close(): Promise<void> {
+    await this.#blocks.return();
+  }
+}

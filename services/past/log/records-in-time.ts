@@ -1,0 +1,205 @@
+import type { Fold } from '../../../projector/facts/fold.ts';
+import { Validator } from '../../../projector/intake/validator.ts';
+import type { EncodedRecord } from '../../../projector/ports/event-log.ts';
+import { decodeKey, readValue } from '../../../schemas/avro/codec.ts';
+import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
+import { PartitionCursor, type PastSources } from './past-records.ts';
+import { instantText } from './past-time.ts';
+
+type Bytes = Pick<
+  EncodedRecord,
+  'topic' | 'partition' | 'offset' | 'timestampMs' | 'keyBytes' | 'valueBytes' | 'reader'
+>;
+
+/** A record and when it counts from. Its bytes are its own, and stay valid. */
+export class TimedRecord {
+  readonly bytes: Bytes;
+  readonly timeMs: number;
+  /** The latest time up to it in its partition. */
+  readonly latestMs: number;
+  /** Which of the partitions it is in, by their order. */
+  readonly source: number;
+
+  constructor({ encoded, timeMs, latestMs }: PartitionCursor, source: number) {
+    const { topic, partition, offset, timestampMs, keyBytes, valueBytes, reader } = encoded!;
+    this.bytes = {
+      topic,
+      partition,
+      offset,
+      timestampMs,
+      reader,
+      keyBytes: own(keyBytes),
+      valueBytes: own(valueBytes),
+    };
+    this.timeMs = timeMs;
+    this.latestMs = latestMs;
+    this.source = source;
+  }
+
+  /** Its key. Null where that is not UTF-8, as no good record's is. */
+  get key(): string | null {
+    const key = decodeKey(this.bytes.keyBytes);
+    return 'key' in key ? key.key : null;
+  }
+
+  /** Its value, decoded with all its texts. Null: a tombstone, or one that cannot be decoded. */
+  get value(): AnyRecord | null {
+    const { valueBytes, reader } = this.bytes;
+    const read = valueBytes === null ? null : readValue(reader!, valueBytes);
+    return read && 'value' in read ? read.value : null;
+  }
+}
+
+const own = (bytes: Buffer | null): Buffer | null => bytes && Buffer.from(bytes);
+
+/** Where a record is in the log, and when it was; nothing of what it says. */
+export function placeOf({ bytes, key, value }: TimedRecord) {
+  const { topic, partition, offset, timestampMs } = bytes;
+  return {
+    topic,
+    partition,
+    offset,
+    key,
+    timestamp: instantText(timestampMs),
+    changed_at: value && instantText(Number(value.changed_at)),
+    /** The entity is gone. */
+    tombstone: value === null,
+  };
+}
+
+export function placeText(timed: TimedRecord): string {
+  const { topic, partition, offset, key, tombstone } = placeOf(timed);
+  return `${topic}/${partition}@${offset} ${key}${tombstone ? ' (deleted)' : ''}`;
+}
+
+/** Records between two looks at the signal. */
+const turnRecords = 4_096;
+
+/**
+ * The records of all partitions in the order of their times. A record that stands behind one of a later time comes in
+ * its own time all the same, so what was applied up to an instant is what counts at it.
+ */
+export class RecordsInTime {
+  readonly #sources: PastSources;
+  readonly #late: readonly TimedRecord[];
+  /** Topics that have records out of order. */
+  readonly lateTopics: ReadonlySet<TopicName>;
+
+  private constructor(sources: PastSources, late: TimedRecord[]) {
+    this.#sources = sources;
+    this.#late = late.sort(compareTimed);
+    this.lateTopics = new Set(late.map(({ bytes }) => bytes.topic));
+  }
+
+  /** Reads the log once, for what is out of order: that is kept in memory. Throws ArchiveError, or the signal's reason. */
+  static async open(sources: PastSources, signal: AbortSignal): Promise<RecordsInTime> {
+    const late: TimedRecord[] = [];
+    for (const [source, partition] of sources.partitions.entries()) {
+      const cursor = new PartitionCursor(sources, partition);
+      try {
+        while (await cursor.fill()) {
+          signal.throwIfAborted();
+          for (; cursor.encoded !== null; cursor.step()) if (cursor.isLate) late.push(new TimedRecord(cursor, source));
+        }
+      } finally {
+        await cursor.close();
+      }
+    }
+    return new RecordsInTime(sources, late);
+  }
+
+  /** Records that share a time, one group after the other, up to an instant. */
+  async *groups(untilMs: number, signal: AbortSignal): AsyncGenerator<TimedRecord[]> {
+    let group: TimedRecord[] = [];
+    let read = 0;
+    for await (const timed of this.#records()) {
+      if (timed.timeMs > untilMs) break;
+      if (group.length > 0 && group[0]!.timeMs !== timed.timeMs) {
+        yield group;
+        group = [];
+      }
+      group.push(timed);
+      if (++read % turnRecords === 0) signal.throwIfAborted();
+    }
+    if (group.length > 0) yield group;
+  }
+
+  async *#records(): AsyncGenerator<TimedRecord> {
+    const cursors = this.#sources.partitions.map((partition) => new PartitionCursor(this.#sources, partition));
+    const heads: (TimedRecord | null)[] = [];
+    try {
+      for (const [source, cursor] of cursors.entries()) heads.push(await nextInOrder(cursor, source));
+      for (let late = 0; ; ) {
+        let first: TimedRecord | null = this.#late[late] ?? null;
+        for (const head of heads) if (head && (first === null || compareTimed(head, first) < 0)) first = head;
+        if (first === null) return;
+        const { source } = first;
+        if (first === this.#late[late]) late++;
+        else {
+          cursors[source]!.step();
+          heads[source] = await nextInOrder(cursors[source]!, source);
+        }
+        yield first;
+      }
+    } finally {
+      for (const cursor of cursors) await cursor.close();
+    }
+  }
+}
+
+const compareTimed = (a: TimedRecord, b: TimedRecord): number =>
+  a.timeMs - b.timeMs || a.source - b.source || a.bytes.offset - b.bytes.offset;
+
+/** The next record that is not out of order; null at the end. */
+async function nextInOrder(cursor: PartitionCursor, source: number): Promise<TimedRecord | null> {
+  for (;;) {
+    if (cursor.encoded === null && !(await cursor.fill())) return null;
+    if (!cursor.isLate) return new TimedRecord(cursor, source);
+    cursor.step();
+  }
+}
+
+const validator = new Validator();
+
+/** Which of a key's records counts. */
+interface Rank {
+  offset: number;
+  latestMs: number;
+  source: number;
+}
+
+/** Folds records in the order of their times, and comes to the same facts as a fold in the log's order. */
+export class FoldInTime {
+  readonly #fold: Fold;
+  readonly #lateTopics: ReadonlySet<TopicName>;
+  /** The record that counts, by key. Only for topics that have records out of order. */
+  readonly #last = new Map<string, Rank>();
+
+  constructor(fold: Fold, { lateTopics }: RecordsInTime) {
+    this.#fold = fold;
+    this.#lateTopics = lateTopics;
+  }
+
+  /** Whether the record counts: it is good, and no later one of its key was there before its time. */
+  take(timed: TimedRecord): boolean {
+    if (validator.validate(timed.bytes) !== null || this.#isSuperseded(timed)) return false;
+    this.#fold.apply(timed.bytes.topic, validator.key, validator.value as never);
+    return true;
+  }
+
+  #isSuperseded(timed: TimedRecord): boolean {
+    const { topic, offset } = timed.bytes;
+    if (!this.#lateTopics.has(topic)) return false;
+    const key = `${topic} ${timed.key}`;
+    const { latestMs, source } = timed;
+    const rank = { offset, latestMs, source };
+    const last = this.#last.get(key);
+    if (last && compareRank(rank, last) < 0) return true;
+    this.#last.set(key, rank);
+    return false;
+  }
+}
+
+/** Of two records of a key, in a partition the last counts, of several partitions the one of the latest time. */
+const compareRank = (a: Rank, b: Rank): number =>
+  a.source === b.source ? a.offset - b.offset : a.latestMs - b.latestMs || a.source - b.source;

@@ -1,0 +1,28 @@
+import { aborted } from '../../projector/ports/waiting.ts';
+import { openViewStore } from '../backends/open-view-store.ts';
+import { type ExitCode, type Io, needRedis } from '../cli/io.ts';
+import { makeLogger } from '../cli/logger.ts';
+import type { Settings } from '../settings/settings.ts';
+import { loadSignInFiles } from '../settings/sign-in-files.ts';
+import { assertCanListenOnAll } from './http/listen.ts';
+import { serve } from './http/serve.ts';
+import { apiMetrics } from './metrics/api-metrics.ts';
+import { processMetrics } from './metrics/process-metrics.ts';
+
+/** `ride-calendar api`: the read API and the authorization server, over another process's views. */
+export async function runApi({ json }: { json?: boolean }, settings: Settings, io: Io): Promise<ExitCode> {
+  needRedis(settings, 'api');
+  const log = makeLogger(settings);
+  const metrics = apiMetrics(processMetrics(log));
+  const files = await loadSignInFiles(settings);
+  const { signal } = io;
+  await assertCanListenOnAll(settings);
+  const reader = openViewStore(settings).reader();
+  const served = await serve({ settings, reader, metrics, log, files, signal });
+  await served.listen();
+  if (json) io.out(JSON.stringify({ baseUrl: settings.baseUrl }));
+  else log.info(`Serving ${settings.baseUrl}`);
+  await aborted(signal);
+  await served.close();
+  return 0;
+}

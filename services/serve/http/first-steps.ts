@@ -1,0 +1,105 @@
+import { signSampleToken } from '../../../api/sign-in/tokens/sample-token.ts';
+import type { SigningKeys } from '../../../api/sign-in/tokens/signing-keys.ts';
+import { dayOf, type Facts, subjectOf } from '../../../projector/facts/facts.ts';
+import { publishedNight } from '../../../projector/views/night.ts';
+import { dayText } from '../../../schemas/views/days.ts';
+import type { OpenLog } from '../../backends/open-log.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { liveliestRiders } from '../sign-in/views-rider-directory.ts';
+
+// The printed token is for trying the service out, so it lives longer than one from signing in.
+const tokenSeconds = 8 * 3600;
+
+/**
+ * Whether anybody at this machine may be any rider (docs/rules.md#picking-a-rider): if the log is made up, or
+ * SIGN_IN=pick is set.
+ */
+export function picksRiders({ embedded, pickRiders }: Settings, { madeUp }: OpenLog): boolean {
+  return embedded && (madeUp !== null || pickRiders);
+}
+
+/** Where to look first: the metro and day with the most nights of the coming week, or the nearest day with any. */
+export function firstDay(facts: Facts, nowMs: number): { metro: string; day: string; ride: string } | null {
+  const today = Math.floor(nowMs / 86_400_000);
+  let best: { metro: string; day: number; ride: string; score: number } | null = null;
+  for (const [metroDay, numbers] of facts.nightsOfDay) {
+    const metro = facts.metroIds.text(subjectOf(metroDay));
+    const day = dayOf(metroDay);
+    const nights = [...numbers].map((number) => publishedNight(facts, number)).filter((night) => night !== null);
+    if (nights.length === 0) continue;
+    const away = day - today;
+    const score = away >= 0 && away < 7 ? nights.length * 100 - away : -Math.abs(away);
+    if (best && (score < best.score || (score === best.score && `${metro}/${day}` > `${best.metro}/${best.day}`)))
+      continue;
+    best = { metro, day, ride: nights[0]!.ride.ride, score };
+  }
+  return best && { metro: best.metro, day: dayText(best.day), ride: best.ride };
+}
+
+/** What to try first on a service that has just started. */
+export async function firstSteps(
+  settings: Settings,
+  opened: OpenLog,
+  facts: Facts,
+  keys: SigningKeys,
+  developerKey: string | null,
+  first: ReturnType<typeof firstDay>,
+) {
+  const { baseUrl, origin } = settings;
+  const picks = picksRiders(settings, opened);
+  const rider = picks ? riderToTry(facts, opened) : null;
+  return {
+    /** What is served, in words. */
+    serves: opened.where,
+    baseUrl,
+    docs: `${origin}/docs`,
+    /** The key of made-up data, or this process's own where riders can be picked. Null: none is known. */
+    developerKey,
+    /** A day that has nights. */
+    day: first && `${baseUrl}/metros/${first.metro}/days/${first.day}`,
+    /** How riders sign in. Null: nobody can. */
+    signIn: settings.signIn ? 'issuer' : picks ? 'pick' : null,
+    /** If riders can be picked: a rider, and a token of theirs. */
+    rider,
+    token: rider && (await tokenToTry(rider, keys, settings)),
+  };
+}
+
+/** A token of a rider, for trying the service out. */
+export const tokenToTry = (rider: string, keys: SigningKeys, { origin, baseUrl }: Settings): Promise<string> =>
+  signSampleToken({ rider, keys, issuer: origin, audience: baseUrl, lifetimeSeconds: tokenSeconds });
+
+/** The rider that a made-up log names, unless a later change has erased them. */
+function riderToTry(facts: Facts, { madeUp }: OpenLog): string | null {
+  const rider = madeUp?.rider ?? null;
+  const named = rider === null ? -1 : facts.riderIds.find(rider);
+  if (named >= 0 && facts.riderExists(named)) return rider;
+  return liveliestRiders(facts, 1)[0]?.rider ?? null;
+}
+
+/** The first steps as lines to print. */
+export function firstStepsText(steps: Awaited<ReturnType<typeof firstSteps>>): string {
+  const { serves, baseUrl, docs, developerKey, day, signIn, rider, token } = steps;
+  const lines = [`Ride Calendar serves ${serves}.`, '', `  Base URL       ${baseUrl}`, `  Docs           ${docs}`];
+  if (developerKey) lines.push(`  Developer key  ${developerKey}`);
+  if (day) lines.push('', 'First request:', `  curl -H 'X-Api-Key: ${developerKey ?? '<developer key>'}' ${day}`);
+  if (token) {
+    lines.push(
+      '',
+      `A rider's own nights (a token for ${rider}, good for ${tokenSeconds / 3600} hours on this machine):`,
+      `  curl -H 'Authorization: Bearer ${token}' ${baseUrl}/me/nights`,
+    );
+  }
+  if (signIn === null) lines.push('', ...(developerKey ? readingAlone : nobodySignsIn));
+  return [...lines, '', 'Ctrl-C stops it.'].join('\n');
+}
+
+const readingAlone = [
+  'This is made-up data, for reading alone: no rider can sign in, since SIGN_IN_ISSUER is not set. For a calendar of your own',
+  'set KAFKA_BROKERS, REDIS_URL, AUTH_REDIS_URL, BASE_URL and SIGN_IN_ISSUER (with SIGN_IN_CLIENT_ID and _SECRET).',
+];
+
+const nobodySignsIn = [
+  'No rider can sign in: SIGN_IN_ISSUER is not set, and these riders may be real. To try an archive as one of its riders,',
+  'on this machine alone and with views in memory: SIGN_IN=pick.',
+];

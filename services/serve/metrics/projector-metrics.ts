@@ -1,0 +1,131 @@
+import type { Registry } from 'prom-client';
+import { badReasons } from '../../../projector/intake/validator.ts';
+import type { ProjectorMetrics } from '../../../projector/ports/metrics.ts';
+import type { Projector } from '../../../projector/projector.ts';
+import { waitReasons } from '../../../projector/status/waits.ts';
+import { factKinds } from '../../../schemas/views/view-keys.ts';
+import { metricsIn, serverBuckets } from './process-metrics.ts';
+
+/** From the fastest that can be expected to a minute. */
+const freshnessBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];
+
+// `foreign`: a key that is no view.
+const faultyKinds = [...factKinds, 'reader', 'foreign'];
+
+type WatchedProjector = Pick<Projector, 'ready' | 'status'>;
+
+/** A projector's Prometheus metrics. */
+export function projectorMetrics(register: Registry) {
+  const { counter, histogram, value } = metricsIn(register);
+  const folded = counter('folded_records_total', 'Records of the event log folded, by topic', ['topic']);
+  const rejected = counter('rejected_records_total', 'Bad records met, by topic and reason', ['topic', 'reason']);
+  const regressed = counter(
+    'revision_fell_total',
+    'Records whose revision is lower than the one before of their key, by topic',
+    ['topic'],
+  );
+  const explained = counter(
+    'partition_explained_records_total',
+    'Records in the partition that a partitioner gives their key, by topic and partitioner; neither: in none of the two',
+    ['topic', 'partitioner'],
+  );
+  const views = counter('written_views_total', 'Views written');
+  const bytes = counter('written_bytes_total', 'Bytes of views written');
+  const compared = counter('compared_views_total', 'Views compared with the facts: how far repairs have got');
+  const differing = counter(
+    'reconciled_views_total',
+    'Views that differed from the facts when compared, and were mended',
+  );
+  let allCheckedMs = 0;
+  value(
+    'all_checked_timestamp_seconds',
+    'When the background comparison last had been through all tags since the start; 0: not yet',
+    () => allCheckedMs / 1000,
+  );
+  const faulty = counter(
+    'faulty_views_total',
+    'Views found wrong in the background though nothing was in flight, by kind',
+    ['kind'],
+  );
+  for (const kind of faultyKinds) faulty.inc({ kind }, 0);
+  const fresh = histogram(
+    'freshness_seconds',
+    'From the time of a batch’s first record to its changes being readable, for each batch since the start',
+    freshnessBuckets,
+  );
+  const store = histogram(
+    'store_write_seconds',
+    'Round trips of the projector to the view store, by operation',
+    serverBuckets,
+    ['operation'],
+  );
+  const kafka = histogram(
+    'kafka_request_seconds',
+    'Round trips to Kafka, by request; a fetch waits there up to half a second for records',
+    serverBuckets,
+    ['request'],
+  );
+  const projector: ProjectorMetrics = {
+    folded: (topic, records) => folded.inc({ topic }, records),
+    rejected: (topic, reason) => rejected.inc({ topic, reason }),
+    revisionRegressed: (topic) => regressed.inc({ topic }),
+    partitionExplained(topic, { records: _, ...counts }) {
+      for (const [partitioner, records] of Object.entries(counts)) explained.inc({ topic, partitioner }, records);
+    },
+    written(count, size) {
+      views.inc(count);
+      bytes.inc(size);
+    },
+    compared: (count) => compared.inc(count),
+    reconciled: (count) => differing.inc(count),
+    checkedAll(nowMs) {
+      allCheckedMs = nowMs;
+    },
+    faulty: (kind) => faulty.inc({ kind }),
+    readable: (seconds) => fresh.observe(seconds),
+    storeAnswered: (operation, seconds) => store.observe({ operation }, seconds),
+  };
+  return {
+    projector,
+    kafkaAnswered: (request: string, seconds: number): void => kafka.observe({ request }, seconds),
+    /** Gauges of the projector that is running when they are read. */
+    watch: (current: () => WatchedProjector): void => watchMetrics(register, current),
+  };
+}
+
+function watchMetrics(register: Registry, current: () => WatchedProjector): void {
+  const { series, value } = metricsIn(register);
+  const status = () => current().status();
+  const age = (sinceMs: number | null): number => (sinceMs === null ? 0 : Math.max(0, nowMs() - sinceMs) / 1000);
+
+  value('projector_ready', 'Whether the views stand at the ends sampled at the start', () => Number(current().ready));
+  series('role', '1 for what the projector is: leader, or standby', ['role'], (set) => {
+    for (const role of ['leader', 'standby']) set({ role }, Number(role === status().role));
+  });
+  value('unreadable_age_seconds', 'Age of the oldest change that is not yet readable, or may not be; 0: all are', () =>
+    age(status().unreadableSinceMs),
+  );
+  series('waiting_seconds', 'How long the projector has waited, by what for; 0: it does not', ['for'], (set) => {
+    const { waits } = status();
+    for (const reason of waitReasons) set({ for: reason }, age(waits.get(reason) ?? null));
+  });
+  const partition = ['topic', 'partition'];
+  series('partition_position_offset', 'The offset up to which a partition is folded', partition, (set) => {
+    for (const { topic, partition, position } of status().partitions) set({ topic, partition }, position);
+  });
+  series('partition_end_offset', 'One more than a partition’s last offset known', partition, (set) => {
+    for (const { topic, partition, end } of status().partitions) set({ topic, partition }, end);
+  });
+  value(
+    'tags_in_repair',
+    'Tags (of 64) whose views are in doubt, and compared with the facts',
+    () => status().tagsInRepair,
+  );
+  series('unresolved_rejects', 'Bad records that are still the last of their key, by reason', ['reason'], (set) => {
+    const { unresolvedRejects } = status();
+    for (const reason of badReasons) set({ reason }, unresolvedRejects.get(reason) ?? 0);
+  });
+}
+
+/** Like `realClock`. */
+const nowMs = (): number => performance.timeOrigin + performance.now();

@@ -1,0 +1,31 @@
+import { readManifest } from '../../infra/archive/format/archive-manifest.ts';
+import type { Log } from '../../projector/ports/log.ts';
+import type { OpenLog } from '../backends/open-log.ts';
+import { openArchive } from '../backends/readable-archive.ts';
+import type { Settings } from '../settings/settings.ts';
+import { ensureSampleArchive } from '../simulate/sample-archive.ts';
+
+/**
+ * Opens the event log that the settings name: Kafka, an archive, or the sample archive, which is made if it does not
+ * exist.
+ */
+export async function openEventLog(
+  settings: Settings,
+  log: Log,
+  onAnswer: (request: string, seconds: number) => void,
+): Promise<OpenLog> {
+  if (settings.kafka) {
+    // Half a second of a start that reads an archive: the client compiles its options' schemas when it is loaded.
+    const { openProjectedKafka } = await import('../backends/open-kafka.ts');
+    return openProjectedKafka(settings.kafka, settings, log, onAnswer);
+  }
+  const { topicPrefix: prefix, dataDir, archiveDir } = settings;
+  const dir = archiveDir ?? (await ensureSampleArchive({ dataDir, prefix, now: settings.nowMs ?? Date.now() }));
+  const isSample = archiveDir === null;
+  return {
+    eventLog: await openArchive(dir, prefix, log, isSample),
+    rejects: null,
+    where: isSample ? 'a made-up sample calendar' : `the archive ${dir}`,
+    madeUp: readManifest(dir)?.simulated ?? null,
+  };
+}

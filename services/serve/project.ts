@@ -1,0 +1,63 @@
+import type { Logger } from 'pino';
+import { LogTruncatedError } from '../../projector/ports/event-log.ts';
+import type { ProjectorMetrics } from '../../projector/ports/metrics.ts';
+import { Projector } from '../../projector/projector.ts';
+import type { OpenLog } from '../backends/open-log.ts';
+import type { OpenStore } from '../backends/open-view-store.ts';
+import { abortsAfter } from '../cli/stop-signal.ts';
+
+/** How long a projector that is told to stop may take for the present round: a process must end within 5 s. */
+const finishMsMax = 3_000;
+
+/** Between the background checks of two tags: all 64 take eleven minutes. */
+const checkEveryMs = 10_000;
+
+/** The projector that is running, or ran last. */
+export interface Projecting {
+  current(): Projector;
+  /** Resolves when the signal has aborted. Rejects with the error that ended the projector. */
+  done: Promise<void>;
+}
+
+/** Runs a projector until the signal aborts. If the log is truncated, folds it again from the start. */
+export async function project(
+  { eventLog, rejects }: OpenLog,
+  store: OpenStore,
+  metrics: ProjectorMetrics,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<Projecting> {
+  const writer = await store.writer(log);
+  const make = (): Projector =>
+    new Projector({
+      eventLog,
+      writer,
+      rejects,
+      log,
+      metrics,
+      checkEveryMs,
+    });
+  let projector = make();
+  const close = () => Promise.allSettled([writer.close(), eventLog.close(), rejects?.close()]);
+  // With a frozen server a round would never end. After this, its requests are abandoned.
+  const late = abortsAfter(signal, finishMsMax);
+  late.addEventListener('abort', close, { once: true });
+  const run = async (): Promise<void> => {
+    try {
+      for (;;) {
+        try {
+          await projector.run(signal);
+          return;
+        } catch (cause) {
+          if (!(cause instanceof LogTruncatedError)) throw cause;
+          log.warn(`Folding again from the start: ${cause.message}`);
+          projector = make();
+        }
+      }
+    } finally {
+      late.removeEventListener('abort', close);
+      await close();
+    }
+  };
+  return { current: () => projector, done: run() };
+}

@@ -1,0 +1,38 @@
+import { openViewStore } from '../backends/open-view-store.ts';
+import { type ExitCode, type Io, needStoreAndLog } from '../cli/io.ts';
+import { makeLogger } from '../cli/logger.ts';
+import type { Settings } from '../settings/settings.ts';
+import { assertCanListen, listen, operatorsAt, stopListening } from './http/listen.ts';
+import { operatorApp } from './http/operator-routes.ts';
+import { projectorReadiness, untilStopped } from './http/readiness.ts';
+import { processMetrics } from './metrics/process-metrics.ts';
+import { projectorMetrics } from './metrics/projector-metrics.ts';
+import { openEventLog } from './open-event-log.ts';
+import { project } from './project.ts';
+
+/** `ride-calendar projector`: folds the log into views in Redis. Its port serves /healthz, /readyz and /metrics. */
+export async function runProjector({ json }: { json?: boolean }, settings: Settings, io: Io): Promise<ExitCode> {
+  needStoreAndLog(settings, 'projector', 'give one event log');
+  const log = makeLogger(settings);
+  const register = processMetrics(log);
+  const metrics = projectorMetrics(register);
+  const { signal } = io;
+  // Checked before it leads: a projector that cannot run must not replace another.
+  const at = operatorsAt(settings) ?? settings;
+  await assertCanListen(at);
+  const opened = await openEventLog(settings, log, metrics.kafkaAnswered);
+  const store = openViewStore(settings);
+  const projecting = await project(opened, store, metrics.projector, log, signal);
+  metrics.watch(() => projecting.current());
+  const readiness = projectorReadiness(() => projecting.current());
+  const app = operatorApp(register, untilStopped(readiness, signal), log);
+  await listen(app, at);
+  if (json) io.out(JSON.stringify({ log: opened.where, store: store.where }));
+  else log.info(`Projecting ${opened.where} into ${store.where}`);
+  try {
+    await projecting.done;
+  } finally {
+    await stopListening(app);
+  }
+  return 0;
+}

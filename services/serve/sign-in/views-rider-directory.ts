@@ -1,0 +1,41 @@
+import type { ViewCache } from '../../../api/calendar/views/view-cache.ts';
+import type { RiderDirectory, SampleRider } from '../../../api/ports/rider-directory.ts';
+import { type Facts, flagged, follows } from '../../../projector/facts/facts.ts';
+import { riderKey } from '../../../schemas/views/view-keys.ts';
+import { decodeView, type RiderCard } from '../../../schemas/views/view-values.ts';
+
+/**
+ * What sign-in needs to know about riders, from the views. `sample` gives riders to pick from, in the embedded default.
+ */
+export function riderDirectory(cache: ViewCache, sample: (count: number) => SampleRider[]): RiderDirectory {
+  return {
+    async card(rider) {
+      const [found] = await cache.load([riderKey(rider)]);
+      if (found!.value === null) return null;
+      const { handle, name } = decodeView<RiderCard>(found!.value).header;
+      return { handle, name };
+    },
+    sample: async (count) => sample(count),
+  };
+}
+
+/** The riders with the most to see: of those who follow and flagged somebody, the ones with the most RSVPs. */
+export function liveliestRiders(facts: Facts, count: number): SampleRider[] {
+  const { riders, riderIds, attendance, relations } = facts;
+  const liveliest: { rider: number; kinds: number; answers: number }[] = [];
+  for (let rider = 0; rider < riders.length; rider++) {
+    if (!facts.riderExists(rider)) continue;
+    let seen = 0;
+    for (let i = 0; i < relations.length(rider); i++) seen |= relations.bits(rider, i);
+    const kinds = Number((seen & follows) > 0) + Number((seen & flagged) > 0);
+    liveliest.push({ rider, kinds, answers: attendance.length(rider) });
+  }
+  return liveliest
+    .sort((a, b) => b.kinds - a.kinds || b.answers - a.answers || a.rider - b.rider)
+    .slice(0, count)
+    .map(({ rider }) => ({
+      rider: riderIds.text(rider),
+      handle: riders[rider]!.handle,
+      name: riders[rider]!.name || null,
+    }));
+}

@@ -1,0 +1,112 @@
+import { isLoopback } from '../../api/messages/service-url.ts';
+import type { ViewReader } from '../../api/ports/view-reader.ts';
+import { realClock } from '../../projector/ports/clock.ts';
+import type { OpenLog } from '../backends/open-log.ts';
+import { openViewStore } from '../backends/open-view-store.ts';
+import type { ExitCode, Io } from '../cli/io.ts';
+import { makeLogger } from '../cli/logger.ts';
+import { type Settings, SettingsError } from '../settings/settings.ts';
+import { loadSignInFiles } from '../settings/sign-in-files.ts';
+import { firstDay, firstSteps, firstStepsText, picksRiders } from './http/first-steps.ts';
+import { assertCanListenOnAll } from './http/listen.ts';
+import { ownKey, withKey } from './http/own-key.ts';
+import { serve } from './http/serve.ts';
+import { apiMetrics } from './metrics/api-metrics.ts';
+import { processMetrics } from './metrics/process-metrics.ts';
+import { projectorMetrics } from './metrics/projector-metrics.ts';
+import { openEventLog } from './open-event-log.ts';
+import { type Projecting, project } from './project.ts';
+import { liveliestRiders } from './sign-in/views-rider-directory.ts';
+import { supervise } from './supervise.ts';
+
+interface StartOptions {
+  json?: boolean;
+  /** Without a sign-in provider, serve for reading only, also on a HOST that others can reach. */
+  allowNoSignIn?: boolean;
+}
+
+/** `ride-calendar start`: projector, API and authorization server in one process. */
+export async function runStart(options: StartOptions, settings: Settings, io: Io): Promise<ExitCode> {
+  if (!options.allowNoSignIn) assertRidersProven(settings);
+  const log = makeLogger(settings);
+  const register = processMetrics(log);
+  const metrics = apiMetrics(register);
+  const projected = projectorMetrics(register);
+  const { signal } = io;
+  // Problems with these are reported before the fold, which may take long, and before another projector is replaced.
+  const files = await loadSignInFiles(settings);
+  await assertCanListenOnAll(settings);
+  const openLog = () => openEventLog(settings, log, projected.kafkaAnswered);
+  const opened = await openLog();
+  const store = openViewStore(settings);
+  const reader = store.reader();
+  const stop = new AbortController();
+  const ending = AbortSignal.any([signal, stop.signal]);
+  const projectFrom = (eventLog: OpenLog) => project(eventLog, store, projected.projector, log, ending);
+  const begin = async () => projectFrom(await openLog());
+  const projecting = supervise(await projectFrom(opened), { begin, reader, log, signal: ending });
+  projected.watch(() => projecting.current());
+  // Its end is handled below. Until then it must not count as an unhandled rejection.
+  projecting.done.catch(() => {});
+  const facts = () => projecting.current().facts;
+  try {
+    // Where both log and views are this process's own, the first request should find data.
+    if (!settings.kafka && !settings.redis)
+      await Promise.race([untilComplete(projecting, reader, ending), projecting.done]);
+    if (signal.aborted) return 0;
+    const first = firstDay(facts(), settings.nowMs ?? Date.now());
+    const picks = picksRiders(settings, opened);
+    const own = picks && opened.madeUp === null ? ownKey() : null;
+    const key = opened.madeUp?.developer_key ?? own;
+    const served = await serve({
+      settings,
+      reader: own === null ? reader : withKey(reader, own),
+      metrics,
+      log,
+      files,
+      signal,
+      trouble() {
+        const ended = projecting.trouble();
+        if (ended !== null) return `the projector has ended: ${ended}`;
+        const troubles = projecting.current().status().troubles.join('; ');
+        return troubles && `changes are not readable: ${troubles}`;
+      },
+      ...(picks && { sampleRiders: (count: number) => liveliestRiders(facts(), count) }),
+      ...(key !== null && { sampleKey: key }),
+      ...(settings.embedded && first && { sample: first }),
+    });
+    await served.listen();
+    const steps = await firstSteps(settings, opened, facts(), files.keys, key, first);
+    io.out(options.json ? JSON.stringify(steps) : firstStepsText(steps));
+    try {
+      await projecting.done;
+    } finally {
+      await served.close();
+    }
+  } finally {
+    stop.abort();
+    await projecting.done.catch(() => {});
+  }
+  return 0;
+}
+
+/**
+ * Riders that are picked from a page need no proof, so nobody else may reach the page (docs/rules.md#picking-a-rider).
+ * Throws SettingsError.
+ */
+function assertRidersProven({ host, kafka, redis, signIn }: Settings): void {
+  if (kafka || redis || signIn || isLoopback(host)) return;
+  throw new SettingsError([
+    'Cannot use setting HOST: others can reach it, and without SIGN_IN_ISSUER riders are picked from a page, want a loopback address such as 127.0.0.1, or SIGN_IN_ISSUER for riders to prove who they are; to serve for reading alone: ride-calendar start --allow-no-sign-in',
+  ]);
+}
+
+/** Waits until the views are said to be complete, a moment after the projector is ready, longer on a busy machine. */
+async function untilComplete(
+  projecting: Projecting,
+  reader: Pick<ViewReader, 'ready'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const isComplete = async () => projecting.current().ready && (await reader.ready()).ready;
+  while (!signal.aborted && !(await isComplete())) await realClock.sleep(10, signal);
+}

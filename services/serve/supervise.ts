@@ -1,0 +1,77 @@
+import type { ViewReader } from '../../api/ports/view-reader.ts';
+import { type Clock, realClock } from '../../projector/ports/clock.ts';
+import type { Log } from '../../projector/ports/log.ts';
+import { BackOff } from '../../projector/ports/waiting.ts';
+import type { Projecting } from './project.ts';
+
+const limits = { minMs: 1_000, maxMs: 60_000 };
+const connectMs = 2_000;
+const watchMs = 1_000;
+
+interface Supervised extends Projecting {
+  /** Why nothing is projected now. Null while a projector folds or follows. */
+  trouble(): string | null;
+}
+
+interface SuperviseOptions {
+  /** Starts another projector, with a log and a writer of its own. */
+  begin(): Promise<Projecting>;
+  reader: Pick<ViewReader, 'ready'>;
+  log: Log;
+  signal: AbortSignal;
+  clock?: Clock;
+}
+
+/**
+ * Keeps a projector running beside an API. If it ends once the store has held complete views, the API goes on: the reason
+ * is logged, and another projector is started after a back-off, because topics, a log or a store can come back. If there
+ * have been no complete views, `done` rejects with the error that ended the projector.
+ */
+export function supervise(first: Projecting, options: SuperviseOptions): Supervised {
+  const { begin, reader, log, signal, clock = realClock } = options;
+  let projecting = first;
+  let trouble: string | null = null;
+  let wasComplete = false;
+  const look = async (): Promise<boolean> => {
+    wasComplete ||= (await reader.ready()).ready;
+    return wasComplete;
+  };
+  const watch = async (): Promise<void> => {
+    while (!signal.aborted && !(await look())) await clock.sleep(watchMs, signal);
+  };
+
+  const isServed = async (): Promise<boolean> => {
+    // A new reader knows nothing before it is connected.
+    if (!(await look())) await clock.sleep(connectMs, signal);
+    return await look();
+  };
+
+  const run = async (): Promise<void> => {
+    const backOff = new BackOff(limits, clock);
+    for (;;) {
+      const begunMs = clock.nowMs();
+      try {
+        await projecting.done;
+        return;
+      } catch (cause) {
+        if (!(await isServed())) throw cause;
+        trouble = (cause as Error).message;
+        // It ran well for long, so this is a new fault.
+        if (clock.nowMs() - begunMs > limits.maxMs) backOff.reset();
+        log.error(
+          `The projector has ended: ${trouble}. Reads go on from the views as they are; trying again in ${backOff.nextMs / 1000} s`,
+        );
+      }
+      await backOff.pause(signal);
+      if (signal.aborted) return;
+      const { current } = projecting;
+      projecting = await begin().catch((cause) => ({ current, done: Promise.reject(cause) }));
+    }
+  };
+  void watch();
+  return {
+    current: () => projecting.current(),
+    done: run(),
+    trouble: () => (projecting.current().ready ? null : trouble),
+  };
+}

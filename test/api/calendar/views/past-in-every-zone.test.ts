@@ -1,0 +1,133 @@
+import fc from 'fast-check';
+import tzdata from 'tzdata' with { type: 'json' };
+import { beforeAll, describe, expect, it } from 'vitest';
+import { dayAt, secondsUntil } from '../../../../api/calendar/views/local-days.ts';
+import { localDay } from '../../../reference/dates.ts';
+
+/** `past` flips at the metro's midnight (docs/rules.md#past), in every zone, and on days when clocks change. */
+
+const dayMs = 86_400_000;
+const minuteMs = 60_000;
+const hourMs = 3_600_000;
+// St John's changed its clock a minute past midnight until 2011; Apia skipped a day in 2011.
+const years = [2006, 2027] as const;
+
+/** Every Zone and Link name of the IANA database, but for Factory. */
+const everyName: readonly string[] = Object.keys(tzdata.zones)
+  .filter((zone) => zone !== 'Factory')
+  .toSorted();
+/** Zones alone: a Link is another name of one. */
+const everyZone = everyName.filter((name) => typeof tzdata.zones[name as keyof typeof tzdata.zones] !== 'string');
+
+const changes = new Map<string, number[]>();
+beforeAll(() => {
+  for (const zone of everyZone) changes.set(zone, clockChanges(zone, ...years));
+});
+
+describe('a local date', () => {
+  it('is right in every zone at every half hour around its clock changes, and at either side of each midnight', () => {
+    let checked = 0;
+    for (const zone of everyZone) {
+      const list = changes.get(zone)!;
+      // Rules change over the years, but not much: the first and the last ones stand for all.
+      for (const change of new Set([...list.slice(0, 2), ...list.slice(-1)])) {
+        let before = localDay(zone, change - 26 * hourMs);
+        for (let at = change - 26 * hourMs; at < change + 26 * hourMs; at += hourMs / 2) {
+          const day = localDay(zone, at);
+          expect([zone, at, dayAt(zone, at)]).toEqual([zone, at, day]);
+          if (day !== before) {
+            let [low, high] = [at - hourMs / 2, at];
+            while (high - low > 1) {
+              const middle = Math.floor((low + high) / 2);
+              if (localDay(zone, middle) === before) low = middle;
+              else high = middle;
+            }
+            const around = [low, high].map((ms) => dayAt(zone, ms));
+            expect([zone, high, ...around]).toEqual([zone, high, before, day]);
+          }
+          before = day;
+          checked += 1;
+        }
+      }
+    }
+    expect([everyName.length > 550, everyZone.length > 300, checked > 50_000]).toEqual([true, true, true]);
+  });
+
+  it('is right whatever was asked before, in any order, in years 1 to 9999', () => {
+    const instant = fc.oneof(
+      { weight: 3, arbitrary: fc.integer({ min: Date.UTC(1970, 0, 1), max: Date.UTC(2040, 0, 1) }) },
+      { weight: 1, arbitrary: fc.integer({ min: Date.parse('0001-01-02T00:00:00Z'), max: Date.UTC(9999, 11, 30) }) },
+    );
+    const nearby = fc.tuple(instant, fc.array(fc.integer({ min: -2 * dayMs, max: 2 * dayMs }), { minLength: 5 }));
+    fc.assert(
+      fc.property(fc.constantFrom(...everyName), nearby, (zone, [base, offsets]) => {
+        for (const offset of offsets) expect(dayAt(zone, base + offset)).toBe(localDay(zone, base + offset));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('is known for how long it will stay', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...everyZone),
+        fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
+        fc.integer({ min: -2 * dayMs, max: dayMs }),
+        fc.integer({ min: 1, max: 90_000 }),
+        (zone, which, offset, secondsMax) => {
+          const list = changes.get(zone)!;
+          const ms = (list[Math.floor(which * list.length)] ?? Date.UTC(2026, 0, 1)) + offset;
+          const today = localDay(zone, ms);
+          const seconds = secondsUntil(zone, ms, secondsMax, (day) => day !== today);
+          expect(seconds).toBeLessThanOrEqual(secondsMax);
+          const end = ms + seconds * 1_000;
+          // An answer of that age is stale (RFC 9111 §4.2): at the end itself it may be tomorrow.
+          for (let at = ms; at < end; at += 20_000) expect([zone, at, localDay(zone, at)]).toEqual([zone, at, today]);
+          if (seconds < secondsMax) expect([zone, ms, localDay(zone, end + 999)]).not.toEqual([zone, ms, today]);
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+});
+
+/** Local clock less UTC in minutes, by the platform's own zone data. */
+function offsetMinutes(format: Intl.DateTimeFormat, ms: number): number {
+  const parts: Record<string, number> = {};
+  for (const { type, value } of format.formatToParts(ms)) parts[type] = Number(value);
+  const { year, month, day, hour, minute } = parts as Record<'year' | 'month' | 'day' | 'hour' | 'minute', number>;
+  return Math.round((Date.UTC(year, month - 1, day, hour, minute) - ms) / minuteMs);
+}
+
+/** Instants at which a zone's clock was put forward or back within some years, to the minute. */
+function clockChanges(zone: string, fromYear: number, toYear: number): number[] {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone: zone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+  });
+  const changes: number[] = [];
+  const step = 10 * dayMs;
+  const end = Date.UTC(toYear, 11, 31);
+  let before = Date.UTC(fromYear, 0, 1);
+  let offset = offsetMinutes(format, before);
+  for (let at = before + step; at < end; at += step) {
+    const next = offsetMinutes(format, at);
+    if (next !== offset) {
+      let [low, high] = [before, at];
+      while (high - low > minuteMs) {
+        const middle = low + Math.floor((high - low) / 2 / minuteMs) * minuteMs;
+        if (offsetMinutes(format, middle) === offset) low = middle;
+        else high = middle;
+      }
+      changes.push(high);
+      offset = next;
+    }
+    before = at;
+  }
+  return changes;
+}

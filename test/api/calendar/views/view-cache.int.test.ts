@@ -1,0 +1,169 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type RedisServer, startRedisServer } from '../../../../infra/local/redis-server.ts';
+import { redisViewReader } from '../../../../infra/redis/views/redis-view-reader.ts';
+import { redisViewWriter } from '../../../../infra/redis/views/redis-view-writer.ts';
+import { rideKey } from '../../../../schemas/views/view-keys.ts';
+import { ride } from '../../../reference/example-log.ts';
+import { type HttpService, startHttpService } from '../../../support/processes/http-service.ts';
+import { freshKeyPrefix } from '../../../support/servers/backends.ts';
+import { type StallingProxy, stallingProxy } from '../../../support/servers/stalling-proxy.ts';
+import { smallWorld, withKey, withToken } from '../../../support/worlds/small-world.ts';
+
+/**
+ * The API's own copies of views against Redis's invalidation messages, over a real Redis, behind a proxy that can leave
+ * connections half open.
+ */
+
+let server: RedisServer;
+let admin: Redis;
+let proxy: StallingProxy;
+let service: HttpService;
+let stopBeating: () => Promise<void>;
+
+beforeAll(async () => {
+  server = await startRedisServer();
+  admin = new Redis(server.url);
+});
+afterAll(async () => {
+  admin.disconnect();
+  await server.stop();
+});
+
+beforeEach(async () => {
+  await admin.flushall();
+  proxy = await stallingProxy(server.url);
+  const keyPrefix = freshKeyPrefix();
+  const writer = await redisViewWriter({ url: server.url, cluster: false, keyPrefix });
+  const reader = redisViewReader({ url: proxy.url, cluster: false, keyPrefix });
+  service = await startHttpService({ views: { writer, reader } });
+  await until(async () => (await reader.ready()).ready, 'the views are known to be complete');
+  stopBeating = beat();
+  await untilKept();
+});
+afterEach(async () => {
+  await stopBeating();
+  await service.close();
+  await proxy.close();
+});
+
+async function until(holds: () => boolean | Promise<boolean>, what: string, ms = 15_000): Promise<void> {
+  for (const end = performance.now() + ms; !(await holds()); await sleep(5)) {
+    if (performance.now() > end) throw new Error(`not within ${ms} ms: ${what}`);
+  }
+}
+
+/** A projector's sign of life, as long as the test wants. */
+function beat(): () => Promise<void> {
+  let beating = true;
+  const done = (async () => {
+    while (beating) {
+      service.projector.lanes.beat();
+      await sleep(200);
+    }
+  })();
+  return async () => {
+    beating = false;
+    await done;
+  };
+}
+
+const loop = rideKey('loop');
+const title = async (): Promise<string> => {
+  const answer = await service.ask(smallWorld.ride, withKey());
+  return answer.status === 200 ? JSON.parse(answer.body.toString()).title : String(answer.status);
+};
+const rename = (to: string): Promise<void> => service.publish([ride('loop', { title: to, leaders: ['ada'] })]);
+/** What is asked for is kept: changes are heard. */
+const untilKept = () =>
+  until(async () => {
+    await title();
+    return service.cache.peek(loop) !== undefined;
+  }, 'the ride is kept');
+
+describe('a read', () => {
+  it('among many, while views change all the time, is right once they no longer do', async () => {
+    for (let round = 0; round < 10; round++) {
+      let reading = true;
+      const readers = Array.from({ length: 20 }, async () => {
+        while (reading) await title();
+      });
+      for (let i = 0; i < 15; i++) await rename(`Round ${round}, title ${i}`);
+      // What was filled against an invalidation would stay. A message may take some 60 ms on a busy machine.
+      await until(async () => (await title()) === `Round ${round}, title 14`, 'the last title is read', 1_000);
+      reading = false;
+      await Promise.all(readers);
+      expect(await title()).toBe(`Round ${round}, title 14`);
+    }
+  });
+});
+
+describe('a tracking connection', () => {
+  it('that is closed empties all that is kept, and nothing is kept until changes are heard again', async () => {
+    // So that it is not the new connection that empties it, nor the silence of two seconds.
+    proxy.refuse(true);
+    proxy.cut('tracker');
+    await until(() => service.cache.peek(loop) === undefined, 'all is forgotten', 1_000);
+    await rename('While away');
+    expect(await title()).toBe('While away');
+    proxy.refuse(false);
+    await untilKept();
+    await rename('Heard again');
+    await until(async () => (await title()) === 'Heard again', 'the new title', 1_000);
+  });
+
+  it('that is half open is noticed: reads go past what is kept, and changes are heard again on a new one', async () => {
+    proxy.stall('tracker');
+    await rename('Unheard');
+    await until(async () => (await title()) === 'Unheard', 'reads go past what is kept', 5_000);
+    expect(service.cache.peek(loop)).toBeUndefined();
+    for (let i = 0; i < 20; i++) {
+      await rename(`Unheard ${i}`);
+      if (service.cache.peek(loop) === undefined) expect(await title()).toBe(`Unheard ${i}`);
+    }
+    await untilKept();
+    await rename('Heard on a new connection');
+    await until(async () => (await title()) === 'Heard on a new connection', 'the new title', 1_000);
+  });
+
+  it('over which the projector falls silent leaves reads right, and from Redis', async () => {
+    await stopBeating();
+    await until(() => service.cache.peek(loop) === undefined, 'nothing is kept', 5_000);
+    expect(await title()).toBe('Loop 🚲');
+    expect(service.cache.peek(loop)).toBeUndefined();
+    stopBeating = beat();
+    await untilKept();
+  });
+});
+
+describe('an emptied Redis', () => {
+  it('of which nobody has heard yet gives no false 404, 401, empty day or shorter list', async () => {
+    // All that decides on absence has been read before, as on a process that has run for a while.
+    for (const path of ['/rides/unknown', smallWorld.emptyDay, '/metros/nowhere/days/2015-06-13']) {
+      await service.ask(path, withKey());
+    }
+    await service.ask('/me/nights', withToken());
+    await service.ask(smallWorld.day, withKey(smallWorld.unknownKey));
+    proxy.stall('tracker');
+    await stopBeating();
+    await admin.flushall();
+    const otherKey = withKey(smallWorld.unknownKey);
+    expect((await service.ask('/rides/unknown', withKey())).status).toBe(503);
+    expect((await service.ask(smallWorld.emptyDay, withKey())).status).toBe(503);
+    expect((await service.ask('/metros/nowhere/days/2015-06-13', withKey())).status).toBe(503);
+    expect((await service.ask(smallWorld.day, otherKey)).status).toBe(503);
+    expect((await service.ask('/me/nights', withToken())).status).toBe(503);
+    expect((await service.ask('/me/nights', withToken('nobody'))).status).toBe(503);
+  });
+});
+
+describe('a Redis that is away', () => {
+  it('behind a half-open connection is 503 soon, and reads recover on a new one', async () => {
+    const unkept = `/rides/unknown`;
+    expect((await service.ask(unkept, withKey())).status).toBe(404);
+    proxy.stall('data');
+    expect((await service.ask(unkept, withKey())).status).toBe(503);
+    await until(async () => (await service.ask(unkept, withKey())).status === 404, 'reads recover');
+  });
+});

@@ -1,0 +1,207 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { ViewCache } from '../../../../api/calendar/views/view-cache.ts';
+import { type ChangeListener, StoreAwayError, type ViewReader } from '../../../../api/ports/view-reader.ts';
+import { MemoryViewStore } from '../../../../infra/memory/memory-view-store.ts';
+import type { ViewWriter } from '../../../../projector/ports/view-writer.ts';
+import { allTags, completeKey, completeKeyOf, parseKey, rideKey } from '../../../../schemas/views/view-keys.ts';
+import { complete, lead } from '../../../support/stores/lead.ts';
+import { valueWrite } from '../../../support/stores/view-names.ts';
+
+/** What the API keeps of views, over a store in memory whose replies and messages the test lets through. */
+
+let writer: ViewWriter;
+let reader: ViewReader;
+let heard: ChangeListener;
+let replies: Promise<void>;
+let reads: number;
+
+beforeEach(async () => {
+  const store = new MemoryViewStore();
+  writer = store.writer();
+  await lead(writer);
+  await complete(writer, allTags);
+  replies = Promise.resolve();
+  reads = 0;
+  const direct = store.reader();
+  reader = {
+    ...direct,
+    async get(keys) {
+      reads += 1;
+      const values = await direct.get(keys);
+      await replies;
+      return values;
+    },
+    // Changes are told by the test alone.
+    watch(listener) {
+      heard = listener;
+      listener.hearing(true);
+    },
+  };
+});
+
+const key = rideKey('loop');
+const put = (value: string | null, at = key) =>
+  writer.commit(parseKey(at).tag, [valueWrite(at, value === null ? null : Buffer.from(value))]);
+const textOf = async (cache: ViewCache, at = key) => (await cache.load([at]))[0]!.value?.toString() ?? null;
+
+describe('the view cache', () => {
+  it('reads a view once, until it hears that it changed', async () => {
+    const cache = new ViewCache(reader);
+    await put('one');
+    expect([await textOf(cache), await textOf(cache), reads]).toEqual(['one', 'one', 1]);
+    await put('two');
+    heard.changed(key);
+    expect([await textOf(cache), reads]).toEqual(['two', 2]);
+  });
+
+  it('keeps no absence: keys that somebody makes up push nothing out', async () => {
+    const cache = new ViewCache(reader);
+    for (let i = 0; i < 100; i++) expect(await textOf(cache, rideKey(`made${i}`))).toBeNull();
+    expect(cache.bytes).toBe(0);
+    expect(cache.peek(rideKey('made1'))).toBeUndefined();
+  });
+
+  // docs/rules.md#absence
+  it('takes no missing view for gone unless its tag is complete', async () => {
+    const cache = new ViewCache(new MemoryViewStore().reader());
+    const [entry] = await cache.load([key]);
+    expect(entry!.isThere).toBe(false);
+    expect(() => entry!.value).toThrow(StoreAwayError);
+    expect(() => entry!.as(String)).toThrow(StoreAwayError);
+  });
+
+  it('asks for no key twice in one round trip, also where it is asked whether the tag is complete', async () => {
+    const asked: string[] = [];
+    const get = (keys: readonly string[]) => {
+      asked.push(...keys);
+      return reader.get(keys);
+    };
+    const complete = completeKeyOf(key);
+    await new ViewCache({ ...reader, get }).load([key, complete]);
+    expect(asked).toEqual([key, complete]);
+  });
+
+  it('keeps no word that a tag is complete', async () => {
+    const cache = new ViewCache(reader);
+    await put('1', completeKey(3));
+    expect(await textOf(cache, completeKey(3))).toBe('1');
+    expect(cache.peek(completeKey(3))).toBeUndefined();
+  });
+
+  it.each([
+    ['its own change', () => heard.changed(key)],
+    ['that anything may have changed', () => heard.allChanged()],
+    ['that changes are no longer heard', () => heard.hearing(false)],
+  ])('does not keep a reply that comes after word of %s', async (_what, tell) => {
+    const cache = new ViewCache(reader);
+    await put('old');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    replies = promise;
+    const slow = textOf(cache);
+    await new Promise(setImmediate);
+    await put('new');
+    tell();
+    resolve();
+    expect(await slow).toBe('old');
+    expect(cache.peek(key)).toBeUndefined();
+    heard.hearing(true);
+    expect(await textOf(cache)).toBe('new');
+  });
+
+  it('forgets all, and keeps nothing, while changes are not heard', async () => {
+    const cache = new ViewCache(reader);
+    await put('one');
+    await textOf(cache);
+    heard.hearing(false);
+    expect([cache.peek(key), cache.bytes]).toEqual([undefined, 0]);
+    await textOf(cache);
+    expect([cache.peek(key), cache.bytes]).toEqual([undefined, 0]);
+    heard.hearing(true);
+    await textOf(cache);
+    expect(cache.peek(key)?.value?.toString()).toBe('one');
+  });
+
+  it('keeps what two reads at once got, unless it changed between them', async () => {
+    const cache = new ViewCache(reader);
+    await put('old');
+    const first = Promise.withResolvers<void>();
+    replies = first.promise;
+    const one = textOf(cache);
+    await new Promise(setImmediate);
+    await put('new');
+    heard.changed(key);
+    replies = Promise.resolve();
+    expect(await textOf(cache)).toBe('new');
+    first.resolve();
+    // The late reply is older than what is kept.
+    expect(await one).toBe('old');
+    expect(cache.peek(key)?.value?.toString()).toBe('new');
+  });
+
+  it('reads again after a fault of the store', async () => {
+    await put('one');
+    const cache = new ViewCache(reader);
+    replies = Promise.reject(new StoreAwayError('away'));
+    await expect(cache.load([key])).rejects.toThrow(StoreAwayError);
+    replies = Promise.resolve();
+    expect(await textOf(cache)).toBe('one');
+    expect(cache.peek(key)).toBeDefined();
+  });
+
+  it('gives views in the order asked for, kept, absent, read and asked for twice alike', async () => {
+    const cache = new ViewCache(reader);
+    const [a, b, none] = [rideKey('aaaa'), rideKey('bbbb'), rideKey('none')];
+    await put('A', a);
+    await put('B', b);
+    await cache.load([b]);
+    const values = (await cache.load([a, b, none, a, b])).map(({ value }) => value?.toString() ?? null);
+    expect(values).toEqual(['A', 'B', null, 'A', 'B']);
+  });
+
+  it('is bounded: the oldest make room, and the count of bytes ends where it began', async () => {
+    const cache = new ViewCache(reader, { bytesMax: 10_000 });
+    const keys = Array.from({ length: 50 }, (_, i) => rideKey(`ride${i}`));
+    for (const each of keys) {
+      await put('x'.repeat(500), each);
+      await textOf(cache, each);
+      expect(cache.bytes).toBeLessThanOrEqual(10_000);
+    }
+    expect(cache.peek(keys[0]!)).toBeUndefined();
+    expect(cache.peek(keys.at(-1)!)).toBeDefined();
+    for (const each of keys) heard.changed(each);
+    expect(cache.bytes).toBe(0);
+  });
+
+  it('lets another listener hear, once the change is forgotten here', async () => {
+    const cache = new ViewCache(reader);
+    await put('one');
+    await textOf(cache);
+    const told: string[] = [];
+    cache.onChange({
+      changed: (changed) => void told.push(`${changed} ${cache.peek(changed) === undefined}`),
+      allChanged: () => void told.push('all'),
+    });
+    heard.changed(key);
+    heard.allChanged();
+    expect(told).toEqual([`${key} true`, 'all']);
+  });
+});
+
+it('nothing kept is answered from before it is known that the process was not paused', async () => {
+  let paused = false;
+  const pausing: ViewReader = {
+    ...reader,
+    noticePause() {
+      if (paused) heard.allChanged();
+      paused = false;
+    },
+  };
+  await writer.commit(parseKey(key).tag, [valueWrite(key, Buffer.from('before'))]);
+  const cache = new ViewCache(pausing);
+  await cache.load([key]);
+  expect(cache.peek(key)?.value?.toString()).toBe('before');
+  await writer.commit(parseKey(key).tag, [valueWrite(key, Buffer.from('after'))]);
+  paused = true;
+  expect(cache.peek(key)).toBeUndefined();
+  expect((await cache.load([key]))[0]!.value?.toString()).toBe('after');
+});

@@ -1,0 +1,221 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import * as oidc from 'openid-client';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { launchBrowser, poorContrast } from '../../../support/processes/browser.ts';
+import { Processes, type RunningService } from '../../../support/processes/process.ts';
+
+/** An app of a rider's: it knows where the API is, and has an address to be answered at. */
+interface App {
+  callback: string;
+  config: oidc.Configuration;
+  /** Begins a sign-in: where to send the browser. */
+  begin(more?: Record<string, string>): Promise<URL>;
+  /** Ends it with where the browser came back to. */
+  finish(url: string): Promise<oidc.TokenEndpointResponse>;
+}
+
+let browser: Browser;
+let service: RunningService;
+const processes = new Processes();
+let server: Server;
+let app: App;
+
+beforeAll(async () => {
+  [browser, service] = await Promise.all([launchBrowser(), processes.start('start')]);
+  await service.printed('Ctrl-C');
+  server = createServer((request, response) => {
+    response.setHeader('content-type', 'text/html');
+    response.end(`<title>App</title><h1>${request.url?.startsWith('/callback') ? 'Back in the app' : 'App'}</h1>`);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  app = await makeApp(service.origin, service.api);
+});
+afterAll(async () => {
+  server.close();
+  await browser.close();
+  await service.stop();
+  await processes.close();
+});
+afterEach(async () => {
+  for (const context of browser.contexts()) await context.close();
+});
+
+async function makeApp(origin: string, resource: string): Promise<App> {
+  const callback = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`;
+  const config = await oidc.dynamicClientRegistration(
+    new URL(origin),
+    { redirect_uris: [callback], token_endpoint_auth_method: 'none', client_name: 'Night Rider' },
+    oidc.None(),
+    { algorithm: 'oauth2', execute: [oidc.allowInsecureRequests] },
+  );
+  let pkceCodeVerifier = '';
+  let expectedState = '';
+  return {
+    callback,
+    config,
+    async begin(more = {}) {
+      pkceCodeVerifier = oidc.randomPKCECodeVerifier();
+      expectedState = oidc.randomState();
+      return oidc.buildAuthorizationUrl(config, {
+        redirect_uri: callback,
+        scope: 'read',
+        resource,
+        state: expectedState,
+        code_challenge: await oidc.calculatePKCECodeChallenge(pkceCodeVerifier),
+        code_challenge_method: 'S256',
+        ...more,
+      });
+    },
+    finish: (url) => oidc.authorizationCodeGrant(config, new URL(url), { pkceCodeVerifier, expectedState }),
+  };
+}
+
+const heading = async (page: Page): Promise<string> => await page.getByRole('heading', { level: 1 }).innerText();
+/** The page's heading at last: a busy browser shows the page before for a moment. */
+const expectHeading = (page: Page, text: string): Promise<void> =>
+  expect.poll(() => heading(page), { timeout: 20_000 }).toBe(text);
+const pickFirst = async (page: Page): Promise<void> =>
+  await page.getByRole('listitem').getByRole('button').first().click();
+const click = async (page: Page, name: string): Promise<void> =>
+  await page.getByRole('button', { name, exact: true }).click();
+
+/** Chromium refuses for a moment after a page has come from another process. */
+const goBack = (page: Page): Promise<void> =>
+  vi.waitFor(() => page.goBack().then(() => undefined), { timeout: 20_000, interval: 200 });
+
+/** No script, as a rider may have it; the pages must not need any. */
+const newPage = async (options: Parameters<Browser['newContext']>[0] = {}): Promise<Page> =>
+  await (await browser.newContext({ javaScriptEnabled: false, ...options })).newPage();
+
+describe('in a browser', () => {
+  test('a rider goes all the way by keyboard', async () => {
+    const page = await newPage();
+    await page.goto((await app.begin()).href);
+    await page.keyboard.press('Tab');
+    expect(await page.locator(':focus').getAttribute('name')).toBe('rider');
+    expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Let Night Rider' }).waitFor();
+    const seen: string[] = [];
+    for (let presses = 0; presses < 3; presses++) {
+      await page.keyboard.press('Tab');
+      seen.push(await page.locator(':focus').innerText());
+      if (seen.at(-1) === 'Allow') break;
+    }
+    expect(seen).toEqual(['connected apps', 'Allow']);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Back in the app' }).waitFor();
+    expect(new URL(page.url()).searchParams.has('code')).toBe(true);
+  });
+
+  test('the back button leads to pages that say what is over, and starting again works', async () => {
+    const page = await newPage();
+    await page.goto((await app.begin()).href);
+    await pickFirst(page);
+    await expectHeading(page, 'Let Night Rider read your rides?');
+    await goBack(page);
+    await expectHeading(page, 'This sign-in is over');
+    await page.goForward();
+    await expectHeading(page, 'Let Night Rider read your rides?');
+    await click(page, 'Allow');
+    await expectHeading(page, 'Back in the app');
+    await goBack(page);
+    await expectHeading(page, 'This sign-in is over');
+    await page.goto((await app.begin()).href);
+    await click(page, 'Allow');
+    expect((await app.finish(page.url())).scope).toBe('read');
+  });
+
+  test('the reference at /docs signs a rider in and answers for them', async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(`${service.origin}/docs`);
+    await page.getByRole('button', { name: 'Authorize' }).first().click();
+    const dialog = page.locator('.dialog-ux');
+    const section = dialog.locator('.auth-container').filter({ hasText: 'signIn' });
+    expect(await section.getByLabel('client_id').inputValue()).toBe('docs');
+    const opened = context.waitForEvent('page');
+    await section.getByRole('button', { name: 'Apply given OAuth2 credentials' }).click();
+    const popup = await opened;
+    await pickFirst(popup);
+    const closed = popup.waitForEvent('close');
+    await popup.getByRole('button', { name: 'Allow', exact: true }).click();
+    await closed;
+    await section.getByRole('button', { name: 'Remove authorization' }).waitFor();
+    await dialog.getByRole('button', { name: /close/i }).last().click();
+    const nights = page.locator('[id$="getMyNights"]');
+    await nights.locator('.opblock-summary-control').click();
+    const tryIt = nights.getByRole('button', { name: 'Try it out' });
+    if (await tryIt.isVisible()) await tryIt.click();
+    const answered = page.waitForResponse((response) => response.url().endsWith('/me/nights'));
+    await nights.getByRole('button', { name: 'Execute' }).click();
+    expect((await answered).status()).toBe(200);
+  });
+
+  test('a page of somebody else’s can neither frame consent nor send its form', async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto((await app.begin()).href);
+    await pickFirst(page);
+    const consent = page.url();
+    const csrf = await page.locator('input[name=csrf]').first().getAttribute('value');
+    // Another site for the browser, since localhost and 127.0.0.1 are none.
+    const evil = createServer((request, response) => {
+      response.setHeader('content-type', 'text/html');
+      // Cookies don't reach a frame of another site; the page of an error needs none.
+      if (request.url === '/frame')
+        response.end(`<iframe src="${consent}"></iframe><iframe src="${service.origin}/oauth/authorize"></iframe>`);
+      else
+        response.end(`<form method="post" action="${consent}"><input name="csrf" value="${csrf}">
+          <input name="do" value="allow"><button>Win a bike</button></form>`);
+    });
+    await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve));
+    const site = `http://localhost:${(evil.address() as AddressInfo).port}`;
+    await page.goto(`${site}/frame`);
+    await page.waitForTimeout(500);
+    expect(page.frames()).toHaveLength(3);
+    for (const frame of page.frames().slice(1)) expect(await frame.content()).not.toContain('Ride Calendar');
+    await page.goto(`${site}/form`);
+    await click(page, 'Win a bike');
+    expect(await heading(page)).toBeOneOf(['That did not come from this page', 'This sign-in is over']);
+    await page.goto(consent);
+    await click(page, 'Allow');
+    await expectHeading(page, 'Back in the app');
+    evil.close();
+  });
+
+  test.each([
+    ['light', 1000],
+    ['dark', 1000],
+    ['light', 320],
+    ['dark', 320],
+  ] as const)('every page is readable: %s, %i px wide', async (colorScheme, width) => {
+    const page = await newPage({ colorScheme, viewport: { width, height: 800 } });
+    const check = async (): Promise<void> => {
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+      const poor = await page.evaluate(poorContrast);
+      expect([await heading(page), poor]).toEqual([await heading(page), []]);
+      for (const target of await page.getByRole('button').all())
+        expect((await target.boundingBox())!.height).toBeGreaterThanOrEqual(24);
+    };
+    await page.goto((await app.begin()).href);
+    await check();
+    await page.getByLabel('Or give a rider’s id').fill('nobody');
+    await click(page, 'Sign in');
+    expect(await page.getByRole('alert').innerText()).toContain('There is no such rider');
+    await check();
+    await pickFirst(page);
+    await check();
+    await click(page, 'Allow');
+    await page.goto(`${service.origin}/oauth/connected-apps`);
+    await check();
+    await page.goto(`${service.origin}/oauth/sign-out`);
+    await check();
+    await click(page, 'Sign out');
+    await check();
+    await page.goto(`${service.origin}/oauth/authorize?client_id=nobody`);
+    await check();
+  });
+});

@@ -1,0 +1,105 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseClients } from '../../../../api/sign-in/clients/clients.ts';
+import { parseSigningKeys } from '../../../../api/sign-in/tokens/signing-keys.ts';
+import { approve } from '../../../support/sign-in/sign-in-flow.ts';
+import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
+import { TestBrowser } from '../../../support/sign-in/test-browser.ts';
+
+const docs = (name: string): string => fileURLToPath(new URL(`../../../docs/${name}`, import.meta.url));
+const guide = readFileSync(docs('sign-in.md'), 'utf8');
+const blocks = (language: string): string[] =>
+  [...guide.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'))].map((match) => match[1]!);
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startSignInService();
+});
+afterAll(async () => {
+  await service.close();
+});
+
+/** Runs a program that prints an address, opens it as a rider would, and says what it printed after `answer`. */
+async function runAsRider(command: string, args: string[], answer: (end: URL) => Promise<string>): Promise<string> {
+  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  let output = '';
+  child.stdout.on('data', (chunk) => {
+    output += chunk;
+  });
+  const ended = once(child, 'close');
+  while (!/\/oauth\/authorize\S+\n/.test(output)) await once(child.stdout, 'data');
+  const url = /http\S+\/oauth\/authorize\S+/.exec(output)![0];
+  output = '';
+  child.stdin.end(await answer(await approve(new TestBrowser(service.origin), url)));
+  expect((await ended)[0]).toBe(0);
+  return output;
+}
+
+describe('what the guide says', () => {
+  test('with curl works as it stands', async () => {
+    const flow = blocks('sh').filter((block) => block.includes('$BASE/'));
+    expect(flow).toHaveLength(3);
+    const script = flow.join('\n').replace('http://127.0.0.1:8080', service.origin);
+    const output = await runAsRider('bash', ['-euc', script], async (end) => `${end.searchParams.get('code')}\n`);
+    expect(output).toContain('{"rider":"rider-ada"}');
+    expect(output).toContain('"refresh_token"');
+  });
+
+  test('with the example program works as it stands', async () => {
+    const output = await runAsRider(process.execPath, [docs('sign-in-example.js'), service.baseUrl], async (end) => {
+      await fetch(end);
+      return '';
+    });
+    expect(output).toContain('"rider": "rider-ada"');
+  });
+
+  test('with openid-client works as it stands', async () => {
+    const script = `import { inspect } from 'node:util';
+      inspect.defaultOptions.depth = null; // the whole answer, so that it shows whose it is
+      const callback = 'http://127.0.0.1:9/callback';
+      const openInBrowser = async (url) => {
+        console.log(url.href);
+        for await (const end of process.stdin) return new URL(end);
+      };
+      ${blocks('js')[0]!.replace('http://127.0.0.1:8080', service.origin)}`;
+    const args = ['--input-type=module', '-e', script];
+    expect(await runAsRider(process.execPath, args, async (end) => end.href)).toContain("rider: 'rider-ada'");
+  });
+
+  test('of a clients’ file is a file that is taken', () => {
+    const [file] = blocks('json');
+    // As it stands it must not be: nobody should go on with a secret from a guide.
+    expect(() => parseClients(file!, 'guide')).toThrow(/client_secret/);
+    const clients = parseClients(file!.replace(/what openssl[^"]+/, 'x'.repeat(64)), 'guide');
+    expect(clients.map(({ token_endpoint_auth_method: method, application_type: type }) => [method, type])).toEqual([
+      ['client_secret_basic', 'web'],
+      ['none', 'native'],
+    ]);
+  });
+
+  test('of making a key makes one that is taken', async () => {
+    const make = blocks('sh').find((block) => block.includes('generateKeyPairSync'))!;
+    const text = execFileSync('bash', ['-euc', make.replace(/ > \S+/, '')], {
+      encoding: 'utf8',
+      env: {
+        ...process.env,
+        PATH: `${fileURLToPath(new URL('../../../node_modules/.bin', import.meta.url))}:${process.env.PATH}`,
+      },
+    });
+    expect((await parseSigningKeys(text, 'guide'))[0].d).toBeDefined();
+  });
+
+  test('is offered and nothing else: every path it names is there', async () => {
+    const named = new Set([...guide.matchAll(/\/oauth\/[a-z-]+/g)].map(([path]) => path));
+    expect(named.size).toBeGreaterThan(5);
+    // There only where riders sign in elsewhere.
+    named.delete('/oauth/sign-in-callback');
+    for (const path of named) {
+      const response = await fetch(service.origin + path, { method: 'OPTIONS' });
+      expect([path, response.status]).toEqual([path, expect.toBeOneOf([204, 405])]);
+    }
+  });
+});

@@ -1,0 +1,179 @@
+import { decodeProtectedHeader } from 'jose';
+import { describe, expect, test } from 'vitest';
+import { parseSigningKeys, type SigningKeys } from '../../../../api/sign-in/tokens/signing-keys.ts';
+import { memoryAuthState } from '../../../../infra/memory/memory-sign-in-state.ts';
+import { redisAuthState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
+import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
+import { Gathering } from '../../../support/sign-in/gathering.ts';
+import { authorizeUrl, nights, redeem, refresh, register, signedIn } from '../../../support/sign-in/sign-in-flow.ts';
+import { newSigningKeys, startSignInService, testRiders } from '../../../support/sign-in/sign-in-service.ts';
+import { csrfOf, newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
+
+const both = async (...sets: SigningKeys[]): Promise<SigningKeys> =>
+  await parseSigningKeys(JSON.stringify({ keys: sets.flat() }), 'keys');
+
+test('instances that share store, keys and cookie keys take over from each other at every step', async () => {
+  const [keys, riders, keyPrefix] = [await newSigningKeys(), testRiders(), freshKeyPrefix()];
+  const gathering = new Gathering();
+  const store = () => gathering.in(redisAuthState({ url: redisUrl(), keyPrefix }));
+  const one = await startSignInService({ keys, riders, store: store() });
+  // Behind one address, as far as anybody can tell: the second knows itself by the first one's.
+  const two = await startSignInService({
+    keys,
+    riders,
+    store: store(),
+    baseUrl: one.baseUrl,
+  });
+  const other = `http://127.0.0.1:${(two.app.server.address() as { port: number }).port}`;
+  const at = (url: string, instance: string) => url.replace(one.origin, instance);
+
+  const client = await register(other);
+  const pkce = newPkce();
+  const browser = new TestBrowser(one.origin);
+  const first = await browser.open(authorizeUrl(one.origin, client, pkce));
+  const cookieJarAtTwo = async (path: string, init: RequestInit) =>
+    await fetch(at(path, other), { ...init, redirect: 'manual' });
+  const cookie = browser.cookieHeader(first.url);
+  const picked = await cookieJarAtTwo(first.url, {
+    method: 'POST',
+    headers: { cookie },
+    body: new URLSearchParams({ csrf: csrfOf(first.page), do: 'pick', rider: 'rider-ada' }),
+  });
+  const consent = await browser.open(picked.headers.get('location')!);
+  const allowed = await cookieJarAtTwo(consent.url, {
+    method: 'POST',
+    headers: { cookie: browser.cookieHeader(consent.url) },
+    body: new URLSearchParams({ csrf: csrfOf(consent.page), do: 'allow' }),
+  });
+  const end = await browser.open(allowed.headers.get('location')!);
+  const code = new URL(end.url).searchParams.get('code')!;
+  // Redeemed at both at a time, by two processes as it were.
+  gathering.of(2);
+  const redeemed = await Promise.all([
+    redeem(one.origin, client, code, pkce.verifier),
+    redeem(other, client, code, pkce.verifier),
+  ]);
+  expect(redeemed.map(({ status }) => status).sort()).toEqual([200, 400]);
+  const { body } = redeemed.find(({ status }) => status === 200)!;
+  expect((await nights(`${other}/api`, body.access_token)).rider).toBe('rider-ada');
+  gathering.of(4);
+  const origins = [one.origin, other, one.origin, other];
+  const refreshed = await Promise.all(origins.map((origin) => refresh(origin, client, body.refresh_token)));
+  expect(refreshed.map(({ status }) => status).sort()).toEqual([200, 200, 200, 400]);
+  await one.close();
+  await two.close();
+});
+
+test('keys are rotated without a dead token: append, move to the front, remove', async () => {
+  const [old, fresh] = [await newSigningKeys(), await newSigningKeys()];
+  const store = memoryAuthState();
+  const kept = { ...store, close: async () => {} };
+  const run = async (keys: SigningKeys, port?: number) =>
+    await startSignInService({ keys, store: kept, ...(port && { port }) });
+  const published = async (origin: string) =>
+    ((await (await fetch(`${origin}/oauth/jwks`)).json()) as { keys: { kid: string }[] }).keys.map(({ kid }) => kid);
+
+  let service = await run(await both(old, fresh));
+  const port = Number(new URL(service.origin).port);
+  const before = await signedIn(service.origin);
+  expect(decodeProtectedHeader(before.tokens.access_token).kid).toBe(old[0].kid);
+  expect(await published(service.origin)).toEqual([old[0].kid, fresh[0].kid]);
+  await service.close();
+
+  service = await run(await both(fresh, old), port);
+  expect((await nights(service.baseUrl, before.tokens.access_token)).status).toBe(200);
+  const after = await refresh(service.origin, before.client, before.tokens.refresh_token);
+  expect(decodeProtectedHeader(after.body.access_token).kid).toBe(fresh[0].kid);
+  await service.close();
+
+  service = await run(fresh, port);
+  expect((await nights(service.baseUrl, after.body.access_token)).status).toBe(200);
+  expect((await nights(service.baseUrl, before.tokens.access_token)).status).toBe(401);
+  expect((await refresh(service.origin, before.client, after.body.refresh_token)).status).toBe(200);
+  await service.close();
+  await store.close();
+});
+
+test('behind https every cookie is Secure, and every address is the public one', async () => {
+  const service = await startSignInService({ baseUrl: 'https://rides.example/v/one/', who: null });
+  const inside = `http://127.0.0.1:${(service.app.server.address() as { port: number }).port}`;
+  const client = await register(inside);
+  const started = await fetch(authorizeUrl(inside, client, newPkce()), { redirect: 'manual' });
+  const cookies = started.headers.getSetCookie();
+  expect(cookies).toHaveLength(4);
+  for (const cookie of cookies) {
+    expect(cookie).toMatch(/^__(Host|Secure)-ride_calendar_/);
+    expect(cookie.toLowerCase()).toMatch(/; secure/);
+    expect(cookie.toLowerCase()).toMatch(/; httponly/);
+    expect(cookie.toLowerCase()).toMatch(/; samesite=lax/);
+  }
+  expect(started.headers.get('strict-transport-security')).toContain('max-age');
+  const metadata = await (await fetch(`${inside}/.well-known/oauth-protected-resource/v/one`)).json();
+  expect(metadata).toMatchObject({
+    resource: 'https://rides.example/v/one',
+    authorization_servers: ['https://rides.example'],
+  });
+  const server = await (await fetch(`${inside}/.well-known/oauth-authorization-server`)).json();
+  expect(server).toMatchObject({
+    issuer: 'https://rides.example',
+    token_endpoint: 'https://rides.example/oauth/token',
+  });
+  const browser = new TestBrowser(inside);
+  const page = await browser.open(new URL(started.headers.get('location')!, inside).href);
+  expect(page.response.status).toBe(400);
+  await service.close();
+});
+
+test('without a way for riders to prove who they are, nobody signs in, and the page says so', async () => {
+  const service = await startSignInService({ who: null });
+  const client = await register(service.origin);
+  const browser = new TestBrowser(service.origin);
+  const at = await browser.open(authorizeUrl(service.origin, client, newPkce()));
+  expect([at.response.status, at.page]).toEqual([503, expect.stringContaining('SIGN_IN_ISSUER')]);
+  expect(at.response.headers.get('retry-after')).toBe('60');
+  const picked = await browser.post(at.url, { do: 'pick', rider: 'rider-ada', csrf: csrfOf(at.page) });
+  expect(picked.headers.get('location')).toBeNull();
+  expect(service.log.join('')).toMatch(/nobody can sign in: set SIGN_IN_ISSUER/);
+  await service.close();
+});
+
+describe('sign-in does not start', () => {
+  test.each([
+    ['HOST 0.0.0.0', { who: { pickerAt: '0.0.0.0' } }],
+    ['HOST 192.168.1.5', { who: { pickerAt: '192.168.1.5' } }],
+    ['HOST ::', { who: { pickerAt: '::' } }],
+    ['BASE_URL rides.example', { who: { pickerAt: '127.0.0.1' }, baseUrl: 'https://rides.example/api' }],
+    [
+      'BASE_URL 127.0.0.1.evil.example',
+      { who: { pickerAt: '127.0.0.1' }, baseUrl: 'http://127.0.0.1.evil.example/api' },
+    ],
+  ])('with riders to pick where others can reach it: %s', async (named, options) => {
+    await expect(startSignInService(options)).rejects.toThrow(
+      `Cannot let riders be picked at ${named}: want a loopback address`,
+    );
+  });
+
+  test('with a client that the protocol refuses, and names it', async () => {
+    const clients = [
+      {
+        client_id: 'odd',
+        application_type: 'native',
+        token_endpoint_auth_method: 'none',
+        redirect_uris: ['https://localhost/cb'],
+      },
+    ];
+    await expect(startSignInService({ clients })).rejects.toThrow(
+      /Cannot use OAUTH_CLIENTS: client 1 \("odd"\): redirect_uris/,
+    );
+  });
+});
+
+// docs/rules.md#sign-in-state
+test('what a restart of the store would lose is said at the start', async () => {
+  const risk = 'the Redis of sign-in has no persistence: set appendonly yes';
+  const service = await startSignInService({ store: { ...memoryAuthState(), risk: async () => risk } });
+  expect(
+    service.log.filter((line) => line.includes(risk)).map((line) => (JSON.parse(line) as { level: number }).level),
+  ).toEqual([40]);
+  await service.close();
+});

@@ -1,0 +1,174 @@
+import { createHmac, generateKeyPairSync, randomUUID } from 'node:crypto';
+import { type JWTPayload, SignJWT } from 'jose';
+import { describe, expect, test } from 'vitest';
+import type { AuditCause } from '../../../../api/ports/audit-trail.ts';
+import { signSampleToken } from '../../../../api/sign-in/tokens/sample-token.ts';
+import {
+  parseSigningKeys,
+  privateKeyOf,
+  publicKeyOf,
+  type SigningKeys,
+} from '../../../../api/sign-in/tokens/signing-keys.ts';
+import { createTokenChecker } from '../../../../api/sign-in/tokens/token-checker.ts';
+
+const issuer = 'https://rides.example';
+const audience = 'https://rides.example/api';
+
+async function newKeys(kid?: string): Promise<SigningKeys> {
+  const jwk = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' });
+  return await parseSigningKeys(JSON.stringify({ keys: [{ ...jwk, ...(kid && { kid }) }] }), 'test keys');
+}
+const keys = await newKeys();
+const foreign = await newKeys();
+const impostor = await newKeys(keys[0].kid);
+const checker = createTokenChecker({ issuer, audience, keys });
+
+interface Forgery {
+  claims?: JWTPayload;
+  header?: Record<string, unknown>;
+  signedBy?: SigningKeys;
+}
+async function token({ claims = {}, header = {}, signedBy = keys }: Forgery = {}): Promise<string> {
+  const now = Math.floor(Date.now() / 1000);
+  return await new SignJWT({
+    iss: issuer,
+    aud: audience,
+    sub: 'rider-1',
+    scope: 'read',
+    client_id: 'app',
+    jti: randomUUID(),
+    iat: now,
+    exp: now + 600,
+    ...claims,
+  })
+    .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: signedBy[0].kid, ...header })
+    .sign(privateKeyOf(signedBy[0]));
+}
+
+describe('an access token', () => {
+  test('of ours names its rider, at once the second time', async () => {
+    const good = await token();
+    expect(await checker.check(good)).toBe('rider-1');
+    expect(checker.check(good)).toBe('rider-1');
+  });
+
+  test('made as a sample is as good as one from the token endpoint', async () => {
+    const sample = await signSampleToken({ rider: 'rider-7', keys, issuer, audience });
+    expect(await checker.check(sample)).toBe('rider-7');
+  });
+
+  test('may carry more scopes beside read', async () => {
+    expect(await checker.check(await token({ claims: { scope: 'write read' } }))).toBe('rider-1');
+  });
+
+  const past = Math.floor(Date.now() / 1000) - 1;
+  const none = (claim: string): Forgery => ({ claims: { [claim]: undefined } });
+  const refused: [string, Forgery, AuditCause<'token_refused' | 'unknown_key_used'>][] = [
+    ['that expired', { claims: { exp: past } }, 'expired'],
+    ['that is not valid yet', { claims: { nbf: past + 600 } }, 'malformed'],
+    ['without an expiry', none('exp'), 'malformed'],
+    ['for another resource', { claims: { aud: 'https://elsewhere.example/api' } }, 'audience'],
+    ['for the resource with a slash more', { claims: { aud: `${audience}/` } }, 'audience'],
+    ['for our origin alone', { claims: { aud: issuer } }, 'audience'],
+    ['without an audience', none('aud'), 'audience'],
+    ['of another issuer', { claims: { iss: 'https://elsewhere.example' } }, 'issuer'],
+    ['without scope read', { claims: { scope: 'write' } }, 'scope'],
+    ['whose scope only begins with read', { claims: { scope: 'reader' } }, 'scope'],
+    ['without scope', none('scope'), 'malformed'],
+    ['whose sub is no rider id', { claims: { sub: 'a b' } }, 'malformed'],
+    ['that is an id token', { header: { typ: 'JWT' } }, 'malformed'],
+    ['without a type', { header: { typ: undefined } }, 'malformed'],
+    ['signed by a key that is not ours', { signedBy: foreign }, 'unknown_key'],
+    ['signed by a foreign key under our kid', { signedBy: impostor }, 'signature'],
+    ['without a kid, signed by a foreign key', { signedBy: foreign, header: { kid: undefined } }, 'signature'],
+  ];
+  // docs/rules.md#live-token, docs/audit-trail.md
+  test.each(refused)('%s is refused for a cause that is told', async (_, forgery, cause) => {
+    const told: unknown[] = [];
+    const audit = (...args: unknown[]) => void told.push(args);
+    const telling = createTokenChecker({ issuer, audience, keys, audit });
+    expect(await telling.check(await token(forgery))).toBeNull();
+    expect(told).toEqual([[cause === 'unknown_key' ? 'unknown_key_used' : 'token_refused', { cause }]]);
+  });
+
+  test('without a kid is good while there is one key, and refused of several', async () => {
+    const anonymous = await token({ header: { kid: undefined } });
+    expect(await checker.check(anonymous)).toBe('rider-1');
+    const rotating = createTokenChecker({ issuer, audience, keys: [keys[0], foreign[0]] });
+    expect(await rotating.check(anonymous)).toBeNull();
+    expect(await rotating.check(await token())).toBe('rider-1');
+  });
+
+  test('with alg none is refused', async () => {
+    const [, claims] = (await token()).split('.');
+    for (const alg of ['none', 'None', '']) {
+      const header = Buffer.from(JSON.stringify({ alg, typ: 'at+jwt', kid: keys[0].kid })).toString('base64url');
+      expect(await checker.check(`${header}.${claims}.`)).toBeNull();
+    }
+  });
+
+  test('with an HMAC keyed by our public key is refused', async () => {
+    const [, claims] = (await token()).split('.');
+    const header = Buffer.from(JSON.stringify({ alg: 'HS256', typ: 'at+jwt', kid: keys[0].kid })).toString('base64url');
+    for (const secret of [
+      publicKeyOf(keys[0]).export({ type: 'spki', format: 'pem' }),
+      publicKeyOf(keys[0]).export({ type: 'spki', format: 'der' }),
+      JSON.stringify(keys[0]),
+    ]) {
+      const mac = createHmac('sha256', secret).update(`${header}.${claims}`).digest('base64url');
+      expect(await checker.check(`${header}.${claims}.${mac}`)).toBeNull();
+    }
+  });
+
+  test('that is no JWT is refused', async () => {
+    for (const text of ['', '.', '..', 'x', '\u0000', 'a.b.c', '🚲', 'x'.repeat(100_000), 'e30.e30.e30'])
+      expect(await checker.check(text)).toBeNull();
+  });
+
+  test('with one character changed, cut off or with the claims of another is refused', async () => {
+    const good = await token();
+    const [header, claims, signature] = good.split('.');
+    const others = (await token({ claims: { sub: 'rider-2' } })).split('.')[1];
+    for (const each of [`${header}.${claims}`, `${header}.${claims}.`, good.slice(0, -1), `${good}A`])
+      expect(await checker.check(each)).toBeNull();
+    expect(await checker.check(`${header}.${others}.${signature}`)).toBeNull();
+    expect(await checker.check(good)).not.toBeNull();
+    const at = good.lastIndexOf('.') + 5;
+    expect(await checker.check(good.slice(0, at) + (good[at] === 'A' ? 'B' : 'A') + good.slice(at + 1))).toBeNull();
+  });
+});
+
+// docs/rules.md#access-tokens
+describe('the cache of verified tokens', () => {
+  test('holds none past its expiry', async () => {
+    let now = Date.now();
+    const timed = createTokenChecker({ issuer, audience, keys, nowMs: () => now });
+    const good = await token({ claims: { exp: Math.floor(now / 1000) + 600 } });
+    expect(await timed.check(good)).not.toBeNull();
+    now += 599_000 - (now % 1000);
+    expect(timed.check(good)).toBe('rider-1');
+    now += 1000;
+    expect(await timed.check(good)).toBeNull();
+  });
+
+  test('is bounded: the oldest makes room', async () => {
+    const small = createTokenChecker({ issuer, audience, keys, cacheSizeMax: 2 });
+    const [a, b, c] = [await token(), await token(), await token()];
+    for (const each of [a, b, c]) await small.check(each);
+    expect(small.check(b)).not.toBeInstanceOf(Promise);
+    expect(small.check(c)).not.toBeInstanceOf(Promise);
+    const again = small.check(a);
+    expect(again).toBeInstanceOf(Promise);
+    expect(await again).toBe('rider-1');
+  });
+});
+
+test('a key that was appended verifies, and one that was removed no longer does', async () => {
+  const next = await newKeys();
+  const both = createTokenChecker({ issuer, audience, keys: [keys[0], next[0]] });
+  const byNext = await token({ signedBy: next });
+  expect(await both.check(byNext)).toBe('rider-1');
+  expect(await both.check(await token())).toBe('rider-1');
+  const onlyNext = createTokenChecker({ issuer, audience, keys: next });
+  expect(await onlyNext.check(await token())).toBeNull();
+});

@@ -1,0 +1,189 @@
+import { mkdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { readContainer } from '../../../../infra/archive/format/avro-container.ts';
+import { ArchiveWriter } from '../../../../infra/archive/saving/archive-writer.ts';
+import type { LogRecord } from '../../../../projector/ports/decoded-record.ts';
+import { archivedSchemas } from '../../../../schemas/avro/avro-types.ts';
+import { type TopicName, topicNames } from '../../../../schemas/events/records.ts';
+import { TestArchive } from '../../../support/worlds/archive.ts';
+import { arbitraryRecords, sampleRecords } from '../../../support/worlds/records.ts';
+
+const rider = (offset: number) => ({
+  partition: 0,
+  offset,
+  timestampMs: 1_700_000_000_000 + offset,
+  key: `r${offset}`,
+  value: { ...sampleRecords.riders, rider: `r${offset}` },
+});
+const offsets = async (archive: TestArchive) => (await archive.read()).records.map(({ offset }) => offset);
+
+describe('what is written', () => {
+  test('any records of any topics come back as they were', async () => {
+    const records = fc.array(
+      fc.constantFrom(...topicNames).chain((topic) =>
+        fc.record({
+          topic: fc.constant(topic),
+          partition: fc.nat(2),
+          timestampMs: fc.maxSafeNat(),
+          key: fc.string({ unit: 'grapheme' }),
+          value: fc.option(arbitraryRecords[topic] as fc.Arbitrary<never>, { nil: null }),
+        }),
+      ),
+      { maxLength: 60 },
+    );
+    const options = fc.record({
+      codec: fc.constantFrom('null' as const, 'deflate' as const),
+      blockBytes: fc.integer({ min: 1, max: 2_000 }),
+      fileBytes: fc.integer({ min: 1, max: 5_000 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(records, options, fc.nat(60), async (list, how, restartAt) => {
+        await using archive = await TestArchive.make();
+        let writer = new ArchiveWriter({ dir: archive.dir, ...how });
+        for (const [index, { topic, ...record }] of list.entries()) {
+          if (index === restartAt) {
+            await writer.close();
+            writer = new ArchiveWriter({ dir: archive.dir, ...how });
+          }
+          writer.append(topic, { offset: index, ...record });
+        }
+        await writer.close();
+        if (list.length === 0) return;
+        const read = (await archive.read()).records as LogRecord[];
+        read.sort((a, b) => a.offset - b.offset);
+        expect(
+          read.map(({ topic, partition, timestampMs, key, value }) => ({ topic, partition, timestampMs, key, value })),
+        ).toEqual(
+          list.map(({ topic, partition, timestampMs, key, value }) => ({ topic, partition, timestampMs, key, value })),
+        );
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  // docs/rules.md#archive-files
+  test('lies in files of limited size, each named by its first offset', async () => {
+    await using archive = await TestArchive.make();
+    const writer = new ArchiveWriter({ dir: archive.dir, codec: 'null', blockBytes: 500, fileBytes: 1_500 });
+    for (let offset = 10; offset < 400; offset += 3) writer.append('riders', rider(offset));
+    await writer.close();
+    const files = await archive.files('riders');
+    expect(files.length).toBeGreaterThan(3);
+    for (const path of files) {
+      expect((await stat(path)).size).toBeLessThan(2_300);
+      const [first] = (await readContainer(path))!.blocks;
+      // partition 0, then the offset as a zigzag number.
+      expect(first!.data()[1]! & 0x7f).toBe((Number(basename(path).slice(2, 22)) * 2) & 0x7f);
+    }
+    expect((await archive.read()).bounds.riders).toEqual([{ low: 10, end: 398 }]);
+  });
+
+  test('an empty partition is one, and where it begins is kept', async () => {
+    await using archive = await TestArchive.make();
+    const writer = new ArchiveWriter({ dir: archive.dir });
+    writer.addPartition('riders', 2, 70);
+    expect(writer.nextOffset('riders', 2)).toBeNull();
+    await writer.close();
+    const again = new ArchiveWriter({ dir: archive.dir });
+    again.addPartition('riders', 2, 90);
+    again.append('riders', { ...rider(75), partition: 2 });
+    await again.close();
+    const empty = { low: 0, end: 0 };
+    expect((await archive.read()).bounds.riders).toEqual([empty, empty, { low: 70, end: 76 }]);
+  });
+});
+
+describe('an archive that is there already is gone on with', () => {
+  test('in its last file', async () => {
+    await using archive = await TestArchive.make();
+    for (const offset of [3, 4]) {
+      const writer = new ArchiveWriter({ dir: archive.dir });
+      writer.append('riders', rider(offset));
+      await writer.close();
+    }
+    expect(await archive.files('riders')).toHaveLength(1);
+    expect(await offsets(archive)).toEqual([3, 4]);
+    const writer = new ArchiveWriter({ dir: archive.dir });
+    expect(writer.nextOffset('riders', 0)).toBe(5);
+    expect(() => writer.append('riders', rider(4))).toThrow(
+      'Cannot append riders/0@4 to the archive: it goes on to 4 already',
+    );
+    await writer.close();
+  });
+
+  test('after a crash at any byte of a block, without what was not whole', async () => {
+    await using archive = await TestArchive.make();
+    const first = new ArchiveWriter({ dir: archive.dir });
+    first.append('riders', rider(0));
+    await first.close();
+    const [file] = (await archive.files('riders')) as [string];
+    const whole = await readFile(file);
+    const second = new ArchiveWriter({ dir: archive.dir });
+    second.append('riders', rider(1));
+    await second.close();
+    const longer = await readFile(file);
+    for (let length = whole.length; length < longer.length; length += 7) {
+      await writeFile(file, longer);
+      await truncate(file, length);
+      const writer = new ArchiveWriter({ dir: archive.dir });
+      expect(writer.nextOffset('riders', 0)).toBe(1);
+      writer.append('riders', rider(2));
+      await writer.close();
+      expect(await offsets(archive)).toEqual([0, 2]);
+    }
+  });
+
+  test('after a crash within a header', async () => {
+    await using archive = await TestArchive.make();
+    const first = new ArchiveWriter({ dir: archive.dir });
+    first.append('riders', rider(5));
+    await first.close();
+    const [file] = (await archive.files('riders')) as [string];
+    await truncate(file, 9);
+    const writer = new ArchiveWriter({ dir: archive.dir });
+    writer.append('riders', rider(5));
+    await writer.close();
+    expect(await offsets(archive)).toEqual([5]);
+  });
+
+  test('in a new file where another library wrote the last, whose half block is cut off', async () => {
+    await using archive = await TestArchive.make();
+    await mkdir(archive.folder('riders'));
+    const { timestampMs: timestamp, ...archived } = rider(1);
+    const schema = { ...(archivedSchemas.riders as object), doc: 'Not ours' } as never;
+    const file = await archive.writeFile('riders', 0, 1, schema, [{ ...archived, timestamp }]);
+    await writeFile(file, Buffer.concat([await readFile(file), Buffer.from([2, 80, 1])]));
+    const writer = new ArchiveWriter({ dir: archive.dir });
+    writer.append('riders', rider(2));
+    await writer.close();
+    expect(await archive.files('riders')).toHaveLength(2);
+    expect(await offsets(archive)).toEqual([1, 2]);
+  });
+});
+
+test('a file without records that another library left makes way for one of its name', async () => {
+  await using archive = await TestArchive.make();
+  await mkdir(archive.folder('riders'));
+  const schema = { ...(archivedSchemas.riders as object), doc: 'Not ours' } as never;
+  await archive.writeFile('riders', 0, 3, schema, []);
+  const writer = new ArchiveWriter({ dir: archive.dir });
+  writer.append('riders', rider(3));
+  await writer.close();
+  expect(await archive.files('riders')).toHaveLength(1);
+  expect(await offsets(archive)).toEqual([3]);
+});
+
+test('a value that does not fit is refused without showing it, and what was there stays', async () => {
+  await using archive = await TestArchive.make();
+  const writer = new ArchiveWriter({ dir: archive.dir });
+  writer.append('nights' as TopicName, { ...rider(0), value: sampleRecords.nights });
+  const wrong = { ...sampleRecords.nights, meeting: { place_name: 'Lantern Yard 1' } as never };
+  expect(() => writer.append('nights', { ...rider(1), value: wrong })).toThrow(
+    "Cannot append nights/0@1 to the archive: a field's value does not fit schemas/events/nights.avsc",
+  );
+  writer.append('nights', { ...rider(1), value: null });
+  await writer.close();
+  expect(await offsets(archive)).toEqual([0, 1]);
+});

@@ -1,0 +1,59 @@
+import { join } from 'node:path';
+import { type CompressionAlgorithmValue, Producer } from '@platformatic/kafka';
+import { expect, test, vi } from 'vitest';
+import { runCli } from '../../../../services/command-line.ts';
+import { heard } from '../../../support/processes/heard.ts';
+import { Processes } from '../../../support/processes/process.ts';
+import { positionAt, TestKafka } from '../../../support/servers/kafka.ts';
+
+const codecs: readonly CompressionAlgorithmValue[] = ['gzip', 'snappy', 'lz4', 'zstd'];
+
+/** docs/rules.md#bad-batches */
+test('batches of every codec that unpack to more than is allowed are set aside, and what follows them is read', async () => {
+  await using kafka = new TestKafka();
+  await kafka.createTopics({ settings: { 'cleanup.policy': 'delete', 'max.message.bytes': String(8 << 20) } });
+  const producer = new Producer({ clientId: 'bombs', bootstrapBrokers: kafka.connection.brokers });
+  const topic = `${kafka.topicPrefix}metros`;
+  // Two records to a batch, of which each would do.
+  const value = Buffer.alloc(33 << 20);
+  for (const [i, compression] of codecs.entries()) {
+    const messages = ['a', 'b'].map((key) => ({ topic, partition: 0, key: Buffer.from(`${key}${i}`), value }));
+    await producer.send({ messages, compression });
+  }
+  await producer.close();
+  await kafka.sendMetros(['portland']);
+
+  const following = kafka.follow(kafka.eventLog(), positionAt(1));
+  await vi.waitFor(() => expect(following.position.metros).toEqual([9]), { timeout: 30_000 });
+  expect(following.metros).toEqual([...codecs.map(() => 'batch too large'), 'portland']);
+  expect(following.records.map(({ offset }) => offset)).toEqual([0, 2, 4, 6, 8]);
+
+  const processes = new Processes();
+  try {
+    const env = { KAFKA_BROKERS: kafka.connection.brokers.join(','), KAFKA_TOPIC_PREFIX: kafka.topicPrefix };
+    const archive = join(await processes.folder(), 'archive');
+    const run = (...args: string[]) => heard((io) => runCli(args, io, { ...env, LOG_LEVEL: 'silent' }));
+    expect(await run('archive', 'save', archive)).toMatchObject({ code: 0 });
+    expect(await run('archive', 'check', archive)).toMatchObject({ code: 0 });
+    const listed = await run('rejected', 'list', '--archive', archive, '--json');
+    expect(listed.out.map((line) => JSON.parse(line).offset)).toEqual([0, 2, 4, 6]);
+
+    const service = await processes.start('start', env);
+    await service.ready();
+    await vi.waitFor(async () => expect((await run('rejected', 'list', '--json')).out).toHaveLength(4), {
+      timeout: 20_000,
+    });
+    const { code, out } = await run('rejected', 'resubmit', '--all', '--json');
+    expect({ code, out: out.map((line) => JSON.parse(line)) }).toEqual({
+      code: 1,
+      out: codecs.map((codec, i) => ({
+        place: `metros/0@${2 * i}`,
+        now: null,
+        note: `it stands for all records up to offset ${2 * i + 1}, in one batch (codec ${codec}): have its producer send them again, in smaller batches`,
+      })),
+    });
+    await service.stop();
+  } finally {
+    await processes.close();
+  }
+}, 60_000);

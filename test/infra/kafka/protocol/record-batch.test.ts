@@ -1,0 +1,186 @@
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { zstdCompressSync } from 'node:zlib';
+import { type CompressionAlgorithmValue, Reader, readRecordsBatches } from '@platformatic/kafka';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  batchBytesMax,
+  batchHeaders,
+  readRecordBatches,
+  recordPieces,
+} from '../../../../infra/kafka/protocol/record-batch.ts';
+import {
+  attributesAt,
+  batchOf,
+  countAt,
+  type Message,
+  packedBatch,
+  recordsAt,
+  recordsIn,
+  rewritten,
+} from '../batches.ts';
+
+const bytes = fc.uint8Array({ maxLength: 200 }).map((array) => Buffer.from(array));
+const bytesOrNone = fc.option(bytes, { nil: null });
+const message: fc.Arbitrary<Message> = fc.record({
+  key: bytesOrNone,
+  value: bytesOrNone,
+  // Deltas of any size, to both sides.
+  timestamp: fc.bigInt({ min: -(2n ** 40n), max: 2n ** 44n }),
+  headers: fc.array(fc.tuple(bytes, bytes), { maxLength: 3 }).map((pairs) => new Map(pairs)),
+});
+const messages = fc.array(message, { minLength: 1, maxLength: 20 });
+const compressions: readonly CompressionAlgorithmValue[] = ['none', 'gzip', 'snappy', 'lz4', 'zstd'];
+
+/** What the client library reads. */
+const expected = (all: Buffer) =>
+  readRecordsBatches(Reader.from(all)).flatMap((batch) =>
+    batch.records.map(({ offsetDelta, timestampDelta, key, value, headers }) => ({
+      offset: Number(batch.firstOffset) + offsetDelta,
+      timestampMs: Number(batch.firstTimestamp + timestampDelta),
+      key,
+      value,
+      headers,
+    })),
+  );
+
+const read = (all: Buffer) =>
+  recordsIn(all).map(({ offset, timestampMs, key, value, headers }) => ({ offset, timestampMs, key, value, headers }));
+
+const plain: Message = { key: Buffer.from('key'), value: Buffer.from('value'), timestamp: 5n, headers: new Map() };
+const many = (count: number): Message[] => Array(count).fill(plain);
+
+describe('record batches', () => {
+  it.each(compressions)('compressed with %s are read as the client library reads them', (compression) => {
+    fc.assert(
+      fc.property(fc.array(messages, { maxLength: 3 }), fc.nat(), (batches, offset) => {
+        const all = Buffer.concat(batches.map((one, i) => batchOf(one, compression, offset + 100 * i)));
+        expect(read(all)).toEqual(expected(all));
+      }),
+    );
+  });
+
+  it("have the writer's time, or the broker's where the topic says so", () => {
+    const written = batchOf([plain, { ...plain, timestamp: 7n }]);
+    const appended = rewritten(written, (batch) => {
+      batch.writeInt16BE(1 << 3, attributesAt);
+      batch.writeBigInt64BE(9_000n, 35);
+    });
+    expect(read(written).map(({ timestampMs }) => timestampMs)).toEqual([5, 7]);
+    expect(read(appended).map(({ timestampMs }) => timestampMs)).toEqual([9_000, 9_000]);
+  });
+
+  it('end before one that was cut off', () => {
+    const whole = batchOf([plain]);
+    for (let length = 0; length < whole.length; length++) {
+      expect(read(Buffer.concat([whole, whole.subarray(0, length)]))).toHaveLength(1);
+    }
+  });
+
+  it('are refused where a byte was changed on the way: they may be right the next time', () => {
+    const whole = batchOf([plain, plain]);
+    for (let at = attributesAt; at < whole.length; at++) {
+      const broken = Buffer.from(whole);
+      broken[at]! ^= 0xff;
+      expect(() => read(broken)).toThrow('Cannot read a record batch: its checksum is wrong');
+    }
+  });
+
+  it('of another record format or no room for a header are refused with the reason', () => {
+    const broken = (change: (batch: Buffer) => void) => () => read(rewritten(batchOf([plain]), change));
+    expect(broken((batch) => batch.writeInt8(1, 16))).toThrow('its record format is 1, want 2');
+    expect(broken((batch) => batch.writeInt32BE(10, 8))).toThrow('shorter than its header');
+  });
+});
+
+describe('the records of a batch', () => {
+  const pieces = (all: Buffer, from = 0) =>
+    [...recordPieces(readRecordBatches(all), from, 99_999)].map(({ records, nextOffset }) => [
+      records[0]!.offset,
+      records.length,
+      nextOffset,
+    ]);
+
+  it('are handed on by the thousand, across batches, and those before the offset asked for are left out', () => {
+    const all = Buffer.concat([batchOf(many(700)), batchOf(many(1_800), 'zstd', 700), batchOf(many(3), 'gzip', 3_000)]);
+    expect(pieces(all)).toEqual([
+      [0, 1_000, 1_000],
+      [1_000, 1_000, 2_000],
+      [2_000, 503, 99_999],
+    ]);
+    expect(pieces(all, 2_400)).toEqual([[2_400, 103, 99_999]]);
+  });
+
+  it('are handed on before the next large batch is unpacked', () => {
+    const large = batchOf([{ ...plain, value: Buffer.alloc(2 << 20) }, plain], 'zstd');
+    const next = batchOf([plain], 'zstd', 7);
+    expect(pieces(Buffer.concat([large, next]))).toEqual([
+      [0, 2, 2],
+      [7, 1, 99_999],
+    ]);
+  });
+
+  it('are one bad record where they would be too large: the batch as it came, at its first offset', () => {
+    const bomb = packedBatch(zstdCompressSync(Buffer.alloc(batchBytesMax + 1)), 4, 6, 10);
+    const all = Buffer.concat([batchOf([plain]), bomb, batchOf([plain], 'none', 16)]);
+    const [before, bad, after] = recordsIn(all);
+    expect([before!.offset, after!.offset]).toEqual([0, 16]);
+    expect(bad).toEqual({
+      offset: 10,
+      timestampMs: 0,
+      key: null,
+      value: bomb,
+      headers: [
+        [Buffer.from(batchHeaders.lastOffset), Buffer.from('15')],
+        [Buffer.from(batchHeaders.codec), Buffer.from('zstd')],
+      ],
+      fault: 'batch too large',
+    });
+    expect(recordsIn(all, 11).map(({ offset }) => offset)).toEqual([16]);
+  });
+
+  it('are a bad record where they do not unpack, whatever count the header says', () => {
+    const counts = [6, 6, 6, -1, 0, 6, 6, 1];
+    for (const codec of [1, 2, 3, 4, 7]) {
+      const bad = recordsIn(packedBatch(Buffer.from('these are no records'), codec, counts[codec]!, 10));
+      expect(
+        bad.map(({ offset, fault }) => [offset, fault]),
+        `codec ${codec}`,
+      ).toEqual([[10, 'unreadable batch']]);
+    }
+  });
+
+  it('are read up to the one that ends elsewhere than it says; from there on they are a bad record', () => {
+    const whole = batchOf(many(5), 'none', 10);
+    for (let at = recordsAt; at < whole.length; at++) {
+      const records = recordsIn(rewritten(whole, (batch) => batch.writeUInt8(batch[at]! ^ 0xff, at)));
+      expect([-1, records.length - 1]).toContain(records.findIndex(({ fault }) => fault));
+      expect(records.length).toBeLessThanOrEqual(5);
+    }
+    const short = recordsIn(rewritten(whole, (batch) => batch.writeInt32BE(7, countAt)));
+    expect(short.map(({ offset, fault }) => fault ?? offset)).toEqual([10, 11, 12, 13, 14, 'unreadable batch']);
+    expect(short.at(-1)!.offset).toBe(15);
+  });
+
+  it('are a bad record from one with over a thousand headers on', () => {
+    const headers = new Map(Array.from({ length: 1_001 }, () => [Buffer.from('h'), Buffer.from('')]));
+    const records = recordsIn(batchOf([plain, { ...plain, headers }, plain]));
+    expect(records.map(({ offset, fault }) => [offset, fault])).toEqual([
+      [0, undefined],
+      [1, 'unreadable batch'],
+    ]);
+  });
+
+  it.each([
+    // Kept at once they would be 1 GiB, or 9 million objects.
+    ['16 batches of 63 MiB', 'large', 16],
+    ['a batch of nine million tiny records', 'tiny', 9_000_000],
+  ])('of %s take less memory than the projector is given', (_, what, count) => {
+    const script = fileURLToPath(new URL('../read-bombs.ts', import.meta.url));
+    const { records, mebibytes } = JSON.parse(execFileSync(process.execPath, [script, what], { encoding: 'utf8' }));
+    expect(records).toBe(count);
+    // infra/deploy/kubernetes/base/projector.yaml: 2 GiB, of which the facts need some.
+    expect(mebibytes).toBeLessThan(700);
+  });
+});

@@ -1,0 +1,98 @@
+import { expect, test, vi } from 'vitest';
+import { kafkaPublisher } from '../../../../infra/kafka/publishing/kafka-publisher.ts';
+import { ensureTopics } from '../../../../infra/kafka/topics/kafka-topics.ts';
+import { startKafkaBroker } from '../../../../infra/local/kafka-broker.ts';
+import { MissingTopicsError } from '../../../../projector/ports/event-log.ts';
+import { metroValue, positionAt, TestKafka } from '../../../support/servers/kafka.ts';
+
+const soon = { timeout: 20_000, interval: 50 };
+const record = (key: string, more = {}) => ({ key, value: metroValue(key), timestampMs: 1_600_000_000_000, ...more });
+
+function publisherOf(kafka: TestKafka) {
+  const publisher = kafkaPublisher(kafka.options);
+  return Object.assign(publisher, { [Symbol.asyncDispose]: () => publisher.close() });
+}
+
+test('records keep their order, time, headers and the partition given; else the key decides, as in Java', async () => {
+  await using kafka = new TestKafka();
+  await kafka.createTopics({ partitions: 8 });
+  await using publisher = publisherOf(kafka);
+  const header = (key: string, value: Buffer | null) => ({ key, value });
+  const headers = [
+    header('trace', Buffer.from([7])),
+    header('trace', Buffer.from('é')),
+    header('empty', Buffer.from('')),
+  ];
+  const first = await publisher.publish('metros', [
+    record('aa', { partition: 3, headers }),
+    record('bb', { partition: 3 }),
+  ]);
+  await publisher.publish('metros', [record('foobar', { value: null }), record('abc'), record('21')]);
+  const following = kafka.follow(kafka.eventLog(), positionAt(8));
+  await vi.waitFor(() => expect(following.records.length).toBe(5), soon);
+  const byKey = new Map(following.records.map((one) => ['key' in one ? one.key : '', one]));
+  // Of the vectors in Kafka's own UtilsTest: murmur2("foobar") is -790332482, "abc" 479470107, "21" -973932308.
+  expect(['foobar', 'abc', '21'].map((key) => byKey.get(key)!.partition)).toEqual([6, 3, 4]);
+  expect(byKey.get('foobar')).toMatchObject({ value: null, timestampMs: 1_600_000_000_000 });
+  const third = following.records.filter(({ offset, partition }) => partition === 3 && offset < 2);
+  expect(third).toMatchObject([
+    { key: 'aa', offset: 0 },
+    { key: 'bb', offset: 1 },
+  ]);
+  expect(third[0]!.headers).toEqual(headers);
+  expect(first).toEqual(new Map([[3, 0]]));
+});
+
+test('many and large records arrive, each once and in order', async () => {
+  await using kafka = new TestKafka();
+  await ensureTopics(kafka.options);
+  await using publisher = publisherOf(kafka);
+  const big = Buffer.concat([metroValue('big'), Buffer.alloc(500_000)]);
+  const keys = Array.from({ length: 12_000 }, (_, i) => `m${i}`);
+  await publisher.publish('metros', [
+    ...keys.map((key) => record(key)),
+    record('x1', { value: big }),
+    record('x2', { value: big }),
+  ]);
+  const from = await kafka.eventLog().bounds();
+  expect(from.metros).toEqual([{ low: 0, end: 12_002 }]);
+  const position = {
+    ...positionAt(1),
+    riders: [0, 0, 0, 0],
+    rides: [0, 0, 0, 0],
+    nights: [0, 0, 0, 0],
+    attendance: Array(8).fill(0),
+    relations: Array(8).fill(0),
+  };
+  const following = kafka.follow(kafka.eventLog(), position);
+  await vi.waitFor(() => expect(following.position.metros).toEqual([12_002]), soon);
+  expect(following.metros).toEqual([...keys, 'trailing bytes', 'trailing bytes']);
+});
+
+test('a broker that is killed while records are sent: each arrives once and in order', async () => {
+  const broker = await startKafkaBroker();
+  await using kafka = new TestKafka(broker.brokers);
+  await kafka.createTopics();
+  const publisher = publisherOf(kafka);
+  const keys = Array.from({ length: 60 }, (_, i) => `m${i}`);
+  for (const key of keys) {
+    const sent = publisher.publish('metros', [record(key)]);
+    if (key === 'm20') {
+      await broker.kill();
+      setTimeout(() => void broker.start(), 200);
+    }
+    await sent;
+  }
+  const following = kafka.follow(kafka.eventLog(), positionAt(1));
+  await vi.waitFor(() => expect(following.position.metros[0]).toBeGreaterThanOrEqual(60), soon);
+  expect(following.metros).toEqual(keys);
+  await publisher.close();
+  await following.stop();
+  await broker.stop();
+}, 90_000);
+
+test('a topic that is missing is named', async () => {
+  await using kafka = new TestKafka();
+  await using publisher = publisherOf(kafka);
+  await expect(publisher.publish('metros', [record('aa')])).rejects.toThrow(MissingTopicsError);
+});

@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import { KafkaCluster } from '../../../../infra/kafka/client/kafka-cluster.ts';
+import { kafkaRejectSink, RejectedTopic } from '../../../../infra/kafka/publishing/kafka-reject-sink.ts';
+import { ensureTopics } from '../../../../infra/kafka/topics/kafka-topics.ts';
+import type { Reject } from '../../../../projector/ports/event-log.ts';
+import { TestKafka } from '../../../support/servers/kafka.ts';
+import { rejectAt as reject } from '../../../support/worlds/records.ts';
+
+function sinkOf(kafka: TestKafka) {
+  const sink = kafkaRejectSink(kafka.options);
+  return { publish: (rejects: Reject[]) => sink.publish(rejects), [Symbol.asyncDispose]: () => sink.close() };
+}
+
+async function readAll(kafka: TestKafka): Promise<Reject[]> {
+  const cluster = new KafkaCluster(kafka.connection);
+  const rejects: Reject[] = [];
+  const topic = new RejectedTopic(cluster, kafka.topicPrefix, kafka.log);
+  await topic.readOn((some) => rejects.push(...some), new AbortController().signal);
+  await cluster.close();
+  return rejects;
+}
+
+// docs/rules.md#rejected
+describe('rejected', () => {
+  test('holds a bad record as it came, with where it stood and why', async () => {
+    await using kafka = new TestKafka();
+    await ensureTopics(kafka.options);
+    await using sink = sinkOf(kafka);
+    const bad = [
+      reject(1),
+      reject(2, { raw: { key: null, value: null, headers: {} } }),
+      reject(3, { topic: 'rides', partition: 0, reason: 'no key' }),
+    ];
+    await sink.publish(bad);
+    expect(await readAll(kafka)).toEqual(bad);
+  });
+
+  test('holds a bad record once, though it is published again, by another process or twice at a time', async () => {
+    await using kafka = new TestKafka();
+    await ensureTopics(kafka.options);
+    await using one = sinkOf(kafka);
+    await using other = sinkOf(kafka);
+    await one.publish([reject(1), reject(1)]);
+    await other.publish([reject(1), reject(2)]);
+    await Promise.all([one.publish([reject(2), reject(3)]), one.publish([reject(3), reject(0)])]);
+    // At a place where another one stood, of topics that have been made anew.
+    await other.publish([reject(1, { timestampMs: 99 })]);
+    expect((await readAll(kafka)).map(({ offset }) => offset)).toEqual([1, 2, 3, 0, 1]);
+  });
+
+  test('takes a record larger than the other topics do', async () => {
+    await using kafka = new TestKafka();
+    await ensureTopics(kafka.options);
+    await using sink = sinkOf(kafka);
+    const value = Buffer.alloc(1_300_000, 'incompressible?').map((byte, i) => byte ^ (Math.imul(i, 0x9e3779b1) >>> 13));
+    const raw = { key: Buffer.from('k'), value: Buffer.from(value), headers: {} };
+    await sink.publish([reject(1), reject(2, { raw }), reject(3)]);
+    expect((await readAll(kafka)).map(({ offset, raw: { value } }) => [offset, value!.length])).toEqual([
+      [1, 5],
+      [2, 1_300_000],
+      [3, 5],
+    ]);
+  });
+});

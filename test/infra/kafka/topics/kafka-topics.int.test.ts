@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest';
+import { topicSettings } from '../../../../infra/kafka/topics/kafka-topic-settings.ts';
+import { ensureTopics } from '../../../../infra/kafka/topics/kafka-topics.ts';
+import { TestKafka } from '../../../support/servers/kafka.ts';
+
+const longMax = '9223372036854775807';
+
+// docs/rules.md#topics, #compaction
+test('topics that are missing are created as planned, and then differ in nothing', async () => {
+  await using kafka = new TestKafka();
+  const missing = await ensureTopics({ ...kafka.options, create: false });
+  expect(new Set(missing.map(({ state }) => state))).toEqual(new Set(['missing']));
+  const created = await ensureTopics(kafka.options);
+  expect(
+    created.map(({ topic, state, partitions }) => [topic.slice(kafka.topicPrefix.length), state, partitions]),
+  ).toEqual([
+    ['metros', 'created', 1],
+    ['districts', 'created', 1],
+    ['developer-keys', 'created', 1],
+    ['riders', 'created', 4],
+    ['rides', 'created', 4],
+    ['nights', 'created', 4],
+    ['attendance', 'created', 8],
+    ['relations', 'created', 8],
+    ['rejected', 'created', 1],
+  ]);
+  const weekMs = '604800000';
+  const admin = await kafka.admin();
+  const settings = await topicSettings(
+    admin,
+    ['nights', 'rejected'].map((name) => kafka.topicPrefix + name),
+  );
+  expect(Object.fromEntries(settings.get(`${kafka.topicPrefix}nights`)!)).toMatchObject({
+    'cleanup.policy': 'compact',
+    'min.compaction.lag.ms': weekMs,
+    'delete.retention.ms': weekMs,
+    'max.compaction.lag.ms': longMax,
+    'segment.ms': longMax,
+    'message.timestamp.after.max.ms': longMax,
+  });
+  expect(Object.fromEntries(settings.get(`${kafka.topicPrefix}rejected`)!)).toMatchObject({
+    'cleanup.policy': 'delete',
+    'retention.ms': '-1',
+    'max.message.bytes': '4194304',
+  });
+  for (const { state, differences } of await ensureTopics(kafka.options)) {
+    expect({ state, differences }).toEqual({ state: 'as planned', differences: [] });
+  }
+});
+
+test('topics that are there are left as they are, and each setting that harms is named', async () => {
+  await using kafka = new TestKafka();
+  await kafka.createTopics({
+    partitions: 2,
+    settings: { 'cleanup.policy': 'delete', 'min.compaction.lag.ms': '1000000000' },
+  });
+  const reports = await ensureTopics({ ...kafka.options, partitions: 2 });
+  expect(reports.find(({ topic }) => topic.endsWith('.metros'))).toEqual({
+    topic: `${kafka.topicPrefix}metros`,
+    state: 'different',
+    partitions: 2,
+    differences: [
+      { setting: 'partitions', value: '2', wanted: '1', harmful: false },
+      { setting: 'cleanup.policy', value: 'delete', wanted: 'compact', harmful: true },
+      { setting: 'delete.retention.ms', value: '86400000', wanted: '604800000', harmful: true },
+      { setting: 'segment.ms', value: '604800000', wanted: longMax, harmful: false },
+      { setting: 'segment.bytes', value: '1073741824', wanted: '67108864', harmful: false },
+      { setting: 'message.timestamp.after.max.ms', value: '3600000', wanted: longMax, harmful: false },
+    ],
+  });
+  expect(reports.find(({ topic }) => topic.endsWith('.rejected'))!.differences).toEqual([
+    { setting: 'retention.ms', value: '604800000', wanted: '-1', harmful: true },
+    { setting: 'max.message.bytes', value: '1048588', wanted: '4194304', harmful: true },
+  ]);
+  expect(reports.find(({ topic }) => topic.endsWith('.nights'))!.differences.map(({ setting }) => setting)).toEqual([
+    'cleanup.policy',
+    'delete.retention.ms',
+    'segment.ms',
+    'segment.bytes',
+    'message.timestamp.after.max.ms',
+  ]);
+});
+
+test('topics that a broker refuses are refused with its reason', async () => {
+  await using kafka = new TestKafka();
+  // This cluster has one broker.
+  const refused = ensureTopics({ ...kafka.options, replicationFactor: 9 });
+  await expect(refused).rejects.toThrow(/^Cannot create the topics \S+metros, .*: Replication-factor is invalid/);
+});

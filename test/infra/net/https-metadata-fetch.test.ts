@@ -1,0 +1,140 @@
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DocumentAwayError } from '../../../api/ports/metadata-fetch.ts';
+import { dnsAddresses } from '../../../infra/net/dns-addresses.ts';
+import { httpsMetadataFetch, type MetadataFetchOptions } from '../../../infra/net/https-metadata-fetch.ts';
+import { isPublicAddress } from '../../../infra/net/public-address.ts';
+import { makeCertificate } from '../../support/servers/certificate.ts';
+import { startDnsServer } from '../../support/servers/dns-server.ts';
+
+describe('an address of the public internet', () => {
+  const words = (text: string) => text.trim().split(/\s+/);
+  test.each(
+    words(`
+    1.1.1.1 8.8.8.8 172.15.0.1 172.32.0.1 192.0.1.1 223.255.255.255 2606:4700::1111 2a00:1450::1`),
+  )('%s is one', (address) => expect(isPublicAddress(address)).toBe(true));
+  test.each([
+    '',
+    ...words(`
+    0.0.0.0 10.1.2.3 100.64.0.1 127.0.0.1 127.255.255.254 169.254.169.254 172.16.0.1 172.31.255.255
+    192.168.1.1 192.0.2.1 198.18.0.1 198.51.100.1 203.0.113.1 224.0.0.1 240.0.0.1 255.255.255.255 :: ::1
+    ::ffff:127.0.0.1 ::ffff:1.1.1.1 ::7f00:1 64:ff9b::7f00:1 fc00::1 fd12::1 fe80::1 ff02::1 2001:db8::1
+    2001::1 2002:7f00:1:: 3fff::1 4000::1 localhost 127.1 0x7f.1 1.1.1.1:443 fe80::1%eth0`),
+  ])('%s is none', (address) => expect(isPublicAddress(address)).toBe(false));
+});
+
+describe('a document of a stranger', () => {
+  let server: Server;
+  let port: number;
+  let ca: string;
+  let asked: string[] = [];
+  beforeAll(async () => {
+    const certificate = makeCertificate(['client.example', 'other.example']);
+    ca = certificate.cert;
+    server = createServer(certificate, (request, response) => {
+      asked.push(`${request.headers.host} ${request.url}`);
+      if (request.url === '/redirect') response.writeHead(302, { location: 'https://client.example/ok' }).end();
+      else if (request.url === '/huge') response.end('x'.repeat(100_000));
+      else if (request.url === '/slow') response.write('{"a":');
+      else if (request.url === '/missing') response.writeHead(404).end('secret of the server');
+      else
+        response
+          .writeHead(200, { 'content-type': 'application/json', 'cache-control': 'max-age=60' })
+          .end('{"ok":true}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    port = (server.address() as AddressInfo).port;
+  });
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const fetchTo = (options: MetadataFetchOptions = {}) =>
+    httpsMetadataFetch({
+      ca,
+      resolve: async () => [{ address: '127.0.0.1', family: 4 }],
+      isAllowed: (address) => address === '127.0.0.1',
+      ...options,
+    });
+  const url = (path: string, host = 'client.example') => `https://${host}:${port}${path}`;
+
+  test('is fetched, with the headers that say how long it holds', async () => {
+    const response = await fetchTo()(url('/ok'));
+    expect([response.status, await response.json(), response.headers.get('cache-control')]).toEqual([
+      200,
+      { ok: true },
+      'max-age=60',
+    ]);
+    expect(asked.at(-1)).toBe(`client.example:${port} /ok`);
+    expect((await fetchTo()(url('/missing'))).status).toBe(404);
+    expect(await (await fetchTo()(url('/missing'))).text()).toBe('');
+  });
+
+  test('is not fetched from this machine or its network, however the address is written', async () => {
+    asked = [];
+    const real = httpsMetadataFetch({ ca });
+    for (const host of [
+      '127.0.0.1',
+      'localhost',
+      '[::1]',
+      '0.0.0.0',
+      '2130706433',
+      '0x7f000001',
+      '127.1',
+      '[::ffff:127.0.0.1]',
+      '10.0.0.1',
+      '169.254.169.254',
+      '[fd00::1]',
+      '0177.0.0.1',
+    ])
+      await expect(real(url('/ok', host)), host).rejects.toThrow(/not on the public internet|no address/);
+    expect(asked).toEqual([]);
+  });
+
+  test('is not fetched where one of several addresses is reserved', async () => {
+    asked = [];
+    const mixed = fetchTo({
+      resolve: async () => [
+        { address: '127.0.0.1', family: 4 },
+        { address: '10.0.0.1', family: 4 },
+      ],
+    });
+    await expect(mixed(url('/ok'))).rejects.toThrow(/not on the public internet/);
+    expect(asked).toEqual([]);
+  });
+
+  test('is fetched from the very address that was checked, when its name is given another one meanwhile', async () => {
+    let lookups = 0;
+    const rebinding = fetchTo({
+      resolve: async () => {
+        lookups++;
+        return [{ address: lookups === 1 ? '127.0.0.1' : '10.0.0.1', family: 4 }];
+      },
+    });
+    expect((await rebinding(url('/ok'))).status).toBe(200);
+    expect(lookups).toBe(1);
+  });
+
+  test.each([
+    ['by a redirect', '/redirect', /redirects are not followed/],
+    ['when it is too long', '/huge', /longer than/],
+  ])('is not taken %s', async (_, path, message) => {
+    await expect(fetchTo()(url(path))).rejects.toThrow(message);
+  });
+
+  test('is away when it takes too long, its name’s resolution included', async () => {
+    await expect(fetchTo({ timeoutMs: 200 })(url('/slow'))).rejects.toThrow(DocumentAwayError);
+    const dns = await startDnsServer();
+    const stuck = fetchTo({ timeoutMs: 200, resolve: dnsAddresses({ servers: [dns.address] }) });
+    await expect(stuck(url('/ok', 'name.silent'))).rejects.toThrow(DocumentAwayError);
+    dns.close();
+  });
+
+  test('is fetched by https alone, with a certificate for its name', async () => {
+    await expect(fetchTo()(`http://client.example:${port}/ok`)).rejects.toThrow(/only https/);
+    await expect(fetchTo()(`https://user:pw@client.example:${port}/ok`)).rejects.toThrow(/user or password/);
+    await expect(fetchTo()(url('/ok', 'wrong.example'))).rejects.toThrow(/can’t be fetched/);
+    await expect(fetchTo({ ca: undefined as unknown as string })(url('/ok'))).rejects.toThrow(/can’t be fetched/);
+  });
+});

@@ -1,0 +1,59 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { GenerationState } from '../../../../infra/redis/leadership/generation-state.ts';
+
+// Two tags stand for all.
+
+const fence = (owner: string, sequence: number, state = 'led') => `1:${sequence}:${owner}:${state}`;
+const others = [3];
+let state: GenerationState;
+beforeEach(() => {
+  state = new GenerationState();
+});
+
+describe('the views of our format', () => {
+  it('are served where they are the only ones, though nobody leads them', () => {
+    state.look([{ fence: fence('a', 1, 'free'), led: null, others: [] }], 0);
+    expect(state.current).toBe(true);
+  });
+
+  it('are not served before there are any', () => {
+    state.look([{ fence: null, led: null, others: [] }], 0);
+    expect([state.current, state.reason]).toEqual([false, null]);
+  });
+
+  it('are served beside others once a leader who stands at the log’s ends has moved every tag', () => {
+    for (const sequence of [1, 2]) {
+      const tags = ['a', 'b'].map((owner) => ({ fence: fence(owner, sequence), led: owner, others }));
+      expect(state.current).toBe(false);
+      state.look(tags, 500 * sequence);
+    }
+    expect(state.current).toBe(true);
+  });
+
+  it.each([
+    ['its fences stand still', () => ({ fence: fence('a', 1), led: 'a', others })],
+    ['its leader has given it up', (n: number) => ({ fence: fence('a', n, 'free'), led: 'a', others })],
+    ['its leader has not come to the log’s ends', (n: number) => ({ fence: fence('a', n), led: null, others })],
+    ['another one came to the ends than leads now', (n: number) => ({ fence: fence('b', n), led: 'a', others })],
+    ['a tag has no fence', () => ({ fence: null, led: 'a', others })],
+  ])('are not served beside others while %s', (_, tag) => {
+    for (let n = 1; n < 20; n++) {
+      state.look([{ fence: fence('a', n), led: 'a', others }, tag(n)], 500 * n);
+      expect(state.current).toBe(false);
+    }
+    expect(state.reason).toMatch(/^the store also holds views of format 3, and no projector of format \d+ leads/);
+  });
+
+  it('are not served where they moved before long only', () => {
+    state.look([{ fence: fence('a', 1), led: null, others }], 0);
+    state.look([{ fence: fence('a', 2), led: null, others }], 500);
+    state.look([{ fence: fence('a', 2), led: 'a', others }], 3_600);
+    expect(state.current).toBe(false);
+  });
+
+  it('stay served once they were', () => {
+    state.look([{ fence: fence('a', 1), led: 'a', others: [] }], 0);
+    state.look([{ fence: null, led: null, others }], 500);
+    expect([state.current, state.reason]).toEqual([true, null]);
+  });
+});

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { StateStoreAwayError } from '../../../../api/ports/sign-in-state.ts';
+import { type RedisServer, startRedisServer } from '../../../../infra/local/redis-server.ts';
+import { redisAuthState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
+import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
+import { stallingProxy } from '../../../support/servers/stalling-proxy.ts';
+
+describe('a Redis that is restarted', () => {
+  let server: RedisServer;
+  beforeAll(async () => {
+    server = await startRedisServer({ persistence: 'aof' });
+  });
+  afterAll(async () => {
+    await server.stop();
+  });
+
+  test('keeps entries, uses and indexes, and a command meanwhile waits for it', async () => {
+    const store = redisAuthState({ url: server.url, commandTimeoutMs: 10_000 });
+    await store.put('Grant', 'g', { n: 1 }, { lifeSeconds: 60, account: 'rider-1' });
+    await store.put('Token', 't', { n: 2 }, { lifeSeconds: 60 });
+    await store.use('Token', 't');
+    await server.kill();
+    const found = store.find('Token', 't');
+    await server.start();
+    expect(await found).toEqual({ n: 2 });
+    expect((await store.use('Token', 't'))?.uses).toBe(2);
+    expect(await store.ofAccount('rider-1')).toEqual([{ kind: 'Grant', id: 'g', payload: { n: 1 } }]);
+    await store.close();
+  });
+
+  test('is said to be away while it is down', async () => {
+    const errors: Error[] = [];
+    const store = redisAuthState({ url: server.url, commandTimeoutMs: 200, onError: (error) => errors.push(error) });
+    await store.find('A', 'x');
+    await server.kill();
+    await expect(store.find('A', 'x')).rejects.toThrow(StateStoreAwayError);
+    await server.start();
+    expect(errors).toHaveLength(1);
+    await store.close();
+  });
+});
+
+test('a connection that went silent without closing is given up for a new one, and holds back one command only', async () => {
+  const proxy = await stallingProxy(redisUrl());
+  const store = redisAuthState({ url: proxy.url, keyPrefix: freshKeyPrefix(), commandTimeoutMs: 300 });
+  try {
+    await store.put('Grant', 'g', { n: 1 }, { lifeSeconds: 60, account: 'rider-1' });
+    proxy.stall('data');
+    await expect(store.find('Grant', 'g')).rejects.toThrow(StateStoreAwayError);
+    await expect.poll(() => store.find('Grant', 'g').catch(() => null), { timeout: 5_000 }).not.toBeNull();
+  } finally {
+    await store.close();
+    await proxy.close();
+  }
+});
+
+describe('what a restart would lose', () => {
+  test.each([
+    ['nothing, with an append-only file', { persistence: 'aof' }, null],
+    ['all, without persistence', { persistence: 'none' }, /no persistence/],
+    ['the latest, with snapshots only', { args: ['--save', '60', '1'] }, /snapshots only/],
+    [
+      'some, where keys are evicted',
+      { persistence: 'aof', args: ['--maxmemory-policy', 'allkeys-lru'] },
+      /allkeys-lru/,
+    ],
+  ] as const)('%s', async (_, options, risk) => {
+    const server = await startRedisServer(options);
+    const store = redisAuthState({ url: server.url });
+    const said = await store.risk();
+    if (risk === null) expect(said).toBeNull();
+    else expect(said).toMatch(risk);
+    await store.close();
+    await server.stop();
+  });
+});

@@ -1,0 +1,124 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { basename, dirname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+/**
+ * The law of arrows (ARCHITECTURE.md#rooms), read from the imports of every source file: a room is a folder, an arrow an
+ * import from one room of another. Types count: a port that leaks an adapter's type is an arrow as well.
+ */
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const tops = ['services', 'infra', 'projector', 'api', 'schemas'];
+const sources = execFileSync('git', ['ls-files', ...tops], { cwd: root, encoding: 'utf8' })
+  .split('\n')
+  .filter((file) => /\.(ts|js|mjs)$/.test(file));
+
+const importOf = /(?:\bfrom|\bimport)\s*\(?\s*'(\.{1,2}\/[^']+)'/g;
+
+/** What each file imports of ours. */
+const imports = new Map(
+  sources.map((file) => {
+    const text = readFileSync(join(root, file), 'utf8');
+    const found = [...text.matchAll(importOf)].map(([, path]) => normalize(join(dirname(file), path!)));
+    return [file, found.filter((path) => sources.includes(path))];
+  }),
+);
+
+/** The arrows between rooms, each with the imports that make it. */
+function arrows(): Map<string, Map<string, string[]>> {
+  const all = new Map<string, Map<string, string[]>>();
+  for (const [file, targets] of imports) {
+    for (const target of targets) {
+      const [from, to] = [dirname(file), dirname(target)];
+      if (from === to) continue;
+      const ofRoom = all.get(from) ?? new Map<string, string[]>();
+      all.set(from, ofRoom.set(to, [...(ofRoom.get(to) ?? []), `${basename(file)} > ${basename(target)}`]));
+    }
+  }
+  return all;
+}
+
+/** One circle through the graph, or null: the nodes in order, the first one twice. */
+function circle(targetsOf: (node: string) => Iterable<string>, nodes: Iterable<string>): string[] | null {
+  const done = new Set<string>();
+  const walk = (node: string, path: string[]): string[] | null => {
+    if (path.includes(node)) return [...path.slice(path.indexOf(node)), node];
+    if (done.has(node)) return null;
+    for (const target of targetsOf(node)) {
+      const found = walk(target, [...path, node]);
+      if (found) return found;
+    }
+    done.add(node);
+    return null;
+  };
+  for (const node of nodes) {
+    const found = walk(node, []);
+    if (found) return found;
+  }
+  return null;
+}
+
+const top = (path: string): string => path.split('/')[0]!;
+const isPort = (path: string): boolean => dirname(path).endsWith('/ports');
+
+/** Which tops a file may import from, besides its own. */
+function mayImport(file: string, target: string): boolean {
+  switch (top(file)) {
+    case 'schemas':
+      return top(target) === 'schemas';
+    case 'projector':
+    case 'api':
+      return [top(file), 'schemas'].includes(top(target));
+    case 'infra':
+      return ['infra', 'schemas'].includes(top(target)) || isPort(target);
+    default:
+      return true;
+  }
+}
+
+describe('the layout', () => {
+  it('lets no file import against the arrows', () => {
+    const against = [...imports].flatMap(([file, targets]) =>
+      targets.filter((target) => !mayImport(file, target)).map((target) => `${file} > ${target}`),
+    );
+    expect(against).toEqual([]);
+    expect(sources.length).toBeGreaterThan(200);
+    expect([...imports.values()].flat().length).toBeGreaterThan(1_000);
+  });
+
+  it('has no circle of files', () => {
+    expect(circle((file) => imports.get(file)!, imports.keys())).toBe(null);
+  });
+
+  it('has no circle of rooms', () => {
+    const all = arrows();
+    const found = circle((room) => all.get(room)?.keys() ?? [], all.keys());
+    expect(found?.slice(1).map((room, i) => ({ to: room, by: all.get(found[i]!)!.get(room) })) ?? null).toBe(null);
+  });
+
+  it('names no source file twice', () => {
+    const names = sources.map((file) => basename(file));
+    expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([]);
+  });
+
+  it('has no room with over twelve files, and no file of over 300 lines', () => {
+    const rooms = Object.groupBy(sources, dirname);
+    // The event log's encoding and the facts are each one idea in many parts.
+    const large = Object.entries(rooms).filter(
+      ([room, files]) => !['schemas/avro', 'projector/facts'].includes(room) && files!.length > 12,
+    );
+    expect(large.map(([room, files]) => [room, files!.length])).toEqual([]);
+    const lines = (file: string): number => readFileSync(join(root, file), 'utf8').split('\n').length - 1;
+    expect(sources.filter((file) => lines(file) > 300)).toEqual([]);
+  });
+
+  it('finds what it looks for', () => {
+    expect(circle((node) => ({ a: 'b', b: 'c', c: 'b' })[node] ?? [], ['a'])).toEqual(['b', 'c', 'b']);
+    expect(circle((node) => ({ a: 'b', b: 'c' })[node] ?? [], ['a'])).toBe(null);
+    expect(mayImport('infra/redis/x.ts', 'api/calendar/calendar.ts')).toBe(false);
+    expect(mayImport('infra/redis/x.ts', 'api/ports/view-reader.ts')).toBe(true);
+    expect(mayImport('api/http/x.ts', 'projector/ports/log.ts')).toBe(false);
+  });
+});

@@ -1,0 +1,196 @@
+import { describe, expect, it } from 'vitest';
+import { Comparison } from '../../../projector/checking/comparison.ts';
+import { type Covered, Judge } from '../../../projector/checking/judge.ts';
+import { WindowMarks } from '../../../projector/checking/window-marks.ts';
+import { Fold } from '../../../projector/facts/fold.ts';
+import type { StoredFanOut } from '../../../projector/intake/settled-position.ts';
+import type { StoredName, StoredView } from '../../../projector/ports/view-writer.ts';
+import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
+import { tagOf } from '../../../schemas/views/view-keys.ts';
+import { recordKey, sampleRecords } from '../../support/worlds/records.ts';
+
+const day = 20_000;
+const dayText = '2024-10-04';
+const none = { close: false, flagged: false, blocked: false, follows: false };
+
+/** Facts, a store beside them that says what it is told to, and what a judge finds. */
+class Scene {
+  readonly #fold = new Fold();
+  readonly #marks = new WindowMarks(this.#fold.facts);
+  readonly #stored = new Map<string, StoredView>();
+  readonly found: string[] = [];
+  readonly beginnings: (() => Covered)[] = [];
+  /** Happens after a view was read, before it is judged. */
+  meanwhile: (() => void) | null = null;
+
+  constructor() {
+    this.apply('metros', 'portland', { ...sampleRecords.metros, metro: 'portland' });
+    this.ride('A');
+    this.apply('nights', `ride1/${dayText}`, { ...sampleRecords.nights, ride: 'ride1', day });
+    for (const rider of ['r1', 'r2']) this.apply('riders', rider, { ...sampleRecords.riders, rider, handle: rider });
+    this.relate(true);
+    this.#fold.touched = this.#marks;
+  }
+
+  apply(topic: TopicName, key: string, value: AnyRecord | null): void {
+    this.#fold.apply(topic, recordKey(topic, key), value as never);
+  }
+
+  ride(title: string): void {
+    this.apply('rides', 'ride1', { ...sampleRecords.rides, ride: 'ride1', title, metro: 'portland', posted: true });
+  }
+
+  relate(follows: boolean): void {
+    this.apply('relations', 'r1/r2', { ...sampleRecords.relations, ...none, rider: 'r1', other: 'r2', follows });
+  }
+
+  going(response: 'GOING' | 'NONE'): void {
+    const answer = { ...sampleRecords.attendance, ride: 'ride1', day, rider: 'r2', response, saved: false } as const;
+    this.apply('attendance', `ride1/${dayText}/r2`, answer);
+  }
+
+  /** The store has what the facts render now. */
+  write(name: StoredName): void {
+    const { kind, id, tag } = name;
+    const write = new Comparison(this.#fold.facts).absent(name);
+    this.#stored.delete(kind);
+    if (write?.kind === 'reader') {
+      const fields = new Map(write.fields.map(({ field, value }) => [field, Buffer.from(value!)]));
+      this.#stored.set(kind, { tag, kind: 'reader', id, fields });
+    } else if (write?.value) {
+      this.#stored.set(kind, { tag, kind: write.kind, id, bytes: write.value, whole: true });
+    }
+  }
+
+  async judge(name: StoredName) {
+    const judge = new Judge({
+      facts: this.#fold.facts,
+      marks: this.#marks,
+      store: { read: async (names) => names.map(({ kind }) => this.#stored.get(kind) ?? null) },
+      begin: async () => {
+        this.#marks.begin();
+        return this.beginnings.shift()!();
+      },
+      end: async () => {
+        this.meanwhile?.();
+        this.meanwhile = null;
+      },
+      onDifferences: (differences) =>
+        this.found.push(...differences.map(({ what, field }) => `${what} ${field ?? name.kind}`)),
+    });
+    judge.suspect(name);
+    return judge.run(null);
+  }
+}
+
+const named = (kind: 'ride' | 'reader', id: string): StoredName => ({ tag: tagOf(id), kind, id });
+const ride = named('ride', 'ride1');
+const reader = named('reader', 'r1');
+const coveredBy =
+  (name: StoredName, ...fanOuts: StoredFanOut[]) =>
+  (): Covered =>
+    new Map([[name.tag, fanOuts]]);
+const nothing = { unknown: [], changing: 0 };
+
+describe('a judge', () => {
+  it('finds a view that no change of the window touches', async () => {
+    const scene = new Scene();
+    scene.write(ride);
+    scene.ride('B');
+    scene.beginnings.push(coveredBy(ride));
+    expect(await scene.judge(ride)).toEqual(nothing);
+    expect(scene.found).toEqual(['different ride']);
+  });
+
+  it('says nothing of a view that changed after it was read, and looks at it again', async () => {
+    const scene = new Scene();
+    scene.write(ride);
+    scene.meanwhile = () => scene.ride('B');
+    scene.beginnings.push(coveredBy(ride), () => {
+      scene.write(ride);
+      return coveredBy(ride)();
+    });
+    scene.ride('A');
+    expect(await scene.judge(ride)).toEqual(nothing);
+    expect(scene.found).toEqual([]);
+  });
+
+  it('says nothing of a view that changed there and back while it was read', async () => {
+    const scene = new Scene();
+    scene.ride('B');
+    scene.write(ride);
+    scene.ride('A');
+    scene.beginnings.push(
+      () => {
+        // Whoever wrote what is read had folded this, and not yet what follows.
+        scene.ride('B');
+        return coveredBy(ride)();
+      },
+      () => {
+        scene.write(ride);
+        return coveredBy(ride)();
+      },
+    );
+    scene.meanwhile = () => scene.ride('A');
+    expect(await scene.judge(ride)).toEqual(nothing);
+    expect(scene.found).toEqual([]);
+  });
+
+  it('says nothing while changes before the window may not be written, and that they are unknown if they never are', async () => {
+    const scene = new Scene();
+    scene.write(ride);
+    scene.ride('B');
+    scene.beginnings.push(() => new Map());
+    expect(await scene.judge(ride)).toEqual({ unknown: [ride], changing: 0 });
+    expect(scene.found).toEqual([]);
+  });
+
+  it('says that a view changes all the while', async () => {
+    const scene = new Scene();
+    for (let i = 0; i < 5; i++) {
+      scene.beginnings.push(() => {
+        scene.write(ride);
+        scene.ride(`${i}`);
+        return coveredBy(ride)();
+      });
+    }
+    expect(await scene.judge(ride)).toEqual({ unknown: [], changing: 1 });
+    expect(scene.found).toEqual([]);
+  });
+
+  it.each([
+    ['', (_: Scene) => {}],
+    [', also where the reader unfollows them', (scene: Scene) => scene.relate(false)],
+  ])('says nothing of a reader while a fan-out of a rider they see is under way%s', async (_, change) => {
+    const scene = new Scene();
+    scene.going('GOING');
+    scene.write(reader);
+    scene.going('NONE');
+    scene.beginnings.push(
+      () => {
+        change(scene);
+        return coveredBy(reader, ['r2', [day]])();
+      },
+      () => {
+        scene.write(reader);
+        return coveredBy(reader)();
+      },
+    );
+    expect(await scene.judge(reader)).toEqual(nothing);
+    expect(scene.found).toEqual([]);
+  });
+
+  it.each([
+    ['of another day', ['r2', [day + 1]]],
+    ['of a rider they do not see', ['r9', [day]]],
+  ] as [string, StoredFanOut][])('finds a reader’s field beside a fan-out %s', async (_, fanOut) => {
+    const scene = new Scene();
+    scene.apply('riders', 'r9', { ...sampleRecords.riders, rider: 'r9', handle: 'r9' });
+    scene.going('GOING');
+    scene.write(reader);
+    scene.going('NONE');
+    scene.beginnings.push(coveredBy(reader, fanOut));
+    expect(await scene.judge(reader)).toEqual(nothing);
+    expect(scene.found).toEqual([`extra f${dayText}`]);
+  });
+});

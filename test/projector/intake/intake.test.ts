@@ -1,0 +1,206 @@
+import { describe, expect, it } from 'vitest';
+import { Fold } from '../../../projector/facts/fold.ts';
+import { Intake } from '../../../projector/intake/intake.ts';
+import { PositionBarriers } from '../../../projector/intake/settled-position.ts';
+import type { EncodedRecord, LogBatch, Position, Reject } from '../../../projector/ports/event-log.ts';
+import { silentLog } from '../../../projector/ports/log.ts';
+import { noMetrics } from '../../../projector/ports/metrics.ts';
+import { type AnyRecord, topicNames } from '../../../schemas/events/records.ts';
+import { SteppingClock } from '../../support/stores/stepping-clock.ts';
+import { toLogRecord } from '../../support/worlds/histories.ts';
+import { sampleRecords } from '../../support/worlds/records.ts';
+
+const start = Object.fromEntries(topicNames.map((topic) => [topic, [0]])) as Position;
+const at = (offset: number): Position => ({ ...start, riders: [offset] });
+
+/** An intake whose bad records go to a list, once `accepts` says so. */
+function intakeWith(accepts: (rejects: Reject[]) => void | Promise<void>, withSink = true) {
+  const fold = new Fold();
+  const barriers = new PositionBarriers(start);
+  const clock = new SteppingClock();
+  const published: Reject[] = [];
+  const counted: string[] = [];
+  const intake = new Intake({
+    fold,
+    barriers,
+    clock,
+    log: silentLog,
+    metrics: { ...noMetrics, rejected: (topic, reason) => counted.push(`${topic}: ${reason}`) },
+    signal: new AbortController().signal,
+    sink: withSink
+      ? {
+          async publish(rejects) {
+            await accepts(rejects);
+            published.push(...rejects);
+            return rejects.length;
+          },
+          async close() {},
+        }
+      : null,
+  });
+  intake.beginPublishing();
+  return { intake, fold, barriers, clock, published, counted };
+}
+
+/** The position that may be stored once a round that began there is written. */
+const settled = (barriers: PositionBarriers, position: Position): Position =>
+  barriers.settled({ round: 99, position, sum: '' }, { fanOutsStored: true }).position;
+
+const rider = (offset: number, id: string, value: AnyRecord | null = { ...sampleRecords.riders, rider: id }) =>
+  toLogRecord({ topic: 'riders', partition: 0, offset, timestampMs: 7, key: id, value });
+const undecodable = (offset: number): EncodedRecord => ({
+  topic: 'riders',
+  partition: 0,
+  offset,
+  timestampMs: 7,
+  keyBytes: Buffer.from('r1'),
+  valueBytes: Buffer.from('?'),
+  reader: 'unknown schema id',
+  raw: () => ({ key: Buffer.from('r1'), value: Buffer.from('?'), headers: { h: Buffer.from('x') } }),
+});
+const twentyMebibytes = Buffer.alloc(20 << 20);
+const large = (offset: number): EncodedRecord => ({
+  ...undecodable(offset),
+  raw: () => ({ key: null, value: twentyMebibytes, headers: {} }),
+});
+const batch = (...records: LogBatch['records']): LogBatch => ({
+  topic: 'riders',
+  partition: 0,
+  records,
+  nextOffset: records.at(-1)!.offset + 1,
+});
+
+describe('a bad record', () => {
+  // docs/rules.md#rejected
+  it('is set aside as it came, with its place and its reason, and the flow goes on', async () => {
+    const { intake, fold, published, counted } = intakeWith(() => {});
+    await intake.take(batch(rider(0, 'good1'), undecodable(1), rider(4, 'not an id'), rider(5, 'good2')));
+    await intake.drain();
+    expect(fold.facts.riderIds.find('good1')).toBeGreaterThanOrEqual(0);
+    expect(fold.facts.riderIds.find('good2')).toBeGreaterThanOrEqual(0);
+    expect(published).toEqual([
+      {
+        topic: 'riders',
+        partition: 0,
+        offset: 1,
+        timestampMs: 7,
+        reason: 'unknown schema id',
+        raw: { key: Buffer.from('r1'), value: Buffer.from('?'), headers: { h: Buffer.from('x') } },
+      },
+      expect.objectContaining({ offset: 4, reason: 'key does not match its pattern' }),
+    ]);
+    expect(counted).toEqual(['riders: unknown schema id', 'riders: key does not match its pattern']);
+  });
+
+  // docs/rules.md#last-good-record
+  it('leaves its key’s last good record in force', async () => {
+    const { intake, fold } = intakeWith(() => {});
+    await intake.take(batch(rider(0, 'r1'), rider(1, 'r1', { ...sampleRecords.riders, rider: 'r2' })));
+    await intake.drain();
+    expect(fold.facts.riderExists(fold.facts.riderIds.find('r1'))).toBe(true);
+    expect(fold.facts.riderIds.find('r2')).toBe(-1);
+  });
+
+  it.each(['ab', 'a//ab', 'a/ab/', 'ab/ab'])(
+    'that takes back a relation by the key %s takes back none',
+    async (key) => {
+      const { intake, fold, published } = intakeWith(() => {});
+      const relation = { ...sampleRecords.relations, rider: 'a', other: 'ab', follows: true };
+      const logged = (offset: number, itsKey: string, value: AnyRecord | null) =>
+        toLogRecord({ topic: 'relations', partition: 0, offset, timestampMs: 7, key: itsKey, value });
+      const records = [logged(0, 'a/ab', relation), logged(1, key, null)];
+      await intake.take({ topic: 'relations', partition: 0, records, nextOffset: 2 });
+      await intake.drain();
+      const { riderIds, relations } = fold.facts;
+      expect(relations.get(riderIds.find('a'), riderIds.find('ab'))).not.toBe(0);
+      expect(published).toMatchObject([{ offset: 1, raw: { key: Buffer.from(key), value: null } }]);
+    },
+  );
+
+  it('holds the position back until it is acknowledged, while good records are folded', async () => {
+    let accept: () => void = () => {};
+    const accepted = new Promise<void>((resolve) => {
+      accept = resolve;
+    });
+    const { intake, fold, barriers } = intakeWith(() => accepted);
+    await intake.take(batch(undecodable(0)));
+    await intake.take(batch(rider(1, 'good1')));
+    barriers.begin(at(2), '');
+    expect(fold.facts.riderIds.find('good1')).toBe(0);
+    expect(settled(barriers, at(2))).toEqual(start);
+    accept();
+    await intake.drain();
+    expect(settled(barriers, at(2))).toEqual(at(2));
+  });
+
+  it('is tried again until it is acknowledged, longer each time up to two seconds, and published once', async () => {
+    let failures = 8;
+    const { intake, clock, published, barriers } = intakeWith(() => {
+      if (failures-- > 0) throw new Error('no connection');
+    });
+    await intake.take(batch(undecodable(0)));
+    await intake.drain();
+    expect(clock.slept).toEqual([100, 200, 400, 800, 1_600, 2_000, 2_000, 2_000]);
+    expect(published.map(({ offset }) => offset)).toEqual([0]);
+    expect(settled(barriers, at(1))).toEqual(at(1));
+  });
+
+  it('is only counted where there is nowhere to set it aside', async () => {
+    const { intake, published, counted, barriers } = intakeWith(() => {}, false);
+    await intake.take(batch(undecodable(0)));
+    await intake.drain();
+    expect([published, counted]).toEqual([[], ['riders: unknown schema id']]);
+    expect(settled(barriers, at(1))).toEqual(at(1));
+  });
+
+  it('is left alone by a standby: the leader has set it aside', async () => {
+    const { intake, published } = intakeWith(() => {});
+    intake.endPublishing();
+    await intake.take(batch(undecodable(0)));
+    await intake.drain();
+    expect(published).toEqual([]);
+  });
+
+  // The log may have lost its tail and grown again: then the leader never saw what stands before its position now.
+  it('that a standby met is handed to the sink, which knows those it has, as soon as this projector leads', async () => {
+    const { intake, published, barriers } = intakeWith(() => {});
+    intake.endPublishing();
+    for (let i = 0; i < 3_000; i++) await intake.take(batch(undecodable(i)));
+    intake.beginPublishing();
+    await intake.drain();
+    expect(published.map(({ offset }) => offset)).toEqual(Array.from({ length: 1_000 }, (_, i) => 2_000 + i));
+    expect(settled(barriers, at(3_000))).toEqual(at(3_000));
+    intake.beginPublishing();
+    await intake.drain();
+    expect(published).toHaveLength(1_000);
+  });
+
+  it('that is large is kept by a standby as far as 64 MiB go', async () => {
+    const { intake, published } = intakeWith(() => {});
+    intake.endPublishing();
+    for (let i = 0; i < 10; i++) await intake.take(batch(large(i)));
+    intake.beginPublishing();
+    await intake.drain();
+    expect(published.map(({ offset }) => offset)).toEqual([7, 8, 9]);
+  });
+
+  it.each([
+    ['a thousand', Array.from({ length: 1_000 }, (_, i) => undecodable(i))],
+    ['64 MiB of them', [large(0), large(1), large(2)]],
+  ])('makes the log wait where %s are not acknowledged', async (_, unacknowledged) => {
+    let accept: () => void = () => {};
+    const accepted = new Promise<void>((resolve) => {
+      accept = resolve;
+    });
+    const { intake } = intakeWith(() => accepted);
+    await intake.take(batch(...unacknowledged));
+    let taken = false;
+    const taking = intake.take(batch(large(1_000))).then(() => {
+      taken = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(taken).toBe(false);
+    accept();
+    await taking;
+  });
+});

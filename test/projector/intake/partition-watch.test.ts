@@ -1,0 +1,170 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
+import { PartitionWatch } from '../../../projector/intake/partition-watch.ts';
+import type { EncodedRecord, LogBounds } from '../../../projector/ports/event-log.ts';
+import { type ExplainedRecords, noMetrics } from '../../../projector/ports/metrics.ts';
+import { crc32Partition, murmur2Partition } from '../../../schemas/events/partitioner.ts';
+import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
+import { startProjector } from '../../support/stores/projector-run.ts';
+import type { HistoryRecord } from '../../support/worlds/histories.ts';
+import { toLogRecord } from '../../support/worlds/histories.ts';
+import { sampleRecords } from '../../support/worlds/records.ts';
+
+// docs/rules.md#one-partition-per-key
+
+type Chooser = (key: Buffer, partitions: number) => number;
+const count = 4;
+
+/** A watch of topics of so many partitions, with what it counted and said. */
+function watching(partitions = count) {
+  const bounds = Object.fromEntries(
+    topicNames.map((topic) => [topic, Array.from({ length: partitions }, () => ({ low: 0, end: 0 }))]),
+  ) as LogBounds;
+  const warnings: string[] = [];
+  const explained: ExplainedRecords = { records: 0, murmur2: 0, crc32: 0, neither: 0 };
+  const watch = new PartitionWatch(bounds, {
+    log: { info() {}, warn: (message) => void warnings.push(message), error() {} },
+    metrics: {
+      ...noMetrics,
+      partitionExplained(_, more) {
+        for (const name of Object.keys(explained) as (keyof ExplainedRecords)[]) explained[name] += more[name];
+      },
+    },
+  });
+  const take = (partition: number, records: EncodedRecord[], topic: TopicName = 'relations'): void =>
+    watch.take({ topic, partition, records, nextOffset: 0 });
+  return { watch, warnings, explained, take };
+}
+
+const placed = (topic: TopicName, key: string, partition: number, value: HistoryRecord['value']): HistoryRecord => ({
+  ...{ topic, key, partition, value },
+  ...{ offset: 0, timestampMs: 7 },
+});
+
+/** A relation, or its tombstone. */
+function relation(i: number, choose: Chooser): { partition: number; record: EncodedRecord } {
+  const value = { ...sampleRecords.relations, rider: `r${i}`, other: 'ö' };
+  const key = `${value.rider}/${value.other}`;
+  const partition = choose(Buffer.from(key), count);
+  return { partition, record: toLogRecord(placed('relations', key, partition, i % 3 === 0 ? null : value)) };
+}
+
+const byNeither: Chooser = (key, partitions) => {
+  const others = [murmur2Partition(key, partitions), crc32Partition(key, partitions)];
+  return [0, 1, 2].find((partition) => !others.includes(partition))!;
+};
+
+describe('a topic whose keys are placed', () => {
+  it('by both kinds of producers is warned of, once, and only when the log is folded up to its ends', () => {
+    const { watch, warnings, explained, take } = watching();
+    const kinds = [murmur2Partition, crc32Partition];
+    const publish = (from: number, to: number) => {
+      for (let i = from; i < to; i++) {
+        const { partition, record } = relation(i, kinds[i % 2]!);
+        take(partition, [record]);
+      }
+    };
+    publish(0, 100);
+    expect(warnings).toEqual([]);
+    watch.warn();
+    expect(warnings).toEqual([
+      expect.stringMatching(
+        /^Keys of relations may be in two of its 4 partitions, .* murmur2 .* of (\d\d) of 100 records, CRC32 .* of \d\d of \d\d/,
+      ),
+    ]);
+    publish(100, 200);
+    expect(warnings).toHaveLength(1);
+    expect(explained.records).toBe(200);
+    expect(explained.murmur2).toBeGreaterThanOrEqual(100);
+    expect(explained.neither).toBe(0);
+  });
+
+  it('by murmur2 for long, and then once otherwise, is warned of at once', () => {
+    const { watch, warnings, take } = watching();
+    watch.warn();
+    for (let i = 0; i < 200; i++) {
+      const { partition, record } = relation(i, i < 199 ? murmur2Partition : byNeither);
+      expect(warnings).toEqual([]);
+      take(partition, [record]);
+    }
+    expect(warnings).toHaveLength(1);
+  });
+
+  it('anyhow is warned of exactly where neither explains all, and what neither explains is counted', () => {
+    const choosers = [murmur2Partition, crc32Partition, byNeither];
+    const runs = fc.array(fc.record({ kind: fc.nat(2), length: fc.integer({ min: 1, max: 20 }) }), { maxLength: 4 });
+    fc.assert(
+      fc.property(runs, fc.nat(1000), (list, from) => {
+        const { watch, warnings, explained, take } = watching();
+        const missed = { murmur2: 0, crc32: 0, both: 0 };
+        let next = from;
+        for (const { kind, length } of list) {
+          for (let i = 0; i < length; i++) {
+            const { partition, record } = relation(next++, choosers[kind]!);
+            const key = Buffer.from(`r${next - 1}/ö`);
+            const wrong = [murmur2Partition, crc32Partition].map((choose) => choose(key, count) !== partition);
+            missed.murmur2 += Number(wrong[0]);
+            missed.crc32 += Number(wrong[1]);
+            missed.both += Number(wrong[0] && wrong[1]);
+            take(partition, [record]);
+          }
+        }
+        watch.warn();
+        expect(warnings).toHaveLength(missed.murmur2 > 0 && missed.crc32 > 0 ? 1 : 0);
+        expect(explained.murmur2).toBe(explained.records - missed.murmur2);
+        expect(explained.neither).toBe(missed.both);
+        // Where CRC32 explains all, it is asked every time.
+        if (missed.crc32 === 0) expect(explained.crc32).toBe(explained.records);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('a record that belongs nowhere in particular', () => {
+  it('is explained by both: in a topic of one partition, without a key, or with an empty one', () => {
+    const bare = (key: Buffer | null): EncodedRecord => ({
+      ...{ topic: 'relations', partition: 3, offset: 0, timestampMs: 7 },
+      ...{ keyBytes: key, valueBytes: null, reader: null },
+      raw: () => ({ key, value: null, headers: {} }),
+    });
+    const one = watching(1);
+    one.take(0, [relation(1, () => 0).record]);
+    const four = watching();
+    four.take(3, [bare(null), bare(Buffer.alloc(0))]);
+    expect([one.explained, four.explained]).toMatchObject([
+      { records: 1, murmur2: 1, crc32: 1, neither: 0 },
+      { records: 2, murmur2: 2, crc32: 2, neither: 0 },
+    ]);
+  });
+});
+
+describe('a projector', () => {
+  it('warns of the topics whose keys stand in two partitions, and of no other', async () => {
+    const rider = (i: number, choose: Chooser) => {
+      const key = `r${i}`;
+      return {
+        ...placed('riders', key, choose(Buffer.from(key), 2), { ...sampleRecords.riders, rider: key }),
+        offset: i,
+      };
+    };
+    const ride = (i: number) => {
+      const key = `ride${i}`;
+      return placed('rides', key, murmur2Partition(Buffer.from(key), 2), { ...sampleRecords.rides, ride: key });
+    };
+    const records = Array.from({ length: 40 }, (_, i) => [
+      { ...rider(i, i % 2 ? murmur2Partition : crc32Partition), offset: i },
+      { ...ride(i), offset: i },
+    ]).flat();
+    const partitions = Object.fromEntries(topicNames.map((topic) => [topic, 2])) as Record<TopicName, number>;
+    const warnings: string[] = [];
+    const log = { info() {}, warn: (message: string) => void warnings.push(message), error() {} };
+    const store = new MemoryViewStore();
+    const running = startProjector(new MemoryEventLog({ partitions, records }), store.writer(), null, { log });
+    await running.ready();
+    await running.stop();
+    expect(warnings).toEqual([expect.stringMatching(/^Keys of riders may be in two of its 2 partitions/)]);
+  });
+});

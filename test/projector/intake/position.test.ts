@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { assertSamePartitions } from '../../../projector/intake/position.ts';
+import type { StoredPosition } from '../../../projector/intake/settled-position.ts';
+import { type LogBounds, PartitionsChangedError, type Position } from '../../../projector/ports/event-log.ts';
+import { topicNames } from '../../../schemas/events/records.ts';
+
+const bounds = (partitions: number): LogBounds =>
+  Object.fromEntries(
+    topicNames.map((topic) => [topic, Array.from({ length: partitions }, () => ({ low: 0, end: 9 }))]),
+  ) as LogBounds;
+const stored = (partitions: number, log: string): StoredPosition => ({
+  position: Object.fromEntries(topicNames.map((topic) => [topic, new Array(partitions).fill(5)])) as Position,
+  log,
+  sum: '',
+  fanOuts: [],
+});
+
+// docs/rules.md#partition-growth
+it('a topic that grew while no projector ran is noticed from the stored position', () => {
+  expect(() => assertSamePartitions(stored(4, 'a'), 'a', bounds(6))).toThrow(PartitionsChangedError);
+  expect(() => assertSamePartitions(stored(4, 'a'), 'a', bounds(6))).toThrow(/KAFKA_TOPIC_PREFIX/);
+});
+
+it('the same partitions, another log, or no position yet are nothing to stop for', () => {
+  assertSamePartitions(stored(4, 'a'), 'a', bounds(4));
+  assertSamePartitions(stored(4, 'a'), 'b', bounds(6));
+  assertSamePartitions(null, 'a', bounds(6));
+});

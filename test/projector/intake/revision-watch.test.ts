@@ -1,0 +1,40 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { RevisionWatch } from '../../../projector/intake/revision-watch.ts';
+
+describe('a revision watch', () => {
+  // docs/rules.md#revision
+  it('notices each revision that is lower than the one before of the same key', () => {
+    const top = 2 ** 26 - 1;
+    const number = fc.constantFrom(0, 1, top - 1, top);
+    const seen = fc.array(fc.record({ first: number, second: number, revision: fc.integer({ min: -2, max: 3 }) }));
+    fc.assert(
+      fc.property(seen, (records) => {
+        const watch = new RevisionWatch();
+        const last = new Map<string, number>();
+        for (const { first, second, revision } of records) {
+          const key = `${first}/${second}`;
+          expect(watch.regressed(first, second, revision)).toBe(revision < (last.get(key) ?? Number.NEGATIVE_INFINITY));
+          last.set(key, revision);
+        }
+      }),
+    );
+  });
+
+  it('remembers nearly all of a thousand keys', () => {
+    const watch = new RevisionWatch();
+    for (let i = 1; i <= 1_000; i++) watch.regressed(i, 0, 2);
+    let regressed = 0;
+    for (let i = 1; i <= 1_000; i++) if (watch.regressed(i, 0, 1)) regressed += 1;
+    // Some share a slot: the later one replaced the earlier one.
+    expect(regressed).toBeGreaterThan(900);
+  });
+
+  it('forgets keys rather than mix them up: among many, none falls that did not', () => {
+    const watch = new RevisionWatch();
+    // More keys than it has room for, each at a lower revision than the one before it.
+    for (let i = 400_000; i > 0; i--) {
+      if (watch.regressed(i, 2 * i, i)) throw new Error(`key ${i} regressed`);
+    }
+  });
+});

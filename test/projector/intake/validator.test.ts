@@ -1,0 +1,123 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { kafkaLogRecord } from '../../../infra/kafka/log/kafka-log-record.ts';
+import { Validator } from '../../../projector/intake/validator.ts';
+import { decoded } from '../../../projector/ports/decoded-record.ts';
+import type { EncodedRecord } from '../../../projector/ports/event-log.ts';
+import { encodeValue } from '../../../schemas/avro/codec.ts';
+import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
+import type { TopicName } from '../../../schemas/events/records.ts';
+import { badness } from '../../reference/facts.ts';
+import { badKinds } from '../../support/worlds/bad-record-arb.ts';
+import { toLogRecord } from '../../support/worlds/histories.ts';
+import { type Change, goodChange } from '../../support/worlds/record-arbs.ts';
+
+const today = 20_000;
+const place = { partition: 0, offset: 3, timestampMs: 7 };
+const writers = new WriterSchemas();
+const validate = (change: Change): string | null => new Validator().validate(toLogRecord({ ...change, ...place }));
+const anyChange = fc.oneof(goodChange(today), ...Object.values(badKinds(today)));
+
+describe('a record', () => {
+  // docs/rules.md#what-is-bad, #keys, #tombstones, #time-zones, #urls, #days-and-times
+  it.each(Object.entries(badKinds(today)))('is bad: %s', (_, changes) => {
+    fc.assert(
+      fc.property(changes, (change) => {
+        expect(validate(change)).not.toBeNull();
+      }),
+    );
+  });
+
+  it('is good, or bad, as the reference judges it', () => {
+    fc.assert(
+      fc.property(anyChange, (change) => {
+        expect(validate(change) === null).toBe(badness(change) === null);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  // docs/rules.md#rejected
+  it('is set aside for a reason out of a small set, which holds nothing of the record', () => {
+    const reasons = new Set<string>();
+    fc.assert(
+      fc.property(fc.oneof(...Object.values(badKinds(today))), (change) => {
+        reasons.add(validate(change)!);
+      }),
+      { numRuns: 2_000 },
+    );
+    expect([...reasons].sort()).toEqual([
+      'day outside years 0001 to 9999',
+      'key disagrees with value',
+      'key does not match its pattern',
+      'rider related to themself',
+      'time outside the day',
+      'time zone is not in the IANA database',
+      'url does not match its pattern',
+    ]);
+  });
+});
+
+const headerBytes = 10;
+
+/** Bytes of records, and those with a byte changed, cut off or added behind the header: mostly no longer good ones. */
+const bytesOf = (changes: fc.Arbitrary<Change>): fc.Arbitrary<{ topic: TopicName; key: Buffer; value: Buffer }> =>
+  fc
+    .tuple(
+      changes.filter(({ value }) => value !== null),
+      fc.constantFrom('key', 'value'),
+      fc.nat(),
+      fc.nat(255),
+      fc.constantFrom('keep', 'set', 'cut', 'add', 'insert'),
+    )
+    .map(([{ topic, key, value }, part, nth, byte, how]) => {
+      const bytes = { topic, key: Buffer.from(key), value: encodeValue(topic, value as never) };
+      const from = part === 'key' ? 0 : headerBytes;
+      const whole = Buffer.from(bytes[part as 'key']);
+      const at = from + (nth % Math.max(1, whole.length - from));
+      const [before, after] = [whole.subarray(0, at), whole.subarray(at)];
+      if (how === 'set') whole[at] = byte;
+      const changed = {
+        keep: whole,
+        set: whole,
+        cut: before,
+        add: Buffer.concat([whole, Buffer.from([byte])]),
+        insert: Buffer.concat([before, Buffer.from([byte]), after]),
+      }[how]!;
+      return { ...bytes, [part]: changed };
+    });
+
+describe('bytes of which little is made', () => {
+  it('are bad for the reason that they can not be decoded for, else as the reference judges what they say', () => {
+    fc.assert(
+      fc.property(bytesOf(anyChange), ({ topic, key, value }) => {
+        const fetched = { ...place, key, value, headers: [] };
+        const record = kafkaLogRecord(topic, 0, fetched, writers) as EncodedRecord;
+        const reason = new Validator().validate(record);
+        const whole = decoded(record);
+        if ('undecodable' in whole) expect(reason).toBe(whole.undecodable);
+        else expect(reason === null).toBe(badness(whole as Change) === null);
+      }),
+      { numRuns: 4_000 },
+    );
+  });
+
+  it('give the values and keys that they hold', () => {
+    const validator = new Validator();
+    fc.assert(
+      fc.property(goodChange(today), (change) => {
+        expect(validator.validate(toLogRecord({ ...change, ...place }))).toBeNull();
+        const { topic, value } = change;
+        if (value === null) expect(validator.value).toBeNull();
+        else {
+          expect(validator.revision).toBe(Number(value.revision));
+          const { ride, day, rider, other, changed_at, ...rest } = value as never as Record<string, unknown>;
+          const inPlace = topic === 'attendance' || topic === 'relations';
+          expect(validator.value).toMatchObject(inPlace ? rest : value);
+        }
+        expect(validator.key.bytes.toString()).toBe(change.key);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});

@@ -1,0 +1,159 @@
+import { afterEach, expect, test } from 'vitest';
+import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
+import type { LogStatus } from '../../../projector/ports/event-log.ts';
+import { noMetrics } from '../../../projector/ports/metrics.ts';
+import type { Leadership } from '../../../projector/ports/view-writer.ts';
+import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { riderKey } from '../../../schemas/views/view-keys.ts';
+import { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
+import { type Running, startProjector } from '../../support/stores/projector-run.ts';
+import { SteppingClock } from '../../support/stores/stepping-clock.ts';
+import { watchedWriter } from '../../support/stores/watched-writer.ts';
+import type { HistoryRecord } from '../../support/worlds/histories.ts';
+import { sampleRecords } from '../../support/worlds/records.ts';
+
+// A projector that is stuck says so: the age of what is not readable grows, and what it waits for is named.
+
+const soon = { timeout: 10_000 };
+const partitions = Object.fromEntries(topicNames.map((topic) => [topic, 1])) as Record<TopicName, number>;
+
+let running: Running | undefined;
+afterEach(() => running?.stop().catch(() => {}));
+
+const riderAt = (offset: number, timestampMs = Date.now(), good = true): HistoryRecord => ({
+  topic: 'riders',
+  partition: 0,
+  offset,
+  timestampMs,
+  key: `r${offset}`,
+  value: { ...sampleRecords.riders, rider: good ? `r${offset}` : 'somebody-else', handle: 'h' },
+});
+
+/** A projector whose store, log and rejects a test can hold up. */
+async function stuck() {
+  let held: PromiseWithResolvers<void> | null = null;
+  const hold = (): (() => void) => {
+    held = Promise.withResolvers();
+    return held.resolve;
+  };
+  const samples: number[] = [];
+  const store = new MemoryViewStore();
+  const writer = watchedWriter(store.writer(), { before: () => held?.promise });
+  let status: LogStatus | null = null;
+  const log = new MemoryEventLog({ partitions, records: [riderAt(0)] }, 1);
+  const eventLog = Object.assign(log, { status: () => status });
+  const rejects = {
+    async publish() {
+      await held?.promise;
+      return 1;
+    },
+    close: async () => {},
+  };
+  const metrics = { ...noMetrics, readable: (seconds: number) => void samples.push(seconds) };
+  running = startProjector(eventLog, writer, rejects, { metrics });
+  await running.ready();
+  const { projector } = running;
+  return {
+    log,
+    samples,
+    hold,
+    say: (next: LogStatus) => {
+      status = next;
+    },
+    projector,
+    ageMs: () => {
+      const { unreadableSinceMs } = projector.status();
+      return unreadableSinceMs === null ? null : Date.now() - unreadableSinceMs;
+    },
+    waits: () => [...projector.status().waits.keys()],
+    isThere: async (offset: number) => (await store.reader().get([riderKey(`r${offset}`)]))[0] !== null,
+  };
+}
+
+test('with nothing to do, nothing is unreadable and nothing is waited for', async () => {
+  const { projector } = await stuck();
+  await expect.poll(() => projector.status().unreadableSinceMs, soon).toBeNull();
+  expect(projector.status()).toMatchObject({ role: 'leader', waits: new Map(), tagsInRepair: 0 });
+  expect(projector.status().partitions).toContainEqual({ topic: 'riders', partition: 0, position: 1, end: 1 });
+});
+
+test('a store that does not answer is waited for, and shows in every change that it delayed', async () => {
+  const { log, samples, hold, ageMs, waits, isThere } = await stuck();
+  await expect.poll(ageMs, soon).toBeNull();
+  const release = hold();
+  for (let i = 1; i <= 5; i++) log.append(riderAt(i));
+  await expect.poll(ageMs, soon).toBeGreaterThan(1_000);
+  expect(waits()).toEqual(['redis']);
+  expect(samples).toEqual([]);
+  release();
+  await expect.poll(() => isThere(5), soon).toBe(true);
+  await expect.poll(() => samples.filter((seconds) => seconds > 1), soon).toHaveLength(5);
+  expect(samples).toHaveLength(5);
+  await expect.poll(ageMs, soon).toBeNull();
+  await expect.poll(waits, soon).toEqual([]);
+});
+
+test('rejects that are not taken are waited for', async () => {
+  const { log, hold, waits, projector } = await stuck();
+  const release = hold();
+  log.append(riderAt(1, Date.now(), false));
+  await expect.poll(waits, soon).toContain('rejects');
+  expect(projector.status().unresolvedRejects).toEqual(new Map([['key disagrees with value', 1]]));
+  release();
+  await expect.poll(waits, soon).toEqual([]);
+  log.append({ ...riderAt(2), key: 'r1', value: { ...sampleRecords.riders, rider: 'r1' } });
+  await expect.poll(() => projector.status().unresolvedRejects.get('key disagrees with value'), soon).toBe(0);
+});
+
+test('a log that does not answer or lacks topics is waited for though nobody knows of a change, and what is known is told', async () => {
+  const { say, ageMs, waits, projector } = await stuck();
+  await expect.poll(ageMs, soon).toBeNull();
+  const sinceMs = Date.now() - 3_000;
+  const at = { topic: 'riders' as const, partition: 0, end: 7, unreadSinceMs: sinceMs, waitsFor: null };
+  say({ partitions: [at], silentSinceMs: sinceMs, lacks: 'Kafka no longer has riders' });
+  expect(projector.status().troubles).toEqual(['Kafka no longer has riders']);
+  expect(ageMs()).toBeGreaterThanOrEqual(3_000);
+  expect(waits()).toEqual(['kafka']);
+  expect(projector.status().partitions).toContainEqual({ topic: 'riders', partition: 0, position: 1, end: 7 });
+  say({ partitions: [{ ...at, waitsFor: 'registry' }], silentSinceMs: null });
+  expect(waits()).toEqual(['registry']);
+});
+
+test('a projector that has ended makes nothing readable any more', async () => {
+  const { ageMs, projector } = await stuck();
+  await expect.poll(ageMs, soon).toBeNull();
+  await running!.stop();
+  await expect.poll(ageMs, soon).toBeGreaterThan(100);
+  expect(projector.status().role).toBe('standby');
+});
+
+test('a standby whose looks at the store take too long to tell who leads waits for the store', async () => {
+  const clock = new SteppingClock();
+  const look = async (tags: readonly number[]) => {
+    await clock.sleep(2_001);
+    return tags.map(() => ({ fence: '', position: null }));
+  };
+  const leadership = { look, coming: async () => {}, isFree: () => false } as unknown as Leadership;
+  const writer = { ...new MemoryViewStore().writer(), leadership };
+  running = startProjector(new MemoryEventLog({ partitions, records: [] }), writer, null, { clock });
+  const { projector } = running;
+  // Longer than any call is under way.
+  const waitedMs = () => clock.nowMs() - (projector.status().waits.get('redis') ?? Number.POSITIVE_INFINITY);
+  await expect.poll(waitedMs, soon).toBeGreaterThan(60_000);
+  expect(projector.role).toBe('standby');
+});
+
+test('Kafka is waited for while it does not say where it ends, and an archive, which is read, is not', async () => {
+  const never = { bounds: () => new Promise<never>(() => {}) };
+  const begin = (more: object) =>
+    startProjector(
+      Object.assign(new MemoryEventLog({ partitions, records: [] }), never, more),
+      new MemoryViewStore().writer(),
+      null,
+    );
+  const archive = begin({});
+  const kafka = begin({ identity: async () => 'topic ids' });
+  await expect.poll(() => [...kafka.projector.status().waits.keys()], soon).toEqual(['kafka']);
+  expect([...archive.projector.status().waits.keys()]).toEqual([]);
+  await Promise.all([archive.stop(), kafka.stop()]);
+});

@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest';
+import { UnreadableChanges } from '../../../projector/status/unreadable-changes.ts';
+import { toLogRecord } from '../../support/worlds/histories.ts';
+
+function measuring() {
+  const samples: number[] = [];
+  const clock = { ms: 0, nowMs: () => clock.ms, sleep: async () => {} };
+  const changes = new UnreadableChanges((seconds) => void samples.push(seconds), clock);
+  /** A batch is folded, or a round is answered, at a time. */
+  const take = (folded: ReturnType<typeof batch>, nowMs: number, fanOut = 0): void => {
+    clock.ms = nowMs;
+    changes.take(folded, fanOut);
+  };
+  const written = (round: number, nowMs: number, fannedOut = 0): void => {
+    clock.ms = nowMs;
+    changes.written(round, fannedOut);
+  };
+  return { samples, changes, take, written };
+}
+
+const batch = (timestampsMs: number[], unreadSinceMs?: number) => ({
+  ...(unreadSinceMs !== undefined && { unreadSinceMs }),
+  records: timestampsMs.map((timestampMs, offset) =>
+    toLogRecord({ topic: 'riders', partition: 0, offset, timestampMs, key: 'r', value: null }),
+  ),
+});
+
+test('every batch of a round is measured by itself, from the time of its first record', () => {
+  const { samples, changes, take, written } = measuring();
+  take(batch([1_000, 2_000]), 2_500);
+  take(batch([3_000]), 3_500);
+  written(changes.begin(), 7_000);
+  expect(samples).toEqual([6, 4]);
+  expect(changes.sinceMs).toBeNull();
+});
+
+test('what comes while a round is written belongs to the next one', () => {
+  const { samples, changes, take, written } = measuring();
+  take(batch([1_000]), 1_000);
+  const taken = changes.begin();
+  take(batch([2_000]), 2_000);
+  written(taken, 3_000);
+  expect(samples).toEqual([2]);
+  expect(changes.sinceMs).toBe(2_000);
+});
+
+test('a change whose readers are told slice by slice is readable when the last one is told; others do not wait for it', () => {
+  const { samples, changes, take, written } = measuring();
+  take(batch([1_000]), 1_000, 1);
+  take(batch([2_000]), 2_000);
+  written(changes.begin(), 3_000);
+  expect(samples).toEqual([1]);
+  expect(changes.sinceMs).toBe(1_000);
+  written(changes.begin(), 6_000, 1);
+  expect(samples[1]).toBe(5);
+  expect(changes.sinceMs).toBeNull();
+});
+
+test('the oldest is as old as it has been there unread, whatever time its record has', () => {
+  const { changes, take } = measuring();
+  take(batch([5]), 9_000);
+  expect(changes.sinceMs).toBe(9_000);
+  take(batch([5], 8_000), 9_500);
+  expect(changes.sinceMs).toBe(8_000);
+});
+
+test('a clock that is ahead makes no negative time', () => {
+  const { samples, changes, take, written } = measuring();
+  take(batch([9_000]), 1_000);
+  written(changes.begin(), 2_000);
+  expect(samples).toEqual([0]);
+});

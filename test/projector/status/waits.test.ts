@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest';
+import type { Clock } from '../../../projector/ports/clock.ts';
+import type { Log } from '../../../projector/ports/log.ts';
+import { Waits, waitReasons } from '../../../projector/status/waits.ts';
+
+/** A log that is kept, by level. */
+function keptLog() {
+  const lines: string[] = [];
+  const log: Log = {
+    info: (message) => void lines.push(`info ${message}`),
+    warn: (message) => void lines.push(`warn ${message}`),
+    error: (message) => void lines.push(`error ${message}`),
+  };
+  return { lines, log };
+}
+
+function watched() {
+  const { lines, log } = keptLog();
+  const clock = { ms: 1_000_000, nowMs: () => clock.ms, sleep: async () => {} };
+  const waits = new Waits({ clock, log, logStatus: () => null });
+  const after = (ms: number): void => {
+    clock.ms += ms;
+    waits.look();
+  };
+  return { waits, clock, lines, after };
+}
+
+test('a wait that lasts is told once, as is its end', () => {
+  const { waits, lines, after } = watched();
+  waits.begin('kafka');
+  after(1_900);
+  expect(lines).toEqual([]);
+  after(200);
+  after(5_000);
+  expect(lines).toEqual([
+    'warn Waiting for 2.1 s for Kafka, which does not answer or lacks topics: changes are not read',
+  ]);
+  waits.end('kafka');
+  after(5_000);
+  after(500);
+  expect(lines.slice(1)).toEqual(['info Kafka answers again, after 12.1 s']);
+});
+
+test('a short wait is not told, and a second one is counted from its own beginning', () => {
+  const { waits, lines, after } = watched();
+  waits.begin('redis');
+  after(1_900);
+  waits.end('redis');
+  after(500);
+  waits.begin('redis');
+  after(1_900);
+  expect(lines).toEqual([]);
+  after(200);
+  expect(lines).toHaveLength(1);
+});
+
+test('waits for several are told apart, and a standby’s is no warning', () => {
+  const { waits, clock, lines, after } = watched();
+  const begunMs = clock.ms;
+  for (const reason of waitReasons) waits.begin(reason);
+  after(3_000);
+  expect(lines.map((line) => line.split(' ')[0])).toEqual(['warn', 'warn', 'warn', 'warn', 'warn', 'info']);
+  expect(waits.current()).toEqual(new Map(waitReasons.map((reason) => [reason, begunMs])));
+});
+
+test('a wait goes on while one of several things is waited for, and says why it does', () => {
+  const { waits, clock, lines, after } = watched();
+  const begunMs = clock.ms;
+  waits.begin('redis', 'tag 1');
+  after(1_000);
+  waits.begin('redis', 'tag 2');
+  waits.begin('redis', 'tag 1', new Error('OOM'));
+  after(1_000);
+  expect(lines).toEqual([expect.stringMatching(/^warn Waiting for 2\.0 s for the view store, .* \(OOM\)$/)]);
+  waits.end('redis', 'tag 1');
+  after(1_000);
+  expect(waits.current()).toEqual(new Map([['redis', begunMs + 1_000]]));
+  waits.end('redis', 'tag 2');
+  after(1_000);
+  expect(lines.slice(1)).toEqual(['info The view store answers again, after 4.0 s']);
+});
+
+test('a process that stood still says so, and blames nobody else', async () => {
+  const { lines, log } = keptLog();
+  const stop = new AbortController();
+  let nowMs = 0;
+  let looks = 0;
+  const clock: Clock = {
+    nowMs: () => nowMs,
+    async sleep(ms) {
+      looks += 1;
+      nowMs += looks === 2 ? 5_000 + ms : ms;
+      if (looks === 4) stop.abort();
+    },
+  };
+  // What was asked before it stood still was answered meanwhile, and is read a moment later.
+  const logStatus = () => (looks === 2 ? { partitions: [], silentSinceMs: 500 } : null);
+  await new Waits({ clock, log, logStatus }).watch(stop.signal);
+  expect(lines).toEqual(['warn This process stood still for 5.0 s: stopped, or without a processor']);
+});

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { silentLog } from '../../../projector/ports/log.ts';
+import { Waits } from '../../../projector/status/waits.ts';
+import { watchedWriter } from '../../../projector/status/watched-writer.ts';
+import { lead } from '../../support/stores/lead.ts';
+import { SharedStore } from '../../support/stores/shared-store.ts';
+import { watchedWriter as disturbed } from '../../support/stores/watched-writer.ts';
+
+/** A writer whose batches of tag 1 are refused for want of memory, a second each; since when it is waited for. */
+async function full() {
+  let isFull = true;
+  let tookMs = 1_000;
+  const clock = { ms: 0, nowMs: () => clock.ms, sleep: async () => {} };
+  const waits = new Waits({ clock, log: silentLog, logStatus: () => null });
+  const store = disturbed(new SharedStore().writer(), {
+    before(tag) {
+      clock.ms += tookMs;
+      if (tag === 1 && isFull) throw new Error('OOM');
+    },
+  });
+  await lead(store);
+  clock.ms = 0;
+  const writer = watchedWriter(store, { waits, clock, measured() {} });
+  const write = () => writer.commit(1, []).catch(() => {});
+  const since = () => waits.current().get('redis');
+  await write();
+  const empty = (): void => {
+    isFull = false;
+  };
+  const answersIn = (ms: number): void => {
+    tookMs = ms;
+  };
+  return { waits, clock, writer, write, since, empty, answersIn };
+}
+
+test('a batch that is refused is waited for until it succeeds, whatever else does', async () => {
+  const { writer, write, since, empty, answersIn } = await full();
+  answersIn(499);
+  await writer.read([]);
+  await writer.leadership!.look([1]);
+  await writer.leadership!.coming([2]);
+  for await (const _ of writer.list([1])) expect.unreachable();
+  await writer.commit(2, []);
+  await write();
+  expect(since()).toBe(0);
+  empty();
+  await write();
+  expect(since()).toBeUndefined();
+});
+
+test('a store that always answers late is waited for from the first late answer until a prompt one', async () => {
+  const { waits, clock, write, since, empty, answersIn } = await full();
+  empty();
+  answersIn(0);
+  await write();
+  answersIn(600);
+  for (let i = 0; i < 50; i++) await write();
+  expect(clock.ms - since()!).toBe(50 * 600);
+  expect(waits.causes('redis').map(({ message }) => message)).toEqual(['an answer took 0.6 s']);
+  answersIn(499);
+  await write();
+  expect(since()).toBeUndefined();
+});

@@ -1,0 +1,183 @@
+import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { lockArchive } from '../../../infra/archive/format/archive-lock.ts';
+import { archiveRejectSink } from '../../../infra/archive/format/archive-reject-sink.ts';
+import { ArchiveWriter } from '../../../infra/archive/saving/archive-writer.ts';
+import { MissingTopicsError } from '../../../projector/ports/event-log.ts';
+import { runArchiveCheck } from '../../../services/archive/archive-check.ts';
+import { UsageError } from '../../../services/cli/io.ts';
+import { loadSettings } from '../../../services/settings/settings.ts';
+import { heard } from '../../support/processes/heard.ts';
+import { TestArchive } from '../../support/worlds/archive.ts';
+import { copyPortland } from '../../support/worlds/portland.ts';
+import { rejectAt } from '../../support/worlds/records.ts';
+import { rider, SavedArchive } from '../../support/worlds/saved-archive.ts';
+
+const settings = loadSettings({});
+const check = (dir: string, json = false) => heard((io) => runArchiveCheck({ dir, json }, settings, io));
+
+/** Exit code, and each problem's kind and file. */
+async function problemsOf(dir: string) {
+  const { code, out } = await check(dir, true);
+  const { problems } = JSON.parse(out[0]!) as { problems: { kind: string; file: string }[] };
+  return [code, problems.map(({ kind, file }) => `${kind} ${file.slice(dir.length + 1)}`)];
+}
+const first = 'ride-calendar.riders/0-00000000000000000000.avro';
+
+// docs/rules.md#archive-check
+describe('archive check', () => {
+  test('finds nothing in an archive as it was saved', async () => {
+    await using saved = await SavedArchive.make();
+    const { exact_since } = await saved.save();
+    expect(await check(saved.dir)).toEqual({
+      code: 0,
+      out: [`As saved: 4 records in 16 files, and 0 set aside: ${saved.dir}. It has every record since ${exact_since}`],
+      err: [],
+    });
+    const { out } = await check(saved.dir, true);
+    expect(JSON.parse(out[0]!)).toEqual({
+      dir: saved.dir,
+      manifest: true,
+      files: 16,
+      records: 4,
+      rejected: 0,
+      exact_since,
+      problems: [],
+    });
+  });
+
+  test('reads an archive without a manifest, also one of another library', async () => {
+    await using archive = await TestArchive.make();
+    // Without the bad records that are set aside beside it once anybody has served it from where it lies.
+    await copyPortland(archive.dir);
+    const { code, out } = await check(archive.dir);
+    expect(code).toBe(0);
+    expect(out[0]).toMatch(/^Read 18418 records in \d+ files, and 0 set aside: .*It has no manifest.json/);
+  });
+
+  test('names a file with a flipped byte, wherever it is', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    const file = `${saved.dir}/${first}`;
+    const { length } = readFileSync(file);
+    // The magic, the schema, the sync marker, a block's head, its records and the last byte.
+    for (const at of [0, 10, length >> 2, length >> 1, length - 30, length - 17, length - 1]) {
+      await saved.flip(file, at);
+      expect(await problemsOf(saved.dir)).toEqual([1, [`altered ${first}`]]);
+      await saved.flip(file, at);
+    }
+    expect(await problemsOf(saved.dir)).toEqual([0, []]);
+  });
+
+  test('names files that are missing, cut or foreign, each once', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    const riders = `${saved.dir}/ride-calendar.riders`;
+    const bytes = readFileSync(`${saved.dir}/${first}`);
+    rmSync(`${riders}/1-00000000000000000000.avro`);
+    writeFileSync(`${saved.dir}/${first}`, bytes.subarray(0, -3));
+    writeFileSync(`${riders}/0-00000000000000000001.avro`, bytes);
+    writeFileSync(`${riders}/notes.txt`, 'x');
+    writeFileSync(`${riders}/.notes.crc`, 'x');
+    writeFileSync(`${riders}/9.avro`, 'x');
+    writeFileSync(`${riders}/7-00000000000000000000.avro`, bytes);
+    writeFileSync(`${saved.dir}/stray`, 'x');
+    mkdirSync(`${saved.dir}/ride-calendar.ridez`);
+    const [code, problems] = await problemsOf(saved.dir);
+    expect(code).toBe(1);
+    expect(problems).toEqual([
+      'foreign ride-calendar.riders/7-00000000000000000000.avro',
+      'foreign ride-calendar.riders/9.avro',
+      'foreign ride-calendar.riders/notes.txt',
+      `cut ${first}`,
+      'foreign ride-calendar.riders/0-00000000000000000001.avro',
+      'missing ride-calendar.riders/1-00000000000000000000.avro',
+      'foreign ride-calendar.ridez',
+      'foreign stray',
+    ]);
+    const { out } = await check(saved.dir);
+    expect(out).toHaveLength(9);
+    expect(out[3]).toBe(
+      `cut: ${saved.dir}/${first}: it has ${bytes.length - 3} bytes, and the manifest says ${bytes.length}`,
+    );
+  });
+
+  test('names a file that is cut or broken where there is no manifest', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    rmSync(`${saved.dir}/manifest.json`);
+    const bytes = readFileSync(`${saved.dir}/${first}`);
+    writeFileSync(`${saved.dir}/${first}`, bytes.subarray(0, -3));
+    expect(await problemsOf(saved.dir)).toEqual([1, [`cut ${first}`]]);
+    writeFileSync(`${saved.dir}/${first}`, bytes);
+    await saved.flip(`${saved.dir}/${first}`, bytes.length - 1);
+    expect(await problemsOf(saved.dir)).toEqual([1, [`altered ${first}`]]);
+  });
+
+  test('says of a manifest that it was altered', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    const path = `${saved.dir}/manifest.json`;
+    const text = readFileSync(path, 'utf8');
+    writeFileSync(path, text.replace(/"first_timestamp": 1000/, '"first_timestamp": 1001'));
+    expect(await problemsOf(saved.dir)).toEqual([1, ['altered manifest.json']]);
+    writeFileSync(path, `${text}x`);
+    expect(await problemsOf(saved.dir)).toEqual([1, ['altered manifest.json']]);
+    writeFileSync(path, text.replace(/"hash": "[0-9a-f]{2}/, '"hash": "00'));
+    expect(await problemsOf(saved.dir)).toEqual([1, ['altered manifest.json']]);
+  });
+
+  test('says what a save that was killed left behind the manifest; while one is at work that is no problem', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    const writer = new ArchiveWriter({ dir: saved.dir });
+    writer.append('riders', { ...rider('e'), partition: 0, offset: 3 });
+    await writer.close();
+    expect(await problemsOf(saved.dir)).toEqual([1, [`unfinished ${first}`]]);
+    appendFileSync(`${saved.dir}/${first}`, Buffer.from([2, 100, 1]));
+    const unlock = lockArchive(saved.dir, 'archive save');
+    expect(await problemsOf(saved.dir)).toEqual([0, []]);
+    unlock();
+    await saved.source.append('riders', 0, [rider('e')]);
+    await saved.save();
+    expect(await problemsOf(saved.dir)).toEqual([0, []]);
+  });
+
+  test('checks bad records too, whose files what serves the archive may go on with', async () => {
+    await using saved = await SavedArchive.make();
+    const publish = async (offset: number) => {
+      const sink = archiveRejectSink({ dir: saved.dir });
+      await sink.publish([rejectAt(offset)]);
+      await sink.close();
+    };
+    await saved.save();
+    await publish(1);
+    await saved.save();
+    await publish(2);
+    expect(await problemsOf(saved.dir)).toEqual([0, []]);
+    const file = 'ride-calendar.rejected/0-00000000000000000000.avro';
+    await saved.flip(`${saved.dir}/${file}`, 30);
+    expect(await problemsOf(saved.dir)).toEqual([1, [`altered ${file}`]]);
+    rmSync(`${saved.dir}/${file}`);
+    expect(await problemsOf(saved.dir)).toEqual([1, [`missing ${file}`]]);
+  });
+
+  test('goes by the prefix of the archive', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save({ prefix: 'other.' });
+    expect((await check(saved.dir)).code).toBe(0);
+    await using copy = await TestArchive.make();
+    cpSync(saved.dir, copy.dir, { recursive: true });
+    rmSync(`${copy.dir}/manifest.json`);
+    expect((await check(copy.dir)).out[0]).toMatch(/^Read 4 records in 16 files/);
+  });
+
+  test('wants the folder of an archive', async () => {
+    await expect(check('')).rejects.toThrow(UsageError);
+    await expect(check('')).rejects.toThrow(
+      "Cannot run archive check: the folder's name is empty (an unset variable?)",
+    );
+    await expect(check('/nowhere')).rejects.toThrow(MissingTopicsError);
+    await expect(check('/nowhere')).rejects.toThrow('Cannot read the archive /nowhere: there is no such folder');
+  });
+});

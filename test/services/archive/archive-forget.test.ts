@@ -1,0 +1,335 @@
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import avro from 'avsc';
+import { describe, expect, test } from 'vitest';
+import { lockArchive } from '../../../infra/archive/format/archive-lock.ts';
+import { readManifest } from '../../../infra/archive/format/archive-manifest.ts';
+import { archiveRejected, archiveRejectSink } from '../../../infra/archive/format/archive-reject-sink.ts';
+import { ArchiveWriter } from '../../../infra/archive/saving/archive-writer.ts';
+import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
+import { MissingTopicsError, type Reject } from '../../../projector/ports/event-log.ts';
+import { archivedSchemas } from '../../../schemas/avro/avro-types.ts';
+import { encodeValue } from '../../../schemas/avro/codec.ts';
+import type { AnyRecord, Attendance, Relation, Ride, Rider, TopicName } from '../../../schemas/events/records.ts';
+import { runArchiveCheck } from '../../../services/archive/archive-check.ts';
+import { runArchiveForget } from '../../../services/archive/archive-forget.ts';
+import { UsageError } from '../../../services/cli/io.ts';
+import { loadSettings } from '../../../services/settings/settings.ts';
+import { heard } from '../../support/processes/heard.ts';
+import { readArchive, TestArchive } from '../../support/worlds/archive.ts';
+import { portlandDirectory } from '../../support/worlds/portland.ts';
+import { sampleRecords } from '../../support/worlds/records.ts';
+import { rider, SavedArchive } from '../../support/worlds/saved-archive.ts';
+
+const settings = loadSettings({});
+const forget = async (who: string, dir: string) => {
+  const { code, out } = await heard((io) => runArchiveForget({ rider: who, dir, json: true }, settings, io));
+  return [code, JSON.parse(out[0]!)];
+};
+const check = async (dir: string) => {
+  const { code, out } = await heard((io) => runArchiveCheck({ dir, json: true }, settings, io));
+  return [code, JSON.parse(out[0]!).problems];
+};
+const nothing = { leaders: 0, rejected: 0, headers: 0, raw: 0, example: false };
+
+/** An archive of records given as topic, key and value, in the order of their offsets in partition 0. */
+async function archiveOf(records: readonly [TopicName, string, AnyRecord | null, object?][]) {
+  const archive = await TestArchive.make(1);
+  const writer = new ArchiveWriter({ dir: archive.dir, blockBytes: 300 });
+  const next = new Map<TopicName, number>();
+  for (const [topic, key, value, more] of records) {
+    const offset = next.get(topic) ?? 0;
+    next.set(topic, offset + 1);
+    writer.append(topic, { partition: 0, offset, timestampMs: 1_000 + offset, key, value, ...more });
+  }
+  await writer.close();
+  return archive;
+}
+
+const places = async (archive: TestArchive) =>
+  (await archive.read()).records.map((one) => `${one.topic}@${one.offset} ${'key' in one ? one.key : ''}`);
+const answer = (who: string, ride = 'ride0001') => ({ ...sampleRecords.attendance, ride, rider: who });
+const relation = (who: string, other: string) => ({ ...sampleRecords.relations, rider: who, other });
+const ride = (...leaders: string[]) => ({ ...sampleRecords.rides, leaders });
+const reject = (topic: TopicName, offset: number, key: string | null, value: Buffer | null, headers = {}): Reject => ({
+  topic,
+  partition: 0,
+  offset,
+  timestampMs: 1,
+  reason: 'undecodable value',
+  raw: { key: key === null ? null : Buffer.from(key), value, headers },
+});
+
+/** Whether a record names a rider, by its fields. */
+function isOf(record: LogRecord, who: string): boolean {
+  const value = record.value as (Rider & Attendance & Relation) | null;
+  if (record.topic === 'riders') return record.key === who;
+  if (record.topic === 'attendance') return record.key.endsWith(`/${who}`);
+  return record.topic === 'relations' && (record.key.split('/').includes(who) || value?.other === who);
+}
+
+// docs/rules.md#archive-forget
+describe('archive forget', () => {
+  test('takes a rider’s records out, in both roles and tombstones too, and keeps all places', async () => {
+    await using archive = await archiveOf([
+      ['riders', 'ada', rider('ada').value],
+      ['riders', 'bob', rider('bob').value],
+      ['riders', 'ada', null],
+      ['attendance', 'ride0001/2026-05-01/ada', answer('ada')],
+      ['attendance', 'ride0001/2026-05-01/bob', answer('bob')],
+      // A ride may be called as a rider is.
+      ['attendance', 'adaada/2026-05-01/bob', answer('bob', 'adaada')],
+      ['relations', 'ada/bob', relation('ada', 'bob')],
+      ['relations', 'bob/ada', relation('bob', 'ada')],
+      ['relations', 'bob/ada', null],
+      ['relations', 'bob/adam', relation('bob', 'adam')],
+    ]);
+    expect(await forget('ada', archive.dir)).toEqual([
+      0,
+      { dir: archive.dir, ...nothing, records: { riders: 2, attendance: 1, relations: 3 }, files: 3 },
+    ]);
+    expect(await places(archive)).toEqual([
+      'riders@1 bob',
+      'attendance@1 ride0001/2026-05-01/bob',
+      'attendance@2 adaada/2026-05-01/bob',
+      'relations@3 bob/adam',
+    ]);
+    expect(await check(archive.dir)).toEqual([0, []]);
+    expect(await forget('ada', archive.dir)).toEqual([0, { dir: archive.dir, ...nothing, records: {}, files: 0 }]);
+  });
+
+  test('takes them out of rides’ leaders, whose records stay', async () => {
+    await using archive = await archiveOf([
+      ['rides', 'ride0001', ride('bob', 'ada', 'cem', 'ada')],
+      ['rides', 'ride0002', ride('ada')],
+      ['rides', 'ride0003', ride('adam')],
+      ['rides', 'ride0001', null],
+    ]);
+    const before = (await archive.read()).records as LogRecord[];
+    const [, result] = await forget('ada', archive.dir);
+    expect(result).toEqual({ dir: archive.dir, ...nothing, records: {}, leaders: 2, files: 1 });
+    const after = (await archive.read()).records as LogRecord[];
+    const plain = ({ offset, timestampMs, key, value }: LogRecord) => ({ offset, timestampMs, key, value });
+    const without = (value: AnyRecord | null) =>
+      value && { ...value, leaders: (value as Ride).leaders.filter((one) => one !== 'ada') };
+    expect(after.map(plain)).toEqual(before.map((one) => ({ ...plain(one), value: without(one.value) })));
+  });
+
+  test('takes values as they came that name them, and headers; our schema’s fields stay', async () => {
+    await using archive = await archiveOf([
+      ['rides', 'ride0001', ride('ada', 'bob'), { rawValue: encodeValue('rides', ride('ada', 'bob')) }],
+      ['rides', 'ride0002', ride('bob'), { rawValue: Buffer.from('by ada') }],
+      ['rides', 'ride0003', ride('ada'), { rawValue: Buffer.from('by adam') }],
+      ['metros', 'kiel', { ...sampleRecords.metros, metro: 'kiel' }, headersOf('desk', 'ada', 'x-ada-y')],
+    ]);
+    const [, result] = await forget('ada', archive.dir);
+    expect(result).toEqual({ dir: archive.dir, ...nothing, records: {}, leaders: 2, headers: 1, raw: 2, files: 2 });
+    const [metro, ...rides] = (await archive.read()).records as LogRecord[];
+    expect(metro!.headers).toEqual(headersOf('desk', 'x-ada-y').headers);
+    expect(rides.map(({ rawValue }) => rawValue)).toEqual([null, null, Buffer.from('by adam')]);
+    expect(rides.map(({ value }) => (value as Ride).leaders)).toEqual([['bob'], ['bob'], []]);
+    expect(await check(archive.dir)).toEqual([0, []]);
+  });
+
+  test('writes a record anew by its file’s own schema: with further fields, other unions, and numbers of any size', async () => {
+    await using archive = await archiveOf([
+      ['rides', 'ride0001', { ...ride('ada'), revision: 2n ** 62n + 1n, changed_at: -(2n ** 63n) } as never],
+    ]);
+    const schema = structuredClone(archivedSchemas.rides) as { fields: { name: string; type: unknown }[] };
+    const [, theirs] = schema.fields[4]!.type as [null, { fields: { name: string; type: unknown }[] }];
+    const leaders = theirs.fields.find(({ name }) => name === 'leaders')!;
+    // As Spark writes it: anything may be null.
+    leaders.type = ['null', { type: 'array', items: ['string', 'null'] }];
+    theirs.fields.push({ name: 'weight', type: ['null', 'double', 'string'] });
+    schema.fields.splice(5, 2, { name: 'run', type: 'int' });
+    const their = { partition: 0, timestamp: 1, key: 'ride0001', run: 7 };
+    const value = { ...ride('bob', 'ada'), weight: 0.1 };
+    const records = [
+      { ...their, offset: 1, value },
+      { ...their, offset: 2, value: null },
+    ];
+    const path = await archive.writeFile('rides', 0, 1, schema as never, records);
+    expect((await forget('ada', archive.dir))[1]).toMatchObject({ leaders: 2, files: 2 });
+    const [ours, ...rest] = (await archive.read()).records as LogRecord[];
+    expect(ours!.value).toEqual({ ...ride(), revision: 2n ** 62n + 1n, changed_at: -(2n ** 63n) });
+    expect(rest.map(({ offset }) => offset)).toEqual([1, 2]);
+    const left: unknown[] = [];
+    for await (const one of avro.createFileDecoder(path)) left.push(one);
+    expect(left).toMatchObject([{ ...records[0], value: { ...value, leaders: ['bob'] } }, records[1]]);
+  });
+
+  test('takes bad records about them out, by key, value or header', async () => {
+    await using archive = await archiveOf([['riders', 'bob', rider('bob').value]]);
+    const value = encodeValue('attendance', answer('ada'));
+    const sink = archiveRejectSink({ dir: archive.dir });
+    await sink.publish([
+      reject('attendance', 1, 'ride0001/2026-05-01/ada', null),
+      reject('attendance', 2, 'no such key', value),
+      reject('relations', 3, 'ada', Buffer.from('x')),
+      reject('riders', 4, null, Buffer.from('{"rider":"ada"}')),
+      reject('rides', 5, 'ride0001', encodeValue('rides', ride('ada')).subarray(0, -1)),
+      reject('nights', 6, 'x', null, { by: Buffer.from('ada') }),
+      reject('nights', 9, 'x', null, { 'by-ada-here': Buffer.from('x'), ada: Buffer.alloc(0) }),
+      // Published to the wrong topic.
+      reject('nights', 10, 'ride0001/2026-05-01', value),
+      reject('nights', 11, 'ride0001/2026-05-01/ada', Buffer.from('x')),
+      // Nobody can look into it.
+      { ...reject('nights', 12, null, Buffer.from('packed')), reason: 'batch too large' },
+    ]);
+    await sink.publish([
+      reject('attendance', 7, 'ride0001/2026-05-01/bob', encodeValue('attendance', answer('adam'))),
+      // A metro may be called as a rider is.
+      reject('metros', 8, 'ada', Buffer.from('adam')),
+    ]);
+    await sink.close();
+    const kept = [...archiveRejected({ dir: archive.dir })].slice(10);
+    const [, result] = await forget('ada', archive.dir);
+    expect(result).toEqual({ dir: archive.dir, ...nothing, records: {}, rejected: 10, files: 1 });
+    expect([...archiveRejected({ dir: archive.dir })]).toEqual(kept);
+    expect(await check(archive.dir)).toEqual([0, []]);
+  });
+
+  test('takes records of theirs out of topics where they have none, and headers whose name is theirs', async () => {
+    await using archive = await archiveOf([
+      // Published to the wrong topic: their keys are bad.
+      ['nights', 'ride0001/2026-05-01/ada', null],
+      ['rides', 'bob/ada', null],
+      ['rides', 'adaada', null],
+      ['metros', 'ada', null, { headers: [{ key: 'ada', value: null }] }],
+    ]);
+    const [, result] = await forget('ada', archive.dir);
+    expect(result).toEqual({ dir: archive.dir, ...nothing, records: { nights: 1, rides: 1 }, headers: 1, files: 3 });
+    expect(await places(archive)).toEqual(['metros@0 ada', 'rides@1 adaada']);
+  });
+
+  test('leaves all else as it was, in files of other libraries and of before headers too', async () => {
+    await using archive = await TestArchive.make();
+    cpSync(portlandDirectory, archive.dir, { recursive: true });
+    const before = (await readArchive(archive.dir)).records as LogRecord[];
+    const { rider: who } = before.find(({ topic }) => topic === 'attendance')!.value as Attendance;
+    const [code, result] = await forget(who, archive.dir);
+    expect(code).toBe(0);
+    const after = (await readArchive(archive.dir)).records as LogRecord[];
+    const plain = ({ topic, partition, offset, timestampMs, key, value }: LogRecord) => {
+      const leaders = topic === 'rides' && value ? (value as Ride).leaders.filter((one) => one !== who) : undefined;
+      return { topic, partition, offset, timestampMs, key, value: leaders ? { ...value, leaders } : value };
+    };
+    const wanted = before.filter((one) => !isOf(one, who));
+    expect(after.map(plain)).toEqual(wanted.map(plain));
+    const gone = Object.values(result.records as Record<string, number>).reduce((sum, n) => sum + n, 0);
+    expect(gone).toBe(before.length - wanted.length);
+    expect(gone).toBeGreaterThan(3);
+    expect(await check(archive.dir)).toEqual([0, []]);
+    // Not a byte of the id is left.
+    for (const one of after) expect(JSON.stringify(one.raw())).not.toContain(`"${who}"`);
+    // The archive's schema stays what it was.
+    const [file] = await archive.files('attendance');
+    expect(readFileSync(file!, 'latin1')).not.toContain('"raw"');
+  });
+
+  test('a save that goes on brings none of it back', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    // The last record of its partition.
+    expect((await forget('c', saved.dir))[1].records).toEqual({ riders: 1 });
+    expect(saved.manifest().topics.riders!.partitions[0]).toMatchObject({ records: 2, last_offset: 1, next_offset: 3 });
+    expect((await saved.save()).records).toBe(0);
+    await saved.source.append('riders', 0, [rider('e')]);
+    expect((await saved.save()).records).toBe(1);
+    expect((await saved.archive.read()).records.map(({ partition, offset }) => `${partition}@${offset}`)).toEqual([
+      '0@0',
+      '0@1',
+      '0@3',
+      '1@0',
+    ]);
+    expect(await check(saved.dir)).toEqual([0, []]);
+  });
+
+  test('changes nothing in an archive that is not as it was saved, nor beside a save', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    const [file] = await saved.archive.files('riders');
+    await saved.flip(file!);
+    const before = await saved.bytes();
+    await expect(forget('d', saved.dir)).rejects.toThrow(`${file}: its bytes are not those that were saved`);
+    expect(await saved.bytes()).toEqual(before);
+    await saved.flip(file!);
+    const unlock = lockArchive(saved.dir, 'archive save');
+    await expect(forget('d', saved.dir)).rejects.toThrow('Cannot run archive forget: archive save (process');
+    unlock();
+    expect((await forget('d', saved.dir))[1].records).toEqual({ riders: 1 });
+  });
+
+  test('that was killed is undone, or finished, by the next that writes; check says so', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    await using done = await TestArchive.make();
+    cpSync(saved.dir, done.dir, { recursive: true });
+    await forget('b', done.dir);
+    const hidden = (path: string) => join(dirname(path), `.${basename(path)}.forgotten`);
+    const [old, anew] = [(await saved.archive.files('riders'))[0]!, (await done.files('riders'))[0]!];
+    const bytes = readFileSync(old);
+
+    // Before the journal: nothing has happened yet.
+    copyFileSync(anew, hidden(old));
+    expect(await check(saved.dir)).toEqual([0, []]);
+    await saved.save();
+    expect(existsSync(hidden(old))).toBe(false);
+    expect(readFileSync(old)).toEqual(bytes);
+
+    // After it: before and after the file took its place.
+    const journal = {
+      files: [join(basename(dirname(old)), basename(old))],
+      manifest: readFileSync(join(done.dir, 'manifest.json'), 'utf8'),
+    };
+    for (const isInPlace of [false, true]) {
+      writeFileSync(old, bytes);
+      copyFileSync(anew, hidden(old));
+      if (isInPlace) renameSync(hidden(old), old);
+      writeFileSync(join(saved.dir, '.forget.json'), JSON.stringify(journal));
+      const [code, problems] = await check(saved.dir);
+      expect([code, problems[0].kind]).toEqual([1, 'unfinished']);
+      expect((await forget('b', saved.dir))[1]).toMatchObject({ files: 0, records: {} });
+      expect(await check(saved.dir)).toEqual([0, []]);
+      expect(readManifest(saved.dir)).toEqual(readManifest(done.dir));
+      expect(readdirSync(saved.dir).filter((name) => name.startsWith('.'))).toEqual([]);
+      rmSync(join(saved.dir, 'manifest.json'));
+    }
+  });
+
+  test('says in words what it took', async () => {
+    await using archive = await archiveOf([
+      ['riders', 'ada', rider('ada').value],
+      ['rides', 'ride0001', ride('ada')],
+    ]);
+    const said = (who: string) => heard((io) => runArchiveForget({ rider: who, dir: archive.dir }, settings, io));
+    expect((await said('ada')).out).toEqual([
+      `Removed 1 record of riders, a leader of 1 record of rides: 2 files of ${archive.dir} written anew`,
+      'What serves this archive must be started again. Copies of it, exports and Kafka are not changed',
+    ]);
+    expect((await said('ada')).out).toEqual([`Nothing of the rider is in ${archive.dir}`]);
+  });
+
+  test('wants a rider id, and the folder of an archive', async () => {
+    await expect(forget('ada', '')).rejects.toThrow("the folder's name is empty (an unset variable?)");
+    await expect(forget('', '/tmp')).rejects.toThrow('Cannot run archive forget: the rider is not a rider id');
+    await expect(forget('a/b', '/tmp')).rejects.toThrow(UsageError);
+    await expect(forget('ada', '/nowhere')).rejects.toThrow(
+      'Cannot read the archive /nowhere: there is no such folder',
+    );
+    await expect(forget('ada', '/nowhere')).rejects.toThrow(MissingTopicsError);
+  });
+});
+
+function headersOf(...texts: string[]) {
+  return { headers: texts.map((text) => ({ key: 'by', value: Buffer.from(text) })) };
+}

@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest';
+import { archiveRejectSink } from '../../../infra/archive/format/archive-reject-sink.ts';
+import { ArchiveWriter } from '../../../infra/archive/saving/archive-writer.ts';
+import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
+import type { PublishedRecord } from '../../../projector/ports/log-publisher.ts';
+import { decodeValue } from '../../../schemas/avro/codec.ts';
+import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
+import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { readArchive, TestArchive } from '../../support/worlds/archive.ts';
+import { archiveOf, emptyLog, keysOf, load, publishedRider, rider } from '../../support/worlds/archive-load.ts';
+import { portlandDirectory } from '../../support/worlds/portland.ts';
+import { rejectAt } from '../../support/worlds/records.ts';
+
+const reject = (offset: number, timestampMs = 3) => rejectAt(offset, { topic: 'riders', partition: 0, timestampMs });
+
+const writers = new WriterSchemas();
+const read = (topic: TopicName, { key, value, timestampMs }: PublishedRecord) => ({
+  key: String(key),
+  value: value && (decodeValue(topic, value, writers) as { value: unknown }).value,
+  timestampMs,
+});
+const content = ({ key, value, timestampMs }: LogRecord) => ({ key, value, timestampMs });
+
+// docs/rules.md#archive-load
+describe('archive load', () => {
+  test('publishes every record, whatever partitions the archive has', async () => {
+    const log = emptyLog(5);
+    const { records } = await readArchive(portlandDirectory);
+    expect(await load(portlandDirectory, log)).toMatchObject({ records: records.length, rejected: 0 });
+    const order = (one: { key: string; timestampMs: number; value: unknown }) => `${one.key} ${one.timestampMs}`;
+    for (const topic of topicNames) {
+      const wanted = (records.filter((one) => one.topic === topic) as LogRecord[]).map(content);
+      const all = log.all(topic).map((record) => read(topic, record));
+      const sorted = (list: typeof all) => list.toSorted((a, b) => (order(a) < order(b) ? -1 : 1));
+      expect(sorted(all)).toEqual(sorted(wanted));
+    }
+  });
+
+  test('merges partitions by time, and keeps each one’s order', async () => {
+    await using archive = await archiveOf(
+      [
+        ['a', 1],
+        ['b', 9],
+        ['c', 4],
+      ],
+      [
+        ['d', 2],
+        ['a', 5],
+        ['a', 6],
+      ],
+    );
+    const log = emptyLog(1);
+    await load(archive.dir, log);
+    expect(keysOf(log.all('riders'))).toEqual(['a', 'd', 'a', 'a', 'b', 'c']);
+  });
+
+  test('keeps headers, in their order', async () => {
+    await using archive = await TestArchive.make(1);
+    const headers = [
+      { key: '2', value: Buffer.from('x') },
+      { key: '1', value: null },
+      { key: '2', value: Buffer.from('') },
+    ];
+    const writer = new ArchiveWriter({ dir: archive.dir });
+    writer.append('riders', { ...rider('a'), partition: 0, offset: 0, headers });
+    await writer.close();
+    const log = emptyLog(2);
+    await load(archive.dir, log);
+    expect(log.all('riders')[0]!.headers).toEqual(headers);
+  });
+
+  // docs/rules.md#raw-values
+  test('publishes of a value that came with more fields what our schema holds, and counts it', async () => {
+    await using archive = await TestArchive.make(1);
+    const writer = new ArchiveWriter({ dir: archive.dir });
+    writer.append('riders', { ...rider('a'), partition: 0, offset: 0, rawValue: Buffer.from('as it came') });
+    writer.append('riders', { ...rider('b'), partition: 0, offset: 1 });
+    await writer.close();
+    const log = emptyLog(1);
+    expect(await load(archive.dir, log)).toMatchObject({ records: 2, cut: 1 });
+    expect(log.all('riders')).toMatchObject([publishedRider('a'), publishedRider('b')]);
+  });
+
+  test('publishes the archive’s bad records as such', async () => {
+    await using archive = await TestArchive.make(1);
+    const sink = archiveRejectSink({ dir: archive.dir });
+    const rejects = Array.from({ length: 1_100 }, (_, i) => reject(i));
+    await sink.publish(rejects);
+    await sink.close();
+    const log = emptyLog(1);
+    expect(await load(archive.dir, log)).toMatchObject({ records: 0, rejected: 1_100 });
+    expect(log.rejected).toEqual(rejects);
+    expect(await load(archive.dir, log)).toMatchObject({ records: 0, rejected: 0 });
+  });
+
+  test('leaves a bad record that the topics hold too to the projector, which sets it aside at its new offset', async () => {
+    await using archive = await TestArchive.make(1);
+    await archive.append('riders', 0, [rider('a'), rider('b')]);
+    const sink = archiveRejectSink({ dir: archive.dir });
+    const { timestampMs } = rider('b');
+    // One stood there before the topic was made anew: it is another.
+    await sink.publish([reject(1, timestampMs), reject(2), reject(0)]);
+    await sink.close();
+    const log = emptyLog(1);
+    expect(await load(archive.dir, log)).toMatchObject({ records: 2, rejected: 2 });
+    expect(log.rejected).toEqual([reject(2), reject(0)]);
+  });
+});

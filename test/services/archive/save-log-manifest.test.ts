@@ -1,0 +1,217 @@
+import { createHash } from 'node:crypto';
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { lockArchive } from '../../../infra/archive/format/archive-lock.ts';
+import { readManifest } from '../../../infra/archive/format/archive-manifest.ts';
+import { ArchiveWriter } from '../../../infra/archive/saving/archive-writer.ts';
+import { archivedTypes } from '../../../schemas/avro/avro-types.ts';
+import { runArchiveCheck } from '../../../services/archive/archive-check.ts';
+import { archiveSave } from '../../../services/archive/save-log.ts';
+import { loadSettings } from '../../../services/settings/settings.ts';
+import { heard } from '../../support/processes/heard.ts';
+import { TestArchive } from '../../support/worlds/archive.ts';
+import { rider, SavedArchive } from '../../support/worlds/saved-archive.ts';
+
+const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex');
+const hashes = ({ topics }: ReturnType<SavedArchive['manifest']>) =>
+  Object.entries(topics).flatMap(([topic, { partitions }]) =>
+    partitions.map(({ partition, hash }) => `${topic}/${partition} ${hash}`),
+  );
+
+// docs/rules.md#archive-manifest
+describe('the manifest of a saved archive', () => {
+  test('says what each partition and file holds', async () => {
+    await using saved = await SavedArchive.make();
+    const { exact_since } = await saved.save();
+    const manifest = saved.manifest();
+    expect(manifest).toMatchObject({ prefix: 'ride-calendar.', log: 'a log', exact_since, saved_until: exact_since });
+    const [first] = manifest.topics.riders!.partitions;
+    const [path] = await saved.archive.files('riders');
+    const bytes = readFileSync(path!);
+    const records = ['a', 'b', 'c'].map((key, offset) => {
+      const { value, timestampMs: timestamp } = rider(key, 1_000 + offset);
+      return archivedTypes.riders.toBuffer({ partition: 0, offset, timestamp, key, value, headers: [], raw: null });
+    });
+    expect(first).toMatchObject({
+      partition: 0,
+      records: 3,
+      first_offset: 0,
+      last_offset: 2,
+      next_offset: 3,
+      first_timestamp: 1_000,
+      last_timestamp: 1_002,
+      hash: records.reduce((before, one) => sha256(Buffer.concat([Buffer.from(before, 'hex'), one])), ''),
+      files: [{ name: '0-00000000000000000000.avro', records: 3, bytes: bytes.length, sha256: sha256(bytes) }],
+    });
+    expect(manifest.topics.nights!.partitions).toMatchObject([{ records: 0, hash: '', last_offset: null }, {}]);
+  });
+
+  test('has the same hashes however the files are cut, and however often it was saved', async () => {
+    await using once = await SavedArchive.make();
+    await using often = await SavedArchive.make();
+    await often.save();
+    for (const one of [once, often])
+      await one.source.append(
+        'riders',
+        0,
+        ['e', 'f', 'g'].map((key) => rider(key)),
+      );
+    await often.save();
+    await once.save();
+    expect(hashes(often.manifest())).toEqual(hashes(once.manifest()));
+    await often.source.append('riders', 1, [rider('h')]);
+    await often.save();
+    expect(hashes(often.manifest())).not.toEqual(hashes(once.manifest()));
+  });
+});
+
+// docs/rules.md#archive-save
+describe('exact_since', () => {
+  const lagMs = async () => 60_000;
+
+  test('stays while no gap between saves is longer than the log keeps superseded records', async () => {
+    await using saved = await SavedArchive.make();
+    const first = await saved.save({ compactionLagMs: lagMs });
+    const again = await saved.save({ compactionLagMs: lagMs });
+    expect(again.exact_since).toBe(first.exact_since);
+    expect(saved.manifest().saved_until! >= first.exact_since!).toBe(true);
+  });
+
+  test('moves to the start of a save after a longer gap', async () => {
+    await using saved = await SavedArchive.make();
+    const first = await saved.save();
+    await sleep(5);
+    const again = await saved.save({ compactionLagMs: async () => 1 });
+    expect(again.exact_since! > first.exact_since!).toBe(true);
+    expect(saved.manifest()).toMatchObject({ exact_since: again.exact_since, saved_until: again.exact_since });
+  });
+
+  test('is not known before a save came to its end', async () => {
+    await using saved = await SavedArchive.make();
+    const stop = new AbortController();
+    const onProgress = () => stop.abort(new Error('stopped'));
+    await expect(saved.save({ signal: stop.signal, onProgress })).rejects.toThrow('stopped');
+    expect(saved.manifest()).toMatchObject({ exact_since: null, saved_until: null });
+    const check = await heard((io) => runArchiveCheck({ dir: saved.dir }, loadSettings({}), io));
+    expect(check).toMatchObject({
+      code: 1,
+      out: [expect.stringContaining('its first save was stopped'), expect.anything()],
+    });
+    expect((await saved.save({ compactionLagMs: lagMs })).exact_since).not.toBeNull();
+    expect((await saved.archive.read()).records).toHaveLength(4);
+  });
+});
+
+describe('a save that goes on with an archive', () => {
+  test('refuses one that is not as it was saved, and touches nothing', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    await saved.source.append('riders', 0, [rider('new')]);
+    const [file] = await saved.archive.files('riders');
+    await saved.flip(file!);
+    const before = await saved.bytes();
+    const why = new RegExp(`${file}: its bytes are not those that were saved.*Nothing was saved`);
+    await expect(saved.save()).rejects.toThrow(why);
+    expect(await saved.bytes()).toEqual(before);
+    expect(existsSync(`${saved.dir}/.lock`)).toBe(false);
+    await saved.flip(file!);
+    expect((await saved.save()).records).toBe(1);
+  });
+
+  test('reads one without a manifest to its end', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    rmSync(`${saved.dir}/manifest.json`);
+    const [file] = await saved.archive.files('riders');
+    const last = readFileSync(file!).length - 1;
+    await saved.flip(file!, last);
+    await expect(saved.save()).rejects.toThrow(/the sync marker after its block is wrong/);
+    await saved.flip(file!, last);
+    expect((await saved.save()).records).toBe(0);
+    expect(saved.manifest().topics.riders!.partitions[0]).toMatchObject({ records: 3, last_offset: 2 });
+  });
+
+  test('takes up what a save that was killed had written behind the manifest, and cuts off half a block', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    await saved.source.append('riders', 0, [rider('e'), rider('f'), rider('g'), rider('h')]);
+    // Files of one record each: several stand behind the manifest.
+    const writer = new ArchiveWriter({ dir: saved.dir, codec: 'deflate', fileBytes: 1 });
+    for (const [i, key] of ['e', 'f', 'g'].entries()) {
+      writer.append('riders', { ...rider(key), partition: 0, offset: 3 + i });
+      writer.flush();
+    }
+    await writer.close();
+    appendFileSync(
+      (await saved.archive.files('riders')).findLast((file) => file.includes('/0-'))!,
+      Buffer.from([2, 100, 1, 2, 3]),
+    );
+    expect((await saved.save()).records).toBe(1);
+    const keys = (await saved.archive.read()).records.flatMap((one) =>
+      'key' in one && one.partition === 0 ? [one.key] : [],
+    );
+    expect(keys).toEqual(['a', 'b', 'c', 'e', 'f', 'g', 'h']);
+    await using fresh = await TestArchive.make();
+    const [one, other] = [saved.manifest(), await copyOf(saved, fresh)];
+    expect(hashes(one)).toEqual(hashes(other));
+    expect(one.topics.riders!.partitions[0]!.records).toBe(7);
+  });
+
+  test('refuses a log that was made anew, however far it goes', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    saved.identity = 'another log';
+    await expect(saved.save()).rejects.toThrow('it is of another log, or the topics were deleted and made again since');
+    saved.identity = null;
+    await saved.source.removeFiles('riders');
+    await saved.source.createTopics(2);
+    await expect(saved.save()).rejects.toThrow(/its riders\/\d goes on to offset \d, the log holds 0 to/);
+    const writer = new ArchiveWriter({ dir: saved.source.dir });
+    for (let offset = 0; offset < 5; offset++) {
+      writer.append('riders', { ...rider(`x${offset}`, 5), partition: 0, offset });
+      writer.append('riders', { ...rider(`y${offset}`, 5), partition: 1, offset });
+    }
+    await writer.close();
+    await expect(saved.save()).rejects.toThrow(
+      /its last record of riders\/\d, at offset \d, is another one in the log/,
+    );
+  });
+
+  test('refuses a log whose topic grew', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    await saved.source.addPartition('riders');
+    await expect(saved.save()).rejects.toThrow('riders has 3 partitions in the log, and 2 in the archive');
+  });
+
+  test('is the only one at a time; the lock of a process that has ended counts for nothing', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    const unlock = lockArchive(saved.dir, 'archive save');
+    await expect(saved.save()).rejects.toThrow(
+      new RegExp(
+        `Cannot run archive save: archive save \\(process ${process.pid} on .*\\) has been writing this archive since`,
+      ),
+    );
+    unlock();
+    writeFileSync(
+      `${saved.dir}/.lock`,
+      JSON.stringify({ pid: 999_999_999, host: hostname(), started: '1', command: 'x', since: '' }),
+    );
+    await saved.save();
+    // The same id, given to a process that started at another time.
+    const reused = { pid: process.pid, host: hostname(), started: '1', command: 'x', since: '' };
+    writeFileSync(`${saved.dir}/.lock`, JSON.stringify(reused));
+    await saved.save();
+    writeFileSync(`${saved.dir}/.lock`, JSON.stringify({ ...reused, host: 'elsewhere' }));
+    await expect(saved.save()).rejects.toThrow(`stop it, or remove ${saved.dir}/.lock if that process is no more`);
+  });
+});
+
+/** The manifest of a save of the same log to another folder. */
+async function copyOf(saved: SavedArchive, fresh: TestArchive) {
+  await archiveSave(saved.log(), async () => {}, fresh.dir, { signal: new AbortController().signal });
+  return readManifest(fresh.dir)!;
+}

@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import avro, { type Schema } from 'avsc';
+import kafkajs from 'kafkajs';
+import { describe, expect, test } from 'vitest';
+import { readManifest } from '../../../infra/archive/format/archive-manifest.ts';
+import { kafkaEventLog } from '../../../infra/kafka/log/kafka-event-log.ts';
+import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
+import { topicSchemas } from '../../../schemas/avro/avro-types.ts';
+import { singleObjectHeader } from '../../../schemas/avro/single-object.ts';
+import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
+import { topicNames } from '../../../schemas/events/records.ts';
+import { runArchiveCheck } from '../../../services/archive/archive-check.ts';
+import { runArchiveSave } from '../../../services/archive/archive-save.ts';
+import { archiveSave } from '../../../services/archive/save-log.ts';
+import { loadSettings } from '../../../services/settings/settings.ts';
+import { heard } from '../../support/processes/heard.ts';
+import { TestKafka } from '../../support/servers/kafka.ts';
+import { readArchive, TestArchive } from '../../support/worlds/archive.ts';
+import { sampleRecords } from '../../support/worlds/records.ts';
+
+const signal = new AbortController().signal;
+const noRejects = async () => {};
+
+/** A schema of riders that has a field more than ours. */
+const widerRiders = {
+  ...(topicSchemas.riders as object),
+  fields: [...(topicSchemas.riders as { fields: object[] }).fields, { name: 'shoe_size', type: 'double' }],
+} as unknown as Schema;
+
+describe('archive save from Kafka', () => {
+  // docs/rules.md#archived-record, #raw-values
+  test('keeps headers, in their order, and values whose writer has more fields than our schema', async () => {
+    await using kafka = new TestKafka();
+    await using archive = await TestArchive.make();
+    await kafka.createTopics();
+    const writers = new WriterSchemas();
+    writers.addKnown(JSON.stringify(widerRiders));
+    const type = avro.Type.forSchema(structuredClone(widerRiders));
+    const wider = type.toBuffer({ ...sampleRecords.riders, rider: 'a', shoe_size: 38.5 });
+    const value = Buffer.concat([singleObjectHeader(type), wider]);
+    const producer = kafka.client.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
+    await producer.connect();
+    await producer.send({
+      topic: `${kafka.topicPrefix}riders`,
+      messages: [
+        { key: 'a', value, headers: { trace: [Buffer.from('1'), Buffer.from('2')], by: 'desk' } },
+        { key: 'b', value: null },
+      ],
+    });
+    await producer.disconnect();
+
+    const log = kafkaEventLog({ ...kafka.options, writers, registry: null });
+    await archiveSave(log, noRejects, archive.dir, { signal, schemaOf: (bytes) => writers.named(bytes) });
+    await log.close();
+    const [first, second] = (await archive.read()).records as LogRecord[];
+    const header = (key: string, text: string) => ({ key, value: Buffer.from(text) });
+    expect(first!.headers).toEqual([header('trace', '1'), header('trace', '2'), header('by', 'desk')]);
+    expect(first!.value).toMatchObject({ rider: 'a' });
+    expect(first!.rawValue).toEqual(value);
+    expect(second).toMatchObject({ value: null, headers: [], rawValue: null });
+    // docs/rules.md#archive-manifest
+    const fingerprint = value.toString('hex', 2, 10);
+    expect(readManifest(archive.dir)!.schemas).toEqual([
+      { id: null, fingerprint, schema: JSON.stringify(widerRiders), references: [] },
+    ]);
+  });
+
+  test('names the schema of a value in the Confluent wire format by its id in the registry', async () => {
+    await using kafka = new TestKafka();
+    await using archive = await TestArchive.make();
+    await kafka.createTopics();
+    const type = avro.Type.forSchema(structuredClone(widerRiders));
+    const id = Buffer.from([0, 0, 0, 0, 42]);
+    const value = Buffer.concat([id, type.toBuffer({ ...sampleRecords.riders, rider: 'a', shoe_size: 1 })]);
+    await kafka.sendRaw('riders', [{ key: 'a', value }]);
+    const writers = new WriterSchemas();
+    const registry = { lookUp: async () => ({ schema: JSON.stringify(widerRiders), references: [] }) };
+    const log = kafkaEventLog({ ...kafka.options, writers, registry });
+    await archiveSave(log, noRejects, archive.dir, { signal, schemaOf: (bytes) => writers.named(bytes) });
+    await log.close();
+    expect(readManifest(archive.dir)!.schemas).toMatchObject([{ id: 42, schema: JSON.stringify(widerRiders) }]);
+    expect((await archive.read()).records).toMatchObject([{ rawValue: value }]);
+  });
+
+  test('follows the log until it is told to end, and goes on later; topics that were made again are refused', async () => {
+    await using archive = await TestArchive.make();
+    await using kafka = new TestKafka();
+    await kafka.createTopics({ settings: { 'min.compaction.lag.ms': '604800000' } });
+    const env = { KAFKA_BROKERS: kafka.connection.brokers.join(','), KAFKA_TOPIC_PREFIX: kafka.topicPrefix };
+    const settings = loadSettings({ ...env, LOG_LEVEL: 'error' });
+    const save = (signal: AbortSignal, follow = false) =>
+      heard((io) => runArchiveSave({ dir: archive.dir, json: true, follow }, settings, io), signal);
+    await kafka.sendMetros(['kiel']);
+    const first = JSON.parse((await save(signal)).out[0]!);
+    expect(first).toMatchObject({ records: 1, exact_since: expect.any(String) });
+
+    const stop = new AbortController();
+    const following = save(stop.signal, true);
+    await kafka.sendMetros(['bonn', 'ulm']);
+    while ((await metrosIn(archive, kafka)) < 3) await sleep(100);
+    stop.abort();
+    const { code, out } = await following;
+    expect([code, JSON.parse(out[0]!)]).toMatchObject([0, { records: 2, exact_since: first.exact_since }]);
+    expect((await heard((io) => runArchiveCheck({ dir: archive.dir }, settings, io))).code).toBe(0);
+
+    const admin = await kafka.admin();
+    await admin.deleteTopics({ topics: [...topicNames, 'rejected'].map((name) => kafka.topicPrefix + name) });
+    await sleep(1_000);
+    await kafka.createTopics();
+    await kafka.sendMetros(['kiel', 'bonn', 'ulm', 'jena']);
+    await expect(save(signal)).rejects.toThrow('it is of another log, or the topics were deleted and made again since');
+  });
+});
+
+/** How many records of metros the archive's files hold, whatever its manifest says. */
+async function metrosIn(archive: TestArchive, kafka: TestKafka): Promise<number> {
+  const { records } = await readArchive(archive.dir, { prefix: kafka.topicPrefix });
+  return records.length;
+}

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { makeLogger } from '../../../services/cli/logger.ts';
+
+function logged(
+  tty: boolean,
+  log: (logger: ReturnType<typeof makeLogger>) => void,
+  logLevel: 'info' | 'debug' = 'info',
+): string {
+  let text = '';
+  const destination = {
+    write(line: string): void {
+      text += line;
+    },
+  };
+  log(makeLogger({ logLevel }, { destination, tty }));
+  return text;
+}
+
+const secret = 'rck_hunter2';
+const withCredentials = {
+  authorization: secret,
+  'x-api-key': secret,
+  cookie: secret,
+  headers: { authorization: secret, 'x-api-key': secret, cookie: secret, 'set-cookie': secret },
+  req: { headers: { authorization: secret, 'x-api-key': secret, cookie: secret } },
+  res: { headers: { 'set-cookie': secret } },
+};
+
+describe('the logger', () => {
+  it.each([true, false])('shows no credentials of a request (terminal: %s)', (tty) => {
+    const text = logged(tty, (logger) => logger.warn(withCredentials, 'refused'));
+    expect(text).toContain('refused');
+    expect(text).not.toContain(secret);
+    expect(text.split('(hidden)').length - 1).toBe(11);
+  });
+
+  it('writes a line of JSON where no terminal is', () => {
+    const text = logged(false, (logger) => logger.info({ partition: 3 }, 'caught up'));
+    expect(JSON.parse(text)).toEqual({ level: 'info', time: expect.any(String), partition: 3, msg: 'caught up' });
+  });
+
+  it('writes a short line on a terminal, with the whole error', () => {
+    const text = logged(true, (logger) => logger.error({ err: new Error('away'), partition: 3 }, 'cannot read'));
+    expect(text).toMatch(/^\d\d:\d\d:\d\d error cannot read partition=3\n {2}Error: away\n {6}at /);
+  });
+
+  it('warns in one line, without a stack, unless it is to debug', () => {
+    const warn = (logger: ReturnType<typeof makeLogger>) =>
+      logger.warn({ err: new Error('away'), partition: 3 }, 'cannot read');
+    const { time: _, ...line } = JSON.parse(logged(false, warn));
+    expect(line).toEqual({ level: 'warn', partition: 3, msg: 'cannot read: away' });
+    expect(logged(true, warn)).toMatch(/^\S+ warn {2}cannot read: away partition=3\n$/);
+    expect(logged(true, warn, 'debug')).toContain('at ');
+  });
+
+  it('keeps to its level', () => {
+    expect(logged(false, (logger) => logger.debug('chatter'))).toBe('');
+  });
+});

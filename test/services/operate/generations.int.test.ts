@@ -1,0 +1,154 @@
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
+import { redisViewWriter } from '../../../infra/redis/views/redis-view-writer.ts';
+import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
+import { allTags, parseKey, rideKey, viewFormat } from '../../../schemas/views/view-keys.ts';
+import { encodeView } from '../../../schemas/views/view-values.ts';
+import type { Io } from '../../../services/cli/io.ts';
+import { runCli } from '../../../services/command-line.ts';
+import { heard } from '../../support/processes/heard.ts';
+import { freshKeyPrefix, redisUrl } from '../../support/servers/backends.ts';
+import { startRedisCluster } from '../../support/servers/redis-cluster.ts';
+import { complete, lead } from '../../support/stores/lead.ts';
+import { valueWrite } from '../../support/stores/view-names.ts';
+
+// Views of another format are ours under another number.
+
+const redis = new Redis(redisUrl());
+const other = viewFormat + 1;
+const open: { close(): Promise<void> }[] = [];
+let keyPrefix: string;
+let writer: ViewWriter;
+beforeEach(async () => {
+  keyPrefix = freshKeyPrefix();
+  writer = await redisViewWriter({ url: redisUrl(), cluster: false, keyPrefix });
+  open.push(writer);
+  await lead(writer);
+  await writer.commit(parseKey(rideKey('r')).tag, [valueWrite(rideKey('r'), encodeView({}, null, Buffer.from('x')))]);
+  await complete(writer, allTags);
+});
+afterEach(async () => {
+  for (const each of open.splice(0)) await each.close();
+});
+afterAll(() => redis.quit());
+
+const names = (format: number) => redis.keys(`${keyPrefix}g${format}:*`);
+
+/** Gives all keys a second time, under another format. */
+async function copyToOther(): Promise<void> {
+  for (const name of await names(viewFormat)) {
+    await redis.copy(name, name.replace(`${keyPrefix}g${viewFormat}:`, `${keyPrefix}g${other}:`));
+  }
+}
+
+const runs = (...args: string[]) => runsOn({ REDIS_URL: redisUrl() }, ...args);
+
+async function runsOn(env: Record<string, string>, ...args: string[]) {
+  const run = (io: Io) => runCli(['generations', ...args], io, { ...env, REDIS_KEY_PREFIX: keyPrefix });
+  const { code, out, err } = await heard(run);
+  return { code, out: [...out, ...err].join('\n') };
+}
+
+/** Beats as a leader of a format does, until stopped. */
+function beats(format: number) {
+  let n = 0;
+  const fence = `${keyPrefix}g${format}:pub:{v5}:fence`;
+  const timer = setInterval(async () => {
+    await redis.set(fence, `1:${++n}:someone:led`);
+  }, 200);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+it('generations list says which formats there are, their keys and who leads', async () => {
+  await copyToOther();
+  using _ = beats(other);
+  const { code, out } = await runs('list', '--json');
+  expect(code).toBe(0);
+  const { format, generations } = JSON.parse(out);
+  expect(format).toBe(viewFormat);
+  expect(generations.map((each: { format: number }) => each.format)).toEqual([viewFormat, other]);
+  for (const each of generations) {
+    expect(each.keys).toBe((await names(each.format)).length);
+    expect(each.bytes).toBeGreaterThan(each.keys * 50);
+    expect([each.tags_unled, each.standby]).toEqual([0, false]);
+  }
+  expect(generations[0].leaders).toMatchObject([{ tags: 64, alive: false }]);
+  expect(generations[1].leaders.map(({ alive }: { alive: boolean }) => alive).sort()).toEqual([false, true]);
+  const text = (await runs('list')).out;
+  expect(text).toMatch(
+    new RegExp(`^Format ${viewFormat} \\(of this version\\): .* keys, .*shows no sign of life`, 'm'),
+  );
+  expect(text).toMatch(new RegExp(`^Format ${other}: .*; led: 1 of 64 tags since`, 'm'));
+});
+
+it('generations list says so where there are none', async () => {
+  for (const name of await names(viewFormat)) await redis.del(name);
+  expect(await runs('list')).toEqual({ code: 0, out: 'The store holds no views' });
+});
+
+it('generations drop removes all of a format and nothing else', async () => {
+  await copyToOther();
+  const before = (await names(viewFormat)).sort();
+  const { code, out } = await runs('drop', String(other), '--json');
+  expect([code, JSON.parse(out)]).toEqual([0, { format: other, removed: before.length }]);
+  expect(await names(other)).toEqual([]);
+  expect((await names(viewFormat)).sort()).toEqual(before);
+});
+
+it('generations drop refuses a format whose projector runs, and removes nothing', async () => {
+  await copyToOther();
+  const before = await names(other);
+  {
+    using _ = beats(other);
+    expect(await runs('drop', String(other))).toEqual({
+      code: 1,
+      out: `Cannot drop format ${other}: a projector of it runs; stop it first`,
+    });
+  }
+  const coming = setInterval(() => void redis.set(`${keyPrefix}g${other}:tag:{v5}:coming`, String(Math.random())), 200);
+  expect((await runs('drop', String(other))).code).toBe(1);
+  clearInterval(coming);
+  expect((await names(other)).length).toBeGreaterThanOrEqual(before.length);
+});
+
+it('generations drop refuses the format of this version, unless it is told to', async () => {
+  expect(await runs('drop', String(viewFormat))).toMatchObject({ code: 2, out: expect.stringContaining('--force') });
+  expect((await runs('drop', String(viewFormat), '--force')).code).toBe(0);
+  expect(await names(viewFormat)).toEqual([]);
+});
+
+it.each(['0', 'x', '-1', '1.5'])('generations drop %s is wrong usage', async (format) => {
+  expect((await runs('drop', '--', format)).code).toBe(2);
+});
+
+it('generations drop that is stopped half-way leaves no tag complete', async () => {
+  await copyToOther();
+  const stopped = new AbortController();
+  const env = { REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: keyPrefix };
+  const done = heard((io) => runCli(['generations', 'drop', String(other)], io, env), stopped.signal);
+  const stamp = `${keyPrefix}g${other}:pub:{v63}:complete:`;
+  await expect.poll(() => redis.exists(stamp), { interval: 1, timeout: 10_000 }).toBe(0);
+  stopped.abort();
+  await done;
+  expect((await names(other)).filter((name) => name.endsWith(':complete:'))).toEqual([]);
+});
+
+it('generations list and drop go through all masters of a Redis Cluster', async () => {
+  const cluster = await startRedisCluster();
+  try {
+    const clustered = await redisViewWriter({ url: cluster.url, cluster: true, keyPrefix });
+    open.push(clustered);
+    await lead(clustered);
+    await complete(clustered, allTags);
+    const env = { REDIS_URL: cluster.url, REDIS_CLUSTER: 'true' };
+    const { json } = await runsOn(env, 'list', '--json').then(({ out }) => ({ json: JSON.parse(out) }));
+    expect(json.generations).toMatchObject([
+      { format: viewFormat, tags_unled: 0, leaders: [{ tags: 64, alive: false }] },
+    ]);
+    expect((await runsOn(env, 'drop', String(viewFormat), '--force')).code).toBe(0);
+    expect((await runsOn(env, 'list')).out).toBe('The store holds no views');
+  } finally {
+    for (const each of open.splice(0)) await each.close();
+    await cluster.stop();
+  }
+}, 60_000);

@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCli } from '../../../services/command-line.ts';
+import { heard } from '../../support/processes/heard.ts';
+import { portlandDirectory } from '../../support/worlds/portland.ts';
+
+let dir: string;
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'rejected-'));
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const list = (...args: string[]) =>
+  heard((io) =>
+    runCli(['rejected', 'list', ...args], io, { ARCHIVE_DIR: portlandDirectory, DATA_DIR: join(dir, 'data') }),
+  );
+
+describe('rejected list', () => {
+  it('says reasons, counts and places', async () => {
+    const { code, out } = await list();
+    expect(code).toBe(0);
+    expect(out).toContain('     1  time zone is not in the IANA database');
+    expect(out).toContain('        metros/0@2  2015-06-02T03:00:00.000Z');
+    expect(out.at(-1)).toMatch(/^4 bad records in the archive /);
+  });
+
+  it('--json is a line for each', async () => {
+    const { out } = await list('--json');
+    expect(out.map((line) => JSON.parse(line).reason).sort()).toEqual([
+      'key disagrees with value',
+      'key does not match its pattern',
+      'rider related to themself',
+      'time zone is not in the IANA database',
+    ]);
+  });
+
+  it('--show tells what can be read, and nothing of riders until it is told to', async () => {
+    const only = ['--show', '--json', '--reason', 'rider related to themself'];
+    const shown = JSON.parse((await list(...only)).out[0]!);
+    expect(shown).toMatchObject({
+      bad_now: 'rider related to themself',
+      key: '(hidden)',
+      value: { rider: '(hidden)', other: '(hidden)', follows: true },
+    });
+    const personal = JSON.parse((await list(...only, '--personal')).out[0]!);
+    expect(personal.value.rider).toMatch(/^r\d+$/);
+    expect(personal.key).toBe(`${personal.value.rider}/${personal.value.rider}`);
+  });
+
+  it('takes those at a place', async () => {
+    const { out } = await list('--place', 'metros/0@1', 'nights/0@76');
+    expect(out.at(-1)).toMatch(/^2 bad records/);
+  });
+
+  it.each([
+    [['--place', 'metros/0@99'], 'there is no bad record at --place metros/0@99'],
+    [['--reason', 'nonsense'], 'there is no bad record of --reason "nonsense", but of "key disagrees with value"'],
+    [['--archive', '/nope'], '--archive: name a folder'],
+  ])('%j is wrong usage', async (args, words) => {
+    const { code, out, err } = await list(...args);
+    expect({ code, out }).toEqual({ code: 2, out: [] });
+    expect(err.join('\n')).toContain(words);
+  });
+
+  it('without a log says what to give', async () => {
+    const { code, err } = await heard((io) => runCli(['rejected', 'list'], io, {}));
+    expect({ code, err }).toMatchObject({ code: 2, err: [expect.stringContaining('want --archive DIR')] });
+  });
+});

@@ -1,0 +1,220 @@
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { archiveEventLog } from '../../../infra/archive/log/archive-event-log.ts';
+import { ArchiveWriter } from '../../../infra/archive/saving/archive-writer.ts';
+import { redisViewWriter } from '../../../infra/redis/views/redis-view-writer.ts';
+import type { EventLog } from '../../../projector/ports/event-log.ts';
+import { silentLog } from '../../../projector/ports/log.ts';
+import { allTags, tagOf, viewFormat } from '../../../schemas/views/view-keys.ts';
+import { openKafkaLog } from '../../../services/backends/open-kafka.ts';
+import { runCli } from '../../../services/command-line.ts';
+import { loadSettings } from '../../../services/settings/settings.ts';
+import { heard } from '../../support/processes/heard.ts';
+import { type Env, Processes } from '../../support/processes/process.ts';
+import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../../support/servers/backends.ts';
+import { type Running, startProjector } from '../../support/stores/projector-run.ts';
+import { dumpRedis } from '../../support/stores/redis-dump.ts';
+import { copyPortland, portlandDirectory } from '../../support/worlds/portland.ts';
+import { sampleRecords } from '../../support/worlds/records.ts';
+
+const processes = new Processes();
+const redis = new Redis(redisUrl());
+const prefix = freshKeyPrefix();
+const env: Env = {
+  KAFKA_BROKERS: kafkaBrokers(),
+  KAFKA_TOPIC_PREFIX: freshTopicPrefix(),
+  REDIS_URL: redisUrl(),
+  REDIS_KEY_PREFIX: prefix,
+  LOG_LEVEL: 'warn',
+};
+// In this process, and without its background check, which would mend what the tests damage.
+let projector: Running;
+const kafkaLog = () => openKafkaLog(loadSettings(env).kafka!, silentLog, new AbortController().signal);
+
+async function project(eventLog: EventLog, keyPrefix = prefix): Promise<Running> {
+  const writer = await redisViewWriter({ url: redisUrl(), cluster: false, keyPrefix });
+  const running = startProjector(eventLog, writer);
+  await running.ready();
+  const stop = async () => {
+    await running.stop();
+    await Promise.all([writer.close(), eventLog.close()]);
+  };
+  return { ...running, stop };
+}
+
+const sizes = ['--riders', '80', '--rides', '30'];
+
+beforeAll(async () => {
+  expect(await processes.run(['topics', '--partitions', '3'], env)).toMatchObject({ code: 0 });
+  expect(await processes.run(['simulate', ...sizes, '--rate', '0', '--count', '1'], env)).toMatchObject({ code: 0 });
+  projector = await project(kafkaLog());
+});
+afterAll(async () => {
+  await projector.stop();
+  await processes.close();
+  await redis.quit();
+});
+
+/** In this process: starting one takes longer. */
+async function told(args: readonly string[], more: Env = {}) {
+  const { code, out, err } = await heard((io) => runCli(['verify', ...args], io, { ...env, ...more }));
+  return { code, out, err: err.join('\n') };
+}
+
+async function verify(...args: string[]) {
+  const { code, out, err } = await told(['--json', ...args]);
+  const lines = out.map((line) => JSON.parse(line) as Record<string, unknown>);
+  const { summary } = lines.pop() as { summary: Record<string, unknown> };
+  return { code, err, summary, lines };
+}
+
+async function keysOf(pattern: string): Promise<string[]> {
+  const keys: string[] = [];
+  for await (const found of redis.scanStream({ match: prefix + pattern, count: 5_000 })) keys.push(...found);
+  return keys.sort();
+}
+
+/** Another last byte. */
+async function flip(key: string): Promise<number> {
+  const value = (await redis.getBuffer(key))!;
+  await redis.setrange(key, value.length - 1, String.fromCharCode(value[value.length - 1]! ^ 1));
+  return value.length;
+}
+
+describe('verify beside a projector', () => {
+  it('names a byte that differs with its key and position, and --repair has the projector mend it', async () => {
+    const [ride, other] = await keysOf('g*:pub:*:ride:*');
+    const length = await flip(ride!);
+    await redis.del(other!);
+    const foreign = `${prefix}g${viewFormat}:pub:{v5}:junk:1`;
+    const untagged = `${prefix}g${viewFormat}:junk`;
+    await redis.mset(foreign, 'x', untagged, 'x');
+    // Of sign-in, and of other view formats.
+    const others = ['{auth}:x', `g${viewFormat + 1}:x`, `g${viewFormat}0:x`].map((name) => prefix + name);
+    await redis.mset(others.flatMap((name) => [name, 'x']));
+    const found = await verify();
+    expect(found).toMatchObject({ code: 1, err: '', summary: { differences: 4, unknown: 0 } });
+    const position = expect.objectContaining({ rides: [expect.any(Number), expect.any(Number), expect.any(Number)] });
+    const tag = Number(/\{v(\d+)\}/.exec(ride!)![1]);
+    expect(found.lines).toContainEqual({
+      what: 'different',
+      key: ride,
+      kind: 'ride',
+      id: ride!.replace(/.*:ride:/, ''),
+      tag,
+      bytes: { first: length - 1, stored: length, rendered: length },
+      position,
+    });
+    expect(found.lines).toContainEqual(expect.objectContaining({ what: 'missing', key: other }));
+    expect(found.lines).toContainEqual(expect.objectContaining({ what: 'extra', key: foreign, tag: 5 }));
+    expect(found.lines).toContainEqual(expect.objectContaining({ what: 'extra', key: untagged, tag: null }));
+    const repaired = await verify('--repair');
+    expect(repaired).toMatchObject({ code: 1, summary: { differences: 4, mended: 3 } });
+    expect(repaired.err).toContain('redis-cli DEL');
+    await redis.del(untagged);
+    expect(await verify()).toMatchObject({ code: 0, err: '', summary: { differences: 0 } });
+    expect(await redis.exists(foreign)).toBe(0);
+    expect(await redis.exists(...others)).toBe(others.length);
+    await redis.del(others);
+  });
+
+  it('raises no false alarm while 1,000 changes a second flow, and finds what differs all the same', async () => {
+    const rate = ['--rate', '1000', '--count', '7000', '--seed', '3'];
+    const changes = processes.run(['simulate', ...sizes, ...rate], env);
+    for (let i = 0; i < 2; i++) {
+      expect(await verify()).toMatchObject({ code: 0, err: '', lines: [], summary: { differences: 0, unknown: 0 } });
+    }
+    const hash = 'f'.repeat(64);
+    await redis.set(`${prefix}g${viewFormat}:pub:{v${tagOf(hash)}}:key:${hash}`, 'x');
+    const found = await verify();
+    expect(await changes).toMatchObject({ code: 0 });
+    expect(found.lines).toEqual([expect.objectContaining({ what: 'extra', kind: 'key' })]);
+    expect(await verify('--repair')).toMatchObject({ code: 1, summary: { differences: 1, mended: 1 } });
+  });
+});
+
+describe('verify where nobody leads', () => {
+  it('changes no key, compares up to the stored position, and says what it can’t know and who will mend', async () => {
+    await projector.stop();
+    const before = await dumpRedis(redis, prefix);
+    expect(await verify()).toMatchObject({ code: 0, summary: { differences: 0 } });
+    expect(await dumpRedis(redis, prefix)).toEqual(before);
+    expect(
+      await processes.run(['simulate', ...sizes, '--rate', '0', '--count', '50', '--seed', '9'], env),
+    ).toMatchObject({ code: 0 });
+    const [card] = await keysOf('g*:pub:*:key:*');
+    await flip(card!);
+    const found = await verify('--repair');
+    expect(found).toMatchObject({ code: 1, summary: { differences: 1, mended: 0 } });
+    expect(found.lines).toEqual([expect.objectContaining({ what: 'different', key: card })]);
+    expect(found.summary.unknown).toBeGreaterThan(0);
+    const tags = found.summary.unknown_tags as number[];
+    expect([tags.length > 0, tags.every((tag) => allTags.includes(tag))]).toEqual([true, true]);
+    expect(found.err).toContain(`which did not move on in tag ${tags.join(', ')}.`);
+    expect(found.err).toContain('no projector leads');
+    projector = await project(kafkaLog());
+    await expect
+      .poll(async () => (await verify()).summary, { timeout: 30_000 })
+      .toMatchObject({ differences: 0, unknown: 0 });
+  });
+});
+
+describe('verify of an archive', () => {
+  it('compares the views with the archive that was projected, and names what differs as text', async () => {
+    const archive = {
+      REDIS_URL: redisUrl(),
+      REDIS_KEY_PREFIX: freshKeyPrefix(),
+      ARCHIVE_DIR: portlandDirectory,
+      LOG_LEVEL: 'warn',
+    };
+    const projecting = await project(archiveEventLog({ dir: portlandDirectory }), archive.REDIS_KEY_PREFIX);
+    const verifyIt = () => heard((io) => runCli(['verify'], io, archive));
+    const healthy = await verifyIt();
+    expect([healthy.code, healthy.err]).toEqual([0, []]);
+    expect(healthy.out).toEqual([expect.stringMatching(/^\d{3,} views compared with the log: none differs$/)]);
+    const metro = `${archive.REDIS_KEY_PREFIX}g${viewFormat}:pub:{v${tagOf('portland')}}:metro:portland`;
+    await redis.append(metro, 'x');
+    const { code, out } = await verifyIt();
+    expect([code, out[0], out[1]]).toEqual([
+      1,
+      expect.stringMatching(/^As of metros\/0@\d+ .*relations\/0@\d+/),
+      expect.stringMatching(`^  different: ${metro.replace(/[{}]/g, '.')}, from byte \\d+ on: `),
+    ]);
+    // Added since the projector started, which does not read it before it starts again.
+    const longer = await copyPortland(join(await processes.folder(), 'portland'));
+    const writer = new ArchiveWriter({ dir: longer });
+    const at = { partition: 0, offset: writer.nextOffset('metros', 0)!, timestampMs: 1 };
+    writer.append('metros', { ...at, key: 'kiel', value: { ...sampleRecords.metros, metro: 'kiel' } });
+    await writer.close();
+    const grown = await heard((io) => runCli(['verify'], io, { ...archive, ARCHIVE_DIR: longer }));
+    expect([grown.code, grown.err.at(-1)]).toEqual([
+      1,
+      expect.stringContaining('Cannot verify: the archive holds more than the views are of'),
+    ]);
+    await projecting.stop();
+  });
+});
+
+describe('verify that can’t be run', () => {
+  it('names each setting that is missing', async () => {
+    const { code, err } = await heard((io) => runCli(['verify'], io, {}));
+    expect(code).toBe(2);
+    expect(err).toEqual([
+      expect.stringContaining('REDIS_URL is missing'),
+      expect.stringContaining('KAFKA_BROKERS is missing, and ARCHIVE_DIR too'),
+    ]);
+  });
+
+  it('says that there are no views, or those of another log', async () => {
+    const nothing = await told([], { REDIS_KEY_PREFIX: freshKeyPrefix() });
+    expect([nothing.code, nothing.err]).toEqual([1, expect.stringContaining('no projector has written views')]);
+    const topics = { ...env, KAFKA_TOPIC_PREFIX: freshTopicPrefix() };
+    expect(await told([], topics)).toMatchObject({ code: 2 });
+    expect(await processes.run(['topics'], topics)).toMatchObject({ code: 0 });
+    const other = await told([], topics);
+    expect([other.code, other.err]).toEqual([1, expect.stringContaining('the views are of another log')]);
+    const away = await told([], { REDIS_URL: 'redis://127.0.0.1:1' });
+    expect([away.code, away.err]).toEqual([1, expect.stringContaining('Redis cannot be reached')]);
+  });
+});

@@ -1,0 +1,134 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { answerHistory, type Version } from '../../../../services/past/answers/answer-history.ts';
+import { changedAnswers } from '../../../../services/past/answers/changed-answers.ts';
+import { type PastAnswer, PastAnswers, type PastRequest } from '../../../../services/past/answers/past-answers.ts';
+import { foldPast } from '../../../../services/past/log/past-fold.ts';
+import { type PastSources, sourcesOf } from '../../../../services/past/log/past-records.ts';
+import { clocks } from '../../../../services/past/log/past-time.ts';
+import type { PastLog } from '../../../../services/past/past-log.ts';
+import { pathOf } from '../../../reference/requests.ts';
+import type { HistoryRecord } from '../../../support/worlds/histories.ts';
+import { chunkingArb, instantArb, PastArchive, pastArb } from '../../../support/worlds/past-archive.ts';
+import { requestArb } from '../../../support/worlds/request-arbs.ts';
+
+const { signal } = new AbortController();
+const hourMs = 3_600_000;
+
+const scenarioArb = pastArb.chain((history) =>
+  fc.constantFrom(...clocks).chain((by) =>
+    fc.record({
+      history: fc.constant(history),
+      by: fc.constant(by),
+      chunking: chunkingArb,
+      request: requestArb(history),
+      instants: fc.uniqueArray(
+        fc.oneof(
+          instantArb(history, by),
+          // Midnights of some zone, and the moments around them.
+          fc
+            .tuple(fc.integer({ min: -40, max: 130 * 24 }), fc.integer({ min: -1, max: 1 }))
+            .map(([hours, off]) => history.today * 24 * hourMs + hours * hourMs + off),
+        ),
+        { minLength: 2, maxLength: 6 },
+      ),
+    }),
+  ),
+);
+
+async function asOf(sources: PastSources, { target, rider }: PastRequest, atMs: number) {
+  const { facts } = await foldPast(sources, { atMs, signal });
+  const { status, body } = await new PastAnswers(facts).ask({ target, rider }, atMs);
+  return { status, body };
+}
+
+const sources = ({ listing, bounds }: PastLog, by: (typeof clocks)[number]) => sourcesOf({ listing, bounds }, by);
+
+async function versionsOf(from: PastSources, request: PastRequest, untilMs: number): Promise<Version[]> {
+  const versions: Version[] = [];
+  for await (const version of answerHistory(from, request, { untilMs, signal })) versions.push(version);
+  return versions;
+}
+
+const hasNights = ({ status, body }: PastAnswer): boolean => status === 200 && !body.endsWith('"nights":[]}');
+
+/** A bad record may name a metro or ride that no path can hold, such as `a/b`. */
+const isName = (text: string): boolean => /^[\w-]+$/.test(text);
+
+/** Every day and ride that a record has named. */
+function publicTargets(records: readonly HistoryRecord[]): string[] {
+  const metros = records
+    .flatMap(({ value }) => (value && 'metro' in value ? [String(value.metro)] : []))
+    .filter(isName);
+  const keys = records
+    .filter(({ topic }) => topic === 'nights' || topic === 'attendance')
+    .map(({ key }) => key.split('/'));
+  const days = keys.map(([, day]) => day!).filter((day) => /^\d{4}-\d\d-\d\d$/.test(day));
+  const rides = [
+    ...records.filter(({ topic }) => topic === 'rides').map(({ key }) => key),
+    ...keys.map(([ride]) => ride!),
+  ];
+  const ofDays = new Set(metros.flatMap((metro) => days.map((day) => `/metros/${metro}/days/${day}`)));
+  return [...ofDays, ...new Set(rides.filter(isName).map((ride) => `/rides/${ride}`))];
+}
+
+const numRuns = Number(process.env.RUNS ?? 5);
+
+describe('the history of an answer', { timeout: 600_000 }, () => {
+  it('agrees with the calendar as of any instant, midnights included', async () => {
+    await fc.assert(
+      fc.asyncProperty(scenarioArb, async ({ history, by, chunking, request, instants }) => {
+        using archive = await PastArchive.of(history, chunking);
+        const from = sources(await archive.log(), by);
+        const asked = { target: pathOf(request), rider: 'rider' in request ? request.rider : null };
+        const versions = await versionsOf(from, asked, Math.max(...instants));
+        for (const atMs of instants) {
+          const version = versions.findLast((one) => one.atMs <= atMs);
+          const was = await asOf(from, asked, atMs);
+          if (version) expect({ status: version.answer.status, body: version.answer.body }).toEqual(was);
+          else expect(was).toEqual(await asOf(from, asked, -3e14));
+        }
+        for (const [i, { atMs, answer, records }] of versions.entries()) {
+          expect(records.every(({ timeMs }) => timeMs === atMs)).toBe(true);
+          if (i === 0) continue;
+          expect(atMs).toBeGreaterThan(versions[i - 1]!.atMs);
+          expect(answer).not.toEqual(versions[i - 1]!.answer);
+        }
+      }),
+      { numRuns, endOnFailure: true },
+    );
+  });
+});
+
+describe('the changes between two instants', { timeout: 600_000 }, () => {
+  it('are the answers that differ as of them, with the records of their histories', async () => {
+    await fc.assert(
+      fc.asyncProperty(scenarioArb, async ({ history, by, chunking, instants }) => {
+        const [fromMs, toMs] = instants.sort((a, b) => a - b) as [number, number];
+        using archive = await PastArchive.of(history, chunking);
+        const from = sources(await archive.log(), by);
+        const changed = await changedAnswers(from, { fromMs, toMs, clocks: { from: fromMs, to: toMs }, signal });
+        const before = await foldPast(from, { atMs: fromMs, signal });
+        const after = await foldPast(from, { atMs: toMs, signal });
+        const [one, two] = [before, after].map(({ facts }) => new PastAnswers(facts));
+        const named = new Set(changed.map(({ target }) => target));
+        for (const target of publicTargets(history.records)) {
+          const was = await one!.ask({ target, rider: null }, fromMs);
+          const is = await two!.ask({ target, rider: null }, toMs);
+          const differs = was.status !== is.status || was.body !== is.body;
+          // Days without nights are as many as there are dates: whether they are empty or a 404 is their metro's doing alone.
+          const wanted = differs && (hasNights(was) || hasNights(is) || named.has(target));
+          expect([target, named.has(target)]).toEqual([target, wanted]);
+        }
+        for (const { target, records } of changed.slice(0, 4)) {
+          expect(records.every(({ timeMs }) => timeMs > fromMs && timeMs <= toMs)).toBe(true);
+          const versions = await versionsOf(from, { target, rider: null }, toMs);
+          const behind = versions.filter(({ atMs }) => atMs > fromMs).flatMap((version) => version.records);
+          const places = (list: typeof records) => list.map(({ bytes: r }) => `${r.topic}/${r.partition}@${r.offset}`);
+          expect(places(records)).toEqual(expect.arrayContaining(places(behind)));
+        }
+      }),
+      { numRuns, endOnFailure: true },
+    );
+  });
+});

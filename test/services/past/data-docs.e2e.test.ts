@@ -1,0 +1,141 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path, { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePorts } from '../../../infra/local/free-port.ts';
+import { commandLine } from '../../../services/command-line.ts';
+import { quietIo } from '../../support/processes/heard.ts';
+import { helpExamples } from '../../support/processes/help-examples.ts';
+import { ExportInDuckDb } from '../../support/servers/duckdb.ts';
+import { pythonWith } from '../../support/servers/python-package.ts';
+import { copyPortland } from '../../support/worlds/portland.ts';
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+const guide = readFileSync(join(root, 'docs/data.md'), 'utf8');
+
+interface Block {
+  language: string;
+  text: string;
+}
+const blocks: Block[] = [...guide.matchAll(/^```(\w+)\n(.*?)^```/gms)].map(([, language, text]) => ({
+  language: language!,
+  text: text!,
+}));
+
+let dir: string;
+beforeAll(async () => {
+  // A folder that looks as a clean clone does to the commands, and may be written to.
+  dir = mkdtempSync(join(tmpdir(), 'data-docs-'));
+  mkdirSync(join(dir, 'test/data'), { recursive: true });
+  await copyPortland(join(dir, 'test/data/portland'));
+  symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
+  mkdirSync(join(dir, 'bin'));
+  const npx = `#!/bin/sh\nshift\nexec "${process.execPath}" "${join(root, 'services/ride-calendar.js')}" "$@"\n`;
+  writeFileSync(join(dir, 'bin/npx'), npx, { mode: 0o755 });
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const env = (more: Record<string, string> = {}) => ({
+  PATH: `${join(dir, 'bin')}:${process.env.PATH}`,
+  LOG_LEVEL: 'silent',
+  ...more,
+});
+
+async function bash(script: string, more: Record<string, string> = {}): Promise<string> {
+  const options = { cwd: dir, env: env(more), maxBuffer: 64 << 20 };
+  const { stdout } = await promisify(execFile)('bash', ['-euc', script], options);
+  return stdout;
+}
+
+/** Runs a command that serves until it has said where, and ends it. */
+async function serveBriefly(script: string, more: Record<string, string> = {}): Promise<string> {
+  const child = spawn('bash', ['-euc', script], { cwd: dir, env: env(more), detached: true });
+  let out = '';
+  for await (const chunk of child.stdout) {
+    out += chunk;
+    if (out.includes('Ctrl-C stops it.')) break;
+  }
+  const ended = once(child, 'exit');
+  process.kill(-child.pid!, 'SIGTERM');
+  await ended;
+  return out;
+}
+
+/** On a port that is free. */
+const elsewhere = async (text: string): Promise<string> => text.replace('PORT=8090', `PORT=${(await freePorts(1))[0]}`);
+
+const portland = { ARCHIVE_DIR: 'test/data/portland' };
+const isServing = (text: string): boolean => text.includes('--serve');
+const needsKafka = (text: string): boolean => text.includes('KAFKA_BROKERS=');
+
+describe('the guide for data teams', { timeout: 240_000 }, () => {
+  const scripts = blocks
+    .map((block, i) => ({ ...block, next: blocks[i + 1] }))
+    .filter(({ language }) => language === 'sh');
+
+  it('has commands that print what it says', async () => {
+    for (const { text, next } of scripts) {
+      if (isServing(text) || needsKafka(text)) continue;
+      const out = await bash(text, portland);
+      if (next?.language !== 'text') continue;
+      expect(out.trimEnd()).toBe(next.text.trimEnd());
+    }
+    expect(scripts.filter(({ text }) => isServing(text) || needsKafka(text))).toHaveLength(2);
+  });
+
+  it('serves the past', async () => {
+    const { text } = scripts.find((script) => isServing(script.text))!;
+    const out = await serveBriefly(await elsewhere(text), portland);
+    expect(out).toContain('As of 2015-06-13T19:00:00.000Z');
+  });
+
+  it('has SQL that finds something', async () => {
+    await bash('npx ride-calendar export ./sql-tables', portland);
+    using tables = await ExportInDuckDb.open(join(dir, 'sql-tables'));
+    const statements = blocks
+      .find(({ language }) => language === 'sql')!
+      .text.split(';')
+      .filter((text) => text.trim() !== '');
+    expect(statements).toHaveLength(4);
+    for (const statement of statements) expect((await tables.rows(statement)).length).toBeGreaterThan(0);
+  });
+
+  it('reads the archive from Python as it says', async () => {
+    const script = blocks.findIndex(({ text }) => text.includes('fastavro.reader('));
+    const { language, text } = blocks[script + 1]!;
+    expect(language).toBe('text');
+    expect(await runWithFastavro(blocks[script]!.text, dir)).toBe(text);
+  });
+});
+
+describe('the examples of --help', { timeout: 240_000 }, () => {
+  const program = commandLine(quietIo, {});
+  const names = ['replay', 'history', 'changes', 'export', 'rejected'];
+  const commands = program.commands
+    .filter((command) => names.includes(command.name()))
+    .flatMap((command) => (command.commands.length > 0 ? command.commands : [command]));
+
+  it('work as they are pasted', async () => {
+    const examples = commands.flatMap(helpExamples);
+    expect(examples.length).toBeGreaterThan(5);
+    for (const example of examples) {
+      if (needsKafka(example)) continue;
+      // A difference that was found is exit code 1.
+      if (!isServing(example)) expect(await bash(`${example} || test $? = 1`)).not.toBe('');
+      else expect(await serveBriefly(await elsewhere(example))).toContain('Base URL');
+    }
+  });
+});
+
+const run = promisify(execFile);
+
+/** Runs a Python script that may import fastavro, an Avro library that shares nothing with ours. Resolves with what it printed. */
+async function runWithFastavro(script: string, cwd: string): Promise<string> {
+  const programs = await pythonWith('fastavro', '1.13.1');
+  const { stdout } = await run(path.join(programs, 'python'), ['-c', script], { cwd, maxBuffer: 64 << 20 });
+  return stdout;
+}

@@ -1,0 +1,178 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, watch, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCli } from '../../../services/command-line.ts';
+import { heard } from '../../support/processes/heard.ts';
+import { ExportInDuckDb } from '../../support/servers/duckdb.ts';
+import { copyPortland } from '../../support/worlds/portland.ts';
+
+const instant = '2015-06-13T19:00:00Z';
+let dir: string;
+let tables: ExportInDuckDb;
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'export-'));
+  await copyPortland(join(dir, 'portland'));
+  expect((await run('export', at('all'), '--personal')).code).toBe(0);
+  tables = await ExportInDuckDb.open(at('all'));
+});
+afterAll(() => {
+  tables[Symbol.dispose]();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const at = (name: string): string => join(dir, name);
+const run = (...args: string[]) =>
+  heard((io) => runCli(args, io, { ARCHIVE_DIR: at('portland'), NOW: '2026-11-01T00:00:00Z' }));
+
+/** How many rows of all tables hold a text. */
+async function rowsWith(name: string, text: string): Promise<number> {
+  using some = await ExportInDuckDb.open(at(name));
+  const files = readdirSync(at(name)).filter((file) => file.endsWith('.parquet'));
+  const counts = files.map((file) =>
+    some.rows(`SELECT count(*) AS n FROM '${file}' AS one WHERE one::VARCHAR LIKE '%${text}%'`),
+  );
+  return (await Promise.all(counts)).reduce((sum, [row]) => sum + Number(row!.n), 0);
+}
+
+describe('an export', () => {
+  it('has a row for each version of a night, with its record', async () => {
+    const rows = await tables.rows("SELECT * FROM night_history('sh20r6756', '2020-03-31')");
+    expect(rows).toMatchObject([
+      { status: 'ON', valid_to: '2020-03-21 19:12:42.711+00', deleted: false, partition: 1, offset: '105' },
+      { status: 'CANCELLED', valid_from: '2020-03-21 19:12:42.711+00', valid_to: null, partition: 1, offset: '107' },
+    ]);
+  });
+
+  it('says by as_of what the calendar answers as of it', async () => {
+    const { out } = await run('replay', '--as-of', instant, '--get', '/metros/portland/days/2015-06-13');
+    const wanted = JSON.parse(out[0]!).nights.map(
+      (night: Record<string, unknown> & { meeting: Record<string, unknown> }) => {
+        const { ride, title, status, going_count, meeting } = night;
+        const { withheld, place_name, neighbourhood } = meeting;
+        return { ride, title, status, going_count: String(going_count), withheld, place_name, neighbourhood };
+      },
+    );
+    const got = await tables.rows(
+      `SELECT ride, title, status, going_count, withheld, place_name, neighbourhood FROM as_of('${instant}') WHERE metro = 'portland' AND day = '2015-06-13'`,
+    );
+    expect(got).toEqual(wanted);
+  });
+
+  it('has the final answers with their ETags', async () => {
+    const got = await run('replay', '--as-of', '2026-11-01T00:00:00Z', '--get', '/rides/sh20r6756', '--json');
+    const [row] = await tables.rows("SELECT etag, answer FROM ride_pages WHERE ride = 'sh20r6756'");
+    expect(row!.etag).toBe(JSON.parse(got.out[0]!).etag);
+    expect(got.out[0]).toContain(`"answer":${row!.answer}}`);
+    const [days] = await tables.rows("SELECT count(*) AS n FROM days WHERE metro = 'portland'");
+    expect(Number(days!.n)).toBeGreaterThan(50);
+  });
+
+  it('names the records of a time by changes_between', async () => {
+    const rows = await tables.rows("FROM changes_between('2020-03-21T19:00:00Z', '2020-03-21T19:30:00Z')");
+    expect(rows).toMatchObject([{ topic: 'nights', key: 'sh20r6756/2020-03-31', deleted: false, offset: '107' }]);
+  });
+
+  it('closes what a tombstone ended, and keeps the tombstone as a row that was never in force', async () => {
+    const rows = await tables.rows(
+      'SELECT deleted, handle IS NULL AS bare, valid_to = valid_from AS never, valid_to IS NULL AS open FROM riders WHERE rider = \'r0133\' ORDER BY "offset"',
+    );
+    expect(rows.at(-1)).toEqual({ deleted: true, bare: true, never: true, open: false });
+    expect(rows.slice(0, -1).every(({ open }) => open === false)).toBe(true);
+    expect(rows.length).toBeGreaterThan(1);
+  });
+
+  it('as of an instant has no later record, and leaves open what was in force', async () => {
+    await run('export', at('then'), '--as-of', instant);
+    using then = await ExportInDuckDb.open(at('then'));
+    const [row] = await then.rows(
+      `SELECT count(*) FILTER (valid_from > '${instant}'::TIMESTAMPTZ OR valid_to > '${instant}'::TIMESTAMPTZ) AS late, count(*) FILTER (valid_to IS NULL) AS open FROM nights`,
+    );
+    expect(Number(row!.late)).toBe(0);
+    expect(Number(row!.open)).toBeGreaterThan(100);
+    expect(await then.rows(`SELECT count(*) AS n FROM as_of('${instant}') WHERE day = '2015-06-13'`)).toEqual([
+      { n: '17' },
+    ]);
+  });
+
+  it('has nothing of riders without --personal, and no secret place without --secrets', async () => {
+    await run('export', at('public'));
+    expect(readdirSync(at('public')).sort()).toEqual(
+      ['days', 'districts', 'metros', 'nights', 'ride_pages', 'rides']
+        .map((name) => `${name}.parquet`)
+        .concat(['calendar.sql', 'manifest.json'])
+        .sort(),
+    );
+    expect(await rowsWith('public', 'r0020')).toBe(0);
+    expect(await rowsWith('all', 'r0020')).toBeGreaterThan(0);
+    for (const name of ['all', 'public']) expect(await rowsWith(name, 'Lantern')).toBe(0);
+    await run('export', at('secrets'), '--secrets');
+    expect(await rowsWith('secrets', 'Lantern')).toBeGreaterThan(0);
+  });
+
+  it('has a manifest of its files, by whose offsets replay gives the same answers', async () => {
+    const manifest = JSON.parse(readFileSync(join(at('all'), 'manifest.json'), 'utf8'));
+    for (const { file, sha256 } of Object.values(manifest.tables) as { file: string; sha256: string }[]) {
+      expect(
+        createHash('sha256')
+          .update(readFileSync(join(at('all'), file)))
+          .digest('hex'),
+      ).toBe(sha256);
+    }
+    const again = await run('replay', '--offsets', join(at('all'), 'manifest.json'), '--get', '/rides/sh20r6756');
+    const [row] = await tables.rows("SELECT answer FROM ride_pages WHERE ride = 'sh20r6756'");
+    expect(again.out[0]).toBe(row!.answer);
+  });
+
+  it('is whole or not there', async () => {
+    const stop = new AbortController();
+    stop.abort();
+    const { code, err } = await heard(
+      (io) => runCli(['export', at('stopped')], io, { ARCHIVE_DIR: at('portland') }),
+      stop.signal,
+    );
+    expect({ code, last: err.at(-1) }).toEqual({ code: 1, last: 'Stopped before the end: nothing was written' });
+    expect(readdirSync(dir).filter((name) => name.includes('stopped'))).toEqual([]);
+  });
+
+  it('goes to a new or empty folder alone', async () => {
+    mkdirSync(at('full'));
+    writeFileSync(join(at('full'), 'note'), '');
+    const refused = await run('export', at('full'));
+    expect(refused).toMatchObject({ code: 2, out: [] });
+    expect(refused.err).toEqual([expect.stringContaining('full is not empty (it holds note), want a new or empty')]);
+    expect((await run('export', '')).err[0]).toContain("the folder's name is empty");
+  });
+
+  it('fills an empty folder, which may be a mount, and puts the manifest there last', async () => {
+    mkdirSync(at('empty'));
+    const { ino } = statSync(at('empty'));
+    const seen: string[][] = [];
+    const watcher = watch(at('empty'), () => seen.push(readdirSync(at('empty'))));
+    expect((await run('export', at('empty'))).code).toBe(0);
+    await expect.poll(() => seen.some((names) => names.includes('manifest.json'))).toBe(true);
+    watcher.close();
+    expect(statSync(at('empty')).ino).toBe(ino);
+    expect(readdirSync(at('empty')).sort()).toEqual(readdirSync(at('public')).sort());
+    const whole = readdirSync(at('empty')).length;
+    for (const names of seen) if (names.includes('manifest.json')) expect(names.length).toBeGreaterThanOrEqual(whole);
+  });
+
+  it('names a folder that cannot be written, and the file that does not fit on the disk', async () => {
+    const { code, err } = await run('export', '/proc/no/such');
+    expect([code, err.at(-1)]).toEqual([1, expect.stringMatching(/^Cannot make the folder \/proc\/no\/such: ENOENT/)]);
+    const program = fileURLToPath(new URL('../../../services/ride-calendar.js', import.meta.url));
+    const command = `ulimit -f 16; exec "${process.execPath}" "${program}" export "${at('large')}" --archive "${at('portland')}"`;
+    const full = await promisify(execFile)('bash', ['-c', command], { env: { PATH: process.env.PATH } }).catch(
+      (error) => error,
+    );
+    expect(full.code).toBe(1);
+    expect(full.stderr).toMatch(/^Cannot write .*\.parquet: EFBIG/m);
+    expect(readdirSync(dir).filter((name) => name.includes('large'))).toEqual([]);
+  });
+});

@@ -1,0 +1,129 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Facts } from '../../../../projector/facts/facts.ts';
+import { valueViews } from '../../../../projector/views/value-views.ts';
+import { PastAnswers } from '../../../../services/past/answers/past-answers.ts';
+import { writeExport } from '../../../../services/past/export/write-export.ts';
+import { foldPast } from '../../../../services/past/log/past-fold.ts';
+import { sourcesOf } from '../../../../services/past/log/past-records.ts';
+import { clocks } from '../../../../services/past/log/past-time.ts';
+import { latestRecords } from '../../../reference/facts.ts';
+import { ExportInDuckDb } from '../../../support/servers/duckdb.ts';
+import { chunkingArb, instantArb, PastArchive, pastArb, timeOfHistory } from '../../../support/worlds/past-archive.ts';
+import { secretMark } from '../../../support/worlds/universe.ts';
+
+const scenarioArb = pastArb.chain((history) =>
+  fc.constantFrom(...clocks).chain((by) =>
+    fc.record({
+      history: fc.constant(history),
+      by: fc.constant(by),
+      chunking: chunkingArb,
+      instants: fc.array(instantArb(history, by), { minLength: 1, maxLength: 4 }),
+    }),
+  ),
+);
+
+const numRuns = Number(process.env.RUNS ?? 7);
+
+const keys = {
+  metros: 'metro',
+  districts: 'district',
+  rides: 'ride',
+  nights: "ride || '/' || day",
+  riders: 'rider',
+  attendance: "ride || '/' || day || '/' || rider",
+  relations: "rider || '/' || other",
+} as const;
+
+describe('an export', { timeout: 600_000 }, () => {
+  it('has in force at any instant the last good records of its keys, and no secret place', async () => {
+    await fc.assert(
+      fc.asyncProperty(scenarioArb, async ({ history, by, chunking, instants }) => {
+        using archive = await PastArchive.of(history, chunking);
+        const { listing, bounds } = await archive.log();
+        const dir = join(archive.dir, 'tables');
+        const how = {
+          atMs: Number.POSITIVE_INFINITY,
+          clockMs: history.today * 86_400_000,
+          personal: true,
+          secrets: false,
+        };
+        const { signal } = new AbortController();
+        await writeExport(dir, sourcesOf({ listing, bounds }, by), { ...how, signal }, () => '{}');
+        using tables = await ExportInDuckDb.open(dir);
+        for (const atMs of instants) {
+          const facts = latestRecords(history.records.filter((record) => timeOfHistory(record, by) <= atMs));
+          for (const [topic, key] of Object.entries(keys) as [keyof typeof keys, string][]) {
+            const rows = await tables.rows(
+              `SELECT ${key} AS key, revision FROM ${topic} WHERE epoch_ms(valid_from) <= ${atMs} AND (valid_to IS NULL OR epoch_ms(valid_to) > ${atMs}) AND NOT deleted`,
+            );
+            const got = rows.map((row) => `${row.key} ${row.revision}`).sort();
+            const wanted = [...facts[topic]].map(([id, { revision }]) => `${id} ${revision}`).sort();
+            expect([topic, got]).toEqual([topic, wanted]);
+          }
+        }
+        const [row] = await tables.rows(`SELECT count(*) AS n FROM nights WHERE place_name LIKE '%${secretMark}%'`);
+        expect(row!.n).toBe('0');
+        rmSync(dir, { recursive: true });
+      }),
+      { numRuns, endOnFailure: true },
+    );
+  });
+
+  it('says by as_of at any instant, with --personal and --secrets, what every day answers as of it', async () => {
+    await fc.assert(
+      fc.asyncProperty(scenarioArb, async ({ history, by, chunking, instants }) => {
+        using archive = await PastArchive.of(history, chunking);
+        const { listing, bounds } = await archive.log();
+        const sources = sourcesOf({ listing, bounds }, by);
+        const dir = join(archive.dir, 'tables');
+        const { signal } = new AbortController();
+        const how = { atMs: Number.POSITIVE_INFINITY, clockMs: 0, personal: true, secrets: true, signal };
+        await writeExport(dir, sources, how, () => '{}');
+        using tables = await ExportInDuckDb.open(dir);
+        for (const atMs of instants) {
+          const rows = await tables.rows(`FROM as_of(make_timestamptz(${atMs}::BIGINT * 1000))`);
+          const { facts } = await foldPast(sources, { atMs, signal });
+          expect(byDay(rows)).toEqual(await daysOf(facts, atMs));
+        }
+      }),
+      { numRuns, endOnFailure: true },
+    );
+  });
+});
+
+type Row = Record<string, unknown>;
+
+/** In the order of the rows. */
+function byDay(rows: readonly Row[]): Map<string, Row[]> {
+  const days = new Map<string, Row[]>();
+  for (const { metro, ...row } of rows) {
+    const day = `${metro}/${row.day}`;
+    // An answer's time has no seconds.
+    const time = typeof row.meet_time === 'string' ? row.meet_time.replace(/:00$/, '') : null;
+    days.set(day, [...(days.get(day) ?? []), { ...row, meet_time: time, going_count: Number(row.going_count) }]);
+  }
+  return new Map([...days].sort());
+}
+
+async function daysOf(facts: Facts, clockMs: number): Promise<Map<string, Row[]>> {
+  const answers = new PastAnswers(facts);
+  const days = new Map<string, Row[]>();
+  for (const view of valueViews.day.all(facts)) {
+    const id = valueViews.day.id(facts, view);
+    const { status, body } = await answers.ask(
+      { target: `/metros/${id.replace('/', '/days/')}`, rider: null },
+      clockMs,
+    );
+    const { nights } = JSON.parse(body) as { nights?: Row[] };
+    if (status === 200 && nights!.length > 0) days.set(id, nights!.map(asRow));
+  }
+  return new Map([...days].sort());
+}
+
+function asRow({ past: _past, meeting, ...night }: Row): Row {
+  const { neighbourhood_slug: _slug, ...where } = meeting as Row;
+  return { ...night, ...where };
+}

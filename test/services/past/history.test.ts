@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { runCli } from '../../../services/command-line.ts';
+import { differencesOf, differenceText } from '../../../services/past/answers/answer-difference.ts';
+import { heard } from '../../support/processes/heard.ts';
+import { portlandDirectory } from '../../support/worlds/portland.ts';
+
+const run = (...args: string[]) =>
+  heard((io) => runCli(args, io, { ARCHIVE_DIR: portlandDirectory, NOW: '2026-11-01T00:00:00Z' }));
+
+describe('history', () => {
+  it('says when a night was called off, and by which record', async () => {
+    const { code, out } = await run('history', '/rides/sh20r6756');
+    expect(code).toBe(0);
+    const at = out.findIndex((line) => line.includes('2020-03-31 status: "on" → "cancelled"'));
+    expect(out[at - 1]).toBe('2020-03-21T19:12:42.711Z  nights/1@107 sh20r6756/2020-03-31');
+    expect(out).toContain('2020-04-01T07:00:00.000Z  midnight passed');
+  });
+
+  it('--json is a line for each version, with the answer’s own bytes', async () => {
+    const { out } = await run('history', '/rides/sh20r6756', '--json', '--to', '2020-03-21T19:12:42.711Z');
+    const last = JSON.parse(out.at(-1)!);
+    expect(last).toMatchObject({
+      at: '2020-03-21T19:12:42.711Z',
+      status: 200,
+      records: [{ topic: 'nights', offset: 107 }],
+    });
+    const asOf = await run('replay', '--as-of', last.at, '--get', '/rides/sh20r6756');
+    expect(out.at(-1)).toContain(`"answer":${asOf.out[0]}}`);
+  });
+
+  it('--from begins with the version in force then', async () => {
+    const { out } = await run('history', '/rides/sh20r6756', '--from', '2020-03-21T20:00:00Z', '--json');
+    expect(JSON.parse(out[0]!).at).toBe('2020-03-21T19:12:42.711Z');
+  });
+
+  it('of a rider begins where there was no such rider, which is 401', async () => {
+    const { out } = await run('history', '/me/nights', '--rider', 'r0020');
+    expect(out.slice(0, 2)).toEqual([expect.stringContaining('riders/0@20 r0020'), '  status 401 → 200']);
+  });
+
+  it('of what never was is 1, and says so', async () => {
+    const { code, out, err } = await run('history', '/rides/nosuch');
+    expect({ code, out }).toEqual({ code: 1, out: [] });
+    expect(err.at(-1)).toBe('/rides/nosuch has no version up to 2026-11-01T00:00:00.000Z');
+  });
+
+  it.each([
+    [['history'], "missing required argument 'path'"],
+    [['history', '/nights'], 'is no path of the interface'],
+    [['history', '/me/nights'], 'want --rider ID'],
+    [['history', '/me/nights', '--rider', 'a b'], '--rider is not a rider id'],
+    [['history', '/openapi.json'], '/openapi.json is the same at all times'],
+    [['history', '/rides/PP'], '"/rides/PP" is refused with 400: ride '],
+    [
+      ['history', '/rides/pp15r4935', '--from', '2999-01-01T00:00:00Z'],
+      'now (2026-11-01T00:00:00.000Z), where history',
+    ],
+    [['history', '/rides/x', '--from', 'x'], '--from is "x"'],
+    [
+      ['history', '/rides/x', '--from', '2020-01-02T00:00:00Z', '--to', '2020-01-01T00:00:00Z'],
+      '--to is before --from',
+    ],
+    [['changes', '--from', '2020-01-01T00:00:00Z'], "required option '--to <time>'"],
+    [['changes', '--from', '2020-01-02T00:00:00Z', '--to', '2020-01-01T00:00:00Z'], '--to is before --from'],
+  ])('%j is wrong usage', async (args, words) => {
+    const { code, out, err } = await run(...args);
+    expect({ code, out }).toEqual({ code: 2, out: [] });
+    expect(err.join('\n')).toContain(words);
+  });
+});
+
+describe('changes', () => {
+  const between = ['--from', '2020-03-21T19:00:00Z', '--to', '2020-03-21T19:30:00Z'];
+
+  it('names each answer that differs and the records behind it, and exits 1', async () => {
+    const { code, out } = await run('changes', ...between, '--json');
+    expect(code).toBe(1);
+    const changed = out.map((line) => JSON.parse(line));
+    expect(changed.map(({ path }) => path)).toEqual(['/metros/portland/days/2020-03-31', '/rides/sh20r6756']);
+    for (const { records, differences } of changed) {
+      expect(records).toMatchObject([{ topic: 'nights', partition: 1, offset: 107, key: 'sh20r6756/2020-03-31' }]);
+      expect(differences).toEqual([{ path: 'nights sh20r6756/2020-03-31 status', before: 'on', after: 'cancelled' }]);
+    }
+  });
+
+  it('has a summary for people', async () => {
+    const { out } = await run('changes', ...between);
+    expect(out.at(-1)).toMatch(/^1 day and 1 ride differ between .*, by 1 record$/);
+  });
+
+  it('exits 0 where nothing differs', async () => {
+    const { code, out } = await run('changes', '--from', '2020-03-21T19:00:00Z', '--to', '2020-03-21T19:00:00Z');
+    expect({ code, out: out.length }).toEqual({ code: 0, out: 1 });
+  });
+
+  it('of one clock leaves midnights out', async () => {
+    const day = ['--from', '2015-06-13T06:59:00Z', '--to', '2015-06-13T07:01:00Z', '--json'];
+    const passing = await run('changes', ...day);
+    expect(passing.out.map((line) => JSON.parse(line)).some(({ records }) => records.length === 0)).toBe(true);
+    const held = await run('changes', ...day, '--now', '2015-06-13T07:00:00Z');
+    expect(held.out.map((line) => JSON.parse(line)).some(({ records }) => records.length === 0)).toBe(false);
+  });
+});
+
+describe('the difference of two answers', () => {
+  const night = (ride: string, more = {}) => ({
+    ride,
+    title: `Ride ${ride}`,
+    day: '2020-01-01',
+    status: 'on',
+    ...more,
+  });
+  const texts = (a: object, b: object) => differencesOf(JSON.stringify(a), JSON.stringify(b)).map(differenceText);
+
+  it('goes by the ids of nights, wherever they stand', () => {
+    const before = { nights: [night('a'), night('b')] };
+    const after = { nights: [night('b', { status: 'cancelled' }), night('c', { going_count: 3 })] };
+    expect(texts(before, after)).toEqual([
+      '- nights a/2020-01-01: Ride a, on',
+      'nights b/2020-01-01 status: "on" → "cancelled"',
+      '+ nights c/2020-01-01: Ride c, on, 3 going',
+    ]);
+  });
+
+  it('of lists of texts is the whole lists', () => {
+    expect(texts({ names: ['a'] }, { names: ['a', 'b'] })).toEqual(['names: ["a"] → ["a","b"]']);
+    expect(texts({ nights: [] }, { nights: [night('a')] })).toEqual(['+ nights a/2020-01-01: Ride a, on']);
+  });
+});

@@ -1,0 +1,73 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { manifestName } from '../../../infra/archive/format/archive-manifest.ts';
+import { runCli } from '../../../services/command-line.ts';
+import { heard } from '../../support/processes/heard.ts';
+import { copyPortland } from '../../support/worlds/portland.ts';
+
+let dir: string;
+let archive: string;
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'past-cut-'));
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const run = (...args: string[]) =>
+  heard((io) => runCli(args, io, { ARCHIVE_DIR: archive, DATA_DIR: join(dir, 'data'), NOW: '2026-11-01T00:00:00Z' }));
+
+describe('an archive without a manifest whose last file is cut', () => {
+  let cut: string;
+  beforeAll(async () => {
+    archive = await copyPortland(join(dir, 'portland'));
+    const folder = join(archive, 'ride-calendar.nights');
+    cut = join(folder, readdirSync(folder)[0]!);
+    truncateSync(cut, statSync(cut).size - 100);
+  });
+
+  it.each([
+    [['replay', '--as-of', '2015-06-13T19:00:00Z', '--get', '/rides/sh20r6756', '--json']],
+    [['history', '/rides/sh20r6756', '--json']],
+    [['changes', '--from', '2020-03-21T19:00:00Z', '--to', '2020-03-21T19:30:00Z', '--json']],
+    [['export', 'tables-json', '--json']],
+  ])('is read with a warning by %j', async ([command, first, ...others]) => {
+    const { err, out } = await run(command!, command === 'export' ? join(dir, first!) : first!, ...others);
+    const said = err.filter((line) => line.startsWith(`May not be exact: ${cut} ends within a block that begins at`));
+    expect(said).toHaveLength(1);
+    expect(out.join('\n')).not.toContain('ends within a block');
+  });
+});
+
+describe('a made-up archive', () => {
+  const doubts = async (): Promise<string[]> => {
+    const { err } = await run('history', '/rides/nosuch');
+    return err.filter((line) => line.startsWith('May not be exact'));
+  };
+
+  it('is exact while it has its manifest', async () => {
+    archive = join(dir, 'made-up');
+    mkdirSync(archive);
+    const sizes = ['--riders', '60', '--rides', '10', '--days', '5'];
+    expect(await run('simulate', '--archive', archive, ...sizes)).toMatchObject({ code: 0, err: [] });
+    expect(await doubts()).toEqual([]);
+    const manifest = JSON.parse(readFileSync(join(archive, manifestName), 'utf8'));
+    writeFileSync(
+      join(archive, manifestName),
+      JSON.stringify({ ...manifest, exact_since: null, simulated: undefined }),
+    );
+    const unknown = 'May not be exact: since when the archive has every record is not known';
+    expect(await doubts()).toEqual([`${unknown}: no save of it has come to the end of the log`]);
+    rmSync(join(archive, manifestName));
+    expect(await doubts()).toEqual([`${unknown}: no manifest says so`]);
+  });
+});

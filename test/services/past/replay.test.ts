@@ -1,0 +1,153 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePorts } from '../../../infra/local/free-port.ts';
+import { runCli } from '../../../services/command-line.ts';
+import { heard } from '../../support/processes/heard.ts';
+import { copyPortland, portlandKeys } from '../../support/worlds/portland.ts';
+
+const day = '/metros/portland/days/2015-06-13';
+const asOf = ['--as-of', '2015-06-13T19:00:00Z'];
+let dir: string;
+let portland: string;
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'replay-'));
+  portland = await copyPortland(join(dir, 'portland'));
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const env = (more: Record<string, string> = {}) => ({ DATA_DIR: join(dir, 'data'), ...more });
+const replay = (...args: string[]) => heard((io) => runCli(['replay', '--archive', portland, ...args], io, env()));
+
+describe('replay --get', () => {
+  it('prints the answer alone to standard output, and what it is of beside it', async () => {
+    const { code, out, err } = await replay(...asOf, '--get', day);
+    expect(code).toBe(0);
+    expect(out).toHaveLength(1);
+    expect(JSON.parse(out[0]!).nights).toHaveLength(17);
+    expect(err.join('\n')).toMatch(
+      /^As of 2015-06-13T19:00:00.000Z: \d+ records of the archive .*4 bad ones left out\n/,
+    );
+    expect(err.join('\n')).toContain('May not be exact: since when the archive has every record is not known');
+  });
+
+  it('takes a path with the base path, and a whole URL', async () => {
+    const [bare, based, url] = await Promise.all(
+      [day, `/api${day}`, `http://127.0.0.1:8080/api${day}`].map((path) => replay(...asOf, '--get', path)),
+    );
+    expect(based!.out).toEqual(bare!.out);
+    expect(url!.out).toEqual(bare!.out);
+  });
+
+  it('answers a rider’s own, and 1 for a rider who was not there', async () => {
+    const mine = await replay(...asOf, '--get', '/me/nights', '--rider', 'r0020');
+    expect(JSON.parse(mine.out[0]!).nights.length).toBeGreaterThan(0);
+    const nobody = await replay(...asOf, '--get', '/me/nights', '--rider', 'nosuch');
+    expect(nobody).toMatchObject({ code: 1, out: [] });
+    expect(nobody.err.at(-1)).toBe('Cannot answer /me/nights: there was no such rider as nosuch then');
+  });
+
+  it('takes the exact records of a file of offsets', async () => {
+    const at = await replay(...asOf, '--json');
+    const file = join(dir, 'at.json');
+    writeFileSync(file, at.out[0]!);
+    const again = await replay('--offsets', file, '--get', day, '--json');
+    const first = await replay(...asOf, '--get', day, '--json');
+    expect(again.out).toEqual(first.out);
+    expect(JSON.parse(first.out[0]!)).toMatchObject({ status: 200, by: 'timestamp', answer: { day: '2015-06-13' } });
+  });
+
+  it('goes by upstream’s time, and stands its clock elsewhere, where it is told to', async () => {
+    const { out } = await replay(
+      ...asOf,
+      '--by',
+      'changed_at',
+      '--now',
+      '2015-06-15T00:00:00Z',
+      '--get',
+      day,
+      '--json',
+    );
+    const { by, now, answer } = JSON.parse(out[0]!);
+    expect({ by, now }).toEqual({ by: 'changed_at', now: '2015-06-15T00:00:00.000Z' });
+    expect(answer.nights.every(({ past }: { past: boolean }) => past)).toBe(true);
+  });
+
+  it('leaves the archive as it was', async () => {
+    const before = readdirSync(portland);
+    await replay(...asOf);
+    expect(readdirSync(portland)).toEqual(before);
+  });
+
+  it.each([
+    [[], 'want either --as-of TIME or --offsets FILE'],
+    [['--as-of', '2015-06-13'], '--as-of is "2015-06-13", want an instant with its offset'],
+    [[...asOf, '--by', 'revision'], 'Allowed choices are timestamp, changed_at'],
+    [['--offsets', 'package.json'], 'is no file of offsets (as_of)'],
+    [[...asOf, '--get', '/nights'], '"/nights" is no path of the interface'],
+    [[...asOf, '--get', '/me/nights'], '"/me/nights" is a rider\'s own, want --rider ID'],
+    [[...asOf, '--get', '/me/nights', '--rider', ''], '--rider is not a rider id, want 1 to 64'],
+    [[...asOf, '--rider', 'r0020'], '--rider is of --get PATH or --serve'],
+    [[...asOf, '--get', day, '--serve'], 'want --serve or --get PATH, not both'],
+  ])('%j is wrong usage', async (args, words) => {
+    const { code, out, err } = await replay(...args);
+    expect({ code, out }).toEqual({ code: 2, out: [] });
+    expect(err.join('\n')).toContain(words);
+  });
+
+  it('refuses offsets that the archive does not have', async () => {
+    const at = JSON.parse((await replay(...asOf, '--json')).out[0]!);
+    const file = join(dir, 'beyond.json');
+    writeFileSync(file, JSON.stringify({ ...at, offsets: { ...at.offsets, metros: [99_999] } }));
+    const beyond = await replay('--offsets', file);
+    expect(beyond.code).toBe(2);
+    expect(beyond.err[0]).toMatch(/--offsets wants metros\/0 up to offset 99998, and the archive .* has it up to \d+$/);
+    writeFileSync(file, JSON.stringify({ ...at, offsets: { ...at.offsets, nights: [1] } }));
+    expect((await replay('--offsets', file)).err[0]).toContain('--offsets is of 1 partition of nights');
+  });
+});
+
+describe('replay --serve', () => {
+  it('for a rider who was not there then says so, and serves nothing', async () => {
+    const [port] = await freePorts(1);
+    // Were it to serve, it would not end by itself.
+    const soon = AbortSignal.timeout(20_000);
+    const args = ['replay', '--archive', portland, ...asOf, '--serve', '--rider', 'nobody'];
+    const { code, out, err } = await heard((io) => runCli(args, io, env({ PORT: String(port) })), soon);
+    expect({ code, out, last: err.at(-1) }).toEqual({
+      code: 1,
+      out: [],
+      last: 'Cannot serve for --rider nobody: there was no such rider as nobody then',
+    });
+  });
+
+  it('is the whole API as it was, until it is told to end', async () => {
+    const [port] = await freePorts(1);
+    const stop = new AbortController();
+    const said = Promise.withResolvers<string>();
+    const args = ['replay', '--archive', portland, ...asOf, '--serve', '--rider', 'r0020', '--json'];
+    const io = { out: said.resolve, err: () => {}, watched: false, signal: stop.signal };
+    const ended = runCli(args, io, env({ PORT: String(port), LOG_LEVEL: 'silent' }));
+    const { base_url: base, docs, developer_key, token } = JSON.parse(await said.promise);
+    const get = (path: string, headers: Record<string, string>) => fetch(base + path, { headers });
+    const { out } = await replay(...asOf, '--get', day);
+    for (const key of [developer_key, portlandKeys.live]) {
+      expect(await (await get(day, { 'X-Api-Key': key })).text()).toBe(out[0]);
+    }
+    expect((await get(day, { 'X-Api-Key': portlandKeys.deleted })).status).toBe(401);
+    const mine = await replay(...asOf, '--get', '/me/nights', '--rider', 'r0020');
+    expect(await (await get('/me/nights', { Authorization: `Bearer ${token}` })).text()).toBe(mine.out[0]);
+    expect((await fetch(docs)).status).toBe(200);
+    stop.abort();
+    expect(await ended).toBe(0);
+  });
+
+  it('refuses an address that others reach', async () => {
+    const args = ['replay', '--archive', portland, ...asOf, '--serve'];
+    const { code, err } = await heard((io) => runCli(args, io, env({ HOST: '0.0.0.0' })));
+    expect(code).toBe(2);
+    expect(err[0]).toContain('HOST is "0.0.0.0", want a loopback address');
+  });
+});

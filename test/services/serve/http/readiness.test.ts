@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { apiReadiness, untilStopped } from '../../../../services/serve/http/readiness.ts';
+
+const nothing = () => null;
+const starting = { ready: false as const, reason: 'starting' };
+
+// docs/rules.md#ready-api
+it('an API that was ready once stays ready, and its note says why reads fail', async () => {
+  let state: Awaited<ReturnType<Parameters<typeof apiReadiness>[0]['ready']>> = starting;
+  const readiness = apiReadiness({ ready: async () => state }, nothing, nothing);
+  expect(await readiness()).toEqual(starting);
+  state = { ready: true };
+  expect(await readiness()).toEqual({ ready: true });
+  state = { ready: false, reason: 'away' };
+  expect(await readiness()).toEqual({ ready: true, note: 'reads get 503: away' });
+});
+
+it('troubles beside the reads add to the note of a ready API, which stays ready, and nothing to one that is not', async () => {
+  const troubles = [() => 'the projector has ended', () => 'nobody can sign in'] as const;
+  const noted = (note?: string) =>
+    apiReadiness({ ready: async () => ({ ready: true as const, ...(note && { note }) }) }, ...troubles)();
+  expect(await noted()).toEqual({ ready: true, note: 'the projector has ended; nobody can sign in' });
+  expect(await noted('a right')).toEqual({ ready: true, note: 'the projector has ended; a right; nobody can sign in' });
+  expect(await apiReadiness({ ready: async () => starting }, ...troubles)()).toEqual(starting);
+});
+
+it('a process that was told to stop is not ready', async () => {
+  const stop = new AbortController();
+  const readiness = untilStopped(async () => ({ ready: true }), stop.signal);
+  expect(await readiness()).toEqual({ ready: true });
+  stop.abort();
+  expect(await readiness()).toEqual({ ready: false, reason: 'the process was told to stop' });
+});

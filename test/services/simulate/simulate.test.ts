@@ -1,0 +1,249 @@
+import { createHash, hash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { badRecord } from '../../../projector/intake/validator.ts';
+import type { Attendance, Night, TopicName, TopicRecords } from '../../../schemas/events/records.ts';
+import { foundWorld } from '../../../services/simulate/world/founding.ts';
+import { generatorVersion, ongoing, simulation, steppingClock } from '../../../services/simulate/world/simulation.ts';
+import { defaultSizes, sizeLimits } from '../../../services/simulate/world/sizes.ts';
+import { secretPlaceMark } from '../../../services/simulate/world/texts.ts';
+import { type SimulatedRecord, type SimulationOptions, World } from '../../../services/simulate/world/world.ts';
+
+const today = 20_778; // 2026-11-21
+const todayMs = today * 86_400_000;
+
+function take(options: Partial<SimulationOptions> = {}, changes = 0): SimulatedRecord[] {
+  const { initial, changes: ongoing } = simulation({ ...defaultSizes, today, ...options });
+  const records = [...initial()];
+  if (changes === 0) return records;
+  let left = changes;
+  for (const record of ongoing(steppingClock(today, 3_600_000 / changes))) {
+    records.push(record);
+    if (--left === 0) break;
+  }
+  return records;
+}
+
+const digest = (records: SimulatedRecord[]): string =>
+  createHash('sha256').update(JSON.stringify(records)).digest('hex');
+
+/** Records of a topic, tombstones left out, in order. */
+function valuesOf<T extends TopicName>(records: SimulatedRecord[], topic: T): TopicRecords[T][] {
+  return records.filter((r) => r.topic === topic && r.value).map((r) => r.value as TopicRecords[T]);
+}
+
+/** The last record of each key. */
+function factsOf<T extends TopicName>(records: SimulatedRecord[], topic: T): Map<string, TopicRecords[T]> {
+  const facts = new Map<string, TopicRecords[T]>();
+  for (const { topic: of, key, value } of records) {
+    if (of !== topic) continue;
+    if (value === null) facts.delete(key);
+    else facts.set(key, value as TopicRecords[T]);
+  }
+  return facts;
+}
+
+/** For each key with several records: the record and the one before it. */
+function* steps<T extends TopicName>(
+  records: SimulatedRecord[],
+  topic: T,
+): Generator<[TopicRecords[T], TopicRecords[T]]> {
+  const last = new Map<string, TopicRecords[T]>();
+  for (const { topic: of, key, value } of records) {
+    if (of !== topic || value === null) continue;
+    const before = last.get(key);
+    if (before) yield [before, value as TopicRecords[T]];
+    last.set(key, value as TopicRecords[T]);
+  }
+}
+
+describe('the simulation', () => {
+  it('makes the same records from the same options, changes included', () => {
+    expect(digest(take({}, 2_000))).toBe(digest(take({}, 2_000)));
+  });
+
+  // Fails with any change to what is generated: raise generatorVersion with it, so that kept samples are made again.
+  it('is of the version that it says', () => {
+    expect([generatorVersion, digest(take()).slice(0, 16)]).toEqual([4, 'd3bfce7dec28ae19']);
+  });
+
+  it('makes others from another seed or day', () => {
+    const all = [take(), take({ seed: 2 }), take({ today: today + 1 })].map(digest);
+    expect(new Set(all).size).toBe(3);
+  });
+
+  it.each([
+    ['the default sizes', {}],
+    ['every metro', { metros: sizeLimits.metros[1], rides: 60, riders: 90 }],
+    ['one of each', { metros: 1, rides: 1, riders: 1, days: 1 }],
+    ['few riders of many days', { metros: 3, rides: 7, riders: 13, days: 200 }],
+  ])('keeps the rules of the event log with %s', (_, sizes) => {
+    const records = take(sizes, 5_000);
+    expect(records.filter(({ topic, key, value }) => badRecord(topic, key, value)).slice(0, 3)).toEqual([]);
+  });
+
+  it('lets revisions rise for every key, and time never go back or past today', () => {
+    const revisions = new Map<string, number>();
+    let last = 0;
+    for (const { topic, key, value, timestampMs } of take({}, 5_000)) {
+      expect(timestampMs).toBeGreaterThanOrEqual(last);
+      expect(timestampMs).toBeLessThanOrEqual(todayMs);
+      last = timestampMs;
+      if (!value) continue;
+      expect(value.changed_at).toBe(timestampMs);
+      expect(value.revision).toBeGreaterThan(revisions.get(`${topic} ${key}`) ?? 0);
+      revisions.set(`${topic} ${key}`, Number(value.revision));
+    }
+  });
+
+  it('gives ids to one thing each', () => {
+    const all = take({ riders: 5_000, rides: 3_000 });
+    const distinct = (topic: TopicName) => new Set(all.flatMap((one) => (one.topic === topic ? [one.key] : []))).size;
+    expect(distinct('riders') - 5_000).toBe(distinct('rides') - 3_000);
+  });
+
+  it('announces the nights of new days as they come', () => {
+    const { initial, changes } = simulation({ ...defaultSizes, today });
+    const ahead = Math.max(...valuesOf([...initial()], 'nights').map((night) => night.day));
+    let minutes = 0;
+    let latest = 0;
+    for (const { topic, value } of changes(() => todayMs + minutes++ * 60_000)) {
+      if (topic === 'nights' && value) latest = Math.max(latest, value.day);
+      if (minutes > 24 * 60 * 10) break;
+    }
+    expect(latest).toBeGreaterThanOrEqual(ahead + 9);
+  });
+
+  it('forgets old nights, so that it can go on for years', () => {
+    const world = new World({ metros: 1, rides: 20, riders: 50, days: 9, seed: 1, today });
+    foundWorld(world);
+    let now = todayMs;
+    world.clock = () => now;
+    for (const _ of ongoing(world, () => Math.floor(now / 86_400_000))) {
+      now += 3_600_000;
+      if (now > todayMs + 700 * 86_400_000) break;
+    }
+    expect(world.nightsByDay.size).toBeLessThan(100);
+  });
+});
+
+const tombstones = (topic: TopicName): Set<string> =>
+  new Set(sample.filter((record) => record.topic === topic && !record.value).map(({ key }) => key));
+/** How many facts of the sample are so. */
+const some = <T extends TopicName>(topic: T, test: (fact: TopicRecords[T]) => boolean): number =>
+  [...factsOf(sample, topic).values()].filter(test).length;
+/** Whether a record of the sample changes the one before it so. */
+const changed = <T extends TopicName>(topic: T, test: (old: TopicRecords[T], now: TopicRecords[T]) => boolean) =>
+  [...steps(sample, topic)].some(([old, now]) => test(old, now));
+const distinct = <T extends TopicName>(topic: T, of: (fact: TopicRecords[T]) => unknown): number =>
+  new Set([...factsOf(sample, topic).values()].map(of)).size;
+
+const sample = take();
+const isCancelled = ({ status }: Night): boolean => status === 'CANCELLED';
+const answered = (from: Attendance['response'], to: Attendance['response']): boolean =>
+  changed('attendance', (old, now) => old.response === from && now.response === to);
+
+describe('the default sample', () => {
+  it.each<[string, () => boolean]>([
+    ['metros in four zones', () => distinct('metros', ({ time_zone }) => time_zone) === 4],
+    ['a zone of half hours', () => some('metros', ({ time_zone }) => time_zone === 'Asia/Kolkata') > 0],
+    ['districts of one name', () => distinct('districts', ({ name }) => name) < factsOf(sample, 'districts').size],
+    ['cities', () => some('districts', ({ kind }) => kind === 'CITY') > 3],
+    ['emoji', () => some('rides', ({ title }) => /\p{Extended_Pictographic}/u.test(title)) > 0],
+    ['accents', () => some('rides', ({ title }) => /[éèêà]/i.test(title)) > 0],
+    ['rides with and without a distance', () => distinct('rides', ({ distance }) => distance === null) === 2],
+    ['rides never posted', () => some('rides', ({ posted }) => !posted) > 2],
+    ['rides taken back', () => changed('rides', (old, now) => old.posted && !now.posted)],
+    ['rides moved to another metro', () => changed('rides', (old, now) => old.metro !== now.metro)],
+    ['nights without a meeting', () => some('nights', ({ meeting }) => meeting === null) > 0],
+    ['secret places', () => some('nights', ({ meeting: at }) => !!at?.secret && !at.show_neighbourhood) > 5],
+    ['nights without a time', () => some('nights', ({ meet_time }) => meet_time === null) > 5],
+    ['nights at midnight', () => some('nights', ({ meet_time }) => meet_time === 0) > 0],
+    ['reasons', () => some('nights', (night) => isCancelled(night) && night.cancellation_reason !== null) > 2],
+    ['nights on again', () => changed('nights', (old, now) => isCancelled(old) && !isCancelled(now))],
+    ['nights taken out', () => tombstones('nights').size > 0],
+    ['riders who go no more', () => answered('GOING', 'NONE')],
+    ['riders who confirm', () => answered('GOING', 'CONFIRMED')],
+    ['none confirmed ahead', () => !some('attendance', ({ response: is, day }) => is === 'CONFIRMED' && day >= today)],
+    ['saved alone', () => some('attendance', ({ saved, response }) => saved && response === 'NONE') > 50],
+    ['answers ahead', () => some('attendance', ({ day }) => day >= today) > 200],
+    ['close friends', () => some('relations', ({ follows, close }) => follows && close) > 50],
+    ['close ones not followed', () => some('relations', ({ follows, close }) => !follows && close) > 2],
+    ['flags', () => some('relations', ({ flagged }) => flagged) > 10],
+    ['blocks', () => some('relations', ({ blocked }) => blocked) > 10],
+    [
+      'empty relations',
+      () => some('relations', (one) => !one.follows && !one.close && !one.flagged && !one.blocked) > 2,
+    ],
+    ['relations taken back', () => tombstones('relations').size > 2],
+    ['riders without a name', () => some('riders', ({ name }) => name === null) > 10],
+    ['a handle for each', () => distinct('riders', ({ handle }) => handle) === factsOf(sample, 'riders').size],
+    ['deleted keys', () => tombstones('developer-keys').size > 0],
+  ])('has %s', (_, has) => {
+    expect(has()).toBe(true);
+  });
+
+  it('has rides of one date and rides of many', () => {
+    const perRide = Object.values(Object.groupBy(factsOf(sample, 'nights').values(), ({ ride }) => ride));
+    expect(perRide.filter((nights) => nights!.length === 1).length).toBeGreaterThan(5);
+    expect(perRide.filter((nights) => nights!.length >= 8).length).toBeGreaterThan(40);
+  });
+
+  it('marks the names of secret places, and no other, so that a search for leaks finds them', () => {
+    for (const { meeting } of factsOf(sample, 'nights').values()) {
+      expect(meeting?.place_name?.startsWith(secretPlaceMark) ?? false).toBe(meeting?.secret ?? false);
+    }
+  });
+
+  it('names erased riders nowhere', () => {
+    const erased = tombstones('riders');
+    expect(erased.size).toBeGreaterThanOrEqual(2);
+    const leaders = [...factsOf(sample, 'rides').values()].flatMap((ride) => ride.leaders);
+    const names = [...factsOf(sample, 'relations').keys(), ...factsOf(sample, 'attendance').keys(), ...leaders];
+    expect(names.filter((key) => key.split('/').some((id) => erased.has(id)))).toEqual([]);
+  });
+
+  it('has a tenth of riders whom a third of all follow', () => {
+    const followers = new Map<string, number>();
+    for (const { other, follows } of factsOf(sample, 'relations').values()) {
+      if (follows) followers.set(other, (followers.get(other) ?? 0) + 1);
+    }
+    const counts = [...followers.values()].sort((a, b) => b - a);
+    const sum = (some: number[]) => some.reduce((total, count) => total + count, 0);
+    expect(sum(counts.slice(0, factsOf(sample, 'riders').size / 10)) / sum(counts)).toBeGreaterThan(0.3);
+  });
+
+  it.each([1, 2, 3, 77, 2_147_483_647])(
+    'has a live developer key and a rider worth looking at, with seed %i',
+    (seed) => {
+      const { initial, developerKey, rider } = simulation({ ...defaultSizes, seed, today });
+      const all = [...initial()];
+      expect(developerKey).toMatch(/^rck_[A-Za-z0-9_-]{43}$/);
+      const hashes = [...factsOf(all, 'developer-keys').values()].map((key) => key.key_hash.toString('hex'));
+      expect(hashes).toContain(hash('sha256', developerKey));
+      expect(JSON.stringify(all)).not.toContain(developerKey);
+      expect(factsOf(all, 'riders').has(rider)).toBe(true);
+
+      const near = ({ day }: { day: number }): boolean => Math.abs(day - today) <= 14;
+      const answers = [...factsOf(all, 'attendance').values()].filter(near);
+      const own = answers.filter((answer) => answer.rider === rider);
+      const kinds = new Set(
+        own.map(({ response, saved, day }) => `${response}${saved} ${day < today ? 'past' : 'coming'}`),
+      );
+      expect(kinds).toContain('GOINGfalse coming');
+      expect(kinds).toContain('CONFIRMEDfalse past');
+      expect([...kinds].some((kind) => kind.startsWith('NONEtrue'))).toBe(true);
+      const led = [...factsOf(all, 'rides').values()].filter((ride) => ride.leaders.includes(rider) && ride.posted);
+      expect(led.length).toBeGreaterThan(0);
+
+      const goes = (other: string): boolean =>
+        answers.some((answer) => answer.rider === other && answer.day >= today && answer.response !== 'NONE');
+      const marks = [...factsOf(all, 'relations').values()].filter((relation) => relation.rider === rider);
+      for (const mark of ['follows', 'close', 'flagged'] as const) {
+        expect(marks.filter((relation) => relation[mark] && goes(relation.other)).length).toBeGreaterThan(0);
+      }
+      // A flag shows even where the flagged rider has blocked the reader.
+      const blockers = [...factsOf(all, 'relations').values()].filter((r) => r.other === rider && r.blocked);
+      expect(marks.some((mark) => mark.flagged && blockers.some((blocker) => blocker.rider === mark.other))).toBe(true);
+    },
+  );
+});

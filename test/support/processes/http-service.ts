@@ -1,0 +1,111 @@
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { ViewCache } from '../../../api/calendar/views/view-cache.ts';
+import { type AppDeps, createApp } from '../../../api/http/app.ts';
+import { openApiDocument } from '../../../api/openapi/openapi.ts';
+import type { ViewReader } from '../../../api/ports/view-reader.ts';
+import type { TokenChecker } from '../../../api/sign-in/tokens/access-token.ts';
+import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
+import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
+import type { LoggedRecord } from '../../reference/facts.ts';
+import {
+  type Conversation,
+  type ConversationOptions,
+  converse,
+  exchange,
+  type RawAnswer,
+} from '../servers/raw-http.ts';
+import { toLogRecord } from '../worlds/histories.ts';
+import { smallWorld } from '../worlds/small-world.ts';
+import { projecting } from './service.ts';
+
+interface HttpServiceOptions {
+  /** Default `https://rides.example/api`: no test's requests come by that name, so it is seen where URLs come from. */
+  baseUrl?: string;
+  cacheSeconds?: number;
+  /** The calendar's clock. */
+  clockMs?: () => number;
+  /** Default: the token is its rider's id, and `dead` is none. */
+  checker?: TokenChecker;
+  /** Default: views in memory. */
+  views?: { writer: ViewWriter; reader: ViewReader };
+  records?: readonly LoggedRecord[];
+  /** How long requests may take to arrive. */
+  arrival?: AppDeps['arrival'];
+  /** Adds routes, before it listens. */
+  register?(app: FastifyInstance): Promise<void> | void;
+}
+
+export type HttpService = Awaited<ReturnType<typeof startHttpService>>;
+
+/** The HTTP application on a socket, over views that the projector's own parts have written. */
+export async function startHttpService(options: HttpServiceOptions = {}) {
+  const { baseUrl = 'https://rides.example/api', clockMs = () => smallWorld.nowMs } = options;
+  const memory = new MemoryViewStore();
+  const { writer, reader } = options.views ?? { writer: memory.writer(), reader: memory.reader() };
+  const faults: unknown[] = [];
+  const cache = new ViewCache(reader);
+  const openApi = Buffer.from(JSON.stringify(openApiDocument(baseUrl)));
+  const app = createApp({
+    baseUrl,
+    cache,
+    calendarNowMs: clockMs,
+    cacheSeconds: options.cacheSeconds ?? 0,
+    ...(options.arrival && { arrival: options.arrival }),
+    checker: options.checker ?? { check: (token) => (token === 'dead' ? null : token) },
+    openApi,
+    onFault: (cause) => faults.push(cause),
+  });
+  await options.register?.(app);
+  const projector = await projecting(writer);
+  let offset = 0;
+  /** Publishes records, and has the views written. */
+  const publish = async (records: readonly LoggedRecord[]): Promise<void> => {
+    for (const { topic, key, value } of records) {
+      const record = { topic, partition: 0, offset: offset++, timestampMs: 0, key, value };
+      await projector.take({ topic, partition: 0, records: [toLogRecord(record)], nextOffset: offset });
+    }
+    await projector.settle();
+  };
+  await publish(options.records ?? smallWorld.records);
+  await projector.complete();
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = app.addresses()[0] as AddressInfo;
+  const basePath = new URL(baseUrl).pathname.replace(/\/$/, '');
+
+  return {
+    app,
+    port,
+    basePath,
+    cache,
+    memory,
+    writer,
+    projector,
+    publish,
+    /** What was reported as a fault of ours so far. */
+    faults,
+    /** One request below the base path, byte for byte as given; `Host` is added. */
+    ask: (path: string, headers: Record<string, string> = {}, method = 'GET', body = ''): Promise<RawAnswer> =>
+      exchange(port, requestText(method, basePath + path, headers, body)),
+    converse: (request: string | Buffer, more?: ConversationOptions): Promise<Conversation> =>
+      converse(port, request, more),
+    exchange: (request: string | Buffer, more?: ConversationOptions): Promise<RawAnswer> =>
+      exchange(port, request, more),
+    async close(): Promise<void> {
+      app.server.closeAllConnections();
+      await app.close();
+      await reader.close();
+      await writer.close();
+    },
+  };
+}
+
+/** A request's bytes, in latin1. */
+export function requestText(method: string, target: string, headers: Record<string, string> = {}, body = ''): string {
+  const all: Record<string, string> = { Host: 'elsewhere.example', ...headers };
+  if (body !== '' && !('Transfer-Encoding' in all)) all['Content-Length'] ??= String(Buffer.byteLength(body, 'latin1'));
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n${body}`;
+}
+
+export const json = (answer: RawAnswer): unknown => JSON.parse(answer.body.toString());

@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+import type { Registry } from 'prom-client';
+import { silentLog } from '../../../projector/ports/log.ts';
+import type { ProjectorStatus } from '../../../projector/status/status.ts';
+import { apiMetrics } from '../../../services/serve/metrics/api-metrics.ts';
+import { processMetrics } from '../../../services/serve/metrics/process-metrics.ts';
+import { projectorMetrics } from '../../../services/serve/metrics/projector-metrics.ts';
+import { auditLog } from '../../../services/serve/sign-in/audit-log.ts';
+
+/** Every metric that any process has, registered in one place. */
+export function allMetrics(): Registry {
+  const register = processMetrics(silentLog);
+  const api = apiMetrics(register);
+  api.watchCache({ bytes: 0, hits: 0, misses: 0 });
+  api.watchStore(async () => true);
+  api.watchSignInState(async () => false);
+  api.watchSignInStore(() => true);
+  auditLog({ info: () => undefined }, register);
+  projectorMetrics(register).watch(() => ({ ready: true, status: () => idleStatus }));
+  return register;
+}
+
+/** Their names, as a query spells them: of a histogram with `_bucket`, `_count` and `_sum` too. */
+export async function metricNames(register: Registry = allMetrics()): Promise<Set<string>> {
+  const names = (await register.getMetricsAsJSON()).map(({ name }) => name);
+  return new Set(names.flatMap((name) => ['', '_bucket', '_count', '_sum'].map((suffix) => name + suffix)));
+}
+
+/** What a projector says that has nothing to do. */
+const idleStatus: ProjectorStatus = {
+  role: 'leader',
+  unreadableSinceMs: null,
+  troubles: [],
+  waits: new Map(),
+  partitions: [],
+  tagsInRepair: 0,
+  unresolvedRejects: new Map(),
+};
+
+interface Panel {
+  title: string;
+  type: string;
+  targets?: { expr: string }[];
+}
+
+/** Every query of the Grafana dashboard, with its panel's title. */
+export function dashboardQueries(): { panel: string; query: string }[] {
+  const file = new URL('../../../infra/deploy/grafana-dashboard.json', import.meta.url);
+  const { panels } = JSON.parse(readFileSync(file, 'utf8')) as { panels: Panel[] };
+  return panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ panel: title, query: expr })));
+}

@@ -1,0 +1,111 @@
+import { type CalendarDeps, calendar } from '../../../api/calendar/calendar.ts';
+import { ViewCache } from '../../../api/calendar/views/view-cache.ts';
+import { noSuchRouteBody, refuse } from '../../../api/messages/refusals.ts';
+import type { ViewReader } from '../../../api/ports/view-reader.ts';
+import { Fold } from '../../../projector/facts/fold.ts';
+import { Intake } from '../../../projector/intake/intake.ts';
+import { PositionBarriers } from '../../../projector/intake/settled-position.ts';
+import { realClock } from '../../../projector/ports/clock.ts';
+import type { LogBatch, Position, RejectSink } from '../../../projector/ports/event-log.ts';
+import { type Log, silentLog } from '../../../projector/ports/log.ts';
+import { noMetrics, type ProjectorMetrics } from '../../../projector/ports/metrics.ts';
+import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
+import { FanOuts } from '../../../projector/writing/fan-outs.ts';
+import { Marking } from '../../../projector/writing/marking.ts';
+import { Marks } from '../../../projector/writing/marks.ts';
+import { Rounds } from '../../../projector/writing/rounds.ts';
+import { TagLanes } from '../../../projector/writing/tag-lanes.ts';
+import { topicNames } from '../../../schemas/events/records.ts';
+import { allTags } from '../../../schemas/views/view-keys.ts';
+import { type CalendarRequest, pathOf } from '../../reference/requests.ts';
+import { complete, lead } from '../stores/lead.ts';
+
+export const baseUrl = 'http://127.0.0.1:8080/api';
+
+/** Nothing is said and bad records are dropped, unless the test gives where to. */
+interface ProjectingDeps {
+  log?: Log;
+  metrics?: ProjectorMetrics;
+  sink?: RejectSink | null;
+}
+
+/** The projector's parts without its loop: the test says when a round is run. */
+export async function projecting(
+  writer: ViewWriter,
+  fanOut: { inlineMax?: number; slice?: number } = {},
+  { log = silentLog, metrics = noMetrics, sink = null }: ProjectingDeps = {},
+) {
+  const position = Object.fromEntries(topicNames.map((topic) => [topic, [0, 0, 0, 0]])) as Position;
+  const fold = new Fold();
+  const { facts } = fold;
+  const barriers = new PositionBarriers(position);
+  const marks = new Marks();
+  const fanOuts = new FanOuts(facts, barriers, fanOut.slice);
+  const marking = new Marking(facts, marks, fanOuts, fanOut.inlineMax);
+  fold.touched = marking;
+  const { signal } = new AbortController();
+  const shared = { clock: realClock, log, signal };
+  const intake = new Intake({ fold, sink, barriers, metrics, ...shared });
+  const lanes = new TagLanes({ writer, tags: allTags, onWritten() {}, onCompare() {}, ...shared });
+  const rounds = new Rounds({ facts, marks, marking, fanOuts, lanes, barriers, identity: null });
+  intake.beginPublishing();
+  await lead(writer);
+  return {
+    fold,
+    facts,
+    marks,
+    mend: lanes.add.bind(lanes),
+    lanes,
+    rounds,
+    position,
+    async take(batch: LogBatch): Promise<void> {
+      await intake.take(batch);
+      position[batch.topic][batch.partition] = batch.nextOffset;
+    },
+    /** Writes all that is marked, slow fan-outs to their end. */
+    async settle(): Promise<void> {
+      do await rounds.run(position);
+      while (!rounds.idle);
+    },
+    async complete(): Promise<void> {
+      await lanes.drain();
+      await complete(writer, allTags);
+    },
+  };
+}
+
+/** What a request got: the same shape as the reference's answers. */
+export interface Got {
+  status: number;
+  body: string;
+  headers: Record<string, string>;
+}
+
+/** The interface over a view store, without HTTP. A bearer token is its rider's id; the developer key is always live. */
+export function answering(reader: ViewReader, clockMs: () => number, cacheSeconds = 0) {
+  const cache = new ViewCache(reader);
+  const faults: unknown[] = [];
+  const deps: CalendarDeps = {
+    baseUrl,
+    cache,
+    calendarNowMs: clockMs,
+    cacheSeconds,
+    checker: { check: (token) => token },
+    openApi: Buffer.from('{}'),
+    onFault: (cause) => faults.push(cause),
+  };
+  const answers = calendar(deps);
+  const get = async (path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Got> => {
+    const handled = answers({ method, target: `/api${path}`, headers });
+    // As the HTTP application answers other targets.
+    const answer = handled ? await handled.answer : refuse.notFound(noSuchRouteBody);
+    if (faults.length > 0) throw faults[0];
+    return { status: answer.status, body: answer.body?.toString() ?? '', headers: answer.headers };
+  };
+  return {
+    get,
+    cache,
+    ask: (request: CalendarRequest, key: string): Promise<Got> =>
+      get(pathOf(request), 'rider' in request ? { authorization: `Bearer ${request.rider}` } : { 'x-api-key': key }),
+  };
+}

@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs';
+import kafkajs, { type Admin } from 'kafkajs';
+import { topicNames } from '../../../schemas/events/records.ts';
+
+/** A line of infra/deploy/kafka-acls.sh: what a user may do with the topics of facts, with `rejected`, or with the group. */
+export interface GrantedLine {
+  user: string;
+  resource: 'facts' | 'rejected' | 'group';
+  operations: string[];
+}
+
+export const kafkaAclsFile = new URL('../../../infra/deploy/kafka-acls.sh', import.meta.url);
+
+export function grantedLines(): GrantedLine[] {
+  const [, table] = /<<'ACLS'\n([\s\S]*)\nACLS\n/.exec(readFileSync(kafkaAclsFile, 'utf8'))!;
+  return table!.split('\n').map((line) => {
+    const [user, resource, ...operations] = line.split(' ') as [string, GrantedLine['resource'], ...string[]];
+    return { user, resource, operations };
+  });
+}
+
+export interface AclScope {
+  topicPrefix: string;
+  group: string;
+}
+
+/** The ACLs of the lines, as that script makes them. */
+export async function grantInKafka(admin: Admin, lines: readonly GrantedLine[], scope: AclScope): Promise<void> {
+  const acl = lines.flatMap((line) => aclsOf(line, scope));
+  if (acl.length > 0) await admin.createAcls({ acl });
+}
+
+/** A user has no rights any more. */
+export async function revokeInKafka(admin: Admin, user: string): Promise<void> {
+  await admin.deleteAcls({
+    filters: [
+      {
+        resourceType: kafkajs.AclResourceTypes.ANY,
+        resourcePatternType: kafkajs.ResourcePatternTypes.ANY,
+        operation: kafkajs.AclOperationTypes.ANY,
+        permissionType: kafkajs.AclPermissionTypes.ANY,
+        principal: `User:${user}`,
+      },
+    ],
+  });
+}
+
+const kafkaOperations = {
+  Read: kafkajs.AclOperationTypes.READ,
+  Write: kafkajs.AclOperationTypes.WRITE,
+  Create: kafkajs.AclOperationTypes.CREATE,
+  Describe: kafkajs.AclOperationTypes.DESCRIBE,
+  DescribeConfigs: kafkajs.AclOperationTypes.DESCRIBE_CONFIGS,
+} as Record<string, kafkajs.AclOperationTypes>;
+
+function aclsOf({ user, resource, operations }: GrantedLine, { topicPrefix, group }: AclScope) {
+  const names = {
+    facts: topicNames.map((name) => topicPrefix + name),
+    rejected: [`${topicPrefix}rejected`],
+    group: [group],
+  }[resource];
+  const resourceType = resource === 'group' ? kafkajs.AclResourceTypes.GROUP : kafkajs.AclResourceTypes.TOPIC;
+  return names.flatMap((resourceName) =>
+    operations.map((operation) => ({
+      resourceType,
+      resourceName,
+      resourcePatternType: kafkajs.ResourcePatternTypes.LITERAL,
+      principal: `User:${user}`,
+      host: '*',
+      operation: kafkaOperations[operation]!,
+      permissionType: kafkajs.AclPermissionTypes.ALLOW,
+    })),
+  );
+}

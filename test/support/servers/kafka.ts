@@ -1,0 +1,199 @@
+import { compressionsAlgorithms } from '@platformatic/kafka';
+import kafkajs, { type Admin, type Kafka } from 'kafkajs';
+import { vi } from 'vitest';
+import type { KafkaConnection } from '../../../infra/kafka/client/kafka-client.ts';
+import { KafkaCluster } from '../../../infra/kafka/client/kafka-cluster.ts';
+import { kafkaJs } from '../../../infra/kafka/client/kafka-js.ts';
+import { kafkaEventLog } from '../../../infra/kafka/log/kafka-event-log.ts';
+import { untilTopicsExist } from '../../../infra/kafka/topics/kafka-topics.ts';
+import type { SchemaRegistry } from '../../../infra/registry/schema-registry.ts';
+import { decoded, type LogRecord, type UndecodableRecord } from '../../../projector/ports/decoded-record.ts';
+import type { EventLog, LogBatch, Position } from '../../../projector/ports/event-log.ts';
+import { type Log, silentLog } from '../../../projector/ports/log.ts';
+import { encodeValue } from '../../../schemas/avro/codec.ts';
+import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
+import { type Metro, type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { freshTopicPrefix, kafkaBrokers } from './backends.ts';
+
+const { CompressionCodecs, CompressionTypes } = kafkajs;
+const { snappy, lz4 } = compressionsAlgorithms;
+
+/** What producers of others may choose. kafkajs itself has gzip, and the product adds zstd. */
+for (const [type, { compressSync, decompressSync }] of [
+  [CompressionTypes.Snappy, snappy],
+  [CompressionTypes.LZ4, lz4],
+] as const) {
+  const compress = async ({ buffer }: { buffer: Buffer }) => compressSync(buffer);
+  Object.assign(CompressionCodecs, {
+    [type]: () => ({ compress, decompress: async (b: Buffer) => decompressSync(b) }),
+  });
+}
+
+/** What a log said, to look at afterwards. */
+class HeardLog implements Log {
+  readonly lines: string[] = [];
+  info = (message: string) => void this.lines.push(message);
+  warn = (message: string) => void this.lines.push(message);
+  error = (message: string) => void this.lines.push(message);
+}
+
+interface SendOptions {
+  partition?: number;
+  compression?: kafkajs.CompressionTypes;
+  timestampMs?: number;
+}
+
+/** kafkajs as the product makes it: plain, it plans time-outs for the past, of which Node warns. */
+export const kafkaClient = (brokers = kafkaBrokers()): Kafka =>
+  kafkaJs({ brokers: brokers.split(','), ssl: false, sasl: null }, silentLog, new AbortController().signal);
+
+/** Kafka for one test: topics of its own, and what tests do to them. Closes itself with `await using`. */
+export class TestKafka implements AsyncDisposable {
+  readonly connection: KafkaConnection;
+  readonly topicPrefix = freshTopicPrefix();
+  readonly log = new HeardLog();
+  readonly client: Kafka;
+  readonly #opened: { close(): Promise<void> }[] = [];
+  readonly #admin: Admin;
+
+  /** The run's Kafka, or another one: its brokers, or all that it takes to connect. */
+  constructor(kafka: string | KafkaConnection = kafkaBrokers()) {
+    this.connection = typeof kafka === 'string' ? { brokers: kafka.split(','), ssl: false, sasl: null } : kafka;
+    this.client = kafkaJs(this.connection, this.log, new AbortController().signal);
+    this.#admin = this.client.admin();
+  }
+
+  /** What factories of infra/ take. */
+  get options() {
+    return { kafka: this.connection, topicPrefix: this.topicPrefix, log: this.log };
+  }
+
+  /** Connected once. */
+  async admin(): Promise<Admin> {
+    await this.#admin.connect();
+    return this.#admin;
+  }
+
+  /** The nine topics, `partitions` each; `settings` beside Kafka's defaults. */
+  async createTopics({ partitions = 1, settings = {} as Record<string, string> } = {}): Promise<void> {
+    const configEntries = Object.entries({ 'cleanup.policy': 'compact', ...settings });
+    const names = [...topicNames, 'rejected'].map((name) => this.topicPrefix + name);
+    await (await this.admin()).createTopics({
+      waitForLeaders: false,
+      topics: names.map((topic) => ({
+        topic,
+        numPartitions: topic.endsWith('rejected') ? 1 : partitions,
+        configEntries: configEntries.map(([setting, value]) => ({ name: setting, value })),
+      })),
+    });
+    const cluster = new KafkaCluster(this.connection);
+    await untilTopicsExist(cluster, names);
+    await cluster.close();
+  }
+
+  /** Sends some records of `metros` with the given keys, as one batch. */
+  async sendMetros(keys: readonly string[], options: SendOptions = {}) {
+    const messages = keys.map((key) => ({ key, value: metroValue(key) }));
+    await this.sendRaw('metros', messages, options);
+  }
+
+  async sendRaw(
+    topic: TopicName | 'rejected',
+    messages: { key: string | Buffer | null; value: Buffer | null; timestampMs?: number }[],
+    { partition = 0, compression = kafkajs.CompressionTypes.None, timestampMs = 1_700_000_000_000 }: SendOptions = {},
+  ) {
+    const producer = this.client.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
+    await producer.connect();
+    await producer.send({
+      topic: this.topicPrefix + topic,
+      compression,
+      messages: messages.map((message) => ({
+        key: message.key,
+        value: message.value,
+        partition,
+        timestamp: String(message.timestampMs ?? timestampMs),
+      })),
+    });
+    await producer.disconnect();
+  }
+
+  async deleteBefore(topic: TopicName, partition: number, offset: number): Promise<void> {
+    const name = this.topicPrefix + topic;
+    const admin = await this.admin();
+    // kafkajs finds the leader of a topic only after it has asked for something else of it.
+    await topicBounds(admin, name);
+    await admin.deleteTopicRecords({ topic: name, partitions: [{ partition, offset: String(offset) }] });
+  }
+
+  eventLog(options: { registry?: SchemaRegistry | null; group?: string; checkEveryMs?: number } = {}): EventLog {
+    const { registry = null, ...rest } = options;
+    const eventLog = kafkaEventLog({
+      ...this.options,
+      writers: new WriterSchemas(),
+      registry,
+      ...rest,
+    });
+    this.#opened.push(eventLog);
+    return eventLog;
+  }
+
+  /** Follows until aborted; what came is in `records`, by offset order of each partition. */
+  follow(eventLog: EventLog, from: Position): Following {
+    const following = new Following(eventLog, from);
+    this.#opened.push({ close: () => following.stop().catch(() => undefined) });
+    return following;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const one of this.#opened.reverse()) await one.close();
+    await this.#admin.disconnect();
+  }
+}
+
+/** A follower that keeps everything. */
+export class Following {
+  readonly batches: LogBatch[] = [];
+  readonly waits: [partition: string, waiting: boolean][] = [];
+  readonly position: Position;
+  readonly done: Promise<void>;
+  readonly #stop = new AbortController();
+
+  constructor(eventLog: EventLog, from: Position) {
+    this.position = structuredClone(from);
+    const onBatch = async (batch: LogBatch) => {
+      this.batches.push(batch);
+      this.position[batch.topic][batch.partition] = batch.nextOffset;
+    };
+    const onWaiting = (topic: TopicName, partition: number, waiting: boolean) => {
+      this.waits.push([`${topic}/${partition}`, waiting]);
+    };
+    this.done = eventLog.follow(from, { onBatch, onWaiting }, this.#stop.signal);
+    this.done.catch(() => undefined);
+  }
+
+  get records(): (LogRecord | UndecodableRecord)[] {
+    return this.batches.flatMap(({ records }) => records.map(decoded));
+  }
+
+  /** Keys of the decodable records of `metros`, or what is wrong with the others. */
+  get metros(): string[] {
+    return this.records
+      .filter(({ topic }) => topic === 'metros')
+      .map((record) => ('key' in record ? record.key : record.undecodable));
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.done;
+  }
+}
+
+export const metroValue = (metro: string): Buffer =>
+  encodeValue('metros', { metro, name: metro, time_zone: 'Europe/Berlin', revision: 1, changed_at: 0 } satisfies Metro);
+
+export const positionAt = (partitions: number, offset = 0): Position =>
+  Object.fromEntries(topicNames.map((topic) => [topic, Array(partitions).fill(offset)])) as Position;
+
+/** What kafkajs says of a topic's ends. A broker on a busy machine may lead nothing for a moment, and kafkajs gives up. */
+export const topicBounds = (admin: Admin, topic: string) =>
+  vi.waitFor(() => admin.fetchTopicOffsets(topic), { timeout: 15_000, interval: 200 });

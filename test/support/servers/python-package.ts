@@ -1,0 +1,29 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { needProgram } from '../../../infra/local/debian-packages.ts';
+
+/** Where tests keep what they download. */
+export const cache = path.resolve(import.meta.dirname, '../../../.cache');
+
+const run = promisify(execFile);
+
+/** Installs a package from PyPI into .cache/ the first time, in a Python of its own. Resolves with that Python's folder of programs. */
+export async function pythonWith(name: string, version: string): Promise<string> {
+  const venv = path.join(cache, `${name}-${version}`);
+  const programs = path.join(venv, 'bin');
+  if (existsSync(path.join(venv, 'installed'))) return programs;
+  await mkdir(cache, { recursive: true });
+  const isThere = () => run('python3', ['-c', 'import ensurepip, venv']).then(Boolean, () => false);
+  await needProgram("Python's venv", 'python3-venv', 'give Python 3.10 or newer with venv on the path', isThere);
+  try {
+    await run('python3', ['-m', 'venv', '--clear', venv]);
+    await run(path.join(programs, 'pip'), ['install', '--quiet', `${name}==${version}`], { maxBuffer: 16 << 20 });
+    await writeFile(path.join(venv, 'installed'), '');
+  } catch (cause) {
+    throw new Error(`Cannot install ${name}: it needs Python 3.10 or newer, and PyPI`, { cause });
+  }
+  return programs;
+}

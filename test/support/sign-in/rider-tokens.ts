@@ -1,0 +1,36 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { signSampleToken } from '../../../api/sign-in/tokens/sample-token.ts';
+import { parseSigningKeys } from '../../../api/sign-in/tokens/signing-keys.ts';
+
+/** Tokens that services under test accept, whoever started them and wherever they listen. */
+interface RiderTokens {
+  /** Settings of the services. */
+  env: { OAUTH_KEYS: string; BASE_URL: string };
+  /** A token for each rider. */
+  of(...riders: string[]): Promise<Map<string, string>>;
+}
+
+const origin = 'http://127.0.0.1:8080';
+
+/** Makes signing keys in a folder. */
+export async function riderTokens(folder: string): Promise<RiderTokens> {
+  const jwk = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' });
+  const text = JSON.stringify({ keys: [{ ...jwk, alg: 'ES256', use: 'sig' }] });
+  const path = join(folder, 'oauth-keys.json');
+  await writeFile(path, text);
+  const keys = await parseSigningKeys(text, path);
+  const audience = `${origin}/api`;
+  return {
+    env: { OAUTH_KEYS: path, BASE_URL: audience },
+    async of(...riders) {
+      const tokens = new Map<string, string>();
+      for (const rider of riders) {
+        const token = await signSampleToken({ rider, keys, issuer: origin, audience, lifetimeSeconds: 3_600 });
+        tokens.set(rider, token);
+      }
+      return tokens;
+    },
+  };
+}

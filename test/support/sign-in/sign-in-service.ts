@@ -1,0 +1,176 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+import { pino } from 'pino';
+import { ViewCache } from '../../../api/calendar/views/view-cache.ts';
+import { createApp } from '../../../api/http/app.ts';
+import { serviceUrl } from '../../../api/messages/service-url.ts';
+import type { RiderDirectory, SampleRider } from '../../../api/ports/rider-directory.ts';
+import { StoreAwayError, type ViewReader } from '../../../api/ports/view-reader.ts';
+import { noSuchPage } from '../../../api/sign-in/routes/page-sender.ts';
+import { registerSignIn, type SignIn, type SignInDeps } from '../../../api/sign-in/routes/register-sign-in.ts';
+import { parseSigningKeys, type SigningKeys } from '../../../api/sign-in/tokens/signing-keys.ts';
+import { createTokenChecker } from '../../../api/sign-in/tokens/token-checker.ts';
+import { freePorts } from '../../../infra/local/free-port.ts';
+import { memoryAuthState } from '../../../infra/memory/memory-sign-in-state.ts';
+import { dayText, weekOf } from '../../../schemas/views/days.ts';
+import { parseKey } from '../../../schemas/views/view-keys.ts';
+import { encodeView, type NightHeader, ownText } from '../../../schemas/views/view-values.ts';
+
+export const testCookieKeys = ['a cookie key for tests, 32 characters and more'];
+
+export async function newSigningKeys(): Promise<SigningKeys> {
+  const jwk = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' });
+  return await parseSigningKeys(JSON.stringify({ keys: [jwk] }), 'test keys');
+}
+
+/** Riders who exist; the test may erase some, or make it unknown who exists. */
+interface TestRiders extends RiderDirectory {
+  erase(rider: string): void;
+  /** Publishes one again, or anew. */
+  publish(rider: string): void;
+  away: boolean;
+}
+
+export function testRiders(riders: SampleRider[] = sampleRiders): TestRiders {
+  const living = new Map(riders.map((rider) => [rider.rider, rider]));
+  const directory: TestRiders = {
+    away: false,
+    erase: (rider) => living.delete(rider),
+    publish: (rider) => living.set(rider, { rider, handle: rider, name: null }),
+    async card(rider) {
+      if (directory.away) throw new StoreAwayError('the views are away');
+      const found = living.get(rider);
+      return found ? { handle: found.handle, name: found.name } : null;
+    },
+    sample: async (count) => [...living.values()].slice(0, count),
+  };
+  return directory;
+}
+
+export const sampleRiders: SampleRider[] = [
+  { rider: 'rider-ada', handle: 'ada', name: 'Ada Lovelace' },
+  { rider: 'rider-bo', handle: 'bo', name: null },
+  { rider: 'rider-cy', handle: 'cy', name: 'Cyrus <b>& "Co"</b>' },
+];
+
+/** A view reader that knows riders' cards, and of each rider one night of today, which holds nothing but who they are. */
+function cardsOf(riders: TestRiders): ViewReader {
+  const there = Buffer.from('a card');
+  const today = Math.floor(Date.now() / 86_400_000);
+  const nightOf = (rider: string): Buffer =>
+    encodeView(
+      { metro: 'pdx', zone: 'UTC', day: today, past: 0, sort: [null, '', rider] } satisfies NightHeader,
+      null,
+      Buffer.from(JSON.stringify({ rider })),
+    );
+  return {
+    async get(keys) {
+      if (riders.away) throw new StoreAwayError('the views are away');
+      return await Promise.all(
+        keys.map(async (key) => {
+          const { kind, id } = parseKey(key);
+          if (kind === 'night') return nightOf(id.split('/')[0]!);
+          return kind === 'complete' || (kind === 'rider' && (await riders.card(id))) ? there : null;
+        }),
+      );
+    },
+    fields: async (key, fields) =>
+      fields.map((field) =>
+        field === `o${dayText(weekOf(today))}`
+          ? Buffer.from(ownText([{ day: today, ride: parseKey(key).id, bits: 1 }]))
+          : null,
+      ),
+    // Nothing is said to be heard, so nothing is kept.
+    watch: () => {},
+    ready: async () => ({ ready: true }),
+    close: async () => {},
+  };
+}
+
+export interface TestService {
+  origin: string;
+  baseUrl: string;
+  signIn: SignIn;
+  riders: TestRiders;
+  keys: SigningKeys;
+  /** Lines of the log, as JSON. */
+  log: string[];
+  app: FastifyInstance;
+  close(): Promise<void>;
+}
+
+export type TestServiceOptions = Partial<SignInDeps> & {
+  riders?: TestRiders;
+  port?: number;
+  /** Where Fastify listens. */
+  host?: string;
+  trustProxy?: readonly string[];
+};
+
+/** Sign-in as the embedded default has it, for an application that is more than sign-in. */
+export async function signInDeps(baseUrl: string): Promise<SignInDeps> {
+  return {
+    baseUrl,
+    store: memoryAuthState(),
+    riders: testRiders(),
+    keys: await newSigningKeys(),
+    cookieKeys: testCookieKeys,
+    clients: [],
+    registration: true,
+    metadataFetch: null,
+    who: null,
+    logger: pino({ level: 'silent' }),
+    proxiesNamed: false,
+  };
+}
+
+/** Sign-in in the application as it is, over views in which a rider's only night tells whose token it was. */
+export async function startSignInService(options: TestServiceOptions = {}): Promise<TestService> {
+  const { port = (await freePorts(1))[0]!, host = '127.0.0.1', trustProxy, ...given } = options;
+  const log: string[] = [];
+  const deps: SignInDeps = {
+    ...(await signInDeps(`http://127.0.0.1:${port}/api`)),
+    who: { pickerAt: '127.0.0.1' },
+    logger: pino({ level: 'debug' }, { write: (line: string) => void log.push(line) }),
+    proxiesNamed: trustProxy !== undefined,
+    ...given,
+  };
+  const riders = deps.riders as TestRiders;
+  const { origin, resource } = serviceUrl(deps.baseUrl);
+  const reader = cardsOf(riders);
+  const app = createApp({
+    cache: new ViewCache(reader),
+    calendarNowMs: Date.now,
+    baseUrl: resource,
+    cacheSeconds: 0,
+    ...(trustProxy !== undefined && { trustProxy }),
+    checker: createTokenChecker({
+      issuer: origin,
+      audience: resource,
+      keys: deps.keys,
+      ...(deps.audit && { audit: deps.audit }),
+    }),
+    openApi: Buffer.from('{}'),
+    noSuchPath: noSuchPage(origin.startsWith('https:')),
+    riderGone: (rider) => void signIn.eraseRider(rider),
+    onFault: (cause) => log.push(String(cause)),
+  });
+  const signIn: SignIn = await registerSignIn(app, deps);
+  await app.listen({ port, host });
+  return {
+    origin,
+    baseUrl: resource,
+    signIn,
+    riders,
+    keys: deps.keys,
+    log,
+    app,
+    async close() {
+      await app.close();
+      await signIn.close();
+      // Until fetch has noticed that its kept connections are closed, for the next service on this port.
+      await sleep(20);
+    },
+  };
+}

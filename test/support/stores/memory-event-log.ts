@@ -1,0 +1,188 @@
+import { kafkaLogRecord } from '../../../infra/kafka/log/kafka-log-record.ts';
+import { placeOf } from '../../../infra/reject-places.ts';
+import type {
+  EncodedRecord,
+  EventLog,
+  Follower,
+  Hold,
+  LogBounds,
+  Position,
+  Reject,
+} from '../../../projector/ports/event-log.ts';
+import type { LogPublisher, PublishedRecord } from '../../../projector/ports/log-publisher.ts';
+import { aborted } from '../../../projector/ports/waiting.ts';
+import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
+import { murmur2Partition } from '../../../schemas/events/partitioner.ts';
+import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import type { History, HistoryRecord } from '../worlds/histories.ts';
+import { toLogRecord } from '../worlds/histories.ts';
+
+const heldAlready: Hold = { offset: 0, moved: Promise.resolve() };
+
+/**
+ * An event log in an array. It delivers in the order given (each partition's own order must be that of its offsets), a
+ * few records at a time, and goes on as records are appended or published.
+ */
+export class MemoryEventLog implements EventLog, LogPublisher {
+  readonly rejected: Reject[] = [];
+  readonly rejects = { publish: async (rejects: readonly Reject[]) => this.#reject(rejects) };
+  readonly #partitions: Record<TopicName, number>;
+  #records: EncodedRecord[] = [];
+  readonly #batchMax: number;
+  /** The first offset of every partition. */
+  readonly #low: number;
+  readonly #writers = new WriterSchemas();
+  /** As many records are still published; then the connection is gone. */
+  #left = Number.POSITIVE_INFINITY;
+  /** How many records are delivered for now; the bounds tell of all. */
+  #revealed = Number.POSITIVE_INFINITY;
+  readonly #followers = new Set<Follower>();
+  #grown: (() => void)[] = [];
+
+  constructor(history: Pick<History, 'partitions' | 'records'>, batchMax = 7, low = 0) {
+    this.#low = low;
+    this.#partitions = history.partitions;
+    this.#records.push(...history.records.map(toLogRecord));
+    this.#batchMax = batchMax;
+  }
+
+  append(...records: HistoryRecord[]): void {
+    this.#records.push(...records.map(toLogRecord));
+    this.#grow();
+  }
+
+  async publish(topic: TopicName, records: readonly PublishedRecord[]): Promise<ReadonlyMap<number, number>> {
+    const ends = (await this.bounds())[topic].map(({ end }) => end);
+    const first = new Map<number, number>();
+    for (const record of records) {
+      const partition = record.partition ?? murmur2Partition(Buffer.from(record.key!), ends.length);
+      if (this.#left-- <= 0) throw new Error('killed');
+      const offset = ends[partition]!++;
+      if (!first.has(partition)) first.set(partition, offset);
+      const headers = (record.headers ?? []).map(({ key, value }) => [Buffer.from(key), value] as const);
+      const fetched = { ...record, offset, key: Buffer.from(record.key!), headers };
+      this.#records.push(kafkaLogRecord(topic, partition, fetched, this.#writers) as EncodedRecord);
+    }
+    this.#grow();
+    return first;
+  }
+
+  /** Ends after so many records more, as a process does that is killed: what went through has gone through. */
+  dieAfter(records: number): void {
+    this.#left = records;
+  }
+
+  /** Takes superseded records out, as far as `keep` says so of their offsets. */
+  compact(keep: (offset: number) => boolean): void {
+    const later = new Set<string>();
+    const kept = this.#records.toReversed().filter(({ topic, partition, offset, keyBytes }) => {
+      const key = `${topic}/${partition}/${keyBytes}`;
+      const isLast = !later.has(key);
+      later.add(key);
+      return isLast || keep(offset);
+    });
+    this.#records = kept.toReversed();
+  }
+
+  /** All that a topic holds, as it was published. */
+  all(topic: TopicName): PublishedRecord[] {
+    return this.#records
+      .filter((record) => record.topic === topic)
+      .map(({ keyBytes: key, valueBytes: value, timestampMs, headers = [] }) => ({ key, value, timestampMs, headers }));
+  }
+
+  #reject(rejects: readonly Reject[]): number {
+    const fresh = rejects.filter((one) => !this.rejected.some((known) => placeOf(known) === placeOf(one)));
+    this.rejected.push(...fresh);
+    return fresh.length;
+  }
+
+  /** Delivers no more than the first records, though the log's ends are beyond them. */
+  reveal(count: number): void {
+    this.#revealed = count;
+    this.#grow();
+  }
+
+  /** Says to whoever follows that a partition waits for something outside the log, or no longer does. */
+  setWaiting(topic: TopicName, partition: number, waiting: boolean): void {
+    for (const follower of this.#followers) follower.onWaiting?.(topic, partition, waiting);
+  }
+
+  async bounds(): Promise<LogBounds> {
+    const low = this.#low;
+    const bounds = {} as LogBounds;
+    for (const topic of topicNames) {
+      bounds[topic] = Array.from({ length: this.#partitions[topic] }, () => ({ low, end: low }));
+    }
+    for (const { topic, partition, offset } of this.#records) bounds[topic][partition]!.end = offset + 1;
+    return bounds;
+  }
+
+  async follow(from: Position, follower: Follower, signal: AbortSignal): Promise<void> {
+    this.#followers.add(follower);
+    // What a hold keeps back, in order; the rest goes on.
+    let waiting: EncodedRecord[] = [];
+    let next = 0;
+    try {
+      while (!signal.aborted) {
+        const fresh = this.#records.slice(next, Math.min(this.#records.length, this.#revealed));
+        next += fresh.length;
+        const offered = [...waiting, ...fresh];
+        const holds: Promise<void>[] = [];
+        waiting = await this.#deliver(offered, from, follower, holds, signal);
+        if (waiting.length === offered.length) await Promise.race([this.#untilGrown(signal), ...holds]);
+      }
+    } finally {
+      this.#followers.delete(follower);
+    }
+  }
+
+  /** Delivers what is not held; returns what is. */
+  async #deliver(
+    offered: readonly EncodedRecord[],
+    from: Position,
+    follower: Follower,
+    holds: Promise<void>[],
+    signal: AbortSignal,
+  ): Promise<EncodedRecord[]> {
+    const held: EncodedRecord[] = [];
+    // A hold that moves meanwhile must not let a later record pass an earlier one.
+    const heldPartitions = new Set<string>();
+    for (let i = 0; i < offered.length && !signal.aborted; ) {
+      const { topic, partition } = offered[i]!;
+      const name = `${topic}/${partition}`;
+      const hold = heldPartitions.has(name) ? heldAlready : (follower.hold?.(topic, partition) ?? null);
+      const isHeld = ({ offset }: EncodedRecord): boolean =>
+        hold !== null && (offset >= hold.offset || heldPartitions.has(name));
+      if (isHeld(offered[i]!)) {
+        heldPartitions.add(name);
+        if (hold && hold !== heldAlready) {
+          holds.push(hold.moved);
+          // The hold may be within a gap that compaction has left.
+          await follower.onBatch({ topic, partition, records: [], nextOffset: hold.offset });
+        }
+        held.push(offered[i++]!);
+        continue;
+      }
+      const records: EncodedRecord[] = [];
+      for (; records.length < this.#batchMax; i++) {
+        const record = offered[i];
+        if (record?.topic !== topic || record.partition !== partition || isHeld(record)) break;
+        records.push(record);
+      }
+      const wanted = records.filter(({ offset }) => offset >= from[topic][partition]!);
+      await follower.onBatch({ topic, partition, records: wanted, nextOffset: records.at(-1)!.offset + 1 });
+    }
+    return held;
+  }
+
+  async close(): Promise<void> {}
+
+  #grow(): void {
+    for (const grown of this.#grown.splice(0)) grown();
+  }
+
+  #untilGrown(signal: AbortSignal): Promise<void> {
+    return Promise.race([new Promise<void>((resolve) => this.#grown.push(resolve)), aborted(signal)]);
+  }
+}

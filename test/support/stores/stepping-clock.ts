@@ -1,0 +1,18 @@
+import type { Clock } from '../../../projector/ports/clock.ts';
+
+/** A clock that stands still but for those who sleep by it: back-off is tested without waiting. */
+export class SteppingClock implements Clock {
+  #nowMs = 1_000_000;
+  /** Every time slept, in order. */
+  readonly slept: number[] = [];
+
+  nowMs(): number {
+    return this.#nowMs;
+  }
+
+  async sleep(ms: number): Promise<void> {
+    this.slept.push(ms);
+    this.#nowMs += ms;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}

@@ -1,0 +1,28 @@
+import type { ViewReader } from '../../../api/ports/view-reader.ts';
+import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
+import { allTags } from '../../../schemas/views/view-keys.ts';
+import { keyOf } from './view-names.ts';
+
+/**
+ * Every view that a store holds, as text that can be compared: `key` or `key field` → its bytes in latin1. Without the
+ * position and the word that a tag is complete: they say what was done, not what the facts are.
+ */
+export async function dumpViews(
+  store: { reader(): Pick<ViewReader, 'get'>; writer(): ViewWriter },
+  tags: readonly number[] = allTags,
+): Promise<Map<string, string>> {
+  const dump = new Map<string, string>();
+  const reader = store.reader();
+  for await (const stored of store.writer().list(tags)) {
+    const { tag, kind } = stored;
+    const key = keyOf(tag, stored);
+    if (kind === 'complete') continue;
+    if ('fields' in stored) {
+      for (const [field, value] of stored.fields!) dump.set(`${key} ${field}`, value.toString('latin1'));
+    } else {
+      const [value] = await reader.get([key]);
+      dump.set(key, value!.toString('latin1'));
+    }
+  }
+  return new Map([...dump].sort(([a], [b]) => (a < b ? -1 : 1)));
+}

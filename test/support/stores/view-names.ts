@@ -1,0 +1,38 @@
+import type { FieldsWrite, StoredView, ValueWrite, ViewWrite } from '../../../projector/ports/view-writer.ts';
+import { ByteMap } from '../../../schemas/views/byte-map.ts';
+import { parseKey, type RiderKind, type ValueKind } from '../../../schemas/views/view-keys.ts';
+import { type GoingRider, readGoing } from '../../../schemas/views/view-values.ts';
+
+/** A view's key, as readers ask for it. */
+export const keyOf = (tag: number, { kind, id }: Pick<StoredView | ViewWrite, 'kind' | 'id'>): string =>
+  `${tag}|${kind}:${id}`;
+
+/** The write of a view whose value is one key, by that key. */
+export function valueWrite(key: string, value: Buffer | null): ValueWrite {
+  const { kind, id } = parseKey(key);
+  return { kind: kind as ValueKind, id, value };
+}
+
+/** The write of some fields of a rider's hash, by its key. */
+export function fieldsWrite(key: string, fields: Record<string, string | null>): FieldsWrite {
+  const { kind, id } = parseKey(key);
+  return { kind: kind as RiderKind, id, fields: Object.entries(fields).map(([field, value]) => ({ field, value })) };
+}
+
+/** Who goes to which nights, by the text of a field. */
+export function decodeGoing(value: Buffer): GoingRider[] {
+  const riders: GoingRider[] = [];
+  let ride = '';
+  readGoing(
+    value,
+    new ByteMap((id) => id),
+    (next) => {
+      ride = next;
+      return true;
+    },
+    (rider, bits) => {
+      riders.push({ ride, rider, bits });
+    },
+  );
+  return riders;
+}

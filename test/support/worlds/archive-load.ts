@@ -1,0 +1,47 @@
+import type { PublishedRecord } from '../../../projector/ports/log-publisher.ts';
+import { encodeValue } from '../../../schemas/avro/codec.ts';
+import { topicNames } from '../../../schemas/events/records.ts';
+import { archiveLoad, type LoadOptions } from '../../../services/archive/load-log.ts';
+import { MemoryEventLog } from '../stores/memory-event-log.ts';
+import { TestArchive } from './archive.ts';
+import { sampleRecords } from './records.ts';
+
+/** What tests of `archive load` share: archives of a few riders, and logs to load them into. */
+
+export function emptyLog(partitions: number, low = 0): MemoryEventLog {
+  const counts = Object.fromEntries(topicNames.map((topic) => [topic, partitions]));
+  return new MemoryEventLog({ partitions: counts as never, records: [] }, 7, low);
+}
+
+export const load = (dir: string, log: MemoryEventLog, options: Partial<LoadOptions> = {}) =>
+  archiveLoad({ dir }, { publisher: log, log }, { signal: new AbortController().signal, append: false, ...options });
+
+export const startMs = 1_700_000_000_000;
+
+export const rider = (key: string, timestampMs = startMs) => ({
+  key,
+  value: { ...sampleRecords.riders, rider: key, revision: timestampMs },
+  timestampMs,
+});
+
+export const publishedRider = (key: string, timestampMs = startMs): PublishedRecord => ({
+  key: Buffer.from(key),
+  value: encodeValue('riders', rider(key, timestampMs).value as never),
+  timestampMs,
+});
+
+export const keysOf = (records: readonly PublishedRecord[]) => records.map(({ key }) => String(key));
+
+/** An archive of riders: of each partition keys and times, in order. */
+export async function archiveOf(...partitions: [string, number][][]): Promise<TestArchive> {
+  const archive = await TestArchive.make();
+  await archive.createTopics(partitions.length);
+  for (const [partition, records] of partitions.entries()) {
+    await archive.append(
+      'riders',
+      partition,
+      records.map(([key, time]) => rider(key, startMs + time)),
+    );
+  }
+  return archive;
+}

@@ -1,0 +1,172 @@
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import avro, { type Schema } from 'avsc';
+import { type ArchiveEventLogOptions, archiveEventLog } from '../../../infra/archive/log/archive-event-log.ts';
+import { ArchiveWriter } from '../../../infra/archive/saving/archive-writer.ts';
+import { decoded, type LogRecord, type UndecodableRecord } from '../../../projector/ports/decoded-record.ts';
+import type { LogBatch, LogBounds, Position } from '../../../projector/ports/event-log.ts';
+import { archivedSchemas } from '../../../schemas/avro/avro-types.ts';
+import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { followToEnds } from '../../../services/backends/follow-to-ends.ts';
+import type { EventLogFixture, FixtureRecord } from '../../contracts/event-log.ts';
+import { sampleRecords } from './records.ts';
+
+/** An archive in a folder of its own, and what tests do to it. */
+export class TestArchive implements EventLogFixture, AsyncDisposable {
+  readonly dir: string;
+  readonly warnings: string[] = [];
+  readonly #nextOffsets = new Map<string, number>();
+  #partitions = 1;
+
+  private constructor(dir: string) {
+    this.dir = dir;
+  }
+
+  /** `partitions`: of each topic; without them there are no topics yet. */
+  static async make(partitions?: number): Promise<TestArchive> {
+    const archive = new TestArchive(await mkdtemp(join(tmpdir(), 'archive-')));
+    if (partitions !== undefined) await archive.createTopics(partitions);
+    return archive;
+  }
+
+  async createTopics(partitions: number): Promise<void> {
+    this.#partitions = partitions;
+    const writer = new ArchiveWriter({ dir: this.dir });
+    for (const topic of topicNames) for (let i = 0; i < partitions; i++) writer.addPartition(topic, i, 0);
+    await writer.close();
+  }
+
+  async append(topic: TopicName, partition: number, records: FixtureRecord[]): Promise<void> {
+    const writer = new ArchiveWriter({ dir: this.dir, blockBytes: 2_000, fileBytes: 5_000 });
+    for (const record of records) writer.append(topic, { partition, offset: this.#take(topic, partition), ...record });
+    await writer.close();
+  }
+
+  /** Written by somebody whose `Distance` has one symbol more. */
+  async appendUndecodable(topic: TopicName, partition: number, key: string): Promise<void> {
+    const schema = JSON.parse(JSON.stringify(archivedSchemas[topic]).replace('"OVER_40"', '"OVER_40","OVER_100"'));
+    const offset = this.#take(topic, partition);
+    const value = { ...rideOver100, distance: 'OVER_100' };
+    await this.writeFile(topic, partition, offset, schema, [{ partition, offset, timestamp: 5, key, value }]);
+  }
+
+  async skipOffsets(topic: TopicName, partition: number, count: number): Promise<void> {
+    for (let i = 0; i < count; i++) this.#take(topic, partition);
+  }
+
+  /** The folder stays. */
+  async removeFiles(topic: TopicName): Promise<void> {
+    for (const file of await this.files(topic)) await rm(file);
+  }
+
+  async addPartition(topic: TopicName): Promise<void> {
+    const writer = new ArchiveWriter({ dir: this.dir });
+    writer.addPartition(topic, this.#partitions, 0);
+    await writer.close();
+  }
+
+  async deleteBefore(topic: TopicName, partition: number, offset: number): Promise<void> {
+    const { records } = await this.read();
+    const kept = records.filter((one): one is LogRecord => one.topic === topic && one.partition === partition);
+    await this.removeFiles(topic);
+    const writer = new ArchiveWriter({ dir: this.dir });
+    for (const record of kept) if (record.offset >= offset) writer.append(topic, record);
+    await writer.close();
+  }
+
+  open(options: Partial<ArchiveEventLogOptions> = {}) {
+    const log = { warn: (message: string) => void this.warnings.push(message) };
+    return archiveEventLog({ dir: this.dir, log, ...options });
+  }
+
+  async close(): Promise<void> {
+    await rm(this.dir, { recursive: true, force: true });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  folder(topic: string): string {
+    return join(this.dir, `ride-calendar.${topic}`);
+  }
+
+  async files(topic: string): Promise<string[]> {
+    return (await readdir(this.folder(topic))).sort().map((name) => join(this.folder(topic), name));
+  }
+
+  /** A container file that avsc writes, of any schema, in one block. */
+  async writeFile(topic: TopicName, partition: number, firstOffset: number, schema: Schema, records: object[]) {
+    const path = join(this.folder(topic), `${partition}-${String(firstOffset).padStart(20, '0')}.avro`);
+    await writeContainer(path, schema, records);
+    return path;
+  }
+
+  /** Changes a file's bytes. */
+  async edit(path: string, change: (bytes: Buffer) => Buffer): Promise<void> {
+    const changed = change(await readFile(path));
+    await writeFile(`${path}.new`, changed);
+    await rename(`${path}.new`, path);
+  }
+
+  /** All that is there, read to the ends as they are. */
+  read() {
+    return readArchive(this.dir);
+  }
+
+  #take(topic: TopicName, partition: number): number {
+    const name = `${topic}/${partition}`;
+    const offset = this.#nextOffsets.get(name) ?? 0;
+    this.#nextOffsets.set(name, offset + 1);
+    return offset;
+  }
+}
+
+const rideOver100 = {
+  ride: 'ride0001',
+  title: 'Long',
+  description: null,
+  type: 'social',
+  metro: 'portland',
+  audience: null,
+  leaders: [],
+  posted: true,
+  url: 'https://rides.example/r/ride0001',
+  revision: 1,
+  changed_at: 0,
+};
+
+/** A container file as avsc writes it. */
+export async function writeContainer(path: string, schema: Schema, records: object[], codec = 'null'): Promise<void> {
+  const options = { codec, wrapUnions: false, writeHeader: true };
+  const encoder = new avro.streams.BlockEncoder(structuredClone(schema), options);
+  for (const record of records) encoder.write(record);
+  encoder.end();
+  await pipeline(encoder, createWriteStream(path));
+}
+
+export const startOf = (bounds: LogBounds): Position =>
+  Object.fromEntries(topicNames.map((topic) => [topic, bounds[topic].map(({ low }) => low)])) as Position;
+
+/** Reads an archive to its ends as they are. */
+export async function readArchive(dir: string, options: Partial<ArchiveEventLogOptions> = {}) {
+  const log = archiveEventLog({ dir, ...options });
+  const bounds = await log.bounds();
+  const records: (LogRecord | UndecodableRecord)[] = [];
+  const onBatch = (batch: LogBatch) => void records.push(...batch.records.map(decoded));
+  await followToEnds(log, startOf(bounds), bounds, new AbortController().signal, onBatch);
+  await log.close();
+  return { bounds, records };
+}
+
+/** A rider's record as an archive holds it. */
+export const archivedRider = (offset: number, partition = 0) => ({
+  partition,
+  offset,
+  timestamp: 1_700_000_000_123,
+  key: `r${offset}`,
+  value: { ...sampleRecords.riders, rider: `r${offset}` },
+});

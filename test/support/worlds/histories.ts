@@ -1,0 +1,134 @@
+import fc from 'fast-check';
+import { kafkaLogRecord } from '../../../infra/kafka/log/kafka-log-record.ts';
+import type { EncodedRecord } from '../../../projector/ports/event-log.ts';
+import { encodeValue } from '../../../schemas/avro/codec.ts';
+import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
+import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { badChange } from './bad-record-arb.ts';
+import { asChange, type Change, good, goodChange } from './record-arbs.ts';
+import * as universe from './universe.ts';
+
+/** A record with its place in the log. */
+export interface HistoryRecord extends Change {
+  partition: number;
+  offset: number;
+  timestampMs: number;
+}
+
+export interface History {
+  /** The day (since 1970-01-01) that the history plays around. */
+  today: number;
+  /** How many partitions each topic has. */
+  partitions: Record<TopicName, number>;
+  /** In the order of publication; so each partition's are in the order of their offsets, which skip numbers. */
+  records: HistoryRecord[];
+}
+
+const writers = new WriterSchemas();
+
+/** The record as Kafka's log delivers it. */
+export function toLogRecord({ topic, partition, offset, timestampMs, key, value }: HistoryRecord): EncodedRecord {
+  const bytes = value && encodeValue(topic, value as never);
+  const fetched = { offset, timestampMs, key: Buffer.from(key), value: bytes, headers: [] };
+  return kafkaLogRecord(topic, partition, fetched, writers) as EncodedRecord;
+}
+
+/** Histories of every sort: worlds with changes, and changes alone, which make little sense together. */
+export function historyArb(): fc.Arbitrary<History> {
+  return fc.oneof(
+    { weight: 3, arbitrary: worldArb() },
+    {
+      weight: 1,
+      arbitrary: era.chain((today) => placed(today, fc.array(changed(today), { maxLength: 80, size: 'max' }))),
+    },
+  );
+}
+
+/**
+ * Mostly coherent histories: nearly everything that there can be is published once, in any order, and then some of it
+ * changes. Most answers have something in them.
+ */
+export function worldArb(): fc.Arbitrary<History> {
+  return era.chain((today) => {
+    const base = fc.tuple(...everything(today).map((change) => ranked(change, 0, 1000)));
+    const later = fc.array(ranked(changed(today), 500, 2000), { maxLength: 40, size: 'max' });
+    const all = fc
+      .tuple(base, later)
+      .map(([first, rest]) => [...first.filter(({ change }) => change !== null), ...rest] as Ranked[])
+      .map((list) => list.toSorted((a, b) => a.rank - b.rank).map(({ change }) => change!));
+    return placed(today, all);
+  });
+}
+
+const era = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(universe.eras.stJohnsTurnsBack) },
+  { weight: 2, arbitrary: fc.constant(universe.eras.apiaSkips) },
+  { weight: 2, arbitrary: fc.constant(universe.eras.europeSpringsForward) },
+  { weight: 1, arbitrary: fc.constant(universe.eras.yearOfThreeDigits) },
+);
+
+const changed = (today: number): fc.Arbitrary<Change> =>
+  fc.oneof({ weight: 12, arbitrary: goodChange(today) }, { weight: 1, arbitrary: badChange(today) });
+
+interface Ranked {
+  rank: number;
+  change: Change | null;
+}
+
+const ranked = (change: fc.Arbitrary<Change | null>, min: number, max: number): fc.Arbitrary<Ranked> =>
+  fc.record({ rank: fc.integer({ min, max }), change });
+
+/**
+ * A record of each key that a coherent world has; of attendance about half, of the rest nearly all are there.
+ * Each may be missing, so that a failing world shrinks to the few records that matter.
+ */
+function everything(today: number): fc.Arbitrary<Change | null>[] {
+  // One in `missing` is null.
+  const some = (missing: number, change: fc.Arbitrary<Change>) => fc.option(change, { freq: missing });
+  const slots = universe.nightSlots.map(({ ride, offset }) => ({ ride, day: today + offset }));
+  const things = [
+    ...universe.metros.map((id) => asChange('metros', good.metro(id))),
+    ...universe.districts.slice(0, 4).map((id) => asChange('districts', good.district(id))),
+    ...universe.keyIds.slice(0, 2).map((id) => asChange('developer-keys', good.developerKey(id))),
+    ...universe.riders.map((id) => asChange('riders', good.rider(id))),
+    ...universe.rides.map((id) => asChange('rides', good.ride(id))),
+    ...slots.map(({ ride, day }) => asChange('nights', good.night(ride, day))),
+  ];
+  const rsvps = slots.flatMap(({ ride, day }) =>
+    universe.riders.map((id) => asChange('attendance', good.attendance(ride, day, id))),
+  );
+  const relations = universe.riders.flatMap((rider) =>
+    universe.riders
+      .filter((other) => other !== rider)
+      .map((other) => asChange('relations', good.relation(rider, other))),
+  );
+  return [
+    ...things.map((change) => some(12, change)),
+    ...rsvps.map((change) => some(2, change)),
+    ...relations.map((change) => some(5, change)),
+  ];
+}
+
+/** Gives changes their partitions (by key), offsets (with gaps) and timestamps (in order). */
+function placed(today: number, changes: fc.Arbitrary<Change[]>): fc.Arbitrary<History> {
+  const counts = fc.tuple(...topicNames.map(() => fc.integer({ min: 1, max: 4 })));
+  const gaps = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 7 });
+  return fc.tuple(changes, counts, gaps).map(([list, partitionCounts, offsetGaps]) => {
+    const partitions = Object.fromEntries(topicNames.map((topic, i) => [topic, partitionCounts[i]!]));
+    const nextOffsets = new Map<string, number>();
+    const records = list.map((change, i): HistoryRecord => {
+      const partition = hashOf(change.key) % partitions[change.topic]!;
+      const place = `${change.topic}/${partition}`;
+      const offset = (nextOffsets.get(place) ?? 0) + offsetGaps[i % offsetGaps.length]!;
+      nextOffsets.set(place, offset + 1);
+      return { ...change, partition, offset, timestampMs: today * 86_400_000 + i * 1000 };
+    });
+    return { today, partitions: partitions as Record<TopicName, number>, records };
+  });
+}
+
+function hashOf(key: string): number {
+  let hash = 7;
+  for (let i = 0; i < key.length; i++) hash = (hash * 31 + key.charCodeAt(i)) % 1_000_003;
+  return hash;
+}

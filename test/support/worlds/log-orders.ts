@@ -1,0 +1,94 @@
+import fc from 'fast-check';
+import type { LogBatch } from '../../../projector/ports/event-log.ts';
+import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import type { History, HistoryRecord } from './histories.ts';
+import { toLogRecord } from './histories.ts';
+
+/** What else a reader of the same log may see: other interleavings, other batches, repeats, a compacted log. */
+
+interface Partition {
+  topic: TopicName;
+  partition: number;
+  records: HistoryRecord[];
+}
+
+/** Every partition, the empty ones too, with its records in offset order. */
+export function partitionsOf(history: History): Partition[] {
+  return topicNames.flatMap((topic) =>
+    Array.from({ length: history.partitions[topic] }, (_, partition) => ({
+      topic,
+      partition,
+      records: history.records.filter((record) => record.topic === topic && record.partition === partition),
+    })),
+  );
+}
+
+/** The same records in other orders, each partition's own order kept. */
+export function interleavings(history: History): fc.Arbitrary<HistoryRecord[]> {
+  const runs = fc.array(fc.tuple(fc.nat(31), fc.integer({ min: 1, max: 6 })), { maxLength: 60, size: 'max' });
+  return runs.map((picks) => {
+    const queues = partitionsOf(history).map(({ records }) => [...records]);
+    const order: HistoryRecord[] = [];
+    for (const [pick, length] of picks) {
+      const open = queues.filter((queue) => queue.length > 0);
+      order.push(...(open[pick % Math.max(open.length, 1)]?.splice(0, length) ?? []));
+    }
+    return [...order, ...queues.flat()];
+  });
+}
+
+/**
+ * The log in batches of any size and interleaving, some empty. Partitions may go back and deliver again from an
+ * earlier record on, as after a restart; each ends at its end.
+ */
+export function deliveries(history: History): fc.Arbitrary<LogBatch[]> {
+  const step = fc.record({
+    pick: fc.nat(31),
+    length: fc.integer({ min: 0, max: 12 }),
+    back: fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.integer({ min: 1, max: 12 }) }),
+  });
+  return fc.array(step, { maxLength: 60, size: 'max' }).map((steps) => {
+    const readers = partitionsOf(history).map((partition) => ({ ...partition, next: 0 }));
+    const batches: LogBatch[] = [];
+    const deliver = (reader: (typeof readers)[number], length: number): void => {
+      const records = reader.records.slice(reader.next, reader.next + length);
+      reader.next += records.length;
+      const last = reader.records[reader.next - 1];
+      const { topic, partition } = reader;
+      batches.push({ topic, partition, records: records.map(toLogRecord), nextOffset: last ? last.offset + 1 : 0 });
+    };
+    for (const { pick, length, back } of steps) {
+      const reader = readers[pick % readers.length]!;
+      reader.next = Math.max(0, reader.next - back);
+      deliver(reader, length);
+    }
+    for (const reader of readers) {
+      if (reader.next < reader.records.length) deliver(reader, reader.records.length);
+    }
+    return batches;
+  });
+}
+
+/**
+ * What compaction may leave of the log: any record goes that has a later one under its key, a tombstone also once it
+ * is the last of its key. A bad later record counts as later: compaction knows nothing of good and bad, so that a
+ * compacted log may stand for other facts than the whole one did.
+ */
+export function compactions(history: History): fc.Arbitrary<History> {
+  const count = history.records.length;
+  const drops = fc.oneof(
+    fc.constant(new Array<boolean>(count).fill(true)),
+    fc.array(fc.boolean(), { minLength: count, maxLength: count, size: 'max' }),
+  );
+  return drops.map((dropped) => {
+    const id = (record: HistoryRecord): string => `${record.topic} ${record.key}`;
+    const last = new Map(history.records.map((record, i) => [id(record), i]));
+    const kept = history.records.filter((record, i) => !(dropped[i] && last.get(id(record)) !== i));
+    const keptOfKey = Map.groupBy(kept, id);
+    const isLoneTombstone = (record: HistoryRecord): boolean =>
+      record.value === null && keptOfKey.get(id(record))!.length === 1;
+    const atEnd = history.records.map((record, i) => [record, dropped[i]] as const);
+    const gone = new Set(atEnd.filter(([record, drop]) => drop && isLoneTombstone(record)).map(([record]) => record));
+    return { ...history, records: kept.filter((record) => !gone.has(record)) };
+  });
+}

@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { ArchiveWriter } from '../../../infra/archive/saving/archive-writer.ts';
+import { topicNames } from '../../../schemas/events/records.ts';
+import type { RecordClock } from '../../../services/past/log/past-time.ts';
+import { openPastLog, type PastLog } from '../../../services/past/past-log.ts';
+import { loadSettings } from '../../../services/settings/settings.ts';
+import { quietIo } from '../processes/heard.ts';
+import { type History, type HistoryRecord, historyArb } from './histories.ts';
+
+/** How an archive is cut into files and blocks. */
+export interface Chunking {
+  blockBytes: number;
+  fileBytes: number;
+  codec: 'null' | 'deflate';
+}
+
+export const chunkingArb: fc.Arbitrary<Chunking> = fc.record({
+  blockBytes: fc.constantFrom(50, 2_000, 100_000),
+  fileBytes: fc.constantFrom(100, 5_000, 1_000_000),
+  codec: fc.constantFrom('null', 'deflate'),
+});
+
+/** A history in a folder of its own. */
+export class PastArchive implements Disposable {
+  readonly dir = mkdtempSync(join(tmpdir(), 'past-'));
+
+  static async of({ partitions, records }: History, chunking: Chunking): Promise<PastArchive> {
+    const archive = new PastArchive();
+    const writer = new ArchiveWriter({ dir: archive.dir, ...chunking });
+    for (const topic of topicNames) for (let i = 0; i < partitions[topic]; i++) writer.addPartition(topic, i, 0);
+    for (const { topic, ...record } of records) writer.append(topic, record);
+    await writer.close();
+    return archive;
+  }
+
+  log(): Promise<PastLog> {
+    return openPastLog('test', this.dir, loadSettings({}), quietIo);
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+}
+
+/** Histories of which some records have a time before the one in front of them, and many share one. */
+export const pastArb: fc.Arbitrary<History> = historyArb().chain((history) =>
+  fc.array(fc.integer({ min: -30, max: 5 }), { minLength: 1, maxLength: 13 }).chain((jitter) =>
+    fc.constantFrom(1000, 5000, 3_600_000 * 7).map((stepMs) => ({
+      ...history,
+      records: history.records.map((record, i) => ({
+        ...record,
+        timestampMs: history.today * 86_400_000 + (i + jitter[i % jitter.length]!) * stepMs,
+      })),
+    })),
+  ),
+);
+
+/** The same records in another number of partitions, each key in one. */
+export function repartitioned({ today, records }: History, count: number): History {
+  const next = new Map<string, number>();
+  const partitions = Object.fromEntries(topicNames.map((topic) => [topic, count])) as History['partitions'];
+  const moved = records.map((record) => {
+    const partition = [...record.key].reduce((sum, char) => (sum * 17 + char.charCodeAt(0)) % 1_009, 3) % count;
+    const place = `${record.topic}/${partition}`;
+    const offset = next.get(place) ?? 0;
+    next.set(place, offset + 2);
+    return { ...record, partition, offset };
+  });
+  return { today, partitions, records: moved };
+}
+
+export const timeOfHistory = ({ value, timestampMs }: HistoryRecord, by: RecordClock): number =>
+  by === 'timestamp' || value === null ? timestampMs : Number(value.changed_at);
+
+/** An instant of a history: that of a record, a moment before or after one, or any. */
+export const instantArb = ({ records, today }: History, by: RecordClock): fc.Arbitrary<number> =>
+  fc
+    .tuple(fc.nat({ max: Math.max(0, records.length - 1) }), fc.integer({ min: -1, max: 1 }))
+    .map(([i, off]) => (records[i] ? timeOfHistory(records[i], by) : today * 86_400_000) + off)
+    .filter((ms) => Math.abs(ms) < 2.5e14);

@@ -1,0 +1,81 @@
+import { readFileSync, statSync } from 'node:fs';
+import { readManifest } from '../../../infra/archive/format/archive-manifest.ts';
+import { archiveEventLog } from '../../../infra/archive/log/archive-event-log.ts';
+import type { EventLog } from '../../../projector/ports/event-log.ts';
+import { archiveSave, type SaveOptions } from '../../../services/archive/save-log.ts';
+import { TestArchive } from './archive.ts';
+import { sampleRecords } from './records.ts';
+
+export const noRejects = async () => {};
+
+export const rider = (key: string, timestampMs = 1_700_000_000_000) => ({
+  key,
+  value: { ...sampleRecords.riders, rider: key },
+  timestampMs,
+});
+
+/** A log, as an archive that grows, and what was saved of it. */
+export class SavedArchive implements AsyncDisposable {
+  readonly source: TestArchive;
+  readonly archive: TestArchive;
+  /** Which log it says it is. */
+  identity: string | null = 'a log';
+
+  private constructor(source: TestArchive, archive: TestArchive) {
+    this.source = source;
+    this.archive = archive;
+  }
+
+  /** With two partitions each, and riders in both. */
+  static async make(): Promise<SavedArchive> {
+    const saved = new SavedArchive(await TestArchive.make(), await TestArchive.make());
+    await saved.source.createTopics(2);
+    await saved.source.append(
+      'riders',
+      0,
+      ['a', 'b', 'c'].map((key, i) => rider(key, 1_000 + i)),
+    );
+    await saved.source.append('riders', 1, [rider('d')]);
+    return saved;
+  }
+
+  get dir(): string {
+    return this.archive.dir;
+  }
+
+  log(): EventLog {
+    const log = archiveEventLog({ dir: this.source.dir });
+    return { ...log, ...(this.identity !== null && { identity: async () => this.identity! }) };
+  }
+
+  async save(options: Partial<SaveOptions> = {}) {
+    const log = this.log();
+    try {
+      return await archiveSave(log, noRejects, this.dir, { signal: new AbortController().signal, ...options });
+    } finally {
+      await log.close();
+    }
+  }
+
+  manifest() {
+    return readManifest(this.dir)!;
+  }
+
+  /** Every file with its bytes, to see that nothing changed. */
+  async bytes(): Promise<Map<string, string>> {
+    const files = [...(await this.archive.files('riders')), `${this.dir}/manifest.json`];
+    return new Map(files.map((file) => [file, readFileSync(file, 'latin1')]));
+  }
+
+  async flip(file: string, at = statSync(file).size >> 1): Promise<void> {
+    await this.archive.edit(file, (bytes) => {
+      bytes[at]! ^= 0x10;
+      return bytes;
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.source.close();
+    await this.archive.close();
+  }
+}
