@@ -1,6 +1,6 @@
 import { KafkaCluster } from '../../infra/kafka/client/kafka-cluster.ts';
 import { RejectedTopic } from '../../infra/kafka/publishing/kafka-reject-sink.ts';
-import { leastSettingMs } from '../../infra/kafka/topics/kafka-topic-settings.ts';
+import { leastSettingMs } from '../../infra/kafka/topics/topic-settings.ts';
 import { countText } from '../../projector/ports/log.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import { topicNames } from '../../schemas/events/records.ts';

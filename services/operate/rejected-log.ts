@@ -1,6 +1,6 @@
 import { archiveRejected } from '../../infra/archive/format/archive-reject-sink.ts';
 import { KafkaCluster } from '../../infra/kafka/client/kafka-cluster.ts';
-import { hasCommitted } from '../../infra/kafka/log/kafka-group-positions.ts';
+import { hasCommitted } from '../../infra/kafka/log/group-positions.ts';
 import { RejectedTopic } from '../../infra/kafka/publishing/kafka-reject-sink.ts';
 import { schemaRegistry } from '../../infra/registry/schema-registry.ts';
 import { badRecord } from '../../projector/intake/validator.ts';

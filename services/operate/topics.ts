@@ -1,4 +1,4 @@
-import { ensureTopics, type TopicReport, type TopicsOptions } from '../../infra/kafka/topics/kafka-topics.ts';
+import { ensureTopics, type TopicReport, type TopicsOptions } from '../../infra/kafka/topics/ensure-topics.ts';
 import { type ExitCode, type Io, needKafka } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
 import type { Settings } from '../settings/settings.ts';

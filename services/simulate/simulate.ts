@@ -76,7 +76,7 @@ async function openSink(
   }
   const kafka = needKafka(settings, 'simulate without --archive');
   const [{ ensureTopics }, { openKafkaPublisher }] = await Promise.all([
-    import('../../infra/kafka/topics/kafka-topics.ts'),
+    import('../../infra/kafka/topics/ensure-topics.ts'),
     import('../backends/open-kafka.ts'),
   ]);
   const { topicPrefix } = kafka;

@@ -1,6 +1,6 @@
 import { fetchV13 } from '@platformatic/kafka';
-import { brokerAddress, connectionPool } from '../../infra/kafka/client/kafka-client.ts';
 import { KafkaCluster, type KafkaTopic } from '../../infra/kafka/client/kafka-cluster.ts';
+import { brokerAddress, connectionPool } from '../../infra/kafka/client/kafka-connection.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 
 /** The baseline of a start: fetches all records as the client library parses them, and prints how many. */

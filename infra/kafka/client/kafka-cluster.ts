@@ -1,8 +1,8 @@
 import { type Broker, listOffsetsV7, metadataV12, NetworkError, ResponseError } from '@platformatic/kafka';
 import { settledWithin } from '../../../projector/ports/waiting.ts';
+import { errorText, isUnauthorized, MissingKafkaRightError, namingRight } from '../protocol/broker-refusal.ts';
 import { type FetchedPartition, type FetchPartition, fetchedPartitions, requestFetch } from '../protocol/fetch-api.ts';
-import { errorText, isUnauthorized, MissingKafkaRightError, namingRight } from '../protocol/kafka-refusal.ts';
-import { brokerAddress, connectionPool, type KafkaConnection } from './kafka-client.ts';
+import { brokerAddress, connectionPool, type KafkaConnection } from './kafka-connection.ts';
 
 /** A topic, and who leads its partitions. Its id changes when it is deleted and recreated. */
 export interface KafkaTopic {

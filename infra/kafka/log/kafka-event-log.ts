@@ -12,16 +12,16 @@ import { aborted } from '../../../projector/ports/waiting.ts';
 import type { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
 import type { SchemaRegistry } from '../../registry/schema-registry.ts';
-import type { KafkaConnection } from '../client/kafka-client.ts';
 import { KafkaCluster, type KafkaTopic, type RequestObserver } from '../client/kafka-cluster.ts';
-import { untilAnswered } from '../client/kafka-retry.ts';
+import type { KafkaConnection } from '../client/kafka-connection.ts';
+import { untilAnswered } from '../client/logged-back-off.ts';
 import type { FetchedRecord } from '../protocol/record-batch.ts';
-import type { ReaderPartition } from '../reader-partition.ts';
-import { KafkaLogTopics } from '../topics/kafka-log-topics.ts';
-import { leastSettingMs } from '../topics/kafka-topic-settings.ts';
-import { GroupPositions } from './kafka-group-positions.ts';
-import { kafkaLogRecord, unknownSchemaId } from './kafka-log-record.ts';
-import { type Chunk, KafkaReader, type Remainder } from './kafka-reader.ts';
+import { LogTopics } from '../topics/log-topics.ts';
+import { leastSettingMs } from '../topics/topic-settings.ts';
+import { deliveredRecord, unknownSchemaId } from './delivered-record.ts';
+import { type Chunk, Fetcher, type Remainder } from './fetcher.ts';
+import type { FollowedPartition } from './followed-partition.ts';
+import { GroupPositions } from './group-positions.ts';
 
 interface KafkaEventLogOptions {
   kafka: KafkaConnection;
@@ -48,7 +48,7 @@ interface KafkaEventLogOptions {
  */
 export function kafkaEventLog(options: KafkaEventLogOptions): EventLog {
   const cluster = new KafkaCluster(options.kafka, options.onAnswer);
-  const topics = new KafkaLogTopics(cluster, options.topicPrefix);
+  const topics = new LogTopics(cluster, options.topicPrefix);
   const closed = new AbortController();
   const stop = options.signal ? AbortSignal.any([options.signal, closed.signal]) : closed.signal;
   const asking = { log: options.log, signal: stop, isFatal: isFault };
@@ -73,19 +73,19 @@ const isFault = (error: unknown) => error instanceof MissingTopicsError || error
 /** One call of `follow`. */
 class Following {
   readonly #options: KafkaEventLogOptions;
-  readonly #topics: KafkaLogTopics;
+  readonly #topics: LogTopics;
   readonly #from: Position;
   readonly #follower: Follower;
   readonly #signal: AbortSignal;
   /** Schemas that are looked up, each id once however many partitions wait for it (docs/rules.md#schema-registry). */
   readonly #lookUps = new Map<number, { known: Promise<void>; away: Promise<void> }>();
   /** Partitions that wait for the schema registry. */
-  readonly #needSchemas = new Set<ReaderPartition>();
-  #reader: KafkaReader | null = null;
+  readonly #needSchemas = new Set<FollowedPartition>();
+  #fetcher: Fetcher | null = null;
 
   constructor(
     options: KafkaEventLogOptions,
-    topics: KafkaLogTopics,
+    topics: LogTopics,
     from: Position,
     follower: Follower,
     signal: AbortSignal,
@@ -106,7 +106,7 @@ class Following {
       const asking = { log, signal: this.#signal };
       const retentionMs = await leastSettingMs('delete.retention.ms', kafka, names, asking);
       const positions = group === null ? null : new GroupPositions(kafka, group, log);
-      const reader = new KafkaReader(
+      const fetcher = new Fetcher(
         cluster,
         topics.flatMap((topic) => this.#startOf(topic)),
         {
@@ -121,9 +121,9 @@ class Following {
         },
         { log, checkEveryMs },
       );
-      this.#reader = reader;
+      this.#fetcher = fetcher;
       try {
-        await reader.run(this.#signal);
+        await fetcher.run(this.#signal);
       } finally {
         await positions?.close();
       }
@@ -133,15 +133,15 @@ class Following {
   }
 
   status(): LogStatus | null {
-    const reader = this.#reader;
-    if (!reader) return null;
-    const partitions = reader.partitions.map((one): LogStatus['partitions'][number] => {
+    const fetcher = this.#fetcher;
+    if (!fetcher) return null;
+    const partitions = fetcher.partitions.map((one): LogStatus['partitions'][number] => {
       const topic = this.#topics.shortName(one.topic);
       const waitsFor = this.#needSchemas.has(one) ? 'registry' : one.heldBack ? 'transaction' : null;
-      return { topic, partition: one.partition, end: one.end, unreadSinceMs: reader.unreadSinceMs(one), waitsFor };
+      return { topic, partition: one.partition, end: one.end, unreadSinceMs: fetcher.unreadSinceMs(one), waitsFor };
     });
     const { gone } = this.#topics;
-    const since = [reader.silentSinceMs, gone?.sinceMs].filter((ms) => typeof ms === 'number');
+    const since = [fetcher.silentSinceMs, gone?.sinceMs].filter((ms) => typeof ms === 'number');
     return { partitions, silentSinceMs: since.length > 0 ? Math.min(...since) : null, lacks: gone?.words ?? null };
   }
 
@@ -157,7 +157,7 @@ class Following {
   }
 
   /** Delivers the records, up to the hold or to the first one whose schema is not known yet. */
-  async #take(from: ReaderPartition, chunk: Chunk): Promise<Remainder | null> {
+  async #take(from: FollowedPartition, chunk: Chunk): Promise<Remainder | null> {
     const { partition } = from;
     const topic = this.#topics.shortName(from.topic);
     const hold = this.#follower.hold?.(topic, partition) ?? null;
@@ -185,11 +185,11 @@ class Following {
 
   /** A number is the id of a schema to look up first. */
   #recordOf(topic: TopicName, partition: number, fetched: FetchedRecord): EncodedRecord | number {
-    const record = kafkaLogRecord(topic, partition, fetched, this.#options.writers);
+    const record = deliveredRecord(topic, partition, fetched, this.#options.writers);
     return typeof record !== 'number' || this.#options.registry ? record : unknownSchemaId(topic, partition, fetched);
   }
 
-  async #untilSchemaIsKnown(partition: ReaderPartition, id: number): Promise<void> {
+  async #untilSchemaIsKnown(partition: FollowedPartition, id: number): Promise<void> {
     const { known, away } = this.#lookUps.get(id) ?? this.#lookUp(id);
     void away.then(() => {
       this.#needSchemas.add(partition);
@@ -220,7 +220,7 @@ class Following {
     return { known, away: away.promise };
   }
 
-  #heldBack(from: ReaderPartition): void {
+  #heldBack(from: FollowedPartition): void {
     const { topic, partition, offset, heldBack } = from;
     const what = `an open transaction at ${topic}/${partition}@${offset}`;
     if (heldBack) this.#options.log.warn(`Cannot read on: ${what} hides what follows until its producer ends it`);
@@ -228,7 +228,7 @@ class Following {
     this.#sayWaiting(from);
   }
 
-  #sayWaiting(from: ReaderPartition): void {
+  #sayWaiting(from: FollowedPartition): void {
     const waiting = from.heldBack || this.#needSchemas.has(from);
     this.#follower.onWaiting?.(this.#topics.shortName(from.topic), from.partition, waiting);
   }

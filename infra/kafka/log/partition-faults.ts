@@ -1,15 +1,15 @@
 import type { Log } from '../../../projector/ports/log.ts';
 import { causeChain } from '../../net/cause-chain.ts';
-import { LoggedBackOff } from '../client/kafka-retry.ts';
-import type { ReaderPartition } from '../reader-partition.ts';
+import { LoggedBackOff } from '../client/logged-back-off.ts';
+import type { FollowedPartition } from './followed-partition.ts';
 
 /**
  * Partitions that cannot be read now, each with its own back-off. The other partitions of the broker are read
  * meanwhile.
  */
 export class PartitionFaults {
-  readonly #backOffs = new Map<ReaderPartition, LoggedBackOff>();
-  readonly #resting = new Set<ReaderPartition>();
+  readonly #backOffs = new Map<FollowedPartition, LoggedBackOff>();
+  readonly #resting = new Set<FollowedPartition>();
   readonly #log: Log;
   readonly #signal: AbortSignal;
   /** What is to be said at the end of this turn, and of which partitions: an answer of Kafka may be about many. */
@@ -21,14 +21,14 @@ export class PartitionFaults {
   }
 
   /** Whether a partition must not be fetched now. */
-  rests(partition: ReaderPartition): boolean {
+  rests(partition: FollowedPartition): boolean {
     return this.#resting.has(partition);
   }
 
   /**
    * Resolves when the partition may be fetched again. Throws errors that waiting does not fix, and the signal's reason.
    */
-  async failed(partition: ReaderPartition, error: unknown): Promise<void> {
+  async failed(partition: FollowedPartition, error: unknown): Promise<void> {
     let backOff = this.#backOffs.get(partition);
     if (!backOff) {
       const name = `${partition.topic}/${partition.partition}`;
@@ -46,7 +46,7 @@ export class PartitionFaults {
     }
   }
 
-  succeeded(partition: ReaderPartition): void {
+  succeeded(partition: FollowedPartition): void {
     this.#backOffs.get(partition)?.succeeded();
     this.#backOffs.delete(partition);
   }

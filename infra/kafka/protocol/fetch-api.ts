@@ -1,5 +1,5 @@
 import { type Connection, createAPI, fetchV13, type Reader, readKnownTaggedFields } from '@platformatic/kafka';
-import { errorText } from './kafka-refusal.ts';
+import { errorText } from './broker-refusal.ts';
 import { BatchReading, type RecordBatch, readRecordBatches } from './record-batch.ts';
 
 /** A partition to fetch from. */
@@ -21,12 +21,12 @@ export interface FetchedPartition {
   offset: number;
   /** Kafka's error code. 0 for none. */
   errorCode: number;
-  /** Those that a `read_committed` reader sees. `recordPieces` has their records. */
+  /** Those that a `read_committed` consumer sees. `recordPieces` has their records. */
   batches: RecordBatch[];
   nextOffset: number;
   /** The offset after the last record, including open transactions. */
   highWatermark: number;
-  /** Where the first open transaction begins, else the high watermark. A `read_committed` reader gets no further. */
+  /** Where the first open transaction begins, else the high watermark. A `read_committed` consumer gets no further. */
   lastStableOffset: number;
   /** The epoch of the last batch; the one asked with where there is none. */
   lastEpoch: number;
@@ -177,7 +177,7 @@ interface AbortedTransaction {
 }
 
 /**
- * The batches that a `read_committed` reader sees, and the next offset to read. That is the end of the last batch by its
+ * The batches that a `read_committed` consumer sees, and the next offset to read. That is the end of the last batch by its
  * header, so it is past control records, aborted transactions and records that compaction
  * removed from a batch's end.
  *

@@ -2,8 +2,8 @@ import type { IHeaders } from 'kafkajs';
 import type { RecordHeader } from '../../../projector/ports/event-log.ts';
 import type { Log } from '../../../projector/ports/log.ts';
 import type { LogPublisher } from '../../../projector/ports/log-publisher.ts';
-import type { KafkaConnection } from '../client/kafka-client.ts';
-import { KafkaProducer } from './kafka-producer.ts';
+import type { KafkaConnection } from '../client/kafka-connection.ts';
+import { DurableProducer } from './durable-producer.ts';
 import { kafkaRejectSink } from './kafka-reject-sink.ts';
 
 /**
@@ -17,7 +17,7 @@ export function kafkaPublisher(options: {
   signal?: AbortSignal;
 }): LogPublisher {
   const { kafka, topicPrefix, log, signal } = options;
-  const producer = new KafkaProducer(kafka, log, signal);
+  const producer = new DurableProducer(kafka, log, signal);
   const rejects = kafkaRejectSink(options);
   return {
     publish: (topic, records) =>

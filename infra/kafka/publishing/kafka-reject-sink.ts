@@ -2,12 +2,12 @@ import { MissingTopicsError, type Reject, type RejectSink } from '../../../proje
 import type { Log } from '../../../projector/ports/log.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
 import { RejectPlaces } from '../../reject-places.ts';
-import type { KafkaConnection } from '../client/kafka-client.ts';
 import { KafkaCluster } from '../client/kafka-cluster.ts';
-import { untilAnswered } from '../client/kafka-retry.ts';
-import { KafkaReader } from '../log/kafka-reader.ts';
+import type { KafkaConnection } from '../client/kafka-connection.ts';
+import { untilAnswered } from '../client/logged-back-off.ts';
+import { Fetcher } from '../log/fetcher.ts';
 import { batchBytesMax, type FetchedRecord } from '../protocol/record-batch.ts';
-import { KafkaProducer } from './kafka-producer.ts';
+import { DurableProducer } from './durable-producer.ts';
 
 /**
  * A record of `rejected` is the bad record as it came (key, value, headers), with these headers added, as text: its
@@ -85,7 +85,7 @@ export class RejectedTopic {
     const done = new AbortController();
     const behind = () => bounds.some(({ end }, partition) => from[partition]! < end);
     if (!behind()) return;
-    const reader = new KafkaReader(
+    const fetcher = new Fetcher(
       this.#cluster,
       from.map((offset, partition) => ({ topic: topic.name, topicId: topic.id, partition, offset })),
       {
@@ -99,7 +99,7 @@ export class RejectedTopic {
       },
       { log: this.#log, checkEveryMs: 10_000, bytesMax: rejectedBatchBytesMax },
     );
-    await reader.run(AbortSignal.any([signal, done.signal]));
+    await fetcher.run(AbortSignal.any([signal, done.signal]));
     signal.throwIfAborted();
     this.#position = from;
   }
@@ -123,7 +123,7 @@ export function kafkaRejectSink(options: {
   const published = new RejectPlaces();
   const closed = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, closed.signal]) : closed.signal;
-  let producer: KafkaProducer | null = null;
+  let producer: DurableProducer | null = null;
   let queue: Promise<unknown> = Promise.resolve();
 
   const publishNow = async (rejects: readonly Reject[]) => {
@@ -132,7 +132,7 @@ export function kafkaRejectSink(options: {
     }, signal);
     const fresh = published.unknown(rejects);
     if (fresh.length === 0) return 0;
-    producer ??= new KafkaProducer(kafka, log, signal);
+    producer ??= new DurableProducer(kafka, log, signal);
     await producer.send(
       rejected.name,
       fresh.map((reject) => ({ key: reject.raw.key, value: reject.raw.value, headers: headersOf(reject) })),

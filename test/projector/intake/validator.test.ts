@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { kafkaLogRecord } from '../../../infra/kafka/log/kafka-log-record.ts';
+import { deliveredRecord } from '../../../infra/kafka/log/delivered-record.ts';
 import { Validator } from '../../../projector/intake/validator.ts';
 import { decoded } from '../../../projector/ports/decoded-record.ts';
 import type { EncodedRecord } from '../../../projector/ports/event-log.ts';
@@ -92,7 +92,7 @@ describe('bytes of which little is made', () => {
     fc.assert(
       fc.property(bytesOf(anyChange), ({ topic, key, value }) => {
         const fetched = { ...place, key, value, headers: [] };
-        const record = kafkaLogRecord(topic, 0, fetched, writers) as EncodedRecord;
+        const record = deliveredRecord(topic, 0, fetched, writers) as EncodedRecord;
         const reason = new Validator().validate(record);
         const whole = decoded(record);
         if ('undecodable' in whole) expect(reason).toBe(whole.undecodable);

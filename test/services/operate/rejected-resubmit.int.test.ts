@@ -1,6 +1,6 @@
 import kafkajs from 'kafkajs';
 import { describe, expect, it } from 'vitest';
-import { GroupPositions } from '../../../infra/kafka/log/kafka-group-positions.ts';
+import { GroupPositions } from '../../../infra/kafka/log/group-positions.ts';
 import { kafkaPublisher } from '../../../infra/kafka/publishing/kafka-publisher.ts';
 import type { Reject } from '../../../projector/ports/event-log.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';

@@ -1,11 +1,11 @@
 import { compressionsAlgorithms } from '@platformatic/kafka';
 import kafkajs, { type Admin, type Kafka } from 'kafkajs';
 import { vi } from 'vitest';
-import type { KafkaConnection } from '../../../infra/kafka/client/kafka-client.ts';
 import { KafkaCluster } from '../../../infra/kafka/client/kafka-cluster.ts';
+import type { KafkaConnection } from '../../../infra/kafka/client/kafka-connection.ts';
 import { kafkaJs } from '../../../infra/kafka/client/kafka-js.ts';
 import { kafkaEventLog } from '../../../infra/kafka/log/kafka-event-log.ts';
-import { untilTopicsExist } from '../../../infra/kafka/topics/kafka-topics.ts';
+import { untilTopicsExist } from '../../../infra/kafka/topics/ensure-topics.ts';
 import type { SchemaRegistry } from '../../../infra/registry/schema-registry.ts';
 import { decoded, type LogRecord, type UndecodableRecord } from '../../../projector/ports/decoded-record.ts';
 import type { EventLog, LogBatch, Position } from '../../../projector/ports/event-log.ts';

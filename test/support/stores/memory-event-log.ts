@@ -1,4 +1,4 @@
-import { kafkaLogRecord } from '../../../infra/kafka/log/kafka-log-record.ts';
+import { deliveredRecord } from '../../../infra/kafka/log/delivered-record.ts';
 import { placeOf } from '../../../infra/reject-places.ts';
 import type {
   EncodedRecord,
@@ -61,7 +61,7 @@ export class MemoryEventLog implements EventLog, LogPublisher {
       if (!first.has(partition)) first.set(partition, offset);
       const headers = (record.headers ?? []).map(({ key, value }) => [Buffer.from(key), value] as const);
       const fetched = { ...record, offset, key: Buffer.from(record.key!), headers };
-      this.#records.push(kafkaLogRecord(topic, partition, fetched, this.#writers) as EncodedRecord);
+      this.#records.push(deliveredRecord(topic, partition, fetched, this.#writers) as EncodedRecord);
     }
     this.#grow();
     return first;

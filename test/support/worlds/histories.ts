@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { kafkaLogRecord } from '../../../infra/kafka/log/kafka-log-record.ts';
+import { deliveredRecord } from '../../../infra/kafka/log/delivered-record.ts';
 import type { EncodedRecord } from '../../../projector/ports/event-log.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
@@ -30,7 +30,7 @@ const writers = new WriterSchemas();
 export function toLogRecord({ topic, partition, offset, timestampMs, key, value }: HistoryRecord): EncodedRecord {
   const bytes = value && encodeValue(topic, value as never);
   const fetched = { offset, timestampMs, key: Buffer.from(key), value: bytes, headers: [] };
-  return kafkaLogRecord(topic, partition, fetched, writers) as EncodedRecord;
+  return deliveredRecord(topic, partition, fetched, writers) as EncodedRecord;
 }
 
 /** Histories of every sort: worlds with changes, and changes alone, which make little sense together. */

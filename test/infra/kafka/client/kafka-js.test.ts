@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { kafkaJs } from '../../../../infra/kafka/client/kafka-js.ts';
-import { describeError as innermost } from '../../../../infra/kafka/client/kafka-retry.ts';
+import { describeError as innermost } from '../../../../infra/kafka/client/logged-back-off.ts';
 import { tarpit } from '../../../support/servers/tarpit.ts';
 
 const quiet = { info: () => {}, warn: () => {}, error: () => {} };

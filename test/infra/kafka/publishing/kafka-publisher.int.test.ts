@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { kafkaPublisher } from '../../../../infra/kafka/publishing/kafka-publisher.ts';
-import { ensureTopics } from '../../../../infra/kafka/topics/kafka-topics.ts';
+import { ensureTopics } from '../../../../infra/kafka/topics/ensure-topics.ts';
 import { startKafkaBroker } from '../../../../infra/local/kafka-broker.ts';
 import { MissingTopicsError } from '../../../../projector/ports/event-log.ts';
 import { metroValue, positionAt, TestKafka } from '../../../support/servers/kafka.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { KafkaCluster } from '../../../../infra/kafka/client/kafka-cluster.ts';
 import { kafkaRejectSink, RejectedTopic } from '../../../../infra/kafka/publishing/kafka-reject-sink.ts';
-import { ensureTopics } from '../../../../infra/kafka/topics/kafka-topics.ts';
+import { ensureTopics } from '../../../../infra/kafka/topics/ensure-topics.ts';
 import type { Reject } from '../../../../projector/ports/event-log.ts';
 import { TestKafka } from '../../../support/servers/kafka.ts';
 import { rejectAt as reject } from '../../../support/worlds/records.ts';

@@ -1,10 +1,10 @@
 import kafkajs, { type Admin } from 'kafkajs';
 import type { Log } from '../../../projector/ports/log.ts';
 import { untilAborted } from '../../../projector/ports/waiting.ts';
-import type { KafkaConnection } from '../client/kafka-client.ts';
+import type { KafkaConnection } from '../client/kafka-connection.ts';
 import { kafkaJs } from '../client/kafka-js.ts';
-import { describeError } from '../client/kafka-retry.ts';
-import { namingRight, refusalOf } from '../protocol/kafka-refusal.ts';
+import { describeError } from '../client/logged-back-off.ts';
+import { namingRight, refusalOf } from '../protocol/broker-refusal.ts';
 
 /** Every topic's effective settings, including defaults, by name. The topics must exist. */
 export async function topicSettings(

@@ -1,7 +1,7 @@
 import { realClock } from '../../../projector/ports/clock.ts';
 import type { Log } from '../../../projector/ports/log.ts';
 import { BackOff, untilAborted } from '../../../projector/ports/waiting.ts';
-import { hintOf, refusalOf } from '../protocol/kafka-refusal.ts';
+import { hintOf, refusalOf } from '../protocol/broker-refusal.ts';
 
 const limits = { minMs: 250, maxMs: 5_000 };
 /** Logged at the first failure and then about once a minute. */

@@ -1,7 +1,7 @@
-import { LogTruncatedError } from '../../projector/ports/event-log.ts';
-import type { FetchedPartition } from './protocol/fetch-api.ts';
-import { errorText, isUnauthorized, MissingKafkaRightError } from './protocol/kafka-refusal.ts';
-import type { RecordBatch } from './protocol/record-batch.ts';
+import { LogTruncatedError } from '../../../projector/ports/event-log.ts';
+import { errorText, isUnauthorized, MissingKafkaRightError } from '../protocol/broker-refusal.ts';
+import type { FetchedPartition } from '../protocol/fetch-api.ts';
+import type { RecordBatch } from '../protocol/record-batch.ts';
 
 // Most transactions end within moments, and are not worth reporting.
 const heldBackDelayMs = 2_000;
@@ -16,7 +16,7 @@ export interface StartingPoint {
 }
 
 /** The state of a partition that is read. What is fetched and not yet handled is queued in `fetched`. */
-export interface ReaderPartition extends StartingPoint {
+export interface FollowedPartition extends StartingPoint {
   /** The leader's node id. -1 if there is none. */
   leader: number;
   leaderEpoch: number;
@@ -25,7 +25,7 @@ export interface ReaderPartition extends StartingPoint {
   fetched: Fetched[];
   /** Its handler waits for something. Nothing is fetched or handled meanwhile. */
   waiting: boolean;
-  /** One more than its last offset, as far as is known; `stableEnd`: as far as a `read_committed` reader gets. */
+  /** One more than its last offset, as far as is known; `stableEnd`: as far as a `read_committed` consumer gets. */
   end: number;
   stableEnd: number;
   /** When it was last known to have been read to its end, in milliseconds since the epoch. */
@@ -45,14 +45,14 @@ interface Fetched {
   sinceMs: number;
 }
 
-export function readerPartition(from: StartingPoint): ReaderPartition {
+export function followedPartition(from: StartingPoint): FollowedPartition {
   const unread = { leader: -1, leaderEpoch: -1, lastEpoch: -1, end: 0, stableEnd: 0, caughtUpMs: Date.now() };
   return { ...from, ...unread, fetched: [], waiting: false, heldBackSinceMs: null, heldBack: false };
 }
 
 /** Queues what was fetched. Returns whether there was something. */
 export function advance(
-  partition: ReaderPartition,
+  partition: FollowedPartition,
   found: FetchedPartition,
   awayMsMax = Number.POSITIVE_INFINITY,
 ): boolean {
@@ -73,7 +73,7 @@ export function advance(
 }
 
 /** Notes whether an open transaction hides the following records. Returns whether `heldBack` is another now. */
-export function noteHeldBack(partition: ReaderPartition, found: FetchedPartition): boolean {
+export function noteHeldBack(partition: FollowedPartition, found: FetchedPartition): boolean {
   const nowMs = Date.now();
   const isHidden = partition.offset >= found.lastStableOffset && found.lastStableOffset < found.highWatermark;
   partition.heldBackSinceMs = isHidden ? (partition.heldBackSinceMs ?? nowMs) : null;
@@ -83,24 +83,24 @@ export function noteHeldBack(partition: ReaderPartition, found: FetchedPartition
 }
 
 /** The error for one of Kafka's error codes of a partition. */
-export const errorOf = ({ topic }: ReaderPartition, code: number): Error =>
+export const errorOf = ({ topic }: FollowedPartition, code: number): Error =>
   isUnauthorized(code)
     ? new MissingKafkaRightError(`Read on topic ${topic}`)
     : new Error(`it answers with ${errorText(code)}`);
 
-export function diverged({ topic, partition, offset }: ReaderPartition): LogTruncatedError {
+export function diverged({ topic, partition, offset }: FollowedPartition): LogTruncatedError {
   return new LogTruncatedError(
     `Cannot go on at ${topic}/${partition}@${offset}: Kafka lost records that were read, and has others in their place (an unclean leader election, or a restored broker); start again, to fold the log from its start`,
   );
 }
 
-export function truncated({ topic, partition, offset }: ReaderPartition): LogTruncatedError {
+export function truncated({ topic, partition, offset }: FollowedPartition): LogTruncatedError {
   return new LogTruncatedError(
     `Cannot read ${topic}/${partition}@${offset}: Kafka no longer has this offset (records were deleted, or a broker lost them); start again, to fold the log from its start`,
   );
 }
 
-function awayTooLong({ topic, partition, offset }: ReaderPartition, awayMsMax: number): LogTruncatedError {
+function awayTooLong({ topic, partition, offset }: FollowedPartition, awayMsMax: number): LogTruncatedError {
   const hours = Math.round(awayMsMax / 360_000) / 10;
   return new LogTruncatedError(
     `Cannot go on at ${topic}/${partition}@${offset}: it went unread for more than ${hours} hours, half of delete.retention.ms, so tombstones may be gone; start again, to fold the log from its start`,

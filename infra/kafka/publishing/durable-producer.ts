@@ -2,11 +2,11 @@ import kafkajs, { type Message, type Producer } from 'kafkajs';
 import { MissingTopicsError } from '../../../projector/ports/event-log.ts';
 import type { Log } from '../../../projector/ports/log.ts';
 import { untilAborted } from '../../../projector/ports/waiting.ts';
-import type { KafkaConnection } from '../client/kafka-client.ts';
 import { KafkaCluster } from '../client/kafka-cluster.ts';
+import type { KafkaConnection } from '../client/kafka-connection.ts';
 import { kafkaJs } from '../client/kafka-js.ts';
-import { describeError, untilAnswered } from '../client/kafka-retry.ts';
-import { namingRight, refusalOf } from '../protocol/kafka-refusal.ts';
+import { describeError, untilAnswered } from '../client/logged-back-off.ts';
+import { namingRight, refusalOf } from '../protocol/broker-refusal.ts';
 
 const recordsMax = 5_000;
 /** kafkajs puts all records of a send for one partition into one batch. Brokers accept batches of 1 MiB by default. */
@@ -18,7 +18,7 @@ const recordOverheadBytes = 32;
  * Sends records durably (acks from all replicas), in order, and each once even if an acknowledgement is lost
  * (idempotent). Waits for brokers that are away.
  */
-export class KafkaProducer {
+export class DurableProducer {
   readonly #producer: Producer;
   readonly #cluster: KafkaCluster;
   readonly #log: Log;

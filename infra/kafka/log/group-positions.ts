@@ -1,9 +1,9 @@
 import { Admin } from '@platformatic/kafka';
 import type { Log } from '../../../projector/ports/log.ts';
 import { settledWithin } from '../../../projector/ports/waiting.ts';
-import { clientOptions, type KafkaConnection } from '../client/kafka-client.ts';
-import { describeError } from '../client/kafka-retry.ts';
-import { namingRight, refusalOf } from '../protocol/kafka-refusal.ts';
+import { clientOptions, type KafkaConnection } from '../client/kafka-connection.ts';
+import { describeError } from '../client/logged-back-off.ts';
+import { namingRight, refusalOf } from '../protocol/broker-refusal.ts';
 
 const commitEveryMs = 5_000;
 const closeWaitMs = 2_000;

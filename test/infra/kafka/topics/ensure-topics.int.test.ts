@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { topicSettings } from '../../../../infra/kafka/topics/kafka-topic-settings.ts';
-import { ensureTopics } from '../../../../infra/kafka/topics/kafka-topics.ts';
+import { ensureTopics } from '../../../../infra/kafka/topics/ensure-topics.ts';
+import { topicSettings } from '../../../../infra/kafka/topics/topic-settings.ts';
 import { TestKafka } from '../../../support/servers/kafka.ts';
 
 const longMax = '9223372036854775807';

@@ -4,12 +4,12 @@ import type { Log } from '../../../projector/ports/log.ts';
 import { untilAborted } from '../../../projector/ports/waiting.ts';
 import { defaultPartitions } from '../../../schemas/events/partitioner.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
-import type { KafkaConnection } from '../client/kafka-client.ts';
 import { KafkaCluster } from '../client/kafka-cluster.ts';
+import type { KafkaConnection } from '../client/kafka-connection.ts';
 import { kafkaJs } from '../client/kafka-js.ts';
-import { describeError, untilAnswered } from '../client/kafka-retry.ts';
-import { namingRight, refusalOf } from '../protocol/kafka-refusal.ts';
-import { topicSettings } from './kafka-topic-settings.ts';
+import { describeError, untilAnswered } from '../client/logged-back-off.ts';
+import { namingRight, refusalOf } from '../protocol/broker-refusal.ts';
+import { topicSettings } from './topic-settings.ts';
 
 const longMax = String(2n ** 63n - 1n);
 const weekMs = 7 * 86_400_000;

@@ -4,19 +4,19 @@ import { LogTruncatedError } from '../../../projector/ports/event-log.ts';
 import type { Log } from '../../../projector/ports/log.ts';
 import { untilAborted, WakeUp } from '../../../projector/ports/waiting.ts';
 import { type KafkaCluster, type KafkaTopic, kafkaErrors } from '../client/kafka-cluster.ts';
-import { LoggedBackOff } from '../client/kafka-retry.ts';
+import { LoggedBackOff } from '../client/logged-back-off.ts';
 import type { FetchedPartition } from '../protocol/fetch-api.ts';
 import { batchBytesMax, type Piece, recordPieces } from '../protocol/record-batch.ts';
 import {
   advance,
   diverged,
   errorOf,
+  type FollowedPartition,
+  followedPartition,
   noteHeldBack,
-  type ReaderPartition,
-  readerPartition,
   type StartingPoint,
   truncated,
-} from '../reader-partition.ts';
+} from './followed-partition.ts';
 import { isUnreadable, PartitionFaults } from './partition-faults.ts';
 
 export interface Chunk extends Piece {
@@ -30,13 +30,13 @@ export interface Remainder {
   until: Promise<void>;
 }
 
-interface ReaderHandler {
+interface FetchHandler {
   /** Called with one chunk at a time, over all partitions. A partition's chunks come in order, without gaps. */
-  onChunk(partition: ReaderPartition, chunk: Chunk): Promise<Remainder | null>;
-  /** The topics with their present leaders. Called at the start, after errors and regularly. May throw to end the reader. */
+  onChunk(partition: FollowedPartition, chunk: Chunk): Promise<Remainder | null>;
+  /** The topics with their present leaders. Called at the start, after errors and regularly. May throw, to end the fetching. */
   topics(): Promise<readonly KafkaTopic[]>;
   /** An open transaction has hidden the following records for a while, or no longer hides them: `heldBack` says which. */
-  onHeldBack?(partition: ReaderPartition): void;
+  onHeldBack?(partition: FollowedPartition): void;
   /** The longest time, in milliseconds, that a partition may be unread before records of it can be missed. */
   awayMsMax?: number;
 }
@@ -53,9 +53,9 @@ const queuedMax = 2;
  * Reads partitions from Kafka without end and without a consumer group: no session that times out, no rejoin, no
  * positions but ours. One fetch at a time per broker, while earlier records are handled.
  */
-export class KafkaReader {
+export class Fetcher {
   readonly #cluster: KafkaCluster;
-  readonly #handler: ReaderHandler;
+  readonly #handler: FetchHandler;
   readonly #log: Log;
   readonly #checkEveryMs: number;
   readonly #batchBytesMax: number;
@@ -65,14 +65,14 @@ export class KafkaReader {
   readonly #faults: PartitionFaults;
   /** Since when each broker has owed an answer; -1: since when a partition has had no leader. */
   readonly #askedMs = new Map<number, number>();
-  #partitions: ReaderPartition[];
+  #partitions: FollowedPartition[];
   #finding: Promise<void> | null = null;
   #fault: { error: unknown } | null = null;
 
   constructor(
     cluster: KafkaCluster,
     partitions: readonly StartingPoint[],
-    handler: ReaderHandler,
+    handler: FetchHandler,
     { log, checkEveryMs, bytesMax = batchBytesMax }: { log: Log; checkEveryMs: number; bytesMax?: number },
   ) {
     this.#cluster = cluster;
@@ -81,7 +81,7 @@ export class KafkaReader {
     this.#checkEveryMs = checkEveryMs;
     this.#batchBytesMax = bytesMax;
     this.#faults = new PartitionFaults(log, this.#stop.signal);
-    this.#partitions = partitions.map(readerPartition);
+    this.#partitions = partitions.map(followedPartition);
   }
 
   /** Resolves once `signal` aborts and the present chunk is handled. Rejects with the first error. */
@@ -96,7 +96,7 @@ export class KafkaReader {
     if (this.#fault) throw this.#fault.error;
   }
 
-  get partitions(): readonly ReaderPartition[] {
+  get partitions(): readonly FollowedPartition[] {
     return this.#partitions;
   }
 
@@ -112,7 +112,7 @@ export class KafkaReader {
   }
 
   /** Since when there are records of a partition, or may be some, that are not handed over; null: none. */
-  unreadSinceMs(partition: ReaderPartition): number | null {
+  unreadSinceMs(partition: FollowedPartition): number | null {
     const [fetched] = partition.fetched;
     if (fetched) return fetched.sinceMs;
     if (partition.heldBackSinceMs !== null) return partition.heldBackSinceMs;
@@ -204,8 +204,8 @@ export class KafkaReader {
   }
 
   /** An answer that cannot be read as a whole is asked for again, a partition at a time, to find the one that spoils it. */
-  async #fetch(node: number, asked: readonly ReaderPartition[], waitMs: number): Promise<FetchedPartition[]> {
-    const fetch = (partitions: readonly ReaderPartition[], ms: number) =>
+  async #fetch(node: number, asked: readonly FollowedPartition[], waitMs: number): Promise<FetchedPartition[]> {
+    const fetch = (partitions: readonly FollowedPartition[], ms: number) =>
       untilAborted(this.#cluster.fetch(node, partitions, ms), this.#stop.signal);
     try {
       return await fetch(asked, waitMs);
@@ -225,7 +225,7 @@ export class KafkaReader {
   }
 
   /** Leaves a partition out for a while; the others of its broker go on. */
-  #rest(partition: ReaderPartition, error: unknown): void {
+  #rest(partition: FollowedPartition, error: unknown): void {
     const rested = async (): Promise<void> => {
       await this.#faults.failed(partition, error);
       await this.#findLeaders();
@@ -235,9 +235,9 @@ export class KafkaReader {
   }
 
   /** Queues what was fetched. */
-  #takeFetched(asked: readonly ReaderPartition[], fetched: readonly FetchedPartition[]): void {
+  #takeFetched(asked: readonly FollowedPartition[], fetched: readonly FetchedPartition[]): void {
     const byId = new Map(asked.map((partition) => [`${partition.topicId}/${partition.partition}`, partition]));
-    const served = new Set<ReaderPartition>();
+    const served = new Set<FollowedPartition>();
     for (const found of fetched) {
       const partition = byId.get(`${found.topicId}/${found.partition}`)!;
       // The partition's leader moved meanwhile, and the new leader answered first.
@@ -268,7 +268,7 @@ export class KafkaReader {
     }
   }
 
-  async #handle(partition: ReaderPartition): Promise<void> {
+  async #handle(partition: FollowedPartition): Promise<void> {
     const fetched = partition.fetched[0]!;
     const { batches, nextOffset: end, sinceMs } = fetched;
     for (const piece of recordPieces(batches, fetched.from, end, this.#batchBytesMax)) {

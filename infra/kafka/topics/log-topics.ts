@@ -12,7 +12,7 @@ const newTopicsAdvice =
   'A key may now be in two partitions, and its order is lost: create topics under a new KAFKA_TOPIC_PREFIX, publish every entity there again, then point the service and its upstream at them';
 
 /** The eight topics in Kafka. Keeps them as they were first seen, to notice that the log has been replaced. */
-export class KafkaLogTopics {
+export class LogTopics {
   readonly prefix: string;
   readonly #cluster: KafkaCluster;
   #first: ReadonlyMap<string, KafkaTopic> | null = null;
@@ -76,7 +76,7 @@ export class KafkaLogTopics {
   }
 }
 
-function goneNow(missing: readonly string[], before: KafkaLogTopics['gone']): KafkaLogTopics['gone'] {
+function goneNow(missing: readonly string[], before: LogTopics['gone']): LogTopics['gone'] {
   if (missing.length === 0) return null;
   const words = `Kafka no longer has ${missing.join(', ')}; if that was deleted, make it with: npx ride-calendar topics, publish its entities there again, and start again, to fold the new one from its start`;
   return { words, sinceMs: before?.sinceMs ?? realClock.nowMs() };

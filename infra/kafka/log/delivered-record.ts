@@ -7,25 +7,25 @@ import type { TopicName } from '../../../schemas/events/records.ts';
 import type { FetchedRecord } from '../protocol/record-batch.ts';
 
 /** A fetched record as the log delivers it. A number is the id of a schema to look up first. */
-export function kafkaLogRecord(
+export function deliveredRecord(
   topic: TopicName,
   partition: number,
   fetched: FetchedRecord,
   writers: WriterSchemas,
 ): EncodedRecord | number {
-  if (fetched.fault) return new KafkaRecord(topic, partition, fetched, fetched.fault);
+  if (fetched.fault) return new DeliveredRecord(topic, partition, fetched, fetched.fault);
   const reader = fetched.value && readerFor(topic, fetched.value, writers);
-  if (typeof reader !== 'number') return new KafkaRecord(topic, partition, fetched, reader);
+  if (typeof reader !== 'number') return new DeliveredRecord(topic, partition, fetched, reader);
   // A record with a bad key does not wait for its schema.
   return 'bad' in decodeKey(fetched.key) ? unknownSchemaId(topic, partition, fetched) : reader;
 }
 
 /** A record whose schema id the registry does not know, or for which there is no registry. */
 export const unknownSchemaId = (topic: TopicName, partition: number, fetched: FetchedRecord): EncodedRecord =>
-  new KafkaRecord(topic, partition, fetched, 'unknown schema id');
+  new DeliveredRecord(topic, partition, fetched, 'unknown schema id');
 
 /** There are millions of these. A class, so that they share one hidden class and their methods. */
-class KafkaRecord implements EncodedRecord {
+class DeliveredRecord implements EncodedRecord {
   readonly topic: TopicName;
   readonly partition: number;
   readonly reader: TopicReader | UndecodableReason | null;
