@@ -6,7 +6,7 @@ import { parseSigningKeys } from '../../../api/sign-in/tokens/signing-keys.ts';
 
 import { loadSettings, type Settings } from '../../../services/settings/settings.ts';
 
-// What can be read off the files without a cluster. kustomize, kubectl-validate and kube-score check the rest: infra/README.md.
+// What can be read off the files without a cluster. kustomize, kubectl-validate and kube-score check the rest: docs/deployment.md.
 
 const folder = fileURLToPath(new URL('../../../infra/deploy/kubernetes/', import.meta.url));
 const read = (name: string): string => readFileSync(folder + name, 'utf8');
