@@ -18,10 +18,11 @@ const io: Io = {
   },
 };
 
-// The program that reads our output may stop early, as `head` does. That is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit();
+  // The program that reads our output may stop early, as `head` does. That is not an error.
+  if (error.code === 'EPIPE') process.exit();
+  io.err(`Cannot write to standard output: ${error.message}`);
+  process.exit(1);
 });
 
 process.exitCode = await runCli(process.argv.slice(2), io, process.env);

@@ -1,13 +1,12 @@
-import { Command, CommanderError } from 'commander';
-import { causeText } from '../infra/net/cause-chain.ts';
-import { MissingTopicsError } from '../projector/ports/event-log.ts';
+import { Command } from 'commander';
 import { archiveCommands } from './archive/archive-commands.ts';
 import type { Commands } from './cli/commands.ts';
-import { type ExitCode, type Io, UsageError, withoutProgress } from './cli/io.ts';
+import { outcomeOf } from './cli/error-outcomes.ts';
+import { type ExitCode, type Io, withoutProgress } from './cli/io.ts';
 import { generationsCommands, logCommands, rejectedCommands } from './operate/operate-commands.ts';
 import { pastCommands } from './past/past-commands.ts';
 import { serveCommands } from './serve/serve-commands.ts';
-import { loadSettings, misspeltSettings, SettingsError } from './settings/settings.ts';
+import { loadSettings, misspeltSettings } from './settings/settings.ts';
 import { simulateCommand } from './simulate/simulate-command.ts';
 
 const exitCodes = `
@@ -80,22 +79,8 @@ export async function runCli(args: readonly string[], io: Io, env: typeof proces
     await program.parseAsync(args, { from: 'user' });
     return exitCode;
   } catch (error) {
-    // Commander has printed what is wrong. Help that was asked for is not a failure.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    if (error instanceof SettingsError) {
-      for (const line of error.lines) io.err(line);
-      return 2;
-    }
-    // Topics are for the user to make, or the settings name others.
-    if (error instanceof UsageError || error instanceof MissingTopicsError) {
-      io.err(error.message);
-      return 2;
-    }
-    if (error instanceof Error && error.name === 'AbortError') {
-      io.err('Stopped before the end');
-      return 1;
-    }
-    io.err(env.LOG_LEVEL === 'debug' && error instanceof Error ? (error.stack ?? error.message) : causeText(error));
-    return 1;
+    const { code, lines } = outcomeOf(error, env.LOG_LEVEL === 'debug');
+    for (const line of lines) io.err(line);
+    return code;
   }
 }

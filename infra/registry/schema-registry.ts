@@ -12,7 +12,6 @@ export interface SchemaRegistry {
 /** The registry gave no valid response. The message says why, without credentials. */
 export class SchemaRegistryAwayError extends Error {
   override name = 'SchemaRegistryAwayError';
-  readonly retriable = true;
 }
 
 export interface SchemaRegistryOptions {

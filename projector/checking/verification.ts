@@ -58,10 +58,7 @@ interface OwnFold {
   marks: WindowMarks;
 }
 
-/** The store and the log can't be compared. */
-export class NothingToVerifyError extends Error {
-  override name = 'NothingToVerifyError';
-}
+const cannotVerify = (why: string): Error => new Error(`Cannot verify: ${why}`);
 
 /**
  * Compares every view of a running service with what an own fold of the log renders, while the service goes on writing
@@ -83,7 +80,7 @@ export class Verification {
     this.#signal = AbortSignal.any([deps.signal, this.#following.signal]);
   }
 
-  /** Compares everything. Throws NothingToVerifyError, and the log's own faults. */
+  /** Compares everything. Throws if the store and the log can't be compared, and the log's own faults. */
   async run(): Promise<Verified> {
     const { eventLog } = this.#deps;
     this.#logIdentity = (await eventLog.identity?.()) ?? null;
@@ -166,7 +163,7 @@ export class Verification {
       return one ? [[tag, one]] : [];
     });
     if (stored.length > 0) return new Map(stored);
-    throw new NothingToVerifyError(
+    throw cannotVerify(
       notes.some(({ position }) => position !== null)
         ? viewsOfAnotherLog
         : 'no projector has written views of this version there: check REDIS_URL and REDIS_KEY_PREFIX, and run a projector',
@@ -276,7 +273,7 @@ function haveOtherFacts(facts: Facts, stored: ReadonlyMap<number, StoredPosition
 
 function assertAllRead(position: Position, ends: Position): void {
   if (isWithin(ends, position)) return;
-  throw new NothingToVerifyError(
+  throw cannotVerify(
     'the archive holds more than the views are of, and a projector reads it as it is when it starts: start the projector again, wait until it is ready, and call verify again',
   );
 }
@@ -284,7 +281,7 @@ function assertAllRead(position: Position, ends: Position): void {
 function assertWithin(position: Position, ends: Position): void {
   if (isWithin(position, ends)) return;
   const [beyond = 'a topic'] = partitionsBehind(ends, position);
-  throw new NothingToVerifyError(
+  throw cannotVerify(
     `the views stand beyond the log's end in ${beyond}: they are of another log, or the log has lost records`,
   );
 }

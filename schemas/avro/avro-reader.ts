@@ -42,8 +42,8 @@ export class IncompatibleSchemaError extends Error {
  * IncompatibleSchemaError.
  *
  * avsc's own resolvers refuse such schemas as a whole. Its readers accept invalid booleans, ints that are too wide and
- * broken UTF-8, and let an array's count fill the memory. So only avsc's parsed types are used here. Throws
- * UnusableSchemaError for a schema that nests too deeply.
+ * broken UTF-8, and let an array's count fill the memory. So only avsc's parsed types are used here. Also throws for a
+ * schema that nests too deeply.
  */
 export function compileReader<T>(writer: Type, reader: Type, options: ReaderOptions = {}): Read<T> {
   return new ReaderCode(options).compile((code) => code.read(writer, reader)) as Read<T>;

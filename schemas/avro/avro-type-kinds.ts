@@ -25,11 +25,6 @@ export function writerField(field: types.Field, writer: types.RecordType): types
 /** A schema that nests deeper is refused, because the code that reads it recurses as deep. */
 const nestingMax = 250;
 
-/** A writer's schema that is too deep or too large to be compiled. */
-export class UnusableSchemaError extends Error {
-  override name = 'UnusableSchemaError';
-}
-
 /** Whether a value takes any bytes. If so, the remaining bytes limit the number of values. */
 export function takesBytes(type: Type): boolean {
   // A type that was visited took no bytes, or is being visited. Neither needs another visit.
@@ -63,5 +58,5 @@ export function isEndless(type: Type): boolean {
 }
 
 export function assertDepth(depth: number): void {
-  if (depth > nestingMax) throw new UnusableSchemaError(`its types nest deeper than ${nestingMax} levels`);
+  if (depth > nestingMax) throw new Error(`its types nest deeper than ${nestingMax} levels`);
 }

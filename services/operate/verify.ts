@@ -1,11 +1,6 @@
 import { redisLiveViews } from '../../infra/redis/views/redis-stored-views.ts';
 import type { Difference } from '../../projector/checking/judge.ts';
-import {
-  type Judged,
-  NothingToVerifyError,
-  Verification,
-  type Verified,
-} from '../../projector/checking/verification.ts';
+import { type Judged, Verification, type Verified } from '../../projector/checking/verification.ts';
 import { realClock } from '../../projector/ports/clock.ts';
 import type { EventLog, Position } from '../../projector/ports/event-log.ts';
 import type { LiveViews } from '../../projector/ports/live-views.ts';
@@ -57,9 +52,6 @@ export async function runVerify(options: VerifyOptions, settings: Settings, io: 
     for (const line of json ? [summaryJson(verified, left)] : summaryLines(verified, left, live)) io.out(line);
     for (const doubt of doubtsOf(verified, left)) io.err(doubt);
     return namesOf(verified).length > 0 ? 1 : 0;
-  } catch (error) {
-    if (error instanceof NothingToVerifyError) throw new Error(`Cannot verify: ${error.message}`);
-    throw error;
   } finally {
     progress.stop();
     await verification.end();

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,21 +30,27 @@ interface RunOptions {
   nodeArgs?: string[];
   /** Sent once something has been written to standard output. */
   signal?: NodeJS.Signals;
+  /** An open file that standard output goes to. */
+  stdout?: number;
 }
 
 /** Runs the command with nothing of this process's environment but the path. */
 function run(
   args: string[],
-  { env = {}, node = process.execPath, nodeArgs = [], signal }: RunOptions = {},
+  { env = {}, node = process.execPath, nodeArgs = [], signal, stdout }: RunOptions = {},
 ): Promise<Ended> {
-  const child = spawn(node, [...nodeArgs, bin, ...args], { cwd: dir, env: { PATH: process.env.PATH, ...env } });
+  const child = spawn(node, [...nodeArgs, bin, ...args], {
+    cwd: dir,
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['pipe', stdout ?? 'pipe', 'pipe'],
+  });
   let out = '';
   let err = '';
-  child.stdout.on('data', (chunk: Buffer) => {
+  child.stdout?.on('data', (chunk: Buffer) => {
     if (out === '' && signal) child.kill(signal);
     out += chunk;
   });
-  child.stderr.on('data', (chunk: Buffer) => {
+  child.stderr!.on('data', (chunk: Buffer) => {
     err += chunk;
   });
   return new Promise((resolve, reject) => {
@@ -134,6 +140,21 @@ describe('the command line', () => {
       expect({ code, out }).toEqual({ code: 2, out: '' });
       expect(err).toContain('KAFKA_BROKERS is missing');
       expect(err.trim().split('\n')).toHaveLength(1);
+    },
+  );
+});
+
+describe('output to a full disk', () => {
+  const portland = fileURLToPath(new URL('../../data/portland', import.meta.url));
+  it.each([['--help'], [`history /metros/portland/days/2015-06-13 --archive ${portland}`]])(
+    'of %s ends it with one line and exit code 1',
+    async (command) => {
+      const full = openSync('/dev/full', 'w');
+      const { code, err } = await run(command.split(' '), { stdout: full }).finally(() => closeSync(full));
+      expect({ code, err }).toEqual({
+        code: 1,
+        err: 'Cannot write to standard output: ENOSPC: no space left on device, write\n',
+      });
     },
   );
 });
