@@ -7,12 +7,12 @@ import { Leader } from './leading/leader.ts';
 import { standBy, type TakenTags, takeAll } from './leading/standby.ts';
 import { type Clock, realClock } from './ports/clock.ts';
 import type { EventLog, LogBounds, Position, RejectSink } from './ports/event-log.ts';
+import { beatMs } from './ports/leading.ts';
 import type { Log } from './ports/log.ts';
 import { noMetrics, type ProjectorMetrics } from './ports/metrics.ts';
 import type { Leadership, TagLook, ViewWriter } from './ports/view-writer.ts';
 import { retryLogged, untilAborted } from './ports/waiting.ts';
 import { otherLogWords, type ProjectorStatus, type Role, Watching } from './status/status.ts';
-import { beatMs } from './writing/tag-lanes.ts';
 
 export interface ProjectorDeps {
   eventLog: EventLog;

@@ -5,6 +5,7 @@ import { copyPosition, isWithin, nearest, partitionsBehind, positionOf } from '.
 import { parseStoredPosition, type StoredPosition, viewsOfAnotherLog } from '../intake/settled-position.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventLog, Position } from '../ports/event-log.ts';
+import { goneMs } from '../ports/leading.ts';
 import type { LiveNotes, LiveViews } from '../ports/live-views.ts';
 import type { Log } from '../ports/log.ts';
 import { noMetrics } from '../ports/metrics.ts';
@@ -15,8 +16,6 @@ import { type Covered, type Difference, Judge, type Unjudged } from './judge.ts'
 import { WindowMarks } from './window-marks.ts';
 
 const lookMs = 200;
-// A leader beats each half second. One whose tags do not move for so long has gone.
-const stillMs = 4_000;
 const coverMsMax = 60_000;
 const repairMsMax = 600_000;
 
@@ -258,7 +257,7 @@ export class Verification {
       const notes = await live.notes(tags);
       const now = notes.map(({ fence, position }) => `${fence} ${position}`).join();
       if (now !== before) [before, movedMs] = [now, clock.nowMs()];
-      const isOver = clock.nowMs() - movedMs >= stillMs || clock.nowMs() - beganMs > waitMsMax;
+      const isOver = clock.nowMs() - movedMs >= goneMs || clock.nowMs() - beganMs > waitMsMax;
       if (isOver || areWanted(notes)) return notes;
       await clock.sleep(lookMs, this.#signal);
       this.#signal.throwIfAborted();

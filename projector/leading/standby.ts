@@ -1,19 +1,14 @@
 import type { Clock } from '../ports/clock.ts';
+import { beatMs, lookMsMax, StillFences } from '../ports/leading.ts';
 import type { Log } from '../ports/log.ts';
 import type { Leadership, TagLook, TakenTag } from '../ports/view-writer.ts';
 import { LoggedFault } from '../ports/waiting.ts';
-import { beatMs } from '../writing/tag-lanes.ts';
 
-// A look that takes longer says more about the store than about the leader.
-const lookMsMax = 2_000;
 const tooSlow = new Error(`the view store took over ${lookMsMax / 1_000} s, which says nothing about a leader`);
 const noWrites = ({ message }: Error) =>
   new Error(`the view store takes no sign of life, which says nothing about a leader: ${message}`);
 // Between two looks: whether the leader has gone of its own accord.
 const freeEveryMs = 100;
-// A leader moves each fence every 500 ms. One that has stood still for so many looks, each begun 500 ms after the answer of
-// the one before, is nobody's.
-const looksMin = 5;
 
 interface StandbyDeps {
   leadership: Leadership;
@@ -37,7 +32,7 @@ interface StandbyDeps {
  */
 export async function standBy(deps: StandbyDeps): Promise<readonly string[] | null> {
   const { leadership, tags, clock, signal } = deps;
-  const watch = new FenceWatch(leadership.isFree);
+  const still = new StillFences(leadership.isFree);
   const fault = new LoggedFault('look who leads', deps.log);
   while (!signal.aborted) {
     const beganMs = clock.nowMs();
@@ -51,12 +46,12 @@ export async function standBy(deps: StandbyDeps): Promise<readonly string[] | nu
     const counts = looks !== null && refusal === null && answeredMs - beganMs <= lookMsMax;
     deps.onJudged(counts);
     if (counts) fault.over();
-    else watch.missed();
+    else still.missed();
     if (looks) {
       if (!counts) fault.happened(refusal ? noWrites(refusal) : tooSlow);
       deps.onLook(looks);
       const fences = looks.map(({ fence }) => fence);
-      if (counts && watch.looked(fences) && (await deps.isFolded())) return signal.aborted ? null : fences;
+      if (counts && still.looked(fences) && (await deps.isFolded())) return signal.aborted ? null : fences;
     }
     const freed = await untilFree(deps, answeredMs + beatMs);
     if (freed) return freed;
@@ -80,33 +75,6 @@ async function untilFree(deps: StandbyDeps, untilMs: number): Promise<readonly s
     if (!isFree(looks)) continue;
     deps.onLook(looks);
     if ((await deps.isFolded()) && !signal.aborted) return looks.map(({ fence }) => fence);
-  }
-}
-
-/**
- * Says whether all of some fences may be taken, from looks at them. A look that failed or was too slow says nothing of
- * the leader, nor does one while nothing can be written: a store that is frozen, full or away deposes nobody. No clock is compared, so it is not misled by one.
- */
-export class FenceWatch {
-  readonly #isFree: (fence: string) => boolean;
-  #last: readonly string[] = [];
-  #still: number[] = [];
-
-  constructor(isFree: (fence: string) => boolean) {
-    this.#isFree = isFree;
-  }
-
-  /** Every fence at one moment, empty text for one that is absent. True if all may be taken as they were seen. */
-  looked(fences: readonly string[]): boolean {
-    this.#still = fences.map((fence, i) => (fence === this.#last[i] ? (this.#still[i] ?? 0) + 1 : 1));
-    this.#last = fences;
-    return fences.every((fence, i) => this.#isFree(fence) || this.#still[i]! >= looksMin);
-  }
-
-  /** A look failed or took too long: the count starts again. */
-  missed(): void {
-    this.#last = [];
-    this.#still = [];
   }
 }
 

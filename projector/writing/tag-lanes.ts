@@ -1,10 +1,9 @@
 import type { SettledPosition } from '../intake/settled-position.ts';
 import type { Clock } from '../ports/clock.ts';
+import { beatMs } from '../ports/leading.ts';
 import type { ViewWrite, ViewWriter } from '../ports/view-writer.ts';
 import { batchFieldsMax, type LaneOwner, TagLane } from './tag-lane.ts';
 
-/** How often every lane moves its tag's fence, at least. */
-export const beatMs = 500;
 // Batches under way in all lanes. From this number on, adding waits, so that memory stays bounded.
 const queuedMax = 32;
 

@@ -1,5 +1,4 @@
-// A projector that runs beats far more often. After this long there is none, and waiting brings nothing better.
-const silenceMaxMs = 60_000;
+import { silentMsMax } from '../../../projector/ports/leading.ts';
 
 /** The Redis processes of the masters. `connection` counts changes: an answer from before a change says nothing after it. */
 type Masters =
@@ -34,7 +33,7 @@ export function lookedAt(tag: TagBelief, look: TagLook, processes: ReadonlySet<s
   if (tag.at === 'stamped') return tag;
   const seen = `${look.fence} ${look.coming}`;
   if (tag.at === 'unseen' || tag.seen !== seen) return { at: 'doubted', seen, sinceMs: look.nowMs };
-  if (tag.at === 'doubted' && look.nowMs - tag.sinceMs > silenceMaxMs) return { at: 'silent', seen };
+  if (tag.at === 'doubted' && look.nowMs - tag.sinceMs > silentMsMax) return { at: 'silent', seen };
   return tag;
 }
 

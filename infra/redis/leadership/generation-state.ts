@@ -1,8 +1,6 @@
+import { hasMoved, ledMsMax } from '../../../projector/ports/leading.ts';
 import { viewFormat } from '../../../schemas/views/view-keys.ts';
 import { parseFence } from '../redis-keys.ts';
-
-// A leader beats twice a second.
-const stillMs = 3_000;
 
 /** What one tag says of the view formats in a store, at one moment. */
 export interface FormatLook {
@@ -43,8 +41,7 @@ export class GenerationState {
   /** A look at every tag, in order. */
   look(tags: readonly FormatLook[], nowMs: number): void {
     for (const [tag, { fence }] of tags.entries()) {
-      const before = this.#fences[tag];
-      if (fence !== null && before !== undefined && fence !== before) this.#movedMs.set(tag, nowMs);
+      if (hasMoved(this.#fences[tag], fence)) this.#movedMs.set(tag, nowMs);
     }
     this.#fences = tags.map(({ fence }) => fence);
     this.#others = [...new Set(tags.flatMap(({ others }) => others))].sort((a, b) => a - b);
@@ -55,7 +52,7 @@ export class GenerationState {
   #isLed(tag: number, { fence, led }: FormatLook, nowMs: number): boolean {
     if (fence === null || !isHeldBy(fence, led)) return false;
     const movedMs = this.#movedMs.get(tag);
-    return movedMs !== undefined && nowMs - movedMs <= stillMs;
+    return movedMs !== undefined && nowMs - movedMs <= ledMsMax;
   }
 }
 

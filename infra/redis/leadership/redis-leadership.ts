@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { commandLookMs, commandLooks, hasMoved } from '../../../projector/ports/leading.ts';
 import { allTags, viewFormat } from '../../../schemas/views/view-keys.ts';
 import { type RedisConnection, readText, withRedis } from '../redis-connection.ts';
 import { otherFormats, parseFence, redisKeys } from '../redis-keys.ts';
@@ -32,10 +33,6 @@ export interface StoreState extends WhoLeads {
   unreadableMs: number | null;
 }
 
-// Long enough for several beats (projector/writing/tag-lanes.ts) of a leader, and signs of life of each standby.
-const looks = 5;
-const lookAgainMs = 400;
-
 /** Looks at some formats' fences and signs of life for two seconds. Changes nothing. */
 export async function whoLeads(
   connection: RedisConnection,
@@ -48,8 +45,8 @@ export async function whoLeads(
     const keys = redisKeys(keyPrefix, format);
     const before = await texts(keys.fence);
     const seen = [await texts(keys.coming)];
-    for (let look = 0; look < looks; look++) {
-      await sleep(lookAgainMs, undefined, { signal });
+    for (let look = 0; look < commandLooks; look++) {
+      await sleep(commandLookMs, undefined, { signal });
       seen.push(await texts(keys.coming));
     }
     return { ...leadersOf(before, await texts(keys.fence)), standbys: standbysIn(seen) };
@@ -89,7 +86,7 @@ export async function readStoreState(settings: RedisSettings, signal: AbortSigna
 /** `looks`: each tag's sign of life, `<owner>:<time>`. Several standbys write over one another: each shows in some look. */
 export function standbysIn(looks: readonly (readonly (string | null)[])[]): string[] {
   const [first = [], ...later] = looks;
-  const moved = later.flatMap((look) => look.filter((sign, tag) => sign !== null && sign !== first[tag]));
+  const moved = later.flatMap((look) => look.filter((sign, tag) => hasMoved(first[tag], sign)));
   return [...new Set(moved.map((sign) => sign!.split(':')[0]!))].sort();
 }
 
@@ -110,7 +107,7 @@ export function leadersOf(
     leaders.set(owner, leader);
     leader.epoch = Math.max(leader.epoch, epoch);
     leader.tags += 1;
-    leader.alive ||= fence !== before[tag];
+    leader.alive ||= hasMoved(before[tag], fence);
   }
   return { leaders: [...leaders.values()].sort((a, b) => b.epoch - a.epoch), tagsUnled };
 }

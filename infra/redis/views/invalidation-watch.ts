@@ -1,10 +1,8 @@
 import type { ChangeListener } from '../../../api/ports/view-reader.ts';
 import type { Clock } from '../../../projector/ports/clock.ts';
+import { unheardMsMax } from '../../../projector/ports/leading.ts';
 import { tagCount } from '../../../schemas/views/view-keys.ts';
 import type { RedisKeys } from '../redis-keys.ts';
-
-// The projector moves every tag's fence each second. If a tag is silent for longer, a connection may be half open.
-const silenceMaxMs = 2_000;
 
 /**
  * Passes invalidation messages to a listener, and says whether they are reliably heard. Does no I/O. Messages are
@@ -53,7 +51,7 @@ export class InvalidationWatch {
    */
   noticePause(): void {
     const nowMs = this.#clock.nowMs();
-    if (nowMs - this.#checkedMs <= silenceMaxMs) return;
+    if (nowMs - this.#checkedMs <= unheardMsMax) return;
     this.#checkedMs = nowMs;
     this.connectionChanged();
   }
@@ -69,7 +67,7 @@ export class InvalidationWatch {
   check(): void {
     this.noticePause();
     this.#checkedMs = this.#clock.nowMs();
-    const since = this.#clock.nowMs() - silenceMaxMs;
+    const since = this.#clock.nowMs() - unheardMsMax;
     const silent = this.#heardMs.some((ms) => ms < since);
     if (!silent) this.#become('hearing');
     else if (this.#become('deaf')) this.#listener.allChanged();

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { beatMs } from '../../../projector/ports/leading.ts';
 import { allTags } from '../../../schemas/views/view-keys.ts';
 import { type WhoLeads, whoLeads } from '../leadership/redis-leadership.ts';
 import { type RedisConnection, readText, scanKeys } from '../redis-connection.ts';
@@ -6,9 +7,6 @@ import { redisKeys } from '../redis-keys.ts';
 import { viewWriterOver } from './redis-view-writer.ts';
 
 /** The view formats in a store: what each holds, and who leads it. */
-
-// A projector that stands by takes over after five looks, 500 ms apart, at a fence that stands still.
-const beatMs = 500;
 
 export interface Generation extends WhoLeads {
   /** The number of its view format. */

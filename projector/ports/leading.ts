@@ -1,0 +1,73 @@
+/**
+ * "Does somebody lead this tag?" Everybody who asks uses this module. A leader moves the fence of each of its tags with
+ * every batch, and with a beat where there is none (docs/rules.md#fence). A fence that moves is led. A fence that stands
+ * still may have lost its leader: who asks gives it the more time, the more a mistake costs. No clock of another process
+ * is compared.
+ */
+
+/** A leader moves each fence at least this often. A projector that stands by moves a sign of life (`coming`) beside it. */
+export const beatMs = 500;
+
+// Who takes a tag over (docs/rules.md#beginning). A mistake ends the term of a leader that is alive.
+
+/** A fence that stands still in so many looks is nobody's. Each look begins one beat after the answer of the one before. */
+export const stillLooksMin = 5;
+/** A look that takes longer says more about the store than about the leader. It does not count. */
+export const lookMsMax = 2_000;
+
+// Who answers readers.
+
+/** Four beats. An API process that has not heard a fence move for longer may have lost changes too: it asks Redis again. */
+export const unheardMsMax = 2_000;
+/** Six beats: of two view formats in a store, an API serves its own only while it is led (docs/rules.md#ready-api). */
+export const ledMsMax = 3_000;
+/**
+ * An API process waits so long for a leader to say that the views are complete (docs/rules.md#complete). Where not even a
+ * sign of life has moved, no projector runs: waiting brings nothing better than the views that are there.
+ */
+export const silentMsMax = 60_000;
+
+// Who runs a command.
+
+/** Eight beats. `verify` waits no longer for a leader whose tags stand still. */
+export const goneMs = 4_000;
+/**
+ * `lag` and `generations` look so often after a first look, for two seconds in all: long enough for several beats of a
+ * leader. Standbys write their signs of life over one another, so each shows in some look only.
+ */
+export const commandLooks = 5;
+export const commandLookMs = 400;
+
+/**
+ * Whether a fence or a sign of life has moved since the look before: `hasMoved('1:7:a:led', '1:8:a:led')`. A first look
+ * (`before` undefined) says nothing, nor does an absent key (null).
+ */
+export const hasMoved = (before: string | null | undefined, now: string | null): boolean =>
+  before !== undefined && now !== null && now !== before;
+
+/**
+ * Says whether all of some fences may be taken, from looks at them. A store that is frozen, full or away deposes nobody:
+ * a look that failed or was too slow says nothing of the leader, nor does one while nothing can be written.
+ */
+export class StillFences {
+  readonly #isFree: (fence: string) => boolean;
+  #last: readonly string[] = [];
+  #still: number[] = [];
+
+  constructor(isFree: (fence: string) => boolean) {
+    this.#isFree = isFree;
+  }
+
+  /** Every fence at one moment, empty text for one that is absent. True if all may be taken as they were seen. */
+  looked(fences: readonly string[]): boolean {
+    this.#still = fences.map((fence, i) => (hasMoved(this.#last[i], fence) ? 1 : (this.#still[i] ?? 0) + 1));
+    this.#last = fences;
+    return fences.every((fence, i) => this.#isFree(fence) || this.#still[i]! >= stillLooksMin);
+  }
+
+  /** A look does not count: the count starts again. */
+  missed(): void {
+    this.#last = [];
+    this.#still = [];
+  }
+}
