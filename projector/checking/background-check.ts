@@ -1,13 +1,14 @@
-import { bothTouched, type Touched } from '../facts/touched.ts';
 import type { Folding } from '../intake/folding.ts';
 import { copyPosition, isWithin } from '../intake/position.ts';
 import { countText } from '../ports/log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import type { StoredName, ViewWrite, ViewWriter } from '../ports/view-writer.ts';
 import { type RetryDeps, retryLogged } from '../ports/waiting.ts';
+import type { FanOuts } from '../writing/fan-outs.ts';
 import type { TagLanes } from '../writing/tag-lanes.ts';
 import { compareStored } from './comparison.ts';
-import { type Covered, type Difference, Judge } from './judge.ts';
+import type { Difference } from './difference.ts';
+import { type Covered, Judge } from './judge.ts';
 import type { Repairs } from './repairs.ts';
 import { WindowMarks } from './window-marks.ts';
 
@@ -20,6 +21,7 @@ const namedKinds = new Set(['day', 'ride', 'night', 'metro', 'foreign']);
 
 interface BackgroundCheckDeps extends RetryDeps {
   folding: Folding;
+  fanOuts: Pick<FanOuts, 'stored'>;
   writer: ViewWriter;
   tags: readonly number[];
   lanes: TagLanes;
@@ -37,13 +39,10 @@ interface BackgroundCheckDeps extends RetryDeps {
 export class BackgroundCheck {
   readonly #deps: BackgroundCheckDeps;
   readonly #marks: WindowMarks;
-  /** The leader's own marking, and that of a window. */
-  readonly #bothTouched: Touched;
 
   constructor(deps: BackgroundCheckDeps) {
     this.#deps = deps;
     this.#marks = new WindowMarks(deps.folding.fold.facts);
-    this.#bothTouched = bothTouched(deps.folding.marking, this.#marks);
   }
 
   /** Checks until told to stop. */
@@ -67,8 +66,8 @@ export class BackgroundCheck {
 
   /** False if the tag's views are in doubt anyway, or when told to stop. */
   async #checkOne(tag: number, stop: AbortSignal): Promise<boolean> {
-    const { repairs, folding } = this.#deps;
-    const { fold, marking } = folding;
+    const { repairs } = this.#deps;
+    const { fold } = this.#deps.folding;
     const isDoubtful = (): boolean => stop.aborted || repairs.wanted.has(tag);
     if (isDoubtful()) return false;
     const attempt = async () => {
@@ -88,10 +87,8 @@ export class BackgroundCheck {
         },
       });
       for (const name of await this.#suspects(tag, stop)) judge.suspect(name);
-      await judge.run(null).finally(() => {
-        // Not if the term has ended meanwhile: changes are then reported elsewhere, or nowhere.
-        if (fold.touched === this.#bothTouched) fold.touched = marking;
-      });
+      const unsubscribe = fold.subscribe(this.#marks);
+      await judge.run(null).finally(unsubscribe);
       return faults;
     };
     const faults = await retryLogged('compare views in the background', attempt, { ...this.#deps, signal: stop });
@@ -113,14 +110,13 @@ export class BackgroundCheck {
 
   /** A window begins: what is marked so far is to be written first. */
   async #begin(tag: number, isOver: () => boolean): Promise<Covered> {
-    const { folding, lanes, clock } = this.#deps;
+    const { folding, fanOuts, lanes, clock } = this.#deps;
     if (isOver()) return new Map();
     this.#marks.begin();
-    folding.fold.touched = this.#bothTouched;
     const since = copyPosition(folding.position);
     while (!isOver()) {
       const { settled } = lanes;
-      if (settled && isWithin(since, settled.start.position)) return new Map([[tag, folding.fanOuts.stored()]]);
+      if (settled && isWithin(since, settled.start.position)) return new Map([[tag, fanOuts.stored()]]);
       await clock.sleep(lookMs, lanes.signal);
     }
     return new Map();

@@ -12,7 +12,8 @@ import { noMetrics } from '../ports/metrics.ts';
 import type { StoredName } from '../ports/view-writer.ts';
 import { untilAborted } from '../ports/waiting.ts';
 import { compareStored } from './comparison.ts';
-import { type Covered, type Difference, Judge, type Unjudged } from './judge.ts';
+import type { Difference } from './difference.ts';
+import { type Covered, Judge, type Unjudged } from './judge.ts';
 import { WindowMarks } from './window-marks.ts';
 
 const lookMs = 200;
@@ -98,6 +99,7 @@ export class Verification {
     return this.#orFault(async () => {
       await this.#foldTo(fold, since);
       const otherFacts = haveOtherFacts(folding.fold.facts, stored, since);
+      folding.fold.subscribe(fold.marks);
       this.#beginWindow(fold);
       await this.#foldToEnds(fold);
       const { suspects, compared } = await this.#compareAll(fold);
@@ -141,10 +143,9 @@ export class Verification {
     await this.#foldTo(fold, positionOf(bounds, 'end'));
   }
 
-  /** A window begins: changes are marked, and the log is folded as far as it goes. Returns the position. */
+  /** A window begins: changes are marked anew, and the log is folded as far as it goes. Returns the position. */
   #beginWindow({ folding, marks }: OwnFold): Position {
     marks.begin();
-    folding.fold.touched = marks;
     folding.limit = null;
     return copyPosition(folding.position);
   }

@@ -5,7 +5,7 @@ import { firstDayOf, partOfField } from '../views/reader.ts';
 import { Marking } from '../writing/marking.ts';
 import { Marks } from '../writing/marks.ts';
 import { numberOf } from './comparison.ts';
-import type { Difference } from './judge.ts';
+import type { Difference } from './difference.ts';
 
 /** Marks the views that changes touch within a window of the log, by the very rules by which a leader writes them. */
 export class WindowMarks extends Marking {

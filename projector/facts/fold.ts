@@ -25,7 +25,7 @@ import {
   unlink,
 } from './facts.ts';
 import { relationEdge, rsvpEdge } from './facts-sum.ts';
-import { ignoreChanges, type Touched } from './touched.ts';
+import { ignoreChanges, type Touched, tellAll } from './touched.ts';
 
 /** Bits of a relation by which one rider sees what the other does. */
 const watches = follows | close | flagged;
@@ -43,12 +43,21 @@ export type FoldedValue = FoldedValues[TopicName];
 /** Folds good records into facts (docs/rules.md#law, #last-record-wins), and reports each fact that changed. */
 export class Fold {
   readonly facts = new Facts();
-  /**
-   * Who is told about changes. Nobody while a log is folded from its start, because every view is compared afterwards.
-   */
-  touched: Touched = ignoreChanges;
+  readonly #listeners = new Set<Touched>();
+  /** All listeners as one. */
+  #touched: Touched = ignoreChanges;
   /** The numbers, below 2^26, of what the last record was about. An RSVP and a relation have two. */
   readonly subject = { first: 0, second: 0 };
+
+  /** Tells a listener about each change from now on, until the returned function is called. */
+  subscribe(listener: Touched): () => void {
+    this.#listeners.add(listener);
+    this.#touched = tellAll([...this.#listeners]);
+    return () => {
+      this.#listeners.delete(listener);
+      this.#touched = tellAll([...this.#listeners]);
+    };
+  }
 
   /** Applies a record that the Validator accepts. `value` null is a tombstone. */
   apply<T extends TopicName>(topic: T, key: RecordKey, value: FoldedValues[T] | null): void {
@@ -78,7 +87,7 @@ export class Fold {
     const before = this.facts.metros[number];
     this.facts.metros[number] = metro;
     this.facts.sum.record('metros', key.text(0), before ?? null, metro);
-    if (before?.time_zone !== metro?.time_zone) this.touched.metro(number);
+    if (before?.time_zone !== metro?.time_zone) this.#touched.metro(number);
   }
 
   #district(key: RecordKey, district: District | null): void {
@@ -87,7 +96,7 @@ export class Fold {
     this.facts.sum.record('districts', slug, this.facts.districts.get(slug) ?? null, district);
     if (district) this.facts.districts.set(slug, district);
     else this.facts.districts.delete(slug);
-    for (const night of this.facts.nightsOfDistrict.get(slug) ?? []) this.touched.night(night);
+    for (const night of this.facts.nightsOfDistrict.get(slug) ?? []) this.#touched.night(night);
   }
 
   #ride(key: RecordKey, value: Ride | null): void {
@@ -96,7 +105,7 @@ export class Fold {
     const fact = this.facts.rides[number]!;
     const before = fact.record;
     const metro = value ? this.facts.metroIds.add(value.metro) : -1;
-    this.touched.ride(number);
+    this.#touched.ride(number);
     if (fact.metro !== metro) {
       if (fact.metro >= 0) this.#leaveMetro(number, fact.metro);
       if (metro >= 0) this.#joinMetro(number, metro);
@@ -107,7 +116,7 @@ export class Fold {
     if (fact.metro === metro) return;
     fact.metro = metro;
     // Again, for the days of the metro that it is in now.
-    this.touched.ride(number);
+    this.#touched.ride(number);
   }
 
   #joinMetro(ride: number, metro: number): void {
@@ -155,9 +164,9 @@ export class Fold {
     }
     this.facts.nightRecords[number] = value;
     this.facts.sum.record('nights', key.text(0, 1), before, value);
-    this.touched.night(number);
+    this.#touched.night(number);
     if (!before !== !value) {
-      for (const leader of record?.leaders ?? []) this.touched.own(this.facts.riderIds.add(leader), day);
+      for (const leader of record?.leaders ?? []) this.#touched.own(this.facts.riderIds.add(leader), day);
     }
   }
 
@@ -171,15 +180,15 @@ export class Fold {
     // Without holes: an array filled at random is many times slower.
     while (facts.riders.length < number) facts.riders.push(null);
     facts.riders[number] = value && { handle: value.handle, name: value.name };
-    this.touched.card(number);
+    this.#touched.card(number);
     if (existed === (value !== null)) return;
     for (let i = 0; i < facts.attendance.length(number); i++) {
       const night = facts.attendance.id(number, i);
       if ((facts.attendance.bits(number, i) & (going | confirmed)) === 0) continue;
       facts.nightGoing[night]! += value ? 1 : -1;
-      this.touched.night(night);
+      this.#touched.night(night);
     }
-    this.touched.existence(number);
+    this.#touched.existence(number);
   }
 
   #attendance(key: RecordKey, value: FoldedValues['attendance'] | null): void {
@@ -192,12 +201,12 @@ export class Fold {
     if (before === after) return;
     facts.sum.edge(rsvpEdge, facts.riderIds, rider, facts.nightKeys, night, before, after);
     const day = facts.nightDay[night]!;
-    this.touched.own(rider, day);
+    this.#touched.own(rider, day);
     const change = (after & (going | confirmed) ? 1 : 0) - (before & (going | confirmed) ? 1 : 0);
     if (change === 0 || !facts.riderExists(rider)) return;
     facts.nightGoing[night]! += change;
-    this.touched.night(night);
-    this.touched.going(rider, day);
+    this.#touched.night(night);
+    this.#touched.going(rider, day);
   }
 
   #relation(key: RecordKey, value: FoldedValues['relations'] | null): void {
@@ -210,7 +219,7 @@ export class Fold {
     if (before === after) return;
     facts.sum.edge(relationEdge, facts.riderIds, reader, facts.riderIds, other, before, after);
     facts.watchers.set(other, reader, after & watches);
-    this.touched.relation(reader, other, before, after);
+    this.#touched.relation(reader, other, before, after);
   }
 
   #developerKey(key: RecordKey, value: DeveloperKey | null): void {
@@ -225,16 +234,16 @@ export class Fold {
     if (before !== undefined) {
       hashUses[before]! -= 1;
       keyHashes.delete(id);
-      this.touched.keyHash(before);
+      this.#touched.keyHash(before);
     }
     if (after !== undefined) {
       hashUses[after] = (hashUses[after] ?? 0) + 1;
       keyHashes.set(id, after);
-      this.touched.keyHash(after);
+      this.#touched.keyHash(after);
     }
   }
 
   #touchLed(rider: number, ride: number): void {
-    for (const day of this.facts.rides[ride]!.nights.keys()) this.touched.own(rider, day);
+    for (const day of this.facts.rides[ride]!.nights.keys()) this.#touched.own(rider, day);
   }
 }

@@ -35,14 +35,15 @@ export const ignoreChanges: Touched = {
   relation() {},
 };
 
-/** Tells two of each change. */
-export function bothTouched(first: Touched, second: Touched): Touched {
-  const tellBoth =
+/** One listener that tells each change to all of some. A single listener is returned itself, so it costs nothing more. */
+export function tellAll(listeners: readonly Touched[]): Touched {
+  const [first = ignoreChanges] = listeners;
+  if (listeners.length < 2) return first;
+  const tell =
     (name: keyof Touched) =>
     (...about: [number, number, number, number]) => {
-      first[name](...about);
-      second[name](...about);
+      for (const listener of listeners) listener[name](...about);
     };
   const names = Object.keys(ignoreChanges) as (keyof Touched)[];
-  return Object.fromEntries(names.map((name) => [name, tellBoth(name)])) as unknown as Touched;
+  return Object.fromEntries(names.map((name) => [name, tell(name)])) as unknown as Touched;
 }

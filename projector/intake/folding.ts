@@ -1,13 +1,9 @@
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { Fold } from '../facts/fold.ts';
-import { ignoreChanges } from '../facts/touched.ts';
 import type { EventLog, Hold, LogBatch, LogBounds, Position, RejectSink } from '../ports/event-log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import { type RetryDeps, WakeUp } from '../ports/waiting.ts';
 import type { Watching } from '../status/status.ts';
-import { FanOuts } from '../writing/fan-outs.ts';
-import { Marking } from '../writing/marking.ts';
-import { Marks } from '../writing/marks.ts';
 import { Intake } from './intake.ts';
 import { PartitionWatch } from './partition-watch.ts';
 import { copyPosition, partitionsBehind, positionOf } from './position.ts';
@@ -22,27 +18,21 @@ interface FoldingDeps extends RetryDeps {
   rejects: RejectSink | null;
   metrics: ProjectorMetrics;
   /** Absent: nobody asks how far it is. */
-  watching?: Pick<Watching, 'changes' | 'rejects' | 'waits'>;
+  watching?: Pick<Watching, 'rejects' | 'waits'>;
 }
 
-/**
- * The fold under way: the facts, how far they go and up to where they may, and what their changes leave to write. It lasts
- * from one leader to the next.
- */
+/** The fold under way: the facts, how far they go, and how far they may go. It lasts from one term to the next. */
 export class Folding {
   readonly fold = new Fold();
   readonly position: Position;
   readonly barriers: PositionBarriers;
-  readonly marks = new Marks();
-  readonly fanOuts: FanOuts;
-  /** Marks what changes touch, while `fold.touched` is set to it. */
-  readonly marking: Marking;
   readonly intake: Intake;
   /** Notified after each batch. */
   readonly moved = new WakeUp();
   readonly #deps: FoldingDeps;
   readonly #partitions: PartitionWatch;
   readonly #waiting = new Set<string>();
+  readonly #listeners = new Set<(batch: LogBatch) => void>();
   #limit: Position | null;
   readonly #limitMoved = new WakeUp();
   #batches = 0;
@@ -53,8 +43,6 @@ export class Folding {
     this.position = positionOf(bounds, 'low');
     this.#limit = limit;
     this.barriers = new PositionBarriers(copyPosition(this.position));
-    this.fanOuts = new FanOuts(this.fold.facts, this.barriers);
-    this.marking = new Marking(this.fold.facts, this.marks, this.fanOuts);
     this.intake = new Intake({ ...deps, fold: this.fold, sink: deps.rejects, barriers: this.barriers });
     this.#partitions = new PartitionWatch(bounds, deps);
   }
@@ -80,6 +68,12 @@ export class Folding {
       },
       signal,
     );
+  }
+
+  /** Calls a listener after each batch, in the turn of the event loop that folds it. The returned function ends this. */
+  subscribe(listener: (batch: LogBatch) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   #hold(topic: TopicName, partition: number): Hold | null {
@@ -130,15 +124,11 @@ export class Folding {
   async #take(batch: LogBatch): Promise<void> {
     // A hold may be at an offset that is folded already.
     if (batch.nextOffset <= this.position[batch.topic][batch.partition]! && batch.records.length === 0) return;
-    const { watching } = this.#deps;
-    const before = this.fanOuts.added;
     this.#partitions.take(batch);
     const taken = this.intake.take(batch);
     // In the same turn as the facts and their sum.
     this.position[batch.topic][batch.partition] = batch.nextOffset;
-    const { added } = this.fanOuts;
-    // What is from before the start's ends is not measured.
-    if (this.fold.touched !== ignoreChanges) watching?.changes.take(batch, added > before ? added : 0);
+    for (const listener of this.#listeners) listener(batch);
     await taken;
     this.#batches += 1;
     this.moved.notify();

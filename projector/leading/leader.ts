@@ -1,17 +1,16 @@
 import { BackgroundCheck } from '../checking/background-check.ts';
 import { Repairs } from '../checking/repairs.ts';
 import type { Facts } from '../facts/facts.ts';
-import { ignoreChanges } from '../facts/touched.ts';
 import type { Folding } from '../intake/folding.ts';
 import { copyPosition, isWithin, positionOf } from '../intake/position.ts';
 import type { StoredPosition } from '../intake/settled-position.ts';
-import type { EventLog, Position } from '../ports/event-log.ts';
+import type { EventLog, LogBatch, Position } from '../ports/event-log.ts';
 import { countText } from '../ports/log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import type { ViewWriter } from '../ports/view-writer.ts';
 import { type RetryDeps, untilAborted } from '../ports/waiting.ts';
 import type { Watching } from '../status/status.ts';
-import { markOpenNames } from '../writing/marks.ts';
+import { PendingWrites } from '../writing/pending-writes.ts';
 import { Rounds } from '../writing/rounds.ts';
 import { TagLanes } from '../writing/tag-lanes.ts';
 import { type Beginning, beginning, inOrder, isOfFacts, placeOf, usable } from './beginning.ts';
@@ -48,10 +47,12 @@ type TermEnd = 'fenced' | 'lost' | 'stopped';
 /** The terms in which this projector writes what changed facts leave to write. */
 export class Leader {
   readonly #deps: LeaderDeps;
+  readonly #pending: PendingWrites;
   #roundBytes = 0;
 
   constructor(deps: LeaderDeps) {
     this.#deps = deps;
+    this.#pending = new PendingWrites(deps.folding.fold, deps.folding.barriers);
   }
 
   get #facts(): Facts {
@@ -63,6 +64,7 @@ export class Leader {
     const ending = new AbortController();
     const { lanes, rounds, repairs } = this.#parts(ending.signal);
     const end = () => ending.abort();
+    const unsubscribe = this.#deps.folding.subscribe((batch) => this.#folded(batch));
     const late = (): void => void this.#deps.clock.sleep(finishMsMax, ending.signal).then(end);
     if (this.#deps.signal.aborted) late();
     else this.#deps.signal.addEventListener('abort', late, { once: true });
@@ -79,18 +81,17 @@ export class Leader {
       await Promise.allSettled(tasks);
       await lanes.ended();
       repairs.end();
+      unsubscribe();
       // The next term begins with what the store says, as another projector's would. The facts stay.
-      this.#markNothing();
+      this.#pending.end();
     }
     // Told to stop by a refusal, the work may end before the lanes say why.
     return lanes.refusal ?? 'stopped';
   }
 
-  #markNothing(): void {
-    const { fold, marks, fanOuts } = this.#deps.folding;
-    fold.touched = ignoreChanges;
-    marks.take();
-    fanOuts.clear();
+  #folded(batch: LogBatch): void {
+    // What is from before the start's ends is not measured, where it isn't marked either.
+    if (this.#pending.isMarking) this.#deps.watching.changes.take(batch, this.#pending.begunFanOut());
   }
 
   #parts(ending: AbortSignal) {
@@ -103,8 +104,8 @@ export class Leader {
       onWritten: (views, bytes) => this.#wrote(views, bytes),
       onCompare: (tag) => repairs.compare(tag, true),
     });
-    const { marks, marking, fanOuts, barriers } = folding;
-    const rounds = new Rounds({ facts: this.#facts, marks, marking, fanOuts, lanes, barriers, identity });
+    const { barriers } = folding;
+    const rounds = new Rounds({ facts: this.#facts, pending: this.#pending, lanes, barriers, identity });
     const repairs = new Repairs({ ...shared, facts: this.#facts, writer, lanes, watching });
     return { lanes, rounds, repairs };
   }
@@ -121,14 +122,14 @@ export class Leader {
     const begin = await this.#begin(taken, ends, stop);
     for (const tag of begin.compare) repairs.compare(tag, taken.get(tag)!.compare);
     // Where all is to be compared anyway, marks would only be rendered twice.
-    if (begin.compare.size === tags.length) this.#markNothing();
+    if (begin.compare.size === tags.length) this.#pending.end();
     folding.limit = null;
     await folding.foldTo(ends, stop);
-    folding.fold.touched = folding.marking;
+    this.#pending.begin();
     if (stop.aborted) return this.#finish(lanes);
     log.info('Folded up to the log’s ends');
     await this.#assertRoom(taken, lanes, stop);
-    await this.#takeOn(begin, lanes);
+    for (const [tag, write] of this.#pending.takeOn(begin.names, begin.fanOuts)) await lanes.add(tag, write);
     const checking = this.#check(lanes, repairs, stop);
     await Promise.all([repairs.run(stop), this.#writeRounds(rounds, lanes, repairs, stop), checking]);
     // One more round: with its position a compare that has just ended is over for the next leader as well.
@@ -140,7 +141,7 @@ export class Leader {
   async #begin(taken: TakenTags, ends: Position, stop: AbortSignal): Promise<Beginning> {
     const { folding, identity, log } = this.#deps;
     const marksFrom = copyPosition(folding.position);
-    folding.fold.touched = folding.marking;
+    this.#pending.begin();
     const left = inOrder([...taken.values()].map(({ position }) => usable(position, identity, ends)));
     const sums = await this.#foldThrough(left, stop);
     const at = left.at(-1) ?? null;
@@ -178,16 +179,6 @@ export class Leader {
     });
   }
 
-  /** Marks what the leader before may have left unfinished, or have written ahead of its position. */
-  async #takeOn({ names, fanOuts }: Beginning, lanes: TagLanes): Promise<void> {
-    const { marks, fanOuts: all } = this.#deps.folding;
-    for (const [tag, write] of markOpenNames(names, this.#facts, marks)) await lanes.add(tag, write);
-    for (const [id, days] of fanOuts) {
-      const rider = this.#facts.riderIds.find(id);
-      if (rider >= 0) for (const day of days) all.add(rider, day);
-    }
-  }
-
   async #writeRounds(rounds: Rounds, lanes: TagLanes, repairs: Repairs, stop: AbortSignal): Promise<void> {
     const { clock, folding, watching } = this.#deps;
     let stands = false;
@@ -196,7 +187,7 @@ export class Leader {
       this.#roundBytes = 0;
       const changes = watching.changes.begin();
       const all = await rounds.run(folding.position);
-      if (all) watching.changes.written(changes, folding.fanOuts.told);
+      if (all) watching.changes.written(changes, this.#pending.fanOuts.told);
       if (all && !stands) {
         lanes.beginStamping();
         void repairs.done().then(() => this.#deps.onReady());
@@ -212,7 +203,7 @@ export class Leader {
   async #check(lanes: TagLanes, repairs: Repairs, stop: AbortSignal): Promise<void> {
     const { checkEveryMs: everyMs, writer } = this.#deps;
     if (everyMs === null || !writer.leadership) return;
-    await new BackgroundCheck({ ...this.#deps, lanes, repairs, everyMs }).run(stop);
+    await new BackgroundCheck({ ...this.#deps, fanOuts: this.#pending.fanOuts, lanes, repairs, everyMs }).run(stop);
   }
 
   /** Told to stop: what is in hand is written, then the tags are free for the next leader. */

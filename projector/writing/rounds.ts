@@ -6,16 +6,13 @@ import type { Position } from '../ports/event-log.ts';
 import { Turns } from '../ports/waiting.ts';
 import { type ReaderParts, renderReaderDays } from '../views/reader.ts';
 import { valueViews } from '../views/value-views.ts';
-import type { FanOuts } from './fan-outs.ts';
-import type { Marking } from './marking.ts';
 import type { Marks } from './marks.ts';
+import type { PendingWrites } from './pending-writes.ts';
 import type { TagLanes } from './tag-lanes.ts';
 
 interface RoundsDeps {
   facts: Facts;
-  marks: Marks;
-  marking: Marking;
-  fanOuts: FanOuts;
+  pending: PendingWrites;
   lanes: TagLanes;
   barriers: PositionBarriers;
   /** Which log it is; null where that is not known. */
@@ -40,12 +37,14 @@ export class Rounds {
   }
 
   get idle(): boolean {
-    return this.#deps.marks.size === 0 && this.#deps.fanOuts.idle;
+    const { marks, fanOuts } = this.#deps.pending;
+    return marks.size === 0 && fanOuts.idle;
   }
 
   /** Writes everything marked so far. `position`: what is folded now. False where a tag did not answer. */
   async run(position: Position): Promise<boolean> {
-    const { barriers, fanOuts, lanes, marking, marks, facts, identity } = this.#deps;
+    const { barriers, pending, lanes, facts, identity } = this.#deps;
+    const { fanOuts, marking, marks } = pending;
     const told = fanOuts.slice((watcher, day, bits) => marking.related(watcher, day, bits));
     const start = barriers.begin(copyPosition(position), facts.sum.text);
     lanes.round = start.round;
@@ -77,7 +76,7 @@ export class Rounds {
       const id = views.id(facts, view);
       const tag = tagOf(id);
       if (lanes.isAway(tag)) {
-        this.#deps.marks.values[kind].add(view);
+        this.#deps.pending.marks.values[kind].add(view);
         this.#leftOver = true;
       } else await lanes.add(tag, { kind, id, value: views.render(facts, view) });
       if (this.#turns.due()) await this.#turns.take();
@@ -97,7 +96,7 @@ export class Rounds {
       const id = facts.riderIds.text(reader);
       const tag = tagOf(id);
       if (lanes.isAway(tag)) {
-        for (const [day, parts] of days) this.#deps.marks.readerDay(reader, day, parts);
+        for (const [day, parts] of days) this.#deps.pending.marks.readerDay(reader, day, parts);
         this.#leftOver = true;
       } else await lanes.add(tag, { kind: 'reader', id, fields: renderReaderDays(facts, reader, days) });
       if (this.#turns.due()) await this.#turns.take();

@@ -1,5 +1,5 @@
 import { redisLiveViews } from '../../infra/redis/views/redis-stored-views.ts';
-import type { Difference } from '../../projector/checking/judge.ts';
+import type { Difference } from '../../projector/checking/difference.ts';
 import { type Judged, Verification, type Verified } from '../../projector/checking/verification.ts';
 import { realClock } from '../../projector/ports/clock.ts';
 import type { EventLog, Position } from '../../projector/ports/event-log.ts';

@@ -62,7 +62,7 @@ export class TouchedViews {
       ride: (ride) => marking.ride(ride),
       night: (night) => marking.night(night),
     };
-    fold.touched = isPublic ? publicOnly : marking;
+    fold.subscribe(isPublic ? publicOnly : marking);
   }
 
   /** What was touched since the last call: of riders' views only this rider's. */

@@ -29,7 +29,7 @@ class Scene {
     this.apply('nights', `ride1/${dayText}`, { ...sampleRecords.nights, ride: 'ride1', day });
     for (const rider of ['r1', 'r2']) this.apply('riders', rider, { ...sampleRecords.riders, rider, handle: rider });
     this.relate(true);
-    this.#fold.touched = this.#marks;
+    this.#fold.subscribe(this.#marks);
   }
 
   apply(topic: TopicName, key: string, value: AnyRecord | null): void {

@@ -10,9 +10,7 @@ import type { LogBatch, Position, RejectSink } from '../../../projector/ports/ev
 import { type Log, silentLog } from '../../../projector/ports/log.ts';
 import { noMetrics, type ProjectorMetrics } from '../../../projector/ports/metrics.ts';
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
-import { FanOuts } from '../../../projector/writing/fan-outs.ts';
-import { Marking } from '../../../projector/writing/marking.ts';
-import { Marks } from '../../../projector/writing/marks.ts';
+import { PendingWrites } from '../../../projector/writing/pending-writes.ts';
 import { Rounds } from '../../../projector/writing/rounds.ts';
 import { TagLanes } from '../../../projector/writing/tag-lanes.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
@@ -39,21 +37,19 @@ export async function projecting(
   const fold = new Fold();
   const { facts } = fold;
   const barriers = new PositionBarriers(position);
-  const marks = new Marks();
-  const fanOuts = new FanOuts(facts, barriers, fanOut.slice);
-  const marking = new Marking(facts, marks, fanOuts, fanOut.inlineMax);
-  fold.touched = marking;
+  const pending = new PendingWrites(fold, barriers, fanOut);
+  pending.begin();
   const { signal } = new AbortController();
   const shared = { clock: realClock, log, signal };
   const intake = new Intake({ fold, sink, barriers, metrics, ...shared });
   const lanes = new TagLanes({ writer, tags: allTags, onWritten() {}, onCompare() {}, ...shared });
-  const rounds = new Rounds({ facts, marks, marking, fanOuts, lanes, barriers, identity: null });
+  const rounds = new Rounds({ facts, pending, lanes, barriers, identity: null });
   intake.beginPublishing();
   await lead(writer);
   return {
     fold,
     facts,
-    marks,
+    marks: pending.marks,
     mend: lanes.add.bind(lanes),
     lanes,
     rounds,
