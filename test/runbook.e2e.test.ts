@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseSigningKeys } from '../api/sign-in/tokens/signing-keys.ts';
 import { freePorts } from '../infra/local/free-port.ts';
 import { startRedisServer } from '../infra/local/redis-server.ts';
-import { redisAuthState } from '../infra/redis/sign-in/redis-sign-in-state.ts';
+import { redisSignInState } from '../infra/redis/sign-in/redis-sign-in-state.ts';
 import { loadSettings } from '../services/settings/settings.ts';
 import { loadCookieKeys } from '../services/settings/sign-in-files.ts';
 import { kafkaBrokers } from './support/servers/backends.ts';
@@ -108,7 +108,7 @@ describe('a cookie key', () => {
 
 test('sign-in’s Redis is backed up and restored, and then keeps what it has through a crash', async () => {
   const server = await startRedisServer({ persistence: 'aof', args: ['--aclfile', fileURLToPath(redisUsersFile)] });
-  const store = redisAuthState({ url: server.url.replace('//', '//sign-in:known-to-everybody@') });
+  const store = redisSignInState({ url: server.url.replace('//', '//sign-in:known-to-everybody@') });
   await store.put('Grant', 'g', { n: 1 }, { lifeSeconds: 60, account: 'rider-1' });
   await store.close();
   await runs('backup', { AUTH_REDIS: server.url, REDISCLI_AUTH: 'known-to-everybody' });
@@ -117,7 +117,7 @@ test('sign-in’s Redis is backed up and restored, and then keeps what it has th
   const [port] = await freePorts(1);
   const PORT = String(port);
   await runs('restore', { PORT });
-  const restored = redisAuthState({ url: `redis://127.0.0.1:${PORT}` });
+  const restored = redisSignInState({ url: `redis://127.0.0.1:${PORT}` });
   try {
     expect(await restored.find('Grant', 'g')).toEqual({ n: 1 });
     expect(await restored.ofAccount('rider-1')).toHaveLength(1);

@@ -12,7 +12,7 @@ interface Kept {
   account: string | undefined;
 }
 
-interface MemoryAuthStateOptions {
+interface MemorySignInStateOptions {
   /**
    * If a kind has more entries than this, those of that kind that would expire soonest are dropped. So sign-ins that
    * strangers begin and never finish do not push out codes, sessions or grants.
@@ -22,7 +22,7 @@ interface MemoryAuthStateOptions {
 }
 
 /** Sign-in's state in this process, for the embedded default. A restart signs everybody out. */
-export function memoryAuthState(options: MemoryAuthStateOptions = {}): StateStore {
+export function memorySignInState(options: MemorySignInStateOptions = {}): StateStore {
   const { kindEntriesMax = 20_000, nowMs = Date.now } = options;
   const kinds = new Map<string, Map<string, Kept>>();
   const limiters = new Map<string, RateLimiterMemory>();

@@ -80,7 +80,7 @@ export function redisAway(...errors: unknown[]): string {
 }
 
 /** The channel of Redis's invalidation messages. */
-export const invalidations = '__redis__:invalidate';
+export const invalidationChannel = '__redis__:invalidate';
 
 /** The commands that the writer's scripts call. */
 const writerRights =
@@ -99,7 +99,7 @@ export function missingRight(error: unknown, scriptRights = writerRights): strin
     const command = /no permissions to run the '([^']+)' command/i.exec(message)?.[1];
     if (command) return `+${command.toLowerCase()}`;
     if (/user executing the script can't run/i.test(message)) return scriptRights;
-    if (/^NOPERM.*channel/i.test(message)) return `&${invalidations}`;
+    if (/^NOPERM.*channel/i.test(message)) return `&${invalidationChannel}`;
     if (/^NOPERM.*key/i.test(message)) return '~<REDIS_KEY_PREFIX>*';
   }
   return null;

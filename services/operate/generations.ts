@@ -1,5 +1,5 @@
 import { withRedis } from '../../infra/redis/redis-connection.ts';
-import { dropGeneration, type Generation, listGenerations } from '../../infra/redis/views/redis-generations.ts';
+import { dropGeneration, type Generation, listGenerations } from '../../infra/redis/views/stored-generations.ts';
 import { tagCount, viewFormat } from '../../schemas/views/view-keys.ts';
 import { type ExitCode, type Io, needRedis, UsageError } from '../cli/io.ts';
 import type { Settings } from '../settings/settings.ts';

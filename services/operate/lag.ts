@@ -1,4 +1,4 @@
-import { type Leading, readStoreState, type StoreState } from '../../infra/redis/leadership/redis-leadership.ts';
+import { type Leading, readStoreState, type StoreState } from '../../infra/redis/leadership/who-leads.ts';
 import { nearest } from '../../projector/intake/position.ts';
 import {
   parseStoredPosition,

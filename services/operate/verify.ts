@@ -1,4 +1,4 @@
-import { redisLiveViews } from '../../infra/redis/views/redis-stored-views.ts';
+import { redisLiveViews } from '../../infra/redis/views/stored-views.ts';
 import type { Difference } from '../../projector/checking/difference.ts';
 import { type Judged, Verification, type Verified } from '../../projector/checking/verification.ts';
 import { realClock } from '../../projector/ports/clock.ts';

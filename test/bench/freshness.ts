@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { redisLiveViews } from '../../infra/redis/views/redis-stored-views.ts';
+import { redisLiveViews } from '../../infra/redis/views/stored-views.ts';
 import type { LiveViews } from '../../projector/ports/live-views.ts';
 import { allTags } from '../../schemas/views/view-keys.ts';
 import type { Observed } from './freshness-observer.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePorts } from '../../infra/local/free-port.ts';
-import { redisAuthState } from '../../infra/redis/sign-in/redis-sign-in-state.ts';
+import { redisSignInState } from '../../infra/redis/sign-in/redis-sign-in-state.ts';
 import type { Rider } from '../../schemas/events/records.ts';
 import { Processes } from '../support/processes/process.ts';
 import { freshKeyPrefix, redisUrl } from '../support/servers/backends.ts';
@@ -39,7 +39,7 @@ afterAll(async () => {
 test("an erasure in the log destroys the rider's grants and sessions, also once the id is published again", async () => {
   let service = await processes.start('start', env);
   await service.ready();
-  const store = redisAuthState({ url: redisUrl(), keyPrefix: env.REDIS_KEY_PREFIX! });
+  const store = redisSignInState({ url: redisUrl(), keyPrefix: env.REDIS_KEY_PREFIX! });
   const gone = await signedIn(service.origin, 'r0020', upstream);
   const other = await signedIn(service.origin, 'r0021', upstream);
   expect((await nights(service.api, gone.tokens.access_token)).status).toBe(200);

@@ -6,7 +6,7 @@ import { ReadGuard } from '../../infra/redis/leadership/read-guard.ts';
 import type { Arg, RedisConnection } from '../../infra/redis/redis-connection.ts';
 import { type RedisKeys, redisKeys } from '../../infra/redis/redis-keys.ts';
 import { guardedReads } from '../../infra/redis/views/guarded-reads.ts';
-import { InvalidationWatch } from '../../infra/redis/views/invalidation-watch.ts';
+import { Invalidations } from '../../infra/redis/views/invalidations.ts';
 import { viewWriterOver } from '../../infra/redis/views/redis-view-writer.ts';
 import type { Log } from '../../projector/ports/log.ts';
 import type { ViewWriter } from '../../projector/ports/view-writer.ts';
@@ -191,7 +191,7 @@ export class ApiProcess {
   }
 
   #makeReader(around: Surroundings, keys: RedisKeys, on: (tag: number) => Connection): ViewReader {
-    let watch: InvalidationWatch | null = null;
+    let invalidations: Invalidations | null = null;
     const reads = guardedReads({
       commands: {
         async get(views) {
@@ -209,10 +209,10 @@ export class ApiProcess {
     return {
       ...reads,
       watch: (listener) => {
-        watch = new InvalidationWatch(keys, listener, this.process.clock, around.tags.length);
-        this.#track(around, keys, watch);
+        invalidations = new Invalidations(keys, listener, this.process.clock, around.tags.length);
+        this.#track(around, keys, invalidations);
       },
-      noticePause: () => watch?.noticePause(),
+      noticePause: () => invalidations?.noticePause(),
       ready: async () => {
         const complete = await reads.areComplete(around.tags).catch(() => false);
         return complete && this.guard.current ? { ready: true } : { ready: false, reason: 'not complete' };
@@ -221,21 +221,21 @@ export class ApiProcess {
     };
   }
 
-  /** As infra/redis/views/redis-tracking.ts does over its connections. */
-  #track(around: Surroundings, keys: RedisKeys, watch: InvalidationWatch): void {
+  /** As infra/redis/views/track-changes.ts does over its connections. */
+  #track(around: Surroundings, keys: RedisKeys, invalidations: Invalidations): void {
     const trackers = connections(around, this.process, 'tracking', (ready, i) => {
-      watch.connectionChanged();
+      invalidations.connectionChanged();
       if (!ready) return;
       // Changes before tracking was acknowledged were missed.
-      trackers[i]!.track(keys.publicPrefix, (names) => watch.message(names)).then(
-        () => watch.connectionChanged(),
+      trackers[i]!.track(keys.publicPrefix, (names) => invalidations.message(names)).then(
+        () => invalidations.connectionChanged(),
         () => {},
       );
     });
     const check = async (): Promise<void> => {
       for (;;) {
         await this.process.clock.sleep(250);
-        watch.check();
+        invalidations.check();
       }
     };
     void check();

@@ -1,5 +1,5 @@
 import type { Arg } from '../../infra/redis/redis-connection.ts';
-import { commitScript, freeScript, takeScript } from '../../infra/redis/views/redis-scripts.ts';
+import { commitScript, freeScript, takeScript } from '../../infra/redis/views/view-scripts.ts';
 import { StoreRefusesError } from '../../projector/ports/view-writer.ts';
 import { unpacked } from '../support/stores/packed-texts.ts';
 

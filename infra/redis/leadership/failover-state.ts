@@ -6,7 +6,7 @@ type Masters =
   | { at: 'identified'; connection: number; known: ReadonlySet<string> };
 
 /** What a tag looks like at one moment. All of it must be of the same moment. */
-export interface TagLook {
+export interface StampLook {
   fence: string | null;
   /** What a projector moves that does not lead yet. */
   coming: string | null;
@@ -26,7 +26,7 @@ export type TagBelief =
   | { at: 'silent'; seen: string };
 
 /** The tag after a look at it. */
-export function lookedAt(tag: TagBelief, look: TagLook, processes: ReadonlySet<string>): TagBelief {
+export function lookedAt(tag: TagBelief, look: StampLook, processes: ReadonlySet<string>): TagBelief {
   if (look.stamp !== null && processes.has(look.stamp)) return { at: 'stamped' };
   // Another process answered for it, or the store was emptied: what is absent is not known to be absent, but no view is
   // older.
@@ -101,7 +101,7 @@ export class FailoverState {
     this.#masters = { at: 'identified', connection, known: ids };
   }
 
-  look(connection: number, tag: number, look: TagLook): void {
+  look(connection: number, tag: number, look: StampLook): void {
     const { connection: current, known } = this.#masters;
     if (connection === current && known) this.#tags[tag] = lookedAt(this.#tags[tag]!, look, known);
   }

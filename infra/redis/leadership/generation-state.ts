@@ -6,7 +6,7 @@ import { parseFence } from '../redis-keys.ts';
 export interface FormatLook {
   /** The fence of our own format. */
   fence: string | null;
-  /** The owner who has led the tag to the log's ends (redis-scripts.ts). */
+  /** The owner who has led the tag to the log's ends (views/view-scripts.ts). */
   led: string | null;
   /** Other formats that have a fence. */
   others: readonly number[];

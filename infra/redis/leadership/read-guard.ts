@@ -2,7 +2,7 @@ import { Cluster, type Redis } from 'ioredis';
 import { backgroundClock, type Clock } from '../../../projector/ports/clock.ts';
 import { allTags } from '../../../schemas/views/view-keys.ts';
 import { otherFormats, redisKeys } from '../redis-keys.ts';
-import { FailoverState, type TagLook } from './failover-state.ts';
+import { FailoverState, type StampLook } from './failover-state.ts';
 import { type FormatLook, GenerationState } from './generation-state.ts';
 
 const lookMs = 100;
@@ -13,7 +13,7 @@ interface GuardedMasters {
   /** The processes of all masters, as stamps name them. Resolves to null while the masters are not known. */
   processes(): Promise<readonly string[] | null>;
   /** A tag's fence and notes, all of the same moment. `formats`: also those of other view formats. */
-  look(tag: number, formats: boolean): Promise<Omit<TagLook, 'nowMs'> & FormatLook>;
+  look(tag: number, formats: boolean): Promise<Omit<StampLook, 'nowMs'> & FormatLook>;
 }
 
 /**
@@ -148,9 +148,9 @@ export function redisReadGuard(client: Redis | Cluster, keyPrefix: string): Read
   };
   const guard = new ReadGuard(masters, backgroundClock);
   const changed = (): void => guard.connectionChanged();
-  const watch = (node: Redis): void => void node.on('close', changed).on('ready', changed);
-  if (client instanceof Cluster) client.on('+node', watch).on('-node', changed);
-  else watch(client);
+  const listen = (node: Redis): void => void node.on('close', changed).on('ready', changed);
+  if (client instanceof Cluster) client.on('+node', listen).on('-node', changed);
+  else listen(client);
   return guard;
 }
 

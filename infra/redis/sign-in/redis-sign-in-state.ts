@@ -7,12 +7,12 @@ import {
   type StateStore,
   StateStoreAwayError,
 } from '../../../api/ports/sign-in-state.ts';
-import { redisClusterClient } from '../redis-cluster-client.ts';
+import { ioredisCluster } from '../ioredis-cluster.ts';
 import { missingRight, redisAway, redisRefusal, signInRights } from '../redis-refusal.ts';
 import { owedReplyMsMax } from '../redis-settings.ts';
-import { authScripts } from './sign-in-scripts.ts';
+import { signInScripts } from './sign-in-scripts.ts';
 
-interface RedisAuthStateOptions {
+interface RedisSignInStateOptions {
   /** AUTH_REDIS_URL. */
   url: string;
   cluster?: boolean;
@@ -24,7 +24,7 @@ interface RedisAuthStateOptions {
   onError?: (error: Error) => void;
 }
 
-type ScriptName = keyof typeof authScripts;
+type ScriptName = keyof typeof signInScripts;
 type Client = (Redis | Cluster) & Record<ScriptName, (...args: (string | number)[]) => Promise<unknown>>;
 
 /**
@@ -32,7 +32,7 @@ type Client = (Redis | Cluster) & Record<ScriptName, (...args: (string | number)
  * `f` when first. All keys have one hash tag, so that scripts may access several of them in a cluster too. Throws
  * StateStoreAwayError if Redis cannot be reached in time.
  */
-export function redisAuthState(options: RedisAuthStateOptions): StateStore {
+export function redisSignInState(options: RedisSignInStateOptions): StateStore {
   const { commandTimeoutMs = 3000 } = options;
   const redis = connect(options, commandTimeoutMs);
   const prefix = `${options.keyPrefix ?? 'ride-calendar:'}{auth}:`;
@@ -109,7 +109,7 @@ export function redisAuthState(options: RedisAuthStateOptions): StateStore {
   };
 }
 
-function connect({ url, cluster = false }: RedisAuthStateOptions, commandTimeoutMs: number): Client {
+function connect({ url, cluster = false }: RedisSignInStateOptions, commandTimeoutMs: number): Client {
   const common = {
     commandTimeout: commandTimeoutMs,
     socketTimeout: owedReplyMsMax,
@@ -119,9 +119,9 @@ function connect({ url, cluster = false }: RedisAuthStateOptions, commandTimeout
   };
   const retry = (times: number): number => Math.min(50 * times, 1000);
   const client = cluster
-    ? redisClusterClient(url, { redisOptions: common, clusterRetryStrategy: retry })
+    ? ioredisCluster(url, { redisOptions: common, clusterRetryStrategy: retry })
     : new Redis(url, { ...common, retryStrategy: retry });
-  for (const [name, definition] of Object.entries(authScripts)) client.defineCommand(name, definition);
+  for (const [name, definition] of Object.entries(signInScripts)) client.defineCommand(name, definition);
   return client as Client;
 }
 
@@ -130,7 +130,7 @@ const setting = 'AUTH_REDIS_URL (or, without it, of REDIS_URL)';
 /** Makes the error of a command that failed with a cause. Reports once what waiting will not help. */
 function watchConnection(
   redis: Client,
-  { cluster = false, onError = () => undefined }: RedisAuthStateOptions,
+  { cluster = false, onError = () => undefined }: RedisSignInStateOptions,
 ): (cause: unknown) => StateStoreAwayError {
   const asked = { setting, cluster, scriptRights: signInRights };
   /** Why there is no connection, as far as Redis or the network said. A command that waits in vain says no reason. */

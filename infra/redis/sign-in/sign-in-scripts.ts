@@ -4,7 +4,7 @@ const now = `local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)`;
 
 /** The scripts, by the names that they have as methods of a client. */
-export const authScripts = {
+export const signInScripts = {
   /**
    * KEYS entry, account index, accounts. ARGV payload, life, account, member. HSET comes first: a full Redis refuses a script
    * at its first write only, and not if that is a HDEL.

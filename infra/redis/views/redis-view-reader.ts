@@ -1,13 +1,13 @@
 import { Cluster, Redis } from 'ioredis';
 import type { ChangeListener, ViewReader } from '../../../api/ports/view-reader.ts';
 import { allTags, completeKey, readerKey } from '../../../schemas/views/view-keys.ts';
+import { ioredisCluster } from '../ioredis-cluster.ts';
 import { redisReadGuard } from '../leadership/read-guard.ts';
-import { redisClusterClient } from '../redis-cluster-client.ts';
 import { redisKeys } from '../redis-keys.ts';
 import { missingRights, type RefusedCommand, redisRefusal } from '../redis-refusal.ts';
 import { owedReplyMsMax, type RedisSettings } from '../redis-settings.ts';
 import { guardedReads } from './guarded-reads.ts';
-import { type Tracking, trackChanges } from './redis-tracking.ts';
+import { type Tracking, trackChanges } from './track-changes.ts';
 
 const commandTimeoutMs = 2_000;
 const noReads = 'reads that need it get 503';
@@ -107,7 +107,7 @@ function singleClient(url: string): Redis {
 }
 
 function clusterClient(url: string): Cluster {
-  return redisClusterClient(url, {
+  return ioredisCluster(url, {
     enableAutoPipelining: true,
     enableOfflineQueue: false,
     clusterRetryStrategy: retryStrategy,

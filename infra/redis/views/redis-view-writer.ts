@@ -17,8 +17,8 @@ import { type Fence, fenceText, parseFence, type RedisKeys, redisKeys } from '..
 import type { RedisSettings } from '../redis-settings.ts';
 import { OtherTypes } from './other-types.ts';
 import { type FieldList, packFields } from './packed-fields.ts';
-import { commitScript, freeScript, type Script, takeScript } from './redis-scripts.ts';
-import { listStored, readStored } from './redis-stored-views.ts';
+import { listStored, readStored } from './stored-views.ts';
+import { commitScript, freeScript, type Script, takeScript } from './view-scripts.ts';
 
 /** What moves of a fence that is held. */
 type Held = Pick<Fence, 'epoch' | 'sequence'>;

@@ -10,9 +10,9 @@ import type { ViewReader } from '../../../api/ports/view-reader.ts';
 import { noSuchPage } from '../../../api/sign-in/routes/page-sender.ts';
 import { registerSignIn, type SignIn, type SignInDeps } from '../../../api/sign-in/routes/register-sign-in.ts';
 import { createTokenChecker } from '../../../api/sign-in/tokens/token-checker.ts';
-import { memoryAuthState } from '../../../infra/memory/memory-sign-in-state.ts';
+import { memorySignInState } from '../../../infra/memory/memory-sign-in-state.ts';
 import { httpsMetadataFetch } from '../../../infra/net/https-metadata-fetch.ts';
-import { redisAuthState } from '../../../infra/redis/sign-in/redis-sign-in-state.ts';
+import { redisSignInState } from '../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { completeKeyOf, parseKey } from '../../../schemas/views/view-keys.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { SignInFiles } from '../../settings/sign-in-files.ts';
@@ -156,8 +156,8 @@ function openSignInState(
   closing: AbortSignal,
 ): { store: StateStore; trouble: Trouble } {
   // In memory nothing can be away.
-  if (!authRedis) return { store: memoryAuthState(), trouble: () => null };
-  const store = redisAuthState({ ...authRedis, onError: (error) => log.warn(`Sign-in's Redis: ${error.message}`) });
+  if (!authRedis) return { store: memorySignInState(), trouble: () => null };
+  const store = redisSignInState({ ...authRedis, onError: (error) => log.warn(`Sign-in's Redis: ${error.message}`) });
   metrics.watchSignInState(async () => (await store.risk()) !== null);
   const watch = watchSignIn(store, log, closing);
   metrics.watchSignInStore(() => watch.trouble() === null);

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { memoryAuthState } from '../../../infra/memory/memory-sign-in-state.ts';
+import { memorySignInState } from '../../../infra/memory/memory-sign-in-state.ts';
 import { authStateContract } from '../../contracts/auth-state.ts';
 
-authStateContract('memory', () => memoryAuthState());
+authStateContract('memory', () => memorySignInState());
 
 test('state in memory is bounded: what would end soonest makes room', async () => {
-  const store = memoryAuthState({ kindEntriesMax: 10 });
+  const store = memorySignInState({ kindEntriesMax: 10 });
   for (let i = 0; i < 10; i++) await store.put('A', `${i}`, {}, { lifeSeconds: 100 + i });
   await store.put('A', 'new', {}, { lifeSeconds: 50 });
   expect(await store.find('A', '0')).toBeNull();
@@ -15,7 +15,7 @@ test('state in memory is bounded: what would end soonest makes room', async () =
 });
 
 test('sign-ins that strangers begin push out no live code, in memory', async () => {
-  const store = memoryAuthState();
+  const store = memorySignInState();
   const code = { lifeSeconds: 60, grant: 'a grant', account: 'rider-ada' };
   await store.put('AuthorizationCode', 'live', {}, code);
   for (let i = 0; i < 60_000; i++) await store.put('Interaction', `${i}`, {}, { lifeSeconds: 900 });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { readStoreState } from '../../../infra/redis/leadership/redis-leadership.ts';
-import { redisAuthState } from '../../../infra/redis/sign-in/redis-sign-in-state.ts';
+import { readStoreState } from '../../../infra/redis/leadership/who-leads.ts';
+import { redisSignInState } from '../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { redisViewReader } from '../../../infra/redis/views/redis-view-reader.ts';
 import { redisViewWriter } from '../../../infra/redis/views/redis-view-writer.ts';
 import { allTags } from '../../../schemas/views/view-keys.ts';
@@ -26,7 +26,7 @@ async function clientsOf(url: string) {
   const [writer, reader, state] = [
     await redisViewWriter(settings),
     redisViewReader(settings),
-    redisAuthState(settings),
+    redisSignInState(settings),
   ];
   return {
     /** Resolves once all of them do their work. */

@@ -5,7 +5,7 @@ import tls from 'node:tls';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../../infra/local/redis-server.ts';
-import { redisAuthState } from '../../../infra/redis/sign-in/redis-sign-in-state.ts';
+import { redisSignInState } from '../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { redisViewReader } from '../../../infra/redis/views/redis-view-reader.ts';
 import { redisViewWriter } from '../../../infra/redis/views/redis-view-writer.ts';
 import { authStateContract } from '../../contracts/auth-state.ts';
@@ -74,7 +74,7 @@ viewStoreContract('redis cluster over TLS, signed in,', async () => {
 });
 
 authStateContract('a Redis Cluster over TLS, signed in', async () =>
-  redisAuthState({ url: signedIn((await oneCluster()).url, ''), cluster: true }),
+  redisSignInState({ url: signedIn((await oneCluster()).url, ''), cluster: true }),
 );
 
 /** What writing, readiness and sign-in's state say of a Redis. */
@@ -97,7 +97,7 @@ async function said(
   );
   await reader.close();
   const heard: string[] = [];
-  const store = redisAuthState({ ...settings, commandTimeoutMs: 500, onError: ({ message }) => heard.push(message) });
+  const store = redisSignInState({ ...settings, commandTimeoutMs: 500, onError: ({ message }) => heard.push(message) });
   await expect(store.find('A', 'x')).rejects.toThrow("Sign-in's Redis ");
   await vi.waitFor(() => expect(heard.length).toBeGreaterThan(0), { timeout: 20_000 });
   // By now no command is sent any more.

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, expect, it } from 'vitest';
-import { redisLiveViews } from '../../../infra/redis/views/redis-stored-views.ts';
 import { redisViewWriter } from '../../../infra/redis/views/redis-view-writer.ts';
+import { redisLiveViews } from '../../../infra/redis/views/stored-views.ts';
 import { Verification, type Verified } from '../../../projector/checking/verification.ts';
 import { realClock } from '../../../projector/ports/clock.ts';
 import type { EventLog } from '../../../projector/ports/event-log.ts';

@@ -12,7 +12,7 @@ import { registerSignIn, type SignIn, type SignInDeps } from '../../../api/sign-
 import { parseSigningKeys, type SigningKeys } from '../../../api/sign-in/tokens/signing-keys.ts';
 import { createTokenChecker } from '../../../api/sign-in/tokens/token-checker.ts';
 import { freePorts } from '../../../infra/local/free-port.ts';
-import { memoryAuthState } from '../../../infra/memory/memory-sign-in-state.ts';
+import { memorySignInState } from '../../../infra/memory/memory-sign-in-state.ts';
 import { dayText, weekOf } from '../../../schemas/views/days.ts';
 import { parseKey } from '../../../schemas/views/view-keys.ts';
 import { encodeView, type NightHeader, ownText } from '../../../schemas/views/view-values.ts';
@@ -112,7 +112,7 @@ export type TestServiceOptions = Partial<SignInDeps> & {
 export async function signInDeps(baseUrl: string): Promise<SignInDeps> {
   return {
     baseUrl,
-    store: memoryAuthState(),
+    store: memorySignInState(),
     riders: testRiders(),
     keys: await newSigningKeys(),
     cookieKeys: testCookieKeys,

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { memoryAuthState } from '../../../../infra/memory/memory-sign-in-state.ts';
+import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { httpsMetadataFetch } from '../../../../infra/net/https-metadata-fetch.ts';
 import { makeCertificate } from '../../../support/servers/certificate.ts';
 import {
@@ -104,7 +104,7 @@ describe('a client that is its own metadata document', () => {
   });
 
   test('is looked up again where its document no longer holds, or another instance has none of it', async () => {
-    const shared = { keys: service.keys, riders: service.riders, store: memoryAuthState() };
+    const shared = { keys: service.keys, riders: service.riders, store: memorySignInState() };
     const fetching = { registration: false, metadataFetch: fetchDocuments };
     const one = await startSignInService({ ...shared, ...fetching });
     const two = await startSignInService({ ...shared, ...fetching, baseUrl: one.baseUrl });

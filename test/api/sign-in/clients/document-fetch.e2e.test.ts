@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DocumentAwayError } from '../../../../api/ports/metadata-fetch.ts';
-import { memoryAuthState } from '../../../../infra/memory/memory-sign-in-state.ts';
+import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { approve, authorizeUrl, callback, redeem, refresh } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
@@ -13,7 +13,7 @@ test('a document that can’t be had just now costs no app its tokens, and no ri
     if (away) throw new DocumentAwayError('the document can’t be fetched');
     return Response.json({ client_id: id, client_name: 'App', redirect_uris: [callback] });
   };
-  const store = { ...memoryAuthState(), close: async () => {} };
+  const store = { ...memorySignInState(), close: async () => {} };
   const service = await startSignInService({ metadataFetch, store });
   const [client, pkce, browser] = [{ client_id: id }, newPkce(), new TestBrowser(service.origin)];
   const code = (await approve(browser, authorizeUrl(service.origin, client, pkce))).searchParams.get('code')!;

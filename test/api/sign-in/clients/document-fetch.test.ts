@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { DocumentAwayError } from '../../../../api/ports/metadata-fetch.ts';
 import { documentFetch } from '../../../../api/sign-in/clients/document-fetch.ts';
 import { rateLimits } from '../../../../api/sign-in/clients/rate-limit.ts';
-import { memoryAuthState } from '../../../../infra/memory/memory-sign-in-state.ts';
+import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 
 const id = 'https://client.example/client.json';
 
@@ -14,7 +14,7 @@ function host(answer: () => Response = () => Response.json({ client_id: id, clie
       seen.fetched++;
       return answer();
     },
-    limits: rateLimits(memoryAuthState()),
+    limits: rateLimits(memorySignInState()),
     clientAddress: () => seen.from,
   });
   return { seen, read };

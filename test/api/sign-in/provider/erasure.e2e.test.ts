@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type StateStore, StateStoreAwayError } from '../../../../api/ports/sign-in-state.ts';
-import { memoryAuthState } from '../../../../infra/memory/memory-sign-in-state.ts';
-import { redisAuthState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
+import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
+import { redisSignInState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
 import {
   approve,
@@ -25,8 +25,8 @@ import { csrfOf, newPkce, TestBrowser } from '../../../support/sign-in/test-brow
 
 // docs/rules.md#ended-tokens
 describe.each([
-  ['memory', () => memoryAuthState()],
-  ['Redis', () => redisAuthState({ url: redisUrl(), keyPrefix: freshKeyPrefix() })],
+  ['memory', () => memorySignInState()],
+  ['Redis', () => redisSignInState({ url: redisUrl(), keyPrefix: freshKeyPrefix() })],
 ])('a rider who is erased, with state in %s,', (_, makeStore) => {
   let service: TestService;
   let origin: string;
@@ -172,7 +172,7 @@ async function consentPage(origin: string, browser: TestBrowser, client: Client,
 }
 
 test('what can’t be destroyed at once is destroyed later, though the rider is back', async () => {
-  const state = redisAuthState({ url: redisUrl(), keyPrefix: freshKeyPrefix() });
+  const state = redisSignInState({ url: redisUrl(), keyPrefix: freshKeyPrefix() });
   let away = true;
   const store: StateStore = {
     ...state,
@@ -194,7 +194,7 @@ test('what can’t be destroyed at once is destroyed later, though the rider is 
 });
 
 test('what is written in the midst of an erasure does not outlive it', async () => {
-  const state = memoryAuthState();
+  const state = memorySignInState();
   let erase = async (): Promise<void> => {};
   const store: StateStore = {
     ...state,

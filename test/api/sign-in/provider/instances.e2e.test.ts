@@ -1,8 +1,8 @@
 import { decodeProtectedHeader } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { parseSigningKeys, type SigningKeys } from '../../../../api/sign-in/tokens/signing-keys.ts';
-import { memoryAuthState } from '../../../../infra/memory/memory-sign-in-state.ts';
-import { redisAuthState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
+import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
+import { redisSignInState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
 import { Gathering } from '../../../support/sign-in/gathering.ts';
 import { authorizeUrl, nights, redeem, refresh, register, signedIn } from '../../../support/sign-in/sign-in-flow.ts';
@@ -15,7 +15,7 @@ const both = async (...sets: SigningKeys[]): Promise<SigningKeys> =>
 test('instances that share store, keys and cookie keys take over from each other at every step', async () => {
   const [keys, riders, keyPrefix] = [await newSigningKeys(), testRiders(), freshKeyPrefix()];
   const gathering = new Gathering();
-  const store = () => gathering.in(redisAuthState({ url: redisUrl(), keyPrefix }));
+  const store = () => gathering.in(redisSignInState({ url: redisUrl(), keyPrefix }));
   const one = await startSignInService({ keys, riders, store: store() });
   // Behind one address, as far as anybody can tell: the second knows itself by the first one's.
   const two = await startSignInService({
@@ -66,7 +66,7 @@ test('instances that share store, keys and cookie keys take over from each other
 
 test('keys are rotated without a dead token: append, move to the front, remove', async () => {
   const [old, fresh] = [await newSigningKeys(), await newSigningKeys()];
-  const store = memoryAuthState();
+  const store = memorySignInState();
   const kept = { ...store, close: async () => {} };
   const run = async (keys: SigningKeys, port?: number) =>
     await startSignInService({ keys, store: kept, ...(port && { port }) });
@@ -171,7 +171,7 @@ describe('sign-in does not start', () => {
 // docs/rules.md#sign-in-state
 test('what a restart of the store would lose is said at the start', async () => {
   const risk = 'the Redis of sign-in has no persistence: set appendonly yes';
-  const service = await startSignInService({ store: { ...memoryAuthState(), risk: async () => risk } });
+  const service = await startSignInService({ store: { ...memorySignInState(), risk: async () => risk } });
   expect(
     service.log.filter((line) => line.includes(risk)).map((line) => (JSON.parse(line) as { level: number }).level),
   ).toEqual([40]);

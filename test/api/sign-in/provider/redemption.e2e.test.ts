@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { memoryAuthState } from '../../../../infra/memory/memory-sign-in-state.ts';
-import { redisAuthState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
+import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
+import { redisSignInState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
 import { Gathering } from '../../../support/sign-in/gathering.ts';
 import {
@@ -22,8 +22,8 @@ const reuseSeconds = 5;
 const reuseIsOver = () => sleep(reuseSeconds * 1000 + 100);
 
 describe.each([
-  ['memory', () => memoryAuthState()],
-  ['Redis', () => redisAuthState({ url: redisUrl(), keyPrefix: freshKeyPrefix() })],
+  ['memory', () => memorySignInState()],
+  ['Redis', () => redisSignInState({ url: redisUrl(), keyPrefix: freshKeyPrefix() })],
 ])('with state in %s,', (_, makeStore) => {
   let service: TestService;
   let origin: string;

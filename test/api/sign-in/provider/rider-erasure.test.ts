@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { riderErasure } from '../../../../api/sign-in/provider/rider-erasure.ts';
-import { memoryAuthState } from '../../../../infra/memory/memory-sign-in-state.ts';
+import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 
 it('a sweep for erased riders that fails is repeated until it succeeds, and one line says so', async () => {
-  const store = memoryAuthState();
+  const store = memorySignInState();
   await store.put('Grant', 'one', {}, { lifeSeconds: 60, account: 'rider-ada' });
   const said: string[] = [];
   const ended: string[] = [];

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { StateStore } from '../../../../api/ports/sign-in-state.ts';
 import { defaultLifetimes } from '../../../../api/sign-in/provider/lifetimes.ts';
 import { freePorts } from '../../../../infra/local/free-port.ts';
-import { memoryAuthState } from '../../../../infra/memory/memory-sign-in-state.ts';
-import { redisAuthState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
+import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
+import { redisSignInState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
 import { startRideManagement } from '../../../support/sign-in/ride-management.ts';
 import {
@@ -37,7 +37,7 @@ test('somebody who reads the Redis of sign-in or the log, at any moment of it, l
   const keyPrefix = freshKeyPrefix();
   const redis = new Redis(redisUrl());
   const upstream = await startRideManagement({ redirectUri: `http://127.0.0.1:${port}/oauth/sign-in-callback` });
-  const store = redisAuthState({ url: redisUrl(), keyPrefix });
+  const store = redisSignInState({ url: redisUrl(), keyPrefix });
   const service = await startSignInService({ port: port!, who: { upstream }, store });
   const { origin } = service;
 
@@ -149,7 +149,7 @@ describe('over restarts', () => {
   let store: StateStore;
   let kept: StateStore;
   beforeAll(() => {
-    store = memoryAuthState();
+    store = memorySignInState();
     kept = { ...store, close: async () => {} };
   });
   afterAll(async () => {

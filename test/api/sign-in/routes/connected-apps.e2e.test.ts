@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { memoryAuthState } from '../../../../infra/memory/memory-sign-in-state.ts';
+import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import {
   approve,
   authorizeUrl,
@@ -88,7 +88,7 @@ describe('connected apps', () => {
   });
 
   test('beyond twenty sign-ins of one app the oldest ends', async () => {
-    const store = memoryAuthState();
+    const store = memorySignInState();
     const known = { client_id: 'site', token_endpoint_auth_method: 'none', redirect_uris: [callback] };
     const many = await startSignInService({ store, clients: [known] });
     const app = { client_id: 'site' };

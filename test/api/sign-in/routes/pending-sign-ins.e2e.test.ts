@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { redisAuthState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
+import { redisSignInState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
 import { approve, authorizeUrl, type Client, callback, register } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
@@ -12,7 +12,7 @@ let redis: Redis;
 let client: Client;
 beforeAll(async () => {
   service = await startSignInService({
-    store: redisAuthState({ url: redisUrl(), keyPrefix }),
+    store: redisSignInState({ url: redisUrl(), keyPrefix }),
     clients: [{ client_id: 'named', token_endpoint_auth_method: 'none', redirect_uris: [callback] }],
   });
   redis = new Redis(redisUrl());

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
 import type { StateStore } from '../../../../api/ports/sign-in-state.ts';
 import { rateLimits } from '../../../../api/sign-in/clients/rate-limit.ts';
-import { memoryAuthState } from '../../../../infra/memory/memory-sign-in-state.ts';
-import { redisAuthState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
+import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
+import { redisSignInState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
 import {
   type Client,
@@ -22,7 +22,7 @@ let service: TestService;
 afterEach(() => service.close());
 
 /** Riders, apps and strangers, all by one address: as behind a proxy that TRUST_PROXY does not name. */
-async function start(store: StateStore = memoryAuthState()): Promise<string> {
+async function start(store: StateStore = memorySignInState()): Promise<string> {
   const clients = [{ ...site, token_endpoint_auth_method: 'client_secret_basic', application_type: 'native' }];
   service = await startSignInService({ store, clients });
   return service.origin;
@@ -57,7 +57,7 @@ test('guesses at codes and tokens are limited by client, which redeems, refreshe
 });
 
 test('nobody locks all clients out of one address, with state in Redis', async () => {
-  const store = redisAuthState({ url: redisUrl(), keyPrefix: freshKeyPrefix() });
+  const store = redisSignInState({ url: redisUrl(), keyPrefix: freshKeyPrefix() });
   const origin = await start(store);
   const [app, { failures }] = [await register(origin), rateLimits(store)];
   const [forApp, forSite] = [await codeFor(origin, app), await codeFor(origin, site)];

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rateLimits } from '../../../../api/sign-in/clients/rate-limit.ts';
 import { freePorts } from '../../../../infra/local/free-port.ts';
-import { memoryAuthState } from '../../../../infra/memory/memory-sign-in-state.ts';
+import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { launchBrowser } from '../../../support/processes/browser.ts';
 import {
   type RideManagement,
@@ -260,7 +260,7 @@ test('a ride-management system that is away is said to be, and used again when i
 });
 
 test('the way to the ride-management system is limited by address', async () => {
-  const store = memoryAuthState();
+  const store = memorySignInState();
   const [port] = await freePorts(1);
   const elsewhere = await startRideManagement({ redirectUri: `http://127.0.0.1:${port}/oauth/sign-in-callback` });
   const own = await startSignInService({ port: port!, who: { upstream: elsewhere }, store });

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import {
   FailoverState,
   lookedAt,
+  type StampLook,
   type TagBelief,
-  type TagLook,
 } from '../../../../infra/redis/leadership/failover-state.ts';
 
 const here = 'run1:repl1';
-const look = (more: Partial<TagLook> = {}): TagLook => ({
+const look = (more: Partial<StampLook> = {}): StampLook => ({
   fence: '1:7',
   coming: null,
   stamp: null,
@@ -22,7 +22,7 @@ const stamped: TagBelief = { at: 'stamped' };
 describe('a tag', () => {
   const now = (seen: string): TagBelief => ({ at: 'doubted', seen, sinceMs: 5_000 });
   // Every state with every kind of look: what it becomes.
-  it.each<[string, TagBelief, Partial<TagLook>, TagBelief]>([
+  it.each<[string, TagBelief, Partial<StampLook>, TagBelief]>([
     ['seen first, unstamped', { at: 'unseen' }, {}, now(seen)],
     ['seen first, stamped for this process', { at: 'unseen' }, { stamp: here }, stamped],
     ['seen first, stamped for another process', { at: 'unseen' }, { stamp: 'run0:repl1' }, now(seen)],

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import type { TagLook } from '../../../../infra/redis/leadership/failover-state.ts';
+import type { StampLook } from '../../../../infra/redis/leadership/failover-state.ts';
 import type { FormatLook } from '../../../../infra/redis/leadership/generation-state.ts';
 import { ReadGuard } from '../../../../infra/redis/leadership/read-guard.ts';
 import { allTags } from '../../../../schemas/views/view-keys.ts';
@@ -17,7 +17,7 @@ const alone = { led: null, others: [] };
 function scene({ connected = true } = {}) {
   const masters = {
     processes: (connected ? ['a'] : null) as readonly string[] | Error | null,
-    tag: (): Omit<TagLook, 'nowMs'> & FormatLook => ({ ...alone, fence: '1:7', coming: null, stamp: 'a' }),
+    tag: (): Omit<StampLook, 'nowMs'> & FormatLook => ({ ...alone, fence: '1:7', coming: null, stamp: 'a' }),
     looks: 0,
   };
   const clock = new SteppingClock();

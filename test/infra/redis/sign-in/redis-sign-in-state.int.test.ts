@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { StateStoreAwayError } from '../../../../api/ports/sign-in-state.ts';
 import { type RedisServer, startRedisServer } from '../../../../infra/local/redis-server.ts';
-import { redisAuthState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
+import { redisSignInState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
 import { stallingProxy } from '../../../support/servers/stalling-proxy.ts';
 
@@ -15,7 +15,7 @@ describe('a Redis that is restarted', () => {
   });
 
   test('keeps entries, uses and indexes, and a command meanwhile waits for it', async () => {
-    const store = redisAuthState({ url: server.url, commandTimeoutMs: 10_000 });
+    const store = redisSignInState({ url: server.url, commandTimeoutMs: 10_000 });
     await store.put('Grant', 'g', { n: 1 }, { lifeSeconds: 60, account: 'rider-1' });
     await store.put('Token', 't', { n: 2 }, { lifeSeconds: 60 });
     await store.use('Token', 't');
@@ -30,7 +30,7 @@ describe('a Redis that is restarted', () => {
 
   test('is said to be away while it is down', async () => {
     const errors: Error[] = [];
-    const store = redisAuthState({ url: server.url, commandTimeoutMs: 200, onError: (error) => errors.push(error) });
+    const store = redisSignInState({ url: server.url, commandTimeoutMs: 200, onError: (error) => errors.push(error) });
     await store.find('A', 'x');
     await server.kill();
     await expect(store.find('A', 'x')).rejects.toThrow(StateStoreAwayError);
@@ -42,7 +42,7 @@ describe('a Redis that is restarted', () => {
 
 test('a connection that went silent without closing is given up for a new one, and holds back one command only', async () => {
   const proxy = await stallingProxy(redisUrl());
-  const store = redisAuthState({ url: proxy.url, keyPrefix: freshKeyPrefix(), commandTimeoutMs: 300 });
+  const store = redisSignInState({ url: proxy.url, keyPrefix: freshKeyPrefix(), commandTimeoutMs: 300 });
   try {
     await store.put('Grant', 'g', { n: 1 }, { lifeSeconds: 60, account: 'rider-1' });
     proxy.stall('data');
@@ -66,7 +66,7 @@ describe('what a restart would lose', () => {
     ],
   ] as const)('%s', async (_, options, risk) => {
     const server = await startRedisServer(options);
-    const store = redisAuthState({ url: server.url });
+    const store = redisSignInState({ url: server.url });
     const said = await store.risk();
     if (risk === null) expect(said).toBeNull();
     else expect(said).toMatch(risk);

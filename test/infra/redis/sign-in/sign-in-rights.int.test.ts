@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { StateStore } from '../../../../api/ports/sign-in-state.ts';
 import { type RedisServer, startRedisServer } from '../../../../infra/local/redis-server.ts';
-import { redisAuthState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
+import { redisSignInState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { authStateContract } from '../../../contracts/auth-state.ts';
 import { freshKeyPrefix } from '../../../support/servers/backends.ts';
 import { type RedisCluster, startRedisCluster } from '../../../support/servers/redis-cluster.ts';
@@ -24,7 +24,7 @@ const urlsOf = (isCluster: boolean): string[] => (isCluster ? cluster.nodes.map(
 async function storeOf(isCluster: boolean): Promise<StateStore> {
   const keyPrefix = freshKeyPrefix();
   const url = await redisUserWith(urlsOf(isCluster), 'exact', redisRights('sign-in', keyPrefix));
-  return redisAuthState({ url, cluster: isCluster, keyPrefix });
+  return redisSignInState({ url, cluster: isCluster, keyPrefix });
 }
 
 describe.each([
@@ -51,7 +51,7 @@ describe('a user of sign-in', () => {
     await admin.script('FLUSH');
     admin.disconnect();
     const heard: string[] = [];
-    const store = redisAuthState({ url, keyPrefix, onError: ({ message }) => heard.push(message) });
+    const store = redisSignInState({ url, keyPrefix, onError: ({ message }) => heard.push(message) });
     await everything(store);
     await store.close();
     expect(heard.join()).toContain('AUTH_REDIS_URL');
@@ -63,7 +63,7 @@ describe('a user of sign-in', () => {
     const some = redisRights('sign-in', keyPrefix).filter((one) => one !== '+hget');
     const url = await redisUserWith([server.url], 'often', some);
     const heard: string[] = [];
-    const store = redisAuthState({ url, keyPrefix, onError: ({ message }) => heard.push(message) });
+    const store = redisSignInState({ url, keyPrefix, onError: ({ message }) => heard.push(message) });
     for (let i = 0; i < 3; i++) await store.find('A', 'x').catch(() => undefined);
     await store.close();
     expect(heard).toHaveLength(1);

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { afterAll, expect, it } from 'vitest';
 import { redisKeys } from '../../../../infra/redis/redis-keys.ts';
 import { redisSchemaTexts } from '../../../../infra/redis/views/redis-schema-texts.ts';
-import { redisLiveViews } from '../../../../infra/redis/views/redis-stored-views.ts';
+import { redisLiveViews } from '../../../../infra/redis/views/stored-views.ts';
 import { silentLog } from '../../../../projector/ports/log.ts';
 import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
 

@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis';
 import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { redisKeys } from '../../../../infra/redis/redis-keys.ts';
-import { redisLiveViews } from '../../../../infra/redis/views/redis-stored-views.ts';
 import { redisViewReader } from '../../../../infra/redis/views/redis-view-reader.ts';
 import { redisViewWriter } from '../../../../infra/redis/views/redis-view-writer.ts';
+import { redisLiveViews } from '../../../../infra/redis/views/stored-views.ts';
 import { type TopicName, topicNames } from '../../../../schemas/events/records.ts';
 import { dayText } from '../../../../schemas/views/days.ts';
 import { completeKey, parseKey, readerKey, riderKey } from '../../../../schemas/views/view-keys.ts';

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { redisKeys } from '../../../../infra/redis/redis-keys.ts';
-import { InvalidationWatch } from '../../../../infra/redis/views/invalidation-watch.ts';
+import { Invalidations } from '../../../../infra/redis/views/invalidations.ts';
 import { allTags, rideKey } from '../../../../schemas/views/view-keys.ts';
 import { SteppingClock } from '../../../support/stores/stepping-clock.ts';
 
-/** A watch by a clock that steps, and all that its listener was told. */
+/** Invalidations by a clock that steps, and all that its listener was told. */
 function scene() {
   const keys = redisKeys('test:');
   const clock = new SteppingClock();
@@ -14,12 +14,12 @@ function scene() {
     allChanged: () => void told.push('all changed'),
     hearing: (hears: boolean) => void told.push(hears ? 'hearing' : 'deaf'),
   };
-  const watch = new InvalidationWatch(keys, listener, clock);
-  const message = (...names: string[]) => watch.message(names.map((name) => Buffer.from(name)));
+  const invalidations = new Invalidations(keys, listener, clock);
+  const message = (...names: string[]) => invalidations.message(names.map((name) => Buffer.from(name)));
   const beats = (tags: readonly number[] = allTags) => message(...tags.map(keys.fence));
   /** What the listener was told since the last time. */
   const since = () => told.splice(0);
-  return { keys, clock, watch, message, beats, since };
+  return { keys, clock, invalidations, message, beats, since };
 }
 
 const ride = rideKey('tuesday-loop');
@@ -31,76 +31,76 @@ it('a change is told by its view, and keys of others are not', () => {
 });
 
 it('a message without keys tells that anything may have changed', () => {
-  const { watch, since } = scene();
-  watch.message(null);
+  const { invalidations, since } = scene();
+  invalidations.message(null);
   expect(since()).toEqual(['all changed']);
 });
 
 it('changes are surely heard once every tag has been heard of, and that is said once', () => {
-  const { watch, beats, since } = scene();
+  const { invalidations, beats, since } = scene();
   beats(allTags.slice(1));
-  watch.check();
+  invalidations.check();
   expect(since()).toEqual([]);
   beats([0]);
-  watch.check();
-  watch.check();
+  invalidations.check();
+  invalidations.check();
   expect(since()).toEqual(['hearing']);
 });
 
 it('one tag that is silent for more than two seconds ends it, until it is heard of again', async () => {
-  const { watch, clock, beats, since } = scene();
+  const { invalidations, clock, beats, since } = scene();
   beats();
-  watch.check();
+  invalidations.check();
   await clock.sleep(1_500);
   beats(allTags.slice(1));
   await clock.sleep(500);
-  watch.check();
+  invalidations.check();
   expect(since()).toEqual(['hearing']);
   await clock.sleep(1);
-  watch.check();
-  watch.check();
+  invalidations.check();
+  invalidations.check();
   expect(since()).toEqual(['deaf', 'all changed']);
   beats([0]);
-  watch.check();
+  invalidations.check();
   expect(since()).toEqual(['hearing']);
 });
 
 it('a connection that changes ends it at once, and every tag must be heard of anew', () => {
-  const { watch, beats, since } = scene();
+  const { invalidations, beats, since } = scene();
   beats();
-  watch.check();
-  watch.connectionChanged();
+  invalidations.check();
+  invalidations.connectionChanged();
   expect(since()).toEqual(['hearing', 'deaf', 'all changed']);
-  watch.check();
+  invalidations.check();
   expect(since()).toEqual([]);
   beats();
-  watch.check();
+  invalidations.check();
   expect(since()).toEqual(['hearing']);
 });
 
 it('a connection that changes while nothing is surely heard still tells that anything may have changed', () => {
-  const { watch, since } = scene();
-  watch.connectionChanged();
+  const { invalidations, since } = scene();
+  invalidations.connectionChanged();
   expect(since()).toEqual(['all changed']);
 });
 
 it('a process that was paused hears nothing for sure, whatever it does first when it goes on', async () => {
   for (const first of ['an answer', 'a message', 'the check'] as const) {
-    const { keys, clock, watch, beats, message, since } = scene();
+    const { keys, clock, invalidations, beats, message, since } = scene();
     beats();
-    watch.check();
+    invalidations.check();
     expect(since()).toEqual(['hearing']);
     await clock.sleep(10_000);
-    if (first === 'an answer') watch.noticePause();
+    if (first === 'an answer') invalidations.noticePause();
     else if (first === 'a message') message(keys.fence(3));
-    else watch.check();
+    else invalidations.check();
     expect(since()).toEqual(['deaf', 'all changed']);
     // What it heard before the pause no longer counts.
     beats(allTags.slice(1));
-    watch.check();
+    invalidations.check();
     expect(since()).toEqual([]);
     beats();
-    watch.check();
+    invalidations.check();
     expect(since()).toEqual(['hearing']);
   }
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { leadersOf, standbysIn } from '../../../../infra/redis/leadership/redis-leadership.ts';
+import { leadersOf, standbysIn } from '../../../../infra/redis/leadership/who-leads.ts';
 
 it('a leader whose fences move is alive, and one whose stand still is not', () => {
   expect(

@@ -9,7 +9,7 @@ import type { RedisKeys } from '../redis-keys.ts';
  * reliably heard once the heartbeat of every tag (a message about its fence) has come, until a tag falls silent or a
  * connection changes.
  */
-export class InvalidationWatch {
+export class Invalidations {
   readonly #keys: RedisKeys;
   readonly #listener: ChangeListener;
   readonly #clock: Clock;

@@ -2,8 +2,8 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { ChangeListener } from '../../../api/ports/view-reader.ts';
 import { backgroundClock } from '../../../projector/ports/clock.ts';
 import type { RedisKeys } from '../redis-keys.ts';
-import { invalidations, missingRight, type RefusedCommand } from '../redis-refusal.ts';
-import { InvalidationWatch } from './invalidation-watch.ts';
+import { invalidationChannel, missingRight, type RefusedCommand } from '../redis-refusal.ts';
+import { Invalidations } from './invalidations.ts';
 
 const checkMs = 250;
 // Pings, so that a half-open connection owes a reply, is closed by the reader's socketTimeout and reconnects.
@@ -14,18 +14,18 @@ const consequence = 'changes are not heard, so nothing is cached: each read asks
 export interface Tracking {
   /** Why changes are not heard. Null: they are, as far as is known. */
   refused(): RefusedCommand | null;
-  /** `InvalidationWatch.noticePause`. */
+  /** `Invalidations.noticePause`. */
   noticePause(): void;
   stop(): void;
 }
 
 /**
  * Hears every change to the public layer by Redis's invalidation messages (CLIENT TRACKING, broadcast by prefix), on a
- * separate connection to each master. `InvalidationWatch` says when they are reliably heard.
+ * separate connection to each master. `Invalidations` says when they are reliably heard.
  */
 export function trackChanges(client: Redis | Cluster, keys: RedisKeys, listener: ChangeListener): Tracking {
   const clock = backgroundClock;
-  const watch = new InvalidationWatch(keys, listener, clock);
+  const invalidations = new Invalidations(keys, listener, clock);
   const trackers = new Map<string, Redis>();
   let refused: RefusedCommand | null = null;
   const stop = new AbortController();
@@ -46,15 +46,15 @@ export function trackChanges(client: Redis | Cluster, keys: RedisKeys, listener:
       lazyConnect: false,
     });
     tracker.on('error', () => {});
-    tracker.on('close', () => watch.connectionChanged());
+    tracker.on('close', () => invalidations.connectionChanged());
     tracker.on('connect', () => {
       void (async () => {
         const id = (await tracker.call('CLIENT', 'ID')) as number;
         await tracker.call('CLIENT', 'TRACKING', 'ON', 'REDIRECT', String(id), 'BCAST', 'PREFIX', keys.publicPrefix);
-        await tracker.subscribe(invalidations);
+        await tracker.subscribe(invalidationChannel);
         refused = null;
         // Changes before tracking was acknowledged were missed.
-        watch.connectionChanged();
+        invalidations.connectionChanged();
       })().catch(async (error) => {
         refused = { error, consequence };
         // Asking again at once does not make a missing right appear.
@@ -63,7 +63,7 @@ export function trackChanges(client: Redis | Cluster, keys: RedisKeys, listener:
         if (!signal.aborted && tracker.status !== 'end') tracker.disconnect(true);
       });
     });
-    tracker.on('messageBuffer', (_channel: Buffer, names: unknown) => watch.message(names as Buffer[] | null));
+    tracker.on('messageBuffer', (_channel: Buffer, names: unknown) => invalidations.message(names as Buffer[] | null));
     return tracker;
   };
 
@@ -75,7 +75,7 @@ export function trackChanges(client: Redis | Cluster, keys: RedisKeys, listener:
       trackers.delete(name);
       tracker.removeAllListeners('close');
       tracker.disconnect();
-      watch.connectionChanged();
+      invalidations.connectionChanged();
     }
     for (const [name, master] of wanted) if (!trackers.has(name)) trackers.set(name, track(master));
   };
@@ -94,7 +94,7 @@ export function trackChanges(client: Redis | Cluster, keys: RedisKeys, listener:
         pingedMs = clock.nowMs();
         ping();
       }
-      watch.check();
+      invalidations.check();
     }
   };
 
@@ -102,7 +102,7 @@ export function trackChanges(client: Redis | Cluster, keys: RedisKeys, listener:
   void check();
   return {
     refused: () => refused,
-    noticePause: () => watch.noticePause(),
+    noticePause: () => invalidations.noticePause(),
     stop() {
       stop.abort();
       for (const tracker of trackers.values()) {

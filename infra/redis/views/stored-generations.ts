@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { beatMs } from '../../../projector/ports/leading.ts';
 import { allTags } from '../../../schemas/views/view-keys.ts';
-import { type WhoLeads, whoLeads } from '../leadership/redis-leadership.ts';
+import { type WhoLeads, whoLeads } from '../leadership/who-leads.ts';
 import { type RedisConnection, readText, scanKeys } from '../redis-connection.ts';
 import { redisKeys } from '../redis-keys.ts';
 import { viewWriterOver } from './redis-view-writer.ts';
@@ -41,11 +41,6 @@ export async function listGenerations(
   return formats.map((format, i) => ({ format, ...sizes.get(format)!, ...led[i]! }));
 }
 
-/** It is led, or became so meanwhile: nothing more is removed. */
-class StillLedError extends Error {
-  override name = 'StillLedError';
-}
-
 /** KEYS: fence. ARGV: the expected fence. */
 const removeScript = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
@@ -70,12 +65,12 @@ export async function dropGeneration(
   }
   const [led] = await whoLeads(connection, keyPrefix, [format], signal);
   if (led!.standbys.length > 0 || led!.leaders.some(({ alive }) => alive)) {
-    throw new StillLedError(`Cannot drop format ${format}: a projector of it runs; stop it first`);
+    throw new Error(`Cannot drop format ${format}: a projector of it runs; stop it first`);
   }
   const writer = viewWriterOver(connection, keys, randomBytes(8).toString('hex'));
   const assertOurs = (isOurs: boolean): void => {
     if (isOurs) return;
-    throw new StillLedError(
+    throw new Error(
       `Cannot drop format ${format}: a projector of it has begun to lead meanwhile; stop it, and drop it again`,
     );
   };

@@ -107,7 +107,7 @@ export async function redisLiveViews(settings: RedisSettings): Promise<LiveViews
           compare: await saysCompare(keys.open(tag)),
         })),
       ),
-    // As the scripts do (redis-scripts.ts). The leader hears of it with its next batch or beat.
+    // As the scripts do (view-scripts.ts). The leader hears of it with its next batch or beat.
     askCompare: async (tags) => {
       const ask = async (tag: number): Promise<void> => {
         const key = keys.open(tag);

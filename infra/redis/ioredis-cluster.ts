@@ -11,7 +11,7 @@ interface Address {
  * nodes; by itself ioredis uses them for the first node only. A client that loses all connections asks the nodes that it
  * knew as well: those of the URLs may be gone.
  */
-export function redisClusterClient(url: string, options: ClusterOptions): Cluster {
+export function ioredisCluster(url: string, options: ClusterOptions): Cluster {
   const urls = addressesOf(url).map((one) => new URL(one));
   const { username, password, protocol } = urls[0]!;
   const redisOptions = { ...options.redisOptions };
