@@ -3,12 +3,12 @@ import type { Reject } from '../projector/ports/event-log.ts';
 /** The place and timestamp of a bad record. */
 type RejectPlace = Pick<Reject, 'topic' | 'partition' | 'offset' | 'timestampMs'>;
 
-/** Some 400 MB of places. Whoever has more bad records than this may find an early one set aside twice. */
+/** Some 400 MB of places. With more bad records than this, an early one may be set aside twice. */
 const placesMax = 4_000_000;
 
 /**
- * Which bad records are set aside already, the latest `max` of them. A record is identified by its place and its
- * timestamp: if a topic was recreated, or a log loaded from an archive, offsets are used again.
+ * Remembers which bad records are set aside already: the latest `max` of them. Place and timestamp identify a record,
+ * because offsets are used again when a topic is recreated or a log is loaded from an archive.
  */
 export class RejectPlaces {
   readonly #max: number;
@@ -31,6 +31,6 @@ export class RejectPlaces {
   }
 }
 
-/** A place as text. */
+/** A place as text, e.g. `nights/2@17 1434222000000`. */
 export const placeOf = ({ topic, partition, offset, timestampMs }: RejectPlace): string =>
   `${topic}/${partition}@${offset} ${timestampMs}`;

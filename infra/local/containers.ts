@@ -38,8 +38,8 @@ function answersPing(host: string): Promise<boolean> {
 }
 
 /**
- * A container with a port. Its server lets everybody in, so it is reached from this machine alone; an engine elsewhere, by
- * its host's name, has to open the port to us.
+ * A container with one port. Its server lets everybody in, so the port is bound to 127.0.0.1. An engine on another machine
+ * has to open it to us.
  */
 export async function containerWithPort(image: string, port: { container: number; host: number }, engineHost: string) {
   const { GenericContainer } = await import('testcontainers');
@@ -54,7 +54,7 @@ export async function containerWithPort(image: string, port: { container: number
   return container;
 }
 
-/** Where ports of containers are reached, such as `localhost`. */
+/** The host at which ports of containers are reached, such as `localhost`. */
 async function engineHostName(): Promise<string> {
   const { getContainerRuntimeClient } = await import('testcontainers');
   return (await getContainerRuntimeClient()).info.containerRuntime.host;
@@ -75,9 +75,9 @@ export async function startRedisContainer(usualPort?: number): Promise<Container
 }
 
 /**
- * Kafka in a container. Its address is `host:port`. The port is chosen beforehand, because the broker must advertise
- * it. The broker has a separate listener for itself: inside the container the advertised address may lead nowhere, and
- * transactions would hang.
+ * Kafka in a container: address `host:port`. The port is chosen beforehand, because the broker must advertise it. The
+ * broker has another listener for itself: inside the container the advertised address may lead nowhere, and transactions
+ * would hang.
  */
 export async function startKafkaContainer(usualPort?: number): Promise<ContainerServer> {
   const { Wait } = await import('testcontainers');

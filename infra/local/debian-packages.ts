@@ -16,7 +16,7 @@ const serverAdvice = 'start a container engine, or set KAFKA_BROKERS and REDIS_U
 /**
  * Makes sure that a program is there, by default as a command on PATH. If it is missing, installs Debian's
  * `debianPackage`, if the user may (root, or sudo without a password). Otherwise throws an error that says what to
- * install, or to do instead: `instead`, in words that follow "or".
+ * install, or what to do `instead`, e.g. `set KAFKA_BROKERS`.
  */
 export async function needProgram(
   name: string,

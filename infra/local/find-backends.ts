@@ -21,7 +21,7 @@ interface Found {
   stop(): Promise<void>;
 }
 
-/** A server, and how to get it. */
+/** A server, and the ways to get it. */
 interface Wanted {
   name: string;
   /** The setting that names one. */
@@ -53,7 +53,7 @@ const redis: Wanted = {
 /**
  * Kafka and Redis, each from the first of: KAFKA_BROKERS or REDIS_URL; a container engine that answers; a process of
  * our own (redis-server; Kafka's jars on a Java runtime). Missing Debian packages are installed if the user may.
- * `usualPorts`: at the ports that everybody expects, where those are free. Throws an error that says what to install.
+ * `usualPorts`: at 9092 and 6379 if those are free. Throws an error that says what to install.
  */
 export async function findBackends({ usualPorts = false } = {}): Promise<Backends> {
   const { KAFKA_BROKERS, REDIS_URL } = process.env;

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-// Between this look and the server's start nobody listens there: another look must not find the port too.
+// Until its server has started, nobody listens at a port that was given. It must not be given again.
 const given = new Set<number>();
 
 /**

@@ -19,7 +19,7 @@ export interface KafkaBroker extends LocalServer {
 
 /** Where a broker listens, and whom it lets in. */
 export interface KafkaListening {
-  /** Of clients, as `NAME:PROTOCOL`. The broker connects to itself by the last one, which must be PLAINTEXT. */
+  /** For clients. The broker connects to itself by the last one, which must be PLAINTEXT. */
   listeners: { name: string; protocol: string; port: number }[];
   /** Further settings, as lines of server.properties. */
   settings?: string;
@@ -33,7 +33,7 @@ const logging = '-Dorg.slf4j.simpleLogger';
 const quiet = [`${logging}.defaultLogLevel=warn`, `${logging}.log.kafka.server.KafkaRaftServer=info`];
 
 interface KafkaBrokerOptions {
-  /** Its port, where that is free; else a random one. */
+  /** Its port if that is free. Otherwise, and by default, a random one. */
   usualPort?: number | undefined;
   /** By default it lets everybody in at its port. */
   listening?: (port: number, folder: string) => Promise<KafkaListening>;

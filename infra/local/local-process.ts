@@ -19,9 +19,9 @@ const outputBytesMax = 20_000;
 const endDelayMs = 10_000;
 
 /**
- * Starts `command` in its own process group, so that Ctrl-C in a terminal reaches us first. A shell that holds one end
- * of a pipe to us watches it: when this process is gone, even by SIGKILL, the pipe closes, and the shell kills the
- * server and removes `temporaryFolders`.
+ * Starts `command` in its own process group, so that Ctrl-C in a terminal reaches us first. A watchdog ends it with
+ * us: a shell that holds one end of a pipe to us. When this process is gone, even by SIGKILL, the pipe closes. Then the
+ * shell kills the server and removes `temporaryFolders`.
  */
 export async function startLocalProcess(
   command: string,
@@ -36,7 +36,7 @@ export async function startLocalProcess(
   });
   await once(child, 'spawn');
   const pid = child.pid!;
-  const watchdog = watch(pid, options.temporaryFolders ?? []);
+  const watchdog = startWatchdog(pid, options.temporaryFolders ?? []);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
@@ -51,7 +51,7 @@ export async function startLocalProcess(
   return { pid, output: () => output, hasExited, end: (signal) => end(child, hasExited, signal) };
 }
 
-function watch(pid: number, folders: readonly string[]): ChildProcess {
+function startWatchdog(pid: number, folders: readonly string[]): ChildProcess {
   const script = 'cat >/dev/null; kill -9 "$1"; shift; [ $# -eq 0 ] || rm -rf -- "$@"';
   const watchdog = spawn('sh', ['-c', script, 'sh', String(pid), ...folders], {
     stdio: ['pipe', 'ignore', 'ignore'],
@@ -98,8 +98,8 @@ export interface LocalServer {
 }
 
 /**
- * Starts a server with its data in a temporary folder. `prepare` fills the folder, and says how to launch the server
- * and what else there is to say about it.
+ * Starts a server with its data in a temporary folder. `prepare` fills the folder. It returns how to launch the server,
+ * and what callers need to know of it, such as its port.
  */
 export async function startLocalServer<About extends object>(
   name: string,

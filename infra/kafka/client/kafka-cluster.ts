@@ -21,21 +21,22 @@ type MetadataResponse = metadataV12.MetadataResponse;
 
 export const kafkaErrors = { offsetOutOfRange: 1, unknownTopic: 3, unknownTopicId: 100 } as const;
 
-/** A connection that is still being made, or whose broker accepts no more data, is left to close by itself. */
+/** Closing waits no longer than this, for example for a broker that accepts no data. */
 const closeWaitMs = 250;
 const earliest = -2n;
 const latest = -1n;
-/** Hears how long each answer of Kafka took. */
+
+/** Is told how long each answer of Kafka took. */
 export type RequestObserver = (request: 'metadata' | 'offsets' | 'fetch', seconds: number) => void;
 
 /**
- * The few requests of a reader without a consumer group, in versions that brokers since Kafka 3.1 support: those that
+ * The few requests that fetching without a consumer group needs. Brokers since Kafka 3.1 support their versions. They
  * identify a topic by its id, so that a recreated topic is not mistaken for the earlier one. Every request may throw.
  * Nothing is retried here.
  */
 export class KafkaCluster {
   readonly #answered: RequestObserver;
-  /** A broker answers a connection's requests in turn: what is asked beside a fetch must not wait for that. */
+  /** Not for fetches: a broker answers the requests of a connection in turn, and a fetch may wait for records. */
   readonly #asking;
   readonly #fetching;
   readonly #bootstrap: { host: string; port: number }[];
@@ -57,10 +58,10 @@ export class KafkaCluster {
     );
     this.#brokers = new Map(response.brokers.map(({ nodeId, host, port }) => [nodeId, { host, port }]));
     const found = response.topics.filter(({ errorCode, partitions }) => errorCode === 0 && partitions.length > 0);
-    const unsure = response.topics.find(({ errorCode }) => errorCode !== 0 && errorCode !== kafkaErrors.unknownTopic);
-    if (unsure && isUnauthorized(unsure.errorCode))
-      throw new MissingKafkaRightError(`Describe on topic ${unsure.name}`);
-    if (unsure) throw new Error(`Cannot look up topic ${unsure.name}: ${errorText(unsure.errorCode)}`);
+    const failed = response.topics.find(({ errorCode }) => errorCode !== 0 && errorCode !== kafkaErrors.unknownTopic);
+    if (failed && isUnauthorized(failed.errorCode))
+      throw new MissingKafkaRightError(`Describe on topic ${failed.name}`);
+    if (failed) throw new Error(`Cannot look up topic ${failed.name}: ${errorText(failed.errorCode)}`);
     const byName = new Map(found.map((topic) => [topic.name, topic]));
     return names.flatMap((name) => {
       const topic = byName.get(name);
@@ -136,7 +137,7 @@ export class KafkaCluster {
 const topicsInWords = (topics: readonly { name: string }[]): string =>
   `topic ${topics.map(({ name }) => name).join(', ')}`;
 
-/** An error in one part of a response does not affect the rest. */
+/** The client throws a response if any part of it has an error code. The other parts are good. */
 function responseOf<Response>(error: unknown): Response {
   if (error instanceof ResponseError) return error.response as Response;
   throw error;

@@ -38,7 +38,7 @@ function connectionOptions({ brokers, ssl, sasl }: KafkaConnection): ConnectionO
   };
 }
 
-/** Splits `host:port`. The port is 9092 if there is none. IPv6 addresses are in brackets. */
+/** Splits `host:port`. The port is 9092 by default. IPv6 addresses are in brackets, e.g. `[::1]:9092`. */
 export function brokerAddress(text: string): { host: string; port: number } {
   const [, bracketed, plain, port] = /^(?:\[(.+)\]|([^:]+))(?::(\d+))?$/.exec(text) ?? [];
   const host = bracketed ?? plain;

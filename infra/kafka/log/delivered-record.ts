@@ -6,7 +6,7 @@ import type { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
 import type { FetchedRecord } from '../protocol/record-batch.ts';
 
-/** A fetched record as the log delivers it. A number is the id of a schema to look up first. */
+/** A fetched record as the event log delivers it, or the id of a schema to look up first. */
 export function deliveredRecord(
   topic: TopicName,
   partition: number,

@@ -20,11 +20,11 @@ import {
 import { isUnreadable, PartitionFaults } from './partition-faults.ts';
 
 export interface Chunk extends Piece {
-  /** Since when its first record has been there to be read, in milliseconds since the epoch. */
+  /** Since when its first record has waited to be handled, in milliseconds since the epoch. */
   sinceMs: number;
 }
 
-/** What follows a chunk's records, or some of them, is to be handled once `until` resolves. */
+/** A chunk was handled only up to offset `from`. The partition goes on from there once `until` resolves. */
 export interface Remainder {
   from: number;
   until: Promise<void>;
@@ -33,7 +33,7 @@ export interface Remainder {
 interface FetchHandler {
   /** Called with one chunk at a time, over all partitions. A partition's chunks come in order, without gaps. */
   onChunk(partition: FollowedPartition, chunk: Chunk): Promise<Remainder | null>;
-  /** The topics with their present leaders. Called at the start, after errors and regularly. May throw, to end the fetching. */
+  /** The topics with their present leaders. Called at the start, regularly and after errors. If it throws, `run` rejects. */
   topics(): Promise<readonly KafkaTopic[]>;
   /** An open transaction has hidden the following records for a while, or no longer hides them: `heldBack` says which. */
   onHeldBack?(partition: FollowedPartition): void;
@@ -42,16 +42,16 @@ interface FetchHandler {
 }
 
 const fetchWaitMs = 500;
-/** While a partition is held: once it is not, its records are asked for by the next fetch only. */
+/** While a partition waits. It is not in the fetch under way, so that fetch must end soon for it to go on. */
 const heldFetchWaitMs = 50;
-/** A broker that takes so much longer than it was allowed to is silent. */
+/** A broker is silent once its answer is this much later than the longest wait that we ask for. */
 const lateMs = 500;
-/** Answers queued per partition, beside the one that is being handled. */
+/** Answers that are queued per partition, besides the one that is being handled. */
 const queuedMax = 2;
 
 /**
- * Reads partitions from Kafka without end and without a consumer group: no session that times out, no rejoin, no
- * positions but ours. One fetch at a time per broker, while earlier records are handled.
+ * Fetches partitions without end, and hands their records on. It has no consumer group: no session times out, nothing
+ * rejoins, and the only positions are ours. Each broker has one fetch at a time, while earlier records are handled.
  */
 export class Fetcher {
   readonly #cluster: KafkaCluster;
@@ -63,7 +63,7 @@ export class Fetcher {
   readonly #fetching = new Map<number, Promise<void>>();
   readonly #stop = new AbortController();
   readonly #faults: PartitionFaults;
-  /** Since when each broker has owed an answer; -1: since when a partition has had no leader. */
+  /** Since when each broker has owed an answer, by its node id. At -1: since when a partition has had no leader. */
   readonly #askedMs = new Map<number, number>();
   #partitions: FollowedPartition[];
   #finding: Promise<void> | null = null;
@@ -90,7 +90,7 @@ export class Fetcher {
     if (signal.aborted) return;
     signal.addEventListener('abort', aborted, { once: true });
     this.#stop.signal.addEventListener('abort', () => this.#wakeUp.notify(), { once: true });
-    await Promise.all([this.#guard(this.#watchLeaders()), this.#guard(this.#handleAll())]);
+    await Promise.all([this.#guard(this.#refreshLeaders()), this.#guard(this.#handleAll())]);
     await Promise.all(this.#fetching.values());
     signal.removeEventListener('abort', aborted);
     if (this.#fault) throw this.#fault.error;
@@ -100,7 +100,7 @@ export class Fetcher {
     return this.#partitions;
   }
 
-  /** Since when a broker has not answered, in milliseconds since the epoch; null: all answer. */
+  /** Since when a broker has not answered, in milliseconds since the epoch. Null: all answer. */
   get silentSinceMs(): number | null {
     const silent = [...this.#askedMs.keys()].filter((node) => this.#isSilent(node));
     return silent.length > 0 ? Math.min(...silent.map((node) => this.#askedMs.get(node)!)) : null;
@@ -111,7 +111,7 @@ export class Fetcher {
     return askedMs !== undefined && realClock.nowMs() - askedMs > fetchWaitMs + lateMs;
   }
 
-  /** Since when there are records of a partition, or may be some, that are not handed over; null: none. */
+  /** Since when a partition has, or may have, records that are not handed on yet. Null: it has none. */
   unreadSinceMs(partition: FollowedPartition): number | null {
     const [fetched] = partition.fetched;
     if (fetched) return fetched.sinceMs;
@@ -130,7 +130,7 @@ export class Fetcher {
     }
   }
 
-  async #watchLeaders(): Promise<void> {
+  async #refreshLeaders(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       await this.#findLeaders();
       await realClock.sleep(this.#checkEveryMs, this.#stop.signal);
@@ -185,7 +185,7 @@ export class Fetcher {
         continue;
       }
       try {
-        // From the first attempt on: a broker that refuses is as silent as one that does not answer.
+        // It stays set through failed attempts: a broker that refuses is as silent as one that does not answer.
         this.#asked(node, true);
         const fetched = await this.#fetch(
           node,
@@ -203,7 +203,7 @@ export class Fetcher {
     }
   }
 
-  /** An answer that cannot be read as a whole is asked for again, a partition at a time, to find the one that spoils it. */
+  /** If an answer cannot be read, asks again for one partition at a time, to find the bad one. */
   async #fetch(node: number, asked: readonly FollowedPartition[], waitMs: number): Promise<FetchedPartition[]> {
     const fetch = (partitions: readonly FollowedPartition[], ms: number) =>
       untilAborted(this.#cluster.fetch(node, partitions, ms), this.#stop.signal);
@@ -224,7 +224,7 @@ export class Fetcher {
     return fetched;
   }
 
-  /** Leaves a partition out for a while; the others of its broker go on. */
+  /** Leaves a partition out for a while. The others of its broker go on. */
   #rest(partition: FollowedPartition, error: unknown): void {
     const rested = async (): Promise<void> => {
       await this.#faults.failed(partition, error);
@@ -273,10 +273,10 @@ export class Fetcher {
     const { batches, nextOffset: end, sinceMs } = fetched;
     for (const piece of recordPieces(batches, fetched.from, end, this.#batchBytesMax)) {
       const remainder = await this.#handler.onChunk(partition, { ...piece, sinceMs });
-      // Handlers may only compute. Sockets and timers must run too.
+      // A handler may never wait for anything. Sockets and timers must run too.
       await nextTurn();
       if (remainder) {
-        // Nothing unpacked is kept meanwhile.
+        // What is left is unpacked again then: nothing unpacked is kept while it waits.
         fetched.from = Math.max(fetched.from, remainder.from);
         partition.waiting = true;
         void remainder.until.then(() => {

@@ -15,7 +15,7 @@ export interface StartingPoint {
   offset: number;
 }
 
-/** The state of a partition that is read. What is fetched and not yet handled is queued in `fetched`. */
+/** A partition that is followed: how far it is fetched, and what is fetched but not handled yet. */
 export interface FollowedPartition extends StartingPoint {
   /** The leader's node id. -1 if there is none. */
   leader: number;
@@ -25,18 +25,19 @@ export interface FollowedPartition extends StartingPoint {
   fetched: Fetched[];
   /** Its handler waits for something. Nothing is fetched or handled meanwhile. */
   waiting: boolean;
-  /** One more than its last offset, as far as is known; `stableEnd`: as far as a `read_committed` consumer gets. */
+  /** The offset after its last record, by the latest answer. */
   end: number;
+  /** How far a `read_committed` consumer gets: where the first open transaction begins, else `end`. */
   stableEnd: number;
-  /** When it was last known to have been read to its end, in milliseconds since the epoch. */
+  /** When it was last fetched to its end, in milliseconds since the epoch. */
   caughtUpMs: number;
   /** Since when an open transaction has held it back, or null. */
   heldBackSinceMs: number | null;
-  /** Whether it has done so for a while. */
+  /** Whether that has lasted long enough to report it. */
   heldBack: boolean;
 }
 
-/** Batches as they were fetched: packed. */
+/** Batches as they were fetched. Their records are unpacked when they are handled. */
 interface Fetched {
   batches: RecordBatch[];
   /** The first offset that is not handled yet. */
@@ -50,7 +51,10 @@ export function followedPartition(from: StartingPoint): FollowedPartition {
   return { ...from, ...unread, fetched: [], waiting: false, heldBackSinceMs: null, heldBack: false };
 }
 
-/** Queues what was fetched. Returns whether there was something. */
+/**
+ * Queues what was fetched. Returns whether there was something. Throws LogTruncatedError if the partition went unread for
+ * more than `awayMsMax`.
+ */
 export function advance(
   partition: FollowedPartition,
   found: FetchedPartition,
@@ -72,7 +76,7 @@ export function advance(
   return moved;
 }
 
-/** Notes whether an open transaction hides the following records. Returns whether `heldBack` is another now. */
+/** Notes whether an open transaction hides the following records. Returns whether `heldBack` has changed. */
 export function noteHeldBack(partition: FollowedPartition, found: FetchedPartition): boolean {
   const nowMs = Date.now();
   const isHidden = partition.offset >= found.lastStableOffset && found.lastStableOffset < found.highWatermark;

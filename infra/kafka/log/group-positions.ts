@@ -28,7 +28,7 @@ export class GroupPositions {
     this.#timer = setInterval(() => void this.#commit(), commitEveryMs).unref();
   }
 
-  /** `nextOffset`: everything before it is folded. */
+  /** Everything before `nextOffset` is folded. */
   reached(topic: string, partition: number, nextOffset: number): void {
     const partitions = this.#reached.get(topic) ?? new Map<number, number>();
     this.#reached.set(topic, partitions.set(partition, nextOffset));
@@ -66,7 +66,7 @@ export class GroupPositions {
   }
 }
 
-/** Whether a projector has committed how far it read any topic of a prefix. Null: Kafka does not tell, without the right for it. */
+/** Whether a projector has committed a position in any topic of this prefix. Null: Kafka does not say. */
 export async function hasCommitted(
   kafka: KafkaConnection,
   group: string,

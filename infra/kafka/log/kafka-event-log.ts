@@ -35,7 +35,7 @@ interface KafkaEventLogOptions {
   group?: string | null;
   /** How often topics are checked for a new number of partitions or a new leader. 10 s by default. */
   checkEveryMs?: number;
-  /** Hears how long Kafka's answers took. */
+  /** Is told how long each answer of Kafka took. */
   onAnswer?: RequestObserver;
   /** Aborts every wait, as `close` does. The wait throws the signal's reason. */
   signal?: AbortSignal;
@@ -77,7 +77,7 @@ class Following {
   readonly #from: Position;
   readonly #follower: Follower;
   readonly #signal: AbortSignal;
-  /** Schemas that are looked up, each id once however many partitions wait for it (docs/rules.md#schema-registry). */
+  /** Look-ups under way: one for each schema id, however many partitions wait for it (docs/rules.md#schema-registry). */
   readonly #lookUps = new Map<number, { known: Promise<void>; away: Promise<void> }>();
   /** Partitions that wait for the schema registry. */
   readonly #needSchemas = new Set<FollowedPartition>();
@@ -156,7 +156,7 @@ class Following {
     return partitions.map((_, partition) => ({ topic: name, topicId: id, partition, offset: from[partition]! }));
   }
 
-  /** Delivers the records, up to the hold or to the first one whose schema is not known yet. */
+  /** Delivers the records before the hold and before the first one whose schema is not known yet. */
   async #take(from: FollowedPartition, chunk: Chunk): Promise<Remainder | null> {
     const { partition } = from;
     const topic = this.#topics.shortName(from.topic);
@@ -164,7 +164,7 @@ class Following {
     const records: EncodedRecord[] = [];
     let { nextOffset } = chunk;
     let goOn: (() => Promise<void>) | null = null;
-    // The hold may be within a gap that compaction has left.
+    // Compare offsets, not records: compaction may have removed the record at the hold.
     if (hold && hold.offset < nextOffset) {
       nextOffset = hold.offset;
       goOn = () => Promise.race([hold.moved, aborted(this.#signal)]);
@@ -183,7 +183,7 @@ class Following {
     return goOn && { from: nextOffset, until: goOn() };
   }
 
-  /** A number is the id of a schema to look up first. */
+  /** The record, or the id of a schema to look up first. */
   #recordOf(topic: TopicName, partition: number, fetched: FetchedRecord): EncodedRecord | number {
     const record = deliveredRecord(topic, partition, fetched, this.#options.writers);
     return typeof record !== 'number' || this.#options.registry ? record : unknownSchemaId(topic, partition, fetched);
@@ -200,7 +200,7 @@ class Following {
     this.#sayWaiting(partition);
   }
 
-  /** `known`: once the schema is, or the signal aborts. `away`: once the registry has not answered. */
+  /** `known` resolves once the schema is known or the signal aborts, `away` at the first failure of the registry. */
   #lookUp(id: number) {
     const { writers, registry, log } = this.#options;
     const away = Promise.withResolvers<void>();

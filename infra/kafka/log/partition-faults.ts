@@ -12,7 +12,7 @@ export class PartitionFaults {
   readonly #resting = new Set<FollowedPartition>();
   readonly #log: Log;
   readonly #signal: AbortSignal;
-  /** What is to be said at the end of this turn, and of which partitions: an answer of Kafka may be about many. */
+  /** Log lines for the end of this turn of the event loop. One answer may name many partitions, which share a line. */
   readonly #toSay = new Map<string, { level: keyof Log; rest: string; names: string[] }>();
 
   constructor(log: Log, signal: AbortSignal) {
@@ -68,7 +68,7 @@ const cannotRead = (names: readonly string[]): string => `Cannot read ${names.jo
 
 const unreachable = new Set(['PLT_KFK_NETWORK', 'PLT_KFK_TIMEOUT', 'PLT_KFK_AUTHENTICATION', 'PLT_KFK_USER']);
 
-/** Whether there was a response that cannot be read: a corrupt batch, or an unknown compression. */
+/** Whether Kafka answered, but not readably: a corrupt batch, or an unknown compression. */
 export function isUnreadable(error: unknown): boolean {
   for (const one of causeChain(error)) {
     const { code, name, syscall } = one as NodeJS.ErrnoException;

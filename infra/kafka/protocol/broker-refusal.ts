@@ -8,7 +8,7 @@ const sasl = 'KAFKA_SASL_MECHANISM, KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD'
 const authorizationErrors = ['TOPIC', 'GROUP', 'CLUSTER', 'TRANSACTIONAL_ID'].map(
   (what) => `${what}_AUTHORIZATION_FAILED`,
 );
-/** Kafka's codes of the same. */
+/** The same errors by their codes. */
 const authorizationCodes = new Set([29, 30, 31, 53]);
 
 /** Kafka's name for one of its error codes, by which its documentation lists them. */
@@ -23,7 +23,7 @@ export class MissingKafkaRightError extends Error {
   }
 }
 
-/** Whether one of Kafka's codes says that a right is missing. */
+/** Whether an error code of Kafka says that a right is missing. */
 export const isUnauthorized = (code: number): boolean => authorizationCodes.has(code);
 
 /** An error that names the right, if Kafka refused a request because the right is missing. Else the error itself. */

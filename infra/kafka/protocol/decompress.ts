@@ -1,6 +1,6 @@
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 
-/** As a batch's header numbers them. */
+/** The index is the codec's number in a batch's header. */
 export const codecNames = ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const;
 
 /** Bytes that would unpack to more than is allowed. */
@@ -10,8 +10,8 @@ export class TooLargeError extends Error {
 
 /**
  * Unpacks what a producer compressed. No more than `bytesMax` is ever unpacked: 80 kB of zstd can hold 800 MB of zeros.
- * Throws TooLargeError, and other errors for bytes that are not of the codec. The client library's snappy and LZ4 have
- * no limit, and what they take of WebAssembly's memory is never given back.
+ * Throws TooLargeError, and other errors for bytes that are not of the codec. The client library's own snappy and LZ4 have
+ * no limit, and keep the WebAssembly memory that they once took.
  */
 export function decompress(codec: number, bytes: Buffer, bytesMax: number): Buffer {
   switch (codecNames[codec]) {
@@ -38,10 +38,10 @@ function withinLimit(unpack: () => Buffer): Buffer {
   }
 }
 
-/** A call that copies takes longer than a loop over so few bytes. */
+/** For so few bytes a loop is faster than a call that copies. */
 const shortBytesMax = 32;
 
-/** What is unpacked so far. LZ4 and snappy both say: these bytes come next, or again what was so many bytes before. */
+/** What is unpacked so far. LZ4 and snappy have two instructions: append these bytes, or repeat earlier ones. */
 class Output {
   readonly #bytesMax: number;
   #bytes: Buffer;
@@ -64,7 +64,7 @@ class Output {
     else for (let i = 0; i < length; i++) bytes[at + i] = from[start + i]!;
   }
 
-  /** The bytes may overlap with those that they make: a distance of 1 repeats one byte. */
+  /** Appends what begins `distance` bytes back. It may overlap what it appends: a distance of 1 repeats one byte. */
   repeat(distance: number, length: number): void {
     if (distance < 1 || distance > this.#length) throw new Error('it refers to what is not there');
     let at = this.#extend(length);
@@ -83,7 +83,7 @@ class Output {
     }
   }
 
-  /** Makes room at the end. Returns where. */
+  /** Makes room at the end. Returns where it begins. */
   #extend(length: number): number {
     const at = this.#length;
     const needed = at + length;
@@ -156,11 +156,11 @@ const hasContentSize = 1 << 3;
 const hasDictionaryId = 1;
 const isUncompressed = 0x80000000;
 
-/** An LZ4 frame: magic, descriptor, blocks up to one of length 0. Its checksums are not compared: the batch has its own. */
+/** An LZ4 frame: magic, descriptor, blocks until one of length 0. Its checksums are ignored: the batch has its own. */
 function unpackLz4Frame(bytes: Buffer, bytesMax: number): Buffer {
   if (bytes.readUInt32LE(0) !== lz4Magic) throw new Error('it is no LZ4 frame');
   const flags = bytes.readUInt8(4);
-  // The flags, the block size, what is optional, and the descriptor's checksum.
+  // Magic, flags and block size; the optional fields; and the descriptor's checksum.
   let at = 7 + (flags & hasContentSize ? 8 : 0) + (flags & hasDictionaryId ? 4 : 0);
   const output = new Output(4 * bytes.length, bytesMax);
   for (;;) {
@@ -175,7 +175,7 @@ function unpackLz4Frame(bytes: Buffer, bytesMax: number): Buffer {
   }
 }
 
-/** Sequences of bytes that come next and bytes that come again. The last sequence has only the former. */
+/** A block is a row of sequences: bytes to append, then bytes to repeat. The last one has only bytes to append. */
 function unpackLz4Block(bytes: Buffer, output: Output): void {
   let at = 0;
   const lengthFrom = (start: number): number => {

@@ -7,9 +7,9 @@ export interface FetchPartition {
   topicId: string;
   partition: number;
   offset: number;
-  /** The epoch of the leader as far as is known; another one's leader answers with an error. */
+  /** The epoch of the leader, as far as we know. A broker that knows another epoch answers with an error. */
   leaderEpoch: number;
-  /** The epoch of the batch before `offset`; -1 where none was read. A log that ended that epoch sooner answers `diverging`. */
+  /** The epoch of the batch before `offset`, or -1. If the leader's log ended that epoch sooner, it answers `diverging`. */
   lastEpoch: number;
 }
 
@@ -21,21 +21,21 @@ export interface FetchedPartition {
   offset: number;
   /** Kafka's error code. 0 for none. */
   errorCode: number;
-  /** Those that a `read_committed` consumer sees. `recordPieces` has their records. */
+  /** The batches that a `read_committed` consumer sees. `recordPieces` unpacks their records. */
   batches: RecordBatch[];
   nextOffset: number;
   /** The offset after the last record, including open transactions. */
   highWatermark: number;
   /** Where the first open transaction begins, else the high watermark. A `read_committed` consumer gets no further. */
   lastStableOffset: number;
-  /** The epoch of the last batch; the one asked with where there is none. */
+  /** The epoch of the last batch. Without batches: the `lastEpoch` of the request. */
   lastEpoch: number;
-  /** The log lost what was read before, and has other records there now (KIP-595). */
+  /** The log lost records that we have read, and may have others in their place (KIP-595). */
   diverging: boolean;
 }
 
 const readCommitted = 1;
-// Of compressed records, a few responses at a time. Kafka sends one batch that is larger.
+// Sizes as compressed. A few responses are in memory at a time. Kafka exceeds them for a single batch that is larger.
 const partitionBytesMax = 256 << 10;
 const responseBytesMax = 1 << 20;
 
@@ -51,7 +51,7 @@ export function requestFetch(
   return fetchApi.async(connection, waitMs, 1, responseBytesMax, readCommitted, 0, -1, asked, [], '');
 }
 
-/** What a response has of the partitions that were asked for. */
+/** What a response says about each partition that was asked for. */
 export function fetchedPartitions(
   asked: readonly FetchPartition[],
   { errorCode, responses }: FetchResponse,
@@ -111,7 +111,7 @@ interface FetchResponsePartition {
   lastStableOffset: number;
   abortedTransactions: AbortedTransaction[];
   batches: RecordBatch[];
-  /** Where the log that the leader has ends in an epoch that was read further; -1 where it does not. */
+  /** Where the leader's log ends the epoch that we have read further in. -1: it does not. */
   divergesAt: number;
 }
 
@@ -177,9 +177,8 @@ interface AbortedTransaction {
 }
 
 /**
- * The batches that a `read_committed` consumer sees, and the next offset to read. That is the end of the last batch by its
- * header, so it is past control records, aborted transactions and records that compaction
- * removed from a batch's end.
+ * The batches that a `read_committed` consumer sees, and the next offset to fetch. That is the end of the last batch by
+ * its header, so it is past control records, aborted transactions and records that compaction removed from a batch's end.
  *
  * Aborted batches are found as in the Java client: a producer's batches are aborted from the transaction's first offset
  * to its abort marker.

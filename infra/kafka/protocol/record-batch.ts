@@ -9,11 +9,11 @@ import { codecNames, decompress, TooLargeError } from './decompress.ts';
 
 /** A batch that unpacks to more is bad as a whole (docs/rules.md#bad-batches). */
 export const batchBytesMax = 64 << 20;
-/** Headers of a record. Each takes a hundred times as much memory as the two bytes that it may have in a batch. */
+/** A record with more headers is bad: a header of two bytes in a batch takes a hundred times that in memory. */
 const headersMax = 1_000;
 /** Records that are handed on together. There may be millions in one batch. */
 const pieceRecords = 1_000;
-/** Unpacked batches that are kept for one piece. */
+/** A piece ends after the batch with which its batches unpack to this many bytes. */
 const pieceBytes = 1 << 20;
 
 /** A fetched record. Its buffers are slices of the whole response: copy what is to be kept. */
@@ -23,7 +23,7 @@ export interface FetchedRecord {
   readonly key: Buffer | null;
   readonly value: Buffer | null;
   readonly headers: RecordHeaders;
-  /** Set where this stands for the rest of a batch that cannot be unpacked: `value` is the batch as it came. */
+  /** Set if this stands for the rest of a batch that cannot be unpacked. `value` is then the whole batch as it came. */
   readonly fault?: BatchFault;
 }
 
@@ -61,8 +61,8 @@ const compressionBits = 7;
 const timestampTypeBit = 1 << 3;
 
 /**
- * The batches of a fetch response. The last one may be cut off, which is no fault. Throws if one is not as its producer
- * sent it.
+ * The batches of a fetch response. The last one may be cut off: Kafka limits responses by bytes. Throws if a batch is not
+ * as its producer sent it.
  */
 export function readRecordBatches(bytes: Buffer): RecordBatch[] {
   const batches: RecordBatch[] = [];
@@ -82,7 +82,7 @@ function readBatch(bytes: Buffer): RecordBatch {
   if (format !== recordFormat) {
     throw new Error(`Cannot read a record batch: its record format is ${format}, want ${recordFormat}`);
   }
-  // What a disk or a network changed may be right when it is asked for again; what a producer sent will not.
+  // It throws, to be fetched again: a wrong checksum comes from a disk or a network, not from the producer.
   if (bytes.readUInt32BE(crcAt) !== crc32c(bytes.subarray(attributesAt))) {
     throw new Error('Cannot read a record batch: its checksum is wrong');
   }
@@ -109,8 +109,8 @@ export interface Piece {
 }
 
 /**
- * The records from offset `from` on, some at a time. Batches are unpacked one after another, when their records are due:
- * a fetch of 1 MB may hold many GB. `end`: the offset after the last batch.
+ * The records from offset `from` on, some at a time. A batch is unpacked when its records are due, because a fetch of 1 MB
+ * may hold many GB. `end`: the offset after the last batch.
  */
 export function* recordPieces(
   batches: readonly RecordBatch[],
@@ -181,19 +181,19 @@ class PlacedRecord implements FetchedRecord {
 }
 
 /**
- * Headers of a record that stands for records of a batch: which is the last one, and how they are compressed, as text.
- * The first one is at the record's own offset.
+ * Headers of a record that stands for records of a bad batch: the last one's offset, and the codec's name, as text. The
+ * first one is at the record's own offset.
  */
 export const batchHeaders = { lastOffset: 'ride-calendar.last-offset', codec: 'ride-calendar.codec' } as const;
 
-/** Unpacks a batch, and reads its records one after another. Never throws: what cannot be read ends it as a bad record. */
+/** Unpacks a batch, and reads its records in order. Never throws: at bytes that are wrong, a bad record ends it. */
 export class BatchReading {
   readonly #batch: RecordBatch;
   #bytes: Buffer = Buffer.alloc(0);
   #at = 0;
   #left: number;
   #fault: BatchFault | null = null;
-  /** Where the bad record would be. */
+  /** The offset of the bad record, if that comes next. */
   #nextOffset: number;
 
   constructor(batch: RecordBatch, bytesMax = batchBytesMax) {
@@ -226,7 +226,7 @@ export class BatchReading {
     }
   }
 
-  /** The last record: nothing is read behind it. */
+  /** Stands for the rest of the batch. Nothing is read after it. */
   #badBatch(fault: BatchFault): FetchedRecord {
     const { lastOffset, timestampMs, attributes, bytes } = this.#batch;
     this.#fault = null;

@@ -9,7 +9,7 @@ import { describeError, untilAnswered } from '../client/logged-back-off.ts';
 import { namingRight, refusalOf } from '../protocol/broker-refusal.ts';
 
 const recordsMax = 5_000;
-/** kafkajs puts all records of a send for one partition into one batch. Brokers accept batches of 1 MiB by default. */
+/** kafkajs puts all records of a send for one partition into one batch. By default brokers accept batches of 1 MiB. */
 const bytesMax = 900_000;
 /** The bytes of a record's own fields in a batch. */
 const recordOverheadBytes = 32;
@@ -76,7 +76,7 @@ export class DurableProducer {
     });
   }
 
-  /** Checked once: kafkajs would wait for a missing topic forever. */
+  /** kafkajs would wait for a missing topic forever. Checked once a topic. */
   async #assertExists(topic: string): Promise<void> {
     if (this.#known.has(topic)) return;
     const find = () => this.#cluster.topics([topic]);

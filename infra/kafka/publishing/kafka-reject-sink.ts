@@ -51,7 +51,7 @@ export function rejectOf({ key, value, headers }: FetchedRecord): Reject | null 
   return { topic: topic as TopicName, partition, offset, timestampMs, reason, raw };
 }
 
-/** A bad record that nearly fills a batch has its place in headers, too. */
+/** Room for a bad record that nearly fills a batch, and for the headers with its place. */
 const rejectedBatchBytesMax = batchBytesMax + (1 << 20);
 
 /** Reads `rejected` from where it last stopped to its present end. */
@@ -68,8 +68,8 @@ export class RejectedTopic {
   }
 
   /**
-   * Hands the bad records on some at a time: all of them may not fit in memory. Throws MissingTopicsError if the topic is
-   * missing, and the signal's reason.
+   * Hands the bad records on some at a time: all of them may not fit in memory. Throws MissingTopicsError without the
+   * topic, and the signal's reason.
    */
   async readOn(onRejects: (rejects: Reject[]) => unknown, signal: AbortSignal): Promise<void> {
     const find = async () => {
@@ -107,8 +107,8 @@ export class RejectedTopic {
 
 /**
  * Sets bad records aside in `<prefix>rejected` (docs/rules.md#rejected), with the headers of `rejectedHeaders`,
- * acknowledged by all replicas. Reads what the topic holds first, and again before each publish, so that a restart or a
- * takeover publishes nothing twice.
+ * acknowledged by all replicas. Before each publish it reads what was added to the topic, so that a restart or a takeover
+ * publishes nothing twice.
  */
 export function kafkaRejectSink(options: {
   kafka: KafkaConnection;

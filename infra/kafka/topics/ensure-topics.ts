@@ -38,7 +38,7 @@ interface TopicDifference {
   setting: string;
   value: string;
   wanted: string;
-  /** False if the topic works anyway: another number of partitions, which must not be changed any more. */
+  /** False if the topic works anyway, e.g. with another number of partitions (which must not be changed any more). */
   harmful: boolean;
 }
 

@@ -11,7 +11,7 @@ import type { KafkaCluster, KafkaTopic } from '../client/kafka-cluster.ts';
 const newTopicsAdvice =
   'A key may now be in two partitions, and its order is lost: create topics under a new KAFKA_TOPIC_PREFIX, publish every entity there again, then point the service and its upstream at them';
 
-/** The eight topics in Kafka. Keeps them as they were first seen, to notice that the log has been replaced. */
+/** The log's eight topics in Kafka. Remembers them as first seen, to notice that one was deleted or made again. */
 export class LogTopics {
   readonly prefix: string;
   readonly #cluster: KafkaCluster;
@@ -23,7 +23,7 @@ export class LogTopics {
     this.prefix = prefix;
   }
 
-  /** Topics that were there and are not now, in words that everybody may read; null: there are none. */
+  /** Which topics have disappeared, and what to do, in words that everybody may read. Null: none. */
   get gone(): { words: string; sinceMs: number } | null {
     return this.#gone;
   }
@@ -43,7 +43,7 @@ export class LogTopics {
     const missing = names.filter((name) => !there.has(name));
     if (this.#first) {
       for (const topic of topics) if (topic.name !== rejected) assertSame(this.#first.get(topic.name)!, topic);
-      // They existed before: a broker that is starting takes a moment to know its topics.
+      // Not fatal, since they were there: a broker that is starting takes a moment to know its topics.
       this.#gone = goneNow(missing, this.#gone);
       if (this.#gone) throw new Error(this.#gone.words);
     } else if (missing.length > 0) {

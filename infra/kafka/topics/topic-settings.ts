@@ -24,7 +24,7 @@ export async function topicSettings(
   );
 }
 
-/** What holds by default. */
+/** Kafka's defaults. */
 const kafkaDefaultsMs = { 'delete.retention.ms': 86_400_000, 'min.compaction.lag.ms': 0 };
 
 /** The lowest value of a setting among the topics, in milliseconds. If we may not read it: Kafka's default. */
