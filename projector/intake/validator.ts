@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import tzdata from 'tzdata' with { type: 'json' };
 import { Cursor } from '../../schemas/avro/avro-cursor.ts';
-import { encodeValue, ownReader, placeValue } from '../../schemas/avro/codec.ts';
+import { encodeValue, ownDecoder, placeValue } from '../../schemas/avro/codec.ts';
 import { agrees, isRelation, isRsvp } from '../../schemas/avro/key-agreement.ts';
 import type { Placed } from '../../schemas/avro/placed.ts';
-import type { TopicReader } from '../../schemas/avro/topic-reader.ts';
+import type { TopicDecoder } from '../../schemas/avro/topic-decoder.ts';
 import { keylessReason, reasonOf, undecodableReasons } from '../../schemas/avro/undecodable.ts';
 import { urlPattern } from '../../schemas/events/patterns.ts';
 import { type KeyFault, keyFaults, RecordKey } from '../../schemas/events/record-keys.ts';
@@ -28,7 +28,7 @@ const contentFaults = [
 export const badReasons = [...undecodableReasons, ...keyFaults, 'key disagrees with value', ...contentFaults] as const;
 type BadReason = (typeof badReasons)[number];
 
-type RecordBytes = Pick<EncodedRecord, 'topic' | 'keyBytes' | 'valueBytes' | 'reader'>;
+type RecordBytes = Pick<EncodedRecord, 'topic' | 'keyBytes' | 'valueBytes' | 'decoder'>;
 
 /**
  * Decodes records and finds the bad ones. Every record of every log comes this way. All values are read with their texts
@@ -45,17 +45,17 @@ export class Validator {
   readonly #cursor = new Cursor();
 
   /** Why a record is bad. Null if it is good: `key`, `value` and `revision` are then those of the record. */
-  validate({ topic, keyBytes, valueBytes, reader }: RecordBytes): BadReason | null {
+  validate({ topic, keyBytes, valueBytes, decoder }: RecordBytes): BadReason | null {
     this.value = null;
-    if (keyBytes === null) return keylessReason(reader);
+    if (keyBytes === null) return keylessReason(decoder);
     const keyFault = this.key.set(topic, keyBytes);
     if (keyFault && !isUtf8(keyBytes)) return 'key is not UTF-8';
     if (valueBytes === null) return keyFault;
-    if (typeof reader === 'string') return reader;
+    if (typeof decoder === 'string') return decoder;
     try {
       return topic === 'attendance' || topic === 'relations'
-        ? this.#validateInPlace(topic, keyFault, reader!, valueBytes)
-        : this.#validateTexts(topic, keyFault, reader!, valueBytes);
+        ? this.#validateInPlace(topic, keyFault, decoder!, valueBytes)
+        : this.#validateTexts(topic, keyFault, decoder!, valueBytes);
     } catch (error) {
       return reasonOf(error);
     }
@@ -67,11 +67,11 @@ export class Validator {
   #validateInPlace(
     topic: 'attendance' | 'relations',
     keyFault: KeyFault | null,
-    reader: TopicReader,
+    decoder: TopicDecoder,
     bytes: Buffer,
   ): BadReason | null {
-    const cursor = this.#cursor.set(bytes, reader.headerBytes);
-    const placed = reader.place(cursor) as Placed<Attendance | Relation> | null;
+    const cursor = this.#cursor.set(bytes, decoder.headerBytes);
+    const placed = decoder.place(cursor) as Placed<Attendance | Relation> | null;
     if (cursor.pos !== bytes.length) return 'trailing bytes';
     if (placed === null) return keyFault;
     const good =
@@ -79,17 +79,17 @@ export class Validator {
         ? isRsvp(this.key, placed as Placed<Attendance>, cursor)
         : isRelation(this.key, placed as Placed<Relation>, cursor);
     if (keyFault !== null || !good) {
-      return disagreement(topic, keyFault, reader.spell(placed, cursor));
+      return disagreement(topic, keyFault, decoder.spell(placed, cursor));
     }
     this.value = placed;
     this.revision = Number(placed.revision);
     return null;
   }
 
-  #validateTexts(topic: TopicName, keyFault: KeyFault | null, reader: TopicReader, bytes: Buffer): BadReason | null {
-    const placed = placeValue(reader, bytes, this.#cursor);
+  #validateTexts(topic: TopicName, keyFault: KeyFault | null, decoder: TopicDecoder, bytes: Buffer): BadReason | null {
+    const placed = placeValue(decoder, bytes, this.#cursor);
     if (placed === null) return keyFault;
-    const value = reader.spell(placed, this.#cursor);
+    const value = decoder.spell(placed, this.#cursor);
     if (keyFault !== null || !agrees(topic, this.key, placed, this.#cursor)) {
       return disagreement(topic, keyFault, value);
     }
@@ -136,5 +136,5 @@ const validator = new Validator();
 /** Why a decoded record is bad, or null: for callers that have no bytes any more. It is encoded, and validated as those are. */
 export function badRecord(topic: TopicName, key: string, value: AnyRecord | null): BadReason | null {
   const valueBytes = value && encodeValue(topic, value as never);
-  return validator.validate({ topic, keyBytes: Buffer.from(key), valueBytes, reader: ownReader(topic) });
+  return validator.validate({ topic, keyBytes: Buffer.from(key), valueBytes, decoder: ownDecoder(topic) });
 }

@@ -1,4 +1,4 @@
-import { decodeKey, readValue } from '../../schemas/avro/codec.ts';
+import { decodeKey, decodeWith } from '../../schemas/avro/codec.ts';
 import { keylessReason, type UndecodableReason } from '../../schemas/avro/undecodable.ts';
 import type { AnyRecord } from '../../schemas/events/records.ts';
 import type { EncodedRecord } from './event-log.ts';
@@ -22,10 +22,10 @@ export interface UndecodableRecord extends Placed {
 export function decoded(record: EncodedRecord): LogRecord | UndecodableRecord {
   const { topic, partition, offset, timestampMs, headers = [], rawValue = null } = record;
   const place = { topic, partition, offset, timestampMs, headers, raw: () => record.raw() };
-  if (record.keyBytes === null) return { ...place, undecodable: keylessReason(record.reader) };
+  if (record.keyBytes === null) return { ...place, undecodable: keylessReason(record.decoder) };
   const key = decodeKey(record.keyBytes);
   if ('bad' in key) return { ...place, undecodable: key.bad };
-  const read = record.valueBytes === null ? { value: null } : readValue(record.reader!, record.valueBytes);
+  const read = record.valueBytes === null ? { value: null } : decodeWith(record.decoder!, record.valueBytes);
   if ('bad' in read) return { ...place, undecodable: read.bad };
   return { ...place, key: key.key, value: read.value, rawValue };
 }

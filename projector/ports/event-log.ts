@@ -1,4 +1,4 @@
-import type { TopicReader } from '../../schemas/avro/topic-reader.ts';
+import type { TopicDecoder } from '../../schemas/avro/topic-decoder.ts';
 import type { UndecodableReason } from '../../schemas/avro/undecodable.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 
@@ -13,7 +13,7 @@ export interface RecordHeader {
   readonly value: Buffer | null;
 }
 
-/** A record of the log: its bytes, and the reader for them. The projector checks whether it is good. */
+/** A record of the log: its bytes, and the decoder for them. The projector checks whether it is good. */
 export interface EncodedRecord {
   readonly topic: TopicName;
   readonly partition: number;
@@ -24,12 +24,12 @@ export interface EncodedRecord {
   readonly keyBytes: Buffer | null;
   /** Null is a tombstone: the entity is gone. */
   readonly valueBytes: Buffer | null;
-  /** The reader for the value's header, or why there is none. Null if there is no value. */
-  readonly reader: TopicReader | UndecodableReason | null;
+  /** What decodes the value, by its header, or why there is none. Null if there is no value. */
+  readonly decoder: TopicDecoder | UndecodableReason | null;
   /** All headers, in order. Absent if there are none. */
   readonly headers?: readonly RecordHeader[];
   /**
-   * The value's bytes as they came, if the reader does not read everything in them because the writer's schema has more
+   * The value's bytes as they came, if the decoder leaves out some of them because the writer's schema has more
    * fields than ours. Otherwise absent or null.
    */
   readonly rawValue?: Buffer | null;

@@ -4,7 +4,7 @@ import { Cursor } from './avro-cursor.ts';
 import { topicTypes } from './avro-types.ts';
 import type { Placed } from './placed.ts';
 import { confluentHeaderBytes, fingerprintKey, singleObjectHeader, singleObjectHeaderBytes } from './single-object.ts';
-import { type TopicReader, topicReader } from './topic-reader.ts';
+import { type TopicDecoder, topicDecoder } from './topic-decoder.ts';
 import { reasonOf, type UndecodableReason, undecodable } from './undecodable.ts';
 import type { WriterSchemas } from './writer-schemas.ts';
 
@@ -13,12 +13,12 @@ import type { WriterSchemas } from './writer-schemas.ts';
 /** The record is bad, permanently. */
 type Bad = { bad: UndecodableReason };
 
-/** Our own header and reader for a topic: what nearly every record needs. */
+/** Our own header and decoder for a topic: what nearly every record needs. */
 interface OwnCodec {
   header: Buffer;
   low: number;
   high: number;
-  reader: TopicReader;
+  decoder: TopicDecoder;
 }
 
 const ownCodecs = byTopic(ownCodec);
@@ -27,7 +27,7 @@ function ownCodec(topic: TopicName): OwnCodec {
   const type = topicTypes[topic];
   const header = singleObjectHeader(type);
   const [low, high] = [header.readInt32LE(2), header.readInt32LE(6)];
-  return { header, low, high, reader: topicReader(topic, type, singleObjectHeaderBytes) };
+  return { header, low, high, decoder: topicDecoder(topic, type, singleObjectHeaderBytes) };
 }
 
 // Looked up once per batch, because a batch has one topic: with eight names the look-up is slow.
@@ -42,19 +42,19 @@ function setLast(topic: TopicName): void {
 const cursor = new Cursor();
 
 /**
- * The reader for a value, by its header; or why there is none; or the id of a schema that must first be looked up in
+ * The decoder for a value, by its header; or why there is none; or the id of a schema that must first be looked up in
  * the registry (WriterSchemas.addRegistered).
  */
-export function readerFor(
+export function decoderFor(
   topic: TopicName,
   bytes: Buffer,
   writers: WriterSchemas,
-): TopicReader | UndecodableReason | number {
+): TopicDecoder | UndecodableReason | number {
   if (bytes.length >= singleObjectHeaderBytes && bytes[0] === 0xc3 && bytes[1] === 0x01) {
     if (topic !== lastTopic) setLast(topic);
     const own = lastCodec;
     return int32At(bytes, 2) === own.low && int32At(bytes, 6) === own.high
-      ? own.reader
+      ? own.decoder
       : writers.byFingerprint(topic, fingerprintKey(bytes));
   }
   if (bytes.length >= confluentHeaderBytes && bytes[0] === 0x00) {
@@ -65,8 +65,8 @@ export function readerFor(
   return 'not Avro';
 }
 
-/** The reader for values that `encodeValue` has made. */
-export const ownReader = (topic: TopicName): TopicReader => ownCodecs[topic].reader;
+/** The decoder for values that `encodeValue` has made. */
+export const ownDecoder = (topic: TopicName): TopicDecoder => ownCodecs[topic].decoder;
 
 /** Buffer's own function checks its arguments first, which takes longer. */
 const int32At = (bytes: Buffer, pos: number): number =>
@@ -81,20 +81,20 @@ export function decodeValue(
   bytes: Buffer,
   writers: WriterSchemas,
 ): { value: AnyRecord } | Bad | { needs: number } {
-  const reader = readerFor(topic, bytes, writers);
-  if (typeof reader === 'number') return { needs: reader };
+  const decoder = decoderFor(topic, bytes, writers);
+  if (typeof decoder === 'number') return { needs: decoder };
   // Only an archive has tombstones as values.
-  return readValue(reader, bytes) as { value: AnyRecord } | Bad;
+  return decodeWith(decoder, bytes) as { value: AnyRecord } | Bad;
 }
 
-/** Reads a value with the reader for its header, and leaves its texts in place. Null is a tombstone. Throws UndecodableError. */
+/** Reads a value with the decoder for its header, and leaves its texts in place. Null is a tombstone. Throws UndecodableError. */
 export function placeValue(
-  reader: TopicReader | UndecodableReason,
+  decoder: TopicDecoder | UndecodableReason,
   bytes: Buffer,
   into: Cursor,
 ): Placed<AnyRecord> | null {
-  if (typeof reader === 'string') throw undecodable(reader);
-  const placed = reader.place(into.set(bytes, reader.headerBytes));
+  if (typeof decoder === 'string') throw undecodable(decoder);
+  const placed = decoder.place(into.set(bytes, decoder.headerBytes));
   if (into.pos !== bytes.length) throw trailing;
   return placed;
 }
@@ -102,10 +102,13 @@ export function placeValue(
 const trailing = undecodable('trailing bytes');
 
 /** Reads a value with its texts. Null is a tombstone. Never throws. */
-export function readValue(reader: TopicReader | UndecodableReason, bytes: Buffer): { value: AnyRecord | null } | Bad {
+export function decodeWith(
+  decoder: TopicDecoder | UndecodableReason,
+  bytes: Buffer,
+): { value: AnyRecord | null } | Bad {
   try {
-    const placed = placeValue(reader, bytes, cursor);
-    return { value: placed && (reader as TopicReader).spell(placed, cursor) };
+    const placed = placeValue(decoder, bytes, cursor);
+    return { value: placed && (decoder as TopicDecoder).spell(placed, cursor) };
   } catch (error) {
     return { bad: reasonOf(error) };
   }

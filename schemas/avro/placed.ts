@@ -2,7 +2,7 @@ import type { Type } from 'avsc';
 import type { Cursor } from './avro-cursor.ts';
 import { isArray, isRecord, isUnion } from './avro-type-kinds.ts';
 
-/** What a reader with `textsInPlace` returns: each text is the result of Cursor.place. */
+/** What a decoder with `textsInPlace` returns: each text is the result of Cursor.place. */
 export type Placed<T> = T extends string
   ? string extends T
     ? number

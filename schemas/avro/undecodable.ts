@@ -28,9 +28,9 @@ export const undecodableReasons = [
 
 export type UndecodableReason = (typeof undecodableReasons)[number];
 
-/** Why a record without a key is bad. `reader` is its value's. */
-export const keylessReason = (reader: object | UndecodableReason | null): UndecodableReason =>
-  isBatchFault(reader) ? reader : 'no key';
+/** Why a record without a key is bad. `decoder` is its value's. */
+export const keylessReason = (decoder: object | UndecodableReason | null): UndecodableReason =>
+  isBatchFault(decoder) ? decoder : 'no key';
 
 /**
  * Thrown while a value is read. There is one frozen instance per reason, so that a flood of bad records costs no stack

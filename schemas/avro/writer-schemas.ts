@@ -1,13 +1,13 @@
 import type { Type } from 'avsc';
 import { type TopicName, topicNames } from '../events/records.ts';
-import { IncompatibleSchemaError } from './avro-reader.ts';
 import { furtherSchemaTexts, parseWriter, topicSchemas, topicTypes } from './avro-types.ts';
+import { IncompatibleSchemaError } from './compile-decoder.ts';
 import { confluentHeaderBytes, fingerprintKey, singleObjectHeader, singleObjectHeaderBytes } from './single-object.ts';
-import { type TopicReader, topicReader } from './topic-reader.ts';
+import { type TopicDecoder, topicDecoder } from './topic-decoder.ts';
 import type { UndecodableReason } from './undecodable.ts';
 
-/** A reader of a topic's records, or why there is none for the writer's schema. */
-type WriterReader = TopicReader | UndecodableReason;
+/** A decoder of a topic's records, or why there is none for the writer's schema. */
+type WriterDecoder = TopicDecoder | UndecodableReason;
 
 interface SchemaTexts {
   schema: string;
@@ -69,26 +69,26 @@ export class WriterSchemas {
     return { id, fingerprint: singleObjectHeader(known.type).toString('hex', 2), ...known.texts };
   }
 
-  byFingerprint(topic: TopicName, key: string): WriterReader {
+  byFingerprint(topic: TopicName, key: string): WriterDecoder {
     // Nothing is kept of one that is unknown: anybody could send any number of them.
-    return this.#byFingerprint.get(key)?.readerOf(topic) ?? 'unknown fingerprint';
+    return this.#byFingerprint.get(key)?.decoderOf(topic) ?? 'unknown fingerprint';
   }
 
   /** Undefined: the id must be looked up first. */
-  byId(topic: TopicName, id: number): WriterReader | undefined {
+  byId(topic: TopicName, id: number): WriterDecoder | undefined {
     const known = this.#byId.get(id);
     if (known === undefined) return undefined;
-    if (known instanceof KnownSchema) return known.readerOf(topic);
+    if (known instanceof KnownSchema) return known.decoderOf(topic);
     return known.untilMs === undefined || this.#nowMs() < known.untilMs ? known.bad : undefined;
   }
 }
 
-/** A writer's schema. A reader is compiled when a record first needs it. */
+/** A writer's schema. A decoder is compiled when a record first needs it. */
 class KnownSchema {
   readonly type: Type;
   readonly texts: SchemaTexts;
   readonly #headerBytes: number;
-  readonly #readers: Partial<Record<TopicName, WriterReader>> = {};
+  readonly #decoders: Partial<Record<TopicName, WriterDecoder>> = {};
 
   constructor(type: Type, texts: SchemaTexts, headerBytes: number) {
     this.type = type;
@@ -96,14 +96,14 @@ class KnownSchema {
     this.#headerBytes = headerBytes;
   }
 
-  readerOf(topic: TopicName): WriterReader {
-    this.#readers[topic] ??= this.#compiled(topic);
-    return this.#readers[topic];
+  decoderOf(topic: TopicName): WriterDecoder {
+    this.#decoders[topic] ??= this.#compiled(topic);
+    return this.#decoders[topic];
   }
 
-  #compiled(topic: TopicName): WriterReader {
+  #compiled(topic: TopicName): WriterDecoder {
     try {
-      return topicReader(topic, this.type, this.#headerBytes);
+      return topicDecoder(topic, this.type, this.#headerBytes);
     } catch (error) {
       if (error instanceof IncompatibleSchemaError) return 'incompatible writer schema';
       // Too deep or too large.

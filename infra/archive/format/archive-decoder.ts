@@ -1,11 +1,11 @@
 import type { Schema, Type, types } from 'avsc';
 import type { EncodedRecord, RawRecord, RecordHeader } from '../../../projector/ports/event-log.ts';
 import { Cursor } from '../../../schemas/avro/avro-cursor.ts';
-import { compileReader, IncompatibleSchemaError, type Read } from '../../../schemas/avro/avro-reader.ts';
 import { archivedExtras, parseOurs, parseWriter, topicTypes } from '../../../schemas/avro/avro-types.ts';
-import { encodeValue, readValue } from '../../../schemas/avro/codec.ts';
+import { decodeWith, encodeValue } from '../../../schemas/avro/codec.ts';
+import { compileDecoder, type Decode, IncompatibleSchemaError } from '../../../schemas/avro/compile-decoder.ts';
 import { singleObjectHeader } from '../../../schemas/avro/single-object.ts';
-import { archivedReader, type TopicReader } from '../../../schemas/avro/topic-reader.ts';
+import { archivedDecoder, type TopicDecoder } from '../../../schemas/avro/topic-decoder.ts';
 import { reasonOf, undecodable } from '../../../schemas/avro/undecodable.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
 import { ContainerFormatError } from './avro-container.ts';
@@ -28,7 +28,7 @@ function extrasOf(writer: types.RecordType): typeof archivedExtras {
     const field = writer.fields.find((one) => one.name === name);
     if (!field) return true;
     try {
-      compileReader(field.type, parseOurs(type as Schema), { anyName: true });
+      compileDecoder(field.type, parseOurs(type as Schema), { anyName: true });
       return true;
     } catch {
       return false;
@@ -62,22 +62,22 @@ class ArchivedRecord implements EncodedRecord {
   readonly timestampMs: number;
   readonly keyBytes: Buffer;
   readonly valueBytes: Buffer;
-  readonly reader: TopicReader;
+  readonly decoder: TopicDecoder;
   readonly headers: readonly RecordHeader[];
   readonly rawValue: Buffer | null;
-  readonly #decoder: ArchiveDecoder;
+  readonly #ofFile: ArchiveDecoder;
 
-  constructor(archived: Archived, valueBytes: Buffer, decoder: ArchiveDecoder) {
-    this.topic = decoder.topic;
+  constructor(archived: Archived, valueBytes: Buffer, ofFile: ArchiveDecoder) {
+    this.topic = ofFile.topic;
     this.partition = archived.partition;
     this.offset = archived.offset;
     this.timestampMs = archived.timestamp;
     this.keyBytes = archived.key;
     this.valueBytes = valueBytes;
-    this.reader = decoder.reader;
+    this.decoder = ofFile.ofValues;
     this.headers = archived.headers ?? none;
     this.rawValue = archived.raw ?? null;
-    this.#decoder = decoder;
+    this.#ofFile = ofFile;
   }
 
   raw(): RawRecord {
@@ -85,8 +85,8 @@ class ArchivedRecord implements EncodedRecord {
   }
 
   #value(): Buffer | null {
-    const read = readValue(this.reader, this.valueBytes);
-    if ('bad' in read) return this.#decoder.asWritten(this.valueBytes);
+    const read = decodeWith(this.decoder, this.valueBytes);
+    if ('bad' in read) return this.#ofFile.asWritten(this.valueBytes);
     return read.value && encodeValue(this.topic, read.value as never);
   }
 }
@@ -117,20 +117,20 @@ export function archiveDecoder(topic: TopicName, schemaText: string): ArchiveDec
  */
 class ArchiveDecoder {
   readonly topic: TopicName;
-  readonly reader: TopicReader;
+  readonly ofValues: TopicDecoder;
   readonly #value: Type;
-  readonly #read: Read<Archived>;
+  readonly #decode: Decode<Archived>;
 
   constructor(topic: TopicName, schemaText: string) {
     try {
       const writer = parseWriter(schemaText) as types.RecordType;
       // Tools choose the record names in the files that they write.
       const options = { anyName: true, fieldInPlace: 'value' };
-      this.#read = compileReader<Archived>(writer, archivedType(extrasOf(writer)), options);
+      this.#decode = compileDecoder<Archived>(writer, archivedType(extrasOf(writer)), options);
       this.topic = topic;
       this.#value = valueTypeOf(writer);
       checkValueType(topic, this.#value);
-      this.reader = archivedReader(topic, this.#value);
+      this.ofValues = archivedDecoder(topic, this.#value);
     } catch (error) {
       const what = error instanceof IncompatibleSchemaError ? `: ${error.message}` : '';
       const fix = `write it with record Archived {partition, offset, timestamp, key, value} of ${topic}`;
@@ -180,7 +180,7 @@ class ArchiveDecoder {
   /** Finds where the next record begins even if this record's value is bad. */
   #next(data: Buffer, pos: number, index: number): Archived {
     try {
-      return exact(this.#read(cursor.set(data, pos).withoutStepsMax()));
+      return exact(this.#decode(cursor.set(data, pos).withoutStepsMax()));
     } catch (error) {
       throw new ContainerFormatError(`record ${index + 1} of its block can not be read (${reasonOf(error)})`);
     }
@@ -208,7 +208,7 @@ function checkValueType(topic: TopicName, type: Type): void {
   const branches = branchesOf(type).filter(({ typeName }) => typeName !== 'null');
   const failures = branches.flatMap((branch) => {
     try {
-      compileReader(branch, topicTypes[topic], { anyName: true });
+      compileDecoder(branch, topicTypes[topic], { anyName: true });
       return [];
     } catch (error) {
       return [error];

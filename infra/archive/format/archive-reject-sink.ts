@@ -2,8 +2,8 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Reject, RejectSink } from '../../../projector/ports/event-log.ts';
 import { Cursor } from '../../../schemas/avro/avro-cursor.ts';
-import { compileReader } from '../../../schemas/avro/avro-reader.ts';
 import { parseWriter, rejectedSchema, rejectedType } from '../../../schemas/avro/avro-types.ts';
+import { compileDecoder } from '../../../schemas/avro/compile-decoder.ts';
 import { reasonOf } from '../../../schemas/avro/undecodable.ts';
 import { defaultTopicPrefix, type TopicName } from '../../../schemas/events/records.ts';
 import { RejectPlaces } from '../../reject-places.ts';
@@ -74,7 +74,7 @@ export function* rejectedBlocks(
   { header, blocks }: ContainerContent,
   prefix: string,
 ): Generator<{ reject: Reject; bytes: Buffer }[]> {
-  const read = compileReader<RejectedRecord>(parseWriter(header.schemaText), rejectedType, { anyName: true });
+  const read = compileDecoder<RejectedRecord>(parseWriter(header.schemaText), rejectedType, { anyName: true });
   const cursor = new Cursor();
   for (const { count, data } of blocks) {
     const block = data();

@@ -1,6 +1,6 @@
 import type { EncodedRecord, RawRecord, RecordHeader } from '../../../projector/ports/event-log.ts';
-import { decodeKey, readerFor } from '../../../schemas/avro/codec.ts';
-import type { TopicReader } from '../../../schemas/avro/topic-reader.ts';
+import { decodeKey, decoderFor } from '../../../schemas/avro/codec.ts';
+import type { TopicDecoder } from '../../../schemas/avro/topic-decoder.ts';
 import type { UndecodableReason } from '../../../schemas/avro/undecodable.ts';
 import type { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
@@ -14,10 +14,10 @@ export function deliveredRecord(
   writers: WriterSchemas,
 ): EncodedRecord | number {
   if (fetched.fault) return new DeliveredRecord(topic, partition, fetched, fetched.fault);
-  const reader = fetched.value && readerFor(topic, fetched.value, writers);
-  if (typeof reader !== 'number') return new DeliveredRecord(topic, partition, fetched, reader);
+  const decoder = fetched.value && decoderFor(topic, fetched.value, writers);
+  if (typeof decoder !== 'number') return new DeliveredRecord(topic, partition, fetched, decoder);
   // A record with a bad key does not wait for its schema.
-  return 'bad' in decodeKey(fetched.key) ? unknownSchemaId(topic, partition, fetched) : reader;
+  return 'bad' in decodeKey(fetched.key) ? unknownSchemaId(topic, partition, fetched) : decoder;
 }
 
 /** A record whose schema id the registry does not know, or for which there is no registry. */
@@ -28,18 +28,18 @@ export const unknownSchemaId = (topic: TopicName, partition: number, fetched: Fe
 class DeliveredRecord implements EncodedRecord {
   readonly topic: TopicName;
   readonly partition: number;
-  readonly reader: TopicReader | UndecodableReason | null;
+  readonly decoder: TopicDecoder | UndecodableReason | null;
   readonly #fetched: FetchedRecord;
 
   constructor(
     topic: TopicName,
     partition: number,
     fetched: FetchedRecord,
-    reader: TopicReader | UndecodableReason | null,
+    decoder: TopicDecoder | UndecodableReason | null,
   ) {
     this.topic = topic;
     this.partition = partition;
-    this.reader = reader;
+    this.decoder = decoder;
     this.#fetched = fetched;
   }
 
@@ -64,7 +64,7 @@ class DeliveredRecord implements EncodedRecord {
   }
 
   get rawValue(): Buffer | null {
-    return typeof this.reader === 'object' && this.reader?.holdsAll === false ? this.#fetched.value : null;
+    return typeof this.decoder === 'object' && this.decoder?.holdsAll === false ? this.#fetched.value : null;
   }
 
   raw(): RawRecord {

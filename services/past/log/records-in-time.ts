@@ -1,14 +1,14 @@
 import type { Fold } from '../../../projector/facts/fold.ts';
 import { Validator } from '../../../projector/intake/validator.ts';
 import type { EncodedRecord } from '../../../projector/ports/event-log.ts';
-import { decodeKey, readValue } from '../../../schemas/avro/codec.ts';
+import { decodeKey, decodeWith } from '../../../schemas/avro/codec.ts';
 import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
 import { PartitionCursor, type PastSources } from './past-records.ts';
 import { instantText } from './past-time.ts';
 
 type Bytes = Pick<
   EncodedRecord,
-  'topic' | 'partition' | 'offset' | 'timestampMs' | 'keyBytes' | 'valueBytes' | 'reader'
+  'topic' | 'partition' | 'offset' | 'timestampMs' | 'keyBytes' | 'valueBytes' | 'decoder'
 >;
 
 /** A record and when it counts from. Its bytes are its own, and stay valid. */
@@ -21,13 +21,13 @@ export class TimedRecord {
   readonly source: number;
 
   constructor({ encoded, timeMs, latestMs }: PartitionCursor, source: number) {
-    const { topic, partition, offset, timestampMs, keyBytes, valueBytes, reader } = encoded!;
+    const { topic, partition, offset, timestampMs, keyBytes, valueBytes, decoder } = encoded!;
     this.bytes = {
       topic,
       partition,
       offset,
       timestampMs,
-      reader,
+      decoder,
       keyBytes: own(keyBytes),
       valueBytes: own(valueBytes),
     };
@@ -44,8 +44,8 @@ export class TimedRecord {
 
   /** Its value, decoded with all its texts. Null: a tombstone, or one that cannot be decoded. */
   get value(): AnyRecord | null {
-    const { valueBytes, reader } = this.bytes;
-    const read = valueBytes === null ? null : readValue(reader!, valueBytes);
+    const { valueBytes, decoder } = this.bytes;
+    const read = valueBytes === null ? null : decodeWith(decoder!, valueBytes);
     return read && 'value' in read ? read.value : null;
   }
 }

@@ -55,7 +55,7 @@ const undecodable = (offset: number): EncodedRecord => ({
   timestampMs: 7,
   keyBytes: Buffer.from('r1'),
   valueBytes: Buffer.from('?'),
-  reader: 'unknown schema id',
+  decoder: 'unknown schema id',
   raw: () => ({ key: Buffer.from('r1'), value: Buffer.from('?'), headers: { h: Buffer.from('x') } }),
 });
 const twentyMebibytes = Buffer.alloc(20 << 20);

@@ -127,7 +127,7 @@ describe('a record that belongs nowhere in particular', () => {
   it('is explained by both: in a topic of one partition, without a key, or with an empty one', () => {
     const bare = (key: Buffer | null): EncodedRecord => ({
       ...{ topic: 'relations', partition: 3, offset: 0, timestampMs: 7 },
-      ...{ keyBytes: key, valueBytes: null, reader: null },
+      ...{ keyBytes: key, valueBytes: null, decoder: null },
       raw: () => ({ key, value: null, headers: {} }),
     });
     const one = watching(1);

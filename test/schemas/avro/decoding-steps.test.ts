@@ -1,9 +1,9 @@
 import { type Schema, Type } from 'avsc';
 import { describe, expect, test } from 'vitest';
 import { Cursor } from '../../../schemas/avro/avro-cursor.ts';
-import { compileReader, compileSkip } from '../../../schemas/avro/avro-reader.ts';
 import { parseOurs, parseWriter, topicSchemas } from '../../../schemas/avro/avro-types.ts';
 import { decodeValue } from '../../../schemas/avro/codec.ts';
+import { compileDecoder, compileSkip } from '../../../schemas/avro/compile-decoder.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 
 /** What a registry may hold: schemas by which few bytes, or none, stand for very much (docs/rules.md#what-is-bad). */
@@ -105,14 +105,14 @@ describe("a writer's schema", () => {
       n === 0 ? 'int' : [record(`a${n}.N`, both(n - 1)), record(`b${n}.N`, names(n - 1))];
     const reader = { type: 'record', name: 'N', fields: [{ name: 'f0', type: ['null', 'N'] }] };
     const parsed = parseWriter(JSON.stringify(both(levels)));
-    expect(() => compileReader(parsed, parseOurs(reader as Schema))).toThrow('no branch');
+    expect(() => compileDecoder(parsed, parseOurs(reader as Schema))).toThrow('no branch');
   });
 });
 
 describe('items of no bytes', () => {
   const nulls = { type: 'array', items: 'null' };
   const parsed = parseWriter(JSON.stringify(nulls));
-  const read = compileReader<null[]>(parsed, parseOurs(nulls as Schema));
+  const read = compileDecoder<null[]>(parsed, parseOurs(nulls as Schema));
   const blocks = (count: number, times: number) =>
     Buffer.concat([...Array(times).fill(Type.forSchema('long').toBuffer(count)), Buffer.from([0])]);
 

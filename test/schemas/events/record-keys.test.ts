@@ -3,7 +3,7 @@ import { describe, expect, it, test } from 'vitest';
 import { Cursor } from '../../../schemas/avro/avro-cursor.ts';
 import { topicTypes } from '../../../schemas/avro/avro-types.ts';
 import { agrees } from '../../../schemas/avro/key-agreement.ts';
-import { topicReader } from '../../../schemas/avro/topic-reader.ts';
+import { topicDecoder } from '../../../schemas/avro/topic-decoder.ts';
 import { parseRecordKey, RecordKey } from '../../../schemas/events/record-keys.ts';
 import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
 import { goodChange } from '../../support/worlds/record-arbs.ts';
@@ -15,8 +15,13 @@ const faultOf = (topic: TopicName, key: string) => new RecordKey().set(topic, Bu
 /** Whether a good key's fields are those of a record. */
 function isKeyOf(topic: TopicName, key: string, record: AnyRecord): boolean {
   const cursor = new Cursor();
-  const reader = topicReader(topic, topicTypes[topic], 0);
-  return agrees(topic, recordKey(topic, key), reader.place(cursor.set(topicTypes[topic].toBuffer(record), 0))!, cursor);
+  const decoder = topicDecoder(topic, topicTypes[topic], 0);
+  return agrees(
+    topic,
+    recordKey(topic, key),
+    decoder.place(cursor.set(topicTypes[topic].toBuffer(record), 0))!,
+    cursor,
+  );
 }
 
 describe('the key of a good record', () => {

@@ -1,15 +1,15 @@
 import avro, { type Schema } from 'avsc';
 import { describe, expect, test } from 'vitest';
 import { Cursor } from '../../../schemas/avro/avro-cursor.ts';
-import { compileReader } from '../../../schemas/avro/avro-reader.ts';
 import { parseOurs, parseWriter } from '../../../schemas/avro/avro-types.ts';
+import { compileDecoder } from '../../../schemas/avro/compile-decoder.ts';
 
 // docs/rules.md#schema-versions
 describe("a reader's own defaults and aliases", () => {
   const read = (writer: unknown, reader: unknown, value: unknown) => {
     const bytes = avro.Type.forSchema(structuredClone(writer) as Schema, { wrapUnions: true }).toBuffer(value);
     const ours = parseOurs(structuredClone(reader) as Schema);
-    return compileReader(parseWriter(JSON.stringify(writer)), ours)(new Cursor().set(bytes, 0));
+    return compileDecoder(parseWriter(JSON.stringify(writer)), ours)(new Cursor().set(bytes, 0));
   };
   const record = (name: string, ...fields: object[]) => ({ type: 'record', name, fields });
 
@@ -35,7 +35,10 @@ describe("a reader's own defaults and aliases", () => {
     const writer = record('R', { name: 'a', type: 'int' });
     const reader = record('R', { name: 'list', type: { type: 'array', items: 'int' }, default: [1] });
     const bytes = Buffer.from([2]);
-    const readOne = compileReader<{ list: number[] }>(parseWriter(JSON.stringify(writer)), parseOurs(reader as Schema));
+    const readOne = compileDecoder<{ list: number[] }>(
+      parseWriter(JSON.stringify(writer)),
+      parseOurs(reader as Schema),
+    );
     readOne(new Cursor().set(bytes, 0)).list.push(2);
     expect(readOne(new Cursor().set(bytes, 0))).toEqual({ list: [1] });
   });
@@ -52,7 +55,10 @@ describe("a reader's own defaults and aliases", () => {
   test('maps come back with any key', () => {
     const map = { type: 'map', values: 'int' };
     const bytes = Buffer.concat([Buffer.from([2, 18]), Buffer.from('__proto__'), Buffer.from([4, 0])]);
-    const value = compileReader(parseWriter(JSON.stringify(map)), parseOurs(map as Schema))(new Cursor().set(bytes, 0));
+    const value = compileDecoder(
+      parseWriter(JSON.stringify(map)),
+      parseOurs(map as Schema),
+    )(new Cursor().set(bytes, 0));
     expect(Object.entries(value as object)).toEqual([['__proto__', 2]]);
   });
 });

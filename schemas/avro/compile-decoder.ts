@@ -17,13 +17,13 @@ import {
 } from './avro-type-kinds.ts';
 import { undecodable } from './undecodable.ts';
 
-/** Reads one value at the cursor. Throws UndecodableError. */
-export type Read<T = unknown> = (cursor: Cursor) => T;
+/** Decodes one value at the cursor. Throws UndecodableError. */
+export type Decode<T = unknown> = (cursor: Cursor) => T;
 
-interface ReaderOptions {
+interface DecoderOptions {
   /** Named types match whatever their names. For files of tools that choose type names themselves. */
   anyName?: boolean;
-  /** Texts are left in place and not checked. For each the reader returns the result of Cursor.place. */
+  /** Texts are left in place and not checked. For each the decoder returns the result of Cursor.place. */
   textsInPlace?: true;
   /** The outermost record's field of this name stays in place as a whole, whatever its type. */
   fieldInPlace?: string;
@@ -35,29 +35,29 @@ export class IncompatibleSchemaError extends Error {
 }
 
 /**
- * Compiles a reader for values that were written with one schema and are wanted in another
+ * Compiles a decoder for values that were written with one schema and are wanted in another
  * (docs/rules.md#schema-versions; Avro specification 1.12, "Schema Resolution"). Writer's fields that the reader lacks
  * are skipped, the reader's defaults fill in, numbers and texts are promoted, the reader's aliases count. What fails
  * for only some values (a union's branch, an enum's symbol) fails when such a value is read. Throws
  * IncompatibleSchemaError.
  *
- * avsc's own resolvers refuse such schemas as a whole. Its readers accept invalid booleans, ints that are too wide and
+ * avsc's own resolvers refuse such schemas as a whole. Its decoders accept invalid booleans, ints that are too wide and
  * broken UTF-8, and let an array's count fill the memory. So only avsc's parsed types are used here. Also throws for a
  * schema that nests too deeply.
  */
-export function compileReader<T>(writer: Type, reader: Type, options: ReaderOptions = {}): Read<T> {
-  return new ReaderCode(options).compile((code) => code.read(writer, reader)) as Read<T>;
+export function compileDecoder<T>(writer: Type, reader: Type, options: DecoderOptions = {}): Decode<T> {
+  return new DecoderCode(options).compile((code) => code.decode(writer, reader)) as Decode<T>;
 }
 
 /** Compiles a function that skips a value of a schema. The function throws UndecodableError for an invalid value. */
 export function compileSkip(writer: Type): (cursor: Cursor) => void {
-  return new ReaderCode({}).compile((code) => code.skip(writer)) as (cursor: Cursor) => void;
+  return new DecoderCode({}).compile((code) => code.skip(writer)) as (cursor: Cursor) => void;
 }
 
 const incompatible = undecodable('incompatible writer schema');
 const badIndex = undecodable('undecodable value');
 
-/** For each reader's type, the writers' types that it accepts, and how they are read. */
+/** For each reader's type, the writers' types that it accepts, and how they are decoded. */
 const promotions: Record<string, Record<string, string>> = {
   null: { null: 'null' },
   boolean: { boolean: 'c.boolean()' },
@@ -80,14 +80,14 @@ const primitiveSkips: Record<string, string> = {
   bytes: 'c.skip(c.long())',
 };
 
-/** Reading of a record's fields. It counts as a step if a field needs a function call. */
+/** Decoding of a record's fields. It counts as a step if a field needs a function call. */
 const counted = (fields: string): string => (/\bf_\d+\(/.test(fields) ? `c.enter(); ${fields} c.leave();` : fields);
 
 /**
- * JavaScript for one reader: expressions over a cursor `c`, constants `k`, and a function per record, array or union.
+ * JavaScript for one decoder: expressions over a cursor `c`, constants `k`, and a function per record, array or union.
  */
-class ReaderCode {
-  readonly #options: ReaderOptions;
+class DecoderCode {
+  readonly #options: DecoderOptions;
   readonly #constants: unknown[] = [];
   readonly #functions: string[] = [];
   /** Names of functions by what they read, so that a recursive type ends. */
@@ -99,7 +99,7 @@ class ReaderCode {
   #count = 0;
   #depth = 0;
 
-  constructor(options: ReaderOptions) {
+  constructor(options: DecoderOptions) {
     this.#options = options;
   }
 
@@ -110,11 +110,11 @@ class ReaderCode {
     return new Function('k', text)(this.#constants);
   }
 
-  read(writer: Type, reader: Type): string {
-    if (isUnion(writer)) return this.#readUnion(writer, reader);
+  decode(writer: Type, reader: Type): string {
+    if (isUnion(writer)) return this.#decodeUnion(writer, reader);
     if (isUnion(reader)) {
       for (const branch of reader.types) {
-        const expression = this.#attempt(() => this.read(writer, branch));
+        const expression = this.#attempt(() => this.decode(writer, branch));
         if (expression !== null) return expression;
       }
       throw new IncompatibleSchemaError(`no branch of the union takes ${nameOf(writer)}`);
@@ -126,21 +126,21 @@ class ReaderCode {
       this.#needSameName(writer, reader);
       return this.#function(writer, reader, () => this.#recordBody(writer, reader));
     }
-    if (isEnum(writer) && isEnum(reader)) return this.#readEnum(writer, reader);
+    if (isEnum(writer) && isEnum(reader)) return this.#decodeEnum(writer, reader);
     if (isFixed(writer) && isFixed(reader)) {
       this.#needSameName(writer, reader);
       if (writer.size === reader.size) return `c.fixed(${reader.size})`;
     }
     if (isArray(writer) && isArray(reader)) {
       return this.#function(writer, reader, () => {
-        const item = this.read(writer.itemsType, reader.itemsType);
+        const item = this.decode(writer.itemsType, reader.itemsType);
         const loop = `for (let n; (n = c.blockCount(${takesBytes(writer.itemsType)})) !== 0; )`;
         return `const items = []; ${loop} while (n-- > 0) items.push(${item}); return items;`;
       });
     }
     if (isMap(writer) && isMap(reader)) {
       return this.#function(writer, reader, () => {
-        const value = this.read(writer.valuesType, reader.valuesType);
+        const value = this.decode(writer.valuesType, reader.valuesType);
         const loop = `for (let n; (n = c.blockCount(true)) !== 0; )`;
         // A key may be `__proto__`.
         return `const map = Object.create(null); ${loop} while (n-- > 0) map[c.string()] = ${value}; return { ...map };`;
@@ -170,9 +170,9 @@ class ReaderCode {
     });
   }
 
-  #readUnion(writer: Union, reader: Type): string {
+  #decodeUnion(writer: Union, reader: Type): string {
     return this.#function(writer, reader, () => {
-      const expressions = writer.types.map((branch) => this.#attempt(() => this.read(branch, reader)));
+      const expressions = writer.types.map((branch) => this.#attempt(() => this.decode(branch, reader)));
       if (expressions.every((expression) => expression === null)) {
         throw new IncompatibleSchemaError(`no branch of the writer's union is ${nameOf(reader)}`);
       }
@@ -186,7 +186,7 @@ class ReaderCode {
     return `switch (c.int()) { ${cases.join(' ')} default: throw ${this.#constant(badIndex)}; }`;
   }
 
-  #readEnum(writer: types.EnumType, reader: types.EnumType): string {
+  #decodeEnum(writer: types.EnumType, reader: types.EnumType): string {
     this.#needSameName(writer, reader);
     const fallback = (reader as { default?: string }).default ?? null;
     const symbols = writer.symbols.map((symbol) => (reader.symbols.includes(symbol) ? symbol : fallback));
@@ -194,7 +194,7 @@ class ReaderCode {
   }
 
   /**
-   * Reads the writer's fields in the writer's order, then makes an object with the reader's fields in the reader's
+   * Decodes the writer's fields in the writer's order, then makes an object with the reader's fields in the reader's
    * order.
    */
   #recordBody(writer: types.RecordType, reader: types.RecordType): string {
@@ -206,7 +206,7 @@ class ReaderCode {
       else if (this.#depth === 1 && reader.fields[wantedBy]!.name === this.#options.fieldInPlace) {
         const skip = this.skip(field.type);
         statements.push(`const s${wantedBy} = c.pos; ${skip}; const f${wantedBy} = c.placeFrom(s${wantedBy});`);
-      } else statements.push(`const f${wantedBy} = ${this.read(field.type, reader.fields[wantedBy]!.type)};`);
+      } else statements.push(`const f${wantedBy} = ${this.decode(field.type, reader.fields[wantedBy]!.type)};`);
     }
     const members = reader.fields.map((field, index) => {
       const source = sources[index];
