@@ -14,6 +14,7 @@ Exit codes:
   0  done
   1  it failed, or found what it was asked to look for
   2  wrong usage or settings: each is named on a line of its own
+  3  archive check: there is no manifest to compare with
 
 Settings are environment variables: docs/settings.md lists them.`;
 

@@ -11,7 +11,7 @@ export interface ArchiveCheckOptions {
   json?: boolean;
 }
 
-/** Reads every record of an archive and compares its files with the manifest. Exit code 1 if anything differs. */
+/** Reads every record of an archive and compares its files with the manifest. Exit code 1 if anything differs, 3 without a manifest. */
 export async function runArchiveCheck(options: ArchiveCheckOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { dir, json } = options;
   needFolderName(dir, 'archive check');
@@ -28,7 +28,7 @@ export async function runArchiveCheck(options: ArchiveCheckOptions, settings: Se
     const counts = { files, records, rejected };
     const exact_since = manifest?.exact_since ?? null;
     const result = { dir, manifest: manifest !== null, ...counts, exact_since, problems };
-    return { result, lines: linesOf(dir, found), code: problems.length > 0 ? 1 : 0 };
+    return { result, lines: linesOf(dir, found), code: problems.length > 0 ? 1 : manifest ? 0 : 3 };
   });
 }
 

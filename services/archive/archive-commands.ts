@@ -14,8 +14,9 @@ export function archiveCommands(program: Commands): void {
   archive.add(
     'check <dir>',
     'Reads every record of an archive and compares its files with the manifest; names what is cut, altered, missing or foreign. ' +
+      'Exit code 3 if there is no manifest: then it reads every record, and has nothing to compare with. ' +
       'It goes by the topic prefix of the archive itself, whatever KAFKA_TOPIC_PREFIX says.',
-    ['npx ride-calendar archive check test/data/portland'],
+    ['npx ride-calendar simulate --archive ./checked --seed 7 && npx ride-calendar archive check ./checked'],
     async () => (await import('./archive-check.ts')).runArchiveCheck,
   );
   archive.add(

@@ -25,8 +25,11 @@ export const withoutProgress = (io: Io): Io => ({
   },
 });
 
-/** A command's exit code: 0 done, 1 it found a problem or failed half-way, 2 it cannot be run like this. */
-export type ExitCode = 0 | 1 | 2;
+/**
+ * A command's exit code: 0 done, 1 it found a problem or failed half-way, 2 it cannot be run like this, 3 it had nothing
+ * to compare with.
+ */
+export type ExitCode = 0 | 1 | 2 | 3;
 
 /** The command cannot be run as it was called. Printed in one line, exit code 2. */
 export class UsageError extends Error {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { topicNames } from '../../../schemas/events/records.ts';
-import { ArchiveError, archiveFolder, archivePrefix } from '../format/archive-files.ts';
+import { ArchiveError, archiveFolder, archivePrefix, linkProblem, linksIn } from '../format/archive-files.ts';
 import { isForgetting, journalPath } from '../format/archive-journal.ts';
 import { lockHolder } from '../format/archive-lock.ts';
 import { type ArchiveManifest, manifestName, readManifest } from '../format/archive-manifest.ts';
@@ -17,7 +17,7 @@ interface CheckOptions extends Pick<InspectOptions, 'dir' | 'signal' | 'onProgre
   verb: string;
 }
 
-export interface CheckedArchive extends ArchiveInspection {
+export interface CheckedArchive extends Omit<ArchiveInspection, 'partitions'> {
   manifest: ArchiveManifest | null;
 }
 
@@ -33,6 +33,9 @@ export async function checkArchive(options: CheckOptions): Promise<CheckedArchiv
       `Cannot ${verb} ${dir}: archive forget (process ${holder.pid}) is rewriting it; wait for it`,
     );
   }
+  const links = linksIn(dir).map((file) => ({ file, kind: 'foreign' as const, problem: `it ${linkProblem}` }));
+  // What a link points to is not read.
+  if (links.length > 0) return { manifest: null, problems: links, files: 0, records: 0, rejected: 0 };
   const beingWritten = holder !== null;
   const { manifest, problems } = manifestOf(dir, beingWritten);
   const prefix = manifest?.prefix ?? (await archivePrefix(dir, wantedPrefix));
@@ -52,16 +55,19 @@ const halfSaved = (dir: string): ArchiveProblem => ({
 
 /** The manifest, and what is wrong with it. */
 function manifestOf(dir: string, isWritten: boolean): { manifest: ArchiveManifest | null; problems: ArchiveProblem[] } {
+  const problems: ArchiveProblem[] = [];
   if (isForgetting(dir)) {
     const problem = 'archive forget was ended by force: call it again, and it finishes';
-    return { manifest: readManifest(dir), problems: [{ file: journalPath(dir), kind: 'unfinished', problem }] };
+    problems.push({ file: journalPath(dir), kind: 'unfinished', problem });
   }
   try {
     const manifest = readManifest(dir);
-    return { manifest, problems: manifest && isHalfSaved(manifest) && !isWritten ? [halfSaved(dir)] : [] };
+    if (manifest && isHalfSaved(manifest) && !isWritten) problems.push(halfSaved(dir));
+    return { manifest, problems };
   } catch (error) {
     if (!(error instanceof ArchiveError)) throw error;
-    return { manifest: null, problems: [{ file: join(dir, manifestName), kind: 'altered', problem: error.message }] };
+    problems.push({ file: join(dir, manifestName), kind: 'altered', problem: error.message });
+    return { manifest: null, problems };
   }
 }
 

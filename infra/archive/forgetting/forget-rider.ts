@@ -2,6 +2,7 @@ import { rmSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { decoded } from '../../../projector/ports/decoded-record.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { placeOf } from '../../reject-places.ts';
 import { inspectArchive } from '../checking/inspect-archive.ts';
 import { inspectPartition, type KnownPartition, notAsSaved } from '../checking/partition-inspection.ts';
 import { OpenArchiveFile } from '../format/archive-file.ts';
@@ -72,6 +73,8 @@ class Forgetting {
   readonly #options: ForgetOptions;
   readonly #manifest: ArchiveManifest | null;
   readonly #changed: string[] = [];
+  /** Places of removed bad records. */
+  readonly #forgottenRejects: string[] = [];
   readonly #result = {
     records: {} as Forgotten['records'],
     leaders: 0,
@@ -108,9 +111,19 @@ class Forgetting {
     const example = simulated?.rider === rider;
     if (this.#changed.length === 0 && !example) return this.#result;
     const { log = null, exact_since = null, saved_until = null, schemas = [] } = manifest ?? {};
-    const state = { version: 1 as const, prefix, log, exact_since, saved_until };
-    const mark = simulated && { simulated: example ? { ...simulated, rider: null } : simulated };
-    replaceFiles(dir, prefix, this.#changed, manifestText({ ...state, topics, rejected, schemas, ...mark }));
+    const text = manifestText({
+      version: 1,
+      prefix,
+      log,
+      exact_since,
+      saved_until,
+      topics,
+      rejected,
+      forgotten_rejects: [...(manifest?.forgotten_rejects ?? []), ...this.#forgottenRejects],
+      schemas,
+      ...(simulated && { simulated: example ? { ...simulated, rider: null } : simulated }),
+    });
+    replaceFiles(dir, prefix, this.#changed, text);
     return { ...this.#result, example, files: this.#changed.length };
   }
 
@@ -192,12 +205,12 @@ class Forgetting {
     const { rider, prefix } = this.#options;
     const content = readContainer(path);
     if (!content) return [];
-    const kept = [...rejectedBlocks(content, prefix)].map((block) =>
-      block.filter(({ reject }) => !isRejectOfRider(reject, rider)).map(({ bytes }) => bytes),
-    );
-    const gone = content.records - kept.flat().length;
-    if (gone === 0) return [rejectedEntry(path)!];
-    this.#result.rejected += gone;
+    const blocks = [...rejectedBlocks(content, prefix)];
+    const gone = new Set(blocks.flat().filter(({ reject }) => isRejectOfRider(reject, rider)));
+    if (gone.size === 0) return [rejectedEntry(path)!];
+    this.#result.rejected += gone.size;
+    for (const { reject } of gone) this.#forgottenRejects.push(placeOf(reject));
+    const kept = blocks.map((block) => block.filter((one) => !gone.has(one)).map(({ bytes }) => bytes));
     const writer = ContainerWriter.create(replacementPath(path), content.header.schemaText, content.header.codec);
     for (const block of kept) if (block.length > 0) writer.appendBlock(block.length, Buffer.concat(block));
     writer.close();

@@ -95,19 +95,20 @@ export async function listArchive(dir: string, prefix: string, named: string): P
  * points to may be outside, and archive forget would rewrite it. The archive itself may be reached by a link.
  */
 export function refuseLinks(dir: string): void {
-  for (const entry of entriesOf(dir)) {
-    refuseLink(dir, entry);
-    if (!entry.isDirectory() || ![...topicNames, 'rejected'].some((name) => entry.name.endsWith(name))) continue;
-    const folder = join(dir, entry.name);
-    for (const file of entriesOf(folder)) refuseLink(folder, file);
-  }
+  const [link] = linksIn(dir);
+  if (link !== undefined) throw new ArchiveError(`Cannot use the archive: ${link} ${linkProblem}`);
 }
 
-function refuseLink(folder: string, entry: Dirent): void {
-  if (!entry.isSymbolicLink()) return;
-  throw new ArchiveError(
-    `Cannot use the archive: ${join(folder, entry.name)} is a link; put what it points to in its place, or take it out of the archive`,
-  );
+/** What is wrong with a link. */
+export const linkProblem = 'is a link; put what it points to in its place, or take it out of the archive';
+
+/** The links in an archive, and in the folders of its topics. */
+export function linksIn(dir: string): string[] {
+  const entries = entriesOf(dir);
+  const ours = [...topicNames, 'rejected'];
+  const folders = entries.filter((one) => one.isDirectory() && ours.some((name) => one.name.endsWith(name)));
+  const links = [...entries, ...folders.flatMap(({ name }) => entriesOf(join(dir, name)))];
+  return links.filter((one) => one.isSymbolicLink()).map(({ parentPath, name }) => join(parentPath, name));
 }
 
 /** None of a folder that cannot be read: who reads it says why. */

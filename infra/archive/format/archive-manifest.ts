@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -67,6 +68,8 @@ const manifestSchema = z.object({
     z.object({ hash_schema: z.string(), partitions: z.array(partitionSchema) }),
   ),
   rejected: z.array(fileSchema),
+  /** Places of bad records that `archive forget` removed. The log may still hold them, and no save adds them again. */
+  forgotten_rejects: z.array(z.string()),
   schemas: z.array(writerSchema),
   /** Absent unless all records are as `simulate` wrote them. */
   simulated: simulatedSchema.optional(),
@@ -107,9 +110,14 @@ function parse(text: string): ArchiveManifest | { wrong: string } {
     return { wrong: 'it is not JSON' };
   }
   const { success, data, error } = manifestSchema.safeParse(value);
-  if (success) return data;
-  const [issue] = error.issues;
-  return { wrong: `it is not the manifest of an archive (${issue!.path.join('.') || 'the whole'}: ${issue!.message})` };
+  if (!success) {
+    const [issue] = error.issues;
+    return {
+      wrong: `it is not the manifest of an archive (${issue!.path.join('.') || 'the whole'}: ${issue!.message})`,
+    };
+  }
+  const { checksum, ...content } = value as { checksum?: unknown };
+  return checksum === checksumOf(content) ? data : { wrong: 'its checksum is not that of its content' };
 }
 
 /** Written atomically. The files that it names must be durable already. */
@@ -117,7 +125,10 @@ export function writeManifest(dir: string, manifest: ArchiveManifest): void {
   writeAtomically(join(dir, manifestName), manifestText(manifest));
 }
 
-/** One line per file and partition, so that two manifests can be compared by eye. */
+/** One line per file and partition, so that two manifests can be compared by eye. Its last field is the checksum. */
 export function manifestText(manifest: ArchiveManifest): string {
-  return `${JSON.stringify(manifest, null, 1)}\n`;
+  return `${JSON.stringify({ ...manifest, checksum: checksumOf(manifest) }, null, 1)}\n`;
 }
+
+/** Of the JSON without white space and without the checksum: a manifest may be formatted anew, but not changed. */
+const checksumOf = (content: object): string => hash('sha256', JSON.stringify(content));

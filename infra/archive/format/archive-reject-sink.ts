@@ -6,7 +6,7 @@ import { parseWriter, rejectedSchema, rejectedType } from '../../../schemas/avro
 import { compileDecoder } from '../../../schemas/avro/compile-decoder.ts';
 import { reasonOf } from '../../../schemas/avro/undecodable.ts';
 import { defaultTopicPrefix, type TopicName } from '../../../schemas/events/records.ts';
-import { RejectPlaces } from '../../reject-places.ts';
+import { placeOf, RejectPlaces } from '../../reject-places.ts';
 import { ArchiveError, archiveFilePath, archiveFolder } from './archive-files.ts';
 import type { ManifestFile } from './archive-manifest.ts';
 import { type ContainerContent, readContainer } from './avro-container.ts';
@@ -112,10 +112,11 @@ const blockBytes = 1 << 20;
 
 /**
  * Adds bad records to an archive, durably before `publish` resolves. First reads what is there already, from any writer,
- * so that a restart publishes nothing twice.
+ * so that a restart publishes nothing twice. `forgotten`: places of bad records that are left out.
  */
-export function archiveRejectSink(place: RejectedPlace): RejectSink {
+export function archiveRejectSink(place: RejectedPlace, forgotten: readonly string[] = []): RejectSink {
   const published = new RejectPlaces();
+  const unwanted = new Set(forgotten);
   /** The number of bad records there. Null until they are read. */
   let known: number | null = null;
   let writer: ContainerWriter | null = null;
@@ -133,7 +134,7 @@ export function archiveRejectSink(place: RejectedPlace): RejectSink {
     async publish(rejects) {
       if (rejects.length === 0) return 0;
       known ??= readKnown();
-      const fresh = published.unknown(rejects);
+      const fresh = published.unknown(rejects).filter((reject) => !unwanted.has(placeOf(reject)));
       if (fresh.length === 0) return 0;
       writer ??= openIn(rejectedFolder(place), known);
       for (const block of blocksOf(fresh.map(encode))) writer.appendBlock(block.length, Buffer.concat(block));

@@ -299,6 +299,7 @@ export function writeManifestOfMade(
     saved_until: null,
     topics,
     rejected: [],
+    forgotten_rejects: [],
     schemas: [],
     ...(simulated && { simulated }),
   });

@@ -61,7 +61,7 @@ export class GrowingArchive extends ArchiveWriter {
     this.manifest = manifest;
     this.#partitions = partitions;
     for (const schema of manifest?.schemas ?? []) this.#schemas.set(nameOf(schema), schema);
-    this.#rejects = archiveRejectSink({ dir, prefix });
+    this.#rejects = archiveRejectSink({ dir, prefix }, manifest?.forgotten_rejects);
   }
 
   /**
@@ -109,8 +109,15 @@ export class GrowingArchive extends ArchiveWriter {
   checkpoint(partitions: Record<TopicName, number>, state: SavedState): void {
     const { dir, prefix } = this.#options;
     const topics = this.manifestTopics(partitions);
-    const schemas = [...this.#schemas.values()];
-    writeManifest(dir, { version: 1, prefix, ...state, topics, rejected: this.#rejectedFiles(), schemas });
+    writeManifest(dir, {
+      version: 1,
+      prefix,
+      ...state,
+      topics,
+      rejected: this.#rejectedFiles(),
+      forgotten_rejects: this.manifest?.forgotten_rejects ?? [],
+      schemas: [...this.#schemas.values()],
+    });
   }
 
   /** Closes the files and unlocks the archive. */

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { lockArchive } from '../../../infra/archive/format/archive-lock.ts';
@@ -51,7 +52,7 @@ describe('archive check', () => {
     // Without the bad records that are set aside beside it once anybody has served it from where it lies.
     await copyPortland(archive.dir);
     const { code, out } = await check(archive.dir);
-    expect(code).toBe(0);
+    expect(code).toBe(3);
     expect(out[0]).toMatch(/^Read 18418 records in \d+ files, and 0 set aside: .*It has no manifest.json/);
   });
 
@@ -123,8 +124,15 @@ describe('archive check', () => {
     expect(await problemsOf(saved.dir)).toEqual([1, ['altered manifest.json']]);
     writeFileSync(path, `${text}x`);
     expect(await problemsOf(saved.dir)).toEqual([1, ['altered manifest.json']]);
-    writeFileSync(path, text.replace(/"hash": "[0-9a-f]{2}/, '"hash": "00'));
+    writeFileSync(path, text.replace(/"exact_since": "2/, '"exact_since": "1'));
     expect(await problemsOf(saved.dir)).toEqual([1, ['altered manifest.json']]);
+    writeFileSync(path, text.replace(/,\s*"checksum": "[0-9a-f]*"/, ''));
+    expect(await problemsOf(saved.dir)).toEqual([1, ['altered manifest.json']]);
+    writeFileSync(path, JSON.stringify(JSON.parse(text)));
+    expect(await problemsOf(saved.dir)).toEqual([0, []]);
+    const { checksum, ...content } = JSON.parse(text);
+    expect(Object.keys(JSON.parse(text)).at(-1)).toBe('checksum');
+    expect(checksum).toBe(hash('sha256', JSON.stringify(content)));
   });
 
   test('says what a save that was killed left behind the manifest; while one is at work that is no problem', async () => {

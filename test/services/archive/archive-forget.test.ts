@@ -12,7 +12,7 @@ import { basename, dirname, join } from 'node:path';
 import avro from 'avsc';
 import { describe, expect, test } from 'vitest';
 import { lockArchive } from '../../../infra/archive/format/archive-lock.ts';
-import { readManifest } from '../../../infra/archive/format/archive-manifest.ts';
+import { manifestText, readManifest } from '../../../infra/archive/format/archive-manifest.ts';
 import { archiveRejected, archiveRejectSink } from '../../../infra/archive/format/archive-reject-sink.ts';
 import { ArchiveWriter } from '../../../infra/archive/saving/archive-writer.ts';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
@@ -22,6 +22,7 @@ import { encodeValue } from '../../../schemas/avro/codec.ts';
 import type { AnyRecord, Attendance, Relation, Ride, Rider, TopicName } from '../../../schemas/events/records.ts';
 import { runArchiveCheck } from '../../../services/archive/archive-check.ts';
 import { runArchiveForget } from '../../../services/archive/archive-forget.ts';
+import { archiveSave } from '../../../services/archive/save-log.ts';
 import { UsageError } from '../../../services/cli/io.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { heard } from '../../support/processes/heard.ts';
@@ -31,6 +32,7 @@ import { sampleRecords } from '../../support/worlds/records.ts';
 import { rider, SavedArchive } from '../../support/worlds/saved-archive.ts';
 
 const settings = loadSettings({});
+const { signal } = new AbortController();
 const forget = async (who: string, dir: string) => {
   const { code, out } = await heard((io) => runArchiveForget({ rider: who, dir, json: true }, settings, io));
   return [code, JSON.parse(out[0]!)];
@@ -252,6 +254,21 @@ describe('archive forget', () => {
       '1@0',
     ]);
     expect(await check(saved.dir)).toEqual([0, []]);
+  });
+
+  test('a save that goes on brings no bad record of theirs back, also where a save was killed before', async () => {
+    await using saved = await SavedArchive.make();
+    const rejects = [reject('riders', 7, 'ada', null), reject('riders', 8, 'bob', null)];
+    const save = () => archiveSave(saved.log(), (onRejects) => onRejects(rejects), saved.dir, { signal });
+    await save();
+    const { rejected: _, ...before } = saved.manifest();
+    writeFileSync(join(saved.dir, 'manifest.json'), manifestText({ ...before, rejected: [] }));
+    expect((await forget('ada', saved.dir))[1]).toMatchObject({ rejected: 1 });
+    expect((await forget('cy', saved.dir))[1]).toMatchObject({ rejected: 0 });
+    expect((await forget('b', saved.dir))[1]).toMatchObject({ records: { riders: 1 } });
+    expect(await save()).toMatchObject({ rejected: 0 });
+    expect(await save()).toMatchObject({ rejected: 0 });
+    expect([...archiveRejected({ dir: saved.dir })].map(({ raw }) => String(raw.key))).toEqual(['bob']);
   });
 
   test('changes nothing in an archive that is not as it was saved, nor beside a save', async () => {

@@ -69,9 +69,14 @@ describe('an archive that is not as its manifest says is neither loaded nor serv
     await saved.save();
     const path = `${saved.dir}/manifest.json`;
     const text = readFileSync(path, 'utf8');
-    for (const wrong of ['x', text.replace('"version": 1', '"version": 9')]) {
+    const isNo = 'it is no';
+    for (const [wrong, why] of [
+      ['x', isNo],
+      [text.replace('"version": 1', '"version": 9'), isNo],
+      [text.replace('"exact_since": "2', '"exact_since": "1'), 'its checksum is not that of its content'],
+    ] as const) {
       writeFileSync(path, wrong);
-      await expect(load(saved.dir)).rejects.toThrow(`Cannot read ${path}: it is no`);
+      await expect(load(saved.dir)).rejects.toThrow(`Cannot read ${path}: ${why}`);
       await expect(serve(saved.dir)).rejects.toMatchObject({ name: 'SettingsError' });
     }
   });

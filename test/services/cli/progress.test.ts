@@ -38,7 +38,7 @@ it('--json draws no progress, also on a terminal', async () => {
   const program = fileURLToPath(new URL('../../../services/ride-calendar.js', import.meta.url));
   const check = `"${process.execPath}" "${program}" archive check "${portlandDirectory}"`;
   const env = { PATH: process.env.PATH, TERM: 'xterm' };
-  const onTerminal = (command: string) => promisify(execFile)('script', ['-qec', command, '/dev/null'], { env });
+  const onTerminal = (command: string) => promisify(execFile)('script', ['-qc', command, '/dev/null'], { env });
   expect((await onTerminal(check)).stdout).toContain(clearedLine);
   expect((await onTerminal(`${check} --json`)).stdout).toMatch(/^\{.*\}\r\n$/);
 });
