@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { FastifyInstance } from 'fastify';
 import { corsHeaders } from '../messages/answer.ts';
-import { Html, html } from '../sign-in/pages/page.ts';
+import { Html, html } from '../messages/html.ts';
 
 /** The API reference at /docs: Swagger UI, served from our own origin. It loads nothing from other hosts. */
 

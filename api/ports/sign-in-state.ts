@@ -2,7 +2,7 @@ import type { RateLimiterAbstract } from 'rate-limiter-flexible';
 
 /**
  * Sign-in's state: sessions, grants, codes, refresh tokens, registered clients. Redis and memory implement it (infra/),
- * and one contract suite tests both (test/contracts/auth-state.ts). The event log cannot rebuild it
+ * and one contract suite tests both (test/contracts/sign-in-state.ts). The event log cannot rebuild it
  * (docs/rules.md#sign-in-state). Every entry has a lifetime, and is gone when that is over.
  */
 export interface StateStore {

@@ -1,5 +1,4 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import { Provider } from 'oidc-provider';
 import type { ClientMetadata } from './client-policy.ts';
 
 const hashed = 'sha256:';
@@ -14,15 +13,8 @@ export function withHashedSecret(client: ClientMetadata): ClientMetadata {
   return typeof secret === 'string' ? { ...client, client_secret: secretHash(id, secret) } : client;
 }
 
-/**
- * Makes oidc-provider compare a client's secret with its hash, and accept it only by the method that the client
- * registered. By itself oidc-provider accepts `client_secret_basic` for `client_secret_post`, and the reverse.
- */
-export function compareSecretHashes(provider: Provider): void {
-  provider.Client.prototype.compareClientSecret = function (actual) {
-    const inHeader = Provider.ctx!.headers.authorization !== undefined;
-    if (this.tokenEndpointAuthMethod !== (inHeader ? 'client_secret_basic' : 'client_secret_post')) return false;
-    const [known, given] = [Buffer.from(this.clientSecret ?? ''), Buffer.from(secretHash(this.clientId, actual))];
-    return known.length === given.length && timingSafeEqual(known, given);
-  };
+/** Whether a secret is the one of which a client has this hash. */
+export function isSecretOf(id: string, secret: string, hash: string): boolean {
+  const [known, given] = [Buffer.from(hash), Buffer.from(secretHash(id, secret))];
+  return known.length === given.length && timingSafeEqual(known, given);
 }

@@ -1,6 +1,6 @@
 import { DocumentAwayError, type MetadataFetch } from '../../ports/metadata-fetch.ts';
+import type { RateLimits } from '../limits/rate-limit.ts';
 import { type ClientMetadata, knownMetadata } from './client-policy.ts';
-import type { RateLimits } from './rate-limit.ts';
 
 export interface DocumentFetchOptions {
   fetchPublic: MetadataFetch;

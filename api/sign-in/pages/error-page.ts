@@ -1,5 +1,6 @@
+import { html } from '../../messages/html.ts';
 import { paths } from '../tokens/metadata.ts';
-import { html, type Page } from './page.ts';
+import type { Page } from './page.ts';
 
 /** What went wrong, for the rider, and the code that the app's makers will ask for. */
 export interface Trouble {
@@ -81,7 +82,7 @@ const silent = {
 };
 
 /** oidc-provider's errors, in words for a rider. */
-const libraryWords: Record<string, { title: string; text: string }> = {
+const providerWords: Record<string, { title: string; text: string }> = {
   login_required: silent,
   consent_required: silent,
   interaction_required: silent,
@@ -105,7 +106,7 @@ const libraryWords: Record<string, { title: string; text: string }> = {
 };
 
 export function providerTrouble(code: string, status: number): Trouble {
-  const words = libraryWords[code] ?? {
+  const words = providerWords[code] ?? {
     title: 'This app’s request can’t be understood',
     text: 'The app that sent you made a mistake in its request. Tell its makers.',
   };
@@ -124,10 +125,10 @@ ${code === undefined ? null : html`<p class="soft">Error code: <code>${code}</co
 }
 
 /** For a rider of the ride-management system whom the event log does not have. */
-export function noRiderPage(retry: string, providerHost: string): Page {
+export function noRiderPage(retry: string, upstreamHost: string): Page {
   return {
     title: 'There is no rider for this account',
-    body: html`<p>You signed in at ${providerHost}, but that account has no rider in the ride calendar. A rider who was made only minutes ago may still be on the way. If you have no other account, go back to your app.</p>
+    body: html`<p>You signed in at ${upstreamHost}, but that account has no rider in the ride calendar. A rider who was made only minutes ago may still be on the way. If you have no other account, go back to your app.</p>
 <p class="actions"><a class="button" href="${retry}">Use another account</a></p>
 <p class="soft">Error code: <code>no_such_rider</code></p>`,
   };

@@ -1,6 +1,7 @@
+import { type Html, html } from '../../messages/html.ts';
 import type { RiderCard, SampleRider } from '../../ports/rider-directory.ts';
 import { paths } from '../tokens/metadata.ts';
-import { type Html, html, type Page } from './page.ts';
+import type { Page } from './page.ts';
 
 /** The pages that riders see, as functions from values to HTML. error-page.ts has those for what goes wrong. */
 
@@ -47,15 +48,15 @@ ${riders.map(
 }
 
 /** Production: riders prove who they are at the ride-management system. */
-export function upstreamPage(form: SignInForm, start: string, providerHost: string): Page {
+export function upstreamPage(form: SignInForm, start: string, upstreamHost: string): Page {
   return {
     title: 'Sign in',
     alert: form.alert,
     body: html`${forApp(form.app)}
-<p>You sign in with your ride account at <strong>${providerHost}</strong>. This service never sees your password.</p>
+<p>You sign in with your ride account at <strong>${upstreamHost}</strong>. This service never sees your password.</p>
 <form method="post" action="${form.action}">
 <input type="hidden" name="csrf" value="${form.csrf}">
-<p class="actions"><a class="button" href="${start}">Continue to ${providerHost}</a>${cancel(form.app)}</p>
+<p class="actions"><a class="button" href="${start}">Continue to ${upstreamHost}</a>${cancel(form.app)}</p>
 </form>`,
   };
 }
@@ -178,11 +179,11 @@ export function signOutPage(csrf: string): Page {
   };
 }
 
-export function signedOutPage(providerHost: string | null): Page {
+export function signedOutPage(upstreamHost: string | null): Page {
   return {
     title: 'You are signed out',
     body: html`<p>This browser is no longer signed in to Ride Calendar. Apps you have connected stay connected until you disconnect them.</p>
-${providerHost === null ? null : html`<p>You may still be signed in at ${providerHost}.</p>`}
+${upstreamHost === null ? null : html`<p>You may still be signed in at ${upstreamHost}.</p>`}
 <p class="actions"><a class="button plain" href="${paths.connectedApps}">Sign in to see connected apps</a></p>`,
   };
 }

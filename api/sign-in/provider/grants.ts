@@ -2,7 +2,6 @@ import type { Interaction } from 'oidc-provider';
 import type { ServiceUrl } from '../../messages/service-url.ts';
 import type { OwnedEntry, StateStore } from '../../ports/sign-in-state.ts';
 import { clientName } from '../clients/client-words.ts';
-import type { ConnectedApp } from '../pages/pages.ts';
 import type { SignInProvider } from './provider.ts';
 import { allowRead } from './provider-settings.ts';
 
@@ -45,9 +44,9 @@ export function grantsOf(provider: SignInProvider, store: StateStore, service: S
       const grant = allowRead(provider.newGrant({ accountId, clientId }), service);
       return await grant.save();
     },
-    /** A rider's connected apps, by name. */
-    async apps(rider: string): Promise<ConnectedApp[]> {
-      const apps = new Map<string, Omit<ConnectedApp, 'name'>>();
+    /** The apps that a rider's grants are for, by name; since when and until when, in milliseconds since the epoch. */
+    async apps(rider: string) {
+      const apps = new Map<string, { clientId: string; sinceMs: number; untilMs: number }>();
       for (const { clientId, iat, exp } of await ofRider(rider)) {
         const known = apps.get(clientId);
         apps.set(clientId, {

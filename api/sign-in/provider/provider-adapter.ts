@@ -2,8 +2,8 @@ import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { type StatePayload, StateStoreAwayError } from '../../ports/sign-in-state.ts';
 import { StoreAwayError } from '../../ports/view-reader.ts';
 import { withHashedSecret } from '../clients/client-secrets.ts';
-import { isBearer, storeId } from '../tokens/sealed-store.ts';
 import type { ProviderOptions } from './provider-options.ts';
+import { isBearer, storeId } from './sealed-store.ts';
 
 /** The kind under which clients that registered themselves are stored. Other clients are stored elsewhere. */
 export const clientKind = 'Client';

@@ -28,7 +28,5 @@ export interface ProviderOptions {
   /** OAUTH_CLIENT_METADATA: the fetch of client ID metadata documents. Null if they are off. */
   metadataFetch: typeof fetch | null;
   lifetimes: Lifetimes;
-  /** Where riders prove who they are, and may still be signed in. Null: not at a provider. */
-  providerHost: string | null;
   logger: FastifyBaseLogger;
 }

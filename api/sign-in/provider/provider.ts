@@ -14,7 +14,7 @@ import type { ServiceUrl } from '../../messages/service-url.ts';
 import { type AuditCause, refusedBecause } from '../../ports/audit-trail.ts';
 import { DocumentAwayError } from '../../ports/metadata-fetch.ts';
 import type { ClientMetadata } from '../clients/client-policy.ts';
-import { compareSecretHashes } from '../clients/client-secrets.ts';
+import { isSecretOf } from '../clients/client-secrets.ts';
 import { clientKind, temporarilyUnavailable } from './provider-adapter.ts';
 import type { ProviderOptions } from './provider-options.ts';
 import { withholdErrors } from './provider-pages.ts';
@@ -189,6 +189,18 @@ function grantFault(error: errors.OIDCProviderError, authenticated: boolean): Gr
     return { cause: 'grant_wrong', words: 'redirect_uri is not that of the authorization request' };
   if (error.cause instanceof Error) return { cause: 'grant_wrong', words: error.cause.message };
   return { cause: 'grant_wrong', words: authenticated ? 'it is not a code or refresh token of this client' : null };
+}
+
+/**
+ * Makes oidc-provider compare a client's secret with its hash, and accept it only by the method that the client
+ * registered. By itself oidc-provider accepts `client_secret_basic` for `client_secret_post`, and the reverse.
+ */
+function compareSecretHashes(provider: Provider): void {
+  provider.Client.prototype.compareClientSecret = function (actual) {
+    const inHeader = Provider.ctx!.headers.authorization !== undefined;
+    const isRegistered = this.tokenEndpointAuthMethod === (inHeader ? 'client_secret_basic' : 'client_secret_post');
+    return isRegistered && isSecretOf(this.clientId, actual, this.clientSecret ?? '');
+  };
 }
 
 /**

@@ -62,3 +62,5 @@ export function riderErasure({ store, grants, riders, logger, sweepDelayMs = 5_0
     close: (): void => clearTimeout(timer),
   };
 }
+
+export type RiderErasure = ReturnType<typeof riderErasure>;

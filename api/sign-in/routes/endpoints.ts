@@ -2,15 +2,15 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { InteractionResults } from 'oidc-provider';
 import { corsHeaders, options } from '../../messages/answer.ts';
 import { isLoopback } from '../../messages/service-url.ts';
-import { tokenLimit } from '../clients/rate-limit.ts';
 import { pageHeaders, pagePolicy } from '../pages/page.ts';
 import { canonicalAuthorizeQuery, canonicalTokenRequest, registrationRequest } from '../provider/provider-requests.ts';
 import { paths, resourceMetadata, serverMetadata } from '../tokens/metadata.ts';
+import { noStore } from './faults.ts';
 import { formOf, takeBodies } from './request-body.ts';
 import type { SignInParts } from './sign-in-parts.ts';
+import { tokenLimit } from './token-limit.ts';
 
 const publicHeaders = { ...corsHeaders, 'Cache-Control': 'public, max-age=300' };
-const noStore = { ...corsHeaders, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 const formType = 'application/x-www-form-urlencoded';
 
 /** For an address that a sign-in goes on by, once: no HEAD, which a program that looks at links might send. */
@@ -117,27 +117,6 @@ function addRegistration(app: FastifyInstance, { provider, limits }: SignInParts
     });
   });
   addOptions(app, paths.register, 'POST, OPTIONS');
-}
-
-/** Whether errors at a path are for programs, as JSON. */
-export function isForPrograms(path: string): boolean {
-  return path === paths.token || path === paths.revoke || path === paths.register || path === paths.jwks;
-}
-
-/** Refuses a request whose body is left unread. It would be parsed as the next request, so the connection closes. */
-export function refuseRequest(reply: FastifyReply, status: number, why = 'the request can’t be read'): FastifyReply {
-  return reply
-    .code(status)
-    .headers({ ...noStore, Connection: 'close' })
-    .send({ error: 'invalid_request', error_description: why });
-}
-
-/** Sends a fault as RFC 6749 has it, for programs. */
-export function sendFault(reply: FastifyReply, away: boolean): FastifyReply {
-  return reply
-    .code(away ? 503 : 500)
-    .headers({ ...noStore, ...(away && { 'Retry-After': '5' }) })
-    .send({ error: away ? 'temporarily_unavailable' : 'server_error' });
 }
 
 function tooMany(reply: FastifyReply, seconds: number, why: string): FastifyReply {

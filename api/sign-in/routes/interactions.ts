@@ -84,7 +84,7 @@ async function askWho(parts: SignInParts, interaction: Interaction, reply: Fasti
   if (who === 'nobody') return pages.page(reply, closedPage, 503);
   if (who === 'picker')
     return pages.page(reply, pickerPage(form, await riders.sample(sampleSize), typed), alert ? 422 : 200, targets);
-  return pages.page(reply, upstreamPage(form, `${form.action}/start`, who.providerHost), 200, targets);
+  return pages.page(reply, upstreamPage(form, `${form.action}/start`, who.host), 200, targets);
 }
 
 async function pick(

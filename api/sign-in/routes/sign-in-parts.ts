@@ -1,18 +1,93 @@
-import type { RateLimits } from '../clients/rate-limit.ts';
-import type { Grants } from '../provider/grants.ts';
-import type { SignInProvider } from '../provider/provider.ts';
+import { isLoopback, type ServiceUrl, serviceUrl } from '../../messages/service-url.ts';
+import { type AuditTrail, noAudit } from '../../ports/audit-trail.ts';
+import { ownIds } from '../clients/clients.ts';
+import { documentFetch } from '../clients/document-fetch.ts';
+import { clientAddress } from '../limits/client-address.ts';
+import { type RateLimits, rateLimits } from '../limits/rate-limit.ts';
+import { type PageSender, pageSender } from '../pages/page-sender.ts';
+import { type Grants, grantsOf } from '../provider/grants.ts';
+import { defaultLifetimes, type Lifetimes } from '../provider/lifetimes.ts';
+import { openProvider, type SignInProvider } from '../provider/provider.ts';
 import type { ProviderOptions } from '../provider/provider-options.ts';
-import type { UpstreamSignIn } from '../provider/upstream-sign-in.ts';
-import type { Csrf } from './csrf.ts';
-import type { PageSender } from './page-sender.ts';
+import { type RiderErasure, riderErasure } from '../provider/rider-erasure.ts';
+import { sealedStore } from '../provider/sealed-store.ts';
+import { paths } from '../tokens/metadata.ts';
+import { type Csrf, createCsrf } from './csrf.ts';
+import { type UpstreamSettings, type UpstreamSignIn, upstreamSignIn } from './upstream-sign-in.ts';
 
-/** What the routes of sign-in share. register-sign-in.ts makes it. */
+export interface SignInDeps extends Omit<ProviderOptions, 'service' | 'riderGone' | 'knownClients' | Optional> {
+  /** BASE_URL, such as `http://127.0.0.1:8080/api`. */
+  baseUrl: string;
+  /**
+   * SIGN_IN_ISSUER and its companions; or, in the embedded default, picking a rider at the address listened on; or
+   * null: nobody can sign in.
+   */
+  who: { upstream: UpstreamSettings } | { pickerAt: string } | null;
+  /** Called with each security event. */
+  audit?: AuditTrail;
+  /** Whether TRUST_PROXY is set. */
+  proxiesNamed: boolean;
+  /** Tests pass other values. */
+  lifetimes?: Partial<Lifetimes>;
+  sweepDelayMs?: number;
+}
+type Optional = 'audit' | 'lifetimes';
+
+/** What the routes of sign-in are made of. Each takes the parts that it needs. */
 export interface SignInParts extends ProviderOptions {
   provider: SignInProvider;
   grants: Grants;
+  erasure: RiderErasure;
   limits: RateLimits;
   pages: PageSender;
   csrf: Csrf;
-  /** How riders authenticate: at their own provider, by picking a rider, or not at all. */
+  /** How riders authenticate: at the ride-management system's provider, by picking a rider, or not at all. */
   who: UpstreamSignIn | 'picker' | 'nobody';
+}
+
+/** Makes the parts. Throws if a client of OAUTH_CLIENTS is refused, or if riders could be picked from another machine. */
+export async function signInParts(deps: SignInDeps): Promise<SignInParts> {
+  const { riders, logger, keys, cookieKeys, clients, registration, metadataFetch } = deps;
+  const service = serviceUrl(deps.baseUrl);
+  const who = whoSignsIn(deps, service);
+  const store = sealedStore(deps.store, cookieKeys);
+  const limits = rateLimits(store);
+  const options: ProviderOptions = {
+    service,
+    store,
+    riders,
+    riderGone: (rider) => void erasure.gone(rider),
+    audit: deps.audit ?? noAudit,
+    keys,
+    cookieKeys,
+    clients,
+    knownClients: new Set([...ownIds, ...clients.map(({ client_id: id }) => String(id))]),
+    registration,
+    metadataFetch: metadataFetch && documentFetch({ fetchPublic: metadataFetch, limits, clientAddress }),
+    lifetimes: { ...defaultLifetimes, ...deps.lifetimes },
+    logger,
+  };
+  const provider = await openProvider(options);
+  const grants = grantsOf(provider, store, service);
+  const erasure = riderErasure({ store, grants, riders, logger, sweepDelayMs: deps.sweepDelayMs });
+  const csrf = createCsrf(cookieKeys, service.origin);
+  return { ...options, provider, grants, erasure, limits, pages: pageSender(service), csrf, who };
+}
+
+/**
+ * Riders are picked without proof. Only a person at this machine may do so, and only if no other machine can reach it
+ * (docs/rules.md#picking-a-rider).
+ */
+function whoSignsIn({ who, baseUrl }: SignInDeps, service: ServiceUrl): SignInParts['who'] {
+  if (who === null) return 'nobody';
+  if ('upstream' in who) return upstreamSignIn(who.upstream, service.origin + paths.callback);
+  for (const [name, host] of [
+    ['HOST', who.pickerAt],
+    ['BASE_URL', new URL(baseUrl).hostname],
+  ] as const)
+    if (!isLoopback(host))
+      throw new Error(
+        `Cannot let riders be picked at ${name} ${host}: want a loopback address such as 127.0.0.1, or SIGN_IN_ISSUER for riders to prove who they are`,
+      );
+  return 'picker';
 }

@@ -5,10 +5,11 @@ import { formOf } from './request-body.ts';
 import type { SignInParts } from './sign-in-parts.ts';
 
 /** Ends the session of a rider's browser, and nothing else (docs/rules.md#signing-out). */
-export function addSignOut(app: FastifyInstance, { service, provider, csrf, pages, providerHost, audit }: SignInParts) {
+export function addSignOut(app: FastifyInstance, { service, provider, csrf, pages, who, audit }: SignInParts) {
+  const upstreamHost = typeof who === 'object' ? who.host : null;
   app.get(paths.signOut, async (request, reply) => {
     const { accountId, uid } = await provider.session(request, reply);
-    return pages.page(reply, accountId === undefined ? signedOutPage(providerHost) : signOutPage(csrf.token(uid)));
+    return pages.page(reply, accountId === undefined ? signedOutPage(upstreamHost) : signOutPage(csrf.token(uid)));
   });
 
   app.post(paths.signOut, async (request, reply) => {

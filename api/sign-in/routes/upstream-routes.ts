@@ -1,21 +1,21 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify';
 import { idPattern } from '../../../schemas/events/patterns.ts';
-import { lineLimit } from '../clients/line-limit.ts';
+import { lineLimit } from '../limits/line-limit.ts';
 import { noRiderPage, type Trouble, troubles } from '../pages/error-page.ts';
 import { isAway } from '../provider/provider-adapter.ts';
+import { storeId } from '../provider/sealed-store.ts';
+import { paths } from '../tokens/metadata.ts';
+import { goesOn } from './endpoints.ts';
+import { finishLogin } from './interactions.ts';
+import type { SignInParts } from './sign-in-parts.ts';
 import {
   newAttempt,
   type UpstreamAttempt,
   UpstreamAwayError,
   UpstreamRefusedError,
   type UpstreamSignIn,
-} from '../provider/upstream-sign-in.ts';
-import { paths } from '../tokens/metadata.ts';
-import { storeId } from '../tokens/sealed-store.ts';
-import { goesOn } from './endpoints.ts';
-import { finishLogin } from './interactions.ts';
-import type { SignInParts } from './sign-in-parts.ts';
+} from './upstream-sign-in.ts';
 
 const kind = 'UpstreamAttempt';
 
@@ -30,13 +30,9 @@ interface KeptAttempt extends UpstreamAttempt {
  * To the riders' own provider and back. The cookie of an interaction does not reach the one fixed callback address, so
  * what belongs together is kept in the store by `state`, once, and bound to the browser by a cookie of our own.
  */
-export function addUpstreamRoutes(
-  app: FastifyInstance,
-  parts: SignInParts,
-  upstream: UpstreamSignIn,
-  upstreamTrouble: UpstreamTrouble,
-): void {
+export function addUpstreamRoutes(app: FastifyInstance, parts: SignInParts, upstream: UpstreamSignIn): void {
   const { service, provider, riders, store, pages, lifetimes, limits, audit, logger } = parts;
+  const upstreamTrouble = upstreamTroubles(logger);
   const cookie = `${service.https ? '__Host-' : ''}ride_calendar_${new URL(service.origin).port}_browser`;
 
   app.get<{ Params: { uid: string }; Querystring: { other?: string } }>(
@@ -51,7 +47,8 @@ export function addUpstreamRoutes(
       const attempt = newAttempt();
       const browser = browserOf(request, cookie) ?? randomBytes(32).toString('base64url');
       const newSignIn = request.query.other !== undefined || interaction.prompt.reasons.includes('login_prompt');
-      const url = await upstream.begin(attempt, { newSignIn });
+      const url = await upstream.begin(attempt, { newSignIn }).catch(upstreamTrouble);
+      if (!(url instanceof URL)) return pages.trouble(reply, url);
       const kept: KeptAttempt = { ...attempt, interaction: interaction.uid, browser: hash('sha256', browser) };
       await store.put(kind, storeId(kind, attempt.state), kept, { lifeSeconds: lifetimes.interaction });
       const attributes = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${lifetimes.interaction}${service.https ? '; Secure' : ''}`;
@@ -78,22 +75,19 @@ export function addUpstreamRoutes(
       if (idPattern.test(rider) && (await riders.card(rider)))
         return reply.redirect(await finishLogin(parts, interaction, rider, request, reply), 303);
       audit('sign_in_refused', { cause: 'unknown_rider' });
-      return pages.page(reply, noRiderPage(`${again}/start?other=1`, upstream.providerHost), 403);
+      return pages.page(reply, noRiderPage(`${again}/start?other=1`, upstream.host), 403);
     } catch (error) {
       if (error instanceof UpstreamRefusedError) audit('sign_in_refused', { cause: 'provider' });
       // This address is used up, the sign-in that it belongs to is not.
       const trouble = isAway(error) ? troubles.away : upstreamTrouble(error);
-      if (trouble === null) throw error;
       if (trouble === troubles.away) logger.error({ err: error }, 'sign-in failed');
       return pages.trouble(reply, { ...trouble, again });
     }
   });
 }
 
-/** What a fault of the riders' provider is answered with. Null for any other fault. */
-export type UpstreamTrouble = (error: unknown) => Trouble | null;
-
-export function upstreamTroubles(log: FastifyBaseLogger): UpstreamTrouble {
+/** What a fault of the upstream provider is answered with. Throws any other fault. */
+function upstreamTroubles(log: FastifyBaseLogger): (error: unknown) => Trouble {
   const isWorthALine = lineLimit(Date.now);
   return (error) => {
     if (error instanceof UpstreamAwayError) {
@@ -104,7 +98,7 @@ export function upstreamTroubles(log: FastifyBaseLogger): UpstreamTrouble {
       if (isWorthALine(error.message)) log.warn(error.message);
       return troubles.upstreamRefused;
     }
-    return null;
+    throw error;
   };
 }
 

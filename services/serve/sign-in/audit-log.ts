@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 import { type AuditTrail, auditEvents } from '../../../api/ports/audit-trail.ts';
-import { lineLimit } from '../../../api/sign-in/clients/line-limit.ts';
+import { lineLimit } from '../../../api/sign-in/limits/line-limit.ts';
 import { metricsIn } from '../metrics/process-metrics.ts';
 
 interface AuditLogger {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { memorySignInState } from '../../../infra/memory/memory-sign-in-state.ts';
-import { authStateContract } from '../../contracts/auth-state.ts';
+import { signInStateContract } from '../../contracts/sign-in-state.ts';
 
-authStateContract('memory', () => memorySignInState());
+signInStateContract('memory', () => memorySignInState());
 
 test('state in memory is bounded: what would end soonest makes room', async () => {
   const store = memorySignInState({ kindEntriesMax: 10 });

@@ -8,7 +8,7 @@ import { type RedisServer, startRedisServer } from '../../../infra/local/redis-s
 import { redisSignInState } from '../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { redisViewReader } from '../../../infra/redis/views/redis-view-reader.ts';
 import { redisViewWriter } from '../../../infra/redis/views/redis-view-writer.ts';
-import { authStateContract } from '../../contracts/auth-state.ts';
+import { signInStateContract } from '../../contracts/sign-in-state.ts';
 import { viewStoreContract } from '../../contracts/view-store.ts';
 import { type Env, Processes } from '../../support/processes/process.ts';
 import { freshKeyPrefix } from '../../support/servers/backends.ts';
@@ -73,7 +73,7 @@ viewStoreContract('redis cluster over TLS, signed in,', async () => {
   };
 });
 
-authStateContract('a Redis Cluster over TLS, signed in', async () =>
+signInStateContract('a Redis Cluster over TLS, signed in', async () =>
   redisSignInState({ url: signedIn((await oneCluster()).url, ''), cluster: true }),
 );
 

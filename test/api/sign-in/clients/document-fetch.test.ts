@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { DocumentAwayError } from '../../../../api/ports/metadata-fetch.ts';
 import { documentFetch } from '../../../../api/sign-in/clients/document-fetch.ts';
-import { rateLimits } from '../../../../api/sign-in/clients/rate-limit.ts';
+import { rateLimits } from '../../../../api/sign-in/limits/rate-limit.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 
 const id = 'https://client.example/client.json';

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import type { StateStore } from '../../../../api/ports/sign-in-state.ts';
-import { rateLimits } from '../../../../api/sign-in/clients/rate-limit.ts';
+import { rateLimits } from '../../../../api/sign-in/limits/rate-limit.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { redisSignInState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { rateLimits } from '../../../../api/sign-in/clients/rate-limit.ts';
+import { rateLimits } from '../../../../api/sign-in/limits/rate-limit.ts';
 import { freePorts } from '../../../../infra/local/free-port.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { launchBrowser } from '../../../support/processes/browser.ts';

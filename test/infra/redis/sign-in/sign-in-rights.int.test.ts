@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { StateStore } from '../../../../api/ports/sign-in-state.ts';
 import { type RedisServer, startRedisServer } from '../../../../infra/local/redis-server.ts';
 import { redisSignInState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
-import { authStateContract } from '../../../contracts/auth-state.ts';
+import { signInStateContract } from '../../../contracts/sign-in-state.ts';
 import { freshKeyPrefix } from '../../../support/servers/backends.ts';
 import { type RedisCluster, startRedisCluster } from '../../../support/servers/redis-cluster.ts';
 import { redisRights, redisUserWith, refusedByRedis } from '../../../support/servers/redis-users.ts';
@@ -31,7 +31,7 @@ describe.each([
   ['a Redis', false],
   ['a Redis Cluster', true],
 ] as const)('on %s', (name, isCluster) => {
-  authStateContract(`${name}, with sign-in's rights alone`, () => storeOf(isCluster));
+  signInStateContract(`${name}, with sign-in's rights alone`, () => storeOf(isCluster));
 
   test('nothing of that was refused', async () => {
     expect(await refusedByRedis(urlsOf(isCluster), 'exact')).toEqual([]);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { StateStore } from '../../api/ports/sign-in-state.ts';
 
 /** What every store of sign-in's state promises (api/ports/sign-in-state.ts). */
-export function authStateContract(name: string, make: () => StateStore | Promise<StateStore>): void {
+export function signInStateContract(name: string, make: () => StateStore | Promise<StateStore>): void {
   describe(`sign-in's state in ${name}`, () => {
     let store: StateStore;
     beforeAll(async () => {

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { StateStoreAwayError } from '../../../../api/ports/sign-in-state.ts';
-import { watchSignIn } from '../../../../services/serve/sign-in/sign-in-watch.ts';
+import { probeSignIn } from '../../../../services/serve/sign-in/sign-in-probe.ts';
 
 const trouble = "Sign-in's Redis (AUTH_REDIS_URL) cannot be reached (ECONNREFUSED)";
 const address = 'connect ECONNREFUSED 10.1.2.3:6379';
 const away = new StateStoreAwayError(trouble, { cause: new Error(address) });
 
-/** A watch whose looks find what is given, one after the other; all that it logged, and its last state. */
-async function watched(looks: (Error | null)[]) {
+/** A probe that finds what is given, time after time; all that it logged, and its last state. */
+async function probed(finds: (Error | null)[]) {
   const logged: string[] = [];
   const ending = new AbortController();
-  const left = [...looks];
+  const left = [...finds];
   const put = async () => {
     const found = left.shift();
     if (found) throw found;
@@ -19,30 +19,30 @@ async function watched(looks: (Error | null)[]) {
     if (left.length === 0) ending.abort();
   };
   const say = (line: unknown) => void logged.push(String(line));
-  const watch = watchSignIn({ put }, { info: say, warn: say }, ending.signal, sleep);
+  const probe = probeSignIn({ put }, { info: say, warn: say }, ending.signal, sleep);
   while (!ending.signal.aborted) await new Promise((resolve) => setImmediate(resolve));
-  return { logged, watch };
+  return { logged, probe };
 }
 
-describe('the watch over sign-in’s store', () => {
+describe('the probe of sign-in’s store', () => {
   it('logs once when nobody can sign in, with the cause, and once when riders can again', async () => {
-    const { logged, watch } = await watched([null, away, away, null, null]);
+    const { logged, probe } = await probed([null, away, away, null, null]);
     expect(logged).toEqual([
       `Nobody can sign in or refresh: ${trouble}: ${address}`,
       "Sign-in's Redis takes writes again: riders can sign in",
     ]);
-    expect(watch.trouble()).toBeNull();
+    expect(probe.trouble()).toBeNull();
   });
 
   it('logs another cause as well', async () => {
     const full = new StateStoreAwayError("Sign-in's Redis (AUTH_REDIS_URL) is full (OOM); raise its maxmemory");
-    const { logged } = await watched([full, full, away, away, full]);
+    const { logged } = await probed([full, full, away, away, full]);
     const words = logged.map((line) => /cannot be reached|is full/.exec(line)?.[0]);
     expect(words).toEqual(['is full', 'cannot be reached', 'is full']);
   });
 
   it('tells everybody no more than the log where the fault is another one', async () => {
-    const { watch } = await watched([new Error(address)]);
-    expect(watch.trouble()).toBe('the log says why');
+    const { probe } = await probed([new Error(address)]);
+    expect(probe.trouble()).toBe('the log says why');
   });
 });

@@ -60,7 +60,7 @@ export function upstreamSignIn({ issuer, clientId, clientSecret }: UpstreamSetti
 
   return {
     /** For pages: where riders sign in. */
-    providerHost: server.host,
+    host: server.host,
     /** Where the browser is sent. Throws UpstreamAwayError. */
     async begin({ state, nonce, codeVerifier }: UpstreamAttempt, { newSignIn }: { newSignIn: boolean }): Promise<URL> {
       return oidc.buildAuthorizationUrl(await configuration(), {

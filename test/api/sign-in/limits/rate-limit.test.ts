@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { type RateLimit, rateLimit } from '../../../../api/sign-in/clients/rate-limit.ts';
+import { type RateLimit, rateLimit } from '../../../../api/sign-in/limits/rate-limit.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 
 /** How many of so many hits are let through. */

@@ -4,32 +4,32 @@ import { causeText } from '../../../infra/net/cause-chain.ts';
 import { backgroundClock } from '../../../projector/ports/clock.ts';
 
 // A first connection takes a moment, which is not worth logging.
-const firstLookMs = 1_500;
-const lookMs = 5_000;
+const firstWaitMs = 1_500;
+const waitMs = 5_000;
 
-interface SignInWatch {
+interface SignInProbe {
   /** Why nobody can sign in, or null if riders can. Everybody may read it: it names no address. */
   trouble(): string | null;
 }
 
 /**
- * Writes an entry every few seconds, until the signal aborts: reads go on while sign-in's Redis is away, full or
- * read-only, and few requests fail, so that nobody would notice. Logs when riders cannot sign in, and when they can again.
+ * Writes an entry every 5 s until the signal aborts, and logs when riders cannot sign in and when they can again. Without
+ * it nobody would notice: while sign-in's Redis is away, full or read-only, reads go on and few requests fail.
  */
-export function watchSignIn(
+export function probeSignIn(
   store: Pick<StateStore, 'put'>,
   log: Pick<Logger, 'info' | 'warn'>,
   signal: AbortSignal,
   sleep = backgroundClock.sleep,
-): SignInWatch {
+): SignInProbe {
   let trouble: string | null = null;
-  const look = async (): Promise<Error | null> =>
+  const probe = async (): Promise<Error | null> =>
     await store.put('Probe', 'probe', {}, { lifeSeconds: 60 }).then(() => null, asError);
   const run = async (): Promise<void> => {
-    for (let waitMs = firstLookMs; !signal.aborted; waitMs = lookMs) {
-      await sleep(waitMs, signal);
+    for (let ms = firstWaitMs; !signal.aborted; ms = waitMs) {
+      await sleep(ms, signal);
       if (signal.aborted) return;
-      const seen = await look();
+      const seen = await probe();
       if (signal.aborted) return;
       const found = seen && publicText(seen);
       if (seen && found !== trouble) log.warn(`Nobody can sign in or refresh: ${causeText(seen)}`);
@@ -43,6 +43,6 @@ export function watchSignIn(
 
 const asError = (cause: unknown): Error => cause as Error;
 
-/** What is no fault of the store may name anything. */
+/** The text of another fault may name anything, an address for example. */
 const publicText = (error: Error): string =>
   error instanceof StateStoreAwayError ? error.message : 'the log says why';

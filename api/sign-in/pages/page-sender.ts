@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import type { Answer } from '../../messages/answer.ts';
 import type { ServiceUrl } from '../../messages/service-url.ts';
-import { errorPage, type Trouble, troubles } from '../pages/error-page.ts';
-import { type Page, pageHeaders, pagePolicy, renderPage } from '../pages/page.ts';
+import { errorPage, type Trouble, troubles } from './error-page.ts';
+import { type Page, pageHeaders, pagePolicy, renderPage } from './page.ts';
 
 /** Sends pages with their headers. */
 export function pageSender(service: ServiceUrl) {

@@ -1,7 +1,5 @@
 import { hash } from 'node:crypto';
-import type { FastifyRequest } from 'fastify';
 import type { Limiter, StateStore } from '../../ports/sign-in-state.ts';
-import { storeId } from '../tokens/sealed-store.ts';
 import { networkOf } from './client-address.ts';
 
 /** Limits how often something may be done. Counts are in the store, so all instances count together. */
@@ -99,45 +97,4 @@ export function rateLimits(store: StateStore): RateLimits {
     // Each instance fetches a document that is in use every 30 s at most.
     fetches: rateLimit(store, 'fetches', { clientMax: 30, max: 60, allMax: 600, windowSeconds: 60 }),
   };
-}
-
-/**
- * Limits refused requests at the token and revocation endpoints: guesses at codes, tokens and secrets.
- *
- * They are counted by address and client, so one client's guesses do not refuse another client. A live code or refresh
- * token is not a guess: it is accepted however many guesses came from its address or for its client. Behind a proxy that
- * TRUST_PROXY does not name, all riders have one address, and a stranger must not lock them out.
- */
-export function tokenLimit({ failures }: RateLimits, store: StateStore) {
-  return {
-    /** Seconds to wait, or null if the request may go on. */
-    async wait(request: FastifyRequest, form: URLSearchParams): Promise<number | null> {
-      const client = namedClient(request, form);
-      const wait = await failures.full(request.ip, client);
-      return wait !== null && (await isKept(store, form, client)) ? null : wait;
-    },
-    /** A request was refused. */
-    async refused(request: FastifyRequest, form: URLSearchParams): Promise<void> {
-      await failures.hit(request.ip, namedClient(request, form));
-    },
-  };
-}
-
-const kinds = { code: 'AuthorizationCode', refresh_token: 'RefreshToken', token: 'RefreshToken' };
-
-async function isKept(store: StateStore, form: URLSearchParams, client: string): Promise<boolean> {
-  for (const [name, kind] of Object.entries(kinds)) {
-    const value = form.get(name);
-    const entry = value ? await store.find(kind, storeId(kind, value)) : null;
-    if (entry?.clientId === client) return true;
-  }
-  return false;
-}
-
-/** The client that a request names, in its form or by HTTP Basic (RFC 6749, 2.3.1). Not authenticated. */
-function namedClient({ headers }: FastifyRequest, form: URLSearchParams): string {
-  const basic = /^Basic +([A-Za-z0-9+/=]+)$/i.exec(headers.authorization ?? '')?.[1];
-  if (basic === undefined) return form.get('client_id') ?? '';
-  const [user] = Buffer.from(basic, 'base64').toString().split(':');
-  return new URLSearchParams(`id=${user!.replaceAll('&', '%26')}`).get('id') ?? '';
 }

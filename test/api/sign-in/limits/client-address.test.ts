@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { networkOf } from '../../../../api/sign-in/clients/client-address.ts';
+import { networkOf } from '../../../../api/sign-in/limits/client-address.ts';
 
 test.each([
   ['192.0.2.7', '192.0.2.7'],
