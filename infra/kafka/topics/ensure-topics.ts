@@ -86,7 +86,7 @@ interface PlanOptions {
   rejectedBytesMax?: number;
 }
 
-/** The nine topics and their settings. */
+/** The nine topics and their settings (docs/rules.md#topics, #rejected). */
 function topicsPlan(topicPrefix: string, options: PlanOptions = {}): TopicPlan[] {
   const { partitions, rejectedBytesMax = rejectedBytesMin } = options;
   const facts = topicNames.map((name) => ({

@@ -11,7 +11,10 @@ import type { KafkaCluster, KafkaTopic } from '../client/kafka-cluster.ts';
 const newTopicsAdvice =
   'A key may now be in two partitions, and its order is lost: create topics under a new KAFKA_TOPIC_PREFIX, publish every entity there again, then point the service and its upstream at them';
 
-/** The log's eight topics in Kafka. Remembers them as first seen, to notice that one was deleted or made again. */
+/**
+ * The log's eight topics in Kafka (docs/rules.md#topics). Remembers them as first seen, to notice that one was deleted,
+ * made again, or got more partitions (docs/rules.md#partition-growth).
+ */
 export class LogTopics {
   readonly prefix: string;
   readonly #cluster: KafkaCluster;

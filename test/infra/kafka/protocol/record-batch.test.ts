@@ -94,6 +94,7 @@ describe('record batches', () => {
   });
 });
 
+// docs/rules.md#bad-batches
 describe('the records of a batch', () => {
   const pieces = (all: Buffer, from = 0) =>
     [...recordPieces(readRecordBatches(all), from, 99_999)].map(({ records, nextOffset }) => [
