@@ -9,9 +9,9 @@ let signal: AbortSignal | undefined;
 const io: Io = {
   out: (line) => process.stdout.write(`${line}\n`),
   err: (line) => process.stderr.write(`${line}\n`),
-  watched: process.stderr.isTTY === true,
-  shown: process.stdout.isTTY === true,
-  // Made on demand: `start`, `api` and `projector` handle signals themselves.
+  errIsTerminal: process.stderr.isTTY === true,
+  outIsTerminal: process.stdout.isTTY === true,
+  // Made when it is first read. Until then Ctrl-C ends the process at once.
   get signal(): AbortSignal {
     signal ??= stopSignal();
     return signal;

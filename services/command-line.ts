@@ -29,7 +29,7 @@ export function commandLine(io: Io, env: typeof process.env, onExit: (code: Exit
     .exitOverride()
     .configureOutput({ writeOut: (text) => io.out(text.trimEnd()), writeErr: (text) => io.err(text.trimEnd()) });
 
-  /** Subcommands inherit the overrides. */
+  /** Adds commands to the program or to a group. They inherit `exitOverride` and `configureOutput`. */
   const commandsOf = (parent: Command): Commands => ({
     add(usage, description, examples, load) {
       const added = parent

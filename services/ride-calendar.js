@@ -39,7 +39,7 @@ function fail(message) {
   process.exitCode = 2;
 }
 
-/** Halves the time to start. In the checkout and not in the shared /tmp, where others could put code of theirs. */
+/** Halves the time to start. The cache is in the checkout: into the shared /tmp, others could put code of theirs. */
 function keepCompiledCode() {
   const packages = join(here, '..', 'node_modules');
   if (process.env.NODE_COMPILE_CACHE || !existsSync(packages)) return;
@@ -58,7 +58,7 @@ function packagedNode() {
 /** Runs this file again with another Node, and ends as it ends. */
 function runWith(node) {
   const child = spawn(node, [...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
-    // The fourth is a channel that closes when this process dies, however it dies: the child then does too.
+    // The fourth is a channel. It closes however this process dies, and then the child ends too.
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, RIDE_CALENDAR_LAUNCHED: '1' },
   });
@@ -79,7 +79,7 @@ function runWith(node) {
   });
 }
 
-/** Where another Node started this one: dies when that one does, even by SIGKILL, which nobody can pass on. */
+/** If another Node started this one, ends with it, even if that one gets SIGKILL, which it cannot pass on. */
 function endWithLauncher() {
   if (!process.env.RIDE_CALENDAR_LAUNCHED || !process.channel) return;
   delete process.env.RIDE_CALENDAR_LAUNCHED;

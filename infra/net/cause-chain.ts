@@ -1,4 +1,4 @@
-/** An error and its causes, in one line. A cause that the message repeats is said once. */
+/** An error and its causes in one line, e.g. `Cannot load: disk full`. Leaves out a cause that a message repeats. */
 export function causeText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const message = error.message || error.name;

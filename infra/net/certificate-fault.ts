@@ -10,7 +10,8 @@ const unknownAuthority = new Set([
 
 /**
  * Why a server's certificate was refused, and what to do, in words that follow "Cannot …: ". Null for any other error.
- * Waiting does not help, because Node reads its trusted authorities at the start. `setting` names the server.
+ * Waiting does not help, because Node reads its trusted authorities at the start. `setting` is the one with the server's
+ * address.
  */
 export function certificateFault(error: unknown, server: string, setting: string): string | null {
   for (const one of causeChain(error)) {

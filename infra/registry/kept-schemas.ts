@@ -4,7 +4,7 @@ import type { Log } from '../../projector/ports/log.ts';
 import type { RegisteredSchema } from '../../schemas/avro/writer-schemas.ts';
 import { type SchemaRegistry, SchemaRegistryAwayError } from './schema-registry.ts';
 
-/** Schemas that outlive the processes that looked them up, by name. */
+/** Stores texts of schemas by name. They outlive the process that looked them up. */
 export interface SchemaTexts {
   find(name: string): Promise<string | null>;
   /** Resolves once it is stored. */
@@ -15,7 +15,7 @@ export interface SchemaTexts {
 interface KeptSchemas extends SchemaRegistry {
   /** Stores again what the store has lost. */
   keepAgain(): Promise<void>;
-  /** Does so now and then, until the signal aborts. */
+  /** Calls `keepAgain` every ten seconds, until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -27,8 +27,8 @@ const unknownMax = 10_000;
 /**
  * A registry whose answers are stored beside the views before a record that needs them is folded
  * (docs/rules.md#schema-registry). So a later projector folds the same facts, even if the registry is away, or has lost
- * the schema. That an id was not known is stored as well: otherwise a later projector would wait at a record that was
- * taken for bad. Ids are those of one registry: `url` says which.
+ * the schema. An answer that an id is unknown is stored as well: otherwise a later projector would wait at a record that
+ * this one took for bad. `url`: the registry that gave the ids.
  */
 export function keptSchemas(
   { registry, url }: { registry: SchemaRegistry; url: string },
@@ -39,7 +39,7 @@ export function keptSchemas(
   const known = new Map<string, string>();
   const of = nameOfRegistry(url);
 
-  /** What the registry says; the error if it is away. */
+  /** The registry's answer, or the error that it is away. */
   const ask = (id: number, signal?: AbortSignal): Promise<RegisteredSchema | SchemaRegistryAwayError> =>
     registry.lookUp(id, signal).catch((cause) => {
       if (cause instanceof SchemaRegistryAwayError) return cause;
@@ -55,7 +55,7 @@ export function keptSchemas(
     known.set(name, text);
   }
 
-  /** What is stored of an id that the registry does not tell. Null: nothing, or the store is away too. */
+  /** The stored answer for an id that the registry does not know, or while it is away. Null: none can be read. */
   async function stored(id: number, name: string): Promise<RegisteredSchema | null> {
     const text = await texts.find(name).catch(() => null);
     if (text === null) return null;
@@ -93,7 +93,7 @@ export function keptSchemas(
     async run(signal) {
       while (!signal.aborted) {
         await clock.sleep(everyMs, signal);
-        // A store that is away is spoken of elsewhere.
+        // The view writer logs that the store is away.
         if (!signal.aborted) await keepAgain().catch(() => undefined);
       }
     },

@@ -48,7 +48,7 @@ export function schemaRegistry(options: SchemaRegistryOptions): SchemaRegistry {
   return { lookUp };
 }
 
-/** Schemas may refer to others, which refer to others. No schema of our records has more than this. */
+/** Of one schema, those of its references included. No schema of our records has more than this. */
 const referencesMax = 100;
 
 /** Collects the texts that a schema refers to, each after those that it refers to itself. */

@@ -25,7 +25,7 @@ export function openKafkaLog(
   return kafkaEventLog({ kafka, topicPrefix, writers, registry, log, group: null, signal });
 }
 
-/** How long records in flight to Kafka may take when the command is told to stop. */
+/** How long records in flight to Kafka may still take after the signal. */
 const inHandMs = 1_000;
 
 export function openKafkaPublisher(kafka: KafkaSettings, log: Log, signal: AbortSignal): LogPublisher {
@@ -33,7 +33,7 @@ export function openKafkaPublisher(kafka: KafkaSettings, log: Log, signal: Abort
   return kafkaPublisher({ kafka, topicPrefix, log, signal: abortsAfter(signal, inHandMs) });
 }
 
-/** The event log as a projector takes it. KAFKA_GROUP gets its positions, for Kafka's own lag tools. */
+/** Opens the event log for a projector. Its positions are committed to KAFKA_GROUP, for Kafka's own lag tools. */
 export async function openProjectedKafka(
   kafka: KafkaSettings,
   settings: Settings,
@@ -54,7 +54,7 @@ export async function openProjectedKafka(
 
 const noRegistry = { registry: null, close: async () => {} };
 
-/** A registry whose schemas are stored beside the views, where these outlive the process. */
+/** A registry whose schemas are stored beside the views. With views in memory they are not stored. */
 async function openRegistry(registry: SchemaRegistry, url: string, { redis }: Settings, log: Log) {
   if (!redis) return { registry, close: async () => {} };
   const [{ keptSchemas }, { redisSchemaTexts }] = await Promise.all([

@@ -13,7 +13,7 @@ export async function needEmptyFolder(dir: string, command: string): Promise<voi
 }
 
 /**
- * Throws UsageError unless the folder is missing, empty or an archive with this prefix: a typing error must not fill an
+ * Throws UsageError unless the folder is missing, empty or an archive with this prefix: a mistyped name must not fill an
  * unrelated folder.
  */
 export async function needArchiveFolder(dir: string, command: string, prefix: string): Promise<void> {
@@ -25,7 +25,7 @@ export async function needArchiveFolder(dir: string, command: string, prefix: st
   throw new UsageError(`Cannot run ${command}: ${dir} holds other files, want ${want}${fix}`);
 }
 
-/** For the system an empty name is the current folder. For the user it is an unset variable. */
+/** Throws UsageError for an empty name. To the system it is the current folder, to the user an unset variable. */
 export function needFolderName(dir: string, command: string, want = 'the folder of an archive'): void {
   if (dir.trim() !== '') return;
   throw new UsageError(`Cannot run ${command}: the folder's name is empty (an unset variable?), want ${want}`);

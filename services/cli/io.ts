@@ -6,29 +6,26 @@ export interface Io {
   out(line: string): void;
   /** Prints a line to standard error: what it does, or why it cannot. */
   err(line: string): void;
-  /** Whether standard error is a terminal, so that progress may be drawn. */
-  watched: boolean;
-  /** Whether standard output is a terminal too, so that lines of a result may meet the progress. Absent: it is not. */
-  shown?: boolean;
+  /** If so, progress is drawn there. */
+  errIsTerminal: boolean;
+  /** If so, the lines of a result and the progress are on one screen. Absent: it is no terminal. */
+  outIsTerminal?: boolean;
   /** Aborts on Ctrl-C or SIGTERM: finish the present step, and end. */
   signal: AbortSignal;
 }
 
-/** The same without progress: a script reads what the command says. */
+/** The same without progress, for a command whose output a script reads. */
 export const withoutProgress = (io: Io): Io => ({
   out: io.out,
   err: io.err,
-  watched: false,
-  // Asked for when it is needed, as that of the program is.
+  errIsTerminal: false,
+  // A getter, because the program's own signal is made when it is first read.
   get signal() {
     return io.signal;
   },
 });
 
-/**
- * A command's exit code: 0 done, 1 it found a problem or failed half-way, 2 it cannot be run like this, 3 it had nothing
- * to compare with.
- */
+/** 0: done. 1: it found a problem, or failed half-way. 2: it cannot be run as it was called. 3: nothing to compare with. */
 export type ExitCode = 0 | 1 | 2 | 3;
 
 /** The command cannot be run as it was called. Printed in one line, exit code 2. */
@@ -44,7 +41,7 @@ export function needKafka(settings: Settings, command: string): NonNullable<Sett
   );
 }
 
-/** Throws SettingsError with a line for each that is missing: the Redis of the views, and an event log. */
+/** Throws SettingsError if the Redis of the views is missing, or an event log. It has a line for each. */
 export function needStoreAndLog({ redis, kafka, archiveDir }: Settings, command: string, fix: string): void {
   const lines: string[] = [];
   if (!redis) lines.push(redisMissing(command));

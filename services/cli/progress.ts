@@ -3,18 +3,18 @@ import type { ExitCode, Io } from './io.ts';
 export interface Progress {
   update(value: number): void;
   stop(): void;
-  /** Prints lines of its own, above the bar. */
+  /** Calls `print`, whose lines appear above the bar. */
   around(print: () => void): void;
 }
 
 /** Draws a bar on standard error if that is a terminal. `total` null: a counter without an end. */
 export async function showProgress(
-  io: Pick<Io, 'watched'>,
+  io: Pick<Io, 'errIsTerminal'>,
   title: string,
   total: number | null,
   stream: NodeJS.WritableStream = process.stderr,
 ): Promise<Progress> {
-  if (!io.watched) return { update: () => {}, stop: () => {}, around: (print) => print() };
+  if (!io.errIsTerminal) return { update: () => {}, stop: () => {}, around: (print) => print() };
   const { default: cliProgress } = await import('cli-progress');
   const format =
     total === null ? `${title} {value} · {duration_formatted}` : `${title} {bar} {percentage} % · {duration_formatted}`;
@@ -38,9 +38,9 @@ export async function showProgress(
   };
 }
 
-/** Draws progress while something works, and takes it away before anything else is printed. */
+/** Draws progress while `work` runs. It is gone when this resolves or rejects, so other lines can be printed. */
 export async function withProgress<T>(
-  io: Pick<Io, 'watched'>,
+  io: Pick<Io, 'errIsTerminal'>,
   title: string,
   total: number | null,
   work: (progress: Progress) => Promise<T>,
@@ -69,9 +69,9 @@ interface ReportingCommand {
   json: boolean | undefined;
   /** What the progress counts. */
   title: string;
-  /** Where the progress ends: at 100 if absent, null for never. */
+  /** Where the progress ends. Absent: at 100. Null: it has no end. */
   total?: 100 | null;
-  /** What it says if it is told to stop before the end. */
+  /** What is printed if a signal stops the command before its end. Absent: the error is thrown. */
   stopped?: string;
 }
 
@@ -82,7 +82,7 @@ interface Outcome {
   code?: ExitCode;
 }
 
-/** Runs a command under a bar of progress, and prints what comes of it. */
+/** Runs a command under a progress bar, and prints its outcome. */
 export async function runWithProgress(
   { json, title, total = 100, stopped }: ReportingCommand,
   io: Io,

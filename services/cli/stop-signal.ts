@@ -16,10 +16,10 @@ export function stopSignal(): AbortSignal {
   return stop.signal;
 }
 
-/** Aborts `ms` after another signal has: time to finish the present step, in case a server never answers. */
+/** Aborts `ms` after `signal` does. So long the present step may take to finish: a server may never answer. */
 export function abortsAfter(signal: AbortSignal, ms: number): AbortSignal {
   const late = new AbortController();
-  // The work that is awaited keeps the process alive. This timer must not.
+  // The step keeps the process alive. This timer must not.
   const begin = (): void => void setTimeout(() => late.abort(), ms).unref();
   if (signal.aborted) begin();
   else signal.addEventListener('abort', begin, { once: true });

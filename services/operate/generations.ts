@@ -45,7 +45,7 @@ interface GenerationsDropOptions {
   force?: boolean;
 }
 
-/** Removes the views of a format. Exit code 1 where a projector leads it, or there is none. */
+/** Removes the views of a format. Exit code 1 if a projector leads it, or if there are no such views. */
 export async function runGenerationsDrop(
   { format: text, json = false, force = false }: GenerationsDropOptions,
   settings: Settings,

@@ -38,7 +38,7 @@ function lagOf(identity: string, bounds: LogBounds, store: StoreState) {
   const partitions = topicNames.flatMap((topic) =>
     bounds[topic].map(({ low, end }, partition) => {
       const at = position?.[topic][partition] ?? null;
-      // Null: no projector has left one for this log.
+      // Null: no projector has stored one for this log.
       return { topic, partition, position: at, end, lag: Math.max(0, end - Math.max(low, at ?? 0)) };
     }),
   );
@@ -47,7 +47,7 @@ function lagOf(identity: string, bounds: LogBounds, store: StoreState) {
   return {
     partitions,
     lag: partitions.reduce((sum, one) => sum + one.lag, 0),
-    /** Seconds, as the leader's metric says it. Null: every change is readable, or nobody leads and it is not known. */
+    /** In seconds, as in the leader's metric. Null: every change is readable, or it is not known, since nobody leads. */
     oldest_unreadable_age: unled > 0 || unreadableMs === null ? null : unreadableMs / 1000,
     leaders,
     /** Ids of projectors that stand by. */
@@ -60,8 +60,8 @@ function lagOf(identity: string, bounds: LogBounds, store: StoreState) {
 }
 
 /**
- * Up to where every tag's views are written; null where no position is of this log. A projector's tags store its position
- * at moments of their own: all before the furthest of them is written in all of them.
+ * The position up to which every tag's views are written. Null: no stored position is of this log. A projector stores its
+ * position with each of its tags, at different moments. The furthest of these counts for all of its tags.
  */
 function writtenTo(positions: StoreState['positions'], identity: string): Position | null {
   const ofOwners = new Map<string, StoredPosition[]>();

@@ -1,6 +1,6 @@
 import { type Commands, wholeOption } from '../cli/commands.ts';
 
-/** What reads or fills the event log beside it. */
+/** The commands about the event log and the views' distance from it. */
 export function logCommands(program: Commands): void {
   program
     .add(
@@ -40,7 +40,7 @@ const reasonOption = [
 ] as const;
 const placeOption = ['--place <place...>', 'those at places such as nights/1@234'] as const;
 
-/** Bad records. */
+/** The commands about bad records. */
 export function rejectedCommands(program: Commands): void {
   const rejected = program.group('rejected', 'Lists the log’s bad records, or publishes them again.');
   rejected
@@ -50,7 +50,7 @@ export function rejectedCommands(program: Commands): void {
       ['npx ride-calendar rejected list --archive test/data/portland --show'],
       async () => (await import('./rejected-list.ts')).runRejectedList,
     )
-    .option('--show', 'what of them can be read, and why they are bad now; nothing of riders and secret places')
+    .option('--show', 'shows the fields that can be read and the reason; hides riders and secret places')
     .option('--personal', 'with --show: riders too')
     .option('--secrets', 'with --show: the places of secret meetings too')
     .option(...reasonOption)
@@ -69,7 +69,7 @@ export function rejectedCommands(program: Commands): void {
     .option(...placeOption);
 }
 
-/** View formats. */
+/** The commands about view formats. */
 export function generationsCommands(program: Commands): void {
   const generations = program.group('generations', 'Lists the formats of views in the store, or drops one.');
   generations.add(

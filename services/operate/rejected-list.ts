@@ -15,7 +15,7 @@ interface RejectedListOptions extends RejectChoice {
   secrets?: boolean;
 }
 
-/** Says which bad records there are: reasons, counts and places, and what of them can be read. */
+/** Lists bad records by reason, with counts and places. With --show also the fields that can be read. */
 export async function runRejectedList(options: RejectedListOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { json, show } = options;
   const { rejects, where, note } = await readRejectedLog('rejected list', options.archive, settings, io);
@@ -56,7 +56,7 @@ const personalTopics = new Set<TopicName>(['riders', 'attendance', 'relations'])
 const personalFields = new Set(['rider', 'other', 'handle', 'name', 'leaders']);
 const credentialFields = new Set(['key_hash', 'label']);
 
-/** What can be read of a bad record, without what names riders and secret places, and why it is bad now. */
+/** The fields of a bad record that can be read, and the reason why it is bad now. Hides riders and secret places. */
 function shownOf({ topic, raw }: Reject, { key, value, reason }: Judged, options: RejectedListOptions): object {
   // A key that is off its pattern may hold anything.
   const mayShowKey =

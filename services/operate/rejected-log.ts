@@ -21,7 +21,7 @@ interface RejectedLog {
   rejects: Reject[];
   /** Where they are, in words. */
   where: string;
-  /** Why there may be none, other than that all records are good. */
+  /** Why the list may be empty although there are bad records. */
   note?: string;
 }
 
@@ -56,7 +56,7 @@ export async function readRejectedLog(
   return { rejects: each(rejects), where: `the archive ${dir}` };
 }
 
-/** The bad records in an archive's topics. Those that a save found in the log are beside them, in `rejected`. */
+/** The bad records in an archive's topics. The archive's `rejected` has those that a save found in the log. */
 async function badInArchive(log: PastLog, { signal }: Io): Promise<Reject[]> {
   const rejects: Reject[] = [];
   const sources = sourcesOf(log, 'timestamp');
@@ -85,7 +85,7 @@ async function rejectsInKafka(kafka: KafkaSettings, settings: Settings, io: Io):
   }
 }
 
-/** Each once, because a projector may set a record aside twice; in the order of their places. */
+/** Each record once, in the order of their places. A projector may set a record aside twice. */
 function each(rejects: readonly Reject[]): Reject[] {
   const byPlace = new Map(rejects.map((reject) => [`${rejectPlace(reject)} ${reject.timestampMs}`, reject]));
   const rank = ({ topic }: Reject): number => topicNames.indexOf(topic);
@@ -98,7 +98,7 @@ export interface RejectChoice {
   place?: string[];
 }
 
-/** Those of a reason, or at some places. Throws UsageError for a place where there is none. */
+/** The bad records of a reason, or at some places. Throws UsageError if there is none. */
 export function chosen(command: string, rejects: readonly Reject[], { reason, place }: RejectChoice): Reject[] {
   const places = new Set(rejects.map(rejectPlace));
   for (const one of place ?? []) {
@@ -118,7 +118,7 @@ export function chosen(command: string, rejects: readonly Reject[], { reason, pl
   );
 }
 
-/** What this version makes of a bad record. */
+/** A bad record, judged by this version. */
 export interface Judged {
   /** Why it is bad; null: it is good now. */
   reason: string | null;
@@ -127,13 +127,13 @@ export interface Judged {
   value: AnyRecord | null;
 }
 
-/** Judges a bad record anew, as the projector would: a schema may be known by now, or a rule another. */
+/** Judges a bad record anew, as the projector would. By now its schema may be known, or a rule may have changed. */
 export function rejectJudge(schemaRegistryUrl: string | null, signal: AbortSignal) {
   const writers = new WriterSchemas();
   const registry = schemaRegistryUrl === null ? null : schemaRegistry({ url: schemaRegistryUrl });
   return async ({ topic, reason, raw }: Reject): Promise<Judged> => {
     if (isBatchFault(reason)) return { reason, key: null, value: null };
-    // Somebody else's record in the topic may name another.
+    // Others can publish to the topic of bad records too, and name any topic.
     if (!topicNames.includes(topic)) return { reason: 'unknown topic', key: null, value: null };
     const decoded = decodeKey(raw.key);
     if ('bad' in decoded) return { reason: decoded.bad, key: null, value: null };

@@ -23,18 +23,18 @@ interface RejectedResubmitOptions extends RejectChoice {
   all?: boolean;
 }
 
-/** What became of a bad record. */
+/** What became of a bad record. Printed as it is by --json. */
 interface Outcome {
   place: string;
-  /** Published anew there; null: not published. */
+  /** Its new place. Null: it was not published. */
   now: string | null;
-  /** Why it was not, or what to look into though it was. */
+  /** Why it was not published, or what to look into although it was. */
   note: string | null;
 }
 
 /**
  * Publishes bad records again, each to its own partition: those that are good by now and whose key has had no later
- * record. 1 where one of them is still bad, or somebody else published its key meanwhile.
+ * record. Exit code 1 if one of them is still bad, or somebody else published its key meanwhile.
  */
 export async function runRejectedResubmit(
   options: RejectedResubmitOptions,
@@ -92,7 +92,7 @@ async function resubmit(rejects: readonly Reject[], { log, publisher, judge, sig
   return outcomes;
 }
 
-/** The position behind the first bad record of each partition; at the ends of those that have none. */
+/** The position behind the first bad record of each partition. A partition without one is at its end. */
 function behindAll(rejects: readonly Reject[], bounds: LogBounds): Position {
   const behind = positionOf(bounds, 'end');
   for (const { topic, partition, offset } of rejects) {
@@ -113,13 +113,13 @@ async function whyNot(
   const { topic, partition, offset, raw, reason: was } = reject;
   if (isBatchFault(was)) return batchNote(raw);
   if (partition >= (bounds[topic]?.length ?? 0)) return 'there is no such partition any more';
-  // Without a key it has none that could come later, and is bad for ever.
+  // A record without a key has no later record of its key: it is bad for ever.
   if (raw.key !== null && records.of(reject).some((one) => one > offset)) return superseded;
   const { reason } = await judge(reject);
   return reason && `it is still bad: ${reason}`;
 }
 
-/** What is set aside of a bad batch is compressed bytes: as a record they would be one more bad record. */
+/** A bad batch is set aside as compressed bytes. Published as a record, they would be one more bad record. */
 function batchNote({ headers }: RawRecord): string {
   const [last, codec] = [headers[batchHeaders.lastOffset], headers[batchHeaders.codec]];
   return `it stands for all records up to offset ${last}, in one batch (codec ${codec}): have its producer send them again, in smaller batches`;
@@ -128,7 +128,7 @@ function batchNote({ headers }: RawRecord): string {
 /** Publishes a bad record to its partition. Returns its offset there. */
 async function publishAgain({ topic, partition, raw }: Reject, publisher: LogPublisher): Promise<number> {
   const headers = Object.entries(raw.headers).map(([key, value]) => ({ key, value }));
-  // It counts from now on: its own time is that of a record that never counted.
+  // With the present time, because the record counts from now on.
   const record = { partition, key: raw.key, value: raw.value, timestampMs: Date.now(), headers };
   return (await publisher.publish(topic, [record])).get(partition)!;
 }
@@ -139,7 +139,7 @@ interface Published {
   outcome: Outcome;
 }
 
-/** Kafka can't publish on a condition: whether a record of the key came in between shows afterwards. */
+/** Notes another record of a key that came in between. Kafka has no conditional publish, so this is known afterwards. */
 async function sayRaces(
   published: readonly Published[],
   log: EventLog,
@@ -178,7 +178,7 @@ type Place = Pick<Reject, 'topic' | 'partition'>;
 const partitionKey = ({ topic, partition }: Place, key: Buffer | null): string =>
   `${topic}/${partition} ${key === null ? '-' : key.toString('base64')}`;
 
-/** Reads the log from a position on to its bounds, for records of the keys of bad records. */
+/** Finds the records of bad records' keys, from a position to the log's bounds. */
 async function recordsOfKeys(
   rejects: readonly Reject[],
   log: EventLog,

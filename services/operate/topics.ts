@@ -28,7 +28,7 @@ export async function runTopics(options: TopicsCommandOptions, settings: Setting
 function linesOf({ topic, state, partitions, differences }: TopicReport): string[] {
   const head = `${topic}: ${state}, ${partitions} partition${partitions === 1 ? '' : 's'}`;
   const lines = differences.map(({ setting, value, wanted, harmful }) => {
-    // A topic with records must keep its number of partitions. Otherwise a key may be in two partitions.
+    // A topic with records keeps its number of partitions: with another one, a key would be in two partitions.
     const fix = harmful ? 'set it with kafka-configs --alter' : 'works all the same; leave it';
     return `  ${setting} is ${value || 'unset'}, wanted ${wanted}: ${fix}`;
   });

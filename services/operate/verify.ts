@@ -19,12 +19,12 @@ interface VerifyOptions {
   repair?: boolean;
 }
 
-// A request may come just when a comparison that began before ends.
+// A request that comes just as an earlier comparison ends mends nothing.
 const repairsMax = 3;
 
 /**
  * Folds the log by itself and compares every view of the live store with it. It reads Kafka without a consumer group, and
- * writes no view: `--repair` asks the projector that leads. Exit code 1 where something differs, also where it was mended.
+ * writes no view: `--repair` asks the projector that leads. Exit code 1 if something differs, even if it was mended.
  */
 export async function runVerify(options: VerifyOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { json = false, repair = false } = options;
@@ -69,7 +69,7 @@ function namesOf({ found }: Pick<Judged, 'found'>): StoredName[] {
   return [...new Map(names.map((name) => [`${name.tag}|${name.kind}:${name.id}`, name])).values()];
 }
 
-/** What repairs left: names still different or not known; null where nobody leads. */
+/** Has the leader mend these. Returns the names that still differ or are not known. Null: nobody leads. */
 async function repairAll(verification: Verification, names: readonly StoredName[]): Promise<StoredName[] | null> {
   let left = [...names];
   for (let asked = 0; asked < repairsMax && left.some(({ tag }) => tag >= 0); asked++) {
@@ -80,7 +80,7 @@ async function repairAll(verification: Verification, names: readonly StoredName[
   return left;
 }
 
-/** What repairs could not mend. Undefined: none was asked for; null: nobody leads. */
+/** What repairs could not mend. Undefined: no repair was asked for. Null: nobody leads. */
 type Left = readonly StoredName[] | null | undefined;
 
 const differencesIn = ({ found }: Verified): number => found.reduce((sum, one) => sum + one.differences.length, 0);
@@ -111,7 +111,7 @@ function summaryLines(verified: Verified, left: Left, live: LiveViews): string[]
 const tagsOf = (names: readonly StoredName[]): number[] =>
   [...new Set(names.map(({ tag }) => tag))].sort((a, b) => a - b);
 
-/** What a reader of the result should know. */
+/** Why the result may not be the whole truth. */
 function doubtsOf({ unknown, otherFacts }: Verified, left: Left): string[] {
   const doubts: string[] = [];
   if (unknown.length > 0) {

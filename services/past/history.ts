@@ -39,7 +39,7 @@ export async function runHistory(options: HistoryCommandOptions, settings: Setti
       const how = { untilMs, signal: io.signal, onProgress: progress.update };
       for await (const version of since(fromMs, answerHistory(sourcesOf(log, by), request, how))) {
         // The bar would be drawn over them, and they say how far it is.
-        if (io.shown) progress.stop();
+        if (io.outIsTerminal) progress.stop();
         for (const line of json ? [jsonOf(version)] : linesOf(last, version)) io.out(line);
         last = version.answer;
         count++;

@@ -6,7 +6,7 @@ import type { OpenLog } from '../backends/open-log.ts';
 import type { OpenStore } from '../backends/open-view-store.ts';
 import { abortsAfter } from '../cli/stop-signal.ts';
 
-/** How long a projector that is told to stop may take for the present round: a process must end within 5 s. */
+/** How long the present round may still take after the signal: the process must end within 5 s. */
 const finishMsMax = 3_000;
 
 /** Between the background checks of two tags: all 64 take eleven minutes. */
@@ -39,7 +39,7 @@ export async function project(
     });
   let projector = make();
   const close = () => Promise.allSettled([writer.close(), eventLog.close(), rejects?.close()]);
-  // With a frozen server a round would never end. After this, its requests are abandoned.
+  // With a frozen server a round would never end. Closing the connections ends it.
   const late = abortsAfter(signal, finishMsMax);
   late.addEventListener('abort', close, { once: true });
   const run = async (): Promise<void> => {

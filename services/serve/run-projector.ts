@@ -23,7 +23,7 @@ export async function runProjector({ json }: { json?: boolean }, settings: Setti
   const opened = await openEventLog(settings, log, metrics.kafkaAnswered);
   const store = openViewStore(settings);
   const projecting = await project(opened, store, metrics.projector, log, signal);
-  metrics.watch(() => projecting.current());
+  metrics.measure(() => projecting.current());
   const readiness = projectorReadiness(() => projecting.current());
   const app = operatorApp(register, untilStopped(readiness, signal), log);
   await listen(app, at);

@@ -1,6 +1,6 @@
 import type { Commands } from '../cli/commands.ts';
 
-/** What serves, until it is told to stop. */
+/** The commands that serve until they are told to stop. */
 export function serveCommands(program: Commands): void {
   program
     .add(

@@ -45,7 +45,7 @@ export async function runStart(options: StartOptions, settings: Settings, io: Io
   const projectFrom = (eventLog: OpenLog) => project(eventLog, store, projected.projector, log, ending);
   const begin = async () => projectFrom(await openLog());
   const projecting = supervise(await projectFrom(opened), { begin, reader, log, signal: ending });
-  projected.watch(() => projecting.current());
+  projected.measure(() => projecting.current());
   // Its end is handled below. Until then it must not count as an unhandled rejection.
   projecting.done.catch(() => {});
   const facts = () => projecting.current().facts;
@@ -91,7 +91,7 @@ export async function runStart(options: StartOptions, settings: Settings, io: Io
 }
 
 /**
- * Riders that are picked from a page need no proof, so nobody else may reach the page (docs/rules.md#picking-a-rider).
+ * Riders that are picked from a page prove nothing, so only this machine may reach it (docs/rules.md#picking-a-rider).
  * Throws SettingsError.
  */
 function assertRidersProven({ host, kafka, redis, signIn }: Settings): void {
@@ -101,7 +101,7 @@ function assertRidersProven({ host, kafka, redis, signIn }: Settings): void {
   ]);
 }
 
-/** Waits until the views are said to be complete, a moment after the projector is ready, longer on a busy machine. */
+/** Waits until the reader finds the views complete. That is a moment after the projector is ready. */
 async function untilComplete(
   projecting: Projecting,
   reader: Pick<ViewReader, 'ready'>,

@@ -6,7 +6,7 @@ import type { Projecting } from './project.ts';
 
 const limits = { minMs: 1_000, maxMs: 60_000 };
 const connectMs = 2_000;
-const watchMs = 1_000;
+const checkMs = 1_000;
 
 interface Supervised extends Projecting {
   /** Why nothing is projected now. Null while a projector folds or follows. */
@@ -23,27 +23,27 @@ interface SuperviseOptions {
 }
 
 /**
- * Keeps a projector running beside an API. If it ends once the store has held complete views, the API goes on: the reason
- * is logged, and another projector is started after a back-off, because topics, a log or a store can come back. If there
- * have been no complete views, `done` rejects with the error that ended the projector.
+ * Keeps a projector running beside an API. If a projector ends, and the store has held complete views before, the API goes
+ * on: the reason is logged, and after a back-off another projector starts, because topics, a log or a store can come back.
+ * If there have been no complete views, `done` rejects with the error that ended the projector.
  */
 export function supervise(first: Projecting, options: SuperviseOptions): Supervised {
   const { begin, reader, log, signal, clock = realClock } = options;
   let projecting = first;
   let trouble: string | null = null;
   let wasComplete = false;
-  const look = async (): Promise<boolean> => {
+  const hasBeenComplete = async (): Promise<boolean> => {
     wasComplete ||= (await reader.ready()).ready;
     return wasComplete;
   };
-  const watch = async (): Promise<void> => {
-    while (!signal.aborted && !(await look())) await clock.sleep(watchMs, signal);
+  const untilComplete = async (): Promise<void> => {
+    while (!signal.aborted && !(await hasBeenComplete())) await clock.sleep(checkMs, signal);
   };
 
   const isServed = async (): Promise<boolean> => {
-    // A new reader knows nothing before it is connected.
-    if (!(await look())) await clock.sleep(connectMs, signal);
-    return await look();
+    // A new reader has to connect first.
+    if (!(await hasBeenComplete())) await clock.sleep(connectMs, signal);
+    return await hasBeenComplete();
   };
 
   const run = async (): Promise<void> => {
@@ -56,7 +56,7 @@ export function supervise(first: Projecting, options: SuperviseOptions): Supervi
       } catch (cause) {
         if (!(await isServed())) throw cause;
         trouble = (cause as Error).message;
-        // It ran well for long, so this is a new fault.
+        // It ran for longer than the longest pause, so this is a new fault.
         if (clock.nowMs() - begunMs > limits.maxMs) backOff.reset();
         log.error(
           `The projector has ended: ${trouble}. Reads go on from the views as they are; trying again in ${backOff.nextMs / 1000} s`,
@@ -68,7 +68,7 @@ export function supervise(first: Projecting, options: SuperviseOptions): Supervi
       projecting = await begin().catch((cause) => ({ current, done: Promise.reject(cause) }));
     }
   };
-  void watch();
+  void untilComplete();
   return {
     current: () => projecting.current(),
     done: run(),

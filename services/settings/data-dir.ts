@@ -9,8 +9,8 @@ const fixes: Readonly<Record<string, string>> = {
 };
 
 /**
- * Runs what reads or writes `path` in the data folder. The system names no file if a disk is full, and never the
- * setting. So an error of the file system is thrown with both, and with what to do.
+ * Runs what reads or writes `path` in the data folder. An error of the file system is thrown anew, with the file, the
+ * setting and what to do: the system never names the setting, and names no file if a disk is full.
  */
 export async function inDataDir<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {

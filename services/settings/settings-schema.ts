@@ -47,7 +47,7 @@ const wholeNumber = (min: number, max: number) =>
     .transform(Number)
     .pipe(z.number().min(min).max(max));
 
-/** What is wrong with a value, in words that an error adds to it: `which has a query`. */
+/** What is wrong with a value, as an error says it after `which`: `has a query`. */
 export interface Fault {
   which: string;
 }
@@ -61,14 +61,14 @@ const unless =
     }
   };
 
-// The password in the files of infra/deploy/kubernetes/example, which everybody knows.
+// Everybody knows this password: it is in the files of infra/deploy/kubernetes/example.
 const examplePassword = 'change-me';
 const password = z.string().superRefine(unless([(value) => value === examplePassword, 'is the example’s']));
 
 const query = [(value: URL) => value.search !== '', 'has a query'] as [(value: URL) => boolean, string];
 const user = [(value: URL) => value.username + value.password !== '', 'has a user or password'] as typeof query;
 
-/** An absolute URL of one of the protocols, without a fragment, and without what else it must not have. */
+/** An absolute URL of one of the protocols, without a fragment. `without`: other parts that it must not have. */
 const url = (protocols: readonly string[], ...without: (typeof query)[]) =>
   z
     .string()

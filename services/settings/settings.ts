@@ -45,7 +45,7 @@ function readGiven(env: Readonly<Record<string, string | undefined>>, errors: st
   return given as Given;
 }
 
-/** A line for each variable that is no setting, but that one edit makes one: most likely it was meant to be that. */
+/** A line for each variable whose name is one edit away from a setting's, such as METRIC_PORT. */
 export function misspeltSettings(env: Readonly<Record<string, string | undefined>>): string[] {
   const names = Object.keys(settingRules).map((name) => ({ name, near: new Set(nearlyAll(name)) }));
   return Object.keys(env).flatMap((given) => {
@@ -55,7 +55,7 @@ export function misspeltSettings(env: Readonly<Record<string, string | undefined
   });
 }
 
-/** A name, and the name without any one of its characters. Names that one edit sets apart have one of these in common. */
+/** A name, and the name without each of its characters. Names that differ by one edit have one of these in common. */
 const nearlyAll = (name: string): string[] => [name, ...[...name].map((_, i) => name.slice(0, i) + name.slice(i + 1))];
 
 /**
@@ -183,11 +183,11 @@ function settingsOf(given: Given) {
     /** Null without REDIS_URL. Views are then in memory. */
     redis,
     /**
-     * Where grants and sessions are: AUTH_REDIS_URL, or REDIS_URL. Null: in memory. Of its own it is one server, unless it
-     * has several addresses, or one of the views' cluster.
+     * Where grants and sessions are: AUTH_REDIS_URL, or REDIS_URL. Null: in memory. AUTH_REDIS_URL is one server, unless it
+     * has several addresses, or an address of the views' cluster.
      */
     authRedis: given.AUTH_REDIS_URL ? redisAt(given.AUTH_REDIS_URL, isAuthCluster(given)) : redis,
-    /** What is made once and kept: the sample archive, signing keys. */
+    /** The folder of what is made once and kept: the sample archive, signing keys. */
     dataDir: given.DATA_DIR ?? '.ride-calendar',
     /** The riders' own OpenID Connect provider. */
     signIn: given.SIGN_IN_ISSUER
@@ -209,7 +209,7 @@ function settingsOf(given: Given) {
       registration: given.OAUTH_REGISTRATION ?? embedded,
       clientMetadata: given.OAUTH_CLIENT_METADATA ?? embedded,
     },
-    /** /metrics, /healthz and /readyz are there alone. Null: on `port`. */
+    /** The port of /metrics, /healthz and /readyz. Null: they are on `port`. */
     metricsPort: given.METRICS_PORT ?? null,
     /** How long a server that was told to stop goes on serving, unready. */
     drainSeconds: given.DRAIN_SECONDS ?? (embedded ? 0 : 5),

@@ -56,7 +56,7 @@ async function paste(line: string, settings: Env): Promise<{ exit: number; said:
   };
   const exit = await runCli(
     args,
-    { out: hear, err: hear, watched: false, signal: stop.signal },
+    { out: hear, err: hear, errIsTerminal: false, signal: stop.signal },
     { ...env, ...settings },
   );
   return { exit, said: said.join('\n') };

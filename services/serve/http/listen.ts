@@ -6,8 +6,8 @@ import { type Settings, SettingsError } from '../../settings/settings.ts';
 type ListenAt = Pick<Settings, 'host' | 'port'> & { portSetting?: string };
 
 /**
- * Listens where the settings say. Throws with what to do if the port is taken, and SettingsError if the address is not this
- * machine's or the user may not.
+ * Listens where the settings say. Throws an error that says what to do if the port is taken, and SettingsError if the
+ * address is not this machine's or the user may not listen there.
  */
 export async function listen(app: FastifyInstance, at: ListenAt): Promise<void> {
   await app.listen({ host: at.host, port: at.port }).catch((cause) => refuse(at, cause));
@@ -24,7 +24,7 @@ export async function assertCanListen(at: ListenAt): Promise<void> {
   await new Promise((resolve) => server.close(resolve));
 }
 
-/** Where the operators' routes are alone. Null: METRICS_PORT is not set. */
+/** Where the operators' routes have a port of their own. Null: METRICS_PORT is not set. */
 export const operatorsAt = ({ host, metricsPort }: Settings): ListenAt | null =>
   metricsPort === null ? null : { host, port: metricsPort, portSetting: 'METRICS_PORT' };
 

@@ -5,7 +5,7 @@ import { backgroundClock } from '../../../projector/ports/clock.ts';
 import type { Projector } from '../../../projector/projector.ts';
 import type { Settings } from '../../settings/settings.ts';
 
-/** Whether a process can do its work. `note`: what the operator should know although it can. */
+/** Whether a process can do its work. If it can, `note` says what the operator should still know. */
 export type Readiness = () => ReturnType<ViewReader['ready']>;
 
 /** A process that is told to stop must get no more requests. */
@@ -14,7 +14,7 @@ export const untilStopped =
   async () =>
     signal.aborted ? { ready: false, reason: 'the process was told to stop' } : readiness();
 
-/** The readiness of a projector, with what keeps its views from following the log. */
+/** The readiness of a projector. What keeps its views from following the log is in the note, or in the reason. */
 export const projectorReadiness =
   (current: () => Pick<Projector, 'ready' | 'status'>): Readiness =>
   async () => {
@@ -24,13 +24,13 @@ export const projectorReadiness =
     return { ready: false, reason: note ? `${reason}: ${note}` : reason };
   };
 
-/** Why part of an API's work is not done, such as sign-in, although reads are answered; null: it is. */
+/** Why a part of the process does not work, such as sign-in, while reads are answered. Null: it works. */
 export type Trouble = () => string | null;
 
 /**
  * The readiness of an API. One that was ready once stays ready: a store that goes away later makes reads 503, but must not
- * remove every instance from a load balancer at once (docs/rules.md#ready-api). Why reads fail is then in the note, as
- * other troubles are: those `before` it and those `after` it.
+ * remove every instance from a load balancer at once (docs/rules.md#ready-api). The note then says why reads fail, between
+ * the troubles `before` and `after`.
  */
 export function apiReadiness(reader: Pick<ViewReader, 'ready'>, before: Trouble, after: Trouble): Readiness {
   let wasReady = false;
@@ -44,7 +44,7 @@ export function apiReadiness(reader: Pick<ViewReader, 'ready'>, before: Trouble,
   };
 }
 
-/** A server that was told to stop is not ready, and goes on serving until load balancers have noticed. */
+/** A server that was told to stop goes on serving, unready, until load balancers have noticed. */
 export async function drain({ drainSeconds }: Settings, log: Logger): Promise<void> {
   if (drainSeconds === 0) return;
   log.info(`Told to stop: not ready any more, serving on for ${drainSeconds} s (DRAIN_SECONDS)`);
@@ -54,8 +54,8 @@ export async function drain({ drainSeconds }: Settings, log: Logger): Promise<vo
 const connectWaitMs = 2_000;
 
 /**
- * Waits for the view store's first answers, 2 s at most, before the process listens: a proxy that did not notice a restart
- * sends requests at once, and where the views are complete no read needs to fail.
+ * Waits until reads can be answered, 2 s at most. A proxy that did not notice a restart sends requests as soon as the
+ * process listens, and none of them needs to fail if the views are complete.
  */
 export async function readyOrAwhile(reader: Pick<ViewReader, 'ready'>, signal: AbortSignal): Promise<void> {
   const untilMs = performance.now() + connectWaitMs;
@@ -63,12 +63,12 @@ export async function readyOrAwhile(reader: Pick<ViewReader, 'ready'>, signal: A
 }
 
 // A first connection takes a moment, which is not worth logging.
-const firstLookMs = 1_500;
-const lookMs = 2_000;
+const firstCheckMs = 1_500;
+const checkMs = 2_000;
 
 /**
- * Logs when reads cannot be answered, with the reason, and when they can again, until the signal aborts. Also logs what
- * the operator should mend meanwhile.
+ * Logs when reads cannot be answered, with the reason, and when they can again, until the signal aborts. Also logs the
+ * notes: what the operator should mend although reads are answered.
  */
 export async function logReadiness(
   reader: Pick<ViewReader, 'ready'>,
@@ -77,7 +77,7 @@ export async function logReadiness(
 ): Promise<void> {
   let said: string | null = null;
   let noted: string | undefined;
-  for (let waitMs = firstLookMs; !signal.aborted; waitMs = lookMs) {
+  for (let waitMs = firstCheckMs; !signal.aborted; waitMs = checkMs) {
     await backgroundClock.sleep(waitMs, signal);
     if (signal.aborted) return;
     const state = await reader.ready();

@@ -82,8 +82,8 @@ async function application(options: ServeOptions, closing: AbortSignal) {
   const { baseUrl, origin } = settings;
 
   const cache = new ViewCache(options.reader, { onRead: metrics.read });
-  metrics.watchCache(cache);
-  metrics.watchStore(async () => (await options.reader.ready()).ready);
+  metrics.measureCache(cache);
+  metrics.measureStore(async () => (await options.reader.ready()).ready);
   const audit = auditLog(log, metrics.register);
   const { store, trouble } = openSignInState(options, closing);
   let signIn: SignIn | undefined;
@@ -159,9 +159,9 @@ function openSignInState(
   // In memory nothing can be away.
   if (!authRedis) return { store: memorySignInState(), trouble: () => null };
   const store = redisSignInState({ ...authRedis, onError: (error) => log.warn(`Sign-in's Redis: ${error.message}`) });
-  metrics.watchSignInState(async () => (await store.risk()) !== null);
+  metrics.measureSignInState(async () => (await store.risk()) !== null);
   const probe = probeSignIn(store, log, closing);
-  metrics.watchSignInStore(() => probe.trouble() === null);
+  metrics.measureSignInStore(() => probe.trouble() === null);
   const trouble = (): string | null => {
     const found = probe.trouble();
     return found && `nobody can sign in or refresh: ${found}`;

@@ -23,7 +23,7 @@ export function apiMetrics(register: Registry) {
       answers.observe({ operation, status }, seconds),
     /** A round trip to the view store has ended. */
     read: (operation: string, seconds: number): void => reads.observe({ operation }, seconds),
-    watchCache(cache: Pick<ViewCache, 'bytes' | 'hits' | 'misses'>): void {
+    measureCache(cache: Pick<ViewCache, 'bytes' | 'hits' | 'misses'>): void {
       value('cache_bytes', 'Views kept in this process', () => cache.bytes);
       const help = 'Views looked up: hit, in this process; miss, in the view store';
       counter('cache_reads_total', help, ['result'], (set) => {
@@ -31,8 +31,8 @@ export function apiMetrics(register: Registry) {
         set({ result: 'miss' }, cache.misses);
       });
     },
-    /** A scrape shows what the last one learnt: it never waits for the store. */
-    watchSignInState(isAtRisk: () => Promise<boolean>): void {
+    /** A scrape never waits for the store: it shows what the scrape before has learnt. */
+    measureSignInState(isAtRisk: () => Promise<boolean>): void {
       let known = 0;
       const ask = (): void =>
         void isAtRisk().then(
@@ -52,13 +52,13 @@ export function apiMetrics(register: Registry) {
         },
       );
     },
-    watchSignInStore: (isAnswering: () => boolean): void =>
+    measureSignInStore: (isAnswering: () => boolean): void =>
       value(
         'sign_in_store_answers',
         'Whether riders can sign in and apps refresh: 0 while sign-in’s Redis is away or takes no writes',
         () => Number(isAnswering()),
       ),
-    watchStore: (isAnswering: () => Promise<boolean>): void =>
+    measureStore: (isAnswering: () => Promise<boolean>): void =>
       value(
         'store_answers',
         'Whether reads can be answered just now: 0 while the view store is away or incomplete, and they get 503',

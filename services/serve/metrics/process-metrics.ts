@@ -18,7 +18,7 @@ export function metricsIn(register: Registry) {
     registers: [register],
   });
   return {
-    /** `read`: sets all of its values anew at each scrape. */
+    /** `read`: called at each scrape, sets all of the values anew. */
     counter: (name: string, help: string, labels?: string[], read?: (set: SetSeries) => void) =>
       new Counter({
         ...declared(name, help, labels),
@@ -75,7 +75,7 @@ export function processMetrics(log: Pick<Log, 'warn'>, authorityFile = process.e
 
 /**
  * When the first certificate of a PEM file ends. Those that have ended already are left out: a system's bundle holds roots
- * that ended long ago. Null if there is no other one, no file, or it cannot be read.
+ * that ended long ago. Null: none is left, there is no file, or it cannot be read.
  */
 function earliestExpiryMs(file: string | undefined, log: Pick<Log, 'warn'>): number | null {
   if (!file) return null;

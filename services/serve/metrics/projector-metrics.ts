@@ -1,18 +1,19 @@
 import type { Registry } from 'prom-client';
 import { badReasons } from '../../../projector/intake/validator.ts';
+import { realClock } from '../../../projector/ports/clock.ts';
 import type { ProjectorMetrics } from '../../../projector/ports/metrics.ts';
 import type { Projector } from '../../../projector/projector.ts';
 import { waitReasons } from '../../../projector/status/waits.ts';
 import { factKinds } from '../../../schemas/views/view-keys.ts';
 import { metricsIn, serverBuckets } from './process-metrics.ts';
 
-/** From the fastest that can be expected to a minute. */
+/** In seconds, up to a minute. */
 const freshnessBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];
 
 // `foreign`: a key that is no view.
 const faultyKinds = [...factKinds, 'reader', 'foreign'];
 
-type WatchedProjector = Pick<Projector, 'ready' | 'status'>;
+type MeasuredProjector = Pick<Projector, 'ready' | 'status'>;
 
 /** A projector's Prometheus metrics. */
 export function projectorMetrics(register: Registry) {
@@ -88,15 +89,16 @@ export function projectorMetrics(register: Registry) {
   return {
     projector,
     kafkaAnswered: (request: string, seconds: number): void => kafka.observe({ request }, seconds),
-    /** Gauges of the projector that is running when they are read. */
-    watch: (current: () => WatchedProjector): void => watchMetrics(register, current),
+    /** Adds gauges. Each scrape reads them from the projector that runs then. */
+    measure: (current: () => MeasuredProjector): void => addGauges(register, current),
   };
 }
 
-function watchMetrics(register: Registry, current: () => WatchedProjector): void {
+function addGauges(register: Registry, current: () => MeasuredProjector): void {
   const { series, value } = metricsIn(register);
   const status = () => current().status();
-  const age = (sinceMs: number | null): number => (sinceMs === null ? 0 : Math.max(0, nowMs() - sinceMs) / 1000);
+  const age = (sinceMs: number | null): number =>
+    sinceMs === null ? 0 : Math.max(0, realClock.nowMs() - sinceMs) / 1000;
 
   value('projector_ready', 'Whether the views stand at the ends sampled at the start', () => Number(current().ready));
   series('role', '1 for what the projector is: leader, or standby', ['role'], (set) => {
@@ -126,6 +128,3 @@ function watchMetrics(register: Registry, current: () => WatchedProjector): void
     for (const reason of badReasons) set({ reason }, unresolvedRejects.get(reason) ?? 0);
   });
 }
-
-/** Like `realClock`. */
-const nowMs = (): number => performance.timeOrigin + performance.now();

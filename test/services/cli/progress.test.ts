@@ -16,7 +16,7 @@ function terminal() {
 
 it('lines are printed above the progress, and it goes on below them', async () => {
   const { stream, text } = terminal();
-  const progress = await showProgress({ watched: true }, 'Records', null, stream);
+  const progress = await showProgress({ errIsTerminal: true }, 'Records', null, stream);
   progress.update(7);
   progress.around(() => stream.write('a line\n'));
   const sent = text();
@@ -29,7 +29,7 @@ it('lines are printed above the progress, and it goes on below them', async () =
 
 it('lines are printed where nobody watches, too', async () => {
   const lines: string[] = [];
-  const progress = await showProgress({ watched: false }, 'Records', 100);
+  const progress = await showProgress({ errIsTerminal: false }, 'Records', 100);
   progress.around(() => lines.push('a line'));
   expect(lines).toEqual(['a line']);
 });

@@ -128,7 +128,7 @@ describe('replay --serve', () => {
     const stop = new AbortController();
     const said = Promise.withResolvers<string>();
     const args = ['replay', '--archive', portland, ...asOf, '--serve', '--rider', 'r0020', '--json'];
-    const io = { out: said.resolve, err: () => {}, watched: false, signal: stop.signal };
+    const io = { out: said.resolve, err: () => {}, errIsTerminal: false, signal: stop.signal };
     const ended = runCli(args, io, env({ PORT: String(port), LOG_LEVEL: 'silent' }));
     const { base_url: base, docs, developer_key, token } = JSON.parse(await said.promise);
     const get = (path: string, headers: Record<string, string>) => fetch(base + path, { headers });

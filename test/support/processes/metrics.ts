@@ -11,12 +11,12 @@ import { auditLog } from '../../../services/serve/sign-in/audit-log.ts';
 export function allMetrics(): Registry {
   const register = processMetrics(silentLog);
   const api = apiMetrics(register);
-  api.watchCache({ bytes: 0, hits: 0, misses: 0 });
-  api.watchStore(async () => true);
-  api.watchSignInState(async () => false);
-  api.watchSignInStore(() => true);
+  api.measureCache({ bytes: 0, hits: 0, misses: 0 });
+  api.measureStore(async () => true);
+  api.measureSignInState(async () => false);
+  api.measureSignInStore(() => true);
   auditLog({ info: () => undefined }, register);
-  projectorMetrics(register).watch(() => ({ ready: true, status: () => idleStatus }));
+  projectorMetrics(register).measure(() => ({ ready: true, status: () => idleStatus }));
   return register;
 }
 

@@ -64,7 +64,7 @@ describe('ride_calendar_sign_in_state_at_risk', () => {
       if (answer instanceof Error) throw answer;
       return answer;
     };
-    apiMetrics(register).watchSignInState(isAtRisk);
+    apiMetrics(register).measureSignInState(isAtRisk);
     const scrape = async () => {
       await values(register, 'ride_calendar_sign_in_state_at_risk');
       await new Promise((resolve) => setImmediate(resolve));
