@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { digestOf } from '../../schemas/views/view-keys.ts';
+import { digestOf } from '../../schemas/views/view-values.ts';
 import { type Answer, options, success } from '../messages/answer.ts';
 import { allow, refuse, unauthorized } from '../messages/refusals.ts';
 import { serviceUrl } from '../messages/service-url.ts';

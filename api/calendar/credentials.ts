@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { developerKeyKey, riderKey } from '../../schemas/views/view-keys.ts';
+import { developerKeyKey, riderKey } from '../../schemas/views/view-kinds.ts';
 import type { TokenChecker } from '../sign-in/tokens/access-token.ts';
 import { memoize } from './views/memoize.ts';
 import type { Entry } from './views/view-cache.ts';

@@ -1,6 +1,7 @@
 import { ByteMap } from '../../schemas/views/byte-map.ts';
+import { compareNights } from '../../schemas/views/order-of-nights.ts';
+import { decodeGoing } from '../../schemas/views/reader-fields.ts';
 import { compareText } from '../../schemas/views/text.ts';
-import { compareNights, readGoing } from '../../schemas/views/view-values.ts';
 import { type NamedNight, type NamedRider, type NamedViews, type NightView, RiderView } from './views/named-views.ts';
 
 /** A field of a reader's hash. */
@@ -46,7 +47,7 @@ export class Goings {
     const goers = new ByteMap<Goer>((id) => ({ id, rider: null, nights: [], bits: [] }));
     for (const { first, value } of fields) {
       let going: Going | null = null;
-      readGoing(
+      decodeGoing(
         value,
         goers,
         (text) => {

@@ -1,10 +1,10 @@
 import type { Inputs } from '../../schemas/interface/inputs.ts';
 import { dayText } from '../../schemas/views/days.ts';
-import { compareNights, decodeOwn, goingBits, ownBits, parseRideOfWeek } from '../../schemas/views/view-values.ts';
+import { compareNights } from '../../schemas/views/order-of-nights.ts';
+import { decodeOwn, type FieldKind, goingBits, ownBits, parseRideOfWeek } from '../../schemas/views/reader-fields.ts';
 import { Goings, type ReaderField } from './goings.ts';
-import { dayAt } from './views/local-days.ts';
+import { dayAt, isPast } from './views/local-days.ts';
 import { type ByteText, bytesOf, type NamedNight, NamedViews, type NightView } from './views/named-views.ts';
-import { isPast } from './views/past.ts';
 import type { ViewCache } from './views/view-cache.ts';
 
 /** Bodies of the riders' own operations, joined from stored bytes in the order of their schemas' keys. */
@@ -14,11 +14,8 @@ export const daysBack = 30;
 export const daysAhead = 90;
 const namesMax = 2;
 
-/**
- * The fields of a reader's hash, by kind: own nights (`o`), friends going (`f`), flagged riders going (`x`). Days and
- * weeks without a field are left out.
- */
-export type ReaderFields = Record<'o' | 'f' | 'x', ReaderField[]>;
+/** The fields of a reader's hash, by kind. Days and weeks without a field are left out. */
+export type ReaderFields = Record<FieldKind, ReaderField[]>;
 
 /** What a rider's answer is made from. */
 export interface MeSource {

@@ -1,6 +1,9 @@
 import type { Inputs } from '../../schemas/interface/inputs.ts';
-import { dayMax, dayMin, dayText, parseDay, weekOf } from '../../schemas/views/days.ts';
-import { completeKeyOf, digestOf, metroKey, readerKey, riderKey } from '../../schemas/views/view-keys.ts';
+import { dayMax, dayMin, parseDay } from '../../schemas/views/days.ts';
+import { type FieldKind, fieldDays, fieldFirstDay, fieldName, readerKey } from '../../schemas/views/reader-fields.ts';
+import { completeKeyOf } from '../../schemas/views/view-keys.ts';
+import { metroKey, riderKey } from '../../schemas/views/view-kinds.ts';
+import { digestOf } from '../../schemas/views/view-values.ts';
 import { success } from '../messages/answer.ts';
 import { noSuchMetroBody, refuse, type Unauthorized } from '../messages/refusals.ts';
 import { StoreAwayError } from '../ports/view-reader.ts';
@@ -104,7 +107,7 @@ function wantedFor(operation: RiderOperation, inputs: Inputs<RiderOperation>, no
 /** The fields to read for some days, with their names. */
 interface AskedFields {
   names: readonly string[];
-  at: readonly { kind: keyof ReaderFields; first: number }[];
+  at: readonly { kind: FieldKind; first: number }[];
 }
 
 /** The fields of these kinds that show the days `from` to `to`, both included. `kinds`: such as `fx`. */
@@ -113,18 +116,17 @@ const askedFields = (kinds: string, from: number, to: number): AskedFields => of
 // Clients ask for the same ranges again and again, and each has dozens of names.
 const ofRange = memoize((range): AskedFields => {
   const [kinds, from, to] = range.split(' ') as [string, string, string];
-  const at = ([...kinds] as (keyof ReaderFields)[]).flatMap((kind) =>
+  const at = ([...kinds] as FieldKind[]).flatMap((kind) =>
     firstDays(kind, Number(from), Number(to)).map((first) => ({ kind, first })),
   );
-  return { at, names: at.map(({ kind, first }) => `${kind}${dayText(first)}`) };
+  return { at, names: at.map(({ kind, first }) => fieldName(kind, first)) };
 }, 256);
 
 /** The days, or the Mondays of their weeks. */
-function firstDays(kind: keyof ReaderFields, from: number, to: number): number[] {
+function firstDays(kind: FieldKind, from: number, to: number): number[] {
   const days: number[] = [];
-  const step = kind === 'f' ? 1 : 7;
-  const first = Math.max(from, dayMin);
-  for (let day = kind === 'f' ? first : weekOf(first); day <= Math.min(to, dayMax); day += step) days.push(day);
+  const first = fieldFirstDay(kind, Math.max(from, dayMin));
+  for (let day = first; day <= Math.min(to, dayMax); day += fieldDays[kind]) days.push(day);
   return days;
 }
 

@@ -1,13 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Inputs } from '../../schemas/interface/inputs.ts';
-import { dayKey, metroKey, rideKey } from '../../schemas/views/view-keys.ts';
+import { dayKey, metroKey, rideKey } from '../../schemas/views/view-kinds.ts';
 import { type Answer, success } from '../messages/answer.ts';
 import { noSuchMetroBody, noSuchRideBody, refuse, type Unauthorized } from '../messages/refusals.ts';
 import type { TokenChecker } from '../sign-in/tokens/access-token.ts';
 import { credentialViews, isLive, type TokenHolder, tokenHolder } from './credentials.ts';
 import type { InputsResult } from './read-inputs.ts';
-import { dayAt, secondsUntil } from './views/local-days.ts';
-import { isPast } from './views/past.ts';
+import { dayAt, isPast, secondsUntil } from './views/local-days.ts';
 import { DayView, RideView } from './views/public-views.ts';
 import type { Entry, ViewCache } from './views/view-cache.ts';
 

@@ -1,13 +1,8 @@
 import type { ChangeListener, ViewReader } from '../../api/ports/view-reader.ts';
 import type { FieldWrite, StoredName, StoredView, ViewWrite, ViewWriter } from '../../projector/ports/view-writer.ts';
-import {
-  allTags,
-  completeKey,
-  digestLength,
-  parseKey,
-  publicKinds,
-  type ValueKind,
-} from '../../schemas/views/view-keys.ts';
+import { allTags, completeKey } from '../../schemas/views/view-keys.ts';
+import { parseKey, publicKinds, type ValueKind } from '../../schemas/views/view-kinds.ts';
+import { digestLength } from '../../schemas/views/view-values.ts';
 
 const publicKindSet = new Set<string>(publicKinds);
 

@@ -1,5 +1,6 @@
 import type { StoredName } from '../../projector/ports/view-writer.ts';
-import { factKinds, publicKinds, tagCount, tagOf, type ViewKind, viewFormat } from '../../schemas/views/view-keys.ts';
+import { tagCount, tagOf, viewFormat } from '../../schemas/views/view-keys.ts';
+import { factKinds, publicKinds, type ViewKind } from '../../schemas/views/view-kinds.ts';
 
 const publicKindSet = new Set<string>(publicKinds);
 const viewKinds = new Set<string>([...factKinds, 'reader']);

@@ -1,4 +1,5 @@
-import { digestLength, type FactKind, type RiderKind } from '../../schemas/views/view-keys.ts';
+import type { FactKind, RiderKind } from '../../schemas/views/view-kinds.ts';
+import { digestLength } from '../../schemas/views/view-values.ts';
 import type { Facts } from '../facts/facts.ts';
 import { LargeSet, NumberSet } from '../facts/large-map.ts';
 import type { Clock } from '../ports/clock.ts';

@@ -1,4 +1,4 @@
-import type { FactKind } from '../../schemas/views/view-keys.ts';
+import type { FactKind } from '../../schemas/views/view-kinds.ts';
 import { type Facts, subjectDay } from '../facts/facts.ts';
 import type { StoredFanOut } from '../intake/settled-position.ts';
 import { firstDayOf, partOfField } from '../views/reader.ts';

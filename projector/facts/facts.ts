@@ -1,6 +1,6 @@
 import type { RecordKey } from '../../schemas/events/record-keys.ts';
 import type { Attendance, District, Metro, Night, Relation, Ride } from '../../schemas/events/records.ts';
-import { goingBits, ownBits } from '../../schemas/views/view-values.ts';
+import { goingBits, ownBits } from '../../schemas/views/reader-fields.ts';
 import { EdgeLists } from './edge-lists.ts';
 import { FactsSum } from './facts-sum.ts';
 import { Interner } from './interner.ts';

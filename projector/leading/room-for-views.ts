@@ -1,4 +1,5 @@
-import { type FactKind, type RiderKind, viewFormat } from '../../schemas/views/view-keys.ts';
+import { viewFormat } from '../../schemas/views/view-keys.ts';
+import type { FactKind, RiderKind } from '../../schemas/views/view-kinds.ts';
 import type { Facts } from '../facts/facts.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { FieldWrite, ViewWriter } from '../ports/view-writer.ts';

@@ -1,4 +1,4 @@
-import type { RiderKind, ValueKind } from '../../schemas/views/view-keys.ts';
+import type { RiderKind, ValueKind } from '../../schemas/views/view-kinds.ts';
 
 /**
  * The view store as the projector needs it: Redis or memory (infra/), held to one contract suite

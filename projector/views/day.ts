@@ -1,5 +1,5 @@
 import { dayText } from '../../schemas/views/days.ts';
-import { type DayHeader, encodeView } from '../../schemas/views/view-values.ts';
+import { encodeDay } from '../../schemas/views/view-kinds.ts';
 import { dayOf, type Facts, type SubjectDay, subjectOf } from '../facts/facts.ts';
 import { joinNights, nightFacets, publishedNights } from './night.ts';
 
@@ -15,13 +15,9 @@ export function renderDay(facts: Facts, metroDay: SubjectDay): Buffer | null {
   const [metro, day] = [subjectOf(metroDay), dayOf(metroDay)];
   const head = Buffer.from(`{"metro":${JSON.stringify(facts.metroIds.text(metro))},"day":"${dayText(day)}","nights":[`);
   const { body, starts, ends, past } = joinNights(facts, nights, head, tail);
-  const header: DayHeader = {
-    zone: facts.metros[metro]!.time_zone,
-    day,
-    nights: starts.flatMap((start, i) => [start, ends[i]!, past[i]!]),
-  };
-  return encodeView(
-    header,
+  const places = starts.flatMap((start, i) => [start, ends[i]!, past[i]!]);
+  return encodeDay(
+    { zone: facts.metros[metro]!.time_zone, day, nights: places },
     nights.map((night) => nightFacets(facts, night)),
     body,
   );

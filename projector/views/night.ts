@@ -1,13 +1,8 @@
 import type { Audience, Distance, MeetingPlace, Metro, Night, Ride } from '../../schemas/events/records.ts';
 import { dayText } from '../../schemas/views/days.ts';
+import { compareNights, type NightOrder } from '../../schemas/views/order-of-nights.ts';
 import { foldText } from '../../schemas/views/text.ts';
-import {
-  compareNights,
-  encodeView,
-  type Facets,
-  type NightHeader,
-  type NightOrder,
-} from '../../schemas/views/view-values.ts';
+import { encodeNight, type Facets } from '../../schemas/views/view-kinds.ts';
 import type { Facts } from '../facts/facts.ts';
 
 /** A night that is published: its ride is posted in a known metro, and the night's own record exists. */
@@ -130,14 +125,8 @@ export function renderNight(facts: Facts, night: number): Buffer | null {
   const published = publishedNight(facts, night);
   if (!published) return null;
   const { bytes, past } = nightBytes(facts, published);
-  const header: NightHeader = {
-    metro: published.metro.metro,
-    zone: published.metro.time_zone,
-    day: published.order.day,
-    past,
-    sort: published.order.sort,
-  };
-  return encodeView(header, null, bytes);
+  const { metro, order } = published;
+  return encodeNight({ metro: metro.metro, zone: metro.time_zone, past, ...order }, bytes);
 }
 
 const comma = Buffer.from(',');

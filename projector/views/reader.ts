@@ -1,6 +1,16 @@
-import { dayText, parseDay, weekOf } from '../../schemas/views/days.ts';
+import { weekOf } from '../../schemas/views/days.ts';
+import {
+  encodeGoing,
+  encodeOwn,
+  type FieldKind,
+  fieldFirstDay,
+  fieldName,
+  type GoingRider,
+  type OwnNight,
+  parseFieldName,
+  rideOfWeek,
+} from '../../schemas/views/reader-fields.ts';
 import { compareText } from '../../schemas/views/text.ts';
-import { type GoingRider, goingText, type OwnNight, ownText, rideOfWeek } from '../../schemas/views/view-values.ts';
 import { blocked, close, confirmed, type Facts, flagged, follows, going, led } from '../facts/facts.ts';
 import type { FieldWrite } from '../ports/view-writer.ts';
 
@@ -18,22 +28,23 @@ export const flaggedPart = 4;
 /** Which parts to render, by the first days of their fields. */
 type ReaderDays = ReadonlyMap<number, ReaderParts>;
 
-/** The first day of the field that shows a part of a day. */
-export const firstDayOf = (part: ReaderParts, day: number): number => (part === friendsPart ? day : weekOf(day));
+const kinds: Record<ReaderParts, FieldKind> = { [ownPart]: 'o', [friendsPart]: 'f', [flaggedPart]: 'x' };
+const parts: Record<FieldKind, ReaderParts> = { o: ownPart, f: friendsPart, x: flaggedPart };
+const fieldOf = (part: ReaderParts, first: number): string => fieldName(kinds[part]!, first);
 
-const allParts = [ownPart, friendsPart, flaggedPart];
-const letters = { [ownPart]: 'o', [friendsPart]: 'f', [flaggedPart]: 'x' } as Record<ReaderParts, string>;
-const fieldOf = (part: ReaderParts, first: number): string => `${letters[part]}${dayText(first)}`;
+/** The first day of the field that shows a part of a day. */
+export const firstDayOf = (part: ReaderParts, day: number): number => fieldFirstDay(kinds[part]!, day);
 
 /** The names of the fields that show these parts, by their first day. */
 export const fieldsOfParts = (first: number, wanted: ReaderParts): string[] =>
-  allParts.filter((part) => wanted & part).map((part) => fieldOf(part, first));
+  Object.values(parts)
+    .filter((part) => wanted & part)
+    .map((part) => fieldOf(part, first));
 
 /** The part and first day that a field of a rider's hash shows; null for what is no field of ours. */
 export function partOfField(field: string): { part: ReaderParts; day: number } | null {
-  const part = allParts.find((one) => letters[one] === field[0]);
-  const day = parseDay(field.slice(1));
-  return part === undefined || day === null || firstDayOf(part, day) !== day ? null : { part, day };
+  const parsed = parseFieldName(field);
+  return parsed && { part: parts[parsed.kind], day: parsed.first };
 }
 
 /** Every field of a reader that is not empty. None if the rider does not exist. */
@@ -44,26 +55,26 @@ export function renderReader(facts: Facts, reader: number): FieldWrite[] {
     fields.push({ field: fieldOf(ownPart, week), value: own(nights) });
   }
   const { friends, flags } = goingRelations(facts, reader, null);
-  for (const [day, riders] of friends) fields.push({ field: fieldOf(friendsPart, day), value: goingText(riders) });
-  for (const [week, riders] of flags) fields.push({ field: fieldOf(flaggedPart, week), value: goingText(riders) });
+  for (const [day, riders] of friends) fields.push({ field: fieldOf(friendsPart, day), value: encodeGoing(riders) });
+  for (const [week, riders] of flags) fields.push({ field: fieldOf(flaggedPart, week), value: encodeGoing(riders) });
   return fields;
 }
 
 /** The given fields of a reader. Null for a field that should not exist. */
 export function renderReaderDays(facts: Facts, reader: number, days: ReaderDays): FieldWrite[] {
   const exists = facts.riderExists(reader);
-  let parts: ReaderParts = 0;
-  for (const part of days.values()) parts |= part;
+  let asked: ReaderParts = 0;
+  for (const wanted of days.values()) asked |= wanted;
   const shown = daysShown(days);
-  const nights = exists && parts & ownPart ? ownNights(facts, reader, shown) : null;
-  const others = exists && parts & (friendsPart | flaggedPart) ? goingRelations(facts, reader, shown) : null;
+  const nights = exists && asked & ownPart ? ownNights(facts, reader, shown) : null;
+  const others = exists && asked & (friendsPart | flaggedPart) ? goingRelations(facts, reader, shown) : null;
   const fields: FieldWrite[] = [];
   for (const [day, wanted] of days) {
     if (wanted & ownPart) fields.push({ field: fieldOf(ownPart, day), value: textOf(nights?.get(day), own) });
     if (wanted & friendsPart)
-      fields.push({ field: fieldOf(friendsPart, day), value: textOf(others?.friends.get(day), goingText) });
+      fields.push({ field: fieldOf(friendsPart, day), value: textOf(others?.friends.get(day), encodeGoing) });
     if (wanted & flaggedPart)
-      fields.push({ field: fieldOf(flaggedPart, day), value: textOf(others?.flags.get(day), goingText) });
+      fields.push({ field: fieldOf(flaggedPart, day), value: textOf(others?.flags.get(day), encodeGoing) });
   }
   return fields;
 }
@@ -74,15 +85,15 @@ const textOf = <T>(list: T | undefined, text: (list: T) => string): string | nul
 /** All days of the fields, each once. */
 function daysShown(fields: ReaderDays): ReadonlySet<number> {
   const days = new Set<number>();
-  for (const [first, parts] of fields) {
-    const end = parts & (ownPart | flaggedPart) ? first + 7 : first + 1;
+  for (const [first, wanted] of fields) {
+    const end = wanted & (ownPart | flaggedPart) ? first + 7 : first + 1;
     for (let day = first; day < end; day++) days.add(day);
   }
   return days;
 }
 
 const byNight = (a: OwnNight, b: OwnNight): number => a.day - b.day || compareText(a.ride, b.ride);
-const own = (nights: ReadonlyMap<number, OwnNight>): string => ownText([...nights.values()].sort(byNight));
+const own = (nights: ReadonlyMap<number, OwnNight>): string => encodeOwn([...nights.values()].sort(byNight));
 
 /**
  * A rider's own nights, by week: nights that they responded to or saved, and nights of rides that they lead

@@ -1,4 +1,4 @@
-import { encodeView, type RideHeader } from '../../schemas/views/view-values.ts';
+import { encodeRide } from '../../schemas/views/view-kinds.ts';
 import type { Facts } from '../facts/facts.ts';
 import { joinNights, publishedNights, textOrNull } from './night.ts';
 
@@ -20,6 +20,5 @@ export function renderRide(facts: Facts, number: number): Buffer | null {
   });
   const head = Buffer.from(`${fields.slice(0, -1)},"nights":[`);
   const { body, past } = joinNights(facts, nights, head, Buffer.from(`],"url":${JSON.stringify(ride.url)}}`));
-  const header: RideHeader = { zone: metro.time_zone, days: nights.map(({ night }) => night.day), past };
-  return encodeView(header, null, body);
+  return encodeRide({ zone: metro.time_zone, days: nights.map(({ night }) => night.day), past }, body);
 }

@@ -1,9 +1,17 @@
 import { dayText, parseDay } from '../../schemas/views/days.ts';
 import { foldText } from '../../schemas/views/text.ts';
-import { type FactKind, type RiderKind, tagOf } from '../../schemas/views/view-keys.ts';
-import { encodeView, type RiderCard } from '../../schemas/views/view-values.ts';
+import { tagOf } from '../../schemas/views/view-keys.ts';
+import {
+  dayId,
+  encodeCard,
+  encodeDeveloperKey,
+  encodeMetro,
+  type FactKind,
+  type RiderKind,
+} from '../../schemas/views/view-kinds.ts';
 import { dayOf, type Facts, subjectDay, subjectOf } from '../facts/facts.ts';
 import type { Interner } from '../facts/interner.ts';
+import type { Touched } from '../facts/touched.ts';
 import { renderDay } from './day.ts';
 import { renderNight, textOrNull } from './night.ts';
 import { renderRide } from './ride.ts';
@@ -22,8 +30,16 @@ export interface NumberedViews {
   find(facts: Facts, id: string): number;
 }
 
+/**
+ * A change that views are marked by. A metro's change counts as one of each of its rides, and a ride's as one of each of its
+ * nights (projector/writing/marking.ts).
+ */
+export type MarkedBy = keyof Pick<Touched, 'metro' | 'ride' | 'night' | 'card' | 'keyHash'>;
+
 /** A kind of view that is one key's value. */
 interface ValueViews extends NumberedViews {
+  /** Which changed facts the view shows: the number of the view for the number of the fact. -1: there is none. */
+  markedBy: { readonly [change in MarkedBy]?: (facts: Facts, changed: number) => number };
   /** The view's value, a pure function of the facts, without a clock. Null if the view should not exist. */
   render(facts: Facts, view: number): Buffer | null;
 }
@@ -40,7 +56,14 @@ function* numbers(count: number, there: (n: number) => boolean): Generator<numbe
   for (let n = 0; n < count; n++) if (there(n)) yield n;
 }
 
-const dayId = (facts: Facts, day: number): string => `${facts.metroIds.text(subjectOf(day))}/${dayText(dayOf(day))}`;
+const itself = (_facts: Facts, changed: number): number => changed;
+
+const idOfDay = (facts: Facts, day: number): string => dayId(facts.metroIds.text(subjectOf(day)), dayText(dayOf(day)));
+
+function dayOfNight({ rides, nightRide, nightDay }: Facts, night: number): number {
+  const { metro } = rides[nightRide[night]!]!;
+  return metro < 0 ? -1 : subjectDay(metro, nightDay[night]!);
+}
 
 function findDay(facts: Facts, id: string): number {
   const slash = id.lastIndexOf('/');
@@ -51,6 +74,7 @@ function findDay(facts: Facts, id: string): number {
 
 export const valueViews: Record<FactKind, ValueViews> = {
   metro: {
+    markedBy: { metro: itself },
     render: renderMetro,
     ...interned(
       (facts) => facts.metroIds,
@@ -58,6 +82,7 @@ export const valueViews: Record<FactKind, ValueViews> = {
     ),
   },
   key: {
+    markedBy: { keyHash: itself },
     render: renderDeveloperKey,
     ...interned(
       (facts) => facts.hashIds,
@@ -65,6 +90,7 @@ export const valueViews: Record<FactKind, ValueViews> = {
     ),
   },
   rider: {
+    markedBy: { card: itself },
     render: renderRider,
     ...interned(
       (facts) => facts.riderIds,
@@ -72,6 +98,7 @@ export const valueViews: Record<FactKind, ValueViews> = {
     ),
   },
   ride: {
+    markedBy: { ride: itself, night: ({ nightRide }, night) => nightRide[night]! },
     render: renderRide,
     ...interned(
       (facts) => facts.rideIds,
@@ -79,6 +106,7 @@ export const valueViews: Record<FactKind, ValueViews> = {
     ),
   },
   night: {
+    markedBy: { night: itself },
     render: renderNight,
     ...interned(
       (facts) => facts.nightKeys,
@@ -86,15 +114,16 @@ export const valueViews: Record<FactKind, ValueViews> = {
     ),
   },
   day: {
+    markedBy: { night: dayOfNight },
     render: renderDay,
     all: (facts) => facts.nightsOfDay.keys(),
-    id: dayId,
-    tag: (facts, day) => tagOf(dayId(facts, day)),
+    id: idOfDay,
+    tag: (facts, day) => tagOf(idOfDay(facts, day)),
     find: findDay,
   },
 };
 
-/** All kinds of views. A rider's own layer is numbered by the rider (reader.ts renders it). */
+/** All kinds of views. A rider's own layer is numbered by the rider (reader.ts renders it, reader-marks.ts says what it shows). */
 export const numberedViews: Record<FactKind | RiderKind, NumberedViews> = {
   ...valueViews,
   reader: interned(
@@ -104,17 +133,15 @@ export const numberedViews: Record<FactKind | RiderKind, NumberedViews> = {
 };
 export const numberedKinds = Object.keys(numberedViews) as (FactKind | RiderKind)[];
 
-const nothing = Buffer.alloc(0);
-
 /** A metro that exists, with its zone. */
 function renderMetro(facts: Facts, metro: number): Buffer | null {
   const record = facts.metros[metro];
-  return record ? encodeView({ zone: record.time_zone }, null, nothing) : null;
+  return record ? encodeMetro(record.time_zone) : null;
 }
 
 /** A live developer key, by the hash of its text. It is live while any current record has the hash. */
 function renderDeveloperKey(facts: Facts, hash: number): Buffer | null {
-  return (facts.hashUses[hash] ?? 0) > 0 ? encodeView({}, null, nothing) : null;
+  return (facts.hashUses[hash] ?? 0) > 0 ? encodeDeveloperKey() : null;
 }
 
 /** The card of a rider who exists. */
@@ -122,6 +149,5 @@ function renderRider(facts: Facts, number: number): Buffer | null {
   const rider = facts.riders[number];
   if (!rider) return null;
   const name = textOrNull(rider.name);
-  const card: RiderCard = { handle: rider.handle, name, sort: foldText(name ?? rider.handle) };
-  return encodeView(card, null, nothing);
+  return encodeCard({ handle: rider.handle, name, sort: foldText(name ?? rider.handle) });
 }

@@ -1,5 +1,6 @@
 import { weekOf } from '../../schemas/views/days.ts';
-import { type FactKind, factKinds, tagOf } from '../../schemas/views/view-keys.ts';
+import { tagOf } from '../../schemas/views/view-keys.ts';
+import { type FactKind, factKinds } from '../../schemas/views/view-kinds.ts';
 import { type Facts, type SubjectDay, subjectDay } from '../facts/facts.ts';
 import { LargeMap, LargeSet } from '../facts/large-map.ts';
 import type { ViewWrite } from '../ports/view-writer.ts';

@@ -1,4 +1,5 @@
-import { factKinds, tagOf } from '../../schemas/views/view-keys.ts';
+import { tagOf } from '../../schemas/views/view-keys.ts';
+import { factKinds } from '../../schemas/views/view-kinds.ts';
 import { dayOf, type Facts, subjectOf } from '../facts/facts.ts';
 import { copyPosition } from '../intake/position.ts';
 import { type PositionBarriers, settledPosition } from '../intake/settled-position.ts';

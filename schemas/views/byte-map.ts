@@ -28,7 +28,7 @@ export class ByteMap<V> {
   }
 
   /** The value of the text from `start` to the first `stop`, or to the end. */
-  read(bytes: Buffer, start: number, stop: number): V {
+  valueAt(bytes: Buffer, start: number, stop: number): V {
     let hash = 0;
     let end = start;
     for (; end < bytes.length; end++) {

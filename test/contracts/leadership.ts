@@ -1,7 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { takeAll } from '../../projector/leading/standby.ts';
 import type { Leadership, ViewWriter } from '../../projector/ports/view-writer.ts';
-import { allTags, completeKey, parseKey, readerKey, rideKey } from '../../schemas/views/view-keys.ts';
+import { readerKey } from '../../schemas/views/reader-fields.ts';
+import { allTags, completeKey } from '../../schemas/views/view-keys.ts';
+import { parseKey, rideKey } from '../../schemas/views/view-kinds.ts';
 import { encodeView } from '../../schemas/views/view-values.ts';
 import { complete, lead } from '../support/stores/lead.ts';
 import { fieldsWrite, valueWrite } from '../support/stores/view-names.ts';

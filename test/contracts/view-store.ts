@@ -1,8 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ChangeListener, ViewReader } from '../../api/ports/view-reader.ts';
 import type { StoredView, ViewWriter } from '../../projector/ports/view-writer.ts';
-import { allTags, completeKey, digestLength, parseKey, readerKey, rideKey } from '../../schemas/views/view-keys.ts';
-import { encodeView } from '../../schemas/views/view-values.ts';
+import { readerKey } from '../../schemas/views/reader-fields.ts';
+import { allTags, completeKey } from '../../schemas/views/view-keys.ts';
+import { parseKey, rideKey } from '../../schemas/views/view-kinds.ts';
+import { digestLength, encodeView } from '../../schemas/views/view-values.ts';
 import { complete, lead } from '../support/stores/lead.ts';
 import { fieldsWrite, keyOf, valueWrite } from '../support/stores/view-names.ts';
 

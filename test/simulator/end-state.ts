@@ -1,7 +1,8 @@
 import { Fold } from '../../projector/facts/fold.ts';
 import { renderReader } from '../../projector/views/reader.ts';
 import { valueViews } from '../../projector/views/value-views.ts';
-import { factKinds, tagOf } from '../../schemas/views/view-keys.ts';
+import { tagOf } from '../../schemas/views/view-keys.ts';
+import { factKinds } from '../../schemas/views/view-kinds.ts';
 import { recordKey } from '../support/worlds/records.ts';
 import type { Scene } from './scene.ts';
 import { tags } from './world.ts';

@@ -22,6 +22,9 @@ const stretches = new Map<string, Stretch[]>();
  */
 export const dayAt = (zone: string, ms: number): number => stretchAt(zone, ms).day;
 
+/** Whether a night is past on a local date: from the midnight after its day on (docs/rules.md#past). */
+export const isPast = (day: number, today: number): boolean => day < today;
+
 /**
  * Seconds, rounded down, from an instant to the first local midnight (or clock jump) whose new date satisfies `changes`.
  * At most `secondsMax` (docs/rules.md#max-age).

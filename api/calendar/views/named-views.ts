@@ -1,15 +1,10 @@
 import { dayText, dayTextLength } from '../../../schemas/views/days.ts';
+import type { NightOrder } from '../../../schemas/views/order-of-nights.ts';
+import { goingBits } from '../../../schemas/views/reader-fields.ts';
 import { compareText } from '../../../schemas/views/text.ts';
-import { nightKey, riderKey } from '../../../schemas/views/view-keys.ts';
-import {
-  decodeView,
-  goingBits,
-  type NightHeader,
-  type NightOrder,
-  type RiderCard,
-} from '../../../schemas/views/view-values.ts';
+import { decodeCard, decodeNight, type NightHeader, nightKey, riderKey } from '../../../schemas/views/view-kinds.ts';
 import { memoize } from './memoize.ts';
-import { withPast } from './past.ts';
+import { withPast } from './past-bytes.ts';
 import type { ViewCache } from './view-cache.ts';
 
 /**
@@ -35,7 +30,7 @@ export class NightView implements NightOrder {
   #past: ByteText | null = null;
 
   constructor(value: Buffer) {
-    const { header, body } = decodeView<NightHeader>(value);
+    const { header, body } = decodeNight(value);
     this.metro = header.metro;
     this.zone = header.zone;
     this.day = header.day;
@@ -73,7 +68,7 @@ export class RiderView {
   readonly #friends: (ByteText | undefined)[] = new Array(2 * bitsMax);
 
   constructor(value: Buffer) {
-    const { handle, name, sort } = decodeView<RiderCard>(value).header;
+    const { handle, name, sort } = decodeCard(value);
     this.#sort = sort;
     this.#handle = handle;
     this.#open = byteText(Buffer.from(JSON.stringify({ handle, name }).slice(0, -1)));

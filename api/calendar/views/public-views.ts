@@ -1,8 +1,9 @@
 import type { Inputs } from '../../../schemas/interface/inputs.ts';
 import { matchesWords, searchWords } from '../../../schemas/views/text.ts';
-import { type DayHeader, decodeView, type Facets, type RideHeader } from '../../../schemas/views/view-values.ts';
+import { decodeDay, decodeRide, type Facets } from '../../../schemas/views/view-kinds.ts';
+import { isPast } from './local-days.ts';
 import { memoize } from './memoize.ts';
-import { isPast, pastShorterBy, withPast } from './past.ts';
+import { pastShorterBy, withPast } from './past-bytes.ts';
 
 type DayFilter = Pick<Inputs<'getDay'>, 'q' | 'far' | 'who' | 'where'>;
 
@@ -22,7 +23,7 @@ export class DayView {
   #past: Buffer | null = null;
 
   constructor(value: Buffer) {
-    const { digest, header, body, facets } = decodeView<DayHeader>(value);
+    const { digest, header, body, facets } = decodeDay(value);
     this.digest = digest;
     this.zone = header.zone;
     this.day = header.day;
@@ -87,7 +88,7 @@ export class RideView {
   #last: { count: number; body: Buffer } | null = null;
 
   constructor(value: Buffer) {
-    const { digest, header, body } = decodeView<RideHeader>(value);
+    const { digest, header, body } = decodeRide(value);
     this.digest = digest;
     this.zone = header.zone;
     this.#days = header.days;

@@ -1,5 +1,6 @@
 import { StoreAwayError, type ViewReader } from '../../../api/ports/view-reader.ts';
-import { completeKey, isCompleteKey, parseKey } from '../../../schemas/views/view-keys.ts';
+import { completeKey, isCompleteKey } from '../../../schemas/views/view-keys.ts';
+import { parseKey } from '../../../schemas/views/view-kinds.ts';
 import type { ReadGuard } from '../leadership/read-guard.ts';
 
 /** The commands that views are read with. Keys are views' keys. */

@@ -1,6 +1,7 @@
 import { Cluster, Redis } from 'ioredis';
 import type { ChangeListener, ViewReader } from '../../../api/ports/view-reader.ts';
-import { allTags, completeKey, readerKey } from '../../../schemas/views/view-keys.ts';
+import { readerKey } from '../../../schemas/views/reader-fields.ts';
+import { allTags, completeKey } from '../../../schemas/views/view-keys.ts';
 import { ioredisCluster } from '../ioredis-cluster.ts';
 import { redisReadGuard } from '../leadership/read-guard.ts';
 import { redisKeys } from '../redis-keys.ts';

@@ -1,6 +1,7 @@
 import type { LiveViews } from '../../../projector/ports/live-views.ts';
 import type { StoredName, StoredView } from '../../../projector/ports/view-writer.ts';
-import { allTags, digestLength } from '../../../schemas/views/view-keys.ts';
+import { allTags } from '../../../schemas/views/view-keys.ts';
+import { digestLength } from '../../../schemas/views/view-values.ts';
 import {
   type Arg,
   isOtherType,

@@ -5,7 +5,9 @@ import { fieldsOfParts } from '../../../projector/views/reader.ts';
 import { valueViews } from '../../../projector/views/value-views.ts';
 import { Marking } from '../../../projector/writing/marking.ts';
 import { Marks } from '../../../projector/writing/marks.ts';
-import { type FactKind, factKinds, readerKey, viewKey } from '../../../schemas/views/view-keys.ts';
+import { readerKey } from '../../../schemas/views/reader-fields.ts';
+import { viewKey } from '../../../schemas/views/view-keys.ts';
+import { type FactKind, factKinds } from '../../../schemas/views/view-kinds.ts';
 import type { PastAnswers } from './past-answers.ts';
 
 /** A view by its key, or one field of a rider's view. */

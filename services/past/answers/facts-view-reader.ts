@@ -3,13 +3,8 @@ import type { ChangeListener, ViewReader } from '../../../api/ports/view-reader.
 import type { Facts } from '../../../projector/facts/facts.ts';
 import { partOfField, type ReaderParts, renderReaderDays } from '../../../projector/views/reader.ts';
 import { valueViews } from '../../../projector/views/value-views.ts';
-import {
-  developerKeyKey,
-  type FactKind,
-  factKinds,
-  isCompleteKey,
-  parseKey,
-} from '../../../schemas/views/view-keys.ts';
+import { isCompleteKey } from '../../../schemas/views/view-keys.ts';
+import { developerKeyKey, type FactKind, factKinds, parseKey } from '../../../schemas/views/view-kinds.ts';
 
 /** A reader's fields as they were rendered. Null: the reader has no such field. */
 type Fields = Map<string, Buffer | null>;

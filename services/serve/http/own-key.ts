@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { ViewReader } from '../../../api/ports/view-reader.ts';
-import { developerKeyKey } from '../../../schemas/views/view-keys.ts';
+import { developerKeyKey } from '../../../schemas/views/view-kinds.ts';
 
 /** The text of a developer key of this process. A log holds only the hashes of its keys, so none of them can be printed. */
 export const ownKey = (): string => `rck_${randomBytes(32).toString('base64url')}`;

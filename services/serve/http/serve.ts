@@ -14,7 +14,8 @@ import { createTokenChecker } from '../../../api/sign-in/tokens/token-checker.ts
 import { memorySignInState } from '../../../infra/memory/memory-sign-in-state.ts';
 import { httpsMetadataFetch } from '../../../infra/net/https-metadata-fetch.ts';
 import { redisSignInState } from '../../../infra/redis/sign-in/redis-sign-in-state.ts';
-import { completeKeyOf, parseKey } from '../../../schemas/views/view-keys.ts';
+import { completeKeyOf } from '../../../schemas/views/view-keys.ts';
+import { parseKey } from '../../../schemas/views/view-kinds.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { SignInFiles } from '../../settings/sign-in-files.ts';
 import type { ApiMetrics } from '../metrics/api-metrics.ts';

@@ -4,7 +4,7 @@ import { realClock } from '../../../projector/ports/clock.ts';
 import type { ProjectorMetrics } from '../../../projector/ports/metrics.ts';
 import type { Projector } from '../../../projector/projector.ts';
 import { waitReasons } from '../../../projector/status/waits.ts';
-import { factKinds } from '../../../schemas/views/view-keys.ts';
+import { factKinds } from '../../../schemas/views/view-kinds.ts';
 import { metricsIn, serverBuckets } from './process-metrics.ts';
 
 /** In seconds, up to a minute. */

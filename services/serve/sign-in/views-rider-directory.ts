@@ -1,8 +1,7 @@
 import type { ViewCache } from '../../../api/calendar/views/view-cache.ts';
 import type { RiderDirectory, SampleRider } from '../../../api/ports/rider-directory.ts';
 import { type Facts, flagged, follows } from '../../../projector/facts/facts.ts';
-import { riderKey } from '../../../schemas/views/view-keys.ts';
-import { decodeView, type RiderCard } from '../../../schemas/views/view-values.ts';
+import { decodeCard, riderKey } from '../../../schemas/views/view-kinds.ts';
 
 /**
  * What sign-in needs to know about riders, from the views. `sample` gives riders to pick from, in the embedded default.
@@ -12,7 +11,7 @@ export function riderDirectory(cache: ViewCache, sample: (count: number) => Samp
     async card(rider) {
       const [found] = await cache.load([riderKey(rider)]);
       if (found!.value === null) return null;
-      const { handle, name } = decodeView<RiderCard>(found!.value).header;
+      const { handle, name } = decodeCard(found!.value);
       return { handle, name };
     },
     sample: async (count) => sample(count),

@@ -1,13 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import {
-  allTags,
-  completeKey,
-  nightKey,
-  parseKey,
-  rideKey,
-  riderKey,
-  tagOf,
-} from '../../../schemas/views/view-keys.ts';
+import { allTags, completeKey, tagOf } from '../../../schemas/views/view-keys.ts';
+import { nightKey, parseKey, rideKey, riderKey } from '../../../schemas/views/view-kinds.ts';
 import { type HttpService, json, startHttpService } from '../../support/processes/http-service.ts';
 import { valueWrite } from '../../support/stores/view-names.ts';
 import { riderOperations, smallWorld, withKey, withToken } from '../../support/worlds/small-world.ts';

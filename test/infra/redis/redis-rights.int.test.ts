@@ -5,7 +5,9 @@ import { type RedisServer, startRedisServer } from '../../../infra/local/redis-s
 import { redisViewReader } from '../../../infra/redis/views/redis-view-reader.ts';
 import { redisViewWriter } from '../../../infra/redis/views/redis-view-writer.ts';
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
-import { allTags, parseKey, readerKey, rideKey } from '../../../schemas/views/view-keys.ts';
+import { readerKey } from '../../../schemas/views/reader-fields.ts';
+import { allTags } from '../../../schemas/views/view-keys.ts';
+import { parseKey, rideKey } from '../../../schemas/views/view-kinds.ts';
 import { freshKeyPrefix } from '../../support/servers/backends.ts';
 import { startRedisCluster } from '../../support/servers/redis-cluster.ts';
 import { redisRights, redisUserWith, refusedByRedis } from '../../support/servers/redis-users.ts';

@@ -4,17 +4,17 @@ import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import { compareStored } from '../../../projector/checking/comparison.ts';
 import type { ViewWrite, ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { dayText } from '../../../schemas/views/days.ts';
+import { readerKey } from '../../../schemas/views/reader-fields.ts';
+import { allTags } from '../../../schemas/views/view-keys.ts';
 import {
-  allTags,
   dayKey,
   developerKeyKey,
   metroKey,
   nightKey,
   parseKey,
-  readerKey,
   rideKey,
   riderKey,
-} from '../../../schemas/views/view-keys.ts';
+} from '../../../schemas/views/view-kinds.ts';
 import { encodeView } from '../../../schemas/views/view-values.ts';
 import { projecting } from '../../support/processes/service.ts';
 import { dumpViews } from '../../support/stores/view-dump.ts';

@@ -4,7 +4,7 @@ import type { LogStatus } from '../../../projector/ports/event-log.ts';
 import { noMetrics } from '../../../projector/ports/metrics.ts';
 import type { Leadership } from '../../../projector/ports/view-writer.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
-import { riderKey } from '../../../schemas/views/view-keys.ts';
+import { riderKey } from '../../../schemas/views/view-kinds.ts';
 import { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
 import { type Running, startProjector } from '../../support/stores/projector-run.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';

@@ -4,9 +4,10 @@ import { parseStoredPosition } from '../../../projector/intake/settled-position.
 import type { ViewWrite } from '../../../projector/ports/view-writer.ts';
 import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
 import { dayText } from '../../../schemas/views/days.ts';
-import { nightKey, readerKey } from '../../../schemas/views/view-keys.ts';
+import { readerKey } from '../../../schemas/views/reader-fields.ts';
+import { nightKey } from '../../../schemas/views/view-kinds.ts';
 import { projecting } from '../../support/processes/service.ts';
-import { decodeGoing } from '../../support/stores/view-names.ts';
+import { goingOf } from '../../support/stores/view-names.ts';
 import { watchedWriter } from '../../support/stores/watched-writer.ts';
 import { toLogRecord } from '../../support/worlds/histories.ts';
 import { sampleRecords } from '../../support/worlds/records.ts';
@@ -66,7 +67,7 @@ async function readersWhoSee(store: MemoryViewStore, readers: readonly string[],
   let count = 0;
   for (const id of readers) {
     const [value] = await reader.fields(readerKey(id), [`f${dayText(day)}`]);
-    if (value && decodeGoing(value).some(({ rider }) => rider === star)) count += 1;
+    if (value && goingOf(value).some(({ rider }) => rider === star)) count += 1;
   }
   return count;
 }

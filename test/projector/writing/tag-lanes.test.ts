@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ValueWrite, ViewWrite, ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { RefusedError, TagLanes } from '../../../projector/writing/tag-lanes.ts';
-import { allTags, rideKey, tagOf } from '../../../schemas/views/view-keys.ts';
+import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
+import { rideKey } from '../../../schemas/views/view-kinds.ts';
 import { encodeView } from '../../../schemas/views/view-values.ts';
 import { lead } from '../../support/stores/lead.ts';
 import { SharedStore } from '../../support/stores/shared-store.ts';

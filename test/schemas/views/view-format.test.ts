@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
-import { parseKey, viewFormat } from '../../../schemas/views/view-keys.ts';
+import { viewFormat } from '../../../schemas/views/view-keys.ts';
+import { parseKey } from '../../../schemas/views/view-kinds.ts';
 import { projected } from '../../support/stores/projector-run.ts';
 import { readPortland } from '../../support/worlds/portland.ts';
 

@@ -1,8 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dayText, weekOf } from '../../../schemas/views/days.ts';
-import { decodeOwn, goingText, ownText, parseRideOfWeek, rideOfWeek } from '../../../schemas/views/view-values.ts';
-import { decodeGoing } from '../../support/stores/view-names.ts';
+import {
+  decodeOwn,
+  encodeGoing,
+  encodeOwn,
+  parseRideOfWeek,
+  rideOfWeek,
+} from '../../../schemas/views/reader-fields.ts';
+import { goingOf } from '../../support/stores/view-names.ts';
 
 const id = fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/);
 const ride = fc.stringMatching(/^[a-z0-9]{4,32}$/);
@@ -13,7 +19,7 @@ describe('a field of a reader', () => {
     const night = fc.record({ day: fc.integer({ min: week, max: week + 6 }), ride, bits: fc.nat(15) });
     fc.assert(
       fc.property(fc.array(night, { minLength: 1 }), (nights) => {
-        expect(decodeOwn(Buffer.from(ownText(nights)), week)).toEqual(nights);
+        expect(decodeOwn(Buffer.from(encodeOwn(nights)), week)).toEqual(nights);
       }),
     );
   });
@@ -23,7 +29,7 @@ describe('a field of a reader', () => {
     const going = fc.record({ ride, rider, bits: fc.nat(7) });
     fc.assert(
       fc.property(fc.array(going, { minLength: 1 }), (riders) => {
-        expect(decodeGoing(Buffer.from(goingText(riders)))).toEqual(riders);
+        expect(goingOf(Buffer.from(encodeGoing(riders)))).toEqual(riders);
       }),
     );
   });
@@ -36,6 +42,6 @@ describe('a field of a reader', () => {
 
   it('of riders going that was cut off is an error, never a wait', () => {
     const text = Buffer.from('ride:r1=1;rid');
-    expect(() => decodeGoing(text)).toThrow('without a colon');
+    expect(() => goingOf(text)).toThrow('without a colon');
   });
 });

@@ -15,8 +15,9 @@ import { createTokenChecker } from '../../../api/sign-in/tokens/token-checker.ts
 import { freePorts } from '../../../infra/local/free-port.ts';
 import { memorySignInState } from '../../../infra/memory/memory-sign-in-state.ts';
 import { dayText, weekOf } from '../../../schemas/views/days.ts';
-import { parseKey } from '../../../schemas/views/view-keys.ts';
-import { encodeView, type NightHeader, ownText } from '../../../schemas/views/view-values.ts';
+import { encodeOwn } from '../../../schemas/views/reader-fields.ts';
+import { type NightHeader, parseKey } from '../../../schemas/views/view-kinds.ts';
+import { encodeView } from '../../../schemas/views/view-values.ts';
 
 export const testCookieKeys = ['a cookie key for tests, 32 characters and more'];
 
@@ -79,7 +80,7 @@ function cardsOf(riders: TestRiders): ViewReader {
     fields: async (key, fields) =>
       fields.map((field) =>
         field === `o${dayText(weekOf(today))}`
-          ? Buffer.from(ownText([{ day: today, ride: parseKey(key).id, bits: 1 }]))
+          ? Buffer.from(encodeOwn([{ day: today, ride: parseKey(key).id, bits: 1 }]))
           : null,
       ),
     // Nothing is said to be heard, so nothing is kept.

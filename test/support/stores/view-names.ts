@@ -1,7 +1,7 @@
 import type { FieldsWrite, StoredView, ValueWrite, ViewWrite } from '../../../projector/ports/view-writer.ts';
 import { ByteMap } from '../../../schemas/views/byte-map.ts';
-import { parseKey, type RiderKind, type ValueKind } from '../../../schemas/views/view-keys.ts';
-import { type GoingRider, readGoing } from '../../../schemas/views/view-values.ts';
+import { decodeGoing, type GoingRider } from '../../../schemas/views/reader-fields.ts';
+import { parseKey, type RiderKind, type ValueKind } from '../../../schemas/views/view-kinds.ts';
 
 /** A view's key, as readers ask for it. */
 export const keyOf = (tag: number, { kind, id }: Pick<StoredView | ViewWrite, 'kind' | 'id'>): string =>
@@ -20,10 +20,10 @@ export function fieldsWrite(key: string, fields: Record<string, string | null>):
 }
 
 /** Who goes to which nights, by the text of a field. */
-export function decodeGoing(value: Buffer): GoingRider[] {
+export function goingOf(value: Buffer): GoingRider[] {
   const riders: GoingRider[] = [];
   let ride = '';
-  readGoing(
+  decodeGoing(
     value,
     new ByteMap((id) => id),
     (next) => {

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type RedisServer, startRedisServer } from '../../../../infra/local/redis-server.ts';
 import { redisViewReader } from '../../../../infra/redis/views/redis-view-reader.ts';
 import { redisViewWriter } from '../../../../infra/redis/views/redis-view-writer.ts';
-import { rideKey } from '../../../../schemas/views/view-keys.ts';
+import { rideKey } from '../../../../schemas/views/view-kinds.ts';
 import { ride } from '../../../reference/example-log.ts';
 import { type HttpService, startHttpService } from '../../../support/processes/http-service.ts';
 import { freshKeyPrefix } from '../../../support/servers/backends.ts';

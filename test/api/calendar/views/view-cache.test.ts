@@ -3,7 +3,8 @@ import { ViewCache } from '../../../../api/calendar/views/view-cache.ts';
 import { type ChangeListener, StoreAwayError, type ViewReader } from '../../../../api/ports/view-reader.ts';
 import { MemoryViewStore } from '../../../../infra/memory/memory-view-store.ts';
 import type { ViewWriter } from '../../../../projector/ports/view-writer.ts';
-import { allTags, completeKey, completeKeyOf, parseKey, rideKey } from '../../../../schemas/views/view-keys.ts';
+import { allTags, completeKey, completeKeyOf } from '../../../../schemas/views/view-keys.ts';
+import { parseKey, rideKey } from '../../../../schemas/views/view-kinds.ts';
 import { complete, lead } from '../../../support/stores/lead.ts';
 import { valueWrite } from '../../../support/stores/view-names.ts';
 

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { redisKeys } from '../../../../infra/redis/redis-keys.ts';
 import { Invalidations } from '../../../../infra/redis/views/invalidations.ts';
-import { allTags, rideKey } from '../../../../schemas/views/view-keys.ts';
+import { allTags } from '../../../../schemas/views/view-keys.ts';
+import { rideKey } from '../../../../schemas/views/view-kinds.ts';
 import { SteppingClock } from '../../../support/stores/stepping-clock.ts';
 
 /** Invalidations by a clock that steps, and all that its listener was told. */

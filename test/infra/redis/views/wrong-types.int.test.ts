@@ -6,7 +6,9 @@ import { redisViewWriter } from '../../../../infra/redis/views/redis-view-writer
 import { redisLiveViews } from '../../../../infra/redis/views/stored-views.ts';
 import { type TopicName, topicNames } from '../../../../schemas/events/records.ts';
 import { dayText } from '../../../../schemas/views/days.ts';
-import { completeKey, parseKey, readerKey, riderKey } from '../../../../schemas/views/view-keys.ts';
+import { readerKey } from '../../../../schemas/views/reader-fields.ts';
+import { completeKey } from '../../../../schemas/views/view-keys.ts';
+import { parseKey, riderKey } from '../../../../schemas/views/view-kinds.ts';
 import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
 import { MemoryEventLog } from '../../../support/stores/memory-event-log.ts';
 import { startProjector } from '../../../support/stores/projector-run.ts';

@@ -1,12 +1,12 @@
-/** Whether a night is past on a local date: from the midnight after its day on (docs/rules.md#past). */
-export const isPast = (day: number, today: number): boolean => day < today;
+/**
+ * Writes `"past":true` into stored bytes, which have `false` there (schemas/views/view-kinds.ts). local-days.ts decides
+ * what is past.
+ */
 
 const yes = Buffer.from('true');
 const noLength = 'false'.length;
 
-/**
- * Stored bytes in which each `false` at these offsets, in ascending order, is replaced by `true` (docs/rules.md#past).
- */
+/** The bytes, with `true` in place of each `false` at these offsets. The offsets are ascending. */
 export function withPast(body: Buffer, offsets: readonly number[]): Buffer {
   if (offsets.length === 0) return body;
   const pieces: Buffer[] = [];

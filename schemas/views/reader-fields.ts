@@ -1,0 +1,149 @@
+import type { ByteMap } from './byte-map.ts';
+import { dayText, parseDay, weekOf } from './days.ts';
+import { viewKey } from './view-keys.ts';
+
+/**
+ * The reader's own layer: a hash with many small fields, so they are terse text. Ids contain no `:`, `,` or `=`. Own nights
+ * and flagged riders are kept by week: /me/nights reads 123 days of both, and most of these have neither.
+ */
+
+/** The hash of a reader, the rider whose own layer it is. */
+export const readerKey = (rider: string): string => viewKey('reader', rider);
+
+/** What a field shows: own nights (`o`), friends going (`f`), flagged riders going (`x`). Its name begins with this. */
+export type FieldKind = 'o' | 'f' | 'x';
+
+/** How many days a field of this kind shows. Seven are a week from its Monday on. */
+export const fieldDays: Record<FieldKind, 1 | 7> = { o: 7, f: 1, x: 7 };
+
+/** The first day of the field that shows a day. */
+export const fieldFirstDay = (kind: FieldKind, day: number): number => (fieldDays[kind] === 1 ? day : weekOf(day));
+
+/** @example fieldName('f', 16_599) // 'f2015-06-13' */
+export const fieldName = (kind: FieldKind, first: number): string => `${kind}${dayText(first)}`;
+
+/**
+ * The kind and first day of a field, by its name. Null for a name that no field of ours has.
+ *
+ * @example parseFieldName('o2015-06-08') // { kind: 'o', first: 16_594 }
+ * @example parseFieldName('o2015-06-13') // null: a Saturday
+ */
+export function parseFieldName(name: string): { kind: FieldKind; first: number } | null {
+  const kind = name[0] as FieldKind;
+  const first = parseDay(name.slice(1));
+  return fieldDays[kind] === undefined || first === null || fieldFirstDay(kind, first) !== first
+    ? null
+    : { kind, first };
+}
+
+/** One of a rider's own nights of a week. */
+export interface OwnNight {
+  day: number;
+  ride: string;
+  bits: number;
+}
+/** Bits of an own night. */
+export const ownBits = { going: 1, confirmed: 2, saved: 4, led: 8 } as const;
+
+/** A friend or flagged rider who goes to a night. */
+export interface GoingRider {
+  /** The ride; in a week's field with its day before it (`rideOfWeek`). */
+  ride: string;
+  rider: string;
+  bits: number;
+}
+/** What the reader marked the rider as. */
+export const goingBits = { follows: 1, close: 2, flagged: 4 } as const;
+
+/**
+ * A ride in a week's field: the number of its day, 0 for Monday, then the id. Such texts sort by day, then by ride.
+ *
+ * @example rideOfWeek(16_599, 'taco') // '5taco', a Saturday
+ */
+export const rideOfWeek = (day: number, ride: string): string => `${day - weekOf(day)}${ride}`;
+
+/** The ride's id and day of a text in a week's field, given the week's Monday. */
+export const parseRideOfWeek = (text: string, week: number): { ride: string; day: number } => {
+  return { ride: text.slice(1), day: week + text.charCodeAt(0) - digit0 };
+};
+
+/**
+ * The text of own nights: `<day>ride=bits,…`, with one hex digit of `ownBits`. In the order of days, then of rides.
+ *
+ * @example encodeOwn([{ day: 16_599, ride: 'taco', bits: ownBits.going | ownBits.led }]) // '5taco=9'
+ */
+export function encodeOwn(nights: readonly OwnNight[]): string {
+  let text = '';
+  for (const { day, ride, bits } of nights) {
+    text += `${text === '' ? '' : ','}${rideOfWeek(day, ride)}=${bits.toString(16)}`;
+  }
+  return text;
+}
+
+/** The reverse. `week`: the Monday that the field's week begins on. */
+export function decodeOwn(value: Buffer, week: number): OwnNight[] {
+  return value
+    .toString('latin1')
+    .split(',')
+    .map((part) => ({
+      ...parseRideOfWeek(part.slice(0, -2), week),
+      bits: hexDigit(part.charCodeAt(part.length - 1)),
+    }));
+}
+
+const hexDigit = (unit: number): number => (unit <= digit9 ? unit - digit0 : unit - letterA + 10);
+const digit0 = 48;
+const digit9 = 57;
+const letterA = 97;
+
+/**
+ * The text of riders going: `ride:rider=bits,rider=bits;ride:…`, with one digit of `goingBits`. In the order of rides, then
+ * of riders.
+ *
+ * @example encodeGoing([{ ride: 'taco', rider: 'r1', bits: goingBits.follows }]) // 'taco:r1=1'
+ */
+export function encodeGoing(riders: readonly GoingRider[]): string {
+  let text = '';
+  let ride = '';
+  for (const r of riders) {
+    text += r.ride === ride ? ',' : `${text ? ';' : ''}${r.ride}:`;
+    ride = r.ride;
+    text += `${r.rider}=${r.bits}`;
+  }
+  return text;
+}
+
+/**
+ * The reverse. Calls `onNight` for each ride, and then `onRider` for each rider who goes to it; not if `onNight` returned
+ * false. Thousands of these texts are decoded per second, so a rider who comes again costs no object and no text.
+ */
+export function decodeGoing<Rider>(
+  value: Buffer,
+  riders: ByteMap<Rider>,
+  onNight: (ride: string) => boolean,
+  onRider: (rider: Rider, bits: number) => void,
+): void {
+  for (let at = 0; at < value.length; ) {
+    const end = value.indexOf(colon, at);
+    if (end < 0) throw new Error('Cannot read who goes to a night: its field has a ride without a colon');
+    const ride = value.toString('latin1', at, end);
+    at = end;
+    if (!onNight(ride)) {
+      const next = value.indexOf(semicolon, at);
+      at = next < 0 ? value.length : next + 1;
+      continue;
+    }
+    // A digit follows each `=`, then a comma, a semicolon or the end.
+    do {
+      const rider = riders.valueAt(value, at + 1, equals);
+      onRider(rider, value[riders.end + 1]! - digit0);
+      at = riders.end + 2;
+    } while (value[at] === comma);
+    at += 1;
+  }
+}
+
+const colon = 58;
+const equals = 61;
+const comma = 44;
+const semicolon = 59;
