@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
-import { CountedRide, countIn, watchCount } from '../support/counted-ride.ts';
 import { Processes, type RunningService } from '../support/processes/process.ts';
 import { stallingProxy } from '../support/servers/stalling-proxy.ts';
 import { PortlandInKafka } from '../support/worlds/portland-in-kafka.ts';
+import { CountedRide, countIn, watchCount } from './counted-ride.ts';
 
 // Two projectors over one Redis, as they are run: one leads, the other stands by. A reader asks for one ride all the
 // while, whose title counts up: no answer is older than the one before.

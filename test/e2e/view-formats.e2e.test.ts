@@ -6,9 +6,9 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
 import { viewFormat } from '../../schemas/views/view-keys.ts';
-import { CountedRide, countIn, watchCount } from '../support/counted-ride.ts';
 import { Processes } from '../support/processes/process.ts';
 import { PortlandInKafka } from '../support/worlds/portland-in-kafka.ts';
+import { CountedRide, countIn, watchCount } from './counted-ride.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 

@@ -1,7 +1,7 @@
 import type { Arg } from '../../infra/redis/redis-connection.ts';
 import { commitScript, freeScript, takeScript } from '../../infra/redis/views/view-scripts.ts';
 import { StoreRefusesError } from '../../projector/ports/view-writer.ts';
-import { unpacked } from '../support/stores/packed-texts.ts';
+import { unpacked } from './packed-texts.ts';
 
 /** `list`: another program wrote the key with a type that no view has. */
 type Value = Buffer | Map<string, Buffer> | Map<string, number> | 'list';

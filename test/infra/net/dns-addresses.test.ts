@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { dnsAddresses } from '../../../infra/net/dns-addresses.ts';
 import { httpsMetadataFetch } from '../../../infra/net/https-metadata-fetch.ts';
-import { type DnsServer, startDnsServer } from '../../support/servers/dns-server.ts';
+import { type DnsServer, startDnsServer } from './dns-server.ts';
 
 let server: DnsServer;
 beforeAll(async () => {

@@ -6,7 +6,7 @@ import { dnsAddresses } from '../../../infra/net/dns-addresses.ts';
 import { httpsMetadataFetch, type MetadataFetchOptions } from '../../../infra/net/https-metadata-fetch.ts';
 import { isPublicAddress } from '../../../infra/net/public-address.ts';
 import { makeCertificate } from '../../support/servers/certificate.ts';
-import { startDnsServer } from '../../support/servers/dns-server.ts';
+import { startDnsServer } from './dns-server.ts';
 
 describe('an address of the public internet', () => {
   const words = (text: string) => text.trim().split(/\s+/);

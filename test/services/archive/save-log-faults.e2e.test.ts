@@ -10,7 +10,7 @@ import { heard } from '../../support/processes/heard.ts';
 import { TestArchive } from '../../support/worlds/archive.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
 
-const program = fileURLToPath(new URL('../../support/worlds/save-portland.ts', import.meta.url));
+const program = fileURLToPath(new URL('./save-portland.ts', import.meta.url));
 const recordsInPortland = 18_418;
 
 /** Saves Portland in a process of its own. `blocks`: no file may be larger than so many KiB, as on a full disk. */

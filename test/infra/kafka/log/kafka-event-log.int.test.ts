@@ -5,7 +5,7 @@ import { SchemaRegistryAwayError } from '../../../../infra/registry/schema-regis
 import { LogTruncatedError, PartitionsChangedError } from '../../../../projector/ports/event-log.ts';
 import { eventLogContract } from '../../../contracts/event-log.ts';
 import { metroValue, positionAt, TestKafka } from '../../../support/servers/kafka.ts';
-import { KafkaFixture } from '../kafka-fixture.ts';
+import { KafkaFixture } from './kafka-fixture.ts';
 
 eventLogContract('Kafka', async () => new KafkaFixture());
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { committedBatches } from '../../../../infra/kafka/protocol/fetch-api.ts';
 import { type RecordBatch, readRecordBatches } from '../../../../infra/kafka/protocol/record-batch.ts';
-import { batchOf, recordsOf } from '../batches.ts';
+import { batchOf, recordsOf } from './batches.ts';
 
 const control = 1 << 5;
 const transactional = 1 << 4;

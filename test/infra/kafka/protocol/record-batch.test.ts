@@ -19,7 +19,7 @@ import {
   recordsAt,
   recordsIn,
   rewritten,
-} from '../batches.ts';
+} from './batches.ts';
 
 const bytes = fc.uint8Array({ maxLength: 200 }).map((array) => Buffer.from(array));
 const bytesOrNone = fc.option(bytes, { nil: null });
@@ -178,7 +178,7 @@ describe('the records of a batch', () => {
     ['16 batches of 63 MiB', 'large', 16],
     ['a batch of nine million tiny records', 'tiny', 9_000_000],
   ])('of %s take less memory than the projector is given', (_, what, count) => {
-    const script = fileURLToPath(new URL('../read-bombs.ts', import.meta.url));
+    const script = fileURLToPath(new URL('./read-bombs.ts', import.meta.url));
     const { records, mebibytes } = JSON.parse(execFileSync(process.execPath, [script, what], { encoding: 'utf8' }));
     expect(records).toBe(count);
     // infra/deploy/kubernetes/base/projector.yaml: 2 GiB, of which the facts need some.

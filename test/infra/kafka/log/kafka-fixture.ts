@@ -1,8 +1,8 @@
 import { expect, vi } from 'vitest';
-import { encodeValue } from '../../../schemas/avro/codec.ts';
-import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
-import type { EventLogFixture, FixtureRecord } from '../../contracts/event-log.ts';
-import { TestKafka, topicBounds } from '../../support/servers/kafka.ts';
+import { encodeValue } from '../../../../schemas/avro/codec.ts';
+import type { AnyRecord, TopicName } from '../../../../schemas/events/records.ts';
+import type { EventLogFixture, FixtureRecord } from '../../../contracts/event-log.ts';
+import { TestKafka, topicBounds } from '../../../support/servers/kafka.ts';
 
 const value = (topic: TopicName, record: AnyRecord | null) => record && encodeValue(topic, record as never);
 

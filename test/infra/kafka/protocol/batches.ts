@@ -4,7 +4,7 @@ import {
   type RecordBatch,
   readRecordBatches,
   recordPieces,
-} from '../../../infra/kafka/protocol/record-batch.ts';
+} from '../../../../infra/kafka/protocol/record-batch.ts';
 
 export interface Message {
   key: Buffer | null;

@@ -1,5 +1,5 @@
 import { zstdCompressSync } from 'node:zlib';
-import { readRecordBatches, recordPieces } from '../../../infra/kafka/protocol/record-batch.ts';
+import { readRecordBatches, recordPieces } from '../../../../infra/kafka/protocol/record-batch.ts';
 import { batchOf, packedBatch } from './batches.ts';
 
 /** A process that reads one answer of Kafka as the reader does, and says how many records and how much memory that was. */

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { Ride } from '../../schemas/events/records.ts';
-import type { RunningService } from './processes/process.ts';
-import { portlandKeys } from './worlds/portland.ts';
-import type { PortlandInKafka } from './worlds/portland-in-kafka.ts';
+import type { RunningService } from '../support/processes/process.ts';
+import { portlandKeys } from '../support/worlds/portland.ts';
+import type { PortlandInKafka } from '../support/worlds/portland-in-kafka.ts';
 
 const id = 'pp15r4125';
 
