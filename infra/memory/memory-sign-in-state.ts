@@ -21,7 +21,7 @@ interface MemorySignInStateOptions {
   nowMs?: () => number;
 }
 
-/** Sign-in's state in this process, for the embedded default. A restart signs everybody out. */
+/** Sign-in's state in this process, for the embedded default (docs/rules.md#sign-in-state). A restart signs everybody out. */
 export function memorySignInState(options: MemorySignInStateOptions = {}): StateStore {
   const { kindEntriesMax = 20_000, nowMs = Date.now } = options;
   const kinds = new Map<string, Map<string, Kept>>();
@@ -91,7 +91,7 @@ export function memorySignInState(options: MemorySignInStateOptions = {}): State
       const owned = all().filter((entry) => entry.account === account && entry.expiresMs > nowMs());
       return [...owned.map((entry) => ({ kind: entry.kind, id: entry.id, payload: payloadOf(entry)! }))];
     },
-    // Nothing but the entries themselves names an account.
+    // Only the entries themselves name an account.
     async tidyAccount() {},
     async *accounts() {
       sweep();
@@ -107,7 +107,7 @@ export function memorySignInState(options: MemorySignInStateOptions = {}): State
       return limiter;
     },
     async risk() {
-      // The documentation says so: in the embedded default, state is lost on purpose.
+      // The embedded default loses its state on purpose, and the documentation says so.
       return null;
     },
     async close() {

@@ -12,7 +12,6 @@ export class MemoryViewStore {
   readonly #hashes = new Map<string, Map<string, Buffer>>();
   #listeners: ChangeListener[] = [];
 
-  /** One process, one projector: there are no fences. */
   writer(): ViewWriter {
     return {
       leadership: null,

@@ -7,9 +7,9 @@ interface Address {
 }
 
 /**
- * An ioredis client of a cluster, from the URLs of some nodes. The first one's user, password and TLS are used for all
- * nodes; by itself ioredis uses them for the first node only. A client that loses all connections asks the nodes that it
- * knew as well: those of the URLs may be gone.
+ * An ioredis client of a cluster, from the URLs of some nodes. It uses the first URL's user, password and TLS for all nodes;
+ * by itself ioredis would use them for the first node only. When it has lost all connections, it also asks the nodes that
+ * it knew, because those in the URLs may be gone.
  */
 export function ioredisCluster(url: string, options: ClusterOptions): Cluster {
   const urls = addressesOf(url).map((one) => new URL(one));
@@ -24,7 +24,7 @@ export function ioredisCluster(url: string, options: ClusterOptions): Cluster {
   }));
   let known: Address[] = [];
   const clusterRetryStrategy: ClusterOptions['clusterRetryStrategy'] = (times, reason) => {
-    // ioredis documents this place, to name other nodes to begin with; its types hide it.
+    // ioredis documents that `startupNodes` may be set here. Its types hide it.
     Object.assign(client, { startupNodes: [...given, ...known] });
     return options.clusterRetryStrategy?.(times, reason);
   };

@@ -10,16 +10,16 @@ const connectTimeoutMs = 5_000;
 export type Arg = string | Buffer;
 /** The few commands used, on one server or on each master of a cluster. */
 export interface RedisConnection {
-  /** A command that is routed by its first key. Bulk replies are Buffers. */
+  /** Sends a command to the master of this key. Bulk replies are Buffers. */
   command(key: string, args: Arg[]): Promise<unknown>;
-  /** What asks each master. */
+  /** One function for each master, which sends it a command. */
   masters(): Promise<((args: Arg[]) => Promise<unknown>)[]>;
   close(): Promise<void>;
 }
 
 /**
- * A connection for commands made by hand, through node-redis. `waits`: what Redis refuses for want of a password, a right
- * or room is waited for, and errors say so. By default they say that waiting is in vain.
+ * A connection for commands made by hand, through node-redis. Its errors say whether to try again. `waits`: yes, where
+ * Redis refuses a password or a right, or is full, because an operator may mend that meanwhile. By default: no.
  */
 export function redisConnection(settings: RedisSettings, { waits = false } = {}) {
   const { url, cluster } = settings;
@@ -61,9 +61,9 @@ const socketOptions = () => ({
 const clientOptions = () => ({
   socket: socketOptions(),
   pingInterval: 1_000,
-  // A command that cannot be sent now fails at once. Who can wait tries again.
+  // A command that cannot be sent now fails at once. A caller that can wait tries again.
   disableOfflineQueue: true,
-  // The socket's time limit ends what waits. A time limit of each command is a signal, which costs as much as the command.
+  // socketTimeout ends commands that wait. A timeout of each command is a signal, which costs as much as the command.
   commandOptions: { timeout: 0 },
 });
 
@@ -91,7 +91,7 @@ async function singleConnection(url: string, told: Told): Promise<RedisConnectio
       throw told(error);
     });
   };
-  // The first failure says why. Who can go on without waits by trying again; a tool asks once.
+  // After the first failure the connection is returned too: a command asks once and tells the reason, a process tries again.
   const failed = new Promise((resolve) => client.once('error', resolve));
   await settledWithin(Promise.race([connecting, failed]), connectTimeoutMs, backgroundClock);
   return {
@@ -112,12 +112,12 @@ async function clusterConnection(urls: readonly string[], told: Told): Promise<R
   };
   let { client, typed } = create();
   const connectMsMax = (urls.length + 1) * connectTimeoutMs;
-  /** What a failed attempt says, to everyone who waits for it. */
+  /** One attempt. Everyone who waits for it gets its error. */
   const connect = async (): Promise<void> => {
     const connecting = client.connect();
     await settledWithin(connecting, connectMsMax, backgroundClock);
     if (client.isReady) return;
-    // It waits for every master, also for one that is gone for good, whose replica is promoted meanwhile.
+    // This client goes on waiting for every master, also for one that is gone for good. A new one asks who they are now.
     if (client.isOpen) client.destroy();
     ({ client, typed } = create());
     connected = null;
@@ -150,7 +150,7 @@ async function clusterConnection(urls: readonly string[], told: Told): Promise<R
   };
 }
 
-/** Knows the nodes of a cluster once one of the URLs has answered, and finds its masters by them from then on. */
+/** A client that learns the nodes from the first URL that answers, and finds the masters through them from then on. */
 function clusterClient(urls: readonly string[]) {
   const { username, password, protocol } = new URL(urls[0]!);
   const { socket, ...options } = clientOptions();
@@ -164,9 +164,10 @@ function clusterClient(urls: readonly string[]) {
   return createCluster({ rootNodes: urls.map((url) => ({ url })), defaults, RESP: 2 });
 }
 
-// A key of ours that somebody else wrote with another type stops nothing: it counts as absent, or as to be replaced.
+// Another program may have written a key of ours with another type. That stops nothing: the key counts as absent, or is
+// replaced (docs/rules.md#complete).
 
-/** Whether a command failed since its key has another type than it wants. */
+/** Whether a command failed because its key has another type than it wants. */
 export const isOtherType = (error: Error): boolean => error.message.startsWith('WRONGTYPE');
 
 /** For `catch`: null where a key has another type. Other errors are thrown on. */
@@ -193,9 +194,9 @@ export async function readText(
 type Master = (args: Arg[]) => Promise<unknown>;
 
 interface ScanOptions {
-  /** What names begin with, as it stands: no pattern. */
+  /** Names begin with this text. It is no pattern. */
   prefix: string;
-  /** What stands somewhere behind that, as it stands. */
+  /** Names contain this text after the prefix. It is no pattern. */
   within?: string;
   /** About how many keys Redis looks at for one step. */
   count?: number;

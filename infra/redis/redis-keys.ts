@@ -6,7 +6,7 @@ const publicKindSet = new Set<string>(publicKinds);
 const viewKinds = new Set<string>([...factKinds, 'reader']);
 /** All keys of one view format. */
 export const generation = `g${viewFormat}`;
-/** The numbers of view formats that are looked for beside our own. */
+// View formats up to this number are looked for beside our own.
 const formatsMax = 99;
 export const otherFormats = Array.from({ length: formatsMax }, (_, i) => i + 1).filter(
   (format) => format !== viewFormat,
@@ -15,7 +15,7 @@ export const otherFormats = Array.from({ length: formatsMax }, (_, i) => i + 1).
 /**
  * View keys as Redis keys: `<prefix>g3:pub:{v17}:day:portland/2015-06-13`. A generation is a view format: all its keys
  * begin alike, fences and positions too. The hash tag keeps a tag's keys in one slot of a Redis Cluster. API processes
- * hear changes of `pub:` keys. `me:` is the riders' own layer, `tag:` what projectors note for one another.
+ * hear changes of `pub:` keys. `me:` is the riders' own layer. `tag:` keys are notes that projectors leave one another.
  */
 export function redisKeys(keyPrefix: string, format: number = viewFormat) {
   const prefix = `${keyPrefix}g${format}:`;
@@ -42,8 +42,8 @@ export function redisKeys(keyPrefix: string, format: number = viewFormat) {
       return match && { tag: Number(match[1]), kind: match[2] as ViewKind, id: match[3]! };
     },
     /**
-     * What a key of this generation is: a view, by its name; a note of projectors, which is no view: null; or foreign,
-     * which should not exist. Its tag is -1 where it is in none, so that no projector can remove it.
+     * What a key of this generation is. A view: its name. A note of projectors: null. Any other should not exist: `foreign`,
+     * with tag -1 where it is in no tag, so that no projector removes it.
      */
     placeOf(redisKey: string): StoredName | null {
       const view = this.viewOf(redisKey);
@@ -61,18 +61,19 @@ export function redisKeys(keyPrefix: string, format: number = viewFormat) {
       const view = this.viewOf(redisKey);
       return view && `${view.tag}|${view.kind}:${view.id}`;
     },
-    /** Among the public keys: each move of it tells API processes that they hear. */
+    /** A public key: its moves come as invalidation messages, by which API processes know that they hear changes. */
     fence: (tag: number): string => `${prefix}pub:{v${tag}}:fence`,
-    /** Which process of the store the tag is complete in. */
+    /** The stamp: the Redis process that the tag is complete in (docs/rules.md#complete). */
     complete: (tag: number): string => `${prefix}pub:{v${tag}}:complete:`,
     position: note('position'),
     open: note('open'),
+    /** The sign of life of a projector that stands by. */
     coming: note('coming'),
     /** The owner of the fence, once it has led the tag to the log's ends. */
     led: note('led'),
     /** How old the oldest change is that is not readable, in milliseconds; empty: all are. Of no tag in particular. */
     unreadable: (): string => note('unreadable')(0),
-    /** The text of a schema of the registry: of no tag in particular. */
+    /** The text of a schema of the registry (docs/rules.md#schema-registry). Of no tag in particular. */
     schema: (name: string): string => note(`schema:${name}`)(0),
     /** The tag whose fence this Redis key is, or -1. */
     fenceTag(redisKey: string): number {

@@ -10,7 +10,7 @@ function causesOf(error: unknown): Error[] {
 interface Asked {
   /** The setting with the URL. */
   setting: string;
-  /** Whether it was taken for a Redis Cluster. Masters of one that fails over answer MOVED for a while. */
+  /** Whether REDIS_CLUSTER is set. In a cluster that fails over, masters answer MOVED for a while, which is no refusal. */
   cluster: boolean;
   /** The commands of the scripts that are run there. */
   scriptRights?: string;
@@ -23,7 +23,7 @@ interface Refusal {
   ends: boolean;
 }
 
-/** Why a Redis that is there will not do what it is asked. Null: the error says no such thing. */
+/** Why a Redis that can be reached refuses what it is asked. Null: the error says no such thing. */
 export function redisRefusal(error: unknown, { setting, cluster, scriptRights }: Asked): Refusal | null {
   for (const one of causesOf(error)) {
     const { message } = one;
@@ -32,7 +32,7 @@ export function redisRefusal(error: unknown, { setting, cluster, scriptRights }:
       const words = `does not let the user of ${setting} do all it must; grant it ${right} (ACL SETUSER)`;
       return { words, ends: false };
     }
-    // The last is Redis's answer to a command of more than ten words, such as a script's, before a password.
+    // The last one is Redis's answer where no password was sent, to a command of over ten words, such as EVALSHA.
     if (/^(WRONGPASS|NOAUTH|ERR Protocol error: unauthenticated)/.test(message))
       return { words: `refuses the user and password of ${setting} (${message})`, ends: false };
     if (message.startsWith('MOVED') && !cluster)
@@ -45,7 +45,7 @@ export function redisRefusal(error: unknown, { setting, cluster, scriptRights }:
   return null;
 }
 
-/** What Redis answers instead of doing as it is told, while waiting may help. */
+/** Refusals that may pass by waiting, by the first word of Redis's answer. */
 const answers: Record<string, string> = {
   OOM: 'is full (OOM); raise its maxmemory',
   READONLY: 'is a replica, which takes no writes (READONLY); name its master',
@@ -56,7 +56,7 @@ const answers: Record<string, string> = {
   NOREPLICAS: 'takes no writes, because too few replicas follow it (NOREPLICAS)',
 };
 
-/** Why a Redis that is there refuses for now, in words that follow "it ". Null: the error says no such thing. */
+/** Why a Redis that can be reached refuses for now, in words that follow "it ". Null: the errors say no such thing. */
 export function refusesNow(...errors: unknown[]): string | null {
   for (const { message } of errors.flatMap(causesOf)) {
     const answer = Object.keys(answers).find((name) => new RegExp(`(^|[ -])${name} `).test(message));
@@ -66,8 +66,8 @@ export function refusesNow(...errors: unknown[]): string | null {
 }
 
 /**
- * Why a Redis cannot be used now, in words that follow "it ", as the first error has it that says so. They are shown to
- * everybody on /readyz, so they name no address: the messages of network errors do.
+ * Why a Redis cannot be used now, in words that follow "it ". The first error that has a reason counts. /readyz shows the
+ * words to everybody, so they name no address, as the messages of network errors do.
  */
 export function redisAway(...errors: unknown[]): string {
   const refused = refusesNow(...errors);
@@ -91,8 +91,8 @@ export const signInRights =
 
 /**
  * The right that a Redis user lacks, as an operator would grant it, parsed from Redis's error: `+subscribe`,
- * `&__redis__:invalidate`. Null for any other error. Redis before 7.2 does not name a command within a script, so
- * `scriptRights` is all of them.
+ * `&__redis__:invalidate`. Null for any other error. Where a command within a script was refused, Redis before 7.2 does not
+ * name it: then the answer is `scriptRights`, the rights of all commands there.
  */
 export function missingRight(error: unknown, scriptRights = writerRights): string | null {
   for (const { message } of causeChain(error)) {
@@ -111,7 +111,7 @@ export interface RefusedCommand {
   consequence: string;
 }
 
-/** The rights that the Redis user of the views lacks, in words for operators, because reads go on. Null: none. */
+/** The rights that the Redis user of the views lacks, as a note for operators: reads go on. Null: none. */
 export function missingRights(refused: readonly RefusedCommand[]): string | null {
   const lacking = new Map(refused.map(({ error, consequence }) => [missingRight(error), consequence]));
   lacking.delete(null);

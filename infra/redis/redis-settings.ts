@@ -7,11 +7,11 @@ export interface RedisSettings {
   keyPrefix: string;
 }
 
-/** The URL of each address. No user or password contains a comma: the settings encode it. */
+/** The URL of each node. A comma in a user or password is no problem: the settings encode it. */
 export const addressesOf = (url: string): string[] => url.split(',');
 
 /**
- * A connection that owes a reply for longer may be half open. It is closed, and a new one is made: by itself TCP would
+ * A connection that owes a reply for longer may be half open. It is closed, and a new one is made. TCP by itself would
  * give it up after a quarter of an hour.
  */
 export const owedReplyMsMax = 3_000;

@@ -7,7 +7,7 @@ import { LoggedFault } from '../ports/waiting.ts';
 const tooSlow = new Error(`the view store took over ${lookMsMax / 1_000} s, which says nothing about a leader`);
 const noWrites = ({ message }: Error) =>
   new Error(`the view store takes no sign of life, which says nothing about a leader: ${message}`);
-// Between two looks: whether the leader has gone of its own accord.
+// How often it asks, between two looks, whether the leader has given up its tags.
 const freeEveryMs = 100;
 
 interface StandbyDeps {
@@ -27,8 +27,8 @@ interface StandbyDeps {
 }
 
 /**
- * Stands by until all tags may be taken and the log is folded: resolves to their fences as they were seen; null when told
- * to stop.
+ * Stands by until all tags may be taken and the log is folded (docs/rules.md#beginning). Resolves to their fences as they
+ * were seen; null when told to stop.
  */
 export async function standBy(deps: StandbyDeps): Promise<readonly string[] | null> {
   const { leadership, tags, clock, signal } = deps;
@@ -59,14 +59,14 @@ export async function standBy(deps: StandbyDeps): Promise<readonly string[] | nu
   return null;
 }
 
-/** Until the next look is due. Fences, if all are free and the log is folded before that. */
+/** Waits until the next look is due. Resolves to the fences if all are free, and the log is folded, before that. */
 async function untilFree(deps: StandbyDeps, untilMs: number): Promise<readonly string[] | null> {
   const { leadership, tags, clock, signal } = deps;
   for (;;) {
     const leftMs = untilMs - clock.nowMs();
     if (signal.aborted || leftMs <= 0) return null;
     await clock.sleep(Math.min(freeEveryMs, leftMs), signal);
-    // The looks log a store that is away.
+    // If the store is away, the next look logs it.
     const look = (some: readonly number[]) => leadership.look(some).catch(() => []);
     const isFree = (looks: readonly TagLook[]): boolean =>
       looks.length > 0 && looks.every(({ fence }) => leadership.isFree(fence));
@@ -82,9 +82,9 @@ async function untilFree(deps: StandbyDeps, untilMs: number): Promise<readonly s
 export type TakenTags = ReadonlyMap<number, TakenTag>;
 
 /**
- * Takes all tags or none, each from the exact fence that was seen. Null where a fence is another one by now; what was
- * taken is given up again then. The first tag is taken by itself: of a hundred that try at once one gets it, and goes on
- * with all others at once, because one after the other would be 64 round trips without a leader.
+ * Takes all tags or none, each from the exact fence that was seen (docs/rules.md#fence). Where a fence is another one by
+ * now, it gives up what it took, and resolves to null. The first tag is taken by itself: of a hundred projectors that try
+ * at once, one gets it. That one takes all others at once: one after the other would be 64 round trips without a leader.
  */
 export async function takeAll(
   leadership: Leadership,

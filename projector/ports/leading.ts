@@ -19,7 +19,7 @@ export const lookMsMax = 2_000;
 
 /** Four beats. An API process that has not heard a fence move for longer may have lost changes too: it asks Redis again. */
 export const unheardMsMax = 2_000;
-/** Six beats: of two view formats in a store, an API serves its own only while it is led (docs/rules.md#ready-api). */
+/** Six beats. An API that finds other view formats too begins to serve only if its own is led (docs/rules.md#ready-api). */
 export const ledMsMax = 3_000;
 /**
  * An API process waits so long for a leader to say that the views are complete (docs/rules.md#complete). Where not even a

@@ -5,12 +5,12 @@ type Masters =
   | { at: 'unidentified'; connection: number; known: ReadonlySet<string> | null }
   | { at: 'identified'; connection: number; known: ReadonlySet<string> };
 
-/** What a tag looks like at one moment. All of it must be of the same moment. */
+/** What a tag's keys say of its stamp, all read at the same moment. */
 export interface StampLook {
   fence: string | null;
-  /** What a projector moves that does not lead yet. */
+  /** The sign of life of a projector that stands by. */
   coming: string | null;
-  /** The Redis process that the tag is complete in, as its leader says. */
+  /** The Redis process that the tag is complete in, as its leader says (docs/rules.md#complete). */
   stamp: string | null;
   nowMs: number;
 }
@@ -28,8 +28,8 @@ export type TagBelief =
 /** The tag after a look at it. */
 export function lookedAt(tag: TagBelief, look: StampLook, processes: ReadonlySet<string>): TagBelief {
   if (look.stamp !== null && processes.has(look.stamp)) return { at: 'stamped' };
-  // Another process answered for it, or the store was emptied: what is absent is not known to be absent, but no view is
-  // older.
+  // Another process answered, or the store was emptied. No view that is there is older for that. Whether an absent view is
+  // truly absent, `isComplete` decides.
   if (tag.at === 'stamped') return tag;
   const seen = `${look.fence} ${look.coming}`;
   if (tag.at === 'unseen' || tag.seen !== seen) return { at: 'doubted', seen, sinceMs: look.nowMs };
@@ -37,7 +37,7 @@ export function lookedAt(tag: TagBelief, look: StampLook, processes: ReadonlySet
   return tag;
 }
 
-/** What the failover guard knows, without I/O: which Redis processes there are, and which tags may be answered from. */
+/** What the read guard knows of failovers: which Redis processes there are, and which tags may be answered from. No I/O. */
 export class FailoverState {
   readonly #tags: TagBelief[];
   #masters: Masters = { at: 'unidentified', connection: 0, known: null };
@@ -50,7 +50,7 @@ export class FailoverState {
     return this.#masters.at === 'identified';
   }
 
-  /** To be passed to `identify`. */
+  /** To be passed to `identify` and `look`. */
   get connection(): number {
     return this.#masters.connection;
   }
@@ -60,7 +60,7 @@ export class FailoverState {
     return this.#tags.flatMap(({ at }, tag) => (at === 'stamped' ? [] : [tag]));
   }
 
-  /** Whether views of every tag may be answered from. */
+  /** Whether every tag may be answered from. */
   get settled(): boolean {
     return this.identified && !this.#tags.some(({ at }) => at === 'unseen' || at === 'doubted');
   }
@@ -78,7 +78,7 @@ export class FailoverState {
   isComplete(tag: number, stamp: string): boolean {
     if (this.#masters.known?.has(stamp)) return true;
     const { at } = this.#tags[tag]!;
-    // It was stamped for a process that answers no more: another one has taken over unseen.
+    // The tag was stamped for another process: this one has taken over unseen.
     if (at === 'stamped') this.#tags[tag] = { at: 'unseen' };
     return at === 'silent';
   }
@@ -90,8 +90,8 @@ export class FailoverState {
   }
 
   /**
-   * The masters' processes, asked while `connection` was as given. If one is not known, nothing is believed before a
-   * look at it.
+   * The masters' processes, asked for while `connection` was as given. If one of them is new, every tag must be looked at
+   * again.
    */
   identify(connection: number, processes: readonly string[]): void {
     const { known, connection: current } = this.#masters;

@@ -2,20 +2,20 @@ import { hasMoved, ledMsMax } from '../../../projector/ports/leading.ts';
 import { viewFormat } from '../../../schemas/views/view-keys.ts';
 import { parseFence } from '../redis-keys.ts';
 
-/** What one tag says of the view formats in a store, at one moment. */
+/** What a tag's keys say of the view formats in the store, all read at the same moment. */
 export interface FormatLook {
   /** The fence of our own format. */
   fence: string | null;
-  /** The owner who has led the tag to the log's ends (views/view-scripts.ts). */
+  /** The owner who has led the tag to the log's ends, written with the stamp (views/view-scripts.ts). */
   led: string | null;
   /** Other formats that have a fence. */
   others: readonly number[];
 }
 
 /**
- * Whether the views of our format are those to be served (docs/rules.md#ready-api): they are led, or they are the only
- * ones in the store. An old version that is started again, beside the views of a newer one, would show the day on which
- * it ended. Without I/O. What was once true stays so: an API process serves on while projectors come and go.
+ * Whether the views of our format may be served (docs/rules.md#ready-api): they are led, or are the only ones in the store.
+ * Otherwise an old version, started again beside a newer one, would serve the day on which it ended. Once they may be
+ * served, this never changes: an API process serves on while projectors come and go. No I/O.
  */
 export class GenerationState {
   #current = false;

@@ -5,23 +5,25 @@ import { otherFormats, redisKeys } from '../redis-keys.ts';
 import { FailoverState, type StampLook } from './failover-state.ts';
 import { type FormatLook, GenerationState } from './generation-state.ts';
 
+// While something is unknown.
 const lookMs = 100;
+// While all is known.
 const checkMs = 1_000;
 
 /** What the guard asks of the Redis processes. */
 interface GuardedMasters {
   /** The processes of all masters, as stamps name them. Resolves to null while the masters are not known. */
   processes(): Promise<readonly string[] | null>;
-  /** A tag's fence and notes, all of the same moment. `formats`: also those of other view formats. */
+  /** A tag's fence and notes, all read at the same moment. `formats`: also which other view formats have a fence. */
   look(tag: number, formats: boolean): Promise<Omit<StampLook, 'nowMs'> & FormatLook>;
 }
 
 /**
- * Says whether the views in a Redis may be answered from. A Redis that comes back as another process (after a crash,
- * from an older snapshot, or a promoted replica) may have lost acknowledged writes, and still look complete. So a tag is
- * answered from only once its leader has stamped it as complete in this very process, or once no projector has run for
- * long: then waiting brings nothing better. An API process that has just started believes no more than any other. Nor is
- * anything answered before it is known that the views of our format are those to be served.
+ * Says whether reads may be answered from the views in a Redis (docs/rules.md#complete, #ready-api). A Redis may come back
+ * as another process: after a crash, from an older snapshot, or as a promoted replica. It may have lost acknowledged writes,
+ * and still look complete. So a tag is answered from once its leader has stamped it as complete in this very process, or
+ * once no projector has run for long: then waiting brings nothing better. Before that, it must be known that the views of
+ * our format may be served (GenerationState).
  */
 export class ReadGuard {
   readonly #masters: GuardedMasters;
@@ -74,7 +76,7 @@ export class ReadGuard {
     this.#stop.abort();
   }
 
-  /** A replica may be promoted, or a process become another's replica and come back, without a lost connection. */
+  /** A replica may be promoted, or a master become a replica and come back, without a lost connection. */
   async #checkNowAndThen(): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {

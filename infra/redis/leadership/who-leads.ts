@@ -5,13 +5,13 @@ import { type RedisConnection, readText, withRedis } from '../redis-connection.t
 import { otherFormats, parseFence, redisKeys } from '../redis-keys.ts';
 import type { RedisSettings } from '../redis-settings.ts';
 
-/** A projector that holds fences. */
+/** A projector that holds fences (docs/rules.md#fence). */
 export interface Leading {
   /** When it took them, in milliseconds since the epoch by the store's clock. */
   epoch: number;
   /** How many tags it holds. */
   tags: number;
-  /** Its fences move: it runs, and reaches the store. */
+  /** A fence of it moves: it runs, and reaches the store. */
   alive: boolean;
 }
 
@@ -20,7 +20,7 @@ export interface WhoLeads {
   leaders: Leading[];
   /** Tags that nobody has a fence on. */
   tagsUnled: number;
-  /** Projectors that are there and do not lead: each by the id that its fences would name. */
+  /** Projectors that run and do not lead, each by the id that its fences would name. */
   standbys: string[];
 }
 
@@ -54,7 +54,7 @@ export async function whoLeads(
   return Promise.all(formats.map(ofFormat));
 }
 
-/** What operators ask of a store, with two seconds' looks. Changes nothing. Throws if Redis cannot be reached. */
+/** What operators ask of a store. Takes two seconds. Changes nothing. Throws if Redis cannot be reached. */
 export async function readStoreState(settings: RedisSettings, signal: AbortSignal): Promise<StoreState> {
   const { keyPrefix } = settings;
   const keys = redisKeys(keyPrefix);
@@ -77,7 +77,7 @@ export async function readStoreState(settings: RedisSettings, signal: AbortSigna
   };
   return withRedis(settings, look).catch((cause: Error) => {
     signal.throwIfAborted();
-    // What the connection puts around a fault would only be said beside it.
+    // The connection's own words around a fault would say the same again.
     const fault = (cause.cause ?? cause) as Error;
     throw new Error(`Cannot read who leads from Redis: ${fault.message}`, { cause: fault });
   });

@@ -28,9 +28,9 @@ type ScriptName = keyof typeof signInScripts;
 type Client = (Redis | Cluster) & Record<ScriptName, (...args: (string | number)[]) => Promise<unknown>>;
 
 /**
- * Sign-in's state in Redis. An entry is a hash: `p` is its payload as JSON, `a` its account, `u` how often it was used and
- * `f` when first. All keys have one hash tag, so that scripts may access several of them in a cluster too. Throws
- * StateStoreAwayError if Redis cannot be reached in time.
+ * Sign-in's state in Redis (docs/rules.md#sign-in-state). An entry is a hash: `p` is its payload as JSON, `a` its account,
+ * `u` how often it was used, `f` when it was first used. All keys have one hash tag, so that a script may access several of
+ * them in a cluster too. Throws StateStoreAwayError if Redis cannot be reached in time.
  */
 export function redisSignInState(options: RedisSignInStateOptions): StateStore {
   const { commandTimeoutMs = 3000 } = options;
@@ -42,7 +42,7 @@ export function redisSignInState(options: RedisSignInStateOptions): StateStore {
 
   const away = watchConnection(redis, options);
   const ask = async <T>(command: () => Promise<T>): Promise<T> => {
-    // A cluster client keeps commands that it cannot send forever.
+    // A cluster client keeps a command that it cannot send, without a limit of time.
     const gaveUp = new AbortController();
     const late = sleep(commandTimeoutMs, undefined, { signal: gaveUp.signal, ref: false }).then(() => {
       throw new Error('no answer in time');
@@ -127,13 +127,13 @@ function connect({ url, cluster = false }: RedisSignInStateOptions, commandTimeo
 
 const setting = 'AUTH_REDIS_URL (or, without it, of REDIS_URL)';
 
-/** Makes the error of a command that failed with a cause. Reports once what waiting will not help. */
+/** Returns what makes a command's error from its cause. Reports each refusal once, because waiting does not help. */
 function watchConnection(
   redis: Client,
   { cluster = false, onError = () => undefined }: RedisSignInStateOptions,
 ): (cause: unknown) => StateStoreAwayError {
   const asked = { setting, cluster, scriptRights: signInRights };
-  /** Why there is no connection, as far as Redis or the network said. A command that waits in vain says no reason. */
+  /** Why there is no connection, as far as Redis or the network said. A command that waited in vain gives no reason. */
   let fault: Error | undefined;
   const toldRefusals = new Set<string>();
   const refusalOf = (cause: unknown): string | null => {

@@ -7,7 +7,7 @@ local now = t[1] * 1000 + math.floor(t[2] / 1000)`;
 export const signInScripts = {
   /**
    * KEYS entry, account index, accounts. ARGV payload, life, account, member. HSET comes first: a full Redis refuses a script
-   * at its first write only, and not if that is a HDEL.
+   * only at its first write, and only if that needs memory, which HDEL does not.
    */
   authPut: {
     numberOfKeys: 3,

@@ -3,9 +3,9 @@ import { completeKey, isCompleteKey } from '../../../schemas/views/view-keys.ts'
 import { parseKey } from '../../../schemas/views/view-kinds.ts';
 import type { ReadGuard } from '../leadership/read-guard.ts';
 
-/** The commands that views are read with. Keys are views' keys. */
+/** The commands that views are read with. Keys are those of schemas/views/view-keys.ts. */
 interface ReadCommands {
-  /** Some views of one moment. `keys` are of one tag where masters share the tags. */
+  /** Some views, read at one moment. In a cluster all `keys` are of one tag. */
   get(keys: readonly string[]): Promise<(Buffer | null)[]>;
   /** Rejects if one of these keys, which `get` did not find, is there with another type. */
   assertAbsent(keys: readonly string[]): Promise<unknown>;
@@ -15,7 +15,7 @@ interface ReadCommands {
 interface GuardedReadsDeps {
   commands: ReadCommands;
   guard: Pick<ReadGuard, 'covers' | 'isComplete' | 'current' | 'reason'>;
-  /** Several masters share the tags. */
+  /** The tags are spread over several masters, so no command reads two of them. */
   isCluster: boolean;
 }
 
@@ -24,7 +24,7 @@ interface GuardedReads extends Pick<ViewReader, 'get' | 'fields'> {
   areComplete(tags: readonly number[]): Promise<boolean>;
 }
 
-/** Reads of views that are answered only where the guard says that there are no newer ones, and that none were lost. */
+/** Reads views where the guard says that none are lost, and that they may be served. Throws StoreAwayError elsewhere. */
 export function guardedReads({ commands, guard, isCluster }: GuardedReadsDeps): GuardedReads {
   const away = (cause: unknown): never => {
     throw new StoreAwayError(`Cannot read views: ${(cause as Error).message}`, { cause });
@@ -33,7 +33,7 @@ export function guardedReads({ commands, guard, isCluster }: GuardedReadsDeps): 
     if (!guard.covers(tags))
       throw new StoreAwayError('Cannot read views: they are not known to be complete in this Redis process');
   };
-  /** A stamp that names another process says nothing. */
+  /** A stamp that names another process counts as absent. */
   const believed = (key: string, value: Buffer | null): Buffer | null =>
     value === null || !isCompleteKey(key) || guard.isComplete(parseKey(key).tag, value.toString()) ? value : null;
 

@@ -5,9 +5,8 @@ import { tagCount } from '../../../schemas/views/view-keys.ts';
 import type { RedisKeys } from '../redis-keys.ts';
 
 /**
- * Passes invalidation messages to a listener, and says whether they are reliably heard. Does no I/O. Messages are
- * reliably heard once the heartbeat of every tag (a message about its fence) has come, until a tag falls silent or a
- * connection changes.
+ * Passes Redis's invalidation messages to a listener, and says whether they are reliably heard. They are once every tag's
+ * fence has been heard to move, until a tag falls silent or a connection changes. No I/O.
  */
 export class Invalidations {
   readonly #keys: RedisKeys;
@@ -45,9 +44,8 @@ export class Invalidations {
   }
 
   /**
-   * Notices that the process was paused, by a check that is overdue: messages of that time are not read yet, or their
-   * connection is gone. To be called before anything cached is answered from, since a paused process may run any of its
-   * work first.
+   * Notices by an overdue check that the process was paused: messages of that time are not read yet, or their connection
+   * is gone. Call it before each answer from a cache, because a process that wakes up may run any of its work first.
    */
   noticePause(): void {
     const nowMs = this.#clock.nowMs();

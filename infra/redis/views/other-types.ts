@@ -1,13 +1,13 @@
 import type { Log } from '../../../projector/ports/log.ts';
 import type { RedisKeys } from '../redis-keys.ts';
 
-// A log is kept longer than a person may want, so keys that name riders or developer keys are not told.
+// Logs outlive an erasure, so keys that name riders or developer keys are not logged.
 const privateKinds = new Set(['reader', 'rider', 'key']);
-// Another program may write many keys, and go on. This many of them are told each ten minutes.
+// Another program may go on writing keys. At most so many are logged in ten minutes.
 const toldMax = 20;
 const forgetMs = 600_000;
 
-/** Tells of keys of ours that another program wrote with another type. What belongs there replaces them. */
+/** Logs keys of ours that another program wrote with another type, and that are being replaced (docs/rules.md#complete). */
 export class OtherTypes {
   readonly #keys: RedisKeys;
   readonly #log: Log;

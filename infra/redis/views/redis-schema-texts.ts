@@ -5,7 +5,7 @@ import { redisKeys } from '../redis-keys.ts';
 import type { RedisSettings } from '../redis-settings.ts';
 import { OtherTypes } from './other-types.ts';
 
-/** Schema texts beside the views, in Redis or in a Redis Cluster. */
+/** Schema texts beside the views, in Redis or in a Redis Cluster (docs/rules.md#schema-registry). */
 export async function redisSchemaTexts(settings: RedisSettings, log: Log): Promise<SchemaTexts> {
   const connection = await redisConnection(settings);
   const keys = redisKeys(settings.keyPrefix);

@@ -14,11 +14,11 @@ const commandTimeoutMs = 2_000;
 const noReads = 'reads that need it get 503';
 const noInfo = 'which process Redis is stays unknown, so all reads get 503';
 
-/** Views in Redis, or in a Redis Cluster, read with ioredis. Requests in one tick share a round trip. */
+/** Views in Redis, or in a Redis Cluster, read with ioredis. Reads in one tick share a round trip. */
 export function redisViewReader(settings: RedisSettings): ViewReader {
   const keys = redisKeys(settings.keyPrefix);
   const client = settings.cluster ? clusterClient(settings.url) : singleClient(settings.url);
-  // A lost connection makes each command fail. The event says more about the reason.
+  // Without a connection each command fails. The reason is in the event.
   let fault: unknown = null;
   client.on('error', (error) => {
     fault = error;
@@ -50,7 +50,7 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
   const reads = guardedReads({
     commands: {
       get: (names) => client.mgetBuffer(names.map((name) => keys.toRedis(name))),
-      // MGET says null of it too.
+      // Of a key with another type MGET says null, as of an absent one. GET rejects.
       assertAbsent: (names) => Promise.all(names.map((name) => client.get(keys.toRedis(name)))),
       fields: (key, names) => client.hmgetBuffer(keys.toRedis(key), ...names),
     },
@@ -96,7 +96,7 @@ const retryStrategy = (times: number): number => Math.min(50 * 2 ** Math.min(tim
 function singleClient(url: string): Redis {
   return new Redis(url, {
     enableAutoPipelining: true,
-    // A read that cannot be answered now gets 503 at once, instead of waiting in a queue.
+    // A read that cannot be answered now gets 503 at once. It does not wait in a queue.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: commandTimeoutMs,

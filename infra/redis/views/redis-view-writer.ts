@@ -20,10 +20,10 @@ import { type FieldList, packFields } from './packed-fields.ts';
 import { listStored, readStored } from './stored-views.ts';
 import { commitScript, freeScript, type Script, takeScript } from './view-scripts.ts';
 
-/** What moves of a fence that is held. */
+/** The part of a held fence that moves. */
 type Held = Pick<Fence, 'epoch' | 'sequence'>;
 
-/** Views in Redis, or in a Redis Cluster, written through node-redis. A batch is one script call on one tag. */
+/** Views in Redis, or in a Redis Cluster, written through node-redis. A batch is one script call (docs/rules.md#batch). */
 export async function redisViewWriter(settings: RedisSettings, log: Log = silentLog): Promise<ViewWriter> {
   // Two processes that start in the same millisecond are still two.
   const owner = randomBytes(8).toString('hex');
@@ -43,7 +43,7 @@ export function viewWriterOver(
   const replaced = (names: Buffer[]): void => {
     for (const name of names) others.found(name.toString());
   };
-  /** What is extra is only removed. */
+  /** Tells of a view's key with another type. A foreign key is only removed. */
   const noted = (view: StoredView): void => {
     const { tag, kind, id } = view;
     if (kind !== 'foreign' && isOfOtherType(view)) others.found(keys.of(tag, kind, id));
@@ -54,7 +54,7 @@ export function viewWriterOver(
   const next = ({ epoch, sequence }: Held): Held => ({ epoch, sequence: sequence + 1 });
   const notesOf = (tag: number) => [keys.fence, keys.position, keys.open, keys.complete, keys.led].map((of) => of(tag));
 
-  /** Another owner with a later epoch leads. Anything else says that the store is not as it was. */
+  /** Fenced: another owner has taken the tag since. Anything else means that the store lost or changed something. */
   const refused = (tag: number, found: string): CommitResult => {
     const fence = parseFence(found);
     const fenced = fence.owner !== owner && fence.epoch >= (held.get(tag)?.epoch ?? 0) && found !== '';
@@ -151,8 +151,8 @@ function noteArgs(writes: readonly ViewWrite[], { round, position, compare, stam
 }
 
 /**
- * The operations of a batch, as commitScript takes them, with the key of each: values as they are, all fields of riders in
- * one argument.
+ * The operations of a batch, as commitScript takes them: a letter and a key for each, then all fields of riders in one
+ * argument, then the values.
  */
 function operationsOf(writes: readonly ViewWrite[], keyOf: (write: ViewWrite) => string) {
   let letters = '';
@@ -182,7 +182,7 @@ function operationsOf(writes: readonly ViewWrite[], keyOf: (write: ViewWrite) =>
   return { names, args: [letters, lists.length > 0 ? packFields(lists) : '', ...values] satisfies Arg[] };
 }
 
-/** EVALSHA, and EVAL if the server does not know the script. */
+/** Runs scripts: by EVALSHA, and by EVAL if the server does not know the script. */
 function scriptCaller(connection: RedisConnection) {
   return async ({ source, sha }: Script, names: string[], args: Arg[]): Promise<unknown> => {
     const tail = [String(names.length), ...names, ...args];
@@ -200,8 +200,8 @@ const memoryOf = async (connection: RedisConnection): Promise<string[]> =>
   Promise.all((await connection.masters()).map(async (ask) => String(await ask(['INFO', 'memory']))));
 
 /**
- * What the masters have left, as if each were as full as the fullest: a master that is full refuses all that it is sent.
- * Without a limit, it is the machine's memory.
+ * The bytes that the masters have left (docs/rules.md#fill), as if each were as full as the fullest: a full master refuses
+ * every write to its tags. A master without maxmemory has the machine's memory.
  */
 async function roomOf(connection: RedisConnection): Promise<number | null> {
   const rooms = (await memoryOf(connection)).map((info) => {
@@ -213,7 +213,7 @@ async function roomOf(connection: RedisConnection): Promise<number | null> {
   return Number.isFinite(room) ? room : null;
 }
 
-/** With any policy but noeviction, Redis drops views silently. */
+/** Refuses any policy but noeviction, because Redis would drop views silently. */
 async function checkFitness(connection: RedisConnection): Promise<void> {
   for (const info of await memoryOf(connection)) {
     const policy = /maxmemory_policy:(\S+)/.exec(info)?.[1];

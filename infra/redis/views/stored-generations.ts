@@ -12,7 +12,7 @@ export interface Generation extends WhoLeads {
   /** The number of its view format. */
   format: number;
   keys: number;
-  /** As Redis reckons it, a hash by some of its fields. */
+  /** By MEMORY USAGE, which estimates a hash by some of its fields. */
   bytes: number;
 }
 
@@ -48,9 +48,9 @@ return redis.call('DEL', KEYS[1])
 `;
 
 /**
- * Removes all keys of a view format; says how many there were. It takes the fences first, as a projector does, and with each the
- * stamp, so that whatever ends half-way is not complete and is compared by the next leader. The fences go last. Throws
- * StillLedError where a projector of it runs.
+ * Removes all keys of a view format. Returns how many there were. It takes the fences first, as a projector does, and
+ * removes each tag's stamp with it: if it ends half-way, no tag is complete, and the next leader compares them. The fences
+ * go last. Throws where a projector of the format runs.
  */
 export async function dropGeneration(
   connection: RedisConnection,

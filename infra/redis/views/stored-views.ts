@@ -14,18 +14,18 @@ import {
 import { type RedisKeys, redisKeys } from '../redis-keys.ts';
 import type { RedisSettings } from '../redis-settings.ts';
 
-// Keys per step: of whole values fewer, so that a step is some megabytes.
+// Keys per step of SCAN. With whole values fewer, so that a step is some megabytes.
 const scanCount = 1_000;
 const wholeScanCount = 200;
 
 interface ListOptions {
-  /** -1: keys that are in none. */
+  /** -1: keys in no tag. */
   tags: ReadonlySet<number>;
   /** Whole values, not only their digests. */
   whole: boolean;
 }
 
-/** Every key of the generation under some tags that is a view, or should not exist (redis-keys.ts, placeOf). */
+/** Every view of the generation in some tags, and every key there that should not exist (redis-keys.ts, placeOf). */
 export async function* listStored(
   connection: RedisConnection,
   keys: RedisKeys,
@@ -38,13 +38,13 @@ export async function* listStored(
       const name = placeOf(keys, key);
       return name && tags.has(name.tag) ? [name] : [];
     });
-    // All commands are sent at once and share a round trip. What has gone meanwhile is not there.
+    // All commands are sent at once and share a round trip. A key that has gone meanwhile is left out.
     const stored = await Promise.all(wanted.map((name) => read(connection, keys, name, whole)));
     yield* stored.filter((view) => view !== null);
   }
 }
 
-/** A name that is not UTF-8 can't be spelled in a command: it is in no tag. */
+/** A command can't name a key that is not UTF-8, so such a key is in no tag. */
 function placeOf(keys: RedisKeys, key: Buffer): StoredName | null {
   const name = keys.placeOf(key.toString());
   return name && !Buffer.from(key.toString()).equals(key) ? { ...name, tag: -1 } : name;
@@ -82,7 +82,7 @@ async function read(
   return { tag, kind, id, bytes: bytes === 'other type' ? null : bytes, whole };
 }
 
-/** A key of ours that somebody else wrote with another type: to be replaced. */
+/** Another program wrote this key of ours, with another type. It will be replaced. */
 function otherType(error: Error): 'other type' {
   if (isOtherType(error)) return 'other type';
   throw error;
@@ -108,12 +108,12 @@ export async function redisLiveViews(settings: RedisSettings): Promise<LiveViews
           compare: await saysCompare(keys.open(tag)),
         })),
       ),
-    // As the scripts do (view-scripts.ts). The leader hears of it with its next batch or beat.
+    // As commitScript does (view-scripts.ts). Its reply to the leader's next batch or beat says so.
     askCompare: async (tags) => {
       const ask = async (tag: number): Promise<void> => {
         const key = keys.open(tag);
         const say = () => connection.command(key, ['ZADD', key, '+inf', 'compare']);
-        // `compare` says more than any names that the leader may have written meanwhile.
+        // Names that the leader has written meanwhile may go: all views are compared.
         const replace = () => connection.command(key, ['DEL', key]).then(say);
         await say().catch((error: Error) => (isOtherType(error) ? replace() : Promise.reject(error)));
       };

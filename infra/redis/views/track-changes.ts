@@ -6,13 +6,13 @@ import { invalidationChannel, missingRight, type RefusedCommand } from '../redis
 import { Invalidations } from './invalidations.ts';
 
 const checkMs = 250;
-// Pings, so that a half-open connection owes a reply, is closed by the reader's socketTimeout and reconnects.
+// A connection that only listens owes no reply. A ping makes it owe one, so that socketTimeout closes a half-open connection.
 const pingMs = 1_000;
 const refusedWaitMs = 5_000;
 const consequence = 'changes are not heard, so nothing is cached: each read asks Redis';
 
 export interface Tracking {
-  /** Why changes are not heard. Null: they are, as far as is known. */
+  /** The command that Redis refused, so that changes are not heard. Null: none. */
   refused(): RefusedCommand | null;
   /** `Invalidations.noticePause`. */
   noticePause(): void;

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 
 /**
- * The scripts that write views. Each works on one tag, so all its keys are in one slot. A fence is
- * `<epoch>:<sequence>:<owner>:<led or free>`. The open list is a sorted set: names by the round that wrote them last.
+ * The scripts that write views (docs/rules.md#batch, #fence). Each works on one tag, so all its keys are in one slot. A fence
+ * is `<epoch>:<sequence>:<owner>:<led or free>`. The open list is a sorted set: names by the round that wrote them last.
  * The name `compare` in it says that the tag's views must be compared.
  */
 
-// A list of more names says `compare` instead.
+// A longer list is replaced by `compare`.
 const openNamesMax = 20_000;
 
 /** A script's source, and the digest that the server knows it by. */
@@ -18,8 +18,8 @@ export interface Script {
 export const script = (source: string): Script => ({ source, sha: createHash('sha1').update(source).digest('hex') });
 
 /**
- * What another program wrote with another type, where a key of ours belongs: `isOther` says so of a reply, and notes the
- * key. Then the fence that is found: a key of another type is none.
+ * How each script begins. `isOther` says whether a command failed because another program wrote our key with another type,
+ * and notes the key in `replaced`. `found` is the tag's fence; a key of another type is none.
  */
 const foundFence = `
 local replaced = {}
@@ -41,12 +41,12 @@ const sayCompare = `redis.call('DEL', KEYS[3]); redis.call('ZADD', KEYS[3], '+in
  * 8 how many names it writes, the names; then the operations, a letter for each write's key: `s` sets a value, `d` deletes, `h`
  * sets fields, `r` removes fields; then all fields in one argument (packed-fields.ts), then each value.
  *
- * Returns four things: the fence that it leaves, or the one that it found, where that is another one: nothing is written
- * then; which process this is, or empty; `1` if the open list says `compare`, or `0`; the keys that it found with another
- * type.
+ * Returns four things: the fence that it leaves; which process this is, or empty; `1` if the open list says `compare`, or
+ * `0`; the keys that it found with another type. Where the fence is neither the expected one nor the new one, it writes
+ * nothing, and returns the fence that it found.
  *
- * An open list, or a rider's hash, of another type is removed. The rest of what belongs there is not known here. So the tag
- * loses its stamp and its fence: nothing is absent there for certain, and the leader takes it again, to compare it.
+ * It removes an open list, or a rider's hash, of another type, and does not know the rest of what belongs there. So it
+ * removes the tag's stamp and fence too: no view is known to be absent, and the leader takes the tag again, to compare it.
  */
 export const commitScript = script(`
 ${foundFence}if found ~= ARGV[1] and found ~= ARGV[2] then return {found, '', '0', replaced} end
@@ -113,11 +113,12 @@ return {ARGV[2], process, redis.call('ZSCORE', KEYS[3], 'compare') and '1' or '0
 /**
  * KEYS: fence, position, open list, complete, led. ARGV: 1 the fence that was seen, 2 the owner who takes it, 3 `1` if the tag
  * is doubtful, 4 the last epoch that the owner led the tag in. Returns the fence that it leaves, the position, the names
- * of the open list and the keys that it found with another type; the fence that it found, where that is another one.
+ * of the open list and the keys that it found with another type. Where the fence is not the one that was seen, it returns
+ * only the fence that it found.
  *
  * Names written before count as of round 0: the first round of this leader includes them. An owner never uses an epoch
- * twice, though the store may have been restored to before it and its clock have gone back: a later restore would bring
- * the earlier term's fences back, and they would pass for this one's.
+ * twice, even if the store was restored to an earlier state and its clock went back. Otherwise a later restore could bring
+ * back fences of the earlier term, which would pass for this one's.
  */
 export const takeScript = script(`
 ${foundFence}local fence = found

@@ -19,6 +19,7 @@ const doubted: TagBelief = { at: 'doubted', seen, sinceMs: 0 };
 const silent: TagBelief = { at: 'silent', seen };
 const stamped: TagBelief = { at: 'stamped' };
 
+// docs/rules.md#complete
 describe('a tag', () => {
   const now = (seen: string): TagBelief => ({ at: 'doubted', seen, sinceMs: 5_000 });
   // Every state with every kind of look: what it becomes.

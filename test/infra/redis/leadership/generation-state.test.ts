@@ -10,6 +10,7 @@ beforeEach(() => {
   state = new GenerationState();
 });
 
+// docs/rules.md#ready-api
 describe('the views of our format', () => {
   it('are served where they are the only ones, though nobody leads them', () => {
     state.look([{ fence: fence('a', 1, 'free'), led: null, others: [] }], 0);

@@ -48,6 +48,7 @@ const turns = async (count: number): Promise<void> => {
   for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
 };
 
+// docs/rules.md#complete
 it('a replica that takes over without a lost connection is noticed at the next check, a second later', async () => {
   const { masters, clock, covers } = scene();
   await expect.poll(covers).toBe(true);

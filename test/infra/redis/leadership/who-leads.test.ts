@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { leadersOf, standbysIn } from '../../../../infra/redis/leadership/who-leads.ts';
 
+// docs/rules.md#fence
 it('a leader whose fences move is alive, and one whose stand still is not', () => {
   expect(
     leadersOf(['5:1:ada:led', '5:7:ada:led', '9:1:bo:led', null], ['5:1:ada:led', '5:8:ada:led', '9:1:bo:led', null]),

@@ -36,6 +36,7 @@ async function projectPortland(keyPrefix: string) {
   }
 }
 
+// docs/rules.md#fill
 it('what a fill takes is estimated within a quarter', async () => {
   const before = await usedMemory();
   const estimated = await projectPortland('a:');

@@ -9,6 +9,7 @@ import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
 const redis = new Redis(redisUrl());
 afterAll(() => redis.quit());
 
+// docs/rules.md#schema-registry
 it('schema texts are what was kept, and no views', async () => {
   const settings = { url: redisUrl(), cluster: false, keyPrefix: freshKeyPrefix() };
   const texts = await redisSchemaTexts(settings, silentLog);

@@ -38,6 +38,7 @@ async function projectInto(keyPrefix: string): Promise<Map<string, string>> {
   return new Map(views.map(([name, value]) => [name.slice(keyPrefix.length), value]));
 }
 
+// docs/rules.md#complete
 it('keys of another type are replaced, whatever they should hold', async () => {
   const wanted = await projectInto(freshKeyPrefix());
   expect([...wanted.keys()].some((name) => name.includes(':reader:'))).toBe(true);
