@@ -4,11 +4,12 @@ import type { EventLog, LogBounds, Position, RawRecord, Reject } from '../../pro
 import { countText } from '../../projector/ports/log.ts';
 import type { LogPublisher } from '../../projector/ports/log-publisher.ts';
 import { isBatchFault } from '../../schemas/avro/undecodable.ts';
-import { followToEnds } from '../backends/follow-to-ends.ts';
+import { topicNames } from '../../schemas/events/records.ts';
 import { openKafkaLog, openKafkaPublisher } from '../backends/open-kafka.ts';
 import { type ExitCode, type Io, needKafka, UsageError } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
 import type { Settings } from '../settings/settings.ts';
+import { type RecordPlace, RecordsOfRejects } from './records-of-rejects.ts';
 import {
   chosen,
   type RejectChoice,
@@ -23,18 +24,19 @@ interface RejectedResubmitOptions extends RejectChoice {
   all?: boolean;
 }
 
-/** What became of a bad record. Printed as it is by --json. */
+/** What became of a bad record. */
 interface Outcome {
   place: string;
-  /** Its new place. Null: it was not published. */
+  /** Published anew there; null: not published. */
   now: string | null;
-  /** Why it was not published, or what to look into although it was. */
+  /** Why it was not, or what to look into though it was. */
   note: string | null;
 }
 
 /**
  * Publishes bad records again, each to its own partition: those that are good by now and whose key has had no later
- * record. Exit code 1 if one of them is still bad, or somebody else published its key meanwhile.
+ * record (docs/rules.md#resubmitted-records). Exit code 1 if one of them is still bad, or another producer published its
+ * key meanwhile.
  */
 export async function runRejectedResubmit(
   options: RejectedResubmitOptions,
@@ -52,7 +54,7 @@ export async function runRejectedResubmit(
   const publisher = openKafkaPublisher(kafka, logger, io.signal);
   try {
     const judge = rejectJudge(kafka.schemaRegistryUrl, io.signal);
-    const outcomes = await resubmit(wanted, { log, publisher, judge, signal: io.signal });
+    const outcomes = await resubmit(rejects, wanted, { log, publisher, judge, signal: io.signal });
     tell(outcomes, options, io);
     return outcomes.some(({ now, note }) => (now === null && note !== superseded) || (now !== null && note !== null))
       ? 1
@@ -71,75 +73,87 @@ interface Parts {
   signal: AbortSignal;
 }
 
-async function resubmit(rejects: readonly Reject[], { log, publisher, judge, signal }: Parts): Promise<Outcome[]> {
+/** `rejects`: all bad records of the log. `wanted`: those of them to publish again. */
+export async function resubmit(
+  rejects: readonly Reject[],
+  wanted: readonly Reject[],
+  { log, publisher, judge, signal }: Parts,
+): Promise<Outcome[]> {
   const bounds = await log.bounds();
-  const records = await recordsOfKeys(rejects, log, behindAll(rejects, bounds), bounds, signal);
-  const outcomes: Outcome[] = [];
+  const records = await RecordsOfRejects.read(rejects, log, beginOf(rejects, bounds), bounds, signal);
+  const outcomes = new Map<Reject, Outcome>();
+  const chosenOnes = new Set(wanted);
   const published: Published[] = [];
-  for (const reject of rejects) {
-    const note = await whyNot(reject, bounds, records, judge);
-    const outcome: Outcome = { place: rejectPlace(reject), now: null, note };
-    outcomes.push(outcome);
-    if (note !== null) continue;
+  for (const reject of rejects.toSorted(newestFirst)) {
+    const hasLater = records.hasLater(reject);
+    if (!chosenOnes.has(reject)) continue;
+    const outcome: Outcome = { place: rejectPlace(reject), now: null, note: await whyNot(reject, hasLater, judge) };
+    outcomes.set(reject, outcome);
+    if (outcome.note !== null) continue;
     signal.throwIfAborted();
-    const offset = await publishAgain(reject, publisher);
-    outcome.now = rejectPlace({ ...reject, offset });
-    published.push({ reject, offset, outcome });
-    // Another one of its key must not follow it.
-    records.add(reject, reject.raw.key, offset);
+    const now = await publishAgain(reject, records.partitionOf(reject), publisher);
+    outcome.now = rejectPlace({ topic: reject.topic, ...now });
+    published.push({ reject, now, outcome });
+    // An older one of its key must not follow it.
+    records.add(reject.topic, reject.raw.key, now);
   }
   await sayRaces(published, log, positionOf(bounds, 'end'), signal);
-  return outcomes;
+  return wanted.map((reject) => outcomes.get(reject)!);
 }
 
-/** The position behind the first bad record of each partition. A partition without one is at its end. */
-function behindAll(rejects: readonly Reject[], bounds: LogBounds): Position {
-  const behind = positionOf(bounds, 'end');
-  for (const { topic, partition, offset } of rejects) {
-    const low = bounds[topic]?.[partition]?.low;
-    if (low === undefined) continue;
-    behind[topic][partition] = Math.min(behind[topic][partition]!, Math.max(low, offset + 1));
+const newestFirst = (a: Reject, b: Reject): number => b.timestampMs - a.timestampMs || b.offset - a.offset;
+
+/** The start of the topics that have bad records, and the ends of the others. */
+function beginOf(rejects: readonly Reject[], bounds: LogBounds): Position {
+  const begin = positionOf(bounds, 'end');
+  for (const topic of topicNames) {
+    if (rejects.some((reject) => reject.topic === topic)) begin[topic] = bounds[topic].map(({ low }) => low);
   }
-  return behind;
+  return begin;
 }
 
-/** Why a bad record is not published again; null: it may be. */
-async function whyNot(
-  reject: Reject,
-  bounds: LogBounds,
-  records: KeyOffsets,
-  judge: RejectJudge,
-): Promise<string | null> {
-  const { topic, partition, offset, raw, reason: was } = reject;
-  if (isBatchFault(was)) return batchNote(raw);
-  if (partition >= (bounds[topic]?.length ?? 0)) return 'there is no such partition any more';
-  // A record without a key has no later record of its key: it is bad for ever.
-  if (raw.key !== null && records.of(reject).some((one) => one > offset)) return superseded;
+/** Why a bad record is not published again. Null: it may be. */
+async function whyNot(reject: Reject, hasLater: boolean, judge: RejectJudge): Promise<string | null> {
+  if (isBatchFault(reject.reason)) return batchNote(reject.raw);
+  // A record without a key stays bad.
+  if (reject.raw.key !== null && hasLater) return superseded;
   const { reason } = await judge(reject);
   return reason && `it is still bad: ${reason}`;
 }
 
-/** A bad batch is set aside as compressed bytes. Published as a record, they would be one more bad record. */
+/** What is set aside of a bad batch is compressed bytes: as a record they would be one more bad record. */
 function batchNote({ headers }: RawRecord): string {
   const [last, codec] = [headers[batchHeaders.lastOffset], headers[batchHeaders.codec]];
   return `it stands for all records up to offset ${last}, in one batch (codec ${codec}): have its producer send them again, in smaller batches`;
 }
 
-/** Publishes a bad record to its partition. Returns its offset there. */
-async function publishAgain({ topic, partition, raw }: Reject, publisher: LogPublisher): Promise<number> {
+/** Publishes a bad record to a partition. Undefined: to the one where its key puts it. Returns where it is now. */
+async function publishAgain(
+  { topic, raw }: Reject,
+  partition: number | undefined,
+  publisher: LogPublisher,
+): Promise<RecordPlace> {
   const headers = Object.entries(raw.headers).map(([key, value]) => ({ key, value }));
-  // With the present time, because the record counts from now on.
-  const record = { partition, key: raw.key, value: raw.value, timestampMs: Date.now(), headers };
-  return (await publisher.publish(topic, [record])).get(partition)!;
+  // It counts from now on: its own time is that of a record that never counted.
+  const timestampMs = Date.now();
+  const record = {
+    ...(partition !== undefined && { partition }),
+    key: raw.key,
+    value: raw.value,
+    timestampMs,
+    headers,
+  };
+  const [place] = await publisher.publish(topic, [record]);
+  return { partition: place![0], offset: place![1], timestampMs };
 }
 
 interface Published {
   reject: Reject;
-  offset: number;
+  now: RecordPlace;
   outcome: Outcome;
 }
 
-/** Notes another record of a key that came in between. Kafka has no conditional publish, so this is known afterwards. */
+/** Kafka can't publish on a condition: whether a record of the key came in between shows afterwards. */
 async function sayRaces(
   published: readonly Published[],
   log: EventLog,
@@ -148,50 +162,14 @@ async function sayRaces(
 ): Promise<void> {
   if (published.length === 0) return;
   const rejects = published.map(({ reject }) => reject);
-  const between = await recordsOfKeys(rejects, log, from, await log.bounds(), signal);
-  for (const { reject, offset, outcome } of published) {
-    const other = between.of(reject).find((one) => one < offset);
-    if (other === undefined) continue;
-    outcome.note = `its key had another record at offset ${other} meanwhile, which it now stands behind: publish that one again`;
+  const between = await RecordsOfRejects.read(rejects, log, from, await log.bounds(), signal);
+  for (const { reject, now, outcome } of published) {
+    const other = between
+      .of(reject)
+      .find(({ partition, offset }) => partition === now.partition && offset < now.offset);
+    if (!other) continue;
+    outcome.note = `its key had another record at offset ${other.offset} meanwhile, which it now stands behind: publish that one again`;
   }
-}
-
-/** The offsets of the records that share a bad record's key, bad ones too, ascending. */
-class KeyOffsets {
-  readonly #offsets = new Map<string, number[]>();
-
-  constructor(rejects: readonly Reject[]) {
-    for (const reject of rejects) this.#offsets.set(partitionKey(reject, reject.raw.key), []);
-  }
-
-  add(place: Place, key: Buffer | null, offset: number): void {
-    this.#offsets.get(partitionKey(place, key))?.push(offset);
-  }
-
-  of(reject: Reject): readonly number[] {
-    return this.#offsets.get(partitionKey(reject, reject.raw.key))!;
-  }
-}
-
-type Place = Pick<Reject, 'topic' | 'partition'>;
-
-const partitionKey = ({ topic, partition }: Place, key: Buffer | null): string =>
-  `${topic}/${partition} ${key === null ? '-' : key.toString('base64')}`;
-
-/** Finds the records of bad records' keys, from a position to the log's bounds. */
-async function recordsOfKeys(
-  rejects: readonly Reject[],
-  log: EventLog,
-  from: Position,
-  bounds: LogBounds,
-  signal: AbortSignal,
-): Promise<KeyOffsets> {
-  const found = new KeyOffsets(rejects);
-  await followToEnds(log, from, bounds, signal, (batch) => {
-    const { end } = bounds[batch.topic][batch.partition]!;
-    for (const { offset, keyBytes } of batch.records) if (offset < end) found.add(batch, keyBytes, offset);
-  });
-  return found;
 }
 
 function tell(outcomes: readonly Outcome[], { json }: RejectedResubmitOptions, io: Io): void {

@@ -25,12 +25,13 @@ async function setUp(rejects: readonly Reject[]) {
   return { run, publisher, topicPrefix: env.KAFKA_TOPIC_PREFIX, kafka };
 }
 
+const timestampMs = 1_700_000_000_000;
 const rider = (id: string) => encodeValue('riders', { ...sampleRecords.riders, rider: id });
 const reject = (id: string, offset: number, value: Buffer | null = rider(id)): Reject => ({
   topic: 'riders',
   partition: 1,
   offset,
-  timestampMs: 1_700_000_000_000,
+  timestampMs,
   reason: 'unknown schema fingerprint',
   raw: { key: Buffer.from(id), value, headers: { trace: Buffer.from('t') } },
 });
@@ -40,7 +41,7 @@ const outcomes = (lines: readonly string[]) => lines.map((line) => JSON.parse(li
 describe('rejected resubmit', () => {
   it('publishes what is good by now to its own partition, once', async () => {
     const { run, publisher } = await setUp([reject('ada', 0)]);
-    await publisher.publish('riders', [{ partition: 1, key: 'ada', value: Buffer.from('bad'), timestampMs: 1 }]);
+    await publisher.publish('riders', [{ partition: 1, key: 'ada', value: Buffer.from('bad'), timestampMs }]);
     const first = await run('rejected', 'resubmit', '--all', '--json');
     expect({ code: first.code, out: outcomes(first.out) }).toEqual({
       code: 0,
@@ -82,7 +83,7 @@ describe('rejected resubmit', () => {
   it('leaves out what is still bad, what has a later record, and what was not asked for', async () => {
     const rejects = [reject('ada', 0, Buffer.from('nothing')), reject('bo', 1), reject('cy', 2), reject('bo', 3)];
     const { run, publisher } = await setUp(rejects);
-    const record = (key: string) => ({ partition: 1, key, value: rider(key), timestampMs: 1 });
+    const record = (key: string) => ({ partition: 1, key, value: rider(key), timestampMs });
     for (const key of ['ada', 'bo', 'cy', 'bo', 'cy']) await publisher.publish('riders', [record(key)]);
     const { code, out } = await run(
       'rejected',
