@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { digestOf } from '../../schemas/views/view-values.ts';
 import { type Answer, options, success } from '../messages/answer.ts';
+import { faultStatus } from '../messages/fault-status.ts';
 import { allow, refuse, unauthorized } from '../messages/refusals.ts';
 import { serviceUrl } from '../messages/service-url.ts';
 import { type Route, routePath, splitTarget, targetBytesMax } from '../messages/target.ts';
-import { StoreAwayError } from '../ports/view-reader.ts';
 import { meReads } from './me-reads.ts';
 import { publicReads, type ReadDeps, type Reading } from './public-reads.ts';
 import { readInputs } from './read-inputs.ts';
@@ -68,7 +68,7 @@ export function calendar(deps: CalendarDeps): (request: CalendarRequest) => Hand
     success(openApiEtag, headers['if-none-match'], { 'Cache-Control': 'public, no-cache' }, () => deps.openApi);
 
   const fault = (cause: unknown): Answer => {
-    if (cause instanceof StoreAwayError) return refuse.unavailable();
+    if (faultStatus(cause) === 503) return refuse.unavailable();
     deps.onFault(cause);
     return refuse.internal();
   };

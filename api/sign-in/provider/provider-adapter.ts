@@ -1,6 +1,6 @@
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
-import { type StatePayload, StateStoreAwayError } from '../../ports/sign-in-state.ts';
-import { StoreAwayError } from '../../ports/view-reader.ts';
+import { faultStatus } from '../../messages/fault-status.ts';
+import type { StatePayload } from '../../ports/sign-in-state.ts';
 import { withHashedSecret } from '../clients/client-secrets.ts';
 import type { ProviderOptions } from './provider-options.ts';
 import { isBearer, storeId } from './sealed-store.ts';
@@ -150,5 +150,4 @@ export function temporarilyUnavailable(cause: unknown): errors.OIDCProviderError
 export const isAway = (error: unknown): boolean =>
   isStoreAway(error) || (error as { statusCode?: number }).statusCode === 503;
 
-const isStoreAway = (error: unknown): boolean =>
-  error instanceof StateStoreAwayError || error instanceof StoreAwayError;
+const isStoreAway = (error: unknown): boolean => faultStatus(error) === 503;
