@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { machine } from './machine.ts';
 import { type Bench, measureInTurns } from './versions.ts';
 
-/** `npm run bench -- <name> …`: prints figures; it is no test, and asserts nothing. README.md has the options. */
+/** `npm run bench -- <name> …`: prints figures; it is no test, and asserts nothing. docs/benchmarks.md has the options. */
 const benches: Record<string, () => Promise<Bench>> = {
   start: async () => (await import('./start.ts')).start,
   reads: async () => (await import('./reads.ts')).reads,
