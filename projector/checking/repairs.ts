@@ -3,7 +3,7 @@ import { countText } from '../ports/log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import type { ViewWriter } from '../ports/view-writer.ts';
 import { type RetryDeps, retryLogged, WakeUp } from '../ports/waiting.ts';
-import type { Watching } from '../status/status.ts';
+import type { Status } from '../status/status.ts';
 import type { TagLanes } from '../writing/tag-lanes.ts';
 import { compareStored, type OnDifference } from './comparison.ts';
 
@@ -12,7 +12,7 @@ interface RepairsDeps extends RetryDeps {
   writer: ViewWriter;
   lanes: TagLanes;
   metrics: ProjectorMetrics;
-  watching?: Pick<Watching, 'repairing'>;
+  status?: Pick<Status, 'repairing'>;
 }
 
 /**
@@ -36,7 +36,7 @@ export class Repairs {
    */
   compare(tag: number, asked: boolean): void {
     if (asked) this.#whole.add(tag);
-    if (!this.#wanted.has(tag)) this.#deps.watching?.repairing(1);
+    if (!this.#wanted.has(tag)) this.#deps.status?.repairing(1);
     this.#wanted.add(tag);
     this.#deps.lanes.lane(tag).beginCompare(asked);
     this.#changed.notify();
@@ -49,7 +49,7 @@ export class Repairs {
 
   /** The term has ended: these tags are no longer being repaired. */
   end(): void {
-    this.#deps.watching?.repairing(-this.#wanted.size);
+    this.#deps.status?.repairing(-this.#wanted.size);
   }
 
   /** Resolves once no tag is left to be compared. */
@@ -76,7 +76,7 @@ export class Repairs {
     for (const tag of tags) {
       this.#wanted.delete(tag);
       this.#whole.delete(tag);
-      this.#deps.watching?.repairing(-1);
+      this.#deps.status?.repairing(-1);
       lanes.lane(tag).endCompare();
     }
     lanes.beat();

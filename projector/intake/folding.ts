@@ -3,9 +3,9 @@ import { Fold } from '../facts/fold.ts';
 import type { EventLog, Hold, LogBatch, LogBounds, Position, RejectSink } from '../ports/event-log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import { type RetryDeps, WakeUp } from '../ports/waiting.ts';
-import type { Watching } from '../status/status.ts';
+import type { Status } from '../status/status.ts';
 import { Intake } from './intake.ts';
-import { PartitionWatch } from './partition-watch.ts';
+import { PartitionerCheck } from './partitioner-check.ts';
 import { copyPosition, partitionsBehind, positionOf } from './position.ts';
 import { PositionBarriers } from './settled-position.ts';
 
@@ -18,19 +18,19 @@ interface FoldingDeps extends RetryDeps {
   rejects: RejectSink | null;
   metrics: ProjectorMetrics;
   /** Absent: nobody asks how far it is. */
-  watching?: Pick<Watching, 'rejects' | 'waits'>;
+  status?: Pick<Status, 'rejects' | 'waits'>;
 }
 
 /** The fold under way: the facts, how far they go, and how far they may go. It lasts from one term to the next. */
 export class Folding {
-  readonly fold = new Fold();
+  readonly fold: Fold;
   readonly position: Position;
   readonly barriers: PositionBarriers;
   readonly intake: Intake;
   /** Notified after each batch. */
   readonly moved = new WakeUp();
   readonly #deps: FoldingDeps;
-  readonly #partitions: PartitionWatch;
+  readonly #partitions: PartitionerCheck;
   readonly #waiting = new Set<string>();
   readonly #listeners = new Set<(batch: LogBatch) => void>();
   #limit: Position | null;
@@ -38,13 +38,14 @@ export class Folding {
   #batches = 0;
 
   /** Folds nothing before `limit` says how far; null is as far as the log goes. */
-  constructor(bounds: LogBounds, limit: Position | null, deps: FoldingDeps) {
+  constructor(bounds: LogBounds, limit: Position | null, deps: FoldingDeps, fold = new Fold()) {
     this.#deps = deps;
+    this.fold = fold;
     this.position = positionOf(bounds, 'low');
     this.#limit = limit;
     this.barriers = new PositionBarriers(copyPosition(this.position));
     this.intake = new Intake({ ...deps, fold: this.fold, sink: deps.rejects, barriers: this.barriers });
-    this.#partitions = new PartitionWatch(bounds, deps);
+    this.#partitions = new PartitionerCheck(bounds, deps);
   }
 
   /** Up to where the log may be folded: a standby goes no further than the leader's position. Null: as far as it goes. */

@@ -3,8 +3,8 @@ import type { Fold } from '../facts/fold.ts';
 import type { EncodedRecord, LogBatch, Reject, RejectSink } from '../ports/event-log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import { type RetryDeps, retryLogged } from '../ports/waiting.ts';
-import type { Watching } from '../status/status.ts';
-import { RevisionWatch } from './revision-watch.ts';
+import type { Status } from '../status/status.ts';
+import { LastRevisions } from './last-revisions.ts';
 import type { PositionBarriers } from './settled-position.ts';
 import { Validator } from './validator.ts';
 
@@ -21,7 +21,7 @@ interface IntakeDeps extends RetryDeps {
   sink: RejectSink | null;
   barriers: PositionBarriers;
   metrics: ProjectorMetrics;
-  watching?: Pick<Watching, 'rejects' | 'waits'>;
+  status?: Pick<Status, 'rejects' | 'waits'>;
 }
 
 /**
@@ -35,7 +35,7 @@ export class Intake {
   #publishing = false;
   /** Those that were left to the leader. */
   #kept: Reject[] = [];
-  readonly #watches = byTopic(() => new RevisionWatch());
+  readonly #lastRevisions = byTopic(() => new LastRevisions());
   #queue: Promise<void> = Promise.resolve();
   readonly #pending = { count: 0, bytes: 0 };
 
@@ -45,10 +45,10 @@ export class Intake {
 
   async take(batch: LogBatch): Promise<void> {
     const rejects: Reject[] = [];
-    const watch = this.#watches[batch.topic];
+    const revisions = this.#lastRevisions[batch.topic];
     for (const record of batch.records) {
       const reason = this.#validator.validate(record);
-      if (reason === null) this.#apply(record, watch);
+      if (reason === null) this.#apply(record, revisions);
       else this.#refuse(record, reason, rejects);
     }
     this.#deps.metrics.folded(batch.topic, batch.records.length);
@@ -57,22 +57,22 @@ export class Intake {
     if (this.#pending.count > pendingMax || this.#pending.bytes > pendingBytesMax) await this.#queue;
   }
 
-  #apply(record: EncodedRecord, watch: RevisionWatch): void {
+  #apply(record: EncodedRecord, revisions: LastRevisions): void {
     const { topic } = record;
-    const { fold, watching, metrics } = this.#deps;
+    const { fold, status, metrics } = this.#deps;
     const { key, value, revision } = this.#validator;
     fold.apply(topic, key, value as never);
-    watching?.rejects.passed(record);
+    status?.rejects.passed(record);
     if (value === null) return;
     const { first, second } = fold.subject;
-    if (watch.regressed(first, second, revision)) metrics.revisionRegressed(topic);
+    if (revisions.regressed(first, second, revision)) metrics.revisionRegressed(topic);
   }
 
   #refuse(record: EncodedRecord, reason: string, rejects: Reject[]): void {
     const { topic, partition, offset, timestampMs } = record;
-    const { metrics, watching, sink } = this.#deps;
+    const { metrics, status, sink } = this.#deps;
     metrics.rejected(topic, reason);
-    watching?.rejects.rejected(topic, record.keyBytes, reason);
+    status?.rejects.rejected(topic, record.keyBytes, reason);
     if (sink) rejects.push({ topic, partition, offset, timestampMs, reason, raw: record.raw() });
   }
 
@@ -98,7 +98,7 @@ export class Intake {
 
   #setAside(rejects: Reject[]): void {
     if (rejects.length === 0) return;
-    const { barriers, sink, watching } = this.#deps;
+    const { barriers, sink, status } = this.#deps;
     const barrier = barriers.open();
     const bytes = bytesOf(rejects);
     this.#pending.count += rejects.length;
@@ -113,13 +113,13 @@ export class Intake {
       this.#pending.count -= rejects.length;
       this.#pending.bytes -= bytes;
       // Each batch of rejects that is acknowledged is a step on.
-      watching?.waits.end('rejects');
+      status?.waits.end('rejects');
       this.#noteWaiting();
     });
   }
 
   #noteWaiting(): void {
-    if (this.#pending.count > 0) this.#deps.watching?.waits.begin('rejects');
+    if (this.#pending.count > 0) this.#deps.status?.waits.begin('rejects');
   }
 }
 

@@ -1,7 +1,9 @@
 import { topicNames } from '../../schemas/events/records.ts';
-import { isWithin } from '../intake/position.ts';
+import type { Folding } from '../intake/folding.ts';
+import { copyPosition, isWithin } from '../intake/position.ts';
 import { parseStoredPosition, type StoredFanOut, type StoredPosition } from '../intake/settled-position.ts';
 import type { Position } from '../ports/event-log.ts';
+import { countText, type Log } from '../ports/log.ts';
 import type { TakenTags } from './standby.ts';
 
 /** What a new leader must do before its views stand, beside folding to the ends. */
@@ -11,6 +13,51 @@ export interface Beginning {
   /** Names of views that were written since the position. */
   names: readonly string[];
   fanOuts: readonly StoredFanOut[];
+}
+
+interface BeginningDeps {
+  folding: Folding;
+  /** Which log it is; null where that is not known. */
+  identity: string | null;
+  log: Log;
+  signal: AbortSignal;
+}
+
+/**
+ * Folds through where the tags were left, up to the log's ends at most, and says what must be done for their views to be
+ * right. Bad records are set aside from there on.
+ */
+export async function foldToBeginning(taken: TakenTags, ends: Position, deps: BeginningDeps): Promise<Beginning> {
+  const { folding, identity, log } = deps;
+  const marksFrom = copyPosition(folding.position);
+  const left = inOrder([...taken.values()].map(({ position }) => usable(position, identity, ends)));
+  const sums = await foldThrough(left, deps);
+  const at = left.at(-1) ?? null;
+  folding.intake.beginPublishing();
+  const begin = beginning(taken, identity, ends, { sums, at, marksFrom });
+  const { compare, names } = begin;
+  log.info(
+    isOfFacts(at, sums)
+      ? `Leading: the log holds the facts that the views were stored with. To write again: ${countText(names.length, 'view')} that may be ahead of the stored position; to compare: ${countText(compare.size, 'tag')}`
+      : `Leading: ${countText(compare.size, 'tag')} to compare`,
+  );
+  return begin;
+}
+
+/** Folds exactly to each of some positions; the sums of facts there, but for those that are passed already. */
+async function foldThrough(
+  positions: readonly StoredPosition[],
+  { folding, signal }: BeginningDeps,
+): Promise<Map<string, string>> {
+  const sums = new Map<string, string>();
+  for (const stored of positions) {
+    // What is folded already can't be taken back.
+    if (!isWithin(folding.position, stored.position)) continue;
+    folding.limit = stored.position;
+    await folding.foldTo(stored.position, signal);
+    if (isWithin(stored.position, folding.position)) sums.set(placeOf(stored), folding.fold.facts.sum.text);
+  }
+  return sums;
 }
 
 const total = (position: Position): number =>
@@ -33,7 +80,7 @@ export function inOrder(positions: Iterable<StoredPosition | null>): StoredPosit
 export const placeOf = ({ position }: StoredPosition): string => JSON.stringify(position);
 
 /** Whether the facts at a position were those that it was stored with. `sums`: of the facts at positions, by `placeOf`. */
-export const isOfFacts = (stored: StoredPosition | null, sums: ReadonlyMap<string, string>): stored is StoredPosition =>
+const isOfFacts = (stored: StoredPosition | null, sums: ReadonlyMap<string, string>): stored is StoredPosition =>
   stored !== null && sums.get(placeOf(stored)) === stored.sum;
 
 /**

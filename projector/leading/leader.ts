@@ -2,27 +2,20 @@ import { BackgroundCheck } from '../checking/background-check.ts';
 import { Repairs } from '../checking/repairs.ts';
 import type { Facts } from '../facts/facts.ts';
 import type { Folding } from '../intake/folding.ts';
-import { copyPosition, isWithin, positionOf } from '../intake/position.ts';
-import type { StoredPosition } from '../intake/settled-position.ts';
-import type { EventLog, LogBatch, Position } from '../ports/event-log.ts';
-import { countText } from '../ports/log.ts';
+import { positionOf } from '../intake/position.ts';
+import type { EventLog, LogBatch } from '../ports/event-log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import type { ViewWriter } from '../ports/view-writer.ts';
 import { type RetryDeps, untilAborted } from '../ports/waiting.ts';
-import type { Watching } from '../status/status.ts';
+import type { Status } from '../status/status.ts';
 import { PendingWrites } from '../writing/pending-writes.ts';
 import { Rounds } from '../writing/rounds.ts';
 import { TagLanes } from '../writing/tag-lanes.ts';
-import { type Beginning, beginning, inOrder, isOfFacts, placeOf, usable } from './beginning.ts';
+import { foldToBeginning } from './beginning.ts';
 import { assertRoom } from './room-for-views.ts';
 import type { TakenTags } from './standby.ts';
+import { writeRounds } from './write-rounds.ts';
 
-const idleMs = 1_000;
-// A day of a hundred nights is 40 kB. Rewriting it for every RSVP of a busy evening would be most of the traffic.
-const heavyRoundBytes = 100_000;
-const heavyRoundPauseMs = 20;
-// While a tag's store does not answer, its views stay marked: the next round need not begin at once.
-const awayPauseMs = 100;
 // How long a leader that is told to stop may take for the round in hand.
 const finishMsMax = 2_500;
 
@@ -34,11 +27,9 @@ interface LeaderDeps extends RetryDeps {
   tags: readonly number[];
   /** Which log it is; null where that is not known. */
   identity: string | null;
-  watching: Watching;
+  status: Status;
   /** How often a tag's views are compared in the background; null: they are not. */
   checkEveryMs: number | null;
-  /** The views have reached the ends, and no tag is left to be compared. */
-  onReady(): void;
 }
 
 /** Why a term ended: another leads; the store is not as it was left; told to stop. */
@@ -48,7 +39,6 @@ type TermEnd = 'fenced' | 'lost' | 'stopped';
 export class Leader {
   readonly #deps: LeaderDeps;
   readonly #pending: PendingWrites;
-  #roundBytes = 0;
 
   constructor(deps: LeaderDeps) {
     this.#deps = deps;
@@ -91,35 +81,36 @@ export class Leader {
 
   #folded(batch: LogBatch): void {
     // What is from before the start's ends is not measured, where it isn't marked either.
-    if (this.#pending.isMarking) this.#deps.watching.changes.take(batch, this.#pending.begunFanOut());
+    if (this.#pending.isMarking) this.#deps.status.changes.take(batch, this.#pending.begunFanOut());
   }
 
   #parts(ending: AbortSignal) {
-    const { writer, clock, log, metrics, folding, tags, identity, watching } = this.#deps;
+    const { writer, clock, log, metrics, folding, tags, identity, status } = this.#deps;
     const shared = { clock, log, metrics, signal: ending };
     const lanes: TagLanes = new TagLanes({
       ...shared,
       writer,
       tags,
-      onWritten: (views, bytes) => this.#wrote(views, bytes),
+      onWritten: (views, bytes) => metrics.written(views, bytes),
       onCompare: (tag) => repairs.compare(tag, true),
     });
     const { barriers } = folding;
     const rounds = new Rounds({ facts: this.#facts, pending: this.#pending, lanes, barriers, identity });
-    const repairs = new Repairs({ ...shared, facts: this.#facts, writer, lanes, watching });
+    const repairs = new Repairs({ ...shared, facts: this.#facts, writer, lanes, status });
     return { lanes, rounds, repairs };
   }
 
   async #work(taken: TakenTags, lanes: TagLanes, rounds: Rounds, repairs: Repairs): Promise<void> {
-    const { signal, folding, eventLog, log, tags, watching } = this.#deps;
+    const { signal, folding, eventLog, log, tags, status } = this.#deps;
     const stop = AbortSignal.any([signal, lanes.signal]);
     // Sampled after the take: nothing older than these is ever written, also if another projector wrote last.
-    const bounds = await untilAborted(watching.askingLog(eventLog.bounds()), stop).catch((cause) => {
+    const bounds = await untilAborted(status.askingLog(eventLog.bounds()), stop).catch((cause) => {
       if (!stop.aborted) throw cause;
     });
     if (!bounds) return this.#finish(lanes);
     const ends = positionOf(bounds, 'end');
-    const begin = await this.#begin(taken, ends, stop);
+    this.#pending.begin();
+    const begin = await foldToBeginning(taken, ends, { ...this.#deps, signal: stop });
     for (const tag of begin.compare) repairs.compare(tag, taken.get(tag)!.compare);
     // Where all is to be compared anyway, marks would only be rendered twice.
     if (begin.compare.size === tags.length) this.#pending.end();
@@ -137,39 +128,6 @@ export class Leader {
     await this.#finish(lanes);
   }
 
-  /** Folds through where the tags were left, and says what must be done for their views to be right. */
-  async #begin(taken: TakenTags, ends: Position, stop: AbortSignal): Promise<Beginning> {
-    const { folding, identity, log } = this.#deps;
-    const marksFrom = copyPosition(folding.position);
-    this.#pending.begin();
-    const left = inOrder([...taken.values()].map(({ position }) => usable(position, identity, ends)));
-    const sums = await this.#foldThrough(left, stop);
-    const at = left.at(-1) ?? null;
-    folding.intake.beginPublishing();
-    const begin = beginning(taken, identity, ends, { sums, at, marksFrom });
-    const { compare, names } = begin;
-    log.info(
-      isOfFacts(at, sums)
-        ? `Leading: the log holds the facts that the views were stored with. To write again: ${countText(names.length, 'view')} that may be ahead of the stored position; to compare: ${countText(compare.size, 'tag')}`
-        : `Leading: ${countText(compare.size, 'tag')} to compare`,
-    );
-    return begin;
-  }
-
-  /** Folds exactly to each of some positions; the sums of facts there, but for those that are passed already. */
-  async #foldThrough(positions: readonly StoredPosition[], stop: AbortSignal): Promise<Map<string, string>> {
-    const { folding } = this.#deps;
-    const sums = new Map<string, string>();
-    for (const stored of positions) {
-      // What is folded already can't be taken back.
-      if (!isWithin(folding.position, stored.position)) continue;
-      folding.limit = stored.position;
-      await folding.foldTo(stored.position, stop);
-      if (isWithin(stored.position, folding.position)) sums.set(placeOf(stored), this.#facts.sum.text);
-    }
-    return sums;
-  }
-
   /** Where there is no room, nothing was written: the tags are free again. */
   async #assertRoom(taken: TakenTags, lanes: TagLanes, signal: AbortSignal): Promise<void> {
     const { writer } = this.#deps;
@@ -179,24 +137,14 @@ export class Leader {
     });
   }
 
-  async #writeRounds(rounds: Rounds, lanes: TagLanes, repairs: Repairs, stop: AbortSignal): Promise<void> {
-    const { clock, folding, watching } = this.#deps;
-    let stands = false;
-    // At least one round: it holds what was left by the leader before.
-    while (!stop.aborted) {
-      this.#roundBytes = 0;
-      const changes = watching.changes.begin();
-      const all = await rounds.run(folding.position);
-      if (all) watching.changes.written(changes, this.#pending.fanOuts.told);
-      if (all && !stands) {
-        lanes.beginStamping();
-        void repairs.done().then(() => this.#deps.onReady());
-      }
-      stands ||= all;
-      if (!all) await clock.sleep(awayPauseMs, stop);
-      else if (this.#roundBytes > heavyRoundBytes) await clock.sleep(heavyRoundPauseMs, stop);
-      if (rounds.idle && !stop.aborted) await folding.moved.waitAtMost(idleMs, clock, stop);
-    }
+  #writeRounds(rounds: Rounds, lanes: TagLanes, repairs: Repairs, signal: AbortSignal): Promise<void> {
+    const { clock, folding, status } = this.#deps;
+    const onStand = (): void => {
+      lanes.beginStamping();
+      void repairs.done().then(() => status.caughtUp());
+    };
+    const { changes } = status;
+    return writeRounds({ rounds, lanes, folding, changes, fanOuts: this.#pending.fanOuts, clock, signal, onStand });
   }
 
   /** A store in this process needs no check: nobody else can write there. */
@@ -211,10 +159,5 @@ export class Leader {
     const { writer, tags } = this.#deps;
     if (lanes.signal.aborted) return;
     if (await lanes.leave()) await Promise.all(tags.map((tag) => writer.leadership?.free(tag)));
-  }
-
-  #wrote(views: number, bytes: number): void {
-    this.#roundBytes += bytes;
-    this.#deps.metrics.written(views, bytes);
   }
 }

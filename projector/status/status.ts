@@ -4,10 +4,10 @@ import type { EventLog, LogStatus, Position } from '../ports/event-log.ts';
 import type { Log } from '../ports/log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import { StoreRefusesError, type ViewWriter } from '../ports/view-writer.ts';
+import { measuredWriter } from './measured-writer.ts';
 import { UnreadableChanges } from './unreadable-changes.ts';
 import { UnresolvedRejects } from './unresolved-rejects.ts';
 import { type WaitReason, Waits } from './waits.ts';
-import { watchedWriter } from './watched-writer.ts';
 
 export type Role = 'leader' | 'standby';
 
@@ -35,7 +35,7 @@ export interface ProjectorStatus {
   unresolvedRejects: ReadonlyMap<string, number>;
 }
 
-interface WatchingDeps {
+interface StatusDeps {
   eventLog: EventLog;
   writer: ViewWriter;
   clock: Clock;
@@ -43,37 +43,39 @@ interface WatchingDeps {
   metrics: ProjectorMetrics;
 }
 
-export const otherLogWords =
+const otherLogWords =
   'the views in the store are of another log, and this projector leads once no other one does: stop those with another KAFKA_BROKERS, KAFKA_TOPIC_PREFIX or ARCHIVE_DIR';
 
-/** Observes a projector: what is stuck, since when, and what it waits for. It decides nothing. */
-export class Watching {
+/** What a projector does: whether it leads and is ready, what is stuck, since when, and what it waits for. It decides nothing. */
+export class Status {
   /** The view writer, with its calls measured. */
   readonly writer: ViewWriter;
   readonly changes: UnreadableChanges;
   readonly rejects = new UnresolvedRejects();
-  /** The views in the store are of another log. */
-  besideOtherLog = false;
   readonly waits: Waits;
   #role: Role = 'standby';
+  #ready = false;
+  #besideOtherLog = false;
   #tagsInRepair = 0;
   /** Since when tags have been compared. What the store lost is not readable until that is done. */
   #repairSinceMs: number | null = null;
   readonly #eventLog: EventLog;
   readonly #clock: Clock;
+  readonly #log: Log;
   /**
    * Until the views have reached the ends sampled at the start, anything may be unreadable. Also once the projector has
    * ended.
    */
   #behindSinceMs: number | null;
 
-  constructor({ eventLog, writer, clock, log, metrics }: WatchingDeps) {
+  constructor({ eventLog, writer, clock, log, metrics }: StatusDeps) {
     this.#eventLog = eventLog;
     this.#clock = clock;
+    this.#log = log;
     this.#behindSinceMs = clock.nowMs();
     this.waits = new Waits({ clock, log, logStatus: () => this.#logStatus });
     const { waits } = this;
-    this.writer = watchedWriter(writer, {
+    this.writer = measuredWriter(writer, {
       waits,
       clock,
       measured: (...answered) => metrics.storeAnswered(...answered),
@@ -85,10 +87,18 @@ export class Watching {
     return this.#role;
   }
 
+  /** Whether the views have reached the ends sampled at the start; of a standby, whether it is folded (docs/rules.md#ready-projector). */
+  get ready(): boolean {
+    return this.#ready;
+  }
+
   /** It leads from now on, or stands by. */
   stand(role: Role): void {
+    if (role === this.#role) return;
     this.#role = role;
+    this.#ready = false;
     if (role === 'leader') {
+      this.#setBesideOtherLog(false);
       this.judged(true);
       this.waits.end('leader');
     } else {
@@ -119,13 +129,31 @@ export class Watching {
 
   /** The views have reached the ends sampled at the start. */
   caughtUp(): void {
+    if (this.#ready || this.#role !== 'leader') return;
+    this.#ready = true;
+    this.#behindSinceMs = null;
+    this.#log.info('Ready: the views stand at the ends sampled at the start');
+  }
+
+  /**
+   * A standby looked how far its leader is. Once folded so far, it stays ready, though it falls behind for a moment. Beside
+   * the views of another log it is never ready, however long it waits.
+   */
+  followed(fold: 'folded' | 'behind' | 'of another log' | 'no views'): void {
+    this.#setBesideOtherLog(fold === 'of another log');
+    const wasReady = this.#ready;
+    this.#ready = fold === 'folded' || (fold === 'behind' && wasReady);
+    if (this.#ready && !wasReady)
+      this.#log.info('Ready: standing by with the log folded, to take over if the leader ends');
+    if (fold !== 'folded') return;
+    this.waits.begin('leader');
+    // What is not readable is the leader's to say.
     this.#behindSinceMs = null;
   }
 
-  /** A standby is folded: it waits for the leader to stop. What is not readable is the leader's to say. */
-  standsBy(): void {
-    this.waits.begin('leader');
-    this.#behindSinceMs = null;
+  #setBesideOtherLog(is: boolean): void {
+    if (is && !this.#besideOtherLog) this.#log.warn(`Not ready: ${otherLogWords}`);
+    this.#besideOtherLog = is;
   }
 
   /** Whether a standby's look at the store could tell anything about a leader. */
@@ -138,16 +166,17 @@ export class Watching {
   ended(): void {
     this.#behindSinceMs ??= this.#clock.nowMs();
     this.#role = 'standby';
+    this.#ready = false;
   }
 
-  status(position: Position | null): ProjectorStatus {
+  now(position: Position | null): ProjectorStatus {
     const logStatus = this.#logStatus;
     const unread = logStatus?.partitions.map(({ unreadSinceMs }) => unreadSinceMs) ?? [];
     return {
       role: this.#role,
       unreadableSinceMs: oldest(this.#behindSinceMs, this.#repairSinceMs, this.changes.sinceMs, ...unread),
       waits: this.waits.current(),
-      troubles: [...(this.besideOtherLog ? [otherLogWords] : []), ...this.#refusals, ...lacking(logStatus)],
+      troubles: [...(this.#besideOtherLog ? [otherLogWords] : []), ...this.#refusals, ...lacking(logStatus)],
       partitions: position ? partitionsOf(position, logStatus) : [],
       tagsInRepair: this.#tagsInRepair,
       unresolvedRejects: this.rejects.byReason,

@@ -15,8 +15,8 @@ interface Wait {
 // What is answered sooner is not waited for.
 export const promptMs = 500;
 const lastingMs = 2_000;
-const lookMs = 500;
-// On a busy machine a look may be late. It is this late only if the process did not run at all.
+const tellEveryMs = 500;
+// On a busy machine this may be late. It is this late only if the process did not run at all.
 const stoodStillMs = 2_000;
 
 const words: Record<WaitReason, { begins: string; ends: string }> = {
@@ -99,22 +99,24 @@ export class Waits {
     return current;
   }
 
-  async watch(signal: AbortSignal): Promise<void> {
+  /** Logs waits until told to stop. */
+  async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#deps;
-    let lookedMs = clock.nowMs();
+    let beforeMs = clock.nowMs();
     while (!signal.aborted) {
-      await clock.sleep(lookMs, signal);
+      await clock.sleep(tellEveryMs, signal);
       if (signal.aborted) return;
       const nowMs = clock.nowMs();
-      const stoodMs = nowMs - lookedMs - lookMs;
-      lookedMs = nowMs;
+      const stoodMs = nowMs - beforeMs - tellEveryMs;
+      beforeMs = nowMs;
       // After a standstill, responses that came meanwhile are read first.
-      if (stoodMs < stoodStillMs) this.look();
+      if (stoodMs < stoodStillMs) this.tell();
       else log.warn(`This process stood still for ${seconds(stoodMs)}: stopped, or without a processor`);
     }
   }
 
-  look(): void {
+  /** Logs each wait that lasts now, and each that has ended since. */
+  tell(): void {
     const { clock, log } = this.#deps;
     const nowMs = clock.nowMs();
     const current = this.current();

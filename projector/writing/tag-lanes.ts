@@ -43,7 +43,6 @@ export class TagLanes implements LaneOwner {
   readonly #deps: TagLanesDeps;
   readonly writer: ViewWriter;
   readonly clock: Clock;
-  readonly wrote: LaneOwner['wrote'];
   readonly mustCompare: LaneOwner['mustCompare'];
   readonly #lanes: ReadonlyMap<number, TagLane>;
   #refused: RefusedError | null = null;
@@ -52,6 +51,8 @@ export class TagLanes implements LaneOwner {
   settled: SettledPosition | null = null;
   round = 0;
   leaving = false;
+  /** Of all views so far. */
+  bytesWritten = 0;
   // Processes of the store, and whether they may be stamped: all tags were answered as they were left since one was noticed.
   readonly #processes = new Map<number, string>();
   readonly #answeredTurns = new Map<number, number>();
@@ -63,7 +64,6 @@ export class TagLanes implements LaneOwner {
     this.#deps = deps;
     this.writer = deps.writer;
     this.clock = deps.clock;
-    this.wrote = deps.onWritten;
     this.mustCompare = deps.onCompare;
     this.signal = AbortSignal.any([deps.signal, this.#refusal.signal]);
     this.#lanes = new Map(deps.tags.map((tag) => [tag, new TagLane(tag, this)]));
@@ -170,6 +170,11 @@ export class TagLanes implements LaneOwner {
     }
     this.#noticedTurn = this.#turn;
     this.beat();
+  }
+
+  wrote(views: number, bytes: number): void {
+    this.bytesWritten += bytes;
+    this.#deps.onWritten(views, bytes);
   }
 
   refused(reason: 'fenced' | 'lost'): void {

@@ -20,7 +20,7 @@ function watched() {
   const waits = new Waits({ clock, log, logStatus: () => null });
   const after = (ms: number): void => {
     clock.ms += ms;
-    waits.look();
+    waits.tell();
   };
   return { waits, clock, lines, after };
 }
@@ -95,6 +95,6 @@ test('a process that stood still says so, and blames nobody else', async () => {
   };
   // What was asked before it stood still was answered meanwhile, and is read a moment later.
   const logStatus = () => (looks === 2 ? { partitions: [], silentSinceMs: 500 } : null);
-  await new Waits({ clock, log, logStatus }).watch(stop.signal);
+  await new Waits({ clock, log, logStatus }).run(stop.signal);
   expect(lines).toEqual(['warn This process stood still for 5.0 s: stopped, or without a processor']);
 });

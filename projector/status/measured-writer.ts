@@ -2,7 +2,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { ViewWriter } from '../ports/view-writer.ts';
 import { promptMs, seconds, type Waits } from './waits.ts';
 
-interface WatchedWriterDeps {
+interface MeasuredWriterDeps {
   waits: Waits;
   clock: Clock;
   measured(operation: string, seconds: number): void;
@@ -14,7 +14,7 @@ const reads = ['reads'];
 const writes = [...reads, 'writes'];
 
 /** The same writer, with its calls measured and waited for. Closing says nothing about the store. */
-export function watchedWriter(writer: ViewWriter, { waits, clock, measured }: WatchedWriterDeps): ViewWriter {
+export function measuredWriter(writer: ViewWriter, { waits, clock, measured }: MeasuredWriterDeps): ViewWriter {
   const { leadership } = writer;
   const call = async <T>(
     operation: string,

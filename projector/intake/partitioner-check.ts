@@ -20,7 +20,7 @@ interface Counts extends ExplainedRecords {
  * Nearly every log is explained by one of them. CRC32 takes longer, so once it has missed a record it is computed only
  * for those that murmur2 misses. It is still known exactly whether either explains all.
  */
-export class PartitionWatch {
+export class PartitionerCheck {
   readonly #partitions: Record<TopicName, number>;
   readonly #deps: { log: Log; metrics: ProjectorMetrics };
   readonly #counts: Record<TopicName, Counts>;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
-import { PartitionWatch } from '../../../projector/intake/partition-watch.ts';
+import { PartitionerCheck } from '../../../projector/intake/partitioner-check.ts';
 import type { EncodedRecord, LogBounds } from '../../../projector/ports/event-log.ts';
 import { type ExplainedRecords, noMetrics } from '../../../projector/ports/metrics.ts';
 import { crc32Partition, murmur2Partition } from '../../../schemas/events/partitioner.ts';
@@ -17,14 +17,14 @@ import { sampleRecords } from '../../support/worlds/records.ts';
 type Chooser = (key: Buffer, partitions: number) => number;
 const count = 4;
 
-/** A watch of topics of so many partitions, with what it counted and said. */
-function watching(partitions = count) {
+/** A check of topics of so many partitions, with what it counted and said. */
+function checking(partitions = count) {
   const bounds = Object.fromEntries(
     topicNames.map((topic) => [topic, Array.from({ length: partitions }, () => ({ low: 0, end: 0 }))]),
   ) as LogBounds;
   const warnings: string[] = [];
   const explained: ExplainedRecords = { records: 0, murmur2: 0, crc32: 0, neither: 0 };
-  const watch = new PartitionWatch(bounds, {
+  const check = new PartitionerCheck(bounds, {
     log: { info() {}, warn: (message) => void warnings.push(message), error() {} },
     metrics: {
       ...noMetrics,
@@ -34,8 +34,8 @@ function watching(partitions = count) {
     },
   });
   const take = (partition: number, records: EncodedRecord[], topic: TopicName = 'relations'): void =>
-    watch.take({ topic, partition, records, nextOffset: 0 });
-  return { watch, warnings, explained, take };
+    check.take({ topic, partition, records, nextOffset: 0 });
+  return { check, warnings, explained, take };
 }
 
 const placed = (topic: TopicName, key: string, partition: number, value: HistoryRecord['value']): HistoryRecord => ({
@@ -58,7 +58,7 @@ const byNeither: Chooser = (key, partitions) => {
 
 describe('a topic whose keys are placed', () => {
   it('by both kinds of producers is warned of, once, and only when the log is folded up to its ends', () => {
-    const { watch, warnings, explained, take } = watching();
+    const { check, warnings, explained, take } = checking();
     const kinds = [murmur2Partition, crc32Partition];
     const publish = (from: number, to: number) => {
       for (let i = from; i < to; i++) {
@@ -68,7 +68,7 @@ describe('a topic whose keys are placed', () => {
     };
     publish(0, 100);
     expect(warnings).toEqual([]);
-    watch.warn();
+    check.warn();
     expect(warnings).toEqual([
       expect.stringMatching(
         /^Keys of relations may be in two of its 4 partitions, .* murmur2 .* of (\d\d) of 100 records, CRC32 .* of \d\d of \d\d/,
@@ -82,8 +82,8 @@ describe('a topic whose keys are placed', () => {
   });
 
   it('by murmur2 for long, and then once otherwise, is warned of at once', () => {
-    const { watch, warnings, take } = watching();
-    watch.warn();
+    const { check, warnings, take } = checking();
+    check.warn();
     for (let i = 0; i < 200; i++) {
       const { partition, record } = relation(i, i < 199 ? murmur2Partition : byNeither);
       expect(warnings).toEqual([]);
@@ -97,7 +97,7 @@ describe('a topic whose keys are placed', () => {
     const runs = fc.array(fc.record({ kind: fc.nat(2), length: fc.integer({ min: 1, max: 20 }) }), { maxLength: 4 });
     fc.assert(
       fc.property(runs, fc.nat(1000), (list, from) => {
-        const { watch, warnings, explained, take } = watching();
+        const { check, warnings, explained, take } = checking();
         const missed = { murmur2: 0, crc32: 0, both: 0 };
         let next = from;
         for (const { kind, length } of list) {
@@ -111,7 +111,7 @@ describe('a topic whose keys are placed', () => {
             take(partition, [record]);
           }
         }
-        watch.warn();
+        check.warn();
         expect(warnings).toHaveLength(missed.murmur2 > 0 && missed.crc32 > 0 ? 1 : 0);
         expect(explained.murmur2).toBe(explained.records - missed.murmur2);
         expect(explained.neither).toBe(missed.both);
@@ -130,9 +130,9 @@ describe('a record that belongs nowhere in particular', () => {
       ...{ keyBytes: key, valueBytes: null, decoder: null },
       raw: () => ({ key, value: null, headers: {} }),
     });
-    const one = watching(1);
+    const one = checking(1);
     one.take(0, [relation(1, () => 0).record]);
-    const four = watching();
+    const four = checking();
     four.take(3, [bare(null), bare(Buffer.alloc(0))]);
     expect([one.explained, four.explained]).toMatchObject([
       { records: 1, murmur2: 1, crc32: 1, neither: 0 },

@@ -8,7 +8,7 @@ const slots = 1 << 13;
  * million relations should not cost a second copy of their revisions. Keys that share a slot replace each other, and
  * are never mistaken for each other.
  */
-export class RevisionWatch {
+export class LastRevisions {
   /** A slot is two numbers: the key and its revision. They are adjacent, so one cache miss instead of two. */
   readonly #slots = new Float64Array(2 * slots);
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RevisionWatch } from '../../../projector/intake/revision-watch.ts';
+import { LastRevisions } from '../../../projector/intake/last-revisions.ts';
 
-describe('a revision watch', () => {
+describe('a revision revisions', () => {
   // docs/rules.md#revision
   it('notices each revision that is lower than the one before of the same key', () => {
     const top = 2 ** 26 - 1;
@@ -10,11 +10,13 @@ describe('a revision watch', () => {
     const seen = fc.array(fc.record({ first: number, second: number, revision: fc.integer({ min: -2, max: 3 }) }));
     fc.assert(
       fc.property(seen, (records) => {
-        const watch = new RevisionWatch();
+        const revisions = new LastRevisions();
         const last = new Map<string, number>();
         for (const { first, second, revision } of records) {
           const key = `${first}/${second}`;
-          expect(watch.regressed(first, second, revision)).toBe(revision < (last.get(key) ?? Number.NEGATIVE_INFINITY));
+          expect(revisions.regressed(first, second, revision)).toBe(
+            revision < (last.get(key) ?? Number.NEGATIVE_INFINITY),
+          );
           last.set(key, revision);
         }
       }),
@@ -22,19 +24,19 @@ describe('a revision watch', () => {
   });
 
   it('remembers nearly all of a thousand keys', () => {
-    const watch = new RevisionWatch();
-    for (let i = 1; i <= 1_000; i++) watch.regressed(i, 0, 2);
+    const revisions = new LastRevisions();
+    for (let i = 1; i <= 1_000; i++) revisions.regressed(i, 0, 2);
     let regressed = 0;
-    for (let i = 1; i <= 1_000; i++) if (watch.regressed(i, 0, 1)) regressed += 1;
+    for (let i = 1; i <= 1_000; i++) if (revisions.regressed(i, 0, 1)) regressed += 1;
     // Some share a slot: the later one replaced the earlier one.
     expect(regressed).toBeGreaterThan(900);
   });
 
   it('forgets keys rather than mix them up: among many, none falls that did not', () => {
-    const watch = new RevisionWatch();
+    const revisions = new LastRevisions();
     // More keys than it has room for, each at a lower revision than the one before it.
     for (let i = 400_000; i > 0; i--) {
-      if (watch.regressed(i, 2 * i, i)) throw new Error(`key ${i} regressed`);
+      if (revisions.regressed(i, 2 * i, i)) throw new Error(`key ${i} regressed`);
     }
   });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { silentLog } from '../../../projector/ports/log.ts';
+import { measuredWriter } from '../../../projector/status/measured-writer.ts';
 import { Waits } from '../../../projector/status/waits.ts';
-import { watchedWriter } from '../../../projector/status/watched-writer.ts';
 import { lead } from '../../support/stores/lead.ts';
 import { SharedStore } from '../../support/stores/shared-store.ts';
 import { watchedWriter as disturbed } from '../../support/stores/watched-writer.ts';
@@ -20,7 +20,7 @@ async function full() {
   });
   await lead(store);
   clock.ms = 0;
-  const writer = watchedWriter(store, { waits, clock, measured() {} });
+  const writer = measuredWriter(store, { waits, clock, measured() {} });
   const write = () => writer.commit(1, []).catch(() => {});
   const since = () => waits.current().get('redis');
   await write();

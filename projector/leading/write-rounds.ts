@@ -1,0 +1,43 @@
+import type { Folding } from '../intake/folding.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { UnreadableChanges } from '../status/unreadable-changes.ts';
+import type { FanOuts } from '../writing/fan-outs.ts';
+import type { Rounds } from '../writing/rounds.ts';
+import type { TagLanes } from '../writing/tag-lanes.ts';
+
+const idleMs = 1_000;
+// A day of a hundred nights is 40 kB. Rewriting it for every RSVP of a busy evening would be most of the traffic.
+const heavyRoundBytes = 100_000;
+const heavyRoundPauseMs = 20;
+// While a tag's store does not answer, its views stay marked: the next round need not begin at once.
+const awayPauseMs = 100;
+
+interface WriteRoundsDeps {
+  rounds: Rounds;
+  lanes: TagLanes;
+  folding: Folding;
+  changes: UnreadableChanges;
+  fanOuts: Pick<FanOuts, 'told'>;
+  clock: Clock;
+  signal: AbortSignal;
+  /** The first round is written whole: the views stand where the leader before left them, or further. */
+  onStand(): void;
+}
+
+/** Writes rounds until told to stop: one after another while changes come, with a pause after a heavy one. */
+export async function writeRounds(deps: WriteRoundsDeps): Promise<void> {
+  const { rounds, lanes, folding, changes, fanOuts, clock, signal } = deps;
+  let stands = false;
+  // At least one round: it holds what was left by the leader before.
+  while (!signal.aborted) {
+    const bytesBefore = lanes.bytesWritten;
+    const begun = changes.begin();
+    const all = await rounds.run(folding.position);
+    if (all) changes.written(begun, fanOuts.told);
+    if (all && !stands) deps.onStand();
+    stands ||= all;
+    if (!all) await clock.sleep(awayPauseMs, signal);
+    else if (lanes.bytesWritten - bytesBefore > heavyRoundBytes) await clock.sleep(heavyRoundPauseMs, signal);
+    if (rounds.idle && !signal.aborted) await folding.moved.waitAtMost(idleMs, clock, signal);
+  }
+}
