@@ -1,10 +1,13 @@
 /**
  * A fetch for URLs that strangers choose: it goes to public addresses only, within bounds of size and time
- * (infra/net/metadata-fetch.ts). Throws DocumentAwayError where trying again may help.
+ * (infra/net/https-metadata-fetch.ts), e.g. `await fetch('https://client.example/client.json')`. Throws
+ * DocumentAwayError where trying again may help.
  */
 export type MetadataFetch = typeof fetch;
 
-/** A document cannot be fetched now, by a fault on the way or a limit. This says nothing about the document. */
+/**
+ * A document cannot be fetched now, because of a limit or a fault on the way. It may be right or wrong all the same.
+ */
 export class DocumentAwayError extends Error {
   override name = 'DocumentAwayError';
 }

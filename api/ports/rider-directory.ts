@@ -1,8 +1,8 @@
 /** What sign-in needs to know about riders. Answered from the views (services/). */
 export interface RiderDirectory {
   /**
-   * The rider's names. Null if the rider does not exist. Throws if that cannot be told: the views are away, or not known to
-   * be complete.
+   * The names of a rider, such as `{ handle: 'ada', name: 'Ada Lovelace' }`. Null if the rider does not exist. Throws
+   * if that cannot be told: the views are away, or not known to be complete.
    */
   card(rider: string): Promise<RiderCard | null>;
   /** Up to `count` riders to choose from, for the embedded default's sign-in page only. */

@@ -6,12 +6,15 @@ import type { RateLimiterAbstract } from 'rate-limiter-flexible';
  * (docs/rules.md#sign-in-state). Every entry has a lifetime, and is gone when that is over.
  */
 export interface StateStore {
-  /** Puts an entry in place of any earlier one with its kind and id, whose uses are forgotten. */
+  /**
+   * Puts an entry in place of any earlier one with its kind and id, and forgets that one's uses.
+   * @example await store.put('Grant', 'g1', { clientId: 'app' }, { lifeSeconds: 7_776_000, account: 'rider-ada' })
+   */
   put(kind: string, id: string, payload: StatePayload, options: PutOptions): Promise<void>;
   find(kind: string, id: string): Promise<StatePayload | null>;
-  /** Finds an entry and removes it, atomically: of several callers one gets it. */
+  /** Finds and removes an entry in one step: of several callers, one gets it. */
   take(kind: string, id: string): Promise<StatePayload | null>;
-  /** Counts a use of an entry, atomically: of several callers each gets another number. Null if there is no entry. */
+  /** Counts a use of an entry in one step: of several callers, each gets another number. Null if there is no entry. */
   use(kind: string, id: string): Promise<Use | null>;
   /** Extends an entry's lifetime to this long from now. Does nothing if the entry is gone. */
   extend(kind: string, id: string, lifeSeconds: number): Promise<void>;
@@ -19,7 +22,8 @@ export interface StateStore {
   /** Every entry put under an account, in no particular order. */
   ofAccount(account: string): Promise<OwnedEntry[]>;
   /**
-   * Forgets which entries an account had. Those that are left stay its own; without any, nothing stored names the account.
+   * Forgets which removed entries an account had. Entries that are left stay listed under it. Once none is left,
+   * nothing that is stored names the account.
    */
   tidyAccount(account: string): Promise<void>;
   /** Every account that may have entries. May yield an account twice. */
@@ -40,7 +44,7 @@ export interface PutOptions {
 }
 
 export interface Use {
-  /** With this one. */
+  /** This one included: 1 for the first. */
   uses: number;
   /** Milliseconds since the first use, by the store's clock. */
   sinceFirstMs: number;
@@ -54,7 +58,10 @@ export interface LimiterOptions {
   duration: number;
 }
 
-/** `penalty` adds to a key's count, also nothing, and returns it. Throws StateStoreAwayError. */
+/**
+ * `penalty(key, points)` adds points to a key's count and returns the new count. With 0 points it only reads the count.
+ * Throws StateStoreAwayError.
+ */
 export type Limiter = Pick<RateLimiterAbstract, 'penalty'>;
 
 export interface OwnedEntry {
@@ -64,8 +71,8 @@ export interface OwnedEntry {
 }
 
 /**
- * The store cannot be reached or does not answer in time. Try again later. Everybody may read the message (/readyz), so it
- * names no address; `cause` may.
+ * The store cannot be reached or does not answer in time. Try again later. Everybody may read the message (/readyz), so
+ * it names no address; `cause` may.
  */
 export class StateStoreAwayError extends Error {
   override name = 'StateStoreAwayError';

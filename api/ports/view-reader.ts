@@ -6,6 +6,7 @@ export interface ViewReader {
   /**
    * Views by key (schemas/views/view-keys.ts), in order; null if absent. One round trip, or two where one is absent.
    * Views of one tag are read at the same moment. Throws StoreAwayError.
+   * @example const [day] = await reader.get([dayKey('portland', '2015-06-13')])
    */
   get(keys: readonly string[]): Promise<(Buffer | null)[]>;
   /** Some fields of one hash view, in order; null if absent. Calls in one tick share a round trip with `get`. */
@@ -13,13 +14,13 @@ export interface ViewReader {
   /** Calls the listener for every change to a public view from now on. There is one listener. */
   watch(listener: ChangeListener): void;
   /**
-   * Tells the listener if this process was paused, so that changes may not have been heard. Called before anything kept
-   * is answered from. Absent: a pause hides no change.
+   * Called before each answer from the cache. If this process was paused, it may not have heard all changes, and this
+   * tells the listener. Absent where a pause hides no change.
    */
   noticePause?(): void;
   /**
    * Whether the store can be reached and holds views, with the reason if not (docs/rules.md#ready-api). `note`: what
-   * the operator should mend although reads are answered.
+   * the operator should mend, although reads are answered.
    */
   ready(): Promise<{ ready: true; note?: string } | { ready: false; reason: string }>;
   close(): Promise<void>;
@@ -35,8 +36,8 @@ export interface ChangeListener {
 }
 
 /**
- * The store cannot be reached, does not answer in time, or is not known to be complete (docs/rules.md#absence, #problems).
- * The client gets 503 with Retry-After.
+ * The store cannot be reached, does not answer in time, or is not known to be complete (docs/rules.md#absence,
+ * #problems). The client gets 503 with Retry-After.
  */
 export class StoreAwayError extends Error {
   override name = 'StoreAwayError';

@@ -3,8 +3,8 @@ import type { ClientMetadata } from './client-policy.ts';
 const serviceName = 'Ride Calendar';
 
 /**
- * A name as people see it: without case, spaces, punctuation, accents and styles of letters. 0 and o are one letter, and so
- * are 1, i, l and |.
+ * A name as people see it: without case, spaces, punctuation, accents and styles of letters. 0 and o are one letter,
+ * and so are 1, i, l and |.
  */
 function asSeen(name: string): string {
   const letters = name.normalize('NFKD').toLowerCase().replaceAll('|', 'l');
@@ -14,8 +14,8 @@ function asSeen(name: string): string {
     .replaceAll(/[1iı]/g, 'l');
 }
 
-// Cyrillic а, е and о cannot be told from Latin a, e and o. Where Chinese, Japanese and Korean are written, Latin letters stand
-// beside others without a space.
+// Cyrillic а, е and о cannot be told from Latin a, e and o. Where Chinese, Japanese and Korean are written, Latin
+// letters stand beside others without a space.
 const mixed =
   /(?=\S*\p{Script=Latin})\S*(?![\p{Script=Latin}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Common}\p{Script=Inherited}])\p{L}/u;
 

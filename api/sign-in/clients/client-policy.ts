@@ -14,23 +14,26 @@ const ownScheme = /^([a-z]{2,}|xn--[a-z0-9-]+)(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+
 // URLs allow more characters in a host. A semicolon or comma would end a directive of a page's content security policy.
 const hostShape = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)$/;
 
-// RFC 3986, without a fragment: the authority and the path. URL parsers also accept addresses such as `https:///x`, `https:x`
-// and `https://a\@b`, each parser in its own way.
+// RFC 3986, without a fragment: the authority and the path. URL parsers also accept addresses such as `https:///x`,
+// `https:x` and `https://a\@b`, each parser in its own way.
 const pchars = "(?:[\\w.~!$&'()*+,;=:@/-]|%[\\dA-Fa-f]{2})*";
 const strictly = new RegExp(
   `^[A-Za-z][A-Za-z0-9+.-]*:(?://((?:[\\w.~!$&'()*+,;=:@[\\]-]|%[\\dA-Fa-f]{2})*)(?=[/?]|$))?(${pchars})(?:\\?(?:${pchars}|\\?)*)?$`,
 );
 
 /**
- * What this service refuses of any client, beyond oidc-provider's own checks: `member problem`, or null. Redirects go to
- * https, to this machine (RFC 8252) or to an app's own scheme. Names must not pretend to be something else on the
+ * What this service refuses of any client, beyond oidc-provider's own checks: `member problem`, or null. Redirects go
+ * to https, to this machine (RFC 8252) or to an app's own scheme. Names must not pretend to be something else on the
  * consent page.
  */
 export function clientProblem(metadata: ClientMetadata): string | null {
   return nameProblem(metadata.client_name) ?? redirectsProblem(metadata);
 }
 
-/** The type of a client: native if it says so or is on the rider's device, else `web`, OpenID Connect's default (Registration, 2). */
+/**
+ * The type of a client: native if it says so or is on the rider's device, else `web`, OpenID Connect's default
+ * (Registration, 2).
+ */
 export function applicationType(client: ClientMetadata): unknown {
   return isOnDevice(client) ? 'native' : (client.application_type ?? 'web');
 }
@@ -88,14 +91,16 @@ export function redirectProblem(uri: string): string | null {
     : 'must be https, or have a scheme that is a domain of the app’s makers in reverse order, such as com.example.app';
 }
 
-/** Whether a URL parser gets the same host and path as the text has. Not so for `https://0x7f.1` and `https://a/b/../c`. */
+/**
+ * Whether a URL parser gets the same host and path as the text has. Not so for `https://0x7f.1` and `https://a/b/../c`.
+ */
 function isReadAlike({ hostname, pathname }: URL, authority: string | undefined, path: string): boolean {
   const host = authority?.replace(/:\d*$/, '').toLowerCase();
   return host !== '' && host === hostname && (path || '/') === pathname && !/%2e/i.test(path);
 }
 
-// What is left out has no meaning here, or would make later requests fail (OpenID Connect's), or would make the service fetch
-// any address (jwks_uri). RFC 7591 allows ignoring it.
+// What is left out has no meaning here, or would make later requests fail (OpenID Connect's), or would make the service
+// fetch any address (jwks_uri). RFC 7591 allows ignoring it.
 const knownMembers = [
   'redirect_uris',
   'token_endpoint_auth_method',

@@ -5,8 +5,8 @@ const hashed = 'sha256:';
 const secretHash = (id: unknown, secret: string): string => hashed + hash('sha256', `${id}\0${secret}`, 'base64url');
 
 /**
- * A client as oidc-provider and the store have it: with the hash of its secret. Registered secrets have 512 random bits,
- * so a plain SHA-256 is enough.
+ * A client as oidc-provider and the store have it: with the hash of its secret. Registered secrets have 512 random
+ * bits, so a plain SHA-256 is enough.
  */
 export function withHashedSecret(client: ClientMetadata): ClientMetadata {
   const { client_id: id, client_secret: secret } = client;

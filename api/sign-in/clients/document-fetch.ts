@@ -13,8 +13,8 @@ const jsonType = /^application\/([\w.-]+\+)?json\s*(;|$)/i;
 const urlLengthMax = 1000;
 
 /**
- * Fetches client ID metadata documents for oidc-provider, which keeps each for as long as its headers say and fetches it
- * once for many who want it. Here are the limits: by the address that asks, by host, by document and in all.
+ * Fetches client ID metadata documents for oidc-provider, which keeps each for as long as its headers say and fetches
+ * it once for many who want it. Here are the limits: by the address that asks, by host, by document and in all.
  */
 export function documentFetch({ fetchPublic, limits, clientAddress }: DocumentFetchOptions): typeof fetch {
   return async (input) => {

@@ -16,8 +16,8 @@ export function keepClientAddress(app: FastifyInstance): void {
 export const clientAddress = (): string | undefined => addresses.getStore();
 
 /**
- * Says once that requests come through a proxy that TRUST_PROXY does not name: its riders share one address's limits.
- * For services that are called by https, since only behind a proxy this one is.
+ * Warns once if requests come through a proxy that TRUST_PROXY does not name: all riders behind it share one address's
+ * limits. Used where BASE_URL is https, because then there must be a proxy: this service itself speaks http.
  */
 export function warnOfUnnamedProxy(app: FastifyInstance, log: FastifyBaseLogger): void {
   let told = false;
@@ -33,8 +33,8 @@ export function warnOfUnnamedProxy(app: FastifyInstance, log: FastifyBaseLogger)
 }
 
 /**
- * What a limit counts by: an IPv4 address, or an IPv6 address's /48, because that much one subscriber may have. IPv4 mapped
- * into IPv6 is the IPv4 address.
+ * What a limit counts by: an IPv4 address, or the /48 of an IPv6 address, since one subscriber may have a whole /48. An
+ * IPv4 address mapped into IPv6 counts as itself. For example `2001:db8::1` gives `2001:db8:0::/48`.
  */
 export function networkOf(address: string): string {
   const [bare] = address.split('%') as [string];

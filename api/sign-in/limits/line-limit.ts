@@ -1,7 +1,7 @@
 const minuteMs = 60_000;
 const linesPerMinute = 20;
 
-/** Whether something of a kind is worth a log line now. Strangers cause some of them at will: 20 of a kind a minute are. */
+/** Whether a log line of a kind may be written now: 20 of each kind a minute, since strangers cause some at will. */
 export function lineLimit(nowMs: () => number): (kind: string) => boolean {
   const lines = new Map<string, number>();
   let minute = 0;

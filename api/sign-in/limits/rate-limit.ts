@@ -5,8 +5,8 @@ import { networkOf } from './client-address.ts';
 /** Limits how often something may be done. Counts are in the store, so all instances count together. */
 export interface RateLimit {
   /**
-   * Counts one time. Returns the seconds until the next may pass, or null if the request may go on. `client`: the client
-   * that the address acts for.
+   * Counts one time. Returns the seconds until the next may pass, or null if the request may go on. `client`: the
+   * client that the address acts for.
    */
   hit(address: string, client?: string): Promise<number | null>;
   /** The same without counting. */
@@ -42,7 +42,7 @@ export function rateLimit(store: Pick<StateStore, 'limiter'>, name: string, opti
     ...level('all', allMax, () => 'all'),
   ];
 
-  /** Seconds to wait: 0 if there is room, or was for the one that is added. */
+  /** Seconds to wait, 0 if there is room. With `add` 1 the request counts, and had room if it was within the limit. */
   const wait = async ({ limiter, max, keyOf }: Level, address: string, client: string | undefined, add: 0 | 1) => {
     const key = keyOf(networkOf(address), client);
     if (key === null) return 0;
@@ -53,7 +53,7 @@ export function rateLimit(store: Pick<StateStore, 'limiter'>, name: string, opti
   };
   return {
     async hit(address, client) {
-      // The first that is full ends the loop: a request that one network is refused does not count for all together.
+      // Stops at the first level that is full: what one network is refused does not count for all together.
       for (const level of levels) {
         const seconds = await wait(level, address, client, 1);
         if (seconds > 0) return seconds;

@@ -21,7 +21,7 @@ const forApp = (app: string | null): Html =>
 const cancel = (app: string | null): Html =>
   app === null ? html`` : html`<button class="plain" name="do" value="cancel">Cancel</button>`;
 
-/** The embedded default: whoever sits at this machine picks a rider of the sample. */
+/** In the embedded default a person at this machine picks a rider, without proof (docs/rules.md#picking-a-rider). */
 export function pickerPage(form: SignInForm, riders: readonly SampleRider[], typed: string): Page {
   return {
     title: 'Sign in',
@@ -47,7 +47,7 @@ ${riders.map(
   };
 }
 
-/** Production: riders prove who they are at the ride-management system. */
+/** Elsewhere riders prove who they are at the ride-management system (docs/rules.md#identity). */
 export function upstreamPage(form: SignInForm, start: string, upstreamHost: string): Page {
   return {
     title: 'Sign in',
@@ -61,7 +61,7 @@ export function upstreamPage(form: SignInForm, start: string, upstreamHost: stri
   };
 }
 
-/** Neither: nobody can sign in, and the operator hears why. */
+/** With neither, nobody can sign in. The page tells the operator what to set. */
 export const closedPage: Page = {
   title: 'Nobody can sign in yet',
   body: html`<p>This service does not know where its riders sign in.</p>
@@ -90,7 +90,7 @@ export interface ConsentForm {
   grantDays: number;
 }
 
-/** Asks the rider whether an app may read. */
+/** Asks the rider whether an app may read (docs/rules.md#consent). */
 export function consentPage(form: ConsentForm): Page {
   const { app, rider } = form;
   return {

@@ -5,7 +5,7 @@ import { clientName } from '../clients/client-words.ts';
 import type { SignInProvider } from './provider.ts';
 import { allowRead } from './provider-settings.ts';
 
-// The same app on several devices. Beyond this number, the oldest grant ends.
+// A rider may have an app on several devices, with a grant each. With one more than this, the oldest ends.
 const grantsPerAppMax = 20;
 
 interface KeptGrant {
@@ -15,7 +15,7 @@ interface KeptGrant {
   exp: number;
 }
 
-/** What riders have allowed apps to do. */
+/** What riders have allowed apps to do: each yes on the consent page is a grant (docs/rules.md#consent). */
 export function grantsOf(provider: SignInProvider, store: StateStore, service: ServiceUrl) {
   const ofRider = async (rider: string): Promise<KeptGrant[]> =>
     (await store.ofAccount(rider)).filter(isGrant).map(({ id, payload }) => ({
@@ -26,7 +26,7 @@ export function grantsOf(provider: SignInProvider, store: StateStore, service: S
     }));
 
   const nameOf = async (clientId: string): Promise<string> => {
-    // Its document may be away. The rider can disconnect it all the same.
+    // The client's document may be away. The rider can disconnect the app all the same.
     const client = await provider.client(clientId).catch(() => undefined);
     return client ? clientName(client) : clientId;
   };
@@ -67,7 +67,10 @@ export function grantsOf(provider: SignInProvider, store: StateStore, service: S
       for (const { id } of grants) await end(id);
       return grants.length === 0 ? null : await nameOf(clientId);
     },
-    /** Ends everything that a rider was given. Grants are ended first, so that no session makes a new token from them. */
+    /**
+     * Ends everything that a rider was given (docs/rules.md#ended-tokens). Grants end first, so that nothing else of
+     * the rider's gives a new token meanwhile.
+     */
     async endRider(rider: string): Promise<void> {
       const given = await store.ofAccount(rider);
       for (const { id } of given.filter(isGrant)) await end(id);

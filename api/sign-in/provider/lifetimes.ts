@@ -7,16 +7,22 @@ export interface Lifetimes {
   code: number;
   /** Of a refresh token that is not used. It never outlives its grant. */
   refreshToken: number;
-  /** How long an app stays connected before it must ask the rider again. Refreshing does not extend it. */
+  /**
+   * How long an app stays connected before it must ask the rider again (docs/rules.md#consent). Refreshing does not
+   * extend it.
+   */
   grant: number;
   /** Of a browser's session, from its last use. */
   session: number;
   /** From the first page of a sign-in to its last click. */
   interaction: number;
-  /** From the first use of a code or refresh token: another use within this time is no replay. */
+  /**
+   * From the first use of a code or refresh token: another use within this time is no replay (docs/rules.md#code-flow).
+   */
   reuse: number;
-  /** Of a registered client that nobody has signed in with, and of one after its last use. */
+  /** Of a registered client that nobody has signed in with. */
   unusedClient: number;
+  /** Of a registered client, from its last use. */
   usedClient: number;
 }
 

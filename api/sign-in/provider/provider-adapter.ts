@@ -14,7 +14,7 @@ export function providerAdapter(kind: string, options: ProviderOptions): Adapter
 
   const isGone = async (rider: string | undefined): Promise<boolean> => {
     if (rider === undefined) return false;
-    // If this cannot be told, oidc-provider finds out when it asks for the account.
+    // If the views are away, oidc-provider finds that out when it asks for the account.
     const gone = await riders.card(rider).then(
       (card) => card === null,
       () => false,
@@ -28,18 +28,20 @@ export function providerAdapter(kind: string, options: ProviderOptions): Adapter
     return payload ? { ...payload, ...(isBearer(kind) && { jti: id }) } : undefined;
   };
 
-  // A sign-in that begins with the session of a rider who is gone would end with that session.
+  // The session of an erased rider counts as none. A sign-in that begins with it would be destroyed along with it.
   const unlessGone = async (session: AdapterPayload | undefined): Promise<AdapterPayload | undefined> =>
     kind === 'Session' && (await isGone(session?.accountId)) ? undefined : session;
 
   /**
-   * A code or refresh token is used (docs/rules.md#code-flow). Counting it is one step in the store, so that of several
-   * requests at a time each is another use.
+   * oidc-provider calls this for each use of a code or refresh token (docs/rules.md#code-flow). The store counts uses
+   * in one step, so of several requests at a time exactly one is the first. Within ten seconds of that one, the second
+   * and third use of a refresh token pass too, and any other use is refused. Later, a use is a replay and ends the
+   * grant.
    */
   const consume = async (id: string): Promise<void> => {
     const key = storeId(kind, id);
     const { accountId, clientId: client, grantId } = ((await store.find(kind, key)) ?? {}) as AdapterPayload;
-    // Checked before the code is used up: a store that is away must not cost the rider a new sign-in.
+    // Asked before the use is counted: if the views are away, this throws, and the app can redeem the code again.
     if (kind === 'AuthorizationCode' && (await riders.card(accountId!)) === null) {
       riderGone(accountId!);
       throw new errors.InvalidGrant('the rider is gone');
@@ -63,13 +65,13 @@ export function providerAdapter(kind: string, options: ProviderOptions): Adapter
     const key = storeId(kind, id);
     const rider = owned[kind]?.(payload);
     await store.put(kind, key, kind === clientKind ? withHashedSecret(kept) : kept, {
-      // Only for clients does oidc-provider give no lifetime. A registered client expires unless it is used.
+      // oidc-provider gives a lifetime to everything but clients. A registered client expires unless it is used.
       lifeSeconds: (expiresIn ?? lifetimes.unusedClient) + (ofGrant.has(kind) ? knownAfterEndSeconds : 0),
       account: rider,
     });
     if (kind === 'Session')
       await store.put('SessionUid', String(payload.uid), { key }, { lifeSeconds: expiresIn, account: rider });
-    // The rider was erased while this was written. What was destroyed must not come back.
+    // If the rider was erased while this was written, it must go as well.
     await isGone(rider);
   };
 
@@ -83,8 +85,8 @@ export function providerAdapter(kind: string, options: ProviderOptions): Adapter
     find: translated(async (id: string) => await unlessGone(await find(id))),
     consume: translated(consume),
     upsert: translated(upsert),
-    // Without its grant a code or refresh token gives nothing. It stays, so that a use of it is known to be one of a grant
-    // that has ended.
+    // A code or refresh token gives nothing without its grant. It is kept, so that an app that uses it is told that its
+    // connection has ended.
     destroy: translated(async (id: string) => {
       if (!ofGrant.has(kind)) await store.remove(kind, storeId(kind, id));
     }),
@@ -95,13 +97,13 @@ export function providerAdapter(kind: string, options: ProviderOptions): Adapter
   };
 }
 
-/** Kinds that end with their grant. */
+/** Kinds that give nothing without their grant. */
 const ofGrant = new Set(['AuthorizationCode', 'RefreshToken']);
 
 // The first use and two more: a lost reply, and another tab.
 const refreshUsesMax = 3;
 
-// So that an app that comes too late is told so.
+// How long codes and refresh tokens are kept after they expire, so that a late app is told that they have.
 const knownAfterEndSeconds = 86_400;
 
 type Owner = (payload: StatePayload) => string | undefined;
@@ -126,7 +128,10 @@ const owned: Record<string, Owner> = {
     ((prompt as { name?: string } | undefined)?.name === 'consent' ? (session as Signed)?.accountId : undefined),
 };
 
-/** A call of oidc-provider's, whose faults of the stores it gets as `temporarily_unavailable`. */
+/**
+ * Wraps a function that oidc-provider calls: while a store is away, oidc-provider gets `temporarily_unavailable` from
+ * it.
+ */
 export function translated<A extends unknown[], R>(call: (...args: A) => Promise<R>): (...args: A) => Promise<R> {
   return async (...args) => {
     try {
@@ -139,7 +144,7 @@ export function translated<A extends unknown[], R>(call: (...args: A) => Promise
 
 /**
  * RFC 6749's `temporarily_unavailable` with status 503 (oidc-provider's own class has 400), for faults of the stores
- * behind sign-in. Apps are told to try again, and nothing is taken as absent.
+ * behind sign-in. Apps are told to try again. What cannot be read just now does not count as absent.
  */
 export function temporarilyUnavailable(cause: unknown): errors.OIDCProviderError {
   const error = new errors.TemporarilyUnavailable('try again in a few seconds');

@@ -22,10 +22,10 @@ export function errorRenderer({ https }: ServiceUrl): NonNullable<Configuration[
 const withheld = new WeakSet<Error>();
 
 /**
- * Keeps the service from being an open redirector (RFC 9700, 4.11.2). Anybody can register a client or publish its
- * document, and send a wrong request in its name. Its error would redirect a browser to any address, without a click.
- * So such an error is a page with a link. After a rider has answered one of our pages, responses go to the client as
- * usual.
+ * Keeps the service from being an open redirector (docs/rules.md#redirect-uris; RFC 9700, 4.11.2). Anybody can register
+ * a client or publish its document, and send a wrong request in its name. Its error would redirect a browser to any
+ * address, without a click. So such an error is a page with a link. After a rider has answered one of our pages,
+ * responses go to the client as usual.
  */
 export function withholdErrors(provider: Provider, knownClients: ReadonlySet<string>): void {
   // oidc-provider emits these events just before it decides whether an error may be redirected.

@@ -3,7 +3,10 @@ import { canonicalResource, type ServiceUrl } from '../../messages/service-url.t
 import { type ClientMetadata, clientProblem, knownMetadata } from '../clients/client-policy.ts';
 import { readScope } from '../tokens/access-token.ts';
 
-/** Requests as oidc-provider should see them: what has no meaning here is left out, and what has one is spelled in one way. */
+/**
+ * Requests as oidc-provider should see them: what has no meaning here is left out, and what has one is spelled in one
+ * way.
+ */
 
 // The parameters of a request are stored until the sign-in ends, and anybody may begin one.
 const parameterLengthMax = 1000;
@@ -37,10 +40,12 @@ export const lengthChecks: NonNullable<Configuration['extraParams']> = Object.fr
 );
 
 /**
- * The query of an authorization request as oidc-provider should see it.
+ * The query of an authorization request as oidc-provider should see it, for example `client_id=x&nonce=1` becomes
+ * `client_id=x&scope=read`.
  *
- * A request without scope gets `read`: otherwise oidc-provider would ask for consent to nothing and then refuse.
- * Parameters without a meaning here are left out (RFC 6749, 3.1). The resource is spelled in one way.
+ * A request without scope gets `read` (docs/rules.md#scope): otherwise oidc-provider would ask for consent to nothing
+ * and then refuse. Parameters without a meaning here are left out (RFC 6749, 3.1). The resource is spelled in one way
+ * (docs/rules.md#resource).
  *
  * Responses come only in the query. oidc-provider has other response modes that cannot be switched off, so their names
  * are changed to unknown ones. A response type other than `code` is changed too: for types with a token oidc-provider
@@ -63,8 +68,8 @@ export function canonicalAuthorizeQuery(query: string, service: ServiceUrl): str
 export type TokenRequest = { form: string } | { refuse: { error: string; error_description: string } };
 
 /**
- * Spells the resource in one way, and refuses any other resource. oidc-provider would use up the refresh token first, and
- * only then find the resource wrong.
+ * Spells the resource in one way, and refuses any other resource. oidc-provider would use up the refresh token first,
+ * and only then find the resource wrong.
  */
 export function canonicalTokenRequest(form: URLSearchParams, service: ServiceUrl): TokenRequest {
   const resources = new Set(

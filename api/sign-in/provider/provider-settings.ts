@@ -20,8 +20,8 @@ export function allowRead(grant: Grant, service: ServiceUrl): Grant {
 }
 
 /**
- * oidc-provider's configuration: OAuth 2.1 only. No id tokens, userinfo, logout by apps, pushed requests, DPoP, implicit flow or
- * optional PKCE; one scope and one resource.
+ * oidc-provider's configuration: OAuth 2.1 only. No id tokens, userinfo, logout by apps, pushed requests, DPoP,
+ * implicit flow or optional PKCE; one scope and one resource.
  */
 export function providerSettings(options: ProviderOptions): Configuration {
   const { service, riders, riderGone, lifetimes } = options;
@@ -51,7 +51,7 @@ export function providerSettings(options: ProviderOptions): Configuration {
     pkce: { required: () => true },
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
-    // Signing out ends the browser's session. Apps stay connected until the rider disconnects them.
+    // Signing out ends the browser's session. Apps stay connected (docs/rules.md#signing-out).
     expiresWithSession: async () => false,
     loadExistingGrant: async (ctx) => await existingGrant(ctx, service, lifetimes),
     findAccount: translated(async (_ctx: unknown, sub: string) => {
@@ -124,7 +124,7 @@ export function providerSettings(options: ProviderOptions): Configuration {
       },
     },
     fetchResponseBodyLimits: { 'client_id metadata document': Number.POSITIVE_INFINITY },
-    // Only documents of clients are fetched, which has bounds of its own. Without them nothing is.
+    // oidc-provider fetches nothing but client ID metadata documents. document-fetch.ts has their limits.
     fetch: options.metadataFetch ?? (() => Promise.reject(new Error('nothing is fetched'))),
     renderError: errorRenderer(service),
     routes: {
@@ -154,8 +154,8 @@ export function cookieNames({ https, host }: ServiceUrl): { session: string; int
 }
 
 /**
- * Refuses a client, or says what it is. Only the service's own clients may have addresses on this machine if the
- * service is here.
+ * Refuses a client, or makes it native if it has an address on the rider's device. The service's own clients stay web
+ * clients, also where the service itself runs on that device.
  */
 function clientCheck(clients: readonly ClientMetadata[], known: ReadonlySet<string>): (client: ClientMetadata) => void {
   const borrowed = borrowedName(clients);
@@ -178,8 +178,9 @@ function onlyOne(resources: string[]): string {
 }
 
 /**
- * A grant that makes asking the rider unnecessary: what was just consented to; or, for a web client in the same
- * session, a grant with half of its life left. The page of connected apps needs none, because it asks for nothing.
+ * The grant with which the rider need not be asked (docs/rules.md#consent): the one just consented to; or, for a web
+ * client in the same session, one with half of its life left. oidc-provider itself asks each time for a native client.
+ * The page of connected apps needs no consent, because it reads nothing.
  */
 async function existingGrant(ctx: KoaContextWithOIDC, service: ServiceUrl, lifetimes: Lifetimes) {
   const { oidc } = ctx;

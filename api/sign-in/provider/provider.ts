@@ -36,8 +36,8 @@ export interface ProviderRequest {
 const forwarding = /^(x-)?forwarded(-.*)?$/;
 
 /**
- * The only interface to oidc-provider, which implements the protocol: puts it, which answers raw node:http requests, behind
- * Fastify routes. Throws if it refuses a client.
+ * Opens oidc-provider, which implements the protocol, and is the only interface to it. oidc-provider answers raw
+ * node:http requests; `answer` lets it answer those of Fastify routes. Throws if it refuses a client of OAUTH_CLIENTS.
  */
 export async function openProvider(options: ProviderOptions) {
   const { service } = options;
@@ -47,8 +47,9 @@ export async function openProvider(options: ProviderOptions) {
   tellAwayDocuments(provider);
   compareSecretHashes(provider);
   await checkClients(provider, options.clients);
-  // oidc-provider writes URLs with the request's host and scheme. These are set to BASE_URL's, in the headers of a proxy
-  // that oidc-provider is told to trust. The request's own headers never reach it.
+  // oidc-provider writes URLs with the host and scheme of the request. requestAs() gives it those of BASE_URL
+  // (docs/rules.md#base-url), in the headers of a proxy that it is told to trust here. The request's own never reach
+  // it.
   provider.proxy = true;
   const callback = provider.callback();
   const as = requestAs(service);
@@ -69,11 +70,11 @@ export async function openProvider(options: ProviderOptions) {
       // The cookie is that of another interaction: the page is old, or of another browser.
       return interaction?.uid === uid ? interaction : null;
     },
-    /** The same for a request that the cookie is not sent with. */
+    /** An interaction by its id, for requests to which browsers do not send its cookie. */
     interactionOf: (uid: string): Promise<Interaction | undefined> => provider.Interaction.find(uid),
     /**
-     * The client with an id. Undefined if there is none, or no longer: a client's own document may be gone or wrong by
-     * now. Throws if that cannot be told just now.
+     * The client with an id. Undefined if there is none, or its own document is gone or wrong by now. Throws if that
+     * cannot be told just now.
      */
     async client(id: string): Promise<Client | undefined> {
       try {
@@ -84,7 +85,7 @@ export async function openProvider(options: ProviderOptions) {
       }
     },
     newGrant: (of: { accountId: string; clientId: string }): Grant => new provider.Grant(of),
-    /** Answers a Fastify request. Resolves once it has. */
+    /** Has oidc-provider answer a Fastify request. Resolves once it has. */
     async answer(request: FastifyRequest, reply: FastifyReply, wanted: ProviderRequest): Promise<void> {
       reply.hijack();
       const response: ServerResponse = reply.raw;
@@ -110,7 +111,7 @@ function requestAs(service: ServiceUrl): (request: FastifyRequest, as: Partial<P
     // The client's address as far as proxies are trusted. Rate limits count by it.
     headers['x-forwarded-for'] = ip;
     if (accept) headers.accept = accept;
-    // node:http leaves out the body of what answers a HEAD. oidc-provider has no pages for it.
+    // oidc-provider knows no HEAD. It answers as to a GET, and node:http leaves out the body.
     const method = raw.method === 'HEAD' ? 'GET' : raw.method;
     const own: Record<string, unknown> = { headers, method, url: url ?? raw.url };
     if (body !== undefined) {
@@ -176,8 +177,8 @@ interface GrantFault {
 const after = 'ask the rider to sign in again';
 
 /**
- * Why a code or refresh token was refused with `invalid_grant`, by oidc-provider's details. An app is told of its own codes and
- * tokens. Of any other it is told only if it has authenticated: else anybody could try what they found.
+ * Why a code or refresh token was refused with `invalid_grant`, by oidc-provider's details. An app is told of its own
+ * codes and tokens. Of any other it is told only if it has authenticated: else anybody could try what they found.
  */
 function grantFault(error: errors.OIDCProviderError, authenticated: boolean): GrantFault {
   const detail = error.error_detail ?? '';
@@ -204,8 +205,8 @@ function compareSecretHashes(provider: Provider): void {
 }
 
 /**
- * If a client's document cannot be fetched just now, the app may try again. oidc-provider would say `invalid_client`, which
- * makes an app give up.
+ * If a client's document cannot be fetched just now, the app may try again. oidc-provider would say `invalid_client`,
+ * which makes an app give up.
  */
 function tellAwayDocuments({ Client }: Provider): void {
   const find = Client.find.bind(Client);

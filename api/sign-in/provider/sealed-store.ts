@@ -2,8 +2,8 @@ import { hash, hkdfSync } from 'node:crypto';
 import { CompactEncrypt, compactDecrypt } from 'jose';
 import type { StatePayload, StateStore } from '../../ports/sign-in-state.ts';
 
-// These contain what authenticates a browser, and what is exchanged with the riders' provider. A person who reads the
-// store could continue in place of the browser.
+// These contain what authenticates a browser, here or at the upstream provider. A person who reads the store could
+// continue in place of the browser.
 const sealedKinds = new Set(['Session', 'Interaction', 'UpstreamAttempt']);
 
 // An id that gives access by itself is stored as its hash. A person who reads the store learns nothing that works.
@@ -22,9 +22,9 @@ interface SealingKey {
 }
 
 /**
- * A store that encrypts what authenticates browsers: AES-256-GCM, with keys derived from the cookie keys. The newest
- * key encrypts, all of them decrypt. A cookie key must be kept as long as the cookies that it signed, and so outlives
- * what it encrypts. An entry whose key is gone counts as gone.
+ * A store that encrypts what authenticates browsers (docs/rules.md#sign-in-state): AES-256-GCM, with keys derived from
+ * the cookie keys. The newest key encrypts, all of them decrypt. A cookie key must be kept as long as the cookies that
+ * it signed, and so outlives what it encrypts. An entry whose key is gone counts as gone.
  */
 export function sealedStore(store: StateStore, cookieKeys: readonly string[]): StateStore {
   const keys = cookieKeys.map(sealingKey);
@@ -54,8 +54,8 @@ export function sealedStore(store: StateStore, cookieKeys: readonly string[]): S
     }
   };
 
-  // `ofAccount` yields entries as they are stored: only grants are read there, which are not encrypted, and an entry whose
-  // key is gone must be found to be erased.
+  // `ofAccount` decrypts nothing. Its callers read grants only, which are not encrypted. They remove the rest, and must
+  // find an entry whose key is gone to remove it.
   return {
     ...store,
     put: async (kind, id, payload, options) => await store.put(kind, id, await seal(kind, id, payload), options),

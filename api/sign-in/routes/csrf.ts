@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 /**
  * Protects the forms of our own pages. A form contains a token that only we can make, bound to an interaction or a
- * session, and the browser must say that the form comes from our own pages. `keys`: the cookie keys, newest first. A page
- * made with an older key can still post.
+ * session, and the browser must say that the form comes from our own pages. `keys`: the cookie keys, newest first. A
+ * page made with an older key can still post.
  */
 export function createCsrf(keys: readonly string[], origin: string) {
   const tokenBy = (key: string, boundTo: string): string =>

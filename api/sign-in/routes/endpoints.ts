@@ -13,7 +13,7 @@ import { tokenLimit } from './token-limit.ts';
 const publicHeaders = { ...corsHeaders, 'Cache-Control': 'public, max-age=300' };
 const formType = 'application/x-www-form-urlencoded';
 
-/** For an address that a sign-in goes on by, once: no HEAD, which a program that looks at links might send. */
+/** For an address that continues a sign-in and works once: no HEAD, which programs send to preview a link. */
 export const goesOn = { exposeHeadRoute: false };
 
 /** The protocol's own endpoints: authorize, token, revocation, registration, keys and metadata. */
@@ -28,7 +28,7 @@ export function addEndpoints(app: FastifyInstance, parts: SignInParts): void {
     });
 }
 
-/** Answers OPTIONS on a path. `allow` lists its methods. */
+/** Answers OPTIONS on a path. `allow` lists its methods, e.g. `POST, OPTIONS`. */
 function addOptions(app: FastifyInstance, path: string, allow: string): void {
   app.options(path, async (request, reply) => {
     const { status, headers } = options(request.headers, allow);
@@ -72,8 +72,8 @@ function addAuthorize(app: FastifyInstance, { service, provider, riders, limits,
   });
   app.get<{ Params: { uid: string } }>(`${paths.authorize}/:uid`, goesOn, async (request, reply) => {
     const { uid } = request.params;
-    // oidc-provider ends the sign-in before it asks whether the rider exists. If that cannot be told, it would send the
-    // rider back to the app. This throws instead, and the page can be loaded again.
+    // oidc-provider ends the interaction before it asks whether the rider exists. If the views are away, the rider
+    // would be back at the app with an error. This throws before the end, so the page can be loaded again.
     const interaction = await provider.interactionOf(uid);
     const { login, error } = (interaction?.result ?? {}) as InteractionResults;
     const rider = login?.accountId ?? interaction?.session?.accountId;

@@ -15,8 +15,9 @@ const sampleSize = 12;
 type Asked = FastifyRequest<{ Params: { uid: string } }>;
 
 /**
- * The pages between an authorization request and its response: who are you, and may this app read? Each belongs to one
- * interaction, which only the browser with its cookie can see.
+ * The pages between an authorization request and its response: who are you (docs/rules.md#identity, #picking-a-rider),
+ * and may this app read (docs/rules.md#consent)? Each belongs to one interaction, which only the browser with its
+ * cookie can see.
  */
 export function addInteractions(app: FastifyInstance, parts: SignInParts): void {
   const { pages, csrf, provider, grants, who, audit } = parts;
@@ -62,8 +63,8 @@ export function addInteractions(app: FastifyInstance, parts: SignInParts): void 
       case 'consent allow': {
         const grantId = await grants.make(interaction);
         audit('consent', { client });
-        // The sign-in before this page stays part of the result. oidc-provider takes a `prompt=login` that no part of the
-        // result answers as unanswered, and would ask for a sign-in again.
+        // The result keeps the sign-in before this page. Without it, oidc-provider would take a `prompt=login` as not
+        // yet answered, and ask for a sign-in again.
         return await finish({ ...interaction.lastSubmission, consent: { grantId } });
       }
       default:

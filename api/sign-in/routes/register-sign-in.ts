@@ -11,8 +11,8 @@ import { addUpstreamRoutes } from './upstream-routes.ts';
 
 export interface SignIn {
   /**
-   * A rider was found to be gone: destroys their grants, sessions, codes and refresh tokens (docs/rules.md#ended-tokens).
-   * Harmless to repeat. Never throws: what fails is repeated by a sweep.
+   * A rider was found to be gone: destroys their grants, sessions, codes and refresh tokens
+   * (docs/rules.md#ended-tokens). Harmless to repeat. Never throws: what fails is repeated by a sweep.
    */
   eraseRider(riderId: string): Promise<void>;
   /** Does so for every rider who is gone. Throws if it is not known who exists. */

@@ -45,7 +45,9 @@ export interface SignInParts extends ProviderOptions {
   who: UpstreamSignIn | 'picker' | 'nobody';
 }
 
-/** Makes the parts. Throws if a client of OAUTH_CLIENTS is refused, or if riders could be picked from another machine. */
+/**
+ * Makes the parts. Throws if a client of OAUTH_CLIENTS is refused, or if riders could be picked from another machine.
+ */
 export async function signInParts(deps: SignInDeps): Promise<SignInParts> {
   const { riders, logger, keys, cookieKeys, clients, registration, metadataFetch } = deps;
   const service = serviceUrl(deps.baseUrl);

@@ -7,8 +7,8 @@ import { storeId } from '../provider/sealed-store.ts';
  * Limits refused requests at the token and revocation endpoints: guesses at codes, tokens and secrets.
  *
  * They are counted by address and client, so one client's guesses do not refuse another client. A live code or refresh
- * token is not a guess: it is accepted however many guesses came from its address or for its client. Behind a proxy that
- * TRUST_PROXY does not name, all riders have one address, and a stranger must not lock them out.
+ * token is not a guess: it is accepted however many guesses came from its address or for its client. Behind a proxy
+ * that TRUST_PROXY does not name, all riders have one address, and a stranger must not lock them out.
  */
 export function tokenLimit({ failures }: RateLimits, store: StateStore) {
   return {

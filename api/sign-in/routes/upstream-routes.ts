@@ -27,8 +27,9 @@ interface KeptAttempt extends UpstreamAttempt {
 }
 
 /**
- * To the riders' own provider and back. The cookie of an interaction does not reach the one fixed callback address, so
- * what belongs together is kept in the store by `state`, once, and bound to the browser by a cookie of our own.
+ * To the upstream provider and back (docs/rules.md#identity). The provider sends every browser to one callback address,
+ * to which an interaction's cookie is not sent. So each attempt is kept in the store by its `state`, for one use, and a
+ * cookie of our own says which browser began it.
  */
 export function addUpstreamRoutes(app: FastifyInstance, parts: SignInParts, upstream: UpstreamSignIn): void {
   const { service, provider, riders, store, pages, lifetimes, limits, audit, logger } = parts;
@@ -41,7 +42,7 @@ export function addUpstreamRoutes(app: FastifyInstance, parts: SignInParts, upst
     async (request, reply) => {
       const interaction = await provider.interaction(request, reply, request.params.uid);
       if (interaction?.prompt.name !== 'login') return pages.trouble(reply, 'expired');
-      // Each one is kept until the interaction ends.
+      // Each attempt is kept as long as an interaction, so strangers could fill the store.
       const wait = await limits.authorize.hit(request.ip);
       if (wait !== null) return pages.trouble(reply, 'busy', wait);
       const attempt = newAttempt();
@@ -78,7 +79,7 @@ export function addUpstreamRoutes(app: FastifyInstance, parts: SignInParts, upst
       return pages.page(reply, noRiderPage(`${again}/start?other=1`, upstream.host), 403);
     } catch (error) {
       if (error instanceof UpstreamRefusedError) audit('sign_in_refused', { cause: 'provider' });
-      // This address is used up, the sign-in that it belongs to is not.
+      // The attempt is used up. The interaction is not, so the rider can try again.
       const trouble = isAway(error) ? troubles.away : upstreamTrouble(error);
       if (trouble === troubles.away) logger.error({ err: error }, 'sign-in failed');
       return pages.trouble(reply, { ...trouble, again });

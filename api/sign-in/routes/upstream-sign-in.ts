@@ -15,11 +15,11 @@ export interface UpstreamAttempt {
   codeVerifier: string;
 }
 
-/** The provider cannot be reached, or has a fault of its own. */
+/** The upstream provider cannot be reached, or has a fault of its own. */
 export class UpstreamAwayError extends Error {
   override name = 'UpstreamAwayError';
 }
-/** The provider did not let somebody in, or what came back from there is not right. */
+/** The upstream provider did not let somebody in, or what the browser brought back fails a check. */
 export class UpstreamRefusedError extends Error {
   override name = 'UpstreamRefusedError';
 }
@@ -31,13 +31,13 @@ export const newAttempt = (): UpstreamAttempt => ({
 });
 
 const timeoutSeconds = 10;
-// The provider's metadata is read again this often, so that it can move its endpoints.
+// The provider's metadata is fetched again this often, so that it can move its endpoints.
 const freshMs = 3_600_000;
 
 /**
- * Riders' sign-in by OpenID Connect's code flow, with state, nonce and PKCE (docs/rules.md#identity), and the id
- * token's signature checked too. The provider is asked for its metadata at the first sign-in, so that it need not be
- * there when the service starts.
+ * Riders' sign-in at the upstream provider (docs/rules.md#identity): OpenID Connect's code flow with state, nonce and
+ * PKCE, and a check of the ID token's signature. The provider's metadata is fetched at the first sign-in, so the
+ * provider need not be there when the service starts.
  */
 export function upstreamSignIn({ issuer, clientId, clientSecret }: UpstreamSettings, redirectUri: string) {
   const server = new URL(issuer);
@@ -86,7 +86,8 @@ export function upstreamSignIn({ issuer, clientId, clientSecret }: UpstreamSetti
         return tokens.claims()!.sub;
       } catch (cause) {
         const reason = reasonOf(cause);
-        // Without the cause where that says what a browser brought back, which anybody may have written.
+        // An authorization response is what a browser brought back. Anybody may have written it, so it is kept out of
+        // the log.
         if (isAway(cause))
           throw new UpstreamAwayError(`Cannot redeem the code of SIGN_IN_ISSUER ${server.host} (${reason})`, {
             ...(!(cause instanceof oidc.AuthorizationResponseError) && { cause }),
@@ -124,14 +125,14 @@ const knownErrors = new Set(
   unsupported_grant_type unsupported_response_type`.split(/\s+/),
 );
 
-/** An error code of RFC 6749 or OpenID Connect, or oidc-provider's own; `other` for any other text. */
+/** An error code of RFC 6749 or OpenID Connect, or openid-client's own; `other` for any other text. */
 function reasonOf(cause: unknown): string {
   const { error, code } = cause as { error?: string; code?: string };
   if (error !== undefined) return knownErrors.has(error) ? error : 'other';
   return code ?? 'unknown';
 }
 
-/** Whether the provider is to blame rather than the rider or the request: then trying again may help. */
+/** Whether trying again may help: the fault is the provider's, not the rider's or the request's. */
 function isAway(error: unknown): boolean {
   if (error instanceof oidc.AuthorizationResponseError) return error.error === 'temporarily_unavailable';
   if (error instanceof oidc.ResponseBodyError) return error.status >= 500;

@@ -20,8 +20,8 @@ export const paths = {
 export const clientAuthMethods = ['none', 'client_secret_basic', 'client_secret_post'] as const;
 
 /**
- * The authorization server's metadata (RFC 8414). Not written by oidc-provider, because it would list what is switched
- * off, and take its URLs from the request.
+ * The authorization server's metadata (RFC 8414, docs/rules.md#metadata, #issuer). Not written by oidc-provider,
+ * because it would list what is switched off, and take its URLs from the request.
  */
 export function serverMetadata(
   { origin, resource }: ServiceUrl,

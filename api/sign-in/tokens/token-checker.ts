@@ -30,9 +30,9 @@ interface Verified {
 
 /**
  * Checks access tokens without any I/O (docs/rules.md#live-token): RFC 9068 access tokens (typ at+jwt), ES256 with one
- * of our keys, `iss`, `aud`, `exp` and scope `read`. Whether the rider exists is for the views to tell. Verifying a
- * signature costs 17 times a look-up, so verified tokens are cached by their hash until their `exp`, at most
- * `cacheSizeMax` of them.
+ * of our keys, `iss`, `aud`, `exp` and scope `read`. Whether the rider exists is in the views, not in a token.
+ * Verifying a signature costs 17 times a look-up of a view, so verified tokens are cached by their hash until their
+ * `exp`, at most `cacheSizeMax` of them.
  */
 export function createTokenChecker(options: TokenCheckerOptions): TokenChecker {
   const { issuer, audience, audit = noAudit, cacheSizeMax = 10_000, nowMs = Date.now } = options;

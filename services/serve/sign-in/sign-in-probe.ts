@@ -13,8 +13,8 @@ interface SignInProbe {
 }
 
 /**
- * Writes an entry every 5 s until the signal aborts, and logs when riders cannot sign in and when they can again. Without
- * it nobody would notice: while sign-in's Redis is away, full or read-only, reads go on and few requests fail.
+ * Writes an entry every 5 s until the signal aborts, and logs when riders cannot sign in and when they can again.
+ * Without it nobody would notice: while sign-in's Redis is away, full or read-only, reads go on and few requests fail.
  */
 export function probeSignIn(
   store: Pick<StateStore, 'put'>,

@@ -74,6 +74,7 @@ describe('every page', () => {
     }
   });
 
+  // docs/rules.md#consent
   test('that asks for consent names the app, what it may see, the rider and where the answer goes', async () => {
     const { page, response } = await consent();
     expect(page).toContain('Evil &#60;script&#62;alert(1)&#60;/script&#62; &#34;app&#34;');
@@ -274,6 +275,7 @@ describe('a rider', () => {
     await quick.close();
   });
 
+  // docs/rules.md#consent
   test('who is signed in is asked for consent only, and an app without pages is told that consent is needed', async () => {
     const { browser, url, page } = await consent();
     await browser.follow(await browser.post(url, { do: 'allow', csrf: csrfOf(page) }));
@@ -288,6 +290,7 @@ describe('a rider', () => {
     expect(/<code>(\w+)<\/code>/.exec(strange.page)?.[1]).toBeOneOf(needed);
   });
 
+  // docs/rules.md#consent
   test('is asked each time by an app on their device, though it calls itself a web app', async () => {
     const web = { client_id: 'says-web' };
     const site = { client_id: 'site' };

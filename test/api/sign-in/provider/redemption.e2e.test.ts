@@ -75,6 +75,7 @@ describe.each([
     expect(await refresh(origin, client, second.body.refresh_token)).toMatchObject(refused('invalid_grant'));
   });
 
+  // docs/rules.md#code-flow
   test('of many who redeem one code at a time one gets tokens, and keeps them', async () => {
     const client = await register(origin);
     const { code, pkce } = await codeFor(origin, client);
@@ -204,6 +205,7 @@ describe.each([
   });
 });
 
+// docs/rules.md#code-flow, #consent
 test('an expired code and an expired grant give no tokens', async () => {
   const service = await startSignInService({ lifetimes: { code: 3, grant: 8 } });
   const client = await register(service.origin);

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { riderErasure } from '../../../../api/sign-in/provider/rider-erasure.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 
+// docs/rules.md#ended-tokens
 it('a sweep for erased riders that fails is repeated until it succeeds, and one line says so', async () => {
   const store = memorySignInState();
   await store.put('Grant', 'one', {}, { lifeSeconds: 60, account: 'rider-ada' });
