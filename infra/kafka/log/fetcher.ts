@@ -19,20 +19,20 @@ import {
 } from './followed-partition.ts';
 import { isUnreadable, PartitionFaults } from './partition-faults.ts';
 
-export interface Chunk extends Piece {
+export interface WaitingPiece extends Piece {
   /** Since when its first record has waited to be handled, in milliseconds since the epoch. */
   sinceMs: number;
 }
 
-/** A chunk was handled only up to offset `from`. The partition goes on from there once `until` resolves. */
+/** A piece was handled only up to offset `from`. The partition goes on from there once `until` resolves. */
 export interface Remainder {
   from: number;
   until: Promise<void>;
 }
 
 interface FetchHandler {
-  /** Called with one chunk at a time, over all partitions. A partition's chunks come in order, without gaps. */
-  onChunk(partition: FollowedPartition, chunk: Chunk): Promise<Remainder | null>;
+  /** Called with one piece at a time, over all partitions. A partition's pieces come in order, without gaps. */
+  onPiece(partition: FollowedPartition, piece: WaitingPiece): Promise<Remainder | null>;
   /** The topics with their present leaders. Called at the start, regularly and after errors. If it throws, `run` rejects. */
   topics(): Promise<readonly KafkaTopic[]>;
   /** An open transaction has hidden the following records for a while, or no longer hides them: `heldBack` says which. */
@@ -43,7 +43,7 @@ interface FetchHandler {
 
 const fetchWaitMs = 500;
 /** While a partition waits. It is not in the fetch under way, so that fetch must end soon for it to go on. */
-const heldFetchWaitMs = 50;
+const shortFetchWaitMs = 50;
 /** A broker is silent once its answer is this much later than the longest wait that we ask for. */
 const lateMs = 500;
 /** Answers that are queued per partition, besides the one that is being handled. */
@@ -84,7 +84,7 @@ export class Fetcher {
     this.#partitions = partitions.map(followedPartition);
   }
 
-  /** Resolves once `signal` aborts and the present chunk is handled. Rejects with the first error. */
+  /** Resolves once `signal` aborts and the present piece is handled. Rejects with the first error. */
   async run(signal: AbortSignal): Promise<void> {
     const aborted = () => this.#stop.abort();
     if (signal.aborted) return;
@@ -190,7 +190,7 @@ export class Fetcher {
         const fetched = await this.#fetch(
           node,
           asked,
-          led.some(({ waiting }) => waiting) ? heldFetchWaitMs : fetchWaitMs,
+          led.some(({ waiting }) => waiting) ? shortFetchWaitMs : fetchWaitMs,
         );
         this.#asked(node, false);
         this.#takeFetched(asked, fetched);
@@ -272,7 +272,7 @@ export class Fetcher {
     const fetched = partition.fetched[0]!;
     const { batches, nextOffset: end, sinceMs } = fetched;
     for (const piece of recordPieces(batches, fetched.from, end, this.#batchBytesMax)) {
-      const remainder = await this.#handler.onChunk(partition, { ...piece, sinceMs });
+      const remainder = await this.#handler.onPiece(partition, { ...piece, sinceMs });
       // A handler may never wait for anything. Sockets and timers must run too.
       await nextTurn();
       if (remainder) {

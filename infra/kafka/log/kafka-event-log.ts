@@ -19,7 +19,7 @@ import type { FetchedRecord } from '../protocol/record-batch.ts';
 import { LogTopics } from '../topics/log-topics.ts';
 import { leastSettingMs } from '../topics/topic-settings.ts';
 import { deliveredRecord, unknownSchemaId } from './delivered-record.ts';
-import { type Chunk, Fetcher, type Remainder } from './fetcher.ts';
+import { Fetcher, type Remainder, type WaitingPiece } from './fetcher.ts';
 import type { FollowedPartition } from './followed-partition.ts';
 import { GroupPositions } from './group-positions.ts';
 
@@ -110,9 +110,9 @@ class Following {
         cluster,
         topics.flatMap((topic) => this.#startOf(topic)),
         {
-          onChunk: async (partition, chunk) => {
-            const remainder = await this.#take(partition, chunk);
-            if (!remainder) positions?.reached(partition.topic, partition.partition, chunk.nextOffset);
+          onPiece: async (partition, piece) => {
+            const remainder = await this.#take(partition, piece);
+            if (!remainder) positions?.reached(partition.topic, partition.partition, piece.nextOffset);
             return remainder;
           },
           topics: () => this.#findTopics(),
@@ -157,19 +157,19 @@ class Following {
   }
 
   /** Delivers the records before the hold and before the first one whose schema is not known yet. */
-  async #take(from: FollowedPartition, chunk: Chunk): Promise<Remainder | null> {
+  async #take(from: FollowedPartition, piece: WaitingPiece): Promise<Remainder | null> {
     const { partition } = from;
     const topic = this.#topics.shortName(from.topic);
     const hold = this.#follower.hold?.(topic, partition) ?? null;
     const records: EncodedRecord[] = [];
-    let { nextOffset } = chunk;
+    let { nextOffset } = piece;
     let goOn: (() => Promise<void>) | null = null;
     // Compare offsets, not records: compaction may have removed the record at the hold.
     if (hold && hold.offset < nextOffset) {
       nextOffset = hold.offset;
       goOn = () => Promise.race([hold.moved, aborted(this.#signal)]);
     }
-    for (const fetched of chunk.records) {
+    for (const fetched of piece.records) {
       if (fetched.offset >= nextOffset) break;
       const record = this.#recordOf(topic, partition, fetched);
       if (typeof record === 'number') {
@@ -179,7 +179,7 @@ class Following {
       }
       records.push(record);
     }
-    await this.#follower.onBatch({ topic, partition, records, nextOffset, unreadSinceMs: chunk.sinceMs });
+    await this.#follower.onBatch({ topic, partition, records, nextOffset, unreadSinceMs: piece.sinceMs });
     return goOn && { from: nextOffset, until: goOn() };
   }
 

@@ -89,7 +89,7 @@ export class RejectedTopic {
       this.#cluster,
       from.map((offset, partition) => ({ topic: topic.name, topicId: topic.id, partition, offset })),
       {
-        onChunk: async ({ partition }, { records, nextOffset }) => {
+        onPiece: async ({ partition }, { records, nextOffset }) => {
           await onRejects(records.map(rejectOf).filter((reject) => reject !== null));
           from[partition] = nextOffset;
           if (!behind()) done.abort();
