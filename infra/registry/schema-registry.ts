@@ -9,7 +9,7 @@ export interface SchemaRegistry {
   lookUp(id: number, signal?: AbortSignal): Promise<RegisteredSchema>;
 }
 
-/** The registry gave no valid response. The message says why, without credentials. */
+/** The registry gave no valid response, which makes no record bad (docs/rules.md#schema-registry). Names no credentials. */
 export class SchemaRegistryAwayError extends Error {
   override name = 'SchemaRegistryAwayError';
 }

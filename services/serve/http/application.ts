@@ -32,6 +32,7 @@ export async function application(options: ApplicationOptions, closing: AbortSig
   const app = createApp({
     baseUrl,
     cache,
+    // docs/rules.md#clock
     calendarNowMs: () => settings.nowMs ?? Date.now(),
     cacheSeconds: settings.cacheSeconds,
     draining: options.signal,

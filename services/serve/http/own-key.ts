@@ -2,10 +2,13 @@ import { hash, randomBytes } from 'node:crypto';
 import type { ViewReader } from '../../../api/ports/view-reader.ts';
 import { developerKeyKey } from '../../../schemas/views/view-kinds.ts';
 
-/** The text of a developer key of this process. A log holds only the hashes of its keys, so none of them can be printed. */
+/**
+ * The text of a developer key of this process (docs/rules.md#picking-a-rider). A log holds only hashes of keys, so none of
+ * its own keys can be printed.
+ */
 export const ownKey = (): string => `rck_${randomBytes(32).toString('base64url')}`;
 
-/** A reader of views in memory, for which this developer key is live too. */
+/** The same views, in which this developer key is live too. */
 export function withKey(reader: ViewReader, key: string): ViewReader {
   const own = developerKeyKey(hash('sha256', key, 'hex'));
   const there = Buffer.from('1');

@@ -8,13 +8,16 @@ import type { Settings } from '../../settings/settings.ts';
 /** Whether a process can do its work. If it can, `note` says what the operator should still know. */
 export type Readiness = () => ReturnType<ViewReader['ready']>;
 
-/** A process that is told to stop must get no more requests. */
+/** A process that is told to stop is not ready, so that it gets no more requests (docs/rules.md#ready-api). */
 export const untilStopped =
   (readiness: Readiness, signal: AbortSignal): Readiness =>
   async () =>
     signal.aborted ? { ready: false, reason: 'the process was told to stop' } : readiness();
 
-/** The readiness of a projector. What keeps its views from following the log is in the note, or in the reason. */
+/**
+ * The readiness of a projector (docs/rules.md#ready-projector). What keeps its views from following the log is in the note,
+ * or in the reason.
+ */
 export const projectorReadiness =
   (current: () => Pick<Projector, 'ready' | 'status'>): Readiness =>
   async () => {

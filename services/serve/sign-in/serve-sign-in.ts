@@ -74,13 +74,16 @@ export async function serveSignIn(
   return signIn;
 }
 
-/** How riders authenticate: at their own provider, by being picked, or not at all. */
+/**
+ * How riders authenticate: at their own provider (docs/rules.md#identity), by being picked (#picking-a-rider), or not at
+ * all.
+ */
 function whoSignsIn({ settings, sampleRiders }: ServeSignInOptions): SignInDeps['who'] {
   if (settings.signIn) return { upstream: settings.signIn };
   return sampleRiders ? { pickerAt: settings.host } : null;
 }
 
-/** Destroys the grants and sessions of riders when their erasure shows in the views, or may have been missed. */
+/** Ends the grants and sessions of riders whose erasure shows in the views, or may have been missed (docs/rules.md#ended-tokens). */
 function eraseGoneRiders(cache: ViewCache, signIn: SignIn): void {
   const eraseIfGone = async (key: string, rider: string): Promise<void> => {
     const [card, complete] = await cache.load([key, completeKeyOf(key)]);
