@@ -43,7 +43,7 @@ export function calendar(deps: CalendarDeps): (request: CalendarRequest) => Hand
   const publicLayer = publicReads(deps, refusals);
   const riderLayer = meReads(deps, refusals);
 
-  /** What a raw target asks for, worked out from the target alone. Null if it is not one of the interface's. */
+  /** The operation and reading of a raw target. Null if it is not one of the interface's. */
   const asked = memoize((target): { operation: string; reading: Reading } | null => {
     const { path, query } = splitTarget(target);
     const route = routePath(service.basePath, path);

@@ -18,7 +18,7 @@ export interface Gathered {
   readonly bits: number[];
 }
 
-/** A night as fields name it. `gathered` is null if it is not in the answer. */
+/** A night that a field names. `gathered` is null if it is not in the answer. */
 interface Going {
   readonly night: NamedNight;
   gathered: Gathered | null;
@@ -38,7 +38,7 @@ export class Goings {
   readonly #nights: Going[] = [];
   readonly #goers: readonly Goer[];
 
-  /** Names the riders of these fields. `nightOf` names a night, by its text and the field's first day; or leaves it out. */
+  /** `nightOf`: the night of a ride's text in a field that begins on a day. Undefined: the night is left out. */
   constructor(
     fields: readonly ReaderField[],
     views: NamedViews,
@@ -68,10 +68,10 @@ export class Goings {
   }
 
   /**
-   * The nights that pass, in the order of nights. Left out are nights without riders, and nights and riders that no longer
-   * exist.
+   * The nights that pass, in the order of nights. A night without riders is left out, and so is every night and rider that
+   * no longer exists.
    *
-   * Riders are sorted once, and then dealt out to their nights. Sorting them night by night would compare the same
+   * Riders are sorted once, then each is added to their nights. Sorting each night's riders would compare the same two
    * riders again and again.
    */
   gather(passes: (night: NightView) => boolean): Gathered[] {

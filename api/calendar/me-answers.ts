@@ -7,7 +7,7 @@ import { dayAt, isPast } from './views/local-days.ts';
 import { type ByteText, bytesOf, type NamedNight, NamedViews, type NightView } from './views/named-views.ts';
 import type { ViewCache } from './views/view-cache.ts';
 
-/** Bodies of the riders' own operations, joined from stored bytes in the order of their schemas' keys. */
+/** Bodies of the riders' own operations, joined from stored bytes. Keys are in the order of schemas/interface/answers.ts. */
 
 // docs/rules.md#my-nights, #known
 export const daysBack = 30;
@@ -113,14 +113,14 @@ export async function friendNights(source: MeSource, inputs: Inputs<'getFriends'
 const friendsOf = (fields: readonly ReaderField[], views: NamedViews): Goings =>
   new Goings(fields, views, (ride, day) => views.night(ride, day));
 
-/** Flagged riders of the nights that are named so far: no others will be listed. */
+/** Flagged riders on nights that other fields name already, because only those nights are listed. */
 const flaggedOfNamed = (fields: readonly ReaderField[], views: NamedViews): Goings =>
   new Goings(fields, views, (text, week) => {
     const { ride, day } = parseRideOfWeek(text, week);
     return views.namedNight(ride, day);
   });
 
-/** FlaggedNights (docs/rules.md#flagged) from a day to a day. Fields show weeks: their other days are left out. */
+/** FlaggedNights (docs/rules.md#flagged) from a day to a day. A field shows a whole week, so its other days are left out. */
 export async function flaggedNights(
   { fields, cache }: MeSource,
   { metro }: Inputs<'getFlagged'>,
@@ -142,7 +142,7 @@ function flaggedOn(flagged: Goings, nights: readonly { night: NightView }[]): By
 }
 
 function flaggedWhere(flagged: Goings, passes: (night: NightView) => boolean): ByteText {
-  // Being close moves nobody here.
+  // Close friends do not come first here.
   const items = flagged
     .gather(passes)
     .map(({ night, cards }) => `{${idOf(night)},"riders":[${listOf(cards.map((card) => card.flagged()))}]}`);

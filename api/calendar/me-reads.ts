@@ -34,8 +34,8 @@ interface Wanted {
 }
 
 /**
- * The riders' own operations, in two round trips, or three where a view is missing: first the reader's fields and what the
- * checks need, then the nights and cards that the fields name.
+ * The riders' own operations (docs/rules.md#me), in two round trips. The first reads the reader's fields and what the checks
+ * need, the second the nights and cards that the fields name. One where a view is missing takes a third.
  */
 export function meReads({ cache, checker, calendarNowMs, riderGone }: ReadDeps, { noLiveToken }: Unauthorized) {
   return (operation: RiderOperation, inputs: InputsResult<RiderOperation>): Reading =>
@@ -49,7 +49,7 @@ export function meReads({ cache, checker, calendarNowMs, riderGone }: ReadDeps, 
       const cardKey = keyOfCard(rider);
       const keys = [cardKey, completeKeyOf(cardKey)];
       if (metro !== null) keys.push(keyOfMetro(metro));
-      // The fields are read first, so the word that their tag is complete is never older than they are.
+      // The fields are asked for first. If `complete` came first and the store were emptied then, all fields would be missing.
       const [values, [card, complete, ofMetro]] = await Promise.all([
         asked.names.length > 0 ? cache.fields(keyOfFields(rider), asked.names) : [],
         cache.load(keys),
@@ -72,7 +72,7 @@ export function meReads({ cache, checker, calendarNowMs, riderGone }: ReadDeps, 
     };
 }
 
-// Keys of readers who come again: each has a hash of the id.
+// A key holds a hash of the id, and the same readers come again and again.
 const keyOfCard = memoize(riderKey);
 const keyOfFields = memoize(readerKey);
 const keyOfMetro = memoize(metroKey);

@@ -21,7 +21,7 @@ export interface ReadDeps {
   riderGone?(rider: string): void;
 }
 
-/** Answers a request by its headers. Its target is known already. */
+/** Answers a request by its headers. The target was parsed before. */
 export type Reading = (headers: IncomingHttpHeaders) => Answer | Promise<Answer>;
 
 /** What one target needs from the store, and how it is answered. */

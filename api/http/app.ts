@@ -58,7 +58,7 @@ export function httpApp(options: HttpAppOptions): FastifyInstance {
   app.addHook('preClose', async () => {
     closing = true;
   });
-  // This runs before any body is parsed: for a path that does not exist, a wrong body does not matter.
+  // This runs before any body is parsed: a path that does not exist is a 404 even with a wrong body.
   app.route({
     method: app.supportedMethods,
     url: everyPath,
@@ -126,7 +126,7 @@ export interface AppDeps extends CalendarDeps, Omit<HttpAppOptions, 'first'> {
  * sign-in).
  *
  * Fastify decodes paths, parses bodies and refuses methods before our code sees a request. The interface has its own
- * rules for all three, so its requests are answered before Fastify's routing.
+ * rules for all three (docs/rules.md#requests, #request-body), so its requests are answered before Fastify's routing.
  */
 export function createApp(deps: AppDeps): FastifyInstance {
   const answers = calendar(deps);
@@ -161,7 +161,7 @@ export function createApp(deps: AppDeps): FastifyInstance {
       return true;
     },
   });
-  // Sign-in's routes are known by their patterns: what they hold is nobody's business.
+  // Sign-in's answers are counted by their route's pattern, because the path itself may hold an id.
   app.addHook('onResponse', async (request, reply) => {
     const { url = '' } = request.routeOptions;
     if (/^\/(oauth|\.well-known)\//.test(url)) deps.onAnswer?.(url, reply.raw.statusCode, reply.elapsedTime / 1000);

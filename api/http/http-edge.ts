@@ -26,8 +26,8 @@ const keepAliveMs = 72_000;
 const lingerMs = 1_000;
 
 /**
- * Makes the HTTP server that sends every answer. What its parser refuses gets a ready-made problem, with the headers that
- * every failure has (docs/rules.md#malformed-requests), instead of node:http's bare status line.
+ * The HTTP server of every answer. A request that node:http's parser refuses gets a problem with the headers that every
+ * failure has (docs/rules.md#malformed-requests), instead of node:http's bare status line.
  */
 export function edgeServer(listener: RequestListener, { timeoutMs, checkEveryMs }: Arrival): Server {
   const limits = { maxHeaderSize: headBytesMax, requestTimeout: timeoutMs, keepAliveTimeout: keepAliveMs };
@@ -48,11 +48,11 @@ export function edgeServer(listener: RequestListener, { timeoutMs, checkEveryMs 
     // After one failure the parser fails again on every packet.
     if (!socket.writable) return;
     const response = latest.get(socket);
-    // The body of a request that has its answer: a second answer would be taken for the next request's.
+    // The request is answered already, and its body was malformed. A second answer would be taken for the next request's.
     if (response?.headersSent && !response.req.complete) endSoon(socket as Socket);
     else endSoon(socket as Socket, answerTo(code));
   });
-  // This server is no proxy. node:http makes no response for CONNECT, and from here on hears no error of its socket.
+  // This server is no proxy. node:http has no response object for CONNECT, and no longer listens for errors of its socket.
   server.on('connect', (_request, socket) => {
     socket.on('error', () => {}).resume();
     endSoon(socket as Socket, refuse.methodNotAllowed());

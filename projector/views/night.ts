@@ -75,14 +75,17 @@ function publishedMeeting(facts: Facts, place: MeetingPlace | null): Meeting {
   };
 }
 
-/** The published ones of some nights, in order. */
+/** Those of the nights that are published, in the order of nights. */
 export const publishedNights = (facts: Facts, numbers: Iterable<number>): PublishedNight[] =>
   [...numbers]
     .map((number) => publishedNight(facts, number))
     .filter((night) => night !== null)
     .sort((a, b) => compareNights(a.order, b.order));
 
-/** A night as JSON bytes with `past` false, and the offset where that `false` begins. */
+/**
+ * A night as JSON bytes with `past` false, and the offset where that `false` begins. It says how many go, never who
+ * (docs/rules.md#nobody-is-named).
+ */
 function nightBytes(facts: Facts, { metro, ride, night, goingCount }: PublishedNight): { bytes: Buffer; past: number } {
   // docs/rules.md#cancelled-nights, #cancellation-reason
   const cancelled = night.status === 'CANCELLED';

@@ -120,7 +120,7 @@ function ownNights(facts: Facts, rider: number, days: ReadonlySet<number> | null
   return found;
 }
 
-interface Circle {
+interface RidersGoing {
   /**
    * By day, in the order of ride and rider: riders whom the reader follows or marked close, with no block in either
    * direction (docs/rules.md#friends, #blocks).
@@ -134,7 +134,7 @@ interface Circle {
 }
 
 /** Which riders of a reader's relations are going, on some days or on all. */
-function goingRelations(facts: Facts, reader: number, days: ReadonlySet<number> | null): Circle {
+function goingRelations(facts: Facts, reader: number, days: ReadonlySet<number> | null): RidersGoing {
   const { relations } = facts;
   const friends = new Map<number, GoingRider[]>();
   const flags = new Map<number, GoingRider[]>();
@@ -144,7 +144,7 @@ function goingRelations(facts: Facts, reader: number, days: ReadonlySet<number> 
     const isFlagged = (bits & flagged) > 0;
     const mayBeFriend = (bits & (follows | close)) > 0 && (bits & blocked) === 0;
     if ((!isFlagged && !mayBeFriend) || !facts.riderExists(other)) continue;
-    // Computed only if the other rider is going: of most relations, few days matter.
+    // Looked up once the other rider turns out to be going: most relations never come to that.
     let isFriend: boolean | null = mayBeFriend ? null : false;
     let rider = '';
     eachRsvp(facts, other, days, (day, night, rsvp) => {

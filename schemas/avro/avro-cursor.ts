@@ -17,24 +17,24 @@ interface SliceableBuffer extends Buffer {
   utf8Slice(start: number, end: number): string;
 }
 
-/** Room for so many places at first. Only rides with many leaders need more. */
+/** Room for so many texts at first. Only rides with many leaders have more. */
 const placesAtFirst = 8;
 
 /**
- * How many records and zero-byte items one value may contain: this many whatever its size, plus more for each of its
- * bytes that is read. With a writer's schema, few bytes can stand for any number of them.
+ * How many records and zero-byte items one value may contain: so many, and eight more for each byte that was read
+ * (docs/rules.md#what-is-bad). Otherwise a few bytes could stand for billions of them: a list of empty records, say.
  */
 const stepsMax = 1 << 17;
 const stepsPerByte = 8;
 
 /**
- * How deep records may be nested, which a recursive type does not limit. The stack would overflow too, but not at the
- * same depth in every process: the same record would be good here and bad there.
+ * How deep records of a recursive type may be nested (docs/rules.md#what-is-bad). The stack's own limit differs from process
+ * to process, so the same record would be good here and bad there.
  */
 const depthMax = 500;
 
 /**
- * Reads Avro's binary encoding (specification 1.12, "Binary encoding") from a buffer, strictly: data that is cut off,
+ * Decodes Avro's binary encoding (specification 1.12, "Binary encoding") from a buffer, strictly: data that is cut off,
  * out of range or not UTF-8 throws an UndecodableError. Bytes beyond the buffer read as `undefined`, which counts as 0
  * and so ends a number. So the position is checked after a number, not before each byte.
  */
@@ -62,15 +62,14 @@ export class Cursor {
   }
 
   /**
-   * Removes the limit on steps. Only for skipping values: there, each step takes a byte within the limit of nesting, so
-   * the number of steps is bounded anyway.
+   * Removes the limit on steps. Only for skipping values: each step then takes a byte, so the bytes are the limit.
    */
   withoutStepsMax(): this {
     this.#steps = Number.NEGATIVE_INFINITY;
     return this;
   }
 
-  /** Call before the fields of a record that does not only have plain fields. */
+  /** Call before the fields of a record, unless all of them are plain. */
   enter(): void {
     if (++this.#depth > depthMax) throw tooDeep;
     this.#step(1);

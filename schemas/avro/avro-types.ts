@@ -151,7 +151,7 @@ export const archivedSchemas = byTopic((topic) => archivedSchema(topic) as Schem
 
 export const archivedTypes = byTopic((topic) => parseOurs(archivedSchemas[topic]));
 
-/** Further `.avsc` files in the folder: earlier versions of our schemas, known by their fingerprint. See its README. */
+/** Further `.avsc` files in the folder: earlier versions of our schemas, known by their fingerprint (docs/event-schemas.md). */
 export const furtherSchemaTexts: readonly string[] = readdirSync(folder)
   .filter((file) => file.endsWith('.avsc') && file !== 'Rejected.avsc')
   .filter((file) => !(topicNames as readonly string[]).includes(file.slice(0, -'.avsc'.length)))

@@ -87,7 +87,7 @@ export function decodeValue(
   return decodeWith(decoder, bytes) as { value: AnyRecord } | Bad;
 }
 
-/** Reads a value with the decoder for its header, and leaves its texts in place. Null is a tombstone. Throws UndecodableError. */
+/** Decodes a value, but leaves its texts in place. Null is a tombstone. Throws UndecodableError. */
 export function placeValue(
   decoder: TopicDecoder | UndecodableReason,
   bytes: Buffer,
@@ -101,7 +101,7 @@ export function placeValue(
 
 const trailing = undecodable('trailing bytes');
 
-/** Reads a value with its texts. Null is a tombstone. Never throws. */
+/** Decodes a value with its texts. Null is a tombstone. Never throws. */
 export function decodeWith(
   decoder: TopicDecoder | UndecodableReason,
   bytes: Buffer,

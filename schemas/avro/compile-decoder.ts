@@ -29,21 +29,20 @@ interface DecoderOptions {
   fieldInPlace?: string;
 }
 
-/** A writer's schema of which no value can be resolved to the reader's schema. */
+/** No value of the writer's schema fits the reader's. */
 export class IncompatibleSchemaError extends Error {
   override name = 'IncompatibleSchemaError';
 }
 
 /**
- * Compiles a decoder for values that were written with one schema and are wanted in another
- * (docs/rules.md#schema-versions; Avro specification 1.12, "Schema Resolution"). Writer's fields that the reader lacks
- * are skipped, the reader's defaults fill in, numbers and texts are promoted, the reader's aliases count. What fails
- * for only some values (a union's branch, an enum's symbol) fails when such a value is read. Throws
- * IncompatibleSchemaError.
+ * Compiles a decoder for values that were written with one schema (the writer's) and are wanted in another (the reader's;
+ * docs/rules.md#schema-versions; Avro specification 1.12, "Schema Resolution"). Fields that the reader lacks are skipped,
+ * the reader's defaults fill in, numbers and texts are promoted, the reader's aliases count. If only some values do not fit
+ * (a union's branch, an enum's symbol), decoding fails for those values. If none fits, this throws
+ * IncompatibleSchemaError. It throws a plain error for a schema that nests too deeply.
  *
- * avsc's own resolvers refuse such schemas as a whole. Its decoders accept invalid booleans, ints that are too wide and
- * broken UTF-8, and let an array's count fill the memory. So only avsc's parsed types are used here. Also throws for a
- * schema that nests too deeply.
+ * avsc's own resolvers refuse a schema if only some values do not fit. Its decoders accept invalid booleans, ints that are
+ * too wide and broken UTF-8, and let an array's count fill the memory. So only avsc's parsed types are used here.
  */
 export function compileDecoder<T>(writer: Type, reader: Type, options: DecoderOptions = {}): Decode<T> {
   return new DecoderCode(options).compile((code) => code.decode(writer, reader)) as Decode<T>;
@@ -154,7 +153,7 @@ class DecoderCode {
     const primitive = primitiveSkips[writer.typeName];
     if (primitive !== undefined) return primitive;
     if (isEnum(writer)) return 'c.skipNumber()';
-    // However many records it is made of, there are no bytes to skip.
+    // A value without bytes has nothing to skip.
     if (!takesBytes(writer)) return isEndless(writer) ? `throw ${this.#constant(badIndex)}` : '';
     if (isFixed(writer)) return `c.skip(${writer.size})`;
     return this.#function(writer, null, () => {

@@ -3,7 +3,7 @@ import type { TopicName } from '../events/records.ts';
 import type { Cursor } from './avro-cursor.ts';
 import type { Placed } from './placed.ts';
 
-/** Whether a good key has the same fields as a value that was read in place with this cursor. */
+/** Whether a good key has the same fields as a value whose texts this cursor left in place (docs/rules.md#what-is-bad). */
 export function agrees(topic: TopicName, key: RecordKey, value: Placed<KeyFields[TopicName]>, cursor: Cursor): boolean {
   const { names, rules } = keyShapes[topic];
   for (let i = 0; i < names.length; i++) {
@@ -13,7 +13,7 @@ export function agrees(topic: TopicName, key: RecordKey, value: Placed<KeyFields
   return true;
 }
 
-// The same for the two large topics: with the table above, their records took longer.
+// The same for the two large topics. The loop above is slower.
 
 export const isRsvp = (
   key: RecordKey,

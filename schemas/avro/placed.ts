@@ -15,7 +15,7 @@ export type Placed<T> = T extends string
         ? { [Field in keyof T]: Placed<T[Field]> }
         : T;
 
-/** Decodes the texts of a value that was read in place. The cursor must still be at that value. Throws UndecodableError. */
+/** Decodes the texts of a placed value. The cursor must not have moved on since. Throws UndecodableError. */
 export type Spell<T> = (placed: Placed<T>, cursor: Cursor) => T;
 
 /** Compiles a Spell for a type of ours. Each of its unions is of null and one other type. */

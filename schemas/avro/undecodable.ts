@@ -1,4 +1,4 @@
-/** Why a batch of records is bad as a whole (docs/rules.md#bad-batches). It stands in the log as one record without a key. */
+/** Why a batch of records is bad as a whole (docs/rules.md#bad-batches). It counts as one record without a key. */
 const batchFaults = ['batch too large', 'unreadable batch'] as const;
 export type BatchFault = (typeof batchFaults)[number];
 
@@ -28,14 +28,11 @@ export const undecodableReasons = [
 
 export type UndecodableReason = (typeof undecodableReasons)[number];
 
-/** Why a record without a key is bad. `decoder` is its value's. */
+/** Why a record without a key is bad: its batch's fault, if that stands in place of its value's decoder. */
 export const keylessReason = (decoder: object | UndecodableReason | null): UndecodableReason =>
   isBatchFault(decoder) ? decoder : 'no key';
 
-/**
- * Thrown while a value is read. There is one frozen instance per reason, so that a flood of bad records costs no stack
- * traces.
- */
+/** Thrown while a value is decoded. Each reason has one frozen instance, so a flood of bad records costs no stack traces. */
 export class UndecodableError extends Error {
   override name = 'UndecodableError';
   readonly reason: UndecodableReason;
@@ -53,7 +50,7 @@ export function undecodable(reason: UndecodableReason): UndecodableError {
   return instances.get(reason)!;
 }
 
-/** The reason in whatever reading threw. */
+/** The reason of an error that decoding threw. */
 export function reasonOf(error: unknown): UndecodableReason {
   return error instanceof UndecodableError ? error.reason : 'undecodable value';
 }

@@ -9,7 +9,7 @@ import type { ViewCache } from './view-cache.ts';
 
 /**
  * JSON as bytes in a string: each character is one byte of its UTF-8. Riders' answers are joined from such texts, because
- * joining strings copies nothing, and one write makes the answer of them.
+ * joining strings copies nothing. The bytes are copied once, when the whole answer is written.
  */
 export type ByteText = string;
 
@@ -77,7 +77,7 @@ export class RiderView {
   /** A Friend, by `goingBits`. With a comma before it, unless it is the first of a list. */
   friend(bits: number, isFirst: boolean): ByteText {
     const at = isFirst ? bits : bits + bitsMax;
-    // Through bytes: V8 would keep a concatenation as two parts, and walk them for every answer.
+    // Copied through bytes: V8 keeps a concatenation as two parts, and would walk them for every answer.
     this.#friends[at] ??= byteText(bytesOf(`${isFirst ? '' : ','}${this.#open}${friendEnds[bits]}`));
     return this.#friends[at];
   }
@@ -110,8 +110,8 @@ export interface NamedRider {
   card: RiderView | null;
 }
 
-// A key has a tag, and a Map needs its hash: working out both costs more than all else that is done for a night or rider
-// whose view is cached. About 15 MB at most.
+// A key holds a hash of its id, and looking it up in a Map takes another hash. For a view that is cached, the two cost more
+// than everything else together. So keys are kept: about 15 MB at most.
 const keysMax = 50_000;
 const keyOfRider = memoize(riderKey, keysMax);
 const keyOfNight = memoize((id) => nightKey(id.slice(0, -dayTextLength - 1), id.slice(-dayTextLength)), keysMax);

@@ -145,10 +145,10 @@ export class ViewCache {
     const found = keys.map((key) => this.#kept(key));
     const missing = keys.filter((_, i) => found[i] === undefined);
     this.hits += keys.length - missing.length;
-    // Never kept, so never missed.
+    // A complete key is never cached, so it does not count as a miss.
     for (const key of missing) if (!isCompleteKey(key)) this.misses += 1;
     const placeholders = missing.map((key) => this.#place(key));
-    // With the views' tags, read at the same moment: that they are complete gives a view's absence a meaning.
+    // Whether each view's tag is complete is read at the same moment: only then does a missing view not exist.
     const asked = [...new Set([...missing, ...missing.map(completeKeyOf)])];
     let values: (Buffer | null)[];
     try {
