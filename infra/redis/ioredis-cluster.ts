@@ -1,5 +1,5 @@
 import { Cluster, type ClusterOptions } from 'ioredis';
-import { addressesOf } from './redis-settings.ts';
+import { addressesOf, credentialsOf } from './redis-settings.ts';
 
 interface Address {
   host: string;
@@ -13,11 +13,8 @@ interface Address {
  */
 export function ioredisCluster(url: string, options: ClusterOptions): Cluster {
   const urls = addressesOf(url).map((one) => new URL(one));
-  const { username, password, protocol } = urls[0]!;
-  const redisOptions = { ...options.redisOptions };
-  if (username) redisOptions.username = decodeURIComponent(username);
-  if (password) redisOptions.password = decodeURIComponent(password);
-  if (protocol === 'rediss:') redisOptions.tls = {};
+  const tls = urls[0]!.protocol === 'rediss:' && { tls: {} };
+  const redisOptions = { ...options.redisOptions, ...credentialsOf(urls[0]!), ...tls };
   const given: Address[] = urls.map(({ hostname, port }) => ({
     host: hostname.replace(/^\[|\]$/g, ''),
     port: Number(port || 6379),

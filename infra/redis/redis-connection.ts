@@ -3,7 +3,7 @@ import { backgroundClock } from '../../projector/ports/clock.ts';
 import { StoreRefusesError } from '../../projector/ports/view-writer.ts';
 import { settledWithin } from '../../projector/ports/waiting.ts';
 import { redisRefusal, refusesNow } from './redis-refusal.ts';
-import { addressesOf, owedReplyMsMax, type RedisSettings } from './redis-settings.ts';
+import { addressesOf, credentialsOf, owedReplyMsMax, type RedisSettings } from './redis-settings.ts';
 
 const connectTimeoutMs = 5_000;
 
@@ -52,14 +52,13 @@ type Told = (cause: unknown) => unknown;
 
 const typeMapping = { [RESP_TYPES.BLOB_STRING]: Buffer } as const;
 // A new object for each client, because the client writes into it.
-const socketOptions = () => ({
-  reconnectStrategy: (retries: number) => Math.min(50 * 2 ** Math.min(retries, 6), 2_000),
-  connectTimeout: connectTimeoutMs,
-  // Counts from the last byte in either direction. Pings see to it that an idle connection is not silent for so long.
-  socketTimeout: owedReplyMsMax,
-});
 const clientOptions = () => ({
-  socket: socketOptions(),
+  socket: {
+    reconnectStrategy: (retries: number) => Math.min(50 * 2 ** Math.min(retries, 6), 2_000),
+    connectTimeout: connectTimeoutMs,
+    // Counts from the last byte in either direction. Pings keep an idle connection from being silent for so long.
+    socketTimeout: owedReplyMsMax,
+  },
   pingInterval: 1_000,
   // A command that cannot be sent now fails at once. A caller that can wait tries again.
   disableOfflineQueue: true,
@@ -152,14 +151,13 @@ async function clusterConnection(urls: readonly string[], told: Told): Promise<R
 
 /** A client that learns the nodes from the first URL that answers, and finds the masters through them from then on. */
 function clusterClient(urls: readonly string[]) {
-  const { username, password, protocol } = new URL(urls[0]!);
+  const first = new URL(urls[0]!);
   const { socket, ...options } = clientOptions();
   // The defaults are for the nodes that it discovers. The first ones' settings are in their URLs.
   const defaults = {
     ...options,
-    ...(username && { username: decodeURIComponent(username) }),
-    ...(password && { password: decodeURIComponent(password) }),
-    socket: { ...socket, ...(protocol === 'rediss:' && { tls: true as const }) },
+    ...credentialsOf(first),
+    socket: { ...socket, ...(first.protocol === 'rediss:' && { tls: true as const }) },
   };
   return createCluster({ rootNodes: urls.map((url) => ({ url })), defaults, RESP: 2 });
 }

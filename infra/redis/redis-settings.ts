@@ -10,6 +10,12 @@ export interface RedisSettings {
 /** The URL of each node. A comma in a user or password is no problem: the settings encode it. */
 export const addressesOf = (url: string): string[] => url.split(',');
 
+/** The user and password in a URL, as both clients take them. */
+export const credentialsOf = ({ username, password }: URL): { username?: string; password?: string } => ({
+  ...(username && { username: decodeURIComponent(username) }),
+  ...(password && { password: decodeURIComponent(password) }),
+});
+
 /**
  * A connection that owes a reply for longer may be half open. It is closed, and a new one is made. TCP by itself would
  * give it up after a quarter of an hour.

@@ -1,8 +1,8 @@
 /**
  * "Does somebody lead this tag?" Everybody who asks uses this module. A leader moves the fence of each of its tags with
  * every batch, and with a beat where there is none (docs/rules.md#fence). A fence that moves is led. A fence that stands
- * still may have lost its leader: who asks gives it the more time, the more a mistake costs. No clock of another process
- * is compared.
+ * still may have lost its leader: the more a mistake costs, the longer it may stand. No process compares another's clock
+ * with its own.
  */
 
 /** A leader moves each fence at least this often. A projector that stands by moves a sign of life (`coming`) beside it. */
@@ -10,7 +10,10 @@ export const beatMs = 500;
 
 // Who takes a tag over (docs/rules.md#beginning). A mistake ends the term of a leader that is alive.
 
-/** A fence that stands still in so many looks is nobody's. Each look begins one beat after the answer of the one before. */
+/**
+ * A fence that stands still in so many looks is nobody's. Each look begins one beat after the answer of the one before: where
+ * a store answers at once, looks at 0, 500, 1,000, 1,500 and 2,000 ms.
+ */
 export const stillLooksMin = 5;
 /** A look that takes longer says more about the store than about the leader. It does not count. */
 export const lookMsMax = 2_000;
@@ -39,7 +42,7 @@ export const commandLooks = 5;
 export const commandLookMs = 400;
 
 /**
- * Whether a fence or a sign of life has moved since the look before: `hasMoved('1:7:a:led', '1:8:a:led')`. A first look
+ * Whether a fence or a sign of life has moved since the look before: `hasMoved('1:7:a:led', '1:8:a:led')` is true. A first look
  * (`before` undefined) says nothing, nor does an absent key (null).
  */
 export const hasMoved = (before: string | null | undefined, now: string | null): boolean =>

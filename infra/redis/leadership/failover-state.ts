@@ -62,7 +62,7 @@ export class FailoverState {
 
   /** Whether every tag may be answered from. */
   get settled(): boolean {
-    return this.identified && !this.#tags.some(({ at }) => at === 'unseen' || at === 'doubted');
+    return this.covers(this.#tags.keys());
   }
 
   covers(tags: Iterable<number>): boolean {

@@ -50,13 +50,8 @@ export class GenerationState {
   }
 
   #isLed(tag: number, { fence, led }: FormatLook, nowMs: number): boolean {
-    if (fence === null || !isHeldBy(fence, led)) return false;
-    const movedMs = this.#movedMs.get(tag);
-    return movedMs !== undefined && nowMs - movedMs <= ledMsMax;
+    const { owner, state } = parseFence(fence ?? '');
+    const movedMs = this.#movedMs.get(tag) ?? Number.NEGATIVE_INFINITY;
+    return owner !== '' && owner === led && state !== 'free' && nowMs - movedMs <= ledMsMax;
   }
-}
-
-function isHeldBy(fence: string, led: string | null): boolean {
-  const { owner, state } = parseFence(fence);
-  return state !== 'free' && owner === led;
 }

@@ -40,7 +40,7 @@ export function redisSignInState(options: RedisSignInStateOptions): StateStore {
   const accountKey = (account: string): string => `${prefix}a:${account}`;
   const accountsKey = `${prefix}accounts`;
 
-  const away = watchConnection(redis, options);
+  const away = awayErrors(redis, options);
   const ask = async <T>(command: () => Promise<T>): Promise<T> => {
     // A cluster client keeps a command that it cannot send, without a limit of time.
     const gaveUp = new AbortController();
@@ -82,7 +82,8 @@ export function redisSignInState(options: RedisSignInStateOptions): StateStore {
     async ofAccount(account) {
       const found: OwnedEntry[] = [];
       for (const member of await ask(() => redis.zrangebyscore(accountKey(account), Date.now(), '+inf'))) {
-        const [kind, id] = splitMember(member);
+        const colon = member.indexOf(':');
+        const [kind, id] = [member.slice(0, colon), member.slice(colon + 1)];
         const { p, a } = await ask(() => redis.hgetall(entryKey(kind, id)));
         // The index may still name an entry that was removed, or put again for another account.
         if (a === account) found.push({ kind, id, payload: payloadOf(p)! });
@@ -128,7 +129,7 @@ function connect({ url, cluster = false }: RedisSignInStateOptions, commandTimeo
 const setting = 'AUTH_REDIS_URL (or, without it, of REDIS_URL)';
 
 /** Returns what makes a command's error from its cause. Reports each refusal once, because waiting does not help. */
-function watchConnection(
+function awayErrors(
   redis: Client,
   { cluster = false, onError = () => undefined }: RedisSignInStateOptions,
 ): (cause: unknown) => StateStoreAwayError {
@@ -162,11 +163,6 @@ function watchConnection(
 
 const payloadOf = (text: string | null | undefined): StatePayload | null =>
   typeof text === 'string' ? (JSON.parse(text) as StatePayload) : null;
-
-function splitMember(member: string): [kind: string, id: string] {
-  const colon = member.indexOf(':');
-  return [member.slice(0, colon), member.slice(colon + 1)];
-}
 
 async function riskOf(redis: Client): Promise<string | null> {
   const info = await redis.info('persistence');

@@ -5,19 +5,18 @@ import { allTags, completeKey } from '../../../schemas/views/view-keys.ts';
 import { ioredisCluster } from '../ioredis-cluster.ts';
 import { redisReadGuard } from '../leadership/read-guard.ts';
 import { redisKeys } from '../redis-keys.ts';
-import { missingRights, type RefusedCommand, redisRefusal } from '../redis-refusal.ts';
+import { missingRights, redisRefusal } from '../redis-refusal.ts';
 import { owedReplyMsMax, type RedisSettings } from '../redis-settings.ts';
 import { guardedReads } from './guarded-reads.ts';
 import { type Tracking, trackChanges } from './track-changes.ts';
 
-const commandTimeoutMs = 2_000;
 const noReads = 'reads that need it get 503';
 const noInfo = 'which process Redis is stays unknown, so all reads get 503';
 
 /** Views in Redis, or in a Redis Cluster, read with ioredis. Reads in one tick share a round trip. */
 export function redisViewReader(settings: RedisSettings): ViewReader {
   const keys = redisKeys(settings.keyPrefix);
-  const client = settings.cluster ? clusterClient(settings.url) : singleClient(settings.url);
+  const client = viewClient(settings);
   // Without a connection each command fails. The reason is in the event.
   let fault: unknown = null;
   client.on('error', (error) => {
@@ -38,12 +37,8 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
       [client.hmget(keys.toRedis(readerKey('probe')), 'probe'), noReads],
       [client.info('server'), noInfo],
     ];
-    const answers = sent.map(async ([reply, consequence]): Promise<RefusedCommand | null> => {
-      return reply.then(
-        () => null,
-        (error: unknown) => ({ error, consequence }),
-      );
-    });
+    const refusal = (consequence: string) => (error: unknown) => ({ error, consequence });
+    const answers = sent.map(([reply, consequence]) => reply.then(() => null, refusal(consequence)));
     const refused = [...(await Promise.all(answers)), tracking?.refused() ?? null];
     return missingRights(refused.filter((one) => one !== null));
   };
@@ -93,26 +88,17 @@ const whyAway = (connected: boolean): string =>
 
 const retryStrategy = (times: number): number => Math.min(50 * 2 ** Math.min(times, 5), 1_000);
 
-function singleClient(url: string): Redis {
-  return new Redis(url, {
-    enableAutoPipelining: true,
-    // A read that cannot be answered now gets 503 at once. It does not wait in a queue.
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    commandTimeout: commandTimeoutMs,
-    socketTimeout: owedReplyMsMax,
-    connectTimeout: 5_000,
-    keepAlive: 1_000,
-    retryStrategy,
-  });
-}
+// A read that cannot be answered now gets 503 at once. It does not wait in a queue.
+const readsAtOnce = { enableAutoPipelining: true, enableOfflineQueue: false };
+const limits = { maxRetriesPerRequest: 0, commandTimeout: 2_000, socketTimeout: owedReplyMsMax };
 
-function clusterClient(url: string): Cluster {
-  return ioredisCluster(url, {
-    enableAutoPipelining: true,
-    enableOfflineQueue: false,
-    clusterRetryStrategy: retryStrategy,
-    slotsRefreshTimeout: 2_000,
-    redisOptions: { maxRetriesPerRequest: 0, commandTimeout: commandTimeoutMs, socketTimeout: owedReplyMsMax },
-  });
+function viewClient({ url, cluster }: RedisSettings): Redis | Cluster {
+  return cluster
+    ? ioredisCluster(url, {
+        ...readsAtOnce,
+        clusterRetryStrategy: retryStrategy,
+        slotsRefreshTimeout: 2_000,
+        redisOptions: limits,
+      })
+    : new Redis(url, { ...readsAtOnce, ...limits, connectTimeout: 5_000, keepAlive: 1_000, retryStrategy });
 }

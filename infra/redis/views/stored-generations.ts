@@ -59,7 +59,8 @@ export async function dropGeneration(
   signal: AbortSignal,
 ): Promise<number> {
   const keys = redisKeys(keyPrefix, format);
-  const there = await countKeys(connection, keys.prefix, signal);
+  let there = 0;
+  for await (const { names } of scanKeys(connection, { prefix: keys.prefix, signal })) there += names.length;
   if (there === 0) {
     throw new Error(`Cannot drop format ${format}: the store holds nothing of it`);
   }
@@ -96,10 +97,4 @@ export async function dropGeneration(
   });
   assertOurs((await Promise.all(removed)).every(Boolean));
   return there;
-}
-
-async function countKeys(connection: RedisConnection, prefix: string, signal: AbortSignal): Promise<number> {
-  let count = 0;
-  for await (const { names } of scanKeys(connection, { prefix, signal })) count += names.length;
-  return count;
 }

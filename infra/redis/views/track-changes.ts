@@ -73,15 +73,10 @@ export function trackChanges(client: Redis | Cluster, keys: RedisKeys, listener:
     for (const [name, tracker] of trackers) {
       if (wanted.has(name)) continue;
       trackers.delete(name);
-      tracker.removeAllListeners('close');
-      tracker.disconnect();
+      tracker.removeAllListeners('close').disconnect();
       invalidations.connectionChanged();
     }
     for (const [name, master] of wanted) if (!trackers.has(name)) trackers.set(name, track(master));
-  };
-
-  const ping = (): void => {
-    for (const tracker of trackers.values()) if (tracker.status === 'ready') void tracker.ping().catch(() => {});
   };
 
   const check = async (): Promise<void> => {
@@ -92,7 +87,7 @@ export function trackChanges(client: Redis | Cluster, keys: RedisKeys, listener:
       if (client instanceof Cluster) refresh();
       if (clock.nowMs() - pingedMs >= pingMs) {
         pingedMs = clock.nowMs();
-        ping();
+        for (const tracker of trackers.values()) if (tracker.status === 'ready') void tracker.ping().catch(() => {});
       }
       invalidations.check();
     }
@@ -105,10 +100,7 @@ export function trackChanges(client: Redis | Cluster, keys: RedisKeys, listener:
     noticePause: () => invalidations.noticePause(),
     stop() {
       stop.abort();
-      for (const tracker of trackers.values()) {
-        tracker.removeAllListeners('close');
-        tracker.disconnect();
-      }
+      for (const tracker of trackers.values()) tracker.removeAllListeners('close').disconnect();
     },
   };
 }
