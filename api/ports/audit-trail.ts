@@ -69,9 +69,7 @@ export type AuditTrail = (...args: { [E in AuditEvent]: [event: E, ...AuditFacts
 
 export const noAudit: AuditTrail = () => undefined;
 
-/**
- * The cause of an event for an OAuth error, which may be one that oidc-provider has and the audit trail does not name.
- */
+/** The cause of an event for an OAuth error: `other` for an error that the audit trail does not name. */
 export function refusedBecause(error: string): AuditCause<'token_request_refused'> {
   return auditEvents.token_request_refused.causes.find((cause) => cause === error) ?? 'other';
 }

@@ -5,9 +5,7 @@
  */
 export type MetadataFetch = typeof fetch;
 
-/**
- * A document cannot be fetched now, because of a limit or a fault on the way. It may be right or wrong all the same.
- */
+/** A document cannot be fetched now, because of a limit or a fault on the way. The document may be right. */
 export class DocumentAwayError extends Error {
   override name = 'DocumentAwayError';
 }

@@ -91,9 +91,7 @@ export function redirectProblem(uri: string): string | null {
     : 'must be https, or have a scheme that is a domain of the app’s makers in reverse order, such as com.example.app';
 }
 
-/**
- * Whether a URL parser gets the same host and path as the text has. Not so for `https://0x7f.1` and `https://a/b/../c`.
- */
+/** Whether a URL parser gets the host and path that the text has: not of `https://0x7f.1` and `https://a/b/../c`. */
 function isReadAlike({ hostname, pathname }: URL, authority: string | undefined, path: string): boolean {
   const host = authority?.replace(/:\d*$/, '').toLowerCase();
   return host !== '' && host === hostname && (path || '/') === pathname && !/%2e/i.test(path);

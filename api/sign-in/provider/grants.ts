@@ -8,16 +8,9 @@ import { allowRead } from './provider-settings.ts';
 // A rider may have an app on several devices, with a grant each. With one more than this, the oldest ends.
 const grantsPerAppMax = 20;
 
-interface KeptGrant {
-  id: string;
-  clientId: string;
-  iat: number;
-  exp: number;
-}
-
 /** What riders have allowed apps to do: each yes on the consent page is a grant (docs/rules.md#consent). */
 export function grantsOf(provider: SignInProvider, store: StateStore, service: ServiceUrl) {
-  const ofRider = async (rider: string): Promise<KeptGrant[]> =>
+  const ofRider = async (rider: string) =>
     (await store.ofAccount(rider)).filter(isGrant).map(({ id, payload }) => ({
       id,
       clientId: String(payload.clientId),

@@ -7,18 +7,13 @@ export interface Lifetimes {
   code: number;
   /** Of a refresh token that is not used. It never outlives its grant. */
   refreshToken: number;
-  /**
-   * How long an app stays connected before it must ask the rider again (docs/rules.md#consent). Refreshing does not
-   * extend it.
-   */
+  /** Until an app must ask the rider again, which refreshing does not put off (docs/rules.md#consent). */
   grant: number;
   /** Of a browser's session, from its last use. */
   session: number;
   /** From the first page of a sign-in to its last click. */
   interaction: number;
-  /**
-   * From the first use of a code or refresh token: another use within this time is no replay (docs/rules.md#code-flow).
-   */
+  /** From the first use of a code or refresh token: a use within this time is no replay (docs/rules.md#code-flow). */
   reuse: number;
   /** Of a registered client that nobody has signed in with. */
   unusedClient: number;

@@ -128,10 +128,7 @@ const owned: Record<string, Owner> = {
     ((prompt as { name?: string } | undefined)?.name === 'consent' ? (session as Signed)?.accountId : undefined),
 };
 
-/**
- * Wraps a function that oidc-provider calls: while a store is away, oidc-provider gets `temporarily_unavailable` from
- * it.
- */
+/** Wraps a function that oidc-provider calls: while a store is away, it throws `temporarily_unavailable`. */
 export function translated<A extends unknown[], R>(call: (...args: A) => Promise<R>): (...args: A) => Promise<R> {
   return async (...args) => {
     try {

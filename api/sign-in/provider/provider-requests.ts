@@ -3,10 +3,7 @@ import { canonicalResource, type ServiceUrl } from '../../messages/service-url.t
 import { type ClientMetadata, clientProblem, knownMetadata } from '../clients/client-policy.ts';
 import { readScope } from '../tokens/access-token.ts';
 
-/**
- * Requests as oidc-provider should see them: what has no meaning here is left out, and what has one is spelled in one
- * way.
- */
+/** Requests as oidc-provider should see them: without what has no meaning here, and spelled in one way. */
 
 // The parameters of a request are stored until the sign-in ends, and anybody may begin one.
 const parameterLengthMax = 1000;

@@ -21,7 +21,7 @@ export function allowRead(grant: Grant, service: ServiceUrl): Grant {
 
 /**
  * oidc-provider's configuration: OAuth 2.1 only. No id tokens, userinfo, logout by apps, pushed requests, DPoP,
- * implicit flow or optional PKCE; one scope and one resource.
+ * implicit flow or optional PKCE; one scope and one resource (docs/rules.md#code-flow).
  */
 export function providerSettings(options: ProviderOptions): Configuration {
   const { service, riders, riderGone, lifetimes } = options;

@@ -48,8 +48,7 @@ export async function openProvider(options: ProviderOptions) {
   compareSecretHashes(provider);
   await checkClients(provider, options.clients);
   // oidc-provider writes URLs with the host and scheme of the request. requestAs() gives it those of BASE_URL
-  // (docs/rules.md#base-url), in the headers of a proxy that it is told to trust here. The request's own never reach
-  // it.
+  // (docs/rules.md#base-url), in the headers of a proxy that it is told to trust here.
   provider.proxy = true;
   const callback = provider.callback();
   const as = requestAs(service);

@@ -16,9 +16,7 @@ interface ErasureDeps {
  * all by a sweep, for those who were erased while no API ran. What fails is repeated by the next sweep.
  */
 export function riderErasure({ store, grants, riders, logger, sweepDelayMs = 5_000 }: ErasureDeps) {
-  /**
-   * Riders whose end is not complete. It is completed even if they are back by then (docs/rules.md#republished-rider).
-   */
+  /** Riders whose end is not complete. It is completed even if they come back (docs/rules.md#republished-rider). */
   const open = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let told = false;

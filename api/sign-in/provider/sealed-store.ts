@@ -16,11 +16,6 @@ export const isBearer = (kind: string): boolean => bearers.has(kind);
 export const storeId = (kind: string, id: string): string =>
   isBearer(kind) ? hash('sha256', `${kind}:${id}`, 'base64url') : id;
 
-interface SealingKey {
-  kid: string;
-  secret: Uint8Array;
-}
-
 /**
  * A store that encrypts what authenticates browsers (docs/rules.md#sign-in-state): AES-256-GCM, with keys derived from
  * the cookie keys. The newest key encrypts, all of them decrypt. A cookie key must be kept as long as the cookies that
@@ -64,7 +59,7 @@ export function sealedStore(store: StateStore, cookieKeys: readonly string[]): S
   };
 }
 
-function sealingKey(cookieKey: string): SealingKey {
+function sealingKey(cookieKey: string) {
   const derived = (info: string, bytes: number): Buffer =>
     Buffer.from(hkdfSync('sha256', cookieKey, '', `ride-calendar sign-in state: ${info}`, bytes));
   return { kid: derived('key id', 9).toString('base64url'), secret: derived('sealing', 32) };

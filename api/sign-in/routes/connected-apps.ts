@@ -45,10 +45,7 @@ export function addConnectedApps(app: FastifyInstance, parts: SignInParts): void
     const form = formOf(request);
     const who = await signedIn(parts, request, reply);
     if (!who) return pages.trouble(reply, 'expired');
-    if (!csrf.accepts(request.headers, form.get('csrf'), who.session)) {
-      audit('form_refused');
-      return pages.trouble(reply, 'forged');
-    }
+    if (!csrf.accepts(request, form, who.session)) return pages.trouble(reply, 'forged');
     const client = form.get('disconnect') ?? '';
     const name = await grants.disconnect(who.rider, client);
     if (name !== null) audit('disconnect', { client });

@@ -1,12 +1,14 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import type { FastifyRequest } from 'fastify';
+import type { AuditTrail } from '../../ports/audit-trail.ts';
 
 /**
  * Protects the forms of our own pages. A form contains a token that only we can make, bound to an interaction or a
  * session, and the browser must say that the form comes from our own pages. `keys`: the cookie keys, newest first. A
  * page made with an older key can still post.
  */
-export function createCsrf(keys: readonly string[], origin: string) {
+export function createCsrf(keys: readonly string[], origin: string, audit: AuditTrail) {
   const tokenBy = (key: string, boundTo: string): string =>
     createHmac('sha256', key).update(`form\0${boundTo}`).digest('base64url');
 
@@ -22,10 +24,13 @@ export function createCsrf(keys: readonly string[], origin: string) {
 
   return {
     token: (boundTo: string): string => tokenBy(keys[0]!, boundTo),
-    fromOwnPage,
-    /** Whether it is from our own page, and has the token of what it is bound to. */
-    accepts: (headers: IncomingHttpHeaders, token: string | null, boundTo: string): boolean =>
-      fromOwnPage(headers) && token !== null && keys.some((key) => same(tokenBy(key, boundTo), token)),
+    /** Whether a form is from our own page, and has the token of what it is bound to. If not, the audit trail says so. */
+    accepts({ headers }: FastifyRequest, form: URLSearchParams, boundTo: string): boolean {
+      const token = form.get('csrf');
+      if (fromOwnPage(headers) && token !== null && keys.some((key) => same(tokenBy(key, boundTo), token))) return true;
+      audit('form_refused');
+      return false;
+    },
   };
 }
 

@@ -41,10 +41,7 @@ export function addInteractions(app: FastifyInstance, parts: SignInParts): void 
     const form = formOf(request);
     const interaction = await provider.interaction(request, reply, request.params.uid);
     if (!interaction) return pages.trouble(reply, 'expired');
-    if (!csrf.accepts(request.headers, form.get('csrf'), interaction.uid)) {
-      audit('form_refused');
-      return pages.trouble(reply, 'forged');
-    }
+    if (!csrf.accepts(request, form, interaction.uid)) return pages.trouble(reply, 'forged');
     const client = String(interaction.params.client_id);
     const finish = async (result: object): Promise<FastifyReply> => {
       interaction.result = result as Interaction['result'];

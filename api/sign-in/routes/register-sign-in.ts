@@ -9,24 +9,11 @@ import { type SignInDeps, signInParts } from './sign-in-parts.ts';
 import { addSignOut } from './sign-out.ts';
 import { addUpstreamRoutes } from './upstream-routes.ts';
 
-export interface SignIn {
-  /**
-   * A rider was found to be gone: destroys their grants, sessions, codes and refresh tokens
-   * (docs/rules.md#ended-tokens). Harmless to repeat. Never throws: what fails is repeated by a sweep.
-   */
-  eraseRider(riderId: string): Promise<void>;
-  /** Does so for every rider who is gone. Throws if it is not known who exists. */
-  sweep(): Promise<void>;
-  /** The same after a moment, repeated until it succeeds: for erasures that may have been missed. */
-  sweepSoon(): void;
-  close(): Promise<void>;
-}
-
 /**
  * Mounts the authorization server on the service's own origin: /oauth/… with its pages, and /.well-known/…. Throws if a
  * client of OAUTH_CLIENTS is refused, or if riders could be picked from another machine.
  */
-export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Promise<SignIn> {
+export async function registerSignIn(app: FastifyInstance, deps: SignInDeps) {
   const parts = await signInParts(deps);
   const { service, store, erasure, logger, who } = parts;
 
@@ -54,6 +41,7 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
   return {
     eraseRider: erasure.gone,
     sweep: erasure.sweep,
+    /** A sweep that is repeated until it succeeds: for erasures that may have been missed. */
     sweepSoon: erasure.sweepSoon,
     async close() {
       erasure.close();
@@ -61,3 +49,5 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps): Pr
     },
   };
 }
+
+export type SignIn = Awaited<ReturnType<typeof registerSignIn>>;

@@ -45,21 +45,20 @@ export interface SignInParts extends ProviderOptions {
   who: UpstreamSignIn | 'picker' | 'nobody';
 }
 
-/**
- * Makes the parts. Throws if a client of OAUTH_CLIENTS is refused, or if riders could be picked from another machine.
- */
+/** Makes the parts. Throws if a client of OAUTH_CLIENTS is refused, or if another machine could pick riders. */
 export async function signInParts(deps: SignInDeps): Promise<SignInParts> {
   const { riders, logger, keys, cookieKeys, clients, registration, metadataFetch } = deps;
   const service = serviceUrl(deps.baseUrl);
   const who = whoSignsIn(deps, service);
   const store = sealedStore(deps.store, cookieKeys);
   const limits = rateLimits(store);
+  const audit = deps.audit ?? noAudit;
   const options: ProviderOptions = {
     service,
     store,
     riders,
     riderGone: (rider) => void erasure.gone(rider),
-    audit: deps.audit ?? noAudit,
+    audit,
     keys,
     cookieKeys,
     clients,
@@ -72,8 +71,8 @@ export async function signInParts(deps: SignInDeps): Promise<SignInParts> {
   const provider = await openProvider(options);
   const grants = grantsOf(provider, store, service);
   const erasure = riderErasure({ store, grants, riders, logger, sweepDelayMs: deps.sweepDelayMs });
-  const csrf = createCsrf(cookieKeys, service.origin);
-  return { ...options, provider, grants, erasure, limits, pages: pageSender(service), csrf, who };
+  const [pages, csrf] = [pageSender(service), createCsrf(cookieKeys, service.origin, audit)];
+  return { ...options, provider, grants, erasure, limits, pages, csrf, who };
 }
 
 /**

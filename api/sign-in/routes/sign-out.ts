@@ -13,13 +13,9 @@ export function addSignOut(app: FastifyInstance, { service, provider, csrf, page
   });
 
   app.post(paths.signOut, async (request, reply) => {
-    const form = formOf(request);
     const session = await provider.session(request, reply);
     if (session.accountId !== undefined) {
-      if (!csrf.accepts(request.headers, form.get('csrf'), session.uid)) {
-        audit('form_refused');
-        return pages.trouble(reply, 'forged');
-      }
+      if (!csrf.accepts(request, formOf(request), session.uid)) return pages.trouble(reply, 'forged');
       await session.destroy();
       audit('sign_out');
     }

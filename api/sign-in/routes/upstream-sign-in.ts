@@ -86,8 +86,7 @@ export function upstreamSignIn({ issuer, clientId, clientSecret }: UpstreamSetti
         return tokens.claims()!.sub;
       } catch (cause) {
         const reason = reasonOf(cause);
-        // An authorization response is what a browser brought back. Anybody may have written it, so it is kept out of
-        // the log.
+        // A browser brought the authorization response, and anybody may have written it: it is kept out of the log.
         if (isAway(cause))
           throw new UpstreamAwayError(`Cannot redeem the code of SIGN_IN_ISSUER ${server.host} (${reason})`, {
             ...(!(cause instanceof oidc.AuthorizationResponseError) && { cause }),

@@ -7,9 +7,7 @@ interface AuditLogger {
   info(facts: object, message: string): void;
 }
 
-/**
- * The audit trail as log lines (`audit` names the event), within limits, and as a counter of all (docs/audit-trail.md).
- */
+/** The audit trail as log lines, 20 of a kind a minute, and as a counter of all (docs/audit-trail.md). */
 export function auditLog(log: AuditLogger, register: Registry, nowMs: () => number = Date.now): AuditTrail {
   const { counter: declare } = metricsIn(register);
   const counter = declare('audit_events_total', 'Security events, by event and cause', ['event', 'cause']);
