@@ -24,12 +24,12 @@ interface RejectedResubmitOptions extends RejectChoice {
   all?: boolean;
 }
 
-/** What became of a bad record. */
+/** What became of a bad record. Printed as it is by --json. */
 interface Outcome {
   place: string;
-  /** Published anew there; null: not published. */
+  /** Its new place. Null: it was not published. */
   now: string | null;
-  /** Why it was not, or what to look into though it was. */
+  /** Why it was not published, or what to look into although it was. */
   note: string | null;
 }
 
@@ -121,7 +121,7 @@ async function whyNot(reject: Reject, hasLater: boolean, judge: RejectJudge): Pr
   return reason && `it is still bad: ${reason}`;
 }
 
-/** What is set aside of a bad batch is compressed bytes: as a record they would be one more bad record. */
+/** A bad batch is set aside as compressed bytes. Published as a record, they would be one more bad record. */
 function batchNote({ headers }: RawRecord): string {
   const [last, codec] = [headers[batchHeaders.lastOffset], headers[batchHeaders.codec]];
   return `it stands for all records up to offset ${last}, in one batch (codec ${codec}): have its producer send them again, in smaller batches`;
@@ -134,7 +134,7 @@ async function publishAgain(
   publisher: LogPublisher,
 ): Promise<RecordPlace> {
   const headers = Object.entries(raw.headers).map(([key, value]) => ({ key, value }));
-  // It counts from now on: its own time is that of a record that never counted.
+  // With the present time, because the record counts from now on.
   const timestampMs = Date.now();
   const record = {
     ...(partition !== undefined && { partition }),
@@ -153,7 +153,7 @@ interface Published {
   outcome: Outcome;
 }
 
-/** Kafka can't publish on a condition: whether a record of the key came in between shows afterwards. */
+/** Notes another record of a key that came in between. Kafka has no conditional publish, so this is known afterwards. */
 async function sayRaces(
   published: readonly Published[],
   log: EventLog,

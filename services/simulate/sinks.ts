@@ -1,5 +1,5 @@
-import type { SimulatedArchive } from '../../infra/archive/format/archive-manifest.ts';
-import { ArchiveWriter, writeManifestOfMade } from '../../infra/archive/saving/archive-writer.ts';
+import { type SimulatedArchive, writeManifest } from '../../infra/archive/format/archive-manifest.ts';
+import { ArchiveWriter, type ManifestTopics } from '../../infra/archive/saving/archive-writer.ts';
 import type { LogPublisher, PublishedRecord } from '../../projector/ports/log-publisher.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
 import { defaultPartitions, murmur2Partition } from '../../schemas/events/partitioner.ts';
@@ -24,7 +24,7 @@ export interface RecordSink {
 export function archiveSink(place: { dir: string; prefix: string }, simulated?: SimulatedArchive): RecordSink {
   const writer = new ArchiveWriter(place);
   const nextOffsets = new Map(topicNames.map((topic) => [topic, Array<number>(defaultPartitions[topic]).fill(0)]));
-  writeManifestOfMade(place, writer, defaultPartitions);
+  writeManifestOfMade(place, writer);
   // Empty partitions are created too: a reader learns the number of partitions from the files.
   for (const [topic, offsets] of nextOffsets) for (const p of offsets.keys()) writer.addPartition(topic, p, 0);
   return {
@@ -35,9 +35,42 @@ export function archiveSink(place: { dir: string; prefix: string }, simulated?: 
       return undefined;
     },
     flush: async () => writer.flush(),
-    complete: async () => writeManifestOfMade(place, writer, defaultPartitions, simulated),
+    complete: async () => writeManifestOfMade(place, writer, simulated),
     close: () => writer.close(),
   };
+}
+
+/**
+ * Writes the manifest of an archive that was not saved from a log. Called before the first file, so
+ * that an incomplete archive is recognized, and again when everything is written: then with `simulated`.
+ */
+function writeManifestOfMade(
+  { dir, prefix }: { dir: string; prefix: string },
+  writer: ArchiveWriter,
+  simulated?: SimulatedArchive,
+): void {
+  const topics = writer.manifestTopics(defaultPartitions);
+  const exact_since = firstInstant(topics);
+  writeManifest(dir, {
+    version: 1,
+    prefix,
+    log: null,
+    exact_since,
+    saved_until: null,
+    topics,
+    rejected: [],
+    forgotten_rejects: [],
+    schemas: [],
+    ...(simulated && { simulated }),
+  });
+}
+
+function firstInstant(topics: ManifestTopics): string | null {
+  let first: number | null = null;
+  for (const { partitions } of Object.values(topics)) {
+    for (const { first_timestamp: time } of partitions) if (time !== null) first = Math.min(first ?? time, time);
+  }
+  return first === null ? null : new Date(first).toISOString();
 }
 
 const batchRecordsMax = 5_000;

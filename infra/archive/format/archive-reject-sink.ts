@@ -105,7 +105,7 @@ export function rejectedEntry(path: string): ManifestFile | null {
   const content = readContainer(path);
   if (!content) return null;
   const { records, end, sha256 } = content;
-  return { name: basename(path), records, bytes: end, sha256: sha256().digest('hex') };
+  return { name: basename(path), records, bytes: end, sha256: sha256() };
 }
 
 const blockBytes = 1 << 20;
@@ -181,7 +181,7 @@ function openIn(folder: string, known: number): ContainerWriter {
   const last = rejectedFiles(folder).at(-1);
   const content = last === undefined ? null : readContainer(last);
   if (last !== undefined && content && content.header.schemaText === schemaText) {
-    return ContainerWriter.resume(last, content);
+    return ContainerWriter.resume(last, { records: content.records, bytes: content.end });
   }
   // A crash between creating the file and writing its header.
   if (last !== undefined && !content) rmSync(last);

@@ -1,4 +1,4 @@
-import { createHash, type Hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { inflateRawSync } from 'node:zlib';
 import { Cursor } from '../../../schemas/avro/avro-cursor.ts';
@@ -111,15 +111,15 @@ export function unpackBlock(codec: ContainerCodec, stored: Buffer): Buffer {
 const tooLarge = () =>
   new ContainerFormatError(`its block is larger than ${blockBytesMax >> 20} MiB: write it again with smaller blocks`);
 
-/** A container file's blocks, read at once. For files that are to be appended to. */
+/** A container file's blocks, read at once. For files of bad records. */
 export interface ContainerContent {
   header: ContainerHeader;
   /** Where the whole blocks end. */
   end: number;
   /** Bytes of an incomplete block after them. */
   restBytes: number;
-  /** A hash of the bytes up to `end`, to continue from. */
-  sha256: () => Hash;
+  /** A hash of the bytes up to `end`. */
+  sha256: () => string;
   /** The number of records in all blocks. */
   records: number;
   blocks: { count: number; data: () => Buffer }[];
@@ -148,7 +148,7 @@ export function readContainer(path: string): ContainerContent | null {
       records += frame.count;
       pos = frame.end;
     }
-    const sha256 = () => createHash('sha256').update(bytes.subarray(0, pos));
+    const sha256 = () => hash('sha256', bytes.subarray(0, pos));
     return { header, end: pos, restBytes: bytes.length - pos, sha256, records, blocks };
   } catch (error) {
     if (!(error instanceof ContainerFormatError)) throw error;

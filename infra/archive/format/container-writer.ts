@@ -1,10 +1,16 @@
-import { createHash, type Hash, randomBytes } from 'node:crypto';
-import { closeSync, fdatasyncSync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { createHash, randomBytes } from 'node:crypto';
+import { closeSync, fdatasyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
 import avro from 'avsc';
 import type { ManifestFile } from './archive-manifest.ts';
-import { type ContainerCodec, type ContainerContent, containerMagic, syncBytes } from './avro-container.ts';
+import {
+  type ContainerCodec,
+  type ContainerHeader,
+  containerMagic,
+  parseContainerHeader,
+  syncBytes,
+} from './avro-container.ts';
 import { syncFolder, writeFault } from './write-atomically.ts';
 
 const metadataType = avro.Type.forSchema({ type: 'map', values: 'bytes' });
@@ -20,38 +26,36 @@ const deflateLevel = 1;
 export class ContainerWriter {
   readonly path: string;
   readonly #fd: number;
-  readonly #codec: ContainerCodec;
-  readonly #sync: Buffer;
+  readonly header: Omit<ContainerHeader, 'length'>;
   /** The file's length, records and hash. */
   #size = 0;
   #records = 0;
-  #hash: Hash = createHash('sha256');
+  readonly #hash = createHash('sha256');
 
-  private constructor(path: string, fd: number, codec: ContainerCodec, sync: Buffer) {
+  private constructor(path: string, fd: number, header: Omit<ContainerHeader, 'length'>) {
     this.path = path;
     this.#fd = fd;
-    this.#codec = codec;
-    this.#sync = sync;
+    this.header = header;
   }
 
   /** Creates a new file. Throws if it exists. */
   static create(path: string, schemaText: string, codec: ContainerCodec): ContainerWriter {
     const sync = randomBytes(syncBytes);
     const metadata = { 'avro.schema': Buffer.from(schemaText), 'avro.codec': Buffer.from(codec) };
-    const writer = new ContainerWriter(path, openSync(path, 'ax'), codec, sync);
+    const writer = new ContainerWriter(path, openSync(path, 'ax'), { schemaText, codec, sync });
     writer.#write(Buffer.concat([containerMagic, metadataType.toBuffer(metadata), sync]));
     syncFolder(dirname(path));
     return writer;
   }
 
-  /** Appends to a file after its whole blocks. Anything after them is cut off. */
-  static resume(path: string, { header, end, records, sha256 }: ContainerContent): ContainerWriter {
-    const fd = openSync(path, 'a');
-    ftruncateSync(fd, end);
-    const writer = new ContainerWriter(path, fd, header.codec, header.sync);
-    writer.#size = end;
+  /** Appends to a file after its whole blocks, which end at `bytes`. Anything after them is cut off. */
+  static resume(path: string, { records, bytes }: Pick<ManifestFile, 'records' | 'bytes'>): ContainerWriter {
+    const whole = readFileSync(path).subarray(0, bytes);
+    const writer = new ContainerWriter(path, openSync(path, 'a'), parseContainerHeader(whole)!);
+    ftruncateSync(writer.#fd, bytes);
+    writer.#size = bytes;
     writer.#records = records;
-    writer.#hash = sha256();
+    writer.#hash.update(whole);
     return writer;
   }
 
@@ -66,8 +70,8 @@ export class ContainerWriter {
   }
 
   appendBlock(count: number, data: Buffer): void {
-    const stored = this.#codec === 'deflate' ? deflateRawSync(data, { level: deflateLevel }) : data;
-    this.#write(Buffer.concat([longType.toBuffer(count), longType.toBuffer(stored.length), stored, this.#sync]));
+    const stored = this.header.codec === 'deflate' ? deflateRawSync(data, { level: deflateLevel }) : data;
+    this.#write(Buffer.concat([longType.toBuffer(count), longType.toBuffer(stored.length), stored, this.header.sync]));
     this.#records += count;
   }
 

@@ -1,29 +1,16 @@
 import { readdirSync, rmSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import { archivedSchemas, archivedTypes } from '../../../schemas/avro/avro-types.ts';
 import { defaultTopicPrefix, type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import type { KnownPartition } from '../checking/partition-inspection.ts';
-import { archiveDecoder } from '../format/archive-decoder.ts';
-import {
-  ArchiveError,
-  type ArchiveFile,
-  archiveFilePath,
-  archiveFolder,
-  filesByPartition,
-} from '../format/archive-files.ts';
-import {
-  type ArchiveManifest,
-  type ManifestFile,
-  type ManifestPartition,
-  type SimulatedArchive,
-  writeManifest,
-} from '../format/archive-manifest.ts';
-import { type ContainerCodec, type ContainerContent, readContainer } from '../format/avro-container.ts';
+import { ArchiveError, archiveFilePath, archiveFolder, filesByPartition } from '../format/archive-files.ts';
+import type { ArchiveManifest, ManifestFile, ManifestPartition } from '../format/archive-manifest.ts';
+import type { ContainerCodec } from '../format/avro-container.ts';
 import { ContainerWriter } from '../format/container-writer.ts';
 import { makeFolder } from '../format/make-folder.ts';
 import { type ArchiveRecord, archivedOf, hashSchemaOf, PartitionLedger } from '../format/partition-ledger.ts';
 
-interface ArchiveWriterOptions {
+export interface ArchiveWriterOptions {
   dir: string;
   prefix?: string;
   codec?: ContainerCodec;
@@ -31,11 +18,11 @@ interface ArchiveWriterOptions {
   blockBytes?: number;
   /** A new file is started once a file reaches this size. */
   fileBytes?: number;
-  /** What there is already, as an inspection found it. Without it the files' ends are read, and there is no summary. */
+  /** What there is already, as an inspection found it. Without it the folder is new. */
   known?: (topic: TopicName, partition: number) => KnownPartition | undefined;
 }
 
-type ManifestTopics = ArchiveManifest['topics'];
+export type ManifestTopics = ArchiveManifest['topics'];
 
 /** Writes a new archive (docs/rules.md#archive), or adds to one. One writer at a time. */
 export class ArchiveWriter {
@@ -59,19 +46,13 @@ export class ArchiveWriter {
     this.#of(topic, partition).begin(firstOffset);
   }
 
-  /** One more than the partition's last offset. Null if it has no record yet. */
-  nextOffset(topic: TopicName, partition: number): number | null {
-    return this.#of(topic, partition).nextOffset;
-  }
-
   /** Records that a partition was saved up to an offset, even if no record has the offset before it. */
   reached(topic: TopicName, partition: number, nextOffset: number): void {
     this.#of(topic, partition).reached(nextOffset);
   }
 
   /**
-   * A manifest's topics, of what was written, which is durable then. `partitions`: their numbers of partitions. Each
-   * must have been `known`, or have begun empty.
+   * A manifest's topics, of what was written, which is durable then. `partitions`: their numbers of partitions.
    */
   manifestTopics(partitions: Record<TopicName, number>): ManifestTopics {
     const topics: ManifestTopics = {};
@@ -137,11 +118,8 @@ class PartitionWriter {
     this.#ledger = known?.ledger ?? new PartitionLedger(topic);
     this.#files = new Map(known?.files.map((file) => [file.name, file]));
     makeFolder(this.#folder, 'the archive');
-    this.#goOn(filesByPartition(this.#folder, readdirSync(this.#folder))[partition] ?? []);
-  }
-
-  get nextOffset(): number | null {
-    return this.#ledger.nextOffset;
+    this.#goOn();
+    this.#begun = this.#files.size > 0;
   }
 
   /** The position that was saved, if it is beyond the last record. */
@@ -233,82 +211,23 @@ class PartitionWriter {
   }
 
   /** Continues a partition that has files: writes on in the last file if its format is ours, else starts a new one. */
-  #goOn(files: ArchiveFile[]): void {
-    for (const { path } of files.toReversed()) {
-      const content = readContainer(path);
-      if (!content || (content.blocks.length === 0 && !this.#isOurs(content))) {
-        // A crash between creating the file and writing its header, or an empty partition of another format.
-        rmSync(path);
-        this.#files.delete(basename(path));
-        continue;
-      }
-      if (!this.#begun) this.#takeUp(path, content);
-      this.#begun = true;
-      const last = content.blocks.findLast(({ count }) => count > 0);
-      if (!last) continue;
-      this.#ledger.nextOffset = Math.max(
-        this.#ledger.nextOffset ?? 0,
-        lastOffset(this.#topic, path, content, last) + 1,
-      );
+  #goOn(): void {
+    for (const { path } of filesByPartition(this.#folder, readdirSync(this.#folder))[this.#partition] ?? []) {
+      // A crash between creating the file and writing its header.
+      if (!this.#files.has(basename(path))) rmSync(path);
+    }
+    const last = [...this.#files.values()].at(-1);
+    if (!last) return;
+    const file = ContainerWriter.resume(join(this.#folder, last.name), last);
+    const isOurs = file.header.schemaText === schemaTextOf(this.#topic) && file.header.codec === this.#codec;
+    if (isOurs && last.bytes < this.#fileBytes) {
+      this.#file = file;
       return;
     }
+    file.close();
+    // An empty partition of another format: the file that takes its place has the same name.
+    if (isOurs || last.records > 0) return;
+    rmSync(file.path);
+    this.#files.delete(last.name);
   }
-
-  #isOurs({ header }: ContainerContent): boolean {
-    return header.schemaText === schemaTextOf(this.#topic) && header.codec === this.#codec;
-  }
-
-  #takeUp(path: string, content: ContainerContent): void {
-    const isOurs = this.#isOurs(content) && content.end < this.#fileBytes;
-    if (!isOurs && content.restBytes === 0) return;
-    this.#file = ContainerWriter.resume(path, content);
-    if (!isOurs) this.#closeFile();
-  }
-}
-
-function lastOffset(
-  topic: TopicName,
-  path: string,
-  { header }: ContainerContent,
-  { data, count }: ContainerContent['blocks'][number],
-): number {
-  try {
-    return archiveDecoder(topic, header.schemaText).lastOffset(data(), count);
-  } catch (error) {
-    throw new ArchiveError(`Cannot append to ${path}: ${(error as Error).message}`, { cause: error });
-  }
-}
-
-/**
- * Writes the manifest of an archive that is made as a whole, and not saved from a log. Call it before the first file, so
- * that an incomplete archive is recognized, and again when everything is written: then with `simulated`.
- */
-export function writeManifestOfMade(
-  { dir, prefix }: { dir: string; prefix: string },
-  writer: ArchiveWriter,
-  partitions: Record<TopicName, number>,
-  simulated?: SimulatedArchive,
-): void {
-  const topics = writer.manifestTopics(partitions);
-  const exact_since = firstInstant(topics);
-  writeManifest(dir, {
-    version: 1,
-    prefix,
-    log: null,
-    exact_since,
-    saved_until: null,
-    topics,
-    rejected: [],
-    forgotten_rejects: [],
-    schemas: [],
-    ...(simulated && { simulated }),
-  });
-}
-
-function firstInstant(topics: ManifestTopics): string | null {
-  let first: number | null = null;
-  for (const { partitions } of Object.values(topics)) {
-    for (const { first_timestamp: time } of partitions) if (time !== null) first = Math.min(first ?? time, time);
-  }
-  return first === null ? null : new Date(first).toISOString();
 }

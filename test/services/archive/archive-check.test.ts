@@ -3,13 +3,12 @@ import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync 
 import { describe, expect, test } from 'vitest';
 import { lockArchive } from '../../../infra/archive/format/archive-lock.ts';
 import { archiveRejectSink } from '../../../infra/archive/format/archive-reject-sink.ts';
-import { ArchiveWriter } from '../../../infra/archive/saving/archive-writer.ts';
 import { MissingTopicsError } from '../../../projector/ports/event-log.ts';
 import { runArchiveCheck } from '../../../services/archive/archive-check.ts';
 import { UsageError } from '../../../services/cli/io.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { heard } from '../../support/processes/heard.ts';
-import { TestArchive } from '../../support/worlds/archive.ts';
+import { TestArchive, writerIn } from '../../support/worlds/archive.ts';
 import { copyPortland } from '../../support/worlds/portland.ts';
 import { rejectAt } from '../../support/worlds/records.ts';
 import { rider, SavedArchive } from '../../support/worlds/saved-archive.ts';
@@ -138,7 +137,7 @@ describe('archive check', () => {
   test('says what a save that was killed left behind the manifest; while one is at work that is no problem', async () => {
     await using saved = await SavedArchive.make();
     await saved.save();
-    const writer = new ArchiveWriter({ dir: saved.dir });
+    const writer = await writerIn(saved.dir);
     writer.append('riders', { ...rider('e'), partition: 0, offset: 3 });
     await writer.close();
     expect(await problemsOf(saved.dir)).toEqual([1, [`unfinished ${first}`]]);

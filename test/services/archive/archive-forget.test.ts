@@ -14,7 +14,6 @@ import { describe, expect, test } from 'vitest';
 import { lockArchive } from '../../../infra/archive/format/archive-lock.ts';
 import { manifestText, readManifest } from '../../../infra/archive/format/archive-manifest.ts';
 import { archiveRejected, archiveRejectSink } from '../../../infra/archive/format/archive-reject-sink.ts';
-import { ArchiveWriter } from '../../../infra/archive/saving/archive-writer.ts';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import { MissingTopicsError, type Reject } from '../../../projector/ports/event-log.ts';
 import { archivedSchemas } from '../../../schemas/avro/avro-types.ts';
@@ -26,7 +25,7 @@ import { archiveSave } from '../../../services/archive/save-log.ts';
 import { UsageError } from '../../../services/cli/io.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { heard } from '../../support/processes/heard.ts';
-import { readArchive, TestArchive } from '../../support/worlds/archive.ts';
+import { readArchive, TestArchive, writerIn } from '../../support/worlds/archive.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
 import { sampleRecords } from '../../support/worlds/records.ts';
 import { rider, SavedArchive } from '../../support/worlds/saved-archive.ts';
@@ -46,7 +45,7 @@ const nothing = { leaders: 0, rejected: 0, headers: 0, raw: 0, example: false };
 /** An archive of records given as topic, key and value, in the order of their offsets in partition 0. */
 async function archiveOf(records: readonly [TopicName, string, AnyRecord | null, object?][]) {
   const archive = await TestArchive.make(1);
-  const writer = new ArchiveWriter({ dir: archive.dir, blockBytes: 300 });
+  const writer = await writerIn(archive.dir, { blockBytes: 300 });
   const next = new Map<TopicName, number>();
   for (const [topic, key, value, more] of records) {
     const offset = next.get(topic) ?? 0;

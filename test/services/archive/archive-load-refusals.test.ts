@@ -1,14 +1,13 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { lockArchive } from '../../../infra/archive/format/archive-lock.ts';
-import { ArchiveWriter } from '../../../infra/archive/saving/archive-writer.ts';
 import { runArchiveLoad } from '../../../services/archive/archive-load.ts';
 import { assertReadable } from '../../../services/backends/readable-archive.ts';
 import { runCli } from '../../../services/command-line.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { heard } from '../../support/processes/heard.ts';
 import { tarpit } from '../../support/servers/tarpit.ts';
-import { TestArchive } from '../../support/worlds/archive.ts';
+import { TestArchive, writerIn } from '../../support/worlds/archive.ts';
 import { rider, SavedArchive } from '../../support/worlds/saved-archive.ts';
 
 /** Nobody listens there, and nobody is asked. */
@@ -151,7 +150,7 @@ describe('an archive that goes on behind its manifest', () => {
   test('is served with a warning, but not loaded, unless a save is writing it', async () => {
     await using saved = await SavedArchive.make();
     await saved.save();
-    const writer = new ArchiveWriter({ dir: saved.dir });
+    const writer = await writerIn(saved.dir);
     writer.append('riders', { ...rider('e'), partition: 0, offset: 3 });
     await writer.close();
     const [file] = await saved.archive.files('riders');
@@ -168,7 +167,7 @@ describe('an archive that goes on behind its manifest', () => {
   test('is warned of once, however many files go on', async () => {
     await using saved = await SavedArchive.make();
     await saved.save();
-    const writer = new ArchiveWriter({ dir: saved.dir });
+    const writer = await writerIn(saved.dir);
     writer.append('riders', { ...rider('e'), partition: 0, offset: 3 });
     writer.append('riders', { ...rider('f'), partition: 1, offset: 9 });
     await writer.close();

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { archiveRejectSink } from '../../../infra/archive/format/archive-reject-sink.ts';
-import { ArchiveWriter } from '../../../infra/archive/saving/archive-writer.ts';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import type { PublishedRecord } from '../../../projector/ports/log-publisher.ts';
 import { decodeValue } from '../../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
-import { readArchive, TestArchive } from '../../support/worlds/archive.ts';
+import { readArchive, TestArchive, writerIn } from '../../support/worlds/archive.ts';
 import { archiveOf, emptyLog, keysOf, load, publishedRider, rider } from '../../support/worlds/archive-load.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
 import { rejectAt } from '../../support/worlds/records.ts';
@@ -61,7 +60,7 @@ describe('archive load', () => {
       { key: '1', value: null },
       { key: '2', value: Buffer.from('') },
     ];
-    const writer = new ArchiveWriter({ dir: archive.dir });
+    const writer = await writerIn(archive.dir);
     writer.append('riders', { ...rider('a'), partition: 0, offset: 0, headers });
     await writer.close();
     const log = emptyLog(2);
@@ -72,7 +71,7 @@ describe('archive load', () => {
   // docs/rules.md#raw-values
   test('publishes of a value that came with more fields what our schema holds, and counts it', async () => {
     await using archive = await TestArchive.make(1);
-    const writer = new ArchiveWriter({ dir: archive.dir });
+    const writer = await writerIn(archive.dir);
     writer.append('riders', { ...rider('a'), partition: 0, offset: 0, rawValue: Buffer.from('as it came') });
     writer.append('riders', { ...rider('b'), partition: 0, offset: 1 });
     await writer.close();

@@ -5,13 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { lockArchive } from '../../../infra/archive/format/archive-lock.ts';
 import { readManifest } from '../../../infra/archive/format/archive-manifest.ts';
-import { ArchiveWriter } from '../../../infra/archive/saving/archive-writer.ts';
 import { archivedTypes } from '../../../schemas/avro/avro-types.ts';
 import { runArchiveCheck } from '../../../services/archive/archive-check.ts';
 import { archiveSave } from '../../../services/archive/save-log.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { heard } from '../../support/processes/heard.ts';
-import { TestArchive } from '../../support/worlds/archive.ts';
+import { TestArchive, writerIn } from '../../support/worlds/archive.ts';
 import { rider, SavedArchive } from '../../support/worlds/saved-archive.ts';
 
 const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex');
@@ -138,7 +137,7 @@ describe('a save that goes on with an archive', () => {
     await saved.save();
     await saved.source.append('riders', 0, [rider('e'), rider('f'), rider('g'), rider('h')]);
     // Files of one record each: several stand behind the manifest.
-    const writer = new ArchiveWriter({ dir: saved.dir, codec: 'deflate', fileBytes: 1 });
+    const writer = await writerIn(saved.dir, { codec: 'deflate', fileBytes: 1 });
     for (const [i, key] of ['e', 'f', 'g'].entries()) {
       writer.append('riders', { ...rider(key), partition: 0, offset: 3 + i });
       writer.flush();
@@ -168,7 +167,7 @@ describe('a save that goes on with an archive', () => {
     await saved.source.removeFiles('riders');
     await saved.source.createTopics(2);
     await expect(saved.save()).rejects.toThrow(/its riders\/\d goes on to offset \d, the log holds 0 to/);
-    const writer = new ArchiveWriter({ dir: saved.source.dir });
+    const writer = await writerIn(saved.source.dir);
     for (let offset = 0; offset < 5; offset++) {
       writer.append('riders', { ...rider(`x${offset}`, 5), partition: 0, offset });
       writer.append('riders', { ...rider(`y${offset}`, 5), partition: 1, offset });

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { archiveEventLog } from '../../../infra/archive/log/archive-event-log.ts';
-import { ArchiveWriter } from '../../../infra/archive/saving/archive-writer.ts';
 import { redisViewWriter } from '../../../infra/redis/views/redis-view-writer.ts';
 import type { EventLog } from '../../../projector/ports/event-log.ts';
 import { silentLog } from '../../../projector/ports/log.ts';
@@ -15,6 +14,7 @@ import { type Env, Processes } from '../../support/processes/process.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../../support/servers/backends.ts';
 import { type Running, startProjector } from '../../support/stores/projector-run.ts';
 import { dumpRedis } from '../../support/stores/redis-dump.ts';
+import { readArchive, writerIn } from '../../support/worlds/archive.ts';
 import { copyPortland, portlandDirectory } from '../../support/worlds/portland.ts';
 import { sampleRecords } from '../../support/worlds/records.ts';
 
@@ -183,8 +183,8 @@ describe('verify of an archive', () => {
     ]);
     // Added since the projector started, which does not read it before it starts again.
     const longer = await copyPortland(join(await processes.folder(), 'portland'));
-    const writer = new ArchiveWriter({ dir: longer });
-    const at = { partition: 0, offset: writer.nextOffset('metros', 0)!, timestampMs: 1 };
+    const writer = await writerIn(longer);
+    const at = { partition: 0, offset: (await readArchive(longer)).bounds.metros[0]!.end, timestampMs: 1 };
     writer.append('metros', { ...at, key: 'kiel', value: { ...sampleRecords.metros, metro: 'kiel' } });
     await writer.close();
     const grown = await heard((io) => runCli(['verify'], io, { ...archive, ARCHIVE_DIR: longer }));

@@ -1,17 +1,8 @@
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { manifestName } from '../../../infra/archive/format/archive-manifest.ts';
+import { manifestName, readManifest, writeManifest } from '../../../infra/archive/format/archive-manifest.ts';
 import { runCli } from '../../../services/command-line.ts';
 import { heard } from '../../support/processes/heard.ts';
 import { copyPortland } from '../../support/worlds/portland.ts';
@@ -60,11 +51,8 @@ describe('a made-up archive', () => {
     const sizes = ['--riders', '60', '--rides', '10', '--days', '5'];
     expect(await run('simulate', '--archive', archive, ...sizes)).toMatchObject({ code: 0, err: [] });
     expect(await doubts()).toEqual([]);
-    const manifest = JSON.parse(readFileSync(join(archive, manifestName), 'utf8'));
-    writeFileSync(
-      join(archive, manifestName),
-      JSON.stringify({ ...manifest, exact_since: null, simulated: undefined }),
-    );
+    const { simulated: _, ...manifest } = readManifest(archive)!;
+    writeManifest(archive, { ...manifest, exact_since: null });
     const unknown = 'May not be exact: since when the archive has every record is not known';
     expect(await doubts()).toEqual([`${unknown}: no save of it has come to the end of the log`]);
     rmSync(join(archive, manifestName));

@@ -1,15 +1,16 @@
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import avro, { type Schema } from 'avsc';
+import { inspectArchive } from '../../../infra/archive/checking/inspect-archive.ts';
 import { type ArchiveEventLogOptions, archiveEventLog } from '../../../infra/archive/log/archive-event-log.ts';
-import { ArchiveWriter } from '../../../infra/archive/saving/archive-writer.ts';
+import { ArchiveWriter, type ArchiveWriterOptions } from '../../../infra/archive/saving/archive-writer.ts';
 import { decoded, type LogRecord, type UndecodableRecord } from '../../../projector/ports/decoded-record.ts';
 import type { LogBatch, LogBounds, Position } from '../../../projector/ports/event-log.ts';
 import { archivedSchemas } from '../../../schemas/avro/avro-types.ts';
-import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { defaultTopicPrefix, type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { followToEnds } from '../../../services/backends/follow-to-ends.ts';
 import type { EventLogFixture, FixtureRecord } from '../../contracts/event-log.ts';
 import { sampleRecords } from './records.ts';
@@ -34,13 +35,13 @@ export class TestArchive implements EventLogFixture, AsyncDisposable {
 
   async createTopics(partitions: number): Promise<void> {
     this.#partitions = partitions;
-    const writer = new ArchiveWriter({ dir: this.dir });
+    const writer = await writerIn(this.dir);
     for (const topic of topicNames) for (let i = 0; i < partitions; i++) writer.addPartition(topic, i, 0);
     await writer.close();
   }
 
   async append(topic: TopicName, partition: number, records: FixtureRecord[]): Promise<void> {
-    const writer = new ArchiveWriter({ dir: this.dir, blockBytes: 2_000, fileBytes: 5_000 });
+    const writer = await writerIn(this.dir, { blockBytes: 2_000, fileBytes: 5_000 });
     for (const record of records) writer.append(topic, { partition, offset: this.#take(topic, partition), ...record });
     await writer.close();
   }
@@ -63,7 +64,7 @@ export class TestArchive implements EventLogFixture, AsyncDisposable {
   }
 
   async addPartition(topic: TopicName): Promise<void> {
-    const writer = new ArchiveWriter({ dir: this.dir });
+    const writer = await writerIn(this.dir);
     writer.addPartition(topic, this.#partitions, 0);
     await writer.close();
   }
@@ -72,7 +73,7 @@ export class TestArchive implements EventLogFixture, AsyncDisposable {
     const { records } = await this.read();
     const kept = records.filter((one): one is LogRecord => one.topic === topic && one.partition === partition);
     await this.removeFiles(topic);
-    const writer = new ArchiveWriter({ dir: this.dir });
+    const writer = await writerIn(this.dir);
     for (const record of kept) if (record.offset >= offset) writer.append(topic, record);
     await writer.close();
   }
@@ -123,6 +124,21 @@ export class TestArchive implements EventLogFixture, AsyncDisposable {
     this.#nextOffsets.set(name, offset + 1);
     return offset;
   }
+}
+
+/** A writer that goes on with an archive, as a save does. */
+export async function writerIn(dir: string, how: Partial<ArchiveWriterOptions> = {}): Promise<ArchiveWriter> {
+  const isNew = topicNames.every((topic) => !existsSync(join(dir, defaultTopicPrefix + topic)));
+  const { signal } = new AbortController();
+  const reading = {
+    prefix: defaultTopicPrefix,
+    manifest: null,
+    read: 'unvouched',
+    beingWritten: true,
+    signal,
+  } as const;
+  const there = isNew ? null : (await inspectArchive({ dir, ...reading })).partitions;
+  return new ArchiveWriter({ dir, ...how, known: (topic, partition) => there?.[topic][partition] });
 }
 
 const rideOver100 = {

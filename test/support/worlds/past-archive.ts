@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { ArchiveWriter } from '../../../infra/archive/saving/archive-writer.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
 import type { RecordClock } from '../../../services/past/log/past-time.ts';
 import { openPastLog, type PastLog } from '../../../services/past/past-log.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { quietIo } from '../processes/heard.ts';
+import { writerIn } from './archive.ts';
 import { type History, type HistoryRecord, historyArb } from './histories.ts';
 
 /** How an archive is cut into files and blocks. */
@@ -29,7 +29,7 @@ export class PastArchive implements Disposable {
 
   static async of({ partitions, records }: History, chunking: Chunking): Promise<PastArchive> {
     const archive = new PastArchive();
-    const writer = new ArchiveWriter({ dir: archive.dir, ...chunking });
+    const writer = await writerIn(archive.dir, chunking);
     for (const topic of topicNames) for (let i = 0; i < partitions[topic]; i++) writer.addPartition(topic, i, 0);
     for (const { topic, ...record } of records) writer.append(topic, record);
     await writer.close();

@@ -9,7 +9,14 @@ import { type LogBatch, MissingTopicsError } from '../../../../projector/ports/e
 import { archivedSchemas } from '../../../../schemas/avro/avro-types.ts';
 import { topicNames } from '../../../../schemas/events/records.ts';
 import { eventLogContract } from '../../../contracts/event-log.ts';
-import { archivedRider, readArchive, startOf, TestArchive, writeContainer } from '../../../support/worlds/archive.ts';
+import {
+  archivedRider,
+  readArchive,
+  startOf,
+  TestArchive,
+  writeContainer,
+  writerIn,
+} from '../../../support/worlds/archive.ts';
 import { portlandDirectory } from '../../../support/worlds/portland.ts';
 import { sampleRecords } from '../../../support/worlds/records.ts';
 
@@ -226,7 +233,7 @@ test('an archive is read as it is when it is first asked: what a save adds comes
 
 test('a large block comes in batches, and offsets before the position are left out', async () => {
   await using archive = await TestArchive.make();
-  const writer = new ArchiveWriter({ dir: archive.dir, codec: 'null', blockBytes: 10_000_000 });
+  const writer = await writerIn(archive.dir, { codec: 'null', blockBytes: 10_000_000 });
   for (let i = 0; i < 12_000; i++) writer.append('riders', { ...archivedRider(i * 2), timestampMs: 1 });
   await writer.close();
   const log = archive.open();
