@@ -85,10 +85,10 @@ export function decodeOwn(value: Buffer, week: number): OwnNight[] {
   return value
     .toString('latin1')
     .split(',')
-    .map((part) => ({
-      ...parseRideOfWeek(part.slice(0, -2), week),
-      bits: hexDigit(part.charCodeAt(part.length - 1)),
-    }));
+    .map((part) => {
+      const { ride, day } = parseRideOfWeek(part.slice(0, -2), week);
+      return { ride, day, bits: hexDigit(part.charCodeAt(part.length - 1)) };
+    });
 }
 
 const hexDigit = (unit: number): number => (unit <= digit9 ? unit - digit0 : unit - letterA + 10);
