@@ -44,12 +44,14 @@ interface ValueViews extends NumberedViews {
   render(facts: Facts, view: number): Buffer | null;
 }
 
+type Ids = { [Name in keyof Facts]: Facts[Name] extends Interner ? Name : never }[keyof Facts];
+
 /** Views whose ids are interned. */
-const interned = (ids: (facts: Facts) => Interner, all: NumberedViews['all']): NumberedViews => ({
+const interned = (ids: Ids, all: NumberedViews['all']): NumberedViews => ({
   all,
-  id: (facts, view) => ids(facts).text(view),
-  tag: (facts, view) => ids(facts).tag(view),
-  find: (facts, id) => ids(facts).find(id),
+  id: (facts, view) => facts[ids].text(view),
+  tag: (facts, view) => facts[ids].tag(view),
+  find: (facts, id) => facts[ids].find(id),
 });
 
 function* numbers(count: number, there: (n: number) => boolean): Generator<number> {
@@ -76,41 +78,28 @@ export const valueViews: Record<FactKind, ValueViews> = {
   metro: {
     markedBy: { metro: itself },
     render: renderMetro,
-    ...interned(
-      (facts) => facts.metroIds,
-      (facts) => numbers(facts.metros.length, (metro) => facts.metros[metro] != null),
-    ),
+    ...interned('metroIds', (facts) => numbers(facts.metros.length, (metro) => facts.metros[metro] != null)),
   },
   key: {
     markedBy: { keyHash: itself },
     render: renderDeveloperKey,
-    ...interned(
-      (facts) => facts.hashIds,
-      (facts) => numbers(facts.hashUses.length, (hash) => facts.hashUses[hash]! > 0),
-    ),
+    ...interned('hashIds', (facts) => numbers(facts.hashUses.length, (hash) => facts.hashUses[hash]! > 0)),
   },
   rider: {
     markedBy: { card: itself },
     render: renderRider,
-    ...interned(
-      (facts) => facts.riderIds,
-      (facts) => numbers(facts.riders.length, (rider) => facts.riderExists(rider)),
-    ),
+    ...interned('riderIds', (facts) => numbers(facts.riders.length, (rider) => facts.riderExists(rider))),
   },
   ride: {
     markedBy: { ride: itself, night: ({ nightRide }, night) => nightRide[night]! },
     render: renderRide,
-    ...interned(
-      (facts) => facts.rideIds,
-      (facts) => numbers(facts.rides.length, (ride) => facts.rides[ride]!.record !== null),
-    ),
+    ...interned('rideIds', (facts) => numbers(facts.rides.length, (ride) => facts.rides[ride]!.record !== null)),
   },
   night: {
     markedBy: { night: itself },
     render: renderNight,
-    ...interned(
-      (facts) => facts.nightKeys,
-      (facts) => numbers(facts.nightRecords.length, (night) => facts.nightRecords[night] !== null),
+    ...interned('nightKeys', (facts) =>
+      numbers(facts.nightRecords.length, (night) => facts.nightRecords[night] !== null),
     ),
   },
   day: {
@@ -123,13 +112,10 @@ export const valueViews: Record<FactKind, ValueViews> = {
   },
 };
 
-/** All kinds of views. A rider's own layer is numbered by the rider (reader.ts renders it, reader-marks.ts says what it shows). */
+/** All kinds of views. A rider's own layer is numbered by the rider; reader.ts and reader-marks.ts have the rest of it. */
 export const numberedViews: Record<FactKind | RiderKind, NumberedViews> = {
   ...valueViews,
-  reader: interned(
-    (facts) => facts.riderIds,
-    (facts) => facts.riders.keys(),
-  ),
+  reader: interned('riderIds', (facts) => facts.riders.keys()),
 };
 export const numberedKinds = Object.keys(numberedViews) as (FactKind | RiderKind)[];
 

@@ -19,15 +19,10 @@ export const fieldDays: Record<FieldKind, 1 | 7> = { o: 7, f: 1, x: 7 };
 /** The first day of the field that shows a day. */
 export const fieldFirstDay = (kind: FieldKind, day: number): number => (fieldDays[kind] === 1 ? day : weekOf(day));
 
-/** @example fieldName('f', 16_599) // 'f2015-06-13' */
+/** A field's name, e.g. `f2015-06-13` for `f` and 16,599. */
 export const fieldName = (kind: FieldKind, first: number): string => `${kind}${dayText(first)}`;
 
-/**
- * The kind and first day of a field, by its name. Null for a name that no field of ours has.
- *
- * @example parseFieldName('o2015-06-08') // { kind: 'o', first: 16_594 }
- * @example parseFieldName('o2015-06-13') // null: a Saturday
- */
+/** The reverse. Null for a name that no field of ours has, e.g. `o2015-06-13`: a Saturday. */
 export function parseFieldName(name: string): { kind: FieldKind; first: number } | null {
   const kind = name[0] as FieldKind;
   const first = parseDay(name.slice(1));
@@ -55,23 +50,16 @@ export interface GoingRider {
 /** What the reader marked the rider as. */
 export const goingBits = { follows: 1, close: 2, flagged: 4 } as const;
 
-/**
- * A ride in a week's field: the number of its day, 0 for Monday, then the id. Such texts sort by day, then by ride.
- *
- * @example rideOfWeek(16_599, 'taco') // '5taco', a Saturday
- */
+/** A ride in a week's field, e.g. `5taco` for a Saturday. Monday is 0. Such texts sort by day, then by ride. */
 export const rideOfWeek = (day: number, ride: string): string => `${day - weekOf(day)}${ride}`;
 
-/** The ride's id and day of a text in a week's field, given the week's Monday. */
-export const parseRideOfWeek = (text: string, week: number): { ride: string; day: number } => {
-  return { ride: text.slice(1), day: week + text.charCodeAt(0) - digit0 };
-};
+/** The reverse. `week`: the Monday that the field's week begins on. */
+export const parseRideOfWeek = (text: string, week: number): { ride: string; day: number } => ({
+  ride: text.slice(1),
+  day: week + text.charCodeAt(0) - digit0,
+});
 
-/**
- * The text of own nights: `<day>ride=bits,…`, with one hex digit of `ownBits`. In the order of days, then of rides.
- *
- * @example encodeOwn([{ day: 16_599, ride: 'taco', bits: ownBits.going | ownBits.led }]) // '5taco=9'
- */
+/** `<day>ride=bits,…`, e.g. `5taco=9`, with one hex digit of `ownBits`. By day, then by ride. */
 export function encodeOwn(nights: readonly OwnNight[]): string {
   let text = '';
   for (const { day, ride, bits } of nights) {
@@ -80,7 +68,7 @@ export function encodeOwn(nights: readonly OwnNight[]): string {
   return text;
 }
 
-/** The reverse. `week`: the Monday that the field's week begins on. */
+/** The reverse, for the week that begins on a Monday. */
 export function decodeOwn(value: Buffer, week: number): OwnNight[] {
   return value
     .toString('latin1')
@@ -96,12 +84,7 @@ const digit0 = 48;
 const digit9 = 57;
 const letterA = 97;
 
-/**
- * The text of riders going: `ride:rider=bits,rider=bits;ride:…`, with one digit of `goingBits`. In the order of rides, then
- * of riders.
- *
- * @example encodeGoing([{ ride: 'taco', rider: 'r1', bits: goingBits.follows }]) // 'taco:r1=1'
- */
+/** `ride:rider=bits,rider=bits;ride:…`, e.g. `taco:r1=1`, with one digit of `goingBits`. By ride, then by rider. */
 export function encodeGoing(riders: readonly GoingRider[]): string {
   let text = '';
   let ride = '';

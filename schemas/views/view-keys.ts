@@ -12,11 +12,7 @@ export const viewFormat = 3;
 export const tagCount = 64;
 export const allTags: readonly number[] = Array.from({ length: tagCount }, (_, i) => i);
 
-/**
- * The tag of an id, 0 to 63: FNV-1a over UTF-16 units, folded to six bits. Part of the stored format.
- *
- * @example tagOf('portland') // 62
- */
+/** The tag of an id, e.g. 62 for `portland`: FNV-1a over UTF-16 units, folded to six bits. Part of the stored format. */
 export function tagOf(subject: string): number {
   let h = 0x811c9dc5;
   for (let i = 0; i < subject.length; i++) h = Math.imul(h ^ subject.charCodeAt(i), 0x01000193);
@@ -39,20 +35,14 @@ export function tagOfBytes(bytes: Uint8Array, start: number, end: number): numbe
   return folded(h);
 }
 
-/**
- * A view's key, with its tag. Ports take it as `key`; adapters translate it.
- *
- * @example viewKey('metro', 'portland') // '62|metro:portland'
- */
+/** A view's key with its tag, e.g. `62|metro:portland`. Ports take it as `key`; adapters translate it. */
 export function viewKey(kind: string, id: string): string {
   return `${tagOf(id)}|${kind}:${id}`;
 }
 
 /**
- * Exists while the tag is complete. Only then does the absence of one of its views mean that there is no such thing
+ * E.g. `62|complete:`. It exists while the tag is complete. Only then a view that is missing does not exist
  * (docs/rules.md#absence).
- *
- * @example completeKey(62) // '62|complete:'
  */
 export const completeKey = (tag: number): string => `${tag}|complete:`;
 /** The same, for the tag of a view's key. */

@@ -12,13 +12,13 @@ export const factKinds = ['day', 'ride', 'night', 'metro', 'key', 'rider'] as co
 export type FactKind = (typeof factKinds)[number];
 /** View kinds of the public layer: views of facts, and whether a tag is complete. */
 export const publicKinds = [...factKinds, 'complete'] as const;
-/** The kind of the riders' own layer, which is never cached: one hash per rider, whose fields are views (reader-fields.ts). */
+/** The kind of the riders' own layer, which is never cached: a hash per rider, with a view in each field (reader-fields.ts). */
 export type RiderKind = 'reader';
 /** Kinds of views that are one key's value. */
 export type ValueKind = (typeof publicKinds)[number];
 export type ViewKind = ValueKind | RiderKind;
 
-/** @example parseKey('62|metro:portland') // { tag: 62, kind: 'metro', id: 'portland' } */
+/** The parts of a key, e.g. of `62|metro:portland`. */
 export function parseKey(key: string): { tag: number; kind: ViewKind; id: string } {
   const bar = key.indexOf('|');
   const colon = key.indexOf(':', bar);
@@ -112,11 +112,7 @@ export const metroKey = (metro: string): string => viewKey('metro', metro);
 
 export const encodeMetro = (zone: string): Buffer => encodeView({ zone }, null, noBody);
 
-/**
- * A developer key that is live. Only whether it is there is read.
- *
- * `hashHex`: SHA-256 of the key's text, as 64 lower-case hex digits.
- */
+/** A developer key that is live, which is all that is read of it. `hashHex`: SHA-256 of its text, 64 lower-case hex digits. */
 export const developerKeyKey = (hashHex: string): string => viewKey('key', hashHex);
 
 export const encodeDeveloperKey = (): Buffer => encodeView({}, null, noBody);

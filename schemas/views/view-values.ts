@@ -13,9 +13,7 @@ export function digestOf(content: Buffer | string): string {
   return hash('sha256', content, 'base64url').slice(0, digestLength);
 }
 
-/**
- * @example encodeView({ zone: 'Europe/Berlin' }, null, Buffer.alloc(0)) // `<digest>{"zone":"Europe/Berlin"}\n\n`
- */
+/** E.g. `<digest>{"zone":"Europe/Berlin"}\n\n` for `{ zone: 'Europe/Berlin' }`, no facets and an empty body. */
 export function encodeView(header: object, facets: readonly object[] | null, body: Buffer): Buffer {
   const head = `${JSON.stringify(header)}\n${facets ? JSON.stringify(facets) : ''}\n`;
   const headBytes = Buffer.byteLength(head);
