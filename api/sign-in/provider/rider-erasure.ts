@@ -59,7 +59,7 @@ export function riderErasure({ store, grants, riders, logger, sweepDelayMs = 5_0
 
   return {
     /** A rider was found to be gone: ends everything of theirs. Harmless to repeat. Never throws. */
-    gone: (rider: string): Promise<void> => end(rider).catch(sweepSoon),
+    eraseRider: (rider: string): Promise<void> => end(rider).catch(sweepSoon),
     sweep,
     sweepSoon,
     close: (): void => clearTimeout(timer),

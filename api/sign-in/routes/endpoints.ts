@@ -14,7 +14,7 @@ const publicHeaders = { ...corsHeaders, 'Cache-Control': 'public, max-age=300' }
 const formType = 'application/x-www-form-urlencoded';
 
 /** For an address that continues a sign-in and works once: no HEAD, which programs send to preview a link. */
-export const goesOn = { exposeHeadRoute: false };
+export const usedOnce = { exposeHeadRoute: false };
 
 /** The protocol's own endpoints: authorize, token, revocation, registration, keys and metadata. */
 export function addEndpoints(app: FastifyInstance, parts: SignInParts): void {
@@ -70,7 +70,7 @@ function addAuthorize(app: FastifyInstance, { service, provider, riders, limits,
       headers,
     });
   });
-  app.get<{ Params: { uid: string } }>(`${paths.authorize}/:uid`, goesOn, async (request, reply) => {
+  app.get<{ Params: { uid: string } }>(`${paths.authorize}/:uid`, usedOnce, async (request, reply) => {
     const { uid } = request.params;
     // oidc-provider ends the interaction before it asks whether the rider exists. If the views are away, the rider
     // would be back at the app with an error. This throws before the end, so the page can be loaded again.

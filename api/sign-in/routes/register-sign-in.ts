@@ -38,11 +38,11 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps) {
     (risk) => risk !== null && logger.warn(risk),
     (error: unknown) => logger.warn({ err: error }, 'cannot tell whether the store of sign-ins outlives a restart'),
   );
+  const { eraseRider, sweep, sweepSoon } = erasure;
   return {
-    eraseRider: erasure.gone,
-    sweep: erasure.sweep,
-    /** A sweep that is repeated until it succeeds: for erasures that may have been missed. */
-    sweepSoon: erasure.sweepSoon,
+    eraseRider,
+    sweep,
+    sweepSoon,
     async close() {
       erasure.close();
       await store.close();

@@ -57,7 +57,7 @@ export async function signInParts(deps: SignInDeps): Promise<SignInParts> {
     service,
     store,
     riders,
-    riderGone: (rider) => void erasure.gone(rider),
+    riderGone: (rider) => void erasure.eraseRider(rider),
     audit,
     keys,
     cookieKeys,

@@ -6,7 +6,7 @@ import { noRiderPage, type Trouble, troubles } from '../pages/error-page.ts';
 import { isAway } from '../provider/provider-adapter.ts';
 import { storeId } from '../provider/sealed-store.ts';
 import { paths } from '../tokens/metadata.ts';
-import { goesOn } from './endpoints.ts';
+import { usedOnce } from './endpoints.ts';
 import { finishLogin } from './interactions.ts';
 import type { SignInParts } from './sign-in-parts.ts';
 import {
@@ -38,7 +38,7 @@ export function addUpstreamRoutes(app: FastifyInstance, parts: SignInParts, upst
 
   app.get<{ Params: { uid: string }; Querystring: { other?: string } }>(
     `${paths.signIn}/:uid/start`,
-    goesOn,
+    usedOnce,
     async (request, reply) => {
       const interaction = await provider.interaction(request, reply, request.params.uid);
       if (interaction?.prompt.name !== 'login') return pages.trouble(reply, 'expired');
@@ -58,7 +58,7 @@ export function addUpstreamRoutes(app: FastifyInstance, parts: SignInParts, upst
     },
   );
 
-  app.get(paths.callback, goesOn, async (request, reply) => {
+  app.get(paths.callback, usedOnce, async (request, reply) => {
     const callback = new URL(service.origin + paths.callback);
     callback.search = request.raw.url!.split('?').slice(1).join('?');
     const state = callback.searchParams.get('state') ?? '';
