@@ -12,7 +12,7 @@ export interface ViewReader {
   /** Some fields of one hash view, in order; null if absent. Calls in one tick share a round trip with `get`. */
   fields(key: string, fields: readonly string[]): Promise<(Buffer | null)[]>;
   /** Calls the listener for every change to a public view from now on. There is one listener. */
-  watch(listener: ChangeListener): void;
+  listen(listener: ChangeListener): void;
   /**
    * Called before each answer from the cache. If this process was paused, it may not have heard all changes, and this
    * tells the listener. Absent where a pause hides no change.

@@ -30,7 +30,7 @@ export class MemoryViewStore {
     return {
       get: async (keys) => keys.map((key) => this.#values.get(key) ?? null),
       fields: async (key, fields) => fields.map((field) => this.#hashes.get(key)?.get(field) ?? null),
-      watch: (listener) => {
+      listen: (listener) => {
         this.#listeners.push(listener);
         listener.hearing(true);
       },

@@ -186,7 +186,7 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
       const w = await leader();
       const r = reader();
       const heard = new Heard();
-      r.watch(heard);
+      r.listen(heard);
       const beat = async (): Promise<boolean> => {
         for (const each of allTags) await w.commit(each, []);
         return heard.hears;

@@ -209,7 +209,7 @@ export class ApiProcess {
     });
     return {
       ...reads,
-      watch: (listener) => {
+      listen: (listener) => {
         invalidations = new Invalidations(keys, listener, this.process.clock, around.tags.length);
         this.#track(around, keys, invalidations);
       },

@@ -77,7 +77,7 @@ export class ViewCache {
     this.#reader = reader;
     this.#bytesMax = bytesMax;
     this.#onRead = onRead;
-    reader.watch({
+    reader.listen({
       changed: (key) => {
         this.#forget(key);
         this.#also?.changed(key);

@@ -64,12 +64,12 @@ export function redisSignInState(options: RedisSignInStateOptions): StateStore {
   return {
     put(kind, id, payload, { lifeSeconds, account = '' }) {
       const keys = [entryKey(kind, id), accountKey(account), accountsKey];
-      return run('authPut', ...keys, JSON.stringify(payload), msOf(lifeSeconds), account, `${kind}:${id}`);
+      return run('signInPut', ...keys, JSON.stringify(payload), msOf(lifeSeconds), account, `${kind}:${id}`);
     },
     find: async (kind, id) => payloadOf(await ask(() => redis.hget(entryKey(kind, id), 'p'))),
-    take: async (kind, id) => payloadOf(await run<string | null>('authTake', entryKey(kind, id))),
+    take: async (kind, id) => payloadOf(await run<string | null>('signInTake', entryKey(kind, id))),
     async use(kind, id) {
-      const [uses, sinceFirstMs] = await run<[number, number]>('authUse', entryKey(kind, id));
+      const [uses, sinceFirstMs] = await run<[number, number]>('signInUse', entryKey(kind, id));
       return uses === 0 ? null : { uses, sinceFirstMs };
     },
     // Only entries without an account are extended, so no index needs an update.
@@ -90,7 +90,7 @@ export function redisSignInState(options: RedisSignInStateOptions): StateStore {
       }
       return found;
     },
-    tidyAccount: (account) => run('authTidyAccount', accountKey(account), accountsKey, account, `${prefix}e:`),
+    tidyAccount: (account) => run('signInTidyAccount', accountKey(account), accountsKey, account, `${prefix}e:`),
     async *accounts() {
       let cursor = '0';
       do {

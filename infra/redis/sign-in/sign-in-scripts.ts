@@ -9,7 +9,7 @@ export const signInScripts = {
    * KEYS entry, account index, accounts. ARGV payload, life, account, member. HSET comes first: a full Redis refuses a script
    * only at its first write, and only if that needs memory, which HDEL does not.
    */
-  authPut: {
+  signInPut: {
     numberOfKeys: 3,
     lua: `${now}
 local ends = now + ARGV[2]
@@ -30,7 +30,7 @@ return 1`,
   },
 
   /** KEYS entry. */
-  authTake: {
+  signInTake: {
     numberOfKeys: 1,
     lua: `local payload = redis.call('HGET', KEYS[1], 'p')
 redis.call('DEL', KEYS[1])
@@ -38,7 +38,7 @@ return payload`,
   },
 
   /** KEYS entry. Returns its uses with this one, and the milliseconds since the first. */
-  authUse: {
+  signInUse: {
     numberOfKeys: 1,
     lua: `${now}
 if redis.call('EXISTS', KEYS[1]) == 0 then return { 0, 0 } end
@@ -48,7 +48,7 @@ return { redis.call('HINCRBY', KEYS[1], 'u', 1), now - first }`,
   },
 
   /** KEYS account index, accounts. ARGV account, prefix of entries' keys, which share the index's hash tag. */
-  authTidyAccount: {
+  signInTidyAccount: {
     numberOfKeys: 2,
     lua: `local left = 0
 for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do

@@ -56,7 +56,7 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
   return {
     get: reads.get,
     fields: reads.fields,
-    watch(listener: ChangeListener) {
+    listen(listener: ChangeListener) {
       tracking = trackChanges(client, keys, listener);
     },
     noticePause: () => tracking?.noticePause(),

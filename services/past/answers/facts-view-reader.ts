@@ -51,7 +51,7 @@ export class FactsViewReader implements ViewReader {
     return fields.map((field) => kept.get(field) ?? null);
   }
 
-  watch(listener: ChangeListener): void {
+  listen(listener: ChangeListener): void {
     this.#listener = listener;
     listener.hearing(true);
   }

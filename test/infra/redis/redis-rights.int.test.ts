@@ -65,7 +65,7 @@ const refusedTo = (url: string): Promise<string[]> => refusedByRedis([server.url
 /** Whether a reader hears changes now. */
 function hearingOf(reader: ViewReader): () => boolean {
   let hears = false;
-  reader.watch({
+  reader.listen({
     changed() {},
     allChanged() {},
     hearing(now) {

@@ -84,7 +84,7 @@ function cardsOf(riders: TestRiders): ViewReader {
           : null,
       ),
     // Nothing is said to be heard, so nothing is kept.
-    watch: () => {},
+    listen: () => {},
     ready: async () => ({ ready: true }),
     close: async () => {},
   };

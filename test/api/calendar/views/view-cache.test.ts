@@ -33,7 +33,7 @@ beforeEach(async () => {
       return values;
     },
     // Changes are told by the test alone.
-    watch(listener) {
+    listen(listener) {
       heard = listener;
       listener.hearing(true);
     },
