@@ -116,7 +116,7 @@ export class Fetcher {
     const [fetched] = partition.fetched;
     if (fetched) return fetched.sinceMs;
     if (partition.heldBackSinceMs !== null) return partition.heldBackSinceMs;
-    const isBehind = partition.offset < partition.stableEnd || this.#faults.rests(partition);
+    const isBehind = partition.offset < partition.stableEnd || this.#faults.isPaused(partition);
     return isBehind || this.#isSilent(partition.leader) ? partition.caughtUpMs : null;
   }
 
@@ -179,7 +179,7 @@ export class Fetcher {
     while (!signal.aborted) {
       const led = this.#partitions.filter(({ leader }) => leader === node);
       if (led.length === 0) return;
-      const asked = led.filter((partition) => !partition.waiting && !this.#faults.rests(partition));
+      const asked = led.filter((partition) => !partition.waiting && !this.#faults.isPaused(partition));
       if (asked.length === 0 || asked.some(({ fetched }) => fetched.length > queuedMax)) {
         await this.#wakeUp.wait();
         continue;
@@ -218,20 +218,20 @@ export class Fetcher {
         fetched.push(...(await fetch([partition], 0)));
       } catch (error) {
         if (!isUnreadable(error)) throw error;
-        this.#rest(partition, error);
+        this.#pause(partition, error);
       }
     }
     return fetched;
   }
 
   /** Leaves a partition out for a while. The others of its broker go on. */
-  #rest(partition: FollowedPartition, error: unknown): void {
-    const rested = async (): Promise<void> => {
+  #pause(partition: FollowedPartition, error: unknown): void {
+    const paused = async (): Promise<void> => {
       await this.#faults.failed(partition, error);
       await this.#findLeaders();
       this.#wakeUp.notify();
     };
-    void this.#guard(rested());
+    void this.#guard(paused());
   }
 
   /** Queues what was fetched. */
@@ -245,7 +245,7 @@ export class Fetcher {
       if (found.errorCode === kafkaErrors.offsetOutOfRange) throw truncated(partition);
       if (found.diverging) throw diverged(partition);
       if (found.errorCode !== 0) {
-        this.#rest(partition, errorOf(partition, found.errorCode));
+        this.#pause(partition, errorOf(partition, found.errorCode));
         continue;
       }
       this.#faults.succeeded(partition);

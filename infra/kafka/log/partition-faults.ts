@@ -9,7 +9,7 @@ import type { FollowedPartition } from './followed-partition.ts';
  */
 export class PartitionFaults {
   readonly #backOffs = new Map<FollowedPartition, LoggedBackOff>();
-  readonly #resting = new Set<FollowedPartition>();
+  readonly #paused = new Set<FollowedPartition>();
   readonly #log: Log;
   readonly #signal: AbortSignal;
   /** Log lines for the end of this turn of the event loop. One answer may name many partitions, which share a line. */
@@ -21,8 +21,8 @@ export class PartitionFaults {
   }
 
   /** Whether a partition must not be fetched now. */
-  rests(partition: FollowedPartition): boolean {
-    return this.#resting.has(partition);
+  isPaused(partition: FollowedPartition): boolean {
+    return this.#paused.has(partition);
   }
 
   /**
@@ -38,11 +38,11 @@ export class PartitionFaults {
       backOff = new LoggedBackOff(what, { log, signal: this.#signal });
       this.#backOffs.set(partition, backOff);
     }
-    this.#resting.add(partition);
+    this.#paused.add(partition);
     try {
       await backOff.failed(error);
     } finally {
-      this.#resting.delete(partition);
+      this.#paused.delete(partition);
     }
   }
 

@@ -11,7 +11,7 @@ export interface TopicRecord {
   headers: Record<string, string>;
 }
 
-/** Everything a topic holds now, read with kafkajs: not with the service's own reader. */
+/** Everything a topic holds now, read with kafkajs: not with the service's own fetcher. */
 export async function readTopic(brokers: string, topic: string): Promise<TopicRecord[]> {
   const client = kafkaClient(brokers);
   const admin = client.admin();

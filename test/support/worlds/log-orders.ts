@@ -4,7 +4,7 @@ import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import type { History, HistoryRecord } from './histories.ts';
 import { toLogRecord } from './histories.ts';
 
-/** What else a reader of the same log may see: other interleavings, other batches, repeats, a compacted log. */
+/** What else a follower of the same log may be handed: other interleavings, other batches, repeats, a compacted log. */
 
 interface Partition {
   topic: TopicName;
@@ -48,22 +48,22 @@ export function deliveries(history: History): fc.Arbitrary<LogBatch[]> {
     back: fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.integer({ min: 1, max: 12 }) }),
   });
   return fc.array(step, { maxLength: 60, size: 'max' }).map((steps) => {
-    const readers = partitionsOf(history).map((partition) => ({ ...partition, next: 0 }));
+    const partitions = partitionsOf(history).map((partition) => ({ ...partition, next: 0 }));
     const batches: LogBatch[] = [];
-    const deliver = (reader: (typeof readers)[number], length: number): void => {
-      const records = reader.records.slice(reader.next, reader.next + length);
-      reader.next += records.length;
-      const last = reader.records[reader.next - 1];
-      const { topic, partition } = reader;
+    const deliver = (one: (typeof partitions)[number], length: number): void => {
+      const records = one.records.slice(one.next, one.next + length);
+      one.next += records.length;
+      const last = one.records[one.next - 1];
+      const { topic, partition } = one;
       batches.push({ topic, partition, records: records.map(toLogRecord), nextOffset: last ? last.offset + 1 : 0 });
     };
     for (const { pick, length, back } of steps) {
-      const reader = readers[pick % readers.length]!;
-      reader.next = Math.max(0, reader.next - back);
-      deliver(reader, length);
+      const one = partitions[pick % partitions.length]!;
+      one.next = Math.max(0, one.next - back);
+      deliver(one, length);
     }
-    for (const reader of readers) {
-      if (reader.next < reader.records.length) deliver(reader, reader.records.length);
+    for (const one of partitions) {
+      if (one.next < one.records.length) deliver(one, one.records.length);
     }
     return batches;
   });

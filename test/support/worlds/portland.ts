@@ -7,7 +7,7 @@ import avsc from 'avsc';
 import { type AnyRecord, defaultTopicPrefix, topicNames } from '../../../schemas/events/records.ts';
 import type { HistoryRecord } from './histories.ts';
 
-/** The sample archive of real rides in Portland, read with avsc alone: not with the service's own archive reader. */
+/** The sample archive of real rides in Portland, read with avsc alone: not with the service's own decoder. */
 
 export const portlandDirectory = fileURLToPath(new URL('../../data/portland', import.meta.url));
 

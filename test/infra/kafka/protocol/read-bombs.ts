@@ -2,7 +2,7 @@ import { zstdCompressSync } from 'node:zlib';
 import { readRecordBatches, recordPieces } from '../../../../infra/kafka/protocol/record-batch.ts';
 import { batchOf, packedBatch } from './batches.ts';
 
-/** A process that reads one answer of Kafka as the reader does, and says how many records and how much memory that was. */
+/** A process that unpacks one answer of Kafka as the fetcher does, and prints how many records it holds and how much memory that took. */
 
 // length, attributes, timestampDelta, offsetDelta, no key, no value, no headers
 const tiny = Buffer.from([12, 0, 0, 0, 1, 1, 0]);
