@@ -12,11 +12,11 @@ import { type Covered, Judge } from './judge.ts';
 import type { Repairs } from './repairs.ts';
 import { WindowMarks } from './window-marks.ts';
 
-// A check may take this share of the time, however large the world is.
+// However large the world is, checks take at most this share of the time.
 const shareOfTime = 1 / 20;
-const lookMs = 100;
+const positionEveryMs = 100;
 const namedMax = 5;
-// What is about riders or keys is only counted: a log is kept longer than a person may want.
+// Views of riders and keys are counted, not named: log lines may be kept longer than a rider's data.
 const namedKinds = new Set(['day', 'ride', 'night', 'metro', 'foreign']);
 
 interface BackgroundCheckDeps extends RetryDeps {
@@ -32,9 +32,8 @@ interface BackgroundCheckDeps extends RetryDeps {
 }
 
 /**
- * Compares all bytes of one tag's views after another's with the facts, all the time a projector leads, while changes flow.
- * What it finds is a fault, since the views ought to be right: it is counted, named and mended. Whether a difference is
- * one, or only on its way, is judged as `verify` does (judge.ts).
+ * Compares whole views with the facts, tag after tag, as long as a projector leads. A difference is a fault, unless it is
+ * a change on its way (judge.ts says which): it is counted, logged and mended.
  */
 export class BackgroundCheck {
   readonly #deps: BackgroundCheckDeps;
@@ -48,7 +47,7 @@ export class BackgroundCheck {
   /** Checks until told to stop. */
   async run(stop: AbortSignal): Promise<void> {
     const { tags, everyMs, clock, metrics } = this.#deps;
-    // Terms may be short: not each begins with the same tags.
+    // Terms may be short. They begin with different tags, so that every tag has its turn.
     let next = Math.floor(clock.nowMs() / everyMs);
     let unchecked = new Set(tags);
     for (let pauseMs = everyMs; !stop.aborted; next++) {
@@ -64,7 +63,7 @@ export class BackgroundCheck {
     }
   }
 
-  /** False if the tag's views are in doubt anyway, or when told to stop. */
+  /** False if the tag is being repaired anyway, or when told to stop. */
   async #checkOne(tag: number, stop: AbortSignal): Promise<boolean> {
     const { repairs } = this.#deps;
     const { fold } = this.#deps.folding;
@@ -77,10 +76,10 @@ export class BackgroundCheck {
         marks: this.#marks,
         store: this.#deps.writer,
         begin: () => this.#begin(tag, isDoubtful),
-        // A store that was emptied or restored since is found by its fence: that is no fault of these views.
+        // A store that was emptied or restored meanwhile shows it in the fence. That is no fault of these views.
         end: () => this.#deps.lanes.check(tag),
         onDifferences: (differences, write) => {
-          // Whatever happened to the store or to this leader: a compare of the tag will tell.
+          // The tag is in doubt by now: its repair compares all of it.
           if (isDoubtful()) return;
           faults.push(...differences);
           void this.#deps.lanes.add(tag, write, { patience: true }).catch(() => {});
@@ -108,7 +107,7 @@ export class BackgroundCheck {
     return suspects;
   }
 
-  /** A window begins: what is marked so far is to be written first. */
+  /** Begins a window. Resolves once all that is marked before it is written. */
   async #begin(tag: number, isOver: () => boolean): Promise<Covered> {
     const { folding, fanOuts, lanes, clock } = this.#deps;
     if (isOver()) return new Map();
@@ -117,7 +116,7 @@ export class BackgroundCheck {
     while (!isOver()) {
       const { settled } = lanes;
       if (settled && isWithin(since, settled.start.position)) return new Map([[tag, fanOuts.stored()]]);
-      await clock.sleep(lookMs, lanes.signal);
+      await clock.sleep(positionEveryMs, lanes.signal);
     }
     return new Map();
   }

@@ -5,11 +5,11 @@ import { Comparison } from './comparison.ts';
 import { type Difference, differencesOf } from './difference.ts';
 import type { WindowMarks } from './window-marks.ts';
 
-// A view that is touched in each of so many windows has been written anew in all but the last: it is what a leader wrote.
+// A view that changes in so many windows running is being rewritten all the time: it is reported as changing, not as wrong.
 const windowsMax = 5;
 const readMax = 500;
 
-/** The fan-outs that are under way beside what is written, by tag. */
+/** The tags where all changes before a window are written, each with the fan-outs that are still under way. */
 export type Covered = ReadonlyMap<number, readonly StoredFanOut[]>;
 
 /** What judging needs of a fold, its own or the leader's. */
@@ -17,47 +17,46 @@ interface JudgeDeps {
   facts: Facts;
   marks: WindowMarks;
   store: Pick<ViewWriter, 'read'>;
-  /** A window begins here. Resolves to the tags where all before it is written, once it is; without those where it is not. */
+  /** Begins a window. Resolves once all changes before it are written, to the tags where they are. */
   begin(tags: readonly number[]): Promise<Covered>;
-  /** Folds at least as far as the writer of what is in the store had folded. */
+  /** Ends a window: folds at least as far as the store's leader had folded. */
   end(): Promise<void>;
-  /** Views that certainly differ, with what mends them: rendered in this very turn of the event loop. */
+  /** Called with certain differences of one view, and the write that mends it, rendered in this turn of the event loop. */
   onDifferences(differences: readonly Difference[], write: ViewWrite): void;
 }
 
-/** Those that could not be judged. */
+/** Views that could not be judged. */
 export interface Unjudged {
-  /** Changes before the window are not known to be written, and this does not go on. */
+  /** Nobody leads their tags: it is not known whether the changes before the window are written. */
   unknown: readonly StoredName[];
-  /** Views that changed all the while, so that a leader wrote them anew each time. */
+  /** How many changed in every window. */
   changing: number;
 }
 
 export const nameOf = ({ tag, kind, id }: StoredName): string => `${tag}|${kind}:${id}`;
 
 /**
- * Judges whether views that seem to differ do, while changes flow.
+ * Judges whether views that seem to differ are wrong, while changes flow.
  *
- * The store and a fold beside it are never at the same place of the log, and of several partitions each passes through
- * other mixtures. So a difference is judged within a *window* of the log, from a position S to a position E:
+ * The store and a fold beside it are never at the same place of the log. With several partitions, each passes through
+ * other mixtures of their records. So a difference is judged within a *window* of the log, from a position S to a position E:
  *
  * 1. The fold is at S, and marks from there on what changes touch, by a leader's own rules (writing/marking.ts).
- * 2. The tag's stored position is at or beyond S: what changes before S touch is written, but for fan-outs that are
- *    stored with the position.
+ * 2. The tag's stored position is at or beyond S: all changes before S are written, except fan-outs that are stored with
+ *    the position.
  * 3. Then the view's bytes are read.
  * 4. Then the log's ends are sampled and folded to: E. The writer of the bytes had folded nothing beyond E.
  *
  * So the bytes were rendered from the changes before S and some of those from S to E. If none of those touches the view,
- * and no fan-out under way does, they can only be what the fold renders at E: other bytes are a difference. If one does,
- * nothing is said, and the view is looked at again in a later window. Bytes that are as rendered are right, whenever that
- * is. A view that is touched in each window is written anew in each.
+ * and no fan-out under way does, they can only be what the fold renders at E: other bytes are wrong. If one does, the view
+ * is judged again in a later window. Bytes that equal what the fold renders, at whatever moment, are right.
  *
- * A leader that looks at its own views is at E by itself.
+ * A leader that checks its own views is always at E.
  */
 export class Judge {
   readonly #deps: JudgeDeps;
   readonly #suspects = new Map<string, StoredName>();
-  /** A rider's hash may be looked at again for the sake of other fields. */
+  /** Differences that were reported. A rider's hash may be judged again because of its other fields. */
   readonly #told = new Set<string>();
 
   constructor(deps: JudgeDeps) {
@@ -68,7 +67,7 @@ export class Judge {
     this.#suspects.set(nameOf({ tag, kind, id }), { tag, kind, id });
   }
 
-  /** Window by window. `covered`: of a window that has begun; null: none has. */
+  /** Judges all suspects, window by window. `covered`: of a window that has begun; null: none has. */
   async run(covered: Covered | null): Promise<Unjudged> {
     for (let window = 0; this.#suspects.size > 0 && window < windowsMax; window++) {
       if (covered === null || window > 0) {
@@ -78,7 +77,7 @@ export class Judge {
         covered = await this.#deps.begin([...tags]);
       }
       const names = [...this.#suspects.values()];
-      for (let i = 0; i < names.length; i += readMax) await this.#look(names.slice(i, i + readMax), covered);
+      for (let i = 0; i < names.length; i += readMax) await this.#judge(names.slice(i, i + readMax), covered);
       if (covered.size === 0) break;
     }
     const left = [...this.#suspects.values()];
@@ -86,8 +85,8 @@ export class Judge {
     return { unknown, changing: left.length - unknown.length };
   }
 
-  /** Looks at some suspects again, and forgets those that are right and those that certainly differ. */
-  async #look(names: readonly StoredName[], covered: Covered): Promise<void> {
+  /** Reads some suspects again. Forgets those that are right, and those that are certainly wrong. */
+  async #judge(names: readonly StoredName[], covered: Covered): Promise<void> {
     const views = await this.#deps.store.read(names);
     await this.#deps.end();
     const comparison = new Comparison(this.#deps.facts);

@@ -16,13 +16,13 @@ interface RepairsDeps extends RetryDeps {
 }
 
 /**
- * Compares and mends tags whose views are not known to be what the facts render to, and says that they are complete
- * (docs/rules.md#complete). Ordinary rounds go on meanwhile.
+ * Compares tags in doubt with the facts and mends them, so that they are complete again (docs/rules.md#complete). Rounds go
+ * on meanwhile.
  */
 export class Repairs {
   readonly #deps: RepairsDeps;
   readonly #wanted = new Set<number>();
-  /** Of those, tags of which all bytes are compared. */
+  /** Those of them whose bytes are all compared, not only the digests. */
   readonly #whole = new Set<number>();
   readonly #changed = new WakeUp();
 
@@ -31,8 +31,8 @@ export class Repairs {
   }
 
   /**
-   * The views of a tag are doubtful. `asked`: its open list says so, perhaps because of bytes behind a digest that is
-   * right.
+   * Puts a tag in doubt. `asked`: its open list asks for it. Then all bytes are compared: a digest may be right before
+   * bytes that are wrong.
    */
   compare(tag: number, asked: boolean): void {
     if (asked) this.#whole.add(tag);
@@ -42,7 +42,7 @@ export class Repairs {
     this.#changed.notify();
   }
 
-  /** Tags whose views are not known to be right. */
+  /** Tags in doubt. */
   get wanted(): ReadonlySet<number> {
     return this.#wanted;
   }

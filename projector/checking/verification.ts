@@ -16,7 +16,7 @@ import type { Difference } from './difference.ts';
 import { type Covered, Judge, type Unjudged } from './judge.ts';
 import { WindowMarks } from './window-marks.ts';
 
-const lookMs = 200;
+const notesEveryMs = 200;
 const coverMsMax = 60_000;
 const repairMsMax = 600_000;
 
@@ -26,13 +26,13 @@ interface VerificationDeps {
   clock: Clock;
   log: Log;
   signal: AbortSignal;
-  /** A projector reads the log no further than it was when it started: an archive. */
+  /** The log is an archive: a projector reads it as it was when the projector started. */
   isReadOnce?: boolean;
-  /** So many views more were compared. */
+  /** Called now and then: how many more views were compared. */
   onCompared?(views: number): void;
 }
 
-/** Differences, and up to where in the log the facts were folded that they speak of. */
+/** Differences, and the position of the facts that they differ from. */
 interface FoundDifferences {
   position: Position;
   differences: Difference[];
@@ -46,8 +46,8 @@ export interface Verified extends Judged {
   /** Views compared. */
   compared: number;
   /**
-   * Whether the facts at the stored position are not those that the views were written from: the log was compacted since,
-   * or another build takes other records for bad.
+   * Whether the views were written from other facts than the log has at their position: it was compacted since, or another
+   * version of this software takes other records for bad.
    */
   otherFacts: boolean;
 }
@@ -64,8 +64,8 @@ const cannotVerify = (why: string): Error => new Error(`Cannot verify: ${why}`);
  * Compares every view of a running service with what an own fold of the log renders, while the service goes on writing
  * (judge.ts says how).
  *
- * The first window begins at the position that the store has when it is first looked at. Where nobody leads, that one
- * never moves on: it is the only window, and views touched since are not known.
+ * The first window begins at the store's position. Where nobody leads, that position never moves: there is no other
+ * window, and views that changed since are unknown.
  */
 export class Verification {
   readonly #deps: VerificationDeps;
@@ -108,8 +108,8 @@ export class Verification {
   }
 
   /**
-   * Asks the leader to mend these, and compares them again: what is still different. Null where nobody leads. What is in no
-   * tag can't be mended.
+   * Asks the leader to mend these views, and compares them again. Resolves to what is still different; null where nobody
+   * leads. A key that is in no tag can't be mended.
    */
   async repair(names: readonly StoredName[]): Promise<Judged | null> {
     const fold = this.#fold!;
@@ -198,7 +198,7 @@ export class Verification {
     return { suspects, compared };
   }
 
-  /** Judges suspects. `stored`: what covers the window that has begun; null: none has. */
+  /** Judges suspects. `stored`: the tags' positions, which cover the window that has begun; null: none has. */
   async #judge(
     fold: OwnFold,
     suspects: readonly StoredName[],
@@ -214,7 +214,7 @@ export class Verification {
       onDifferences: (differences) => {
         const position = copyPosition(fold.folding.position);
         const last = found.at(-1);
-        // Those of one look speak of one position.
+        // Those that were found at one position stand together.
         if (last && isWithin(position, last.position)) last.differences.push(...differences);
         else found.push({ position, differences: [...differences] });
       },
@@ -225,8 +225,8 @@ export class Verification {
   }
 
   /**
-   * Waits until some tags' positions cover this one: all before it is written there. Resolves to the tags that do; without
-   * those whose leader does not get there.
+   * Waits until the tags' stored positions are at or beyond this one, so that all changes before it are written. Resolves to
+   * the tags that are; those whose leader does not get there are left out.
    */
   async #covered(tags: readonly number[], since: Position): Promise<Covered> {
     const coveredIn = (notes: readonly LiveNotes[]): Covered =>
@@ -236,17 +236,17 @@ export class Verification {
           return stored && isWithin(since, stored.position) ? [[tag, stored.fanOuts]] : [];
         }),
       );
-    return coveredIn(await this.#watchNotes(tags, coverMsMax, (notes) => coveredIn(notes).size === tags.length));
+    return coveredIn(await this.#awaitNotes(tags, coverMsMax, (notes) => coveredIn(notes).size === tags.length));
   }
 
   /** Resolves once no open list of these tags says `compare`; false where nobody leads them. */
   async #compared(tags: readonly number[]): Promise<boolean> {
     const areCompared = (notes: readonly LiveNotes[]) => notes.every(({ compare }) => !compare);
-    return areCompared(await this.#watchNotes(tags, repairMsMax, areCompared));
+    return areCompared(await this.#awaitNotes(tags, repairMsMax, areCompared));
   }
 
-  /** Looks at some tags' notes until they are as wanted, but not longer than somebody leads there. Resolves to the last look. */
-  async #watchNotes(
+  /** Reads some tags' notes until they are as wanted, while somebody leads there. Resolves to the last ones read. */
+  async #awaitNotes(
     tags: readonly number[],
     waitMsMax: number,
     areWanted: (notes: readonly LiveNotes[]) => boolean,
@@ -260,13 +260,13 @@ export class Verification {
       if (now !== before) [before, movedMs] = [now, clock.nowMs()];
       const isOver = clock.nowMs() - movedMs >= goneMs || clock.nowMs() - beganMs > waitMsMax;
       if (isOver || areWanted(notes)) return notes;
-      await clock.sleep(lookMs, this.#signal);
+      await clock.sleep(notesEveryMs, this.#signal);
       this.#signal.throwIfAborted();
     }
   }
 }
 
-/** Whether tags that stand at the position of these facts were written from others. */
+/** Whether a tag that stands at this position was written from other facts. */
 function haveOtherFacts(facts: Facts, stored: ReadonlyMap<number, StoredPosition>, at: Position): boolean {
   return [...stored.values()].some(({ position, sum }) => isWithin(position, at) && sum !== facts.sum.text);
 }

@@ -11,7 +11,7 @@ import type { Difference } from './difference.ts';
 export class WindowMarks extends Marking {
   readonly #facts: Facts;
   readonly #marks: Marks;
-  /** Whose relations changed: a leader's fan-out that is under way tells them at once, though they see no more of it. */
+  /** Readers whose relations changed. A leader writes a fan-out's days to them at once, also to one who just unfollowed. */
   readonly #relating = new Set<number>();
 
   constructor(facts: Facts) {
@@ -42,7 +42,7 @@ export class WindowMarks extends Marking {
     return at !== null && ((this.#marks.readerDays.get(subjectDay(number, at.day)) ?? 0) & at.part) !== 0;
   }
 
-  /** Whether what differs shows a rider whose change is not yet told to all who see it. */
+  /** Whether what differs shows a rider whose fan-out is still under way. */
   isAwaited({ name, field }: Difference, fanOuts: readonly StoredFanOut[]): boolean {
     if (name.kind !== 'reader') return false;
     const reader = numberOf(this.#facts, name);
