@@ -25,10 +25,10 @@ const topicSeeds = Object.fromEntries(Object.keys(countedFields).map((topic, i) 
 >;
 
 /**
- * The sum of facts: 128 bits that are equal in two processes if their facts are equal, however they got them
- * (docs/rules.md#law), and differ by all odds if the facts differ. Each fact is hashed and the hashes are added, lane by
- * lane. So the order does not matter, and a changed fact is subtracted and added again. What the facts do not keep does
- * not count: tombstones, RSVPs without a response and relations without a mark.
+ * The sum of facts: 128 bits. Two processes with equal facts have equal sums, however they got them (docs/rules.md#law).
+ * With different facts the sums almost certainly differ. Each fact is hashed and the hashes are added, lane by lane. So
+ * the order does not matter, and a changed fact is subtracted and added again. What the facts do not keep does not count:
+ * tombstones, RSVPs without a response, and relations without any bit.
  *
  * A record's hash has 128 bits (MurmurHash3, x86). The hash of an RSVP or a relation has 64: its lanes 2 and 3 are
  * functions of its lanes 0 and 1. So two different edges are taken for one with a chance of 2^-64.

@@ -19,7 +19,7 @@ export class Interner {
   #size = 0;
   /** A text's number plus one. 0 is a free slot. At most half of the slots are used. */
   #slots = new Int32Array(512);
-  /** The tags that were asked for, by number: a fan-out asks for those of all watchers many times. */
+  /** Tags, by number, once they were asked for: a fan-out asks for those of all watchers many times. */
   #tags = new Uint8Array(0);
 
   /** The text's number, or -1. */
@@ -53,7 +53,7 @@ export class Interner {
     return this.#tags[id]!;
   }
 
-  /** No text is decoded for it if it is ASCII, since a look for missing views asks for every one. */
+  /** Decodes no ASCII text: a compare asks for the tag of every text, to find missing views. */
   #tagOf(id: number): number {
     const begin = this.#texts[4 * id]! >>> 0;
     const tag = tagOfBytes(this.#bytes, begin, begin + this.#texts[4 * id + 1]!);
@@ -144,7 +144,7 @@ function hashOf(from: Buffer, start: number, end: number): number {
   return h ^ (h >>> 15);
 }
 
-/** Another hash of the same bytes: it turns where FNV-1a does not, so that their low bits have nothing in common. */
+/** Another hash of the same bytes. It also rotates, so that its low bits are independent of those of FNV-1a. */
 function otherHashOf(from: Buffer, start: number, end: number): number {
   let h = 0x9747b28c;
   for (let i = start; i < end; i++) h = Math.imul(((h << 5) | (h >>> 27)) ^ from[i]!, 0x9e3779b1);

@@ -1,6 +1,7 @@
 /**
- * How a fold reports each fact that changed, by interned numbers. Marking (projector/writing/marking.ts) turns this
- * into views to write. While a log is folded from its start, nothing is reported.
+ * What a fold tells its listeners (Fold.subscribe): each fact that changed, by interned numbers. Marking
+ * (projector/writing/marking.ts) turns this into views to write. While a log is folded from its start nobody listens,
+ * because every view is compared afterwards.
  */
 export interface Touched {
   /** The metro appeared, disappeared or changed its zone. */
@@ -35,7 +36,7 @@ export const ignoreChanges: Touched = {
   relation() {},
 };
 
-/** One listener that tells each change to all of some. A single listener is returned itself, so it costs nothing more. */
+/** Several listeners as one. A single one is returned as it is, so that it costs nothing more. */
 export function tellAll(listeners: readonly Touched[]): Touched {
   const [first = ignoreChanges] = listeners;
   if (listeners.length < 2) return first;

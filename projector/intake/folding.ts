@@ -9,7 +9,7 @@ import { PartitionerCheck } from './partitioner-check.ts';
 import { copyPosition, partitionsBehind, positionOf } from './position.ts';
 import { PositionBarriers } from './settled-position.ts';
 
-const lookMs = 1_000;
+const askEveryMs = 1_000;
 const progressEveryMs = 10_000;
 
 interface FoldingDeps extends RetryDeps {
@@ -37,7 +37,7 @@ export class Folding {
   readonly #limitMoved = new WakeUp();
   #batches = 0;
 
-  /** Folds nothing before `limit` says how far; null is as far as the log goes. */
+  /** `limit`: how far it may fold for now. Null: as far as the log goes. */
   constructor(bounds: LogBounds, limit: Position | null, deps: FoldingDeps, fold = new Fold()) {
     this.#deps = deps;
     this.fold = fold;
@@ -48,7 +48,7 @@ export class Folding {
     this.#partitions = new PartitionerCheck(bounds, deps);
   }
 
-  /** Up to where the log may be folded: a standby goes no further than the leader's position. Null: as far as it goes. */
+  /** How far the log may be folded: a standby goes no further than the leader's position. Null: as far as the log goes. */
   get limit(): Position | null {
     return this.#limit;
   }
@@ -58,7 +58,7 @@ export class Folding {
     this.#limitMoved.notify();
   }
 
-  /** Takes the log in until told to stop. Rejects with the log's own faults. */
+  /** Follows the log until told to stop. Rejects with the log's own faults. */
   follow(signal: AbortSignal): Promise<void> {
     return this.#deps.eventLog.follow(
       copyPosition(this.position),
@@ -88,8 +88,8 @@ export class Folding {
   }
 
   /**
-   * Resolves once the log is folded up to these ends, or when told to stop. An end that the log has lost meanwhile is not
-   * waited for.
+   * Resolves once the log is folded up to these ends, or when told to stop. It does not wait for records that the log has
+   * lost meanwhile.
    */
   async foldTo(ends: Position, signal: AbortSignal): Promise<void> {
     const wanted = copyPosition(ends);
@@ -98,7 +98,7 @@ export class Folding {
     while (!signal.aborted && this.isBehind(wanted)) {
       sayProgress(this.position);
       const before = this.#batches;
-      await this.moved.waitAtMost(lookMs, this.#deps.clock, signal);
+      await this.moved.waitAtMost(askEveryMs, this.#deps.clock, signal);
       // Not waited for: another partition's broker may be away.
       if (this.#batches > before || asking) continue;
       asking = true;
@@ -110,8 +110,8 @@ export class Folding {
   }
 
   /**
-   * Takes back what the log does not hold any more: an unclean election, or a restored broker, may have cut it. The next
-   * look sees it. To wake the one that asked would have it ask again at once, for as long as the log answers and is not read.
+   * Lowers ends to those that the log still has: an unclean election or a restored broker may have cut it. It does not wake
+   * `foldTo`, which would ask again at once, over and over.
    */
   async #lower(wanted: Position): Promise<void> {
     const bounds = await this.#deps.eventLog.bounds().catch(() => null);

@@ -8,10 +8,10 @@ import { LastRevisions } from './last-revisions.ts';
 import type { PositionBarriers } from './settled-position.ts';
 import { Validator } from './validator.ts';
 
-// Rejects that wait for their acknowledgement. Above this number, or so many bytes, the log waits: memory stays bounded.
+// Rejects that wait for their acknowledgement. With more of them, or more bytes, the log waits: memory stays bounded.
 const pendingMax = 1_000;
 const pendingBytesMax = 64 << 20;
-// Bad records that a standby keeps, which its leader has set aside: the last ones, where a log's tail is cut.
+// How many bad records a standby keeps: the last ones (see beginPublishing).
 const keptMax = 1_000;
 const keptBytesMax = 64 << 20;
 
@@ -31,9 +31,9 @@ interface IntakeDeps extends RetryDeps {
 export class Intake {
   readonly #deps: IntakeDeps;
   readonly #validator = new Validator();
-  /** Whether bad records are set aside here: up to a leader's position they are already. */
+  /** Whether bad records are set aside here. Up to a leader's position, the leader has done it. */
   #publishing = false;
-  /** Those that were left to the leader. */
+  /** The last ones that were left to the leader. */
   #kept: Reject[] = [];
   readonly #lastRevisions = byTopic(() => new LastRevisions());
   #queue: Promise<void> = Promise.resolve();
@@ -77,8 +77,8 @@ export class Intake {
   }
 
   /**
-   * From now on bad records are set aside here, also the last ones before: if the log lost its tail and grew again, the
-   * leader's position was of another tail, and what stands there now was never seen. The sink knows what it has.
+   * From now on bad records are set aside here, and so are the last ones before. If the log lost its tail and grew again,
+   * the leader before did not see what stands there now. The sink ignores those that it has.
    */
   beginPublishing(): void {
     this.#publishing = true;
@@ -112,7 +112,7 @@ export class Intake {
       await retryLogged('set bad records aside', publish, this.#deps);
       this.#pending.count -= rejects.length;
       this.#pending.bytes -= bytes;
-      // Each batch of rejects that is acknowledged is a step on.
+      // An acknowledged batch is progress: the next one is waited for anew.
       status?.waits.end('rejects');
       this.#noteWaiting();
     });

@@ -14,7 +14,7 @@ export interface StoredPosition {
   fanOuts: readonly StoredFanOut[];
 }
 
-/** The start of a finished round, with what is still under way, to be stored by every tag. */
+/** The start of a finished round, with the fan-outs still under way. Every tag stores it. */
 export interface SettledPosition {
   start: RoundStart;
   readonly text: string;
@@ -29,7 +29,7 @@ export function settledPosition(
   let text: string | null = null;
   return {
     start,
-    /** Made once, if a tag stores it at all: rounds may be many times as frequent. */
+    /** Made when the first tag stores it: most rounds' positions are never stored. */
     get text() {
       text ??= JSON.stringify({ log, position, sum, fanOuts } satisfies StoredPosition);
       return text;
@@ -40,7 +40,7 @@ export function settledPosition(
 export const viewsOfAnotherLog =
   'the views are of another log, or of one whose topics were made anew: check KAFKA_BROKERS, KAFKA_TOPIC_PREFIX, REDIS_URL and REDIS_KEY_PREFIX';
 
-/** A stored position; null where there is none, or one that this software does not know. */
+/** A stored position. Null if there is none, or if its form is unknown. */
 export function parseStoredPosition(text: string | null): StoredPosition | null {
   if (text === null) return null;
   try {
@@ -60,7 +60,7 @@ interface RoundStart {
   sum: string;
 }
 
-/** Something that is not yet done for a change that is already folded: the stored position may not pass it (docs/rules.md#position). */
+/** Something not yet done for a change that is folded: the stored position may not pass it (docs/rules.md#position). */
 export interface Barrier {
   since: RoundStart;
   /** A fan-out, which may be stored beside the position instead. */
@@ -68,8 +68,8 @@ export interface Barrier {
 }
 
 /**
- * What keeps the stored position back: rejects not yet acknowledged, and fan-outs of which there are too many to be
- * stored. A barrier stands at the start of the last round, which no later change precedes.
+ * Holds the stored position back: for rejects that are not yet acknowledged, and for fan-outs if they are too many to be
+ * stored beside it. A barrier stands at the start of the last round: its change was folded after that.
  */
 export class PositionBarriers {
   readonly #open = new Set<Barrier>();
@@ -99,7 +99,7 @@ export class PositionBarriers {
     for (const barrier of this.#open) if (barrier.fanOut) this.#open.delete(barrier);
   }
 
-  /** The start of the last round before which all is done, given a round that is written. */
+  /** The start of the last round before which everything is done. `written`: the round that is written just now. */
   settled(written: RoundStart, { fanOutsStored }: { fanOutsStored: boolean }): RoundStart {
     let oldest = written;
     for (const { since, fanOut } of this.#open) {

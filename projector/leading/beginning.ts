@@ -63,7 +63,7 @@ async function foldThrough(
 const total = (position: Position): number =>
   topicNames.reduce((sum, topic) => sum + position[topic].reduce((a, b) => a + b, 0), 0);
 
-/** A position that was stored for this log, within its ends; else null. */
+/** A stored position. Null if it is of another log, or beyond this one's ends. */
 export function usable(text: string | null, log: string | null, ends: Position): StoredPosition | null {
   const stored = parseStoredPosition(text);
   return stored?.log === log && isWithin(stored.position, ends) ? stored : null;
@@ -76,7 +76,7 @@ export function inOrder(positions: Iterable<StoredPosition | null>): StoredPosit
   return [...distinct.values()].sort((a, b) => total(a.position) - total(b.position));
 }
 
-/** Positions with the same text are the same place in the log. */
+/** The same text for the same place in the log. */
 export const placeOf = ({ position }: StoredPosition): string => JSON.stringify(position);
 
 /** Whether the facts at a position were those that it was stored with. `sums`: of the facts at positions, by `placeOf`. */
@@ -84,10 +84,10 @@ const isOfFacts = (stored: StoredPosition | null, sums: ReadonlyMap<string, stri
   stored !== null && sums.get(placeOf(stored)) === stored.sum;
 
 /**
- * What is to be done, once folded through the positions that the tags were left with (docs/rules.md#beginning). `sums`: of
- * the facts at each of them, by `placeOf`; one that is missing could not be reached exactly. A tag whose sum is another one
- * was left with other facts: the log lost records since, or the tag's store was restored to a time before that.
- * `marksFrom`: changes are marked from there on, so that of a tag with an older position not all changes are marked.
+ * What must be done, after folding through the positions that the tags were left with (docs/rules.md#beginning). `sums`: of
+ * the facts at these positions, by `placeOf`, where they could be reached exactly. A tag that was stored with another sum
+ * was left with other facts: the log lost records since, or the tag's store was restored to a time before that. `marksFrom`:
+ * changes before this position were not marked, so a tag that was left there must be compared.
  */
 export function beginning(
   taken: TakenTags,

@@ -63,7 +63,7 @@ export class Leader {
     try {
       await Promise.race(tasks);
     } catch (cause) {
-      // What a refusal broke off is no fault.
+      // After a refusal everything else fails too. That is no fault.
       if (lanes.refusal === null) throw cause;
     } finally {
       this.#deps.signal.removeEventListener('abort', late);
@@ -80,7 +80,7 @@ export class Leader {
   }
 
   #folded(batch: LogBatch): void {
-    // What is from before the start's ends is not measured, where it isn't marked either.
+    // Only marked changes are measured: the others were in the log before this leader's start.
     if (this.#pending.isMarking) this.#deps.status.changes.take(batch, this.#pending.begunFanOut());
   }
 
@@ -103,7 +103,7 @@ export class Leader {
   async #work(taken: TakenTags, lanes: TagLanes, rounds: Rounds, repairs: Repairs): Promise<void> {
     const { signal, folding, eventLog, log, tags, status } = this.#deps;
     const stop = AbortSignal.any([signal, lanes.signal]);
-    // Sampled after the take: nothing older than these is ever written, also if another projector wrote last.
+    // Sampled after taking the tags. So nothing older than what any leader before wrote is ever written.
     const bounds = await untilAborted(status.askingLog(eventLog.bounds()), stop).catch((cause) => {
       if (!stop.aborted) throw cause;
     });

@@ -18,7 +18,7 @@ export interface UndecodableRecord extends Placed {
   undecodable: UndecodableReason;
 }
 
-/** Decodes a record with all its texts. */
+/** Decodes a record with all its texts, e.g. to `{ topic: 'riders', offset: 7, key: 'r1', value: { rider: 'r1', … }, … }`. */
 export function decoded(record: EncodedRecord): LogRecord | UndecodableRecord {
   const { topic, partition, offset, timestampMs, headers = [], rawValue = null } = record;
   const place = { topic, partition, offset, timestampMs, headers, raw: () => record.raw() };

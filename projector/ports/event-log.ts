@@ -57,7 +57,7 @@ export interface Reject {
   raw: RawRecord;
 }
 
-/** The next offset to read, for each partition of each topic: `position.nights[2]`. */
+/** The next offset to read, for each partition of each topic, e.g. `position.nights[2]`. */
 export type Position = Record<TopicName, number[]>;
 
 /** A partition's bounds when they were sampled: records at offsets `low <= o < end`, some of which may be missing. */

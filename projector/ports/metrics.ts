@@ -26,7 +26,7 @@ export interface ProjectorMetrics {
   reconciled(differing: number): void;
   /** The views of all tags were compared in the background, at this time in milliseconds since the epoch. */
   checkedAll(nowMs: number): void;
-  /** A view was found wrong there, though nothing was on its way. */
+  /** The background check found a wrong view. */
   faulty(kind: string): void;
 }
 

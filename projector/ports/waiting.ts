@@ -45,7 +45,7 @@ export interface RetryOptions {
   onFailure(error: unknown): void;
 }
 
-/** Attempts at least once, then until one attempt succeeds. Null if the signal aborts first. */
+/** Attempts at least once, then until one attempt succeeds: `retry(() => fetch(url), …)`. Null if the signal aborts first. */
 export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T | null> {
   const { limits, clock, signal, onFailure } = options;
   const backOff = new BackOff(limits, clock);
@@ -145,7 +145,7 @@ export class Turns {
   }
 }
 
-// A store that answers again is not left waiting long: there may be no leader meanwhile.
+// The longest pause is short: there may be no leader until the store is asked again.
 const loggedLimits = { minMs: 100, maxMs: 2_000 };
 
 export interface RetryDeps {
@@ -181,8 +181,8 @@ export class LoggedFault {
 }
 
 /**
- * Attempts until one succeeds, and logs each new reason for failure. Null if told to stop first. Throws an error that
- * has `retry: false`.
+ * Attempts until one succeeds, and logs each new reason for failure: `retryLogged('compare views', compare, deps)`. Null if
+ * told to stop first. Throws an error that has `retry: false`.
  */
 export async function retryLogged<T>(
   what: string,

@@ -8,8 +8,9 @@ interface MeasuredWriterDeps {
   measured(operation: string, seconds: number): void;
 }
 
-// A prompt success ends the waits that are named with it; the last is its own. A store that is full still answers reads, so
-// these end no wait for a write, nor does a write that finds another fence. And of the masters of a cluster one may be full: each tag waits for its own batch.
+// A prompt success ends the waits that are named with the call; the last one is the call's own. Reads end no wait for a
+// write, because a full store still answers them; nor does a write that finds another fence. Each tag waits for its own
+// batch, because one master of a cluster may be full.
 const reads = ['reads'];
 const writes = [...reads, 'writes'];
 

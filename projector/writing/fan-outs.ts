@@ -5,7 +5,7 @@ import type { Barrier, PositionBarriers, StoredFanOut } from '../intake/settled-
 // How many watchers' days are marked between two rounds. Other riders' changes wait for at most this many.
 const sliceMax = 200;
 
-// So many are stored beside the position; more of them keep it back.
+// Up to so many are stored beside the position. If there are more, they hold it back.
 const storedMax = 1_000;
 
 /** Days of which all watchers are to be told in one pass. */
@@ -56,7 +56,7 @@ export class FanOuts {
     return this.#added;
   }
 
-  /** The number up to which every watcher of every change is marked. */
+  /** The number of the last change before which, itself included, all watchers of all changes are marked. */
   get told(): number {
     let first = this.#added + 1;
     for (const fanOut of this.#byRider.values()) first = Math.min(first, fanOut.first);
@@ -73,7 +73,7 @@ export class FanOuts {
     return [...this.#byRider.keys()].map((rider) => [this.#facts.riderIds.text(rider), [...new Set(this.days(rider))]]);
   }
 
-  /** The next term tells the watchers, or compares what they see. */
+  /** Forgets all: the next term begins them again, or compares the watchers' views. */
   clear(): void {
     this.#barriers.liftFanOuts();
     this.#byRider.clear();

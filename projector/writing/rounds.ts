@@ -54,10 +54,10 @@ export class Rounds {
     await this.#writeTaken(marks.take());
     const all = (await lanes.drain()) && !this.#leftOver;
     if (told) barriers.lift(told);
-    // A tag that answers again may carry a position before the next round writes what this one left.
+    // No position to store: a tag that answers again might store it before the next round writes what this one left.
     if (!all) return false;
     const settled = barriers.settled(start, { fanOutsStored: fanOuts.storable });
-    // Held back to before this term: the position that the tags were taken with is the one, and its open lists stay.
+    // A barrier is older than this term, so the stored position stays, and the open lists with it.
     if (settled.round < this.#firstRound) return true;
     lanes.settled = settledPosition(settled, identity, fanOuts.storable ? fanOuts.stored() : []);
     return true;
@@ -65,7 +65,7 @@ export class Rounds {
 
   async #writeTaken({ values, readerDays }: ReturnType<Marks['take']>): Promise<void> {
     for (const kind of factKinds) await this.#writeValues(kind, values[kind]);
-    // What changed itself is on its way while those who read about it are rendered.
+    // The public views are sent while riders' own layers are still being rendered.
     this.#deps.lanes.flush();
     await this.#writeReaders(readerDays);
   }

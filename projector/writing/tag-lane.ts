@@ -8,7 +8,7 @@ import { retry, WakeUp } from '../ports/waiting.ts';
 const batchKeysMax = 200;
 export const batchFieldsMax = 500;
 const batchBytesMax = 512 * 1024;
-// A fence that a store refused to move moves again before a standby has looked often enough (docs/rules.md#beginning).
+// A batch that the store refused is sent again before a standby takes the fence for still (docs/rules.md#beginning).
 const limits = { minMs: 50, maxMs: 1_000 };
 const positionEveryMs = 250;
 
@@ -22,10 +22,13 @@ interface Batch {
 
 const emptyBatch = (): Batch => ({ writes: [], views: 0, fields: 0, bytes: 0 });
 
-/** What a tag's open list is told: nothing special; that a compare is needed; names again, from a round on; that it ended. */
+/**
+ * Where the compare of a tag's views is, as its open list says: `begun` is not yet written there, `under way` is. After
+ * `compared` it says so until a position from that round on is stored.
+ */
 type Comparing = { at: 'not' } | { at: 'begun' } | { at: 'under way' } | { at: 'compared'; round: number };
 
-/** What a lane asks of all lanes together. */
+/** What a lane needs of all lanes together. */
 export interface LaneOwner {
   readonly writer: ViewWriter;
   readonly clock: Clock;
@@ -34,7 +37,7 @@ export interface LaneOwner {
   readonly round: number;
   /** The position to store; null before the first round is finished. */
   readonly settled: SettledPosition | null;
-  /** Batches are the last ones of this leader: they carry the position, however young the one before is. */
+  /** The term ends: the last batches carry the position, even if one was stored just now. */
   readonly leaving: boolean;
   /** The process that a tag may be stamped for; empty where it may not. */
   stampOf(tag: number): string;
@@ -54,7 +57,7 @@ export class TagLane {
   #buffer = emptyBatch();
   #queue: Batch[] = [];
   #running: Promise<void> | null = null;
-  /** Whether the store does not answer for this tag. */
+  /** The store does not answer for this tag. */
   away = false;
   /** The turn of the beat that is due; 0 if none is. */
   #beatDue = 0;
@@ -100,31 +103,31 @@ export class TagLane {
     this.#run();
   }
 
-  /** Checks and moves the fence, with what is to be said of the tag. */
+  /** Moves the fence, even if there is nothing to write. */
   beat(turn: number): void {
     this.#beatDue = turn;
     this.#run();
   }
 
-  /** The tag's views are doubtful: its open list says so before anything else is written. */
+  /** The tag is in doubt: its open list says so before anything else is written. */
   beginCompare(saidAlready: boolean): void {
     this.#comparing = { at: saidAlready ? 'under way' : 'begun' };
   }
 
-  /** All its views were compared. Its open list is of use again once it holds the names of a whole round. */
+  /** All its views were compared. Its open list is complete again once it has the names of a whole round. */
   endCompare(): void {
     this.#comparing = { at: 'compared', round: this.#owner.round + 1 };
   }
 
-  /** A beat that `settled` waits for, behind all that was sent. */
+  /** Sends an empty batch behind all others: `settled` waits for its answer. */
   check(): void {
     this.#queue.push(emptyBatch());
     this.#run();
   }
 
   /**
-   * Resolves once all that was sent is written; without `patience` also once the store does not answer. It waits for no
-   * beat: where an answer takes longer than a beat is due, there is always one under way.
+   * Resolves once all batches are written; without `patience` also once the store does not answer. It does not wait for
+   * beats: with a slow store there is always one under way.
    */
   async settled(patience: boolean): Promise<void> {
     const { signal } = this.#owner;
@@ -143,7 +146,7 @@ export class TagLane {
   #run(): void {
     this.#running ??= this.#sendAll().finally(() => {
       this.#running = null;
-      // What came after the last look at the queue.
+      // Something was added after the queue was found empty.
       if (this.#isDue && !this.#owner.signal.aborted) this.#run();
       this.#changed.notify();
     });

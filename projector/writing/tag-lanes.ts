@@ -36,8 +36,8 @@ interface TagLanesDeps {
 }
 
 /**
- * One lane a tag, side by side: none waits for another one. A tag whose store does not answer is waited for, ever longer
- * up to a second; the others flow on. A fence that is not as it was left ends them all.
+ * One lane per tag, side by side. A tag whose store does not answer is tried again, with back-off of up to a second, while
+ * the others flow on. A fence that is not as this leader left it ends all lanes.
  */
 export class TagLanes implements LaneOwner {
   readonly #deps: TagLanesDeps;
@@ -53,7 +53,8 @@ export class TagLanes implements LaneOwner {
   leaving = false;
   /** Of all views so far. */
   bytesWritten = 0;
-  // Processes of the store, and whether they may be stamped: all tags were answered as they were left since one was noticed.
+  // By tag, the store's process that answered last. Processes are stamped only once every tag was answered since the last
+  // new one was noticed: each answer proves that the tag is as this leader left it.
   readonly #processes = new Map<number, string>();
   readonly #answeredTurns = new Map<number, number>();
   #noticedTurn = 0;
@@ -69,7 +70,7 @@ export class TagLanes implements LaneOwner {
     this.#lanes = new Map(deps.tags.map((tag) => [tag, new TagLane(tag, this)]));
   }
 
-  /** Whether the store does not answer for a tag: what is added waits there, so better add nothing. */
+  /** Whether the store does not answer for a tag. What is added now would only wait there. */
   isAway(tag: number): boolean {
     return this.lane(tag).away;
   }
@@ -87,7 +88,7 @@ export class TagLanes implements LaneOwner {
   async add(tag: number, write: ViewWrite, { patience = false } = {}): Promise<void> {
     const lane = this.lane(tag);
     const parts = inParts(write);
-    // Of a hash that is replaced, a part alone would count as all of it.
+    // Parts of a hash that is replaced stay in one batch: the first part alone would count as all of it.
     for (const together of isReplacing(write) ? [parts] : parts.map((part) => [part])) {
       if (lane.add(...together) && this.#queued() >= queuedMax) await lane.settled(patience);
     }
@@ -147,7 +148,7 @@ export class TagLanes implements LaneOwner {
     return this.drain();
   }
 
-  /** The views stand where no reader has seen newer ones: from now on tags are stamped as complete. */
+  /** The views are as new as any that a reader has seen. From now on tags are stamped as complete. */
   beginStamping(): void {
     this.#stamping = true;
     this.beat();
@@ -164,7 +165,7 @@ export class TagLanes implements LaneOwner {
     this.#processes.set(tag, process);
     this.#answeredTurns.set(tag, turn);
     if (!isNew) {
-      // The last one of those asked since: all may be stamped.
+      // The last tag to answer since then: all may be stamped now.
       if (turn === this.#noticedTurn + 1 && this.#stamping && this.stampOf(tag) !== '') this.beat();
       return;
     }
