@@ -5,6 +5,7 @@ import { redisSignInState } from '../../../../infra/redis/sign-in/redis-sign-in-
 import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
 import { stallingProxy } from '../../../support/servers/stalling-proxy.ts';
 
+// docs/rules.md#sign-in-state
 describe('a Redis that is restarted', () => {
   let server: RedisServer;
   beforeAll(async () => {
