@@ -49,8 +49,8 @@ const fix = 'Nothing was changed: put it back from a copy';
 /**
  * Removes a rider from an archive (docs/rules.md#archive-forget): their records, their place among leaders, and bad
  * records about them. All files change atomically, even if the process is killed. Other records stay value for value.
- * Throws MissingTopicsError, ArchiveLockedError, ArchiveError that names a file that differs from the manifest, and the
- * signal's reason.
+ * Throws MissingTopicsError, ArchiveError that names a file that differs from the manifest, and the signal's reason. Also
+ * throws if another process writes the archive.
  */
 export async function forgetRider(options: ForgetOptions): Promise<Forgotten> {
   const { dir, prefix } = options;

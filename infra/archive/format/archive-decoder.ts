@@ -8,7 +8,6 @@ import { singleObjectHeader } from '../../../schemas/avro/single-object.ts';
 import { archivedDecoder, type TopicDecoder } from '../../../schemas/avro/topic-decoder.ts';
 import { reasonOf, undecodable } from '../../../schemas/avro/undecodable.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
-import { ContainerFormatError } from './avro-container.ts';
 
 /** An archived record. Its key is bytes, because it may not be UTF-8, and its value is not decoded yet. */
 interface Archived {
@@ -99,7 +98,7 @@ const byName = (headers: readonly RecordHeader[]): Record<string, Buffer> =>
 const decoders = new Map<string, ArchiveDecoder>();
 const decodersMax = 200;
 
-/** The decoder of a topic's files with this schema. Throws ContainerFormatError if the schema is not the topic's. */
+/** The decoder of a topic's files with this schema. Throws if the schema is not the topic's. */
 export function archiveDecoder(topic: TopicName, schemaText: string): ArchiveDecoder {
   const key = `${topic} ${schemaText}`;
   let decoder = decoders.get(key);
@@ -134,13 +133,13 @@ class ArchiveDecoder {
     } catch (error) {
       const what = error instanceof IncompatibleSchemaError ? `: ${error.message}` : '';
       const fix = `write it with record Archived {partition, offset, timestamp, key, value} of ${topic}`;
-      throw new ContainerFormatError(`its schema is not that of an archive of ${topic}${what}; ${fix}`, {
+      throw new Error(`its schema is not that of an archive of ${topic}${what}; ${fix}`, {
         cause: error,
       });
     }
   }
 
-  /** A block's records. Throws ContainerFormatError if the bytes do not say where the next record begins. */
+  /** A block's records. Throws if the bytes do not say where the next record begins. */
   records(data: Buffer, count: number): EncodedRecord[] {
     const records: EncodedRecord[] = [];
     let pos = 0;
@@ -151,7 +150,7 @@ class ArchiveDecoder {
       records.push(new ArchivedRecord(archived, value, this));
       pos = cursor.pos;
     }
-    if (pos !== data.length) throw new ContainerFormatError(`its block goes on after its ${count} records`);
+    if (pos !== data.length) throw new Error(`its block goes on after its ${count} records`);
     return records;
   }
 
@@ -182,7 +181,7 @@ class ArchiveDecoder {
     try {
       return exact(this.#decode(cursor.set(data, pos).withoutStepsMax()));
     } catch (error) {
-      throw new ContainerFormatError(`record ${index + 1} of its block can not be read (${reasonOf(error)})`);
+      throw new Error(`record ${index + 1} of its block can not be read (${reasonOf(error)})`);
     }
   }
 }

@@ -15,16 +15,11 @@ interface LockHolder {
   since: string;
 }
 
-/** Another process writes the archive. The message names it and the fix. */
-export class ArchiveLockedError extends Error {
-  override name = 'ArchiveLockedError';
-}
-
 const lockName = '.lock';
 
 /**
  * Locks an archive for one writer, with a file that has its process id. The lock of a process that has ended is
- * ignored. Throws ArchiveLockedError. Call the returned function to unlock.
+ * ignored. Throws if another process has the lock. Call the returned function to unlock.
  */
 export function lockArchive(dir: string, command: string): () => void {
   const path = join(dir, lockName);
@@ -123,10 +118,10 @@ function takeAway(path: string, dead: LockHolder | null): void {
   rmSync(aside, { force: true });
 }
 
-function locked(path: string, holder: LockHolder | null, command: string): ArchiveLockedError {
+function locked(path: string, holder: LockHolder | null, command: string): Error {
   const { pid, host, command: other, since } = holder!;
   const fix = host === hostname() ? 'wait for it, or stop it' : `stop it, or remove ${path} if that process is no more`;
-  return new ArchiveLockedError(
+  return new Error(
     `Cannot run ${command}: ${other} (process ${pid} on ${host}) has been writing this archive since ${since}; ${fix}`,
   );
 }

@@ -29,11 +29,6 @@ export interface BlockFrame {
   end: number;
 }
 
-/** Thrown for bytes that are no container file. Not for a file that may only be cut off. */
-export class ContainerFormatError extends Error {
-  override name = 'ContainerFormatError';
-}
-
 const cursor = new Cursor();
 /**
  * Blocks are held in memory as a whole, unpacked: a megabyte of deflate may hold a gigabyte. A record that fills a batch
@@ -43,11 +38,11 @@ const blockBytesMax = 129 << 20;
 /** Many tools write some 10,000 records to a block. */
 const blockRecordsMax = 1_000_000;
 
-/** The header at the start of `bytes`. Null if they end within it. */
+/** The header at the start of `bytes`. Null if they end within it. Throws if they are no container file. */
 export function parseContainerHeader(bytes: Buffer): ContainerHeader | null {
   const magic = bytes.subarray(0, containerMagic.length);
   if (!magic.equals(containerMagic.subarray(0, magic.length))) {
-    throw new ContainerFormatError('it does not begin as an Avro Object Container File (Obj1)');
+    throw new Error('it does not begin as an Avro Object Container File (Obj1)');
   }
   try {
     cursor.set(bytes, containerMagic.length);
@@ -65,10 +60,10 @@ export function parseContainerHeader(bytes: Buffer): ContainerHeader | null {
 
 function checkMetadata(metadata: Map<string, Buffer>): { schemaText: string; codec: ContainerCodec } {
   const schemaText = metadata.get('avro.schema')?.toString('utf8');
-  if (schemaText === undefined) throw new ContainerFormatError('its header has no avro.schema');
+  if (schemaText === undefined) throw new Error('its header has no avro.schema');
   const codec = metadata.get('avro.codec')?.toString('utf8') ?? 'null';
   if (codec !== 'null' && codec !== 'deflate') {
-    throw new ContainerFormatError(`its codec is ${JSON.stringify(codec)}: write it again with null or deflate`);
+    throw new Error(`its codec is ${JSON.stringify(codec)}: write it again with null or deflate`);
   }
   return { schemaText, codec };
 }
@@ -87,12 +82,12 @@ export function parseBlockFrame(bytes: Buffer, pos: number): BlockFrame | null {
   } catch (error) {
     // Two numbers of at most ten bytes each. If twenty bytes are there, the numbers are not cut off but wrong.
     if (error instanceof UndecodableError && bytes.length - pos < 20) return null;
-    throw new ContainerFormatError('no block begins there');
+    throw new Error('no block begins there');
   }
-  if (count < 0 || size < 0 || size >= 2 ** 31) throw new ContainerFormatError('no block begins there');
+  if (count < 0 || size < 0 || size >= 2 ** 31) throw new Error('no block begins there');
   if (size > blockBytesMax) throw tooLarge();
   if (count > blockRecordsMax)
-    throw new ContainerFormatError(`its block has over ${blockRecordsMax} records: write it again with smaller blocks`);
+    throw new Error(`its block has over ${blockRecordsMax} records: write it again with smaller blocks`);
   const dataEnd = cursor.pos + size;
   return { count, dataStart: cursor.pos, dataEnd, end: dataEnd + syncBytes };
 }
@@ -104,12 +99,12 @@ export function unpackBlock(codec: ContainerCodec, stored: Buffer): Buffer {
     return inflateRawSync(stored, { maxOutputLength: blockBytesMax });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge();
-    throw new ContainerFormatError('its block can not be inflated', { cause: error });
+    throw new Error('its block can not be inflated', { cause: error });
   }
 }
 
 const tooLarge = () =>
-  new ContainerFormatError(`its block is larger than ${blockBytesMax >> 20} MiB: write it again with smaller blocks`);
+  new Error(`its block is larger than ${blockBytesMax >> 20} MiB: write it again with smaller blocks`);
 
 /** A container file's blocks, read at once. For files of bad records. */
 export interface ContainerContent {
@@ -125,7 +120,7 @@ export interface ContainerContent {
   blocks: { count: number; data: () => Buffer }[];
 }
 
-/** Null if the file ends within its header. Throws ContainerFormatError, with file and byte. */
+/** Null if the file ends within its header. Throws with file and byte. */
 export function readContainer(path: string): ContainerContent | null {
   const bytes = readFileSync(path);
   let pos = 0;
@@ -139,7 +134,7 @@ export function readContainer(path: string): ContainerContent | null {
       const frame = parseBlockFrame(bytes, pos);
       if (!frame || frame.end > bytes.length) break;
       if (!bytes.subarray(frame.dataEnd, frame.end).equals(header.sync)) {
-        throw new ContainerFormatError('the sync marker after its block is wrong');
+        throw new Error('the sync marker after its block is wrong');
       }
       blocks.push({
         count: frame.count,
@@ -151,7 +146,6 @@ export function readContainer(path: string): ContainerContent | null {
     const sha256 = () => hash('sha256', bytes.subarray(0, pos));
     return { header, end: pos, restBytes: bytes.length - pos, sha256, records, blocks };
   } catch (error) {
-    if (!(error instanceof ContainerFormatError)) throw error;
-    throw new ContainerFormatError(`Cannot read ${path} at byte ${pos}: ${error.message}`, { cause: error });
+    throw new Error(`Cannot read ${path} at byte ${pos}: ${(error as Error).message}`, { cause: error });
   }
 }

@@ -66,7 +66,8 @@ export class GrowingArchive extends ArchiveWriter {
 
   /**
    * Opens an archive, or a new folder, to add records. Compares the contents with the manifest, or reads them if there
-   * is none. Throws ArchiveError that names a file that differs from the manifest, and ArchiveLockedError.
+   * is none. Throws ArchiveError that names a file that differs from the manifest. Also throws if another process
+   * writes the archive.
    */
   static async open(options: GrowingArchiveOptions): Promise<GrowingArchive> {
     const { dir, prefix } = options;
